@@ -1,0 +1,46 @@
+/* A file as a stream of plain bytes: gzip and zstd are recognised by content and undone.
+ *
+ * The unread bytes are input.data[0 .. input.length). input_more() appends to them, input_consume()
+ * drops from their front, so a parser sees each token whole and memory stays at the window's size.
+ */
+#ifndef RIDGE_BASE_INPUT_H
+#define RIDGE_BASE_INPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct input {
+    char *data;
+    size_t length;
+    uint64_t offset; /* of data[0] in the uncompressed stream */
+    bool at_end;     /* nothing will follow data[length - 1] */
+
+    /* private */
+    int fd;
+    char *buffer;
+    size_t capacity;
+    int compression;
+    void *decoder;
+    unsigned char *packed;
+    size_t packed_at, packed_length;
+    bool packed_end, frame_open;
+};
+
+bool input_open(struct input *input, const char *path, struct status *status);
+/* Over bytes that the caller keeps: for tests and fuzzers. Recognises compression too. */
+bool input_open_bytes(struct input *input, const void *bytes, size_t length,
+                      struct status *status);
+void input_close(struct input *input);
+
+/* Reads on; the window moves (data changes) and grows when it is full. Fails when it would have to
+ * grow beyond `limit` bytes: the caller says which token is so long. */
+bool input_more(struct input *input, size_t limit, struct status *status);
+static inline void input_consume(struct input *input, size_t count) {
+    input->data += count;
+    input->length -= count;
+    input->offset += count;
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* The one JSON writer. It keeps track of commas, nesting and escapes; you keep the order of calls:
+ *
+ *   json_begin_object(&json);
+ *   json_key(&json, "count");  json_integer(&json, 3);
+ *   json_end_object(&json);
+ *
+ * Text that is not valid UTF-8 is written with U+FFFD in place of the bad bytes. A non-finite number
+ * becomes null.
+ */
+#ifndef RIDGE_BASE_JSON_H
+#define RIDGE_BASE_JSON_H
+
+#include <stdint.h>
+
+#include "base/output.h"
+#include "base/text.h"
+
+struct json {
+    struct output *output;
+    bool pretty;     /* one member a line, two spaces a level */
+    unsigned depth;  /* at most 64 */
+    uint64_t filled; /* bit per level: has a member already */
+    bool after_key;
+};
+
+void json_begin_object(struct json *json);
+void json_end_object(struct json *json);
+void json_begin_array(struct json *json);
+void json_end_array(struct json *json);
+void json_key(struct json *json, const char *key);
+void json_key_text(struct json *json, struct text key);
+void json_text(struct json *json, struct text value);
+void json_string(struct json *json, const char *value);
+void json_integer(struct json *json, int64_t value);
+void json_unsigned(struct json *json, uint64_t value);
+void json_number(struct json *json, double value);
+void json_bool(struct json *json, bool value);
+void json_null(struct json *json);
+/* Text that is JSON already. */
+void json_raw(struct json *json, struct text value);
+
+/* key and value in one call */
+void json_member_text(struct json *json, const char *key, struct text value);
+void json_member_string(struct json *json, const char *key, const char *value);
+void json_member_integer(struct json *json, const char *key, int64_t value);
+void json_member_unsigned(struct json *json, const char *key, uint64_t value);
+void json_member_number(struct json *json, const char *key, double value);
+void json_member_bool(struct json *json, const char *key, bool value);
+
+#endif

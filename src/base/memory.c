@@ -1,0 +1,95 @@
+/* Allocation with a status, a fault-injection counter for tests, and a bump arena. */
+#include "base/memory.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Atomic uint64_t fail_countdown; /* 0: off; 1: the next allocation fails, and so on */
+
+void memory_fail_from(uint64_t nth) {
+    atomic_store(&fail_countdown, nth);
+}
+
+static bool allocation_refused(void) {
+    uint64_t left = atomic_load_explicit(&fail_countdown, memory_order_relaxed);
+    if (left == 0)
+        return false;
+    if (left == 1)
+        return true;
+    atomic_fetch_sub(&fail_countdown, 1);
+    return false;
+}
+
+void *memory_allocate(size_t count, size_t size, struct status *status) {
+    void *pointer = NULL;
+    if (!allocation_refused())
+        pointer = calloc(count ? count : 1, size ? size : 1);
+    if (!pointer)
+        status_no_memory(status);
+    return pointer;
+}
+
+void memory_free(void *pointer) {
+    free(pointer);
+}
+
+bool memory_grow(void **array, size_t *capacity, size_t needed, size_t size,
+                 struct status *status) {
+    if (needed <= *capacity)
+        return true;
+    size_t wanted = *capacity < 16 ? 16 : *capacity + *capacity / 2;
+    if (wanted < needed)
+        wanted = needed;
+    size_t bytes;
+    if (__builtin_mul_overflow(wanted, size, &bytes) || allocation_refused())
+        return status_no_memory(status);
+    void *grown = realloc(*array, bytes);
+    if (!grown)
+        return status_no_memory(status);
+    *array = grown;
+    *capacity = wanted;
+    return true;
+}
+
+enum { ARENA_BLOCK = 64 * 1024, ARENA_ALIGN = 16 };
+
+struct arena_block {
+    struct arena_block *next;
+    _Alignas(ARENA_ALIGN) unsigned char bytes[];
+};
+
+void *arena_allocate(struct arena *arena, size_t size, struct status *status) {
+    if (size > SIZE_MAX - ARENA_BLOCK) {
+        status_no_memory(status);
+        return NULL;
+    }
+    size = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+    if (!arena->blocks || arena->size - arena->used < size) {
+        size_t block_size = size > ARENA_BLOCK ? size : ARENA_BLOCK;
+        struct arena_block *block = NULL;
+        if (!allocation_refused())
+            block = malloc(sizeof *block + block_size);
+        if (!block) {
+            status_no_memory(status);
+            return NULL;
+        }
+        block->next = arena->blocks;
+        arena->blocks = block;
+        arena->used = 0;
+        arena->size = block_size;
+        arena->total += block_size;
+    }
+    void *pointer = arena->blocks->bytes + arena->used;
+    arena->used += size;
+    return pointer;
+}
+
+void arena_finish(struct arena *arena) {
+    while (arena->blocks) {
+        struct arena_block *next = arena->blocks->next;
+        free(arena->blocks);
+        arena->blocks = next;
+    }
+    memset(arena, 0, sizeof *arena);
+}

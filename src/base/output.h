@@ -1,0 +1,36 @@
+/* Output that appears whole or not at all: a file is written beside its final name and renamed by
+ * output_commit(); anything else leaves the final name untouched. "-" or NULL is standard output.
+ */
+#ifndef RIDGE_BASE_OUTPUT_H
+#define RIDGE_BASE_OUTPUT_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+#include "base/text.h"
+
+struct output {
+    int fd;
+    char *path;      /* NULL: standard output */
+    char *temporary; /* name while it is being written */
+    char *pending;
+    size_t used;
+    bool failed;
+    struct status why; /* the first failure */
+};
+
+/* Fails when the file exists and `replace` is false. On success end with commit or abandon. */
+bool output_open(struct output *output, const char *path, bool replace, struct status *status);
+/* Failure is sticky and reported by output_commit(). */
+void output_write(struct output *output, const void *data, size_t length);
+void output_printf(struct output *output, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Writes out what is buffered, so that someone else may write to output->fd directly. */
+bool output_flush(struct output *output, struct status *status);
+bool output_commit(struct output *output, struct status *status);
+void output_abandon(struct output *output);
+
+/* Writes all of `length` bytes to a descriptor, riding out signals and short writes. */
+bool output_write_fd(int fd, const void *data, size_t length, struct status *status);
+
+#endif

@@ -1,0 +1,150 @@
+/* Slices and buffers. */
+#include "base/text.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+
+ptrdiff_t text_find(struct text a, const char *needle) {
+    size_t length = strlen(needle);
+    if (length == 0)
+        return 0;
+    for (size_t at = 0; at + length <= a.length; at++) {
+        const char *hit = memchr(a.data + at, needle[0], a.length - length + 1 - at);
+        if (!hit)
+            return -1;
+        at = (size_t)(hit - a.data);
+        if (memcmp(hit, needle, length) == 0)
+            return (ptrdiff_t)at;
+    }
+    return -1;
+}
+
+bool text_to_u64(struct text a, uint64_t *value) {
+    uint64_t sum = 0;
+    if (a.length == 0)
+        return false;
+    for (size_t i = 0; i < a.length; i++) {
+        unsigned digit = (unsigned char)a.data[i] - '0';
+        if (digit > 9 || __builtin_mul_overflow(sum, 10, &sum) ||
+            __builtin_add_overflow(sum, digit, &sum))
+            return false;
+    }
+    *value = sum;
+    return true;
+}
+
+bool text_to_i64(struct text a, int64_t *value) {
+    bool negative = a.length > 0 && a.data[0] == '-';
+    uint64_t magnitude;
+    if (!text_to_u64(negative ? (struct text){a.data + 1, a.length - 1} : a, &magnitude))
+        return false;
+    if (magnitude > (uint64_t)INT64_MAX + negative)
+        return false;
+    *value = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
+    return true;
+}
+
+size_t text_utf8_valid(struct text a) {
+    const unsigned char *s = (const unsigned char *)a.data;
+    size_t i = 0;
+    while (i < a.length) {
+        unsigned char c = s[i];
+        size_t extra;
+        uint32_t point, least;
+        if (c < 0x80) {
+            i++;
+            continue;
+        } else if ((c & 0xE0) == 0xC0) {
+            extra = 1, point = c & 0x1F, least = 0x80;
+        } else if ((c & 0xF0) == 0xE0) {
+            extra = 2, point = c & 0x0F, least = 0x800;
+        } else if ((c & 0xF8) == 0xF0) {
+            extra = 3, point = c & 0x07, least = 0x10000;
+        } else {
+            return i;
+        }
+        if (a.length - i <= extra)
+            return i;
+        for (size_t k = 1; k <= extra; k++) {
+            if ((s[i + k] & 0xC0) != 0x80)
+                return i;
+            point = point << 6 | (s[i + k] & 0x3F);
+        }
+        if (point < least || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000))
+            return i;
+        i += extra + 1;
+    }
+    return i;
+}
+
+char *text_copy(struct text a, struct status *status) {
+    char *copy = memory_allocate(a.length + 1, 1, status);
+    if (copy)
+        memcpy(copy, a.data, a.length);
+    return copy;
+}
+
+static bool make_room(struct buffer *buffer, size_t more) {
+    struct status ignored;
+    size_t needed;
+    if (buffer->failed || __builtin_add_overflow(buffer->length, more, &needed) ||
+        !memory_grow((void **)&buffer->data, &buffer->capacity, needed, 1, &ignored)) {
+        buffer->failed = true;
+        return false;
+    }
+    return true;
+}
+
+void buffer_append(struct buffer *buffer, const void *data, size_t length) {
+    if (length == 0 || !make_room(buffer, length))
+        return;
+    memcpy(buffer->data + buffer->length, data, length);
+    buffer->length += length;
+}
+
+void buffer_text(struct buffer *buffer, struct text text) {
+    buffer_append(buffer, text.data, text.length);
+}
+
+void buffer_string(struct buffer *buffer, const char *string) {
+    buffer_append(buffer, string, strlen(string));
+}
+
+void buffer_byte(struct buffer *buffer, char byte) {
+    buffer_append(buffer, &byte, 1);
+}
+
+void buffer_vprintf(struct buffer *buffer, const char *format, va_list arguments) {
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    if (length < 0)
+        buffer->failed = true;
+    else if (make_room(buffer, (size_t)length + 1)) {
+        vsnprintf(buffer->data + buffer->length, (size_t)length + 1, format, again);
+        buffer->length += (size_t)length;
+    }
+    va_end(again);
+}
+
+void buffer_printf(struct buffer *buffer, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    buffer_vprintf(buffer, format, arguments);
+    va_end(arguments);
+}
+
+void buffer_clear(struct buffer *buffer) {
+    buffer->length = 0;
+    buffer->failed = false;
+}
+
+void buffer_finish(struct buffer *buffer) {
+    memory_free(buffer->data);
+    memset(buffer, 0, sizeof *buffer);
+}
+
+bool buffer_ok(const struct buffer *buffer, struct status *status) {
+    return buffer->failed ? status_no_memory(status) : true;
+}

@@ -1,0 +1,675 @@
+/* One pass over the chunk headers builds an index and verifies checksums; a second decodes strings
+ * and entities and folds those of many writers into one numbering. Sizes and ids in the file are
+ * hostile until checked. */
+#include "trace/reader.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/checksum.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "trace/chunk.h"
+#include "trace/writer.h"
+
+struct chunk_ref {
+    struct chunk_header header;
+    const unsigned char *body;
+    uint32_t writer; /* index into writers */
+    int table;       /* enum trace_table, or -1 */
+};
+
+/* From a writer's own ids to the trace's. */
+struct id_map {
+    uint32_t *to;
+    size_t count, capacity;
+};
+
+struct writer_state {
+    uint64_t session, writer;
+    uint32_t session_index;
+    uint32_t sequences_seen, sequence_last;
+    bool finished;
+    bool identity_strings; /* its string ids are the trace's: no mapping needed */
+    int64_t clock_offset;
+    struct id_map strings, entities[TABLE_ACTIVITY];
+};
+
+struct trace_file {
+    const unsigned char *bytes;
+    size_t size;
+    struct chunk_ref *chunks;
+    size_t chunk_count, chunk_capacity;
+    struct writer_state *writers;
+    size_t writer_capacity;
+    struct map writer_by_id;
+    struct map entity_by_key;
+    uint64_t *sessions;
+    size_t session_capacity;
+    size_t entity_capacity[TABLE_ACTIVITY][TABLE_COLUMNS_MAX], session_column_capacity[4];
+    struct chunk_decoder decoder;
+};
+
+static const size_t columns_offset[TABLE_COUNT] = {
+#define READER_OFFSET(table, TABLE, fourcc) offsetof(struct trace, table),
+    TRACE_TABLES(READER_OFFSET)};
+
+static size_t *row_count(struct trace *trace, unsigned table) {
+    return (size_t *)((char *)trace + columns_offset[table]); /* `count` comes first */
+}
+
+static void **column_pointer(struct trace *trace, unsigned table, unsigned column) {
+    return (void **)((char *)trace + columns_offset[table] +
+                     trace_tables[table].columns[column].pointer_offset);
+}
+
+bool trace_recognise(const void *bytes, size_t length) {
+    return length >= sizeof chunk_magic && memcmp(bytes, chunk_magic, sizeof chunk_magic) == 0;
+}
+
+static int table_of(uint32_t fourcc) {
+    for (int table = 0; table < TABLE_COUNT; table++)
+        if (trace_tables[table].fourcc == fourcc)
+            return table;
+    return -1;
+}
+
+/* ---- the index ---- */
+
+static bool find_session(struct trace *trace, uint64_t session, uint32_t *index,
+                         struct status *status) {
+    struct trace_file *file = trace->file;
+    for (uint32_t i = 0; i < trace->session_count; i++)
+        if (file->sessions[i] == session) {
+            *index = i;
+            return true;
+        }
+    if (!memory_grow((void **)&file->sessions, &file->session_capacity, trace->session_count + 1,
+                     sizeof *file->sessions, status))
+        return false;
+    *index = trace->session_count;
+    file->sessions[trace->session_count++] = session;
+    return true;
+}
+
+static bool find_writer(struct trace *trace, const struct chunk_header *header, uint32_t *index,
+                        struct status *status) {
+    struct trace_file *file = trace->file;
+    uint64_t key = checksum_integer(header->writer) ^ header->session;
+    uint64_t *known = map_find(&file->writer_by_id, key);
+    if (known) {
+        *index = (uint32_t)*known;
+        return true;
+    }
+    if (!memory_grow((void **)&file->writers, &file->writer_capacity, trace->writer_count + 1,
+                     sizeof *file->writers, status) ||
+        !map_set(&file->writer_by_id, key, trace->writer_count, status))
+        return false;
+    struct writer_state *writer = &file->writers[trace->writer_count];
+    memset(writer, 0, sizeof *writer);
+    writer->session = header->session;
+    writer->writer = header->writer;
+    if (!find_session(trace, header->session, &writer->session_index, status))
+        return false;
+    *index = (uint32_t)trace->writer_count++;
+    return true;
+}
+
+static bool index_chunk(struct trace *trace, const struct chunk_header *header,
+                        const unsigned char *body, struct status *status) {
+    struct trace_file *file = trace->file;
+    uint32_t index;
+    if (!find_writer(trace, header, &index, status))
+        return false;
+    struct writer_state *writer = &file->writers[index];
+    writer->sequences_seen++;
+    if (header->sequence > writer->sequence_last)
+        writer->sequence_last = header->sequence;
+    if (header->type == CHUNK_END) {
+        writer->finished = true;
+        return true;
+    }
+    int table = table_of(header->type);
+    if (table < 0 && header->type != CHUNK_STRINGS) {
+        trace->unknown_chunks++;
+        return true;
+    }
+    if (!memory_grow((void **)&file->chunks, &file->chunk_capacity, file->chunk_count + 1,
+                     sizeof *file->chunks, status))
+        return false;
+    file->chunks[file->chunk_count++] = (struct chunk_ref){*header, body, index, table};
+    if (table >= TABLE_STACK || table == TABLE_META)
+        *row_count(trace, (unsigned)table) += header->rows;
+    return true;
+}
+
+/* Every entry's bytes must lie inside the body. */
+static bool directory_is_sound(const struct chunk_header *header, const unsigned char *body) {
+    uint64_t at = (uint64_t)header->columns * CHUNK_ENTRY_SIZE;
+    for (unsigned i = 0; i < header->columns; i++) {
+        struct chunk_entry entry = chunk_read_entry(body, i);
+        at += entry.encoding == ENCODING_CONSTANT ? 0 : entry.stored_size;
+        if (at > header->body_size)
+            return false;
+    }
+    return true;
+}
+
+static size_t find_magic(const struct trace_file *file, size_t from) {
+    while (from < file->size) {
+        const unsigned char *hit = memchr(file->bytes + from, chunk_magic[0], file->size - from);
+        if (!hit)
+            break;
+        from = (size_t)(hit - file->bytes);
+        if (trace_recognise(hit, file->size - from))
+            return from;
+        from++;
+    }
+    return file->size;
+}
+
+static bool build_index(struct trace *trace, struct status *status) {
+    struct trace_file *file = trace->file;
+    size_t at = 0;
+    while (at < file->size) {
+        struct chunk_header header;
+        size_t left = file->size - at;
+        const unsigned char *here = file->bytes + at;
+        bool whole = left >= CHUNK_HEADER_SIZE && chunk_read_header(here, &header);
+        if (whole && header.body_size <= left - CHUNK_HEADER_SIZE) {
+            const unsigned char *body = here + CHUNK_HEADER_SIZE;
+            size_t size = CHUNK_HEADER_SIZE + (size_t)header.body_size;
+            if (header.version > CHUNK_VERSION)
+                return status_fail(status, STATUS_UNSUPPORTED,
+                                   "written by a newer ridge (trace version %u, this one reads "
+                                   "%u); update ridge",
+                                   header.version, CHUNK_VERSION);
+            if (checksum64(body, header.body_size) == header.body_checksum &&
+                directory_is_sound(&header, body)) {
+                if (!index_chunk(trace, &header, body, status))
+                    return false;
+                at += size;
+                continue;
+            }
+        }
+        size_t next = find_magic(file, at + 1);
+        if (next == file->size && trace_recognise(here, left))
+            trace->truncated_bytes += next - at;
+        else
+            trace->damaged_bytes += next - at;
+        at = next;
+    }
+    for (size_t i = 0; i < trace->writer_count; i++) {
+        const struct writer_state *writer = &file->writers[i];
+        trace->writers_unfinished += !writer->finished;
+        if (writer->sequence_last + 1 > writer->sequences_seen)
+            trace->missing_chunks += writer->sequence_last + 1 - writer->sequences_seen;
+    }
+    return true;
+}
+
+/* ---- columns ---- */
+
+/* The entry and stored bytes of a column; false when the chunk does not have it. */
+static bool find_column(const struct chunk_ref *chunk, unsigned column, struct chunk_entry *entry,
+                        const unsigned char **data) {
+    const unsigned char *at = chunk->body + (size_t)chunk->header.columns * CHUNK_ENTRY_SIZE;
+    for (unsigned i = 0; i < chunk->header.columns; i++) {
+        *entry = chunk_read_entry(chunk->body, i);
+        if (entry->column == column) {
+            *data = at;
+            return true;
+        }
+        at += entry->encoding == ENCODING_CONSTANT ? 0 : entry->stored_size;
+    }
+    return false;
+}
+
+static const struct id_map *map_for(const struct writer_state *writer, enum column_type type) {
+    switch (type) {
+    case COLUMN_STRING:
+        return &writer->strings;
+    case COLUMN_PROCESS:
+        return &writer->entities[TABLE_PROCESS];
+    case COLUMN_THREAD:
+        return &writer->entities[TABLE_THREAD];
+    case COLUMN_DEVICE:
+        return &writer->entities[TABLE_DEVICE];
+    case COLUMN_QUEUE:
+        return &writer->entities[TABLE_QUEUE];
+    case COLUMN_STACK:
+        return &writer->entities[TABLE_STACK];
+    default:
+        return NULL;
+    }
+}
+
+static void apply_map(const struct id_map *map, uint32_t *values, size_t rows) {
+    for (size_t i = 0; i < rows; i++)
+        values[i] = values[i] < map->count ? map->to[values[i]] : 0;
+}
+
+static bool decode_chunk_column(struct trace *trace, const struct chunk_ref *chunk, unsigned column,
+                                void *values, struct status *status) {
+    const struct column_info *info = &trace_tables[chunk->table].columns[column];
+    const struct writer_state *writer = &trace->file->writers[chunk->writer];
+    struct chunk_entry entry;
+    const unsigned char *data;
+    size_t rows = chunk->header.rows;
+    if (!find_column(chunk, column, &entry, &data)) {
+        memset(values, 0, rows * info->size); /* written before the column existed */
+        return true;
+    }
+    if (!chunk_decode_column(&trace->file->decoder, &entry, data, rows, info->size, values, status))
+        return false;
+    const struct id_map *map = map_for(writer, info->type);
+    if (map)
+        apply_map(map, values, rows);
+    else if (info->type == COLUMN_TIME) {
+        int64_t *times = values;
+        for (size_t i = 0; i < rows; i++) {
+            if (times[i] > TRACE_TIME_LIMIT || times[i] < -TRACE_TIME_LIMIT)
+                return status_fail(status, STATUS_INPUT, "a time is out of range");
+            times[i] += writer->clock_offset;
+        }
+    } else if (info->type == COLUMN_I64 && strcmp(info->name, "duration") == 0) {
+        const int64_t *durations = values;
+        for (size_t i = 0; i < rows; i++)
+            if (durations[i] < 0 || durations[i] > TRACE_TIME_LIMIT)
+                return status_fail(status, STATUS_INPUT, "a duration is out of range");
+    }
+    return true;
+}
+
+static bool load_column(struct trace *trace, unsigned table, unsigned column,
+                        struct status *status) {
+    void **pointer = column_pointer(trace, table, column);
+    if (*pointer)
+        return true;
+    size_t size = trace_tables[table].columns[column].size;
+    char *values = memory_allocate(*row_count(trace, table), size, status);
+    if (!values)
+        return false;
+    size_t at = 0;
+    for (size_t i = 0; i < trace->file->chunk_count; i++) {
+        const struct chunk_ref *chunk = &trace->file->chunks[i];
+        if (chunk->table != (int)table)
+            continue;
+        if (!decode_chunk_column(trace, chunk, column, values + at * size, status)) {
+            memory_free(values);
+            return false;
+        }
+        at += chunk->header.rows;
+    }
+    *pointer = values;
+    return true;
+}
+
+bool trace_load(struct trace *trace, enum trace_table table, const char *columns,
+                struct status *status) {
+    const struct table_info *info = &trace_tables[table];
+    if (table < TABLE_ACTIVITY)
+        return true; /* loaded on opening */
+    for (unsigned column = 0; column < info->column_count; column++) {
+        const char *name = info->columns[column].name;
+        bool wanted = columns == NULL;
+        for (const char *p = columns; p && *p && !wanted;) {
+            size_t length = strcspn(p, " ");
+            wanted = strlen(name) == length && memcmp(p, name, length) == 0;
+            p += length;
+            p += strspn(p, " ");
+        }
+        if (wanted && !load_column(trace, table, column, status))
+            return status_context(status, "column %s.%s", info->name, name);
+    }
+    return true;
+}
+
+void trace_unload(struct trace *trace, enum trace_table table, const char *column) {
+    const struct table_info *info = &trace_tables[table];
+    for (unsigned i = 0; i < info->column_count && table >= TABLE_ACTIVITY; i++)
+        if (strcmp(info->columns[i].name, column) == 0) {
+            void **pointer = column_pointer(trace, table, i);
+            memory_free(*pointer);
+            *pointer = NULL;
+        }
+}
+
+/* ---- strings and entities ---- */
+
+static bool map_id(struct id_map *map, uint64_t id, uint32_t to, struct status *status) {
+    if (id >= UINT32_MAX || (id > map->count && id - map->count > CHUNK_ROWS_MAX))
+        return status_fail(status, STATUS_INPUT, "ids are not consecutive");
+    size_t before = map->count;
+    if (id >= before) {
+        if (!memory_grow((void **)&map->to, &map->capacity, id + 1, sizeof *map->to, status))
+            return false;
+        memset(map->to + before, 0, (id + 1 - before) * sizeof *map->to);
+        map->count = id + 1;
+    }
+    map->to[id] = to;
+    return true;
+}
+
+static bool load_strings(struct trace *trace, const struct chunk_ref *chunk,
+                         struct status *status) {
+    struct trace_file *file = trace->file;
+    struct id_map *map = &file->writers[chunk->writer].strings;
+    struct chunk_entry entry;
+    const unsigned char *data;
+    size_t rows = chunk->header.rows;
+    uint32_t *lengths = memory_allocate(rows, sizeof *lengths, status);
+    struct text bytes;
+    bool ok = lengths && find_column(chunk, 0, &entry, &data) &&
+              chunk_decode_column(&file->decoder, &entry, data, rows, sizeof *lengths, lengths,
+                                  status) &&
+              find_column(chunk, 1, &entry, &data) &&
+              chunk_decode_bytes(&file->decoder, &entry, data, &bytes, status);
+    if (!ok && lengths && status->code == STATUS_OK)
+        status_fail(status, STATUS_INPUT, "a chunk of strings lacks a column");
+    size_t at = 0;
+    for (size_t i = 0; i < rows && ok; i++) {
+        uint32_t id;
+        if (lengths[i] > bytes.length - at) {
+            ok = status_fail(status, STATUS_INPUT, "a string reaches beyond its chunk");
+            break;
+        }
+        ok = intern_add(&trace->strings, (struct text){bytes.data + at, lengths[i]}, &id, status) &&
+             map_id(map, chunk->header.first_id + i, id, status);
+        at += lengths[i];
+    }
+    memory_free(lengths);
+    return ok;
+}
+
+static uint32_t **session_column(struct trace *trace, unsigned table) {
+    switch (table) {
+    case TABLE_PROCESS:
+        return &trace->process_session;
+    case TABLE_THREAD:
+        return &trace->thread_session;
+    case TABLE_DEVICE:
+        return &trace->device_session;
+    default:
+        return &trace->queue_session;
+    }
+}
+
+/* What makes two rows of one session the same entity. 0: nothing does. */
+static uint64_t entity_key(unsigned table, const void *row, uint32_t session) {
+    uint64_t parts[8] = {table, session};
+    if (table == TABLE_PROCESS) {
+        const struct row_process *process = row;
+        parts[2] = process->pid;
+        parts[3] = process->host;
+    } else if (table == TABLE_THREAD) {
+        const struct row_thread *thread = row;
+        parts[2] = thread->process;
+        parts[3] = (uint64_t)thread->tid;
+    } else if (table == TABLE_DEVICE) {
+        const struct row_device *device = row;
+        parts[2] = device->uuid ? 0 : device->index;
+        parts[3] = device->uuid ? 0 : device->label;
+        parts[4] = device->uuid;
+    } else {
+        const struct row_queue *queue = row;
+        parts[2] = queue->device;
+        parts[3] = queue->process;
+        parts[4] = queue->context;
+        parts[5] = (uint64_t)queue->stream;
+    }
+    uint64_t key = checksum64(parts, sizeof parts);
+    return key ? key : 1;
+}
+
+static bool add_entity(struct trace *trace, unsigned table, const void *row, uint32_t session,
+                       uint32_t *id, struct status *status) {
+    struct trace_file *file = trace->file;
+    const struct table_info *info = &trace_tables[table];
+    uint64_t key = entity_key(table, row, session);
+    uint64_t *known = row ? map_find(&file->entity_by_key, key) : NULL;
+    size_t *count = row_count(trace, table);
+    *id = known ? (uint32_t)*known : (uint32_t)*count;
+    for (unsigned column = 0; column < info->column_count; column++) {
+        char **values = (char **)column_pointer(trace, table, column);
+        size_t size = info->columns[column].size;
+        const char *value = (const char *)row + info->columns[column].row_offset;
+        static const char zero[8];
+        if (known && memcmp(value, zero, size) == 0)
+            continue; /* a later row adds what it knows, and unsays nothing */
+        if (!known && !memory_grow((void **)values, &file->entity_capacity[table][column],
+                                   *count + 1, size, status))
+            return false;
+        memcpy(*values + *id * size, value, size);
+    }
+    if (known)
+        return true;
+    uint32_t **sessions = session_column(trace, table);
+    if (!memory_grow((void **)sessions, &file->session_column_capacity[table - TABLE_PROCESS],
+                     *count + 1, sizeof **sessions, status) ||
+        !map_set(&file->entity_by_key, key, *id, status))
+        return false;
+    (*sessions)[*id] = session;
+    (*count)++;
+    return true;
+}
+
+static bool load_entities(struct trace *trace, const struct chunk_ref *chunk,
+                          struct status *status) {
+    struct writer_state *writer = &trace->file->writers[chunk->writer];
+    unsigned table = (unsigned)chunk->table;
+    const struct table_info *info = &trace_tables[table];
+    size_t rows = chunk->header.rows;
+    void *columns[TABLE_COLUMNS_MAX] = {0};
+    bool ok = true;
+    for (unsigned column = 0; column < info->column_count && ok; column++) {
+        columns[column] = memory_allocate(rows, info->columns[column].size, status);
+        ok = columns[column] &&
+             decode_chunk_column(trace, chunk, column, columns[column], status);
+    }
+    for (size_t i = 0; i < rows && ok; i++) {
+        _Alignas(8) char row[sizeof(struct row_device)];
+        uint32_t id;
+        memset(row, 0, sizeof row);
+        for (unsigned column = 0; column < info->column_count; column++) {
+            size_t size = info->columns[column].size;
+            memcpy(row + info->columns[column].row_offset, (char *)columns[column] + i * size,
+                   size);
+        }
+        ok = add_entity(trace, table, row, writer->session_index, &id, status) &&
+             map_id(&writer->entities[table], chunk->header.first_id + i, id, status);
+    }
+    for (unsigned column = 0; column < info->column_count; column++)
+        memory_free(columns[column]);
+    return ok;
+}
+
+/* Row 0 of every entity table is "none". */
+static bool add_none_rows(struct trace *trace, struct status *status) {
+    static const char none[sizeof(struct row_device)];
+    for (unsigned table = TABLE_PROCESS; table < TABLE_STACK; table++) {
+        uint32_t id;
+        if (!add_entity(trace, table, none, UINT32_MAX, &id, status))
+            return false;
+    }
+    return true;
+}
+
+/* Stacks are not folded, only renumbered: chunk by chunk after row 0. */
+static bool load_stacks(struct trace *trace, struct status *status) {
+    struct trace_file *file = trace->file;
+    const struct table_info *info = &trace_tables[TABLE_STACK];
+    size_t count = trace->stack.count + 1, at = 1;
+    for (size_t i = 0; i < file->chunk_count; i++) {
+        const struct chunk_ref *chunk = &file->chunks[i];
+        if (chunk->table != TABLE_STACK)
+            continue;
+        struct id_map *map = &file->writers[chunk->writer].entities[TABLE_STACK];
+        for (size_t row = 0; row < chunk->header.rows; row++)
+            if (!map_id(map, chunk->header.first_id + row, (uint32_t)(at + row), status))
+                return false;
+        at += chunk->header.rows;
+    }
+    for (unsigned column = 0; column < info->column_count; column++) {
+        uint32_t *values = memory_allocate(count, sizeof *values, status);
+        if (!values)
+            return false;
+        *column_pointer(trace, TABLE_STACK, column) = values;
+        at = 1;
+        for (size_t i = 0; i < file->chunk_count; i++) {
+            const struct chunk_ref *chunk = &file->chunks[i];
+            if (chunk->table != TABLE_STACK)
+                continue;
+            if (!decode_chunk_column(trace, chunk, column, values + at, status))
+                return false;
+            at += chunk->header.rows;
+        }
+    }
+    trace->stack.count = count;
+    for (size_t i = 1; i < count; i++)
+        if (trace->stack.parent[i] >= i)
+            return status_fail(status, STATUS_INPUT, "a stack's caller comes after it");
+    return true;
+}
+
+static bool apply_clocks(struct trace *trace, struct status *status) {
+    size_t at = 0;
+    for (size_t i = 0; i < trace->file->chunk_count; i++) {
+        const struct chunk_ref *chunk = &trace->file->chunks[i];
+        if (chunk->table != TABLE_META)
+            continue;
+        for (size_t row = 0; row < chunk->header.rows; row++, at++)
+            if (text_is(trace_text(trace, trace->meta.key[at]), META_CLOCK_OFFSET)) {
+                int64_t *offset = &trace->file->writers[chunk->writer].clock_offset;
+                if (!text_to_i64(trace_text(trace, trace->meta.value[at]), offset) ||
+                    *offset > TRACE_TIME_LIMIT || *offset < -TRACE_TIME_LIMIT)
+                    return status_fail(status, STATUS_INPUT, "the clock offset is not a time");
+            }
+    }
+    return true;
+}
+
+static bool load_names(struct trace *trace, struct status *status) {
+    struct trace_file *file = trace->file;
+    uint32_t none;
+    if (!intern_add(&trace->strings, TEXT(""), &none, status) || !add_none_rows(trace, status))
+        return false;
+    for (size_t i = 0; i < trace->writer_count; i++) {
+        struct writer_state *writer = &file->writers[i];
+        if (!map_id(&writer->strings, 0, 0, status))
+            return false;
+        for (unsigned table = 0; table < TABLE_ACTIVITY; table++)
+            if (!map_id(&writer->entities[table], 0, 0, status))
+                return false;
+    }
+    for (size_t i = 0; i < file->chunk_count; i++)
+        if (file->chunks[i].header.type == CHUNK_STRINGS &&
+            !load_strings(trace, &file->chunks[i], status))
+            return false;
+    if (!load_column(trace, TABLE_META, 0, status) || !load_column(trace, TABLE_META, 1, status) ||
+        !apply_clocks(trace, status))
+        return false;
+    for (int table = TABLE_PROCESS; table < TABLE_STACK; table++)
+        for (size_t i = 0; i < file->chunk_count; i++)
+            if (file->chunks[i].table == table &&
+                !load_entities(trace, &file->chunks[i], status))
+                return false;
+    return load_stacks(trace, status);
+}
+
+/* ---- opening and closing ---- */
+
+static bool map_file(struct trace *trace, int fd, struct status *status) {
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return status_fail_errno(status, "cannot examine it");
+    if (!S_ISREG(info.st_mode))
+        return status_fail(status, STATUS_INPUT, "is not a regular file");
+    if (info.st_size == 0)
+        return status_fail(status, STATUS_INPUT, "is empty");
+    trace->file->size = (size_t)info.st_size;
+    trace->file_bytes = (uint64_t)info.st_size;
+    void *bytes = mmap(NULL, trace->file->size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return status_fail_errno(status, "cannot map it");
+    trace->file->bytes = bytes;
+    if (!trace_recognise(bytes, trace->file->size))
+        return status_fail(status, STATUS_INPUT, "is not a ridge trace");
+    return true;
+}
+
+bool trace_open_fd(int fd, const char *name, struct trace **out, struct status *status) {
+    struct trace *trace = memory_allocate(1, sizeof *trace, status);
+    *status = (struct status){0};
+    if (trace)
+        trace->file = memory_allocate(1, sizeof *trace->file, status);
+    if (!trace || !trace->file) {
+        memory_free(trace);
+        return status_no_memory(status);
+    }
+    if (!map_file(trace, fd, status) || !build_index(trace, status) ||
+        !load_names(trace, status)) {
+        trace_close(trace);
+        return status_context(status, "%s", name);
+    }
+    *out = trace;
+    return true;
+}
+
+bool trace_open(const char *path, struct trace **trace, struct status *status) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return status_fail_errno(status, "cannot open %s", path);
+    bool ok = trace_open_fd(fd, path, trace, status);
+    close(fd);
+    return ok;
+}
+
+void trace_close(struct trace *trace) {
+    if (!trace)
+        return;
+    struct trace_file *file = trace->file;
+    for (unsigned table = 0; table < TABLE_COUNT; table++)
+        for (unsigned column = 0; column < trace_tables[table].column_count; column++)
+            memory_free(*column_pointer(trace, table, column));
+    for (size_t i = 0; i < trace->writer_count; i++) {
+        memory_free(file->writers[i].strings.to);
+        for (unsigned table = 0; table < TABLE_ACTIVITY; table++)
+            memory_free(file->writers[i].entities[table].to);
+    }
+    memory_free(trace->process_session);
+    memory_free(trace->thread_session);
+    memory_free(trace->device_session);
+    memory_free(trace->queue_session);
+    intern_finish(&trace->strings);
+    map_finish(&file->writer_by_id);
+    map_finish(&file->entity_by_key);
+    chunk_decoder_finish(&file->decoder);
+    memory_free(file->writers);
+    memory_free(file->sessions);
+    memory_free(file->chunks);
+    if (file->bytes)
+        munmap((void *)file->bytes, file->size);
+    memory_free(file);
+    memory_free(trace);
+}
+
+struct text trace_meta(const struct trace *trace, const char *key) {
+    for (size_t i = 0; i < trace->meta.count; i++)
+        if (text_is(trace_text(trace, trace->meta.key[i]), key))
+            return trace_text(trace, trace->meta.value[i]);
+    return TEXT("");
+}
+
+int64_t trace_meta_sum(const struct trace *trace, const char *key) {
+    int64_t sum = 0, value;
+    for (size_t i = 0; i < trace->meta.count; i++)
+        if (text_is(trace_text(trace, trace->meta.key[i]), key) &&
+            text_to_i64(trace_text(trace, trace->meta.value[i]), &value) &&
+            __builtin_add_overflow(sum, value, &sum))
+            sum = INT64_MAX;
+    return sum;
+}

@@ -1,0 +1,67 @@
+/* Reads a .ridge file.
+ *
+ * Opening verifies every chunk and loads strings and entities; event columns are loaded by name when
+ * asked for, all rows of all chunks in file order, with ids made global and clocks applied. What is
+ * damaged is left out and counted, never guessed.
+ *
+ *   struct trace *trace;
+ *   if (trace_open("run.ridge", &trace, &status) &&
+ *       trace_load(trace, TABLE_ACTIVITY, "start duration queue", &status))
+ *       for (size_t i = 0; i < trace->activity.count; i++) ... trace->activity.start[i] ...
+ *   trace_close(trace);
+ */
+#ifndef RIDGE_TRACE_READER_H
+#define RIDGE_TRACE_READER_H
+
+#include "base/intern.h"
+#include "base/status.h"
+#include "trace/schema.h"
+
+struct trace {
+    /* Every table of the schema, as trace->activity and so on. `count` is right from the start;
+     * columns are NULL until loaded. Entity tables (process, thread, device, queue, stack) are
+     * indexed by id: row 0 is "none" and count includes it. They and meta are loaded on opening. */
+#define TRACE_MEMBER(table, TABLE, fourcc) struct columns_##table table;
+    TRACE_TABLES(TRACE_MEMBER)
+    struct intern strings; /* by STRING id */
+
+    /* Which recording an entity came from, by id; sessions count from 0. */
+    uint32_t *process_session, *thread_session, *device_session, *queue_session;
+    uint32_t session_count;
+
+    size_t writer_count;
+    size_t writers_unfinished; /* without an end mark: the recorder was stopped or killed */
+    uint64_t missing_chunks;   /* gaps in a writer's numbering */
+    uint64_t damaged_bytes;    /* skipped inside the file */
+    uint64_t truncated_bytes;  /* of an unfinished chunk at the end */
+    uint64_t unknown_chunks;   /* of types that this version does not know */
+    uint64_t file_bytes;
+
+    struct trace_file *file; /* the reader's own */
+};
+
+/* Takes the file over: trace_close() unmaps it. */
+bool trace_open(const char *path, struct trace **trace, struct status *status);
+/* As trace_open, for a file that is open already (and may have no name); the descriptor is dup'ed. */
+bool trace_open_fd(int fd, const char *name, struct trace **trace, struct status *status);
+/* Takes NULL. */
+void trace_close(struct trace *trace);
+
+/* Loads the named columns (space separated; NULL: all) of an event table that are not loaded yet. */
+bool trace_load(struct trace *trace, enum trace_table table, const char *columns,
+                struct status *status);
+/* Frees one column again. */
+void trace_unload(struct trace *trace, enum trace_table table, const char *column);
+
+/* Whether these bytes begin a .ridge file. */
+bool trace_recognise(const void *bytes, size_t length);
+
+static inline struct text trace_text(const struct trace *trace, uint32_t string) {
+    return intern_text(&trace->strings, string);
+}
+/* The first meta value of that key; empty when there is none. */
+struct text trace_meta(const struct trace *trace, const char *key);
+/* The sum of that key's values as integers, over all writers. */
+int64_t trace_meta_sum(const struct trace *trace, const char *key);
+
+#endif

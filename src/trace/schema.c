@@ -1,0 +1,52 @@
+/* The tables of schema.h as data that loops can walk. */
+#include "trace/schema.h"
+
+#define FOURCC(text)                                                                               \
+    ((uint32_t)(text)[0] | (uint32_t)(text)[1] << 8 | (uint32_t)(text)[2] << 16 |                  \
+     (uint32_t)(text)[3] << 24)
+
+/* A column list names a column and its type only; the table it belongs to comes from here. */
+#define COLUMN(table, column, type)                                                                \
+    {#column, COLUMN_##type, sizeof(COLUMN_CTYPE_##type), offsetof(struct row_##table, column),    \
+     offsetof(struct columns_##table, column)},
+#define META_COLUMN(column, type) COLUMN(meta, column, type)
+#define PROCESS_COLUMN(column, type) COLUMN(process, column, type)
+#define THREAD_COLUMN(column, type) COLUMN(thread, column, type)
+#define DEVICE_COLUMN(column, type) COLUMN(device, column, type)
+#define QUEUE_COLUMN(column, type) COLUMN(queue, column, type)
+#define STACK_COLUMN(column, type) COLUMN(stack, column, type)
+#define ACTIVITY_COLUMN(column, type) COLUMN(activity, column, type)
+#define CALL_COLUMN(column, type) COLUMN(call, column, type)
+#define RANGE_COLUMN(column, type) COLUMN(range, column, type)
+#define MARK_COLUMN(column, type) COLUMN(mark, column, type)
+#define WAIT_COLUMN(column, type) COLUMN(wait, column, type)
+#define MEMORY_COLUMN(column, type) COLUMN(memory, column, type)
+#define SAMPLE_COLUMN(column, type) COLUMN(sample, column, type)
+#define COUNTER_COLUMN(column, type) COLUMN(counter, column, type)
+
+#define TABLE_COLUMN_LIST(table, TABLE, fourcc)                                                    \
+    static const struct column_info columns_of_##table[] = {TABLE##_COLUMNS(TABLE##_COLUMN)};      \
+    _Static_assert(sizeof columns_of_##table / sizeof columns_of_##table[0] <= TABLE_COLUMNS_MAX,  \
+                   "raise TABLE_COLUMNS_MAX");
+TRACE_TABLES(TABLE_COLUMN_LIST)
+
+#define TABLE_ENTRY(table, TABLE, fourcc)                                                          \
+    {#table, FOURCC(fourcc), sizeof columns_of_##table / sizeof columns_of_##table[0],             \
+     columns_of_##table},
+const struct table_info trace_tables[TABLE_COUNT] = {TRACE_TABLES(TABLE_ENTRY)};
+
+#define NAME_FUNCTION(function, count, ...)                                                        \
+    const char *function(unsigned value) {                                                         \
+        static const char *const names[count] = {__VA_ARGS__};                                     \
+        return value < count ? names[value] : "?";                                                 \
+    }
+NAME_FUNCTION(activity_kind_name, ACTIVITY_KINDS, "kernel", "copy", "set")
+NAME_FUNCTION(copy_direction_name, COPY_DIRECTIONS, "unknown", "HtoD", "DtoH", "DtoD", "HtoH",
+              "PtoP")
+NAME_FUNCTION(memory_kind_name, MEMORY_KINDS, "unknown", "pageable", "pinned", "device", "array",
+              "managed")
+NAME_FUNCTION(call_class_name, CALL_CLASSES, "other", "launch", "copy", "sync", "alloc", "compile")
+NAME_FUNCTION(range_category_name, RANGE_CATEGORIES, "other", "op", "annotation", "python",
+              "device", "driver", "overhead")
+NAME_FUNCTION(wait_kind_name, WAIT_KINDS, "unknown", "event", "stream-wait", "stream", "context")
+NAME_FUNCTION(memory_operation_name, MEMORY_OPERATIONS, "alloc", "free")

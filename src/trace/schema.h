@@ -1,0 +1,266 @@
+/* The event model: what tables a trace has and what columns each table has.
+ *
+ * This is the one place that names them. From these lists follow the row structs that writers fill,
+ * the column arrays that readers get, the encoding on disk, `ridge query`'s tables and the SQLite
+ * and CSV exports. Columns are numbered by their position: append at the end, never insert, remove
+ * or retype, and old and new traces stay readable both ways. docs/trace-format.md is the prose.
+ *
+ * Column types:
+ *   TIME     int64, nanoseconds on the trace's timebase
+ *   I64 U64 U32 U8 F64
+ *   STRING   id of an interned text, 0 = ""
+ *   PROCESS THREAD DEVICE QUEUE STACK   id of a row of that table, 0 = none
+ */
+#ifndef RIDGE_TRACE_SCHEMA_H
+#define RIDGE_TRACE_SCHEMA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define META_COLUMNS(X) X(key, STRING) X(value, STRING)
+
+#define PROCESS_COLUMNS(X) X(pid, U64) X(name, STRING) X(host, STRING)
+
+#define THREAD_COLUMNS(X) X(process, PROCESS) X(tid, I64) X(name, STRING)
+
+/* label is what the source calls the device ("0", "M1"); zero means not known in the rest */
+#define DEVICE_COLUMNS(X)                                                                          \
+    X(index, U32)                                                                                  \
+    X(label, STRING)                                                                               \
+    X(name, STRING)                                                                                \
+    X(vendor, STRING)                                                                              \
+    X(uuid, STRING)                                                                                \
+    X(memory_bytes, U64)                                                                           \
+    X(multiprocessors, U32)                                                                        \
+    X(clock_hz, U64)                                                                               \
+    X(bandwidth, U64) /* bytes a second, as the vendor states it */                                \
+    X(compute_major, U32)                                                                          \
+    X(compute_minor, U32)                                                                          \
+    X(warp_size, U32)                                                                              \
+    X(threads_per_multiprocessor, U32)                                                             \
+    X(registers_per_multiprocessor, U32)                                                           \
+    X(shared_per_multiprocessor, U32)                                                              \
+    X(listed, U8) /* 1: the source listed it, whether or not it did any work */
+
+/* A stream, a command queue, a channel. process is 0 when the source does not tell. */
+#define QUEUE_COLUMNS(X)                                                                           \
+    X(device, DEVICE) X(process, PROCESS) X(context, U64) X(stream, I64) X(name, STRING)
+
+/* A node of the tree of stacks: the frame, and the stack of its caller. */
+#define STACK_COLUMNS(X) X(parent, STACK) X(function, STRING) X(module, STRING)
+
+/* Work on a device. */
+#define ACTIVITY_COLUMNS(X)                                                                        \
+    X(start, TIME)                                                                                 \
+    X(duration, I64)                                                                               \
+    X(queue, QUEUE)                                                                                \
+    X(kind, U8) /* enum activity_kind */                                                           \
+    X(name, STRING)                                                                                \
+    X(correlation, U64) /* 0 = none; equals the launching call's */                                \
+    X(grid_x, U32)                                                                                 \
+    X(grid_y, U32)                                                                                 \
+    X(grid_z, U32)                                                                                 \
+    X(block_x, U32)                                                                                \
+    X(block_y, U32)                                                                                \
+    X(block_z, U32)                                                                                \
+    X(registers, U32)                                                                              \
+    X(shared_static, U32)                                                                          \
+    X(shared_dynamic, U32)                                                                         \
+    X(bytes, U64)       /* copies and sets: moved; kernels: read and written; or BYTES_UNKNOWN */  \
+    X(direction, U8)    /* enum copy_direction */                                                  \
+    X(from_memory, U8)  /* enum memory_kind */                                                     \
+    X(to_memory, U8)    /* enum memory_kind */                                                     \
+    X(flops, U64)       /* 0 = not known */                                                        \
+    X(graph, U32)       /* 0 = not launched by a graph, or not known */                            \
+    X(detail, STRING)   /* a JSON object with what only some sources know (NCCL arguments) */
+
+/* A call of a driver or runtime API on the host. */
+#define CALL_COLUMNS(X)                                                                            \
+    X(start, TIME)                                                                                 \
+    X(duration, I64)                                                                               \
+    X(thread, THREAD)                                                                              \
+    X(name, STRING)                                                                                \
+    X(class, U8) /* enum call_class */                                                             \
+    X(correlation, U64)                                                                            \
+    X(result, I64) /* what the API returned; 0 = success */                                        \
+    X(detail, STRING)
+
+/* A named span of a thread (or, where queue is set, of a queue). */
+#define RANGE_COLUMNS(X)                                                                           \
+    X(start, TIME)                                                                                 \
+    X(duration, I64)                                                                               \
+    X(thread, THREAD)                                                                              \
+    X(queue, QUEUE)                                                                                \
+    X(name, STRING)                                                                                \
+    X(category, U8)   /* enum range_category */                                                    \
+    X(domain, STRING) /* NVTX domain, signpost subsystem, Chrome category */                       \
+    X(detail, STRING) /* a JSON object, such as input shapes */
+
+/* A point in time on a thread. */
+#define MARK_COLUMNS(X)                                                                            \
+    X(time, TIME) X(thread, THREAD) X(name, STRING) X(domain, STRING) X(detail, STRING)
+
+/* A synchronisation as the device's driver recorded it. */
+#define WAIT_COLUMNS(X)                                                                            \
+    X(start, TIME)                                                                                 \
+    X(duration, I64)                                                                               \
+    X(queue, QUEUE)                                                                                \
+    X(kind, U8) /* enum wait_kind */                                                               \
+    X(correlation, U64)                                                                            \
+    X(awaited, QUEUE) /* the queue whose work is waited for */                                     \
+    X(event, U64)                                                                                  \
+    X(record_correlation, U64) /* of the call that recorded the event */
+
+/* An allocation or release. device 0 = host memory. */
+#define MEMORY_COLUMNS(X)                                                                          \
+    X(time, TIME)                                                                                  \
+    X(thread, THREAD)                                                                              \
+    X(device, DEVICE)                                                                              \
+    X(operation, U8) /* enum memory_operation */                                                   \
+    X(bytes, U64)                                                                                  \
+    X(address, U64)                                                                                \
+    X(allocated, U64) /* running total after it, 0 = not told */                                   \
+    X(reserved, U64)
+
+#define SAMPLE_COLUMNS(X)                                                                          \
+    X(time, TIME) X(thread, THREAD) X(stack, STACK) X(weight, I64) /* nanoseconds it stands for */
+
+#define COUNTER_COLUMNS(X) X(time, TIME) X(device, DEVICE) X(name, STRING) X(value, F64)
+
+/* T(table, TABLE, fourcc): entities first, then events. */
+#define TRACE_TABLES(T)                                                                            \
+    T(meta, META, "META")                                                                          \
+    T(process, PROCESS, "PROC")                                                                    \
+    T(thread, THREAD, "THRD")                                                                      \
+    T(device, DEVICE, "DEVI")                                                                      \
+    T(queue, QUEUE, "QUEU")                                                                        \
+    T(stack, STACK, "STAK")                                                                        \
+    T(activity, ACTIVITY, "ACTI")                                                                  \
+    T(call, CALL, "CALL")                                                                          \
+    T(range, RANGE, "RANG")                                                                        \
+    T(mark, MARK, "MARK")                                                                          \
+    T(wait, WAIT, "WAIT")                                                                          \
+    T(memory, MEMORY, "MEMO")                                                                      \
+    T(sample, SAMPLE, "SAMP")                                                                      \
+    T(counter, COUNTER, "COUN")
+
+enum activity_kind { ACTIVITY_KERNEL, ACTIVITY_COPY, ACTIVITY_SET, ACTIVITY_KINDS };
+enum copy_direction {
+    COPY_UNKNOWN,
+    COPY_HTOD,
+    COPY_DTOH,
+    COPY_DTOD,
+    COPY_HTOH,
+    COPY_PTOP,
+    COPY_DIRECTIONS
+};
+enum memory_kind {
+    MEMORY_UNKNOWN,
+    MEMORY_PAGEABLE,
+    MEMORY_PINNED,
+    MEMORY_DEVICE,
+    MEMORY_ARRAY,
+    MEMORY_MANAGED,
+    MEMORY_KINDS
+};
+enum call_class {
+    CALL_OTHER,
+    CALL_LAUNCH,
+    CALL_COPY,
+    CALL_SYNC,
+    CALL_ALLOC,
+    CALL_COMPILE,
+    CALL_CLASSES
+};
+enum range_category {
+    RANGE_OTHER,
+    RANGE_OP,         /* a framework's operator: aten::mm */
+    RANGE_ANNOTATION, /* the user's own: record_function, NVTX, signpost, ridge_range */
+    RANGE_PYTHON,     /* a Python function */
+    RANGE_DEVICE,     /* an annotation as seen on a queue; never counts as work */
+    RANGE_DRIVER,     /* the driver at work for this process */
+    RANGE_OVERHEAD,   /* the profiler's own cost */
+    RANGE_CATEGORIES
+};
+enum wait_kind { WAIT_UNKNOWN, WAIT_EVENT, WAIT_STREAM_EVENT, WAIT_STREAM, WAIT_CONTEXT, WAIT_KINDS };
+enum memory_operation { MEMORY_ALLOC, MEMORY_FREE, MEMORY_OPERATIONS };
+
+#define BYTES_UNKNOWN UINT64_MAX
+
+/* Times and durations beyond this (146 years) are damage, and leave room to add two of them. */
+#define TRACE_TIME_LIMIT ((int64_t)1 << 62)
+
+enum column_type {
+    COLUMN_TIME,
+    COLUMN_I64,
+    COLUMN_U64,
+    COLUMN_U32,
+    COLUMN_U8,
+    COLUMN_F64,
+    COLUMN_STRING,
+    COLUMN_PROCESS,
+    COLUMN_THREAD,
+    COLUMN_DEVICE,
+    COLUMN_QUEUE,
+    COLUMN_STACK,
+};
+
+#define COLUMN_CTYPE_TIME int64_t
+#define COLUMN_CTYPE_I64 int64_t
+#define COLUMN_CTYPE_U64 uint64_t
+#define COLUMN_CTYPE_U32 uint32_t
+#define COLUMN_CTYPE_U8 uint8_t
+#define COLUMN_CTYPE_F64 double
+#define COLUMN_CTYPE_STRING uint32_t
+#define COLUMN_CTYPE_PROCESS uint32_t
+#define COLUMN_CTYPE_THREAD uint32_t
+#define COLUMN_CTYPE_DEVICE uint32_t
+#define COLUMN_CTYPE_QUEUE uint32_t
+#define COLUMN_CTYPE_STACK uint32_t
+
+#define SCHEMA_TABLE_ENUM(table, TABLE, fourcc) TABLE_##TABLE,
+enum trace_table { TRACE_TABLES(SCHEMA_TABLE_ENUM) TABLE_COUNT };
+
+#define SCHEMA_FIELD(name, type) COLUMN_CTYPE_##type name;
+#define SCHEMA_POINTER(name, type) COLUMN_CTYPE_##type *name;
+
+/* struct row_activity: one row, as a writer gives it.
+ * struct columns_activity: all rows, as a reader gets them; a column not loaded is NULL. */
+#define SCHEMA_STRUCTS(table, TABLE, fourcc)                                                       \
+    struct row_##table {                                                                           \
+        TABLE##_COLUMNS(SCHEMA_FIELD)                                                              \
+    };                                                                                             \
+    struct columns_##table {                                                                       \
+        size_t count;                                                                              \
+        TABLE##_COLUMNS(SCHEMA_POINTER)                                                            \
+    };
+TRACE_TABLES(SCHEMA_STRUCTS)
+
+struct column_info {
+    const char *name;
+    enum column_type type;
+    size_t size;           /* bytes of one value */
+    size_t row_offset;     /* in struct row_TABLE */
+    size_t pointer_offset; /* in struct columns_TABLE */
+};
+
+struct table_info {
+    const char *name;
+    uint32_t fourcc;
+    unsigned column_count;
+    const struct column_info *columns;
+};
+
+enum { TABLE_COLUMNS_MAX = 32 };
+extern const struct table_info trace_tables[TABLE_COUNT];
+
+/* Names of the enumerators above as they are printed and queried; "?" when out of range. */
+const char *activity_kind_name(unsigned kind);
+const char *copy_direction_name(unsigned direction); /* HtoD, DtoH, ... */
+const char *memory_kind_name(unsigned kind);
+const char *call_class_name(unsigned class);
+const char *range_category_name(unsigned category);
+const char *wait_kind_name(unsigned kind);
+const char *memory_operation_name(unsigned operation);
+
+#endif

@@ -1,0 +1,74 @@
+/* Writes a trace: the only way that events get into a .ridge file.
+ *
+ * Usable from inside another program's process: all memory is taken when the writer is created and
+ * when a table is first used, and is bounded; every chunk leaves in one write(); nothing prints,
+ * exits or throws. After a failure rows are dropped and counted, and trace_writer_finish() says why.
+ * A writer belongs to one thread at a time; several writers (threads, processes) may share a file
+ * that is open with O_APPEND.
+ *
+ *   struct trace_writer *writer = trace_writer_create(fd, &options, &status);
+ *   uint32_t name = trace_writer_string(writer, TEXT("gemm"));
+ *   uint32_t device = trace_write_device(writer, &(struct row_device){.index = 0, .label = ...});
+ *   uint32_t queue = trace_write_queue(writer, &(struct row_queue){.device = device, .stream = 7});
+ *   trace_write_activity(writer, &(struct row_activity){.start = 5, .duration = 2, .queue = queue});
+ *   ok = trace_writer_finish(writer, &status);
+ *   trace_writer_destroy(writer);
+ */
+#ifndef RIDGE_TRACE_WRITER_H
+#define RIDGE_TRACE_WRITER_H
+
+#include "base/status.h"
+#include "base/text.h"
+#include "trace/schema.h"
+
+struct trace_writer_options {
+    uint64_t session; /* writers of one recording share it: their processes, devices and queues are
+                         then the same when their numbers are */
+    uint64_t writer;  /* unique within the file */
+    int level;        /* zstd level; 0 stores without compressing */
+};
+
+struct trace_writer;
+
+struct trace_writer *trace_writer_create(int fd, const struct trace_writer_options *options,
+                                         struct status *status);
+/* Takes NULL. Does not finish. */
+void trace_writer_destroy(struct trace_writer *writer);
+
+/* Writes out all rows and marks the end. The descriptor stays open. */
+bool trace_writer_finish(struct trace_writer *writer, struct status *status);
+/* Writes out the rows so far, so that a crash after this loses none of them. */
+void trace_writer_flush(struct trace_writer *writer);
+/* Whether anything has gone wrong yet; for loops that should stop early. */
+bool trace_writer_failed(const struct trace_writer *writer);
+uint64_t trace_writer_rows(const struct trace_writer *writer, enum trace_table table);
+
+/* The id of a text within this writer; 0 for the empty text. */
+uint32_t trace_writer_string(struct trace_writer *writer, struct text text);
+void trace_writer_meta(struct trace_writer *writer, const char *key, struct text value);
+void trace_writer_meta_integer(struct trace_writer *writer, const char *key, int64_t value);
+/* Adds to the number of events that the source lost; kept as meta "drops". */
+void trace_writer_dropped(struct trace_writer *writer, uint64_t events);
+
+/* uint32_t trace_write_TABLE(writer, const struct row_TABLE *row), for every table of the schema.
+ * Returns the row's id, counted from 1, for use in columns of that table's type. */
+#define SCHEMA_WRITE(table, TABLE, fourcc)                                                         \
+    uint32_t trace_write_##table(struct trace_writer *writer, const struct row_##table *row);
+TRACE_TABLES(SCHEMA_WRITE)
+
+/* Meta keys with a meaning to readers (others are shown by `ridge info` as they are). */
+#define META_CLOCK_OFFSET "clock.offset_ns" /* added to every time of this writer */
+#define META_CLOCK_BASE "clock.base"        /* "unix", "monotonic" or "trace": what time 0 is */
+#define META_CLOCK_ERROR "clock.error_ns"   /* bound of device time against host time */
+#define META_DROPS "drops"
+#define META_SOURCE_FILE "source.file"
+#define META_SOURCE_FORMAT "source.format" /* kineto, chrome, nsys, xctrace, ... */
+#define META_SOURCE_TOOL "source.tool"     /* the recorder and its version */
+#define META_TRUNCATED "source.truncated"  /* why, when the source ended early */
+#define META_WARNING "warning"             /* one sentence; may repeat */
+#define META_COMMAND "command"
+#define META_HOST "host"
+#define META_RANK "rank"
+#define META_WORLD_SIZE "world_size"
+
+#endif

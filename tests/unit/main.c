@@ -1,0 +1,91 @@
+/* Runs the unit tests and prints `N passed, N failed[, N skipped]`. */
+#include "test.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct test {
+    const char *name, *file;
+    void (*run)(void);
+};
+
+static struct test tests[4096];
+static size_t test_count;
+static bool current_failed;
+static const char *current_skip;
+static char temporary[32][512];
+static size_t temporary_count;
+
+void test_register(const char *name, const char *file, void (*run)(void)) {
+    if (test_count == sizeof tests / sizeof tests[0])
+        abort();
+    tests[test_count++] = (struct test){name, file, run};
+}
+
+void test_failed(const char *file, int line, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "%s:%d: ", file, line);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    current_failed = true;
+}
+
+void test_skip(const char *reason) {
+    current_skip = reason;
+}
+
+const char *test_fixture(const char *name) {
+    static char path[4][1024];
+    static unsigned next;
+    const char *folder = getenv("RIDGE_FIXTURES");
+    char *p = path[next++ % 4];
+    snprintf(p, sizeof path[0], "%s/%s", folder ? folder : "../shared/fixtures", name);
+    if (access(p, R_OK) != 0) {
+        test_skip("the shared fixtures are not here");
+        return NULL;
+    }
+    return p;
+}
+
+const char *test_temporary(const char *suffix) {
+    static unsigned serial;
+    const char *folder = getenv("TMPDIR");
+    if (temporary_count == sizeof temporary / sizeof temporary[0])
+        abort();
+    char *p = temporary[temporary_count++];
+    snprintf(p, sizeof temporary[0], "%s/ridge-test-%ld-%u%s", folder ? folder : "/tmp",
+             (long)getpid(), serial++, suffix);
+    return p;
+}
+
+int main(int argc, char **argv) {
+    size_t passed = 0, failed = 0, skipped = 0;
+    for (size_t i = 0; i < test_count; i++) {
+        if (argc > 1 && !strstr(tests[i].name, argv[1]))
+            continue;
+        current_failed = false;
+        current_skip = NULL;
+        tests[i].run();
+        while (temporary_count > 0)
+            unlink(temporary[--temporary_count]);
+        if (current_failed) {
+            fprintf(stderr, "FAILED %s (%s)\n", tests[i].name, tests[i].file);
+            failed++;
+        } else if (current_skip) {
+            printf("skipped %s: %s\n", tests[i].name, current_skip);
+            skipped++;
+        } else {
+            passed++;
+        }
+    }
+    printf("%zu passed, %zu failed", passed, failed);
+    if (skipped)
+        printf(", %zu skipped", skipped);
+    printf("\n");
+    return failed != 0;
+}

@@ -1,0 +1,164 @@
+/* What a writer writes, a reader reads: values, strings, entities, many writers, damage. */
+#include "../test.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "trace/reader.h"
+#include "trace/writer.h"
+
+static int create(const char *path) {
+    return open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
+}
+
+/* Rows that use every width and sign: i is the row, salt the writer. */
+static struct row_activity row_of(uint64_t i, uint32_t queue, uint32_t name) {
+    return (struct row_activity){
+        .start = (int64_t)(i * 1000 + i % 7),
+        .duration = (int64_t)(i % 3 ? i : i << 20),
+        .queue = queue,
+        .kind = (uint8_t)(i % 3),
+        .name = name,
+        .correlation = i,
+        .grid_x = (uint32_t)(i * 2654435761u),
+        .bytes = i % 5 ? i * i : BYTES_UNKNOWN,
+    };
+}
+
+static void write_rows(struct trace_writer *writer, uint64_t rows) {
+    uint32_t device =
+        trace_write_device(writer, &(struct row_device){
+                                       .index = 0,
+                                       .label = trace_writer_string(writer, TEXT("0")),
+                                   });
+    uint32_t queue = trace_write_queue(writer, &(struct row_queue){.device = device, .stream = 7});
+    for (uint64_t i = 0; i < rows; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "kernel %u", (unsigned)(i % 100));
+        struct row_activity row = row_of(i, queue, trace_writer_string(writer, text_of(name)));
+        trace_write_activity(writer, &row);
+    }
+}
+
+TEST(a_trace_reads_back_what_was_written) {
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    enum { ROWS = 40000 };
+    for (int level = 0; level <= 3; level += 3) {
+        int fd = create(path);
+        struct trace_writer *writer = trace_writer_create(
+            fd, &(struct trace_writer_options){.session = 1, .writer = 1, .level = level},
+            &status);
+        REQUIRE(writer);
+        write_rows(writer, ROWS);
+        CHECK_OK(trace_writer_finish(writer, &status), status);
+        trace_writer_destroy(writer);
+        close(fd);
+
+        struct trace *trace;
+        REQUIRE(trace_open(path, &trace, &status));
+        CHECK_INT(trace->activity.count, ROWS);
+        CHECK_INT(trace->queue.count, 2);
+        CHECK_INT(trace->device.count, 2);
+        CHECK_INT(trace->writers_unfinished, 0);
+        CHECK_OK(trace_load(trace, TABLE_ACTIVITY, NULL, &status), status);
+        size_t wrong = 0;
+        for (size_t i = 0; i < trace->activity.count; i++) {
+            struct row_activity row = row_of(i, 1, 0);
+            char name[32];
+            snprintf(name, sizeof name, "kernel %u", (unsigned)(i % 100));
+            wrong += trace->activity.start[i] != row.start ||
+                     trace->activity.duration[i] != row.duration ||
+                     trace->activity.queue[i] != row.queue ||
+                     trace->activity.kind[i] != row.kind ||
+                     trace->activity.correlation[i] != row.correlation ||
+                     trace->activity.grid_x[i] != row.grid_x ||
+                     trace->activity.bytes[i] != row.bytes ||
+                     !text_is(trace_text(trace, trace->activity.name[i]), name);
+        }
+        CHECK_INT(wrong, 0);
+        trace_close(trace);
+    }
+}
+
+TEST(a_file_cut_anywhere_reads_to_its_last_whole_chunk) {
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    int fd = create(path);
+    struct trace_writer *writer = trace_writer_create(
+        fd, &(struct trace_writer_options){.session = 1, .writer = 1, .level = 1}, &status);
+    REQUIRE(writer);
+    write_rows(writer, 50000);
+    CHECK(trace_writer_finish(writer, &status));
+    trace_writer_destroy(writer);
+    off_t size = lseek(fd, 0, SEEK_END);
+    for (off_t cut = size; cut > 8; cut -= size / 23) {
+        struct trace *trace;
+        CHECK(ftruncate(fd, cut) == 0);
+        REQUIRE(trace_open(path, &trace, &status));
+        CHECK(trace->activity.count % 16384 == 0 || cut > size / 2);
+        CHECK_INT(trace->writers_unfinished, cut != size && trace->writer_count ? 1 : 0);
+        CHECK_OK(trace_load(trace, TABLE_ACTIVITY, NULL, &status), status);
+        trace_close(trace);
+    }
+    close(fd);
+}
+
+TEST(a_damaged_chunk_is_left_out_and_counted) {
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    int fd = create(path);
+    struct trace_writer *writer = trace_writer_create(
+        fd, &(struct trace_writer_options){.session = 1, .writer = 1, .level = 1}, &status);
+    REQUIRE(writer);
+    write_rows(writer, 50000);
+    CHECK(trace_writer_finish(writer, &status));
+    trace_writer_destroy(writer);
+    off_t size = lseek(fd, 0, SEEK_END);
+    close(fd);
+    fd = open(path, O_RDWR);
+    CHECK(pwrite(fd, "damage", 6, size / 2) == 6);
+    close(fd);
+    struct trace *trace;
+    REQUIRE(trace_open(path, &trace, &status));
+    CHECK(trace->damaged_bytes > 0);
+    CHECK_INT(trace->missing_chunks, 1);
+    CHECK(trace->activity.count > 0 && trace->activity.count < 50000);
+    trace_close(trace);
+}
+
+TEST(files_of_several_writers_concatenate_into_one_trace) {
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    int fd = create(path);
+    for (uint64_t id = 1; id <= 3; id++) {
+        /* writers 1 and 2 share a session and so a device; 3 has its own */
+        struct trace_writer *writer = trace_writer_create(
+            fd, &(struct trace_writer_options){.session = id / 3, .writer = id, .level = 1},
+            &status);
+        REQUIRE(writer);
+        char own[16];
+        snprintf(own, sizeof own, "writer %u", (unsigned)id);
+        trace_writer_string(writer, text_of(own));
+        if (id == 2)
+            trace_writer_meta_integer(writer, META_CLOCK_OFFSET, 1000000);
+        write_rows(writer, 10);
+        CHECK(trace_writer_finish(writer, &status));
+        trace_writer_destroy(writer);
+    }
+    close(fd);
+    struct trace *trace;
+    REQUIRE(trace_open(path, &trace, &status));
+    CHECK_INT(trace->writer_count, 3);
+    CHECK_INT(trace->session_count, 2);
+    CHECK_INT(trace->device.count - 1, 2);
+    CHECK_INT(trace->queue.count - 1, 2);
+    CHECK_INT(trace->activity.count, 30);
+    CHECK_OK(trace_load(trace, TABLE_ACTIVITY, "start queue name", &status), status);
+    CHECK_INT(trace->activity.start[10], 1000000);
+    CHECK_INT(trace->activity.queue[0], trace->activity.queue[10]);
+    CHECK(trace->activity.queue[0] != trace->activity.queue[20]);
+    CHECK_INT(trace->activity.name[0], trace->activity.name[20]);
+    trace_close(trace);
+}
