@@ -161,12 +161,7 @@ void chunk_add_bytes(struct chunk_builder *builder, unsigned column, const void 
     add_data(builder, &entry, bytes, length);
 }
 
-void chunk_seal(struct chunk_builder *builder, struct chunk_header *header) {
-    unsigned char *at = builder->bytes;
-    header->version = CHUNK_VERSION;
-    header->columns = (uint16_t)builder->columns;
-    header->body_size = builder->length - CHUNK_HEADER_SIZE;
-    header->body_checksum = checksum64(at + CHUNK_HEADER_SIZE, header->body_size);
+void chunk_write_header(unsigned char *at, const struct chunk_header *header) {
     memcpy(at, chunk_magic, 8);
     put(at + 8, header->type, 4);
     put(at + 12, header->version, 2);
@@ -181,6 +176,14 @@ void chunk_seal(struct chunk_builder *builder, struct chunk_header *header) {
     put(at + 64, header->body_size, 8);
     put(at + 72, header->body_checksum, 8);
     put(at + 80, checksum64(at, 80), 8);
+}
+
+void chunk_seal(struct chunk_builder *builder, struct chunk_header *header) {
+    header->version = CHUNK_VERSION;
+    header->columns = (uint16_t)builder->columns;
+    header->body_size = builder->length - CHUNK_HEADER_SIZE;
+    header->body_checksum = checksum64(builder->bytes + CHUNK_HEADER_SIZE, header->body_size);
+    chunk_write_header(builder->bytes, header);
 }
 
 bool chunk_read_header(const unsigned char *bytes, struct chunk_header *header) {

@@ -77,6 +77,8 @@ void chunk_add_bytes(struct chunk_builder *builder, unsigned column, const void 
                      size_t length);
 /* Fills in the header (sizes and checksums included); the chunk is builder->bytes/length. */
 void chunk_seal(struct chunk_builder *builder, struct chunk_header *header);
+/* The header's bytes with their checksum: for copying a chunk under another session or writer. */
+void chunk_write_header(unsigned char *bytes, const struct chunk_header *header);
 
 /* Reading. `bytes` has at least CHUNK_HEADER_SIZE bytes; false when it is no intact header. */
 bool chunk_read_header(const unsigned char *bytes, struct chunk_header *header);

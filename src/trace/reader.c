@@ -33,7 +33,6 @@ struct writer_state {
     uint32_t session_index;
     uint32_t sequences_seen, sequence_last;
     bool finished;
-    bool identity_strings; /* its string ids are the trace's: no mapping needed */
     int64_t clock_offset;
     struct id_map strings, entities[TABLE_ACTIVITY];
 };
@@ -51,6 +50,7 @@ struct trace_file {
     size_t session_capacity;
     size_t entity_capacity[TABLE_ACTIVITY][TABLE_COLUMNS_MAX], session_column_capacity[4];
     struct chunk_decoder decoder;
+    uint32_t *order[TABLE_COUNT]; /* of rows, where trace_reorder() gave one */
 };
 
 static const size_t columns_offset[TABLE_COUNT] = {
@@ -64,6 +64,14 @@ static size_t *row_count(struct trace *trace, unsigned table) {
 static void **column_pointer(struct trace *trace, unsigned table, unsigned column) {
     return (void **)((char *)trace + columns_offset[table] +
                      trace_tables[table].columns[column].pointer_offset);
+}
+
+const void *trace_column(const struct trace *trace, enum trace_table table, unsigned column) {
+    return *column_pointer((struct trace *)trace, table, column);
+}
+
+size_t trace_rows(const struct trace *trace, enum trace_table table) {
+    return *row_count((struct trace *)trace, table);
 }
 
 bool trace_recognise(const void *bytes, size_t length) {
@@ -252,6 +260,10 @@ static void apply_map(const struct id_map *map, uint32_t *values, size_t rows) {
         values[i] = values[i] < map->count ? map->to[values[i]] : 0;
 }
 
+static bool is_time(int64_t time) {
+    return time <= TRACE_TIME_LIMIT && time >= -TRACE_TIME_LIMIT;
+}
+
 static bool decode_chunk_column(struct trace *trace, const struct chunk_ref *chunk, unsigned column,
                                 void *values, struct status *status) {
     const struct column_info *info = &trace_tables[chunk->table].columns[column];
@@ -271,9 +283,10 @@ static bool decode_chunk_column(struct trace *trace, const struct chunk_ref *chu
     else if (info->type == COLUMN_TIME) {
         int64_t *times = values;
         for (size_t i = 0; i < rows; i++) {
-            if (times[i] > TRACE_TIME_LIMIT || times[i] < -TRACE_TIME_LIMIT)
+            if (is_time(times[i]))
+                times[i] += writer->clock_offset;
+            if (!is_time(times[i]))
                 return status_fail(status, STATUS_INPUT, "a time is out of range");
-            times[i] += writer->clock_offset;
         }
     } else if (info->type == COLUMN_I64 && strcmp(info->name, "duration") == 0) {
         const int64_t *durations = values;
@@ -281,6 +294,25 @@ static bool decode_chunk_column(struct trace *trace, const struct chunk_ref *chu
             if (durations[i] < 0 || durations[i] > TRACE_TIME_LIMIT)
                 return status_fail(status, STATUS_INPUT, "a duration is out of range");
     }
+    return true;
+}
+
+/* Replaces `values` by a reordered copy. */
+static bool reorder_column(const uint32_t *order, size_t rows, size_t size, void **values,
+                           struct status *status) {
+    void *sorted = memory_allocate(rows, size, status);
+    if (!sorted)
+        return false;
+    for (size_t i = 0; i < rows; i++) {
+        if (size == 8)
+            ((uint64_t *)sorted)[i] = ((const uint64_t *)*values)[order[i]];
+        else if (size == 4)
+            ((uint32_t *)sorted)[i] = ((const uint32_t *)*values)[order[i]];
+        else
+            ((uint8_t *)sorted)[i] = ((const uint8_t *)*values)[order[i]];
+    }
+    memory_free(*values);
+    *values = sorted;
     return true;
 }
 
@@ -305,6 +337,19 @@ static bool load_column(struct trace *trace, unsigned table, unsigned column,
         at += chunk->header.rows;
     }
     *pointer = values;
+    const uint32_t *order = trace->file->order[table];
+    return !order || reorder_column(order, *row_count(trace, table), size, pointer, status);
+}
+
+bool trace_reorder(struct trace *trace, enum trace_table table, uint32_t *order,
+                   struct status *status) {
+    trace->file->order[table] = order;
+    for (unsigned column = 0; column < trace_tables[table].column_count; column++) {
+        void **pointer = column_pointer(trace, table, column);
+        if (*pointer && !reorder_column(order, *row_count(trace, table),
+                                        trace_tables[table].columns[column].size, pointer, status))
+            return false;
+    }
     return true;
 }
 
@@ -640,6 +685,8 @@ void trace_close(struct trace *trace) {
         for (unsigned table = 0; table < TABLE_ACTIVITY; table++)
             memory_free(file->writers[i].entities[table].to);
     }
+    for (unsigned table = 0; table < TABLE_COUNT; table++)
+        memory_free(file->order[table]);
     memory_free(trace->process_session);
     memory_free(trace->thread_session);
     memory_free(trace->device_session);

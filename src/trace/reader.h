@@ -53,6 +53,17 @@ bool trace_load(struct trace *trace, enum trace_table table, const char *columns
 /* Frees one column again. */
 void trace_unload(struct trace *trace, enum trace_table table, const char *column);
 
+/* Puts the rows of an event table into another order: row i becomes the row that was order[i]. Holds
+ * for columns loaded already and later. Takes `order` (from memory_allocate) over, even on failure;
+ * once per table. */
+bool trace_reorder(struct trace *trace, enum trace_table table, uint32_t *order,
+                   struct status *status);
+
+/* The same columns by number, for those that walk the schema: values as the column's type has them,
+ * or NULL when not loaded, and how many there are (row 0 of an entity table is "none"). */
+const void *trace_column(const struct trace *trace, enum trace_table table, unsigned column);
+size_t trace_rows(const struct trace *trace, enum trace_table table);
+
 /* Whether these bytes begin a .ridge file. */
 bool trace_recognise(const void *bytes, size_t length);
 

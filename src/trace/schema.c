@@ -1,6 +1,8 @@
 /* The tables of schema.h as data that loops can walk. */
 #include "trace/schema.h"
 
+#include <string.h>
+
 #define FOURCC(text)                                                                               \
     ((uint32_t)(text)[0] | (uint32_t)(text)[1] << 8 | (uint32_t)(text)[2] << 16 |                  \
      (uint32_t)(text)[3] << 24)
@@ -50,3 +52,25 @@ NAME_FUNCTION(range_category_name, RANGE_CATEGORIES, "other", "op", "annotation"
               "device", "driver", "overhead")
 NAME_FUNCTION(wait_kind_name, WAIT_KINDS, "unknown", "event", "stream-wait", "stream", "context")
 NAME_FUNCTION(memory_operation_name, MEMORY_OPERATIONS, "alloc", "free")
+
+column_namer *column_names(enum trace_table table, unsigned column) {
+    static const struct {
+        enum trace_table table;
+        const char *column;
+        column_namer *names;
+    } enumerators[] = {
+        {TABLE_ACTIVITY, "kind", activity_kind_name},
+        {TABLE_ACTIVITY, "direction", copy_direction_name},
+        {TABLE_ACTIVITY, "from_memory", memory_kind_name},
+        {TABLE_ACTIVITY, "to_memory", memory_kind_name},
+        {TABLE_CALL, "class", call_class_name},
+        {TABLE_RANGE, "category", range_category_name},
+        {TABLE_WAIT, "kind", wait_kind_name},
+        {TABLE_MEMORY, "operation", memory_operation_name},
+    };
+    for (size_t i = 0; i < sizeof enumerators / sizeof enumerators[0]; i++)
+        if (enumerators[i].table == table &&
+            strcmp(enumerators[i].column, trace_tables[table].columns[column].name) == 0)
+            return enumerators[i].names;
+    return NULL;
+}

@@ -188,7 +188,7 @@ enum memory_operation { MEMORY_ALLOC, MEMORY_FREE, MEMORY_OPERATIONS };
 #define BYTES_UNKNOWN UINT64_MAX
 
 /* Times and durations beyond this (146 years) are damage, and leave room to add two of them. */
-#define TRACE_TIME_LIMIT ((int64_t)1 << 62)
+#define TRACE_TIME_LIMIT (((int64_t)1 << 62) - 1)
 
 enum column_type {
     COLUMN_TIME,
@@ -262,5 +262,9 @@ const char *call_class_name(unsigned class);
 const char *range_category_name(unsigned category);
 const char *wait_kind_name(unsigned kind);
 const char *memory_operation_name(unsigned operation);
+
+/* Which of the functions above names a column's values; NULL when it holds no enumerator. */
+typedef const char *column_namer(unsigned value);
+column_namer *column_names(enum trace_table table, unsigned column);
 
 #endif

@@ -266,24 +266,39 @@ void trace_writer_flush(struct trace_writer *writer) {
     flush_strings(writer);
 }
 
-bool trace_writer_finish(struct trace_writer *writer, struct status *status) {
+static void end_session(struct trace_writer *writer) {
     if (writer->drops)
         trace_writer_meta_integer(writer, META_DROPS, (int64_t)writer->drops);
+    writer->drops = 0;
     trace_writer_flush(writer);
-    if (!writer->failed) {
-        uint32_t types[TABLE_COUNT];
-        for (unsigned table = 0; table < TABLE_COUNT; table++)
-            types[table] = trace_tables[table].fourcc;
-        struct chunk_header header = {.type = CHUNK_END, .rows = TABLE_COUNT};
-        chunk_begin(&writer->builder, 2);
-        chunk_add_column(&writer->builder, 0, types, sizeof types[0], TABLE_COUNT);
-        chunk_add_column(&writer->builder, 1, writer->written, sizeof writer->written[0],
-                         TABLE_COUNT);
-        send_chunk(writer, &header);
-    }
+    if (writer->failed)
+        return;
+    uint32_t types[TABLE_COUNT];
+    for (unsigned table = 0; table < TABLE_COUNT; table++)
+        types[table] = trace_tables[table].fourcc;
+    struct chunk_header header = {.type = CHUNK_END, .rows = TABLE_COUNT};
+    chunk_begin(&writer->builder, 2);
+    chunk_add_column(&writer->builder, 0, types, sizeof types[0], TABLE_COUNT);
+    chunk_add_column(&writer->builder, 1, writer->written, sizeof writer->written[0], TABLE_COUNT);
+    send_chunk(writer, &header);
+}
+
+bool trace_writer_finish(struct trace_writer *writer, struct status *status) {
+    end_session(writer);
     if (writer->failed)
         *status = writer->why;
     return !writer->failed;
+}
+
+void trace_writer_next_session(struct trace_writer *writer) {
+    struct string_cache *cache = &writer->cache;
+    end_session(writer);
+    memset(cache->slots, 0, CACHE_SLOTS * sizeof *cache->slots);
+    cache->count = cache->used = 0;
+    memset(writer->written, 0, sizeof writer->written);
+    writer->string_next = 1;
+    writer->sequence = 0;
+    writer->options.session = checksum_integer(writer->options.session + 1);
 }
 
 bool trace_writer_failed(const struct trace_writer *writer) {

@@ -37,6 +37,9 @@ void trace_writer_destroy(struct trace_writer *writer);
 
 /* Writes out all rows and marks the end. The descriptor stays open. */
 bool trace_writer_finish(struct trace_writer *writer, struct status *status);
+/* Finishes the recording so far and begins another in the same file: ids start again at 1, and what
+ * follows is another session's, so that equal numbers mean other processes, devices and queues. */
+void trace_writer_next_session(struct trace_writer *writer);
 /* Writes out the rows so far, so that a crash after this loses none of them. */
 void trace_writer_flush(struct trace_writer *writer);
 /* Whether anything has gone wrong yet; for loops that should stop early. */

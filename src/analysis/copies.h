@@ -1,0 +1,36 @@
+/* What was moved, which way, how fast, and in how small pieces? */
+#ifndef RIDGE_ANALYSIS_COPIES_H
+#define RIDGE_ANALYSIS_COPIES_H
+
+#include "analysis/model.h"
+
+/* A copy below this moves for less time than it takes to issue on any current link. */
+#define COPY_SMALL_BYTES (64 * 1024)
+
+struct copy_group {
+    uint64_t count, without_bytes;
+    uint64_t bytes;
+    int64_t time; /* summed durations */
+    int64_t time_with_bytes; /* of those whose size is known: for GB/s */
+    uint64_t small, small_bytes;
+    int64_t small_time;
+    uint64_t pageable, pageable_bytes;
+    int64_t pageable_time;
+    uint64_t pinned, pinned_bytes;
+    int64_t pinned_time;
+};
+
+struct copies {
+    struct copy_group direction[COPY_DIRECTIONS];
+    struct copy_group all;
+    struct copy_group sets; /* memsets */
+};
+
+/* Over a device's activities (0: all devices) that start inside their device's selection,
+ * by_device[id] (NULL: anywhere). */
+void copies_find(const struct model *model, uint32_t device, const struct selection *by_device,
+                 struct copies *copies);
+/* Bytes a second over the copies whose size is known; 0 when there are none. */
+double copy_group_rate(const struct copy_group *group);
+
+#endif

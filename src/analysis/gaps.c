@@ -1,0 +1,370 @@
+/* The device's activities in order of start leave gaps; the next activity's launch call says which
+ * thread to look at. Before the call began, the thread's own calls and code own the time; inside the
+ * call, the launch does; after it, the device (or an awaited event). */
+#include "analysis/gaps.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/sort.h"
+
+const char *gap_cause_name(unsigned cause) {
+    static const char *const names[CAUSE_COUNT] = {"sync",   "alloc", "compile",
+                                                   "copy-call", "launch", "host",
+                                                   "dependency", "device", "unknown"};
+    return cause < CAUSE_COUNT ? names[cause] : "?";
+}
+
+enum gap_cause gap_main_cause(const struct gap *gap) {
+    unsigned best = 0;
+    for (unsigned cause = 1; cause < CAUSE_COUNT; cause++)
+        if (gap->cause[cause] > gap->cause[best])
+            best = cause;
+    return best;
+}
+
+void gaps_rank_causes(const struct gaps *gaps, enum gap_cause order[CAUSE_COUNT]) {
+    for (unsigned cause = 0; cause < CAUSE_COUNT; cause++) {
+        unsigned at = cause;
+        for (; at > 0 && gaps->cause_time[order[at - 1]] < gaps->cause_time[cause]; at--)
+            order[at] = order[at - 1];
+        order[at] = cause;
+    }
+}
+
+struct walk {
+    const struct model *model;
+    const struct host *host;
+    const struct selection *selection;
+    struct gaps *gaps;
+    struct host_cursor *cursors; /* by thread */
+    int64_t *queue_launched;     /* by queue: when its latest activity so far was launched */
+    size_t *queue_waits;         /* by queue: its stream-wait records, as rows of `waits` */
+    uint32_t *waits;             /* rows of trace->wait by (queue, start) */
+    size_t *wait_cursor;         /* by queue */
+    int64_t *host_time, *sync_time; /* by string id */
+    uint32_t *host_gaps, *sync_gaps;
+    int64_t *durations; /* of the gaps, for the median */
+    size_t duration_capacity;
+    size_t clip_cursor;
+    struct gap gap; /* the one at hand */
+};
+
+/* Adds [start, end) to a cause of the gap at hand, as far as it is selected. */
+static int64_t add_cause(struct walk *walk, enum gap_cause cause, int64_t start, int64_t end) {
+    if (end <= start)
+        return 0;
+    size_t cursor = walk->clip_cursor;
+    int64_t time = selection_overlap(walk->selection, start, end, &cursor);
+    walk->gap.cause[cause] += time;
+    return time;
+}
+
+/* Copies from or to pageable memory block the host, whatever their name says. */
+static bool call_blocks(const struct walk *walk, uint32_t call, uint32_t next) {
+    const struct trace *trace = walk->model->trace;
+    if (text_find(trace_text(trace, trace->call.name[call]), "Async") < 0)
+        return true;
+    if (next != NO_ROW && walk->model->launch[next] == call)
+        return trace->activity.from_memory[next] == MEMORY_PAGEABLE ||
+               trace->activity.to_memory[next] == MEMORY_PAGEABLE;
+    return false;
+}
+
+static enum gap_cause cause_of_call(const struct walk *walk, uint32_t call) {
+    switch (walk->model->trace->call.class[call]) {
+    case CALL_SYNC:
+        return CAUSE_SYNC;
+    case CALL_ALLOC:
+        return CAUSE_ALLOC;
+    case CALL_COMPILE:
+        return CAUSE_COMPILE;
+    case CALL_COPY:
+        return call_blocks(walk, call, walk->gap.next) ? CAUSE_COPY_CALL : CAUSE_LAUNCH;
+    case CALL_LAUNCH:
+        return CAUSE_LAUNCH;
+    default:
+        return CAUSE_HOST;
+    }
+}
+
+static void add_name(int64_t *times, uint32_t *counts, uint32_t name, int64_t time) {
+    times[name] += time;
+    counts[name] += time > 0;
+}
+
+/* The launching thread between the gap's start and its own launch call. */
+static void walk_host(struct walk *walk, uint32_t thread, int64_t start, int64_t end) {
+    const struct trace *trace = walk->model->trace;
+    while (start < end) {
+        struct host_stretch stretch =
+            host_next(walk->host, &walk->cursors[thread], thread, start, end);
+        if (stretch.call != NO_ROW) {
+            enum gap_cause cause = cause_of_call(walk, stretch.call);
+            int64_t time = add_cause(walk, cause, stretch.start, stretch.end);
+            if (cause == CAUSE_SYNC)
+                add_name(walk->sync_time, walk->sync_gaps, trace->call.name[stretch.call], time);
+            else if (cause == CAUSE_HOST)
+                add_name(walk->host_time, walk->host_gaps, trace->call.name[stretch.call], time);
+        } else {
+            uint32_t name = stretch.range != NO_ROW ? trace->range.name[stretch.range]
+                                                    : stretch.function;
+            int64_t time = add_cause(walk, CAUSE_HOST, stretch.start, stretch.end);
+            add_name(walk->host_time, walk->host_gaps, name, time);
+        }
+        start = stretch.end;
+    }
+}
+
+/* Whether the queue was told to wait for another queue's event between its previous activity's
+ * launch and this one's, at `launched`. */
+static bool awaits_event(struct walk *walk, uint32_t queue, int64_t launched) {
+    const struct trace *trace = walk->model->trace;
+    bool found = false;
+    size_t *at = &walk->wait_cursor[queue];
+    for (; *at < walk->queue_waits[queue + 1]; (*at)++) {
+        int64_t told = trace->wait.start[walk->waits[*at]];
+        if (told > launched)
+            break;
+        found = found || told >= walk->queue_launched[queue];
+    }
+    return found;
+}
+
+static void split_gap(struct walk *walk) {
+    const struct model *model = walk->model;
+    const struct trace *trace = model->trace;
+    struct gap *gap = &walk->gap;
+    uint32_t call = gap->next == NO_ROW ? NO_ROW : model->launch[gap->next];
+    if (call == NO_ROW) {
+        add_cause(walk, CAUSE_UNKNOWN, gap->start, gap->end);
+        return;
+    }
+    int64_t call_start = trace->call.start[call], call_end = model_call_end(model, call);
+    int64_t at = gap->start;
+    if (call_start > at) {
+        int64_t until = call_start < gap->end ? call_start : gap->end;
+        walk_host(walk, trace->call.thread[call], at, until);
+        at = until;
+    }
+    if (at < gap->end && call_end > at) {
+        int64_t until = call_end < gap->end ? call_end : gap->end;
+        enum gap_cause cause = cause_of_call(walk, call);
+        int64_t time = add_cause(walk, cause == CAUSE_HOST ? CAUSE_LAUNCH : cause, at, until);
+        if (cause == CAUSE_SYNC)
+            add_name(walk->sync_time, walk->sync_gaps, trace->call.name[call], time);
+        at = until;
+    }
+    if (at < gap->end)
+        add_cause(walk,
+                  awaits_event(walk, trace->activity.queue[gap->next], call_start)
+                      ? CAUSE_DEPENDENCY
+                      : CAUSE_DEVICE,
+                  at, gap->end);
+}
+
+static void keep_longest(struct gaps *gaps, const struct gap *gap) {
+    int64_t length = gap->end - gap->start;
+    if (gaps->top_count == GAP_TOP &&
+        length <= gaps->top[GAP_TOP - 1].end - gaps->top[GAP_TOP - 1].start)
+        return;
+    size_t at = gaps->top_count < GAP_TOP ? gaps->top_count++ : GAP_TOP - 1;
+    while (at > 0 && gaps->top[at - 1].end - gaps->top[at - 1].start < length) {
+        gaps->top[at] = gaps->top[at - 1];
+        at--;
+    }
+    gaps->top[at] = *gap;
+}
+
+static unsigned bucket_of(int64_t length) {
+    unsigned bucket = 0;
+    for (int64_t edge = 1000; length >= edge && bucket < GAP_BUCKETS - 1; edge *= 10)
+        bucket++;
+    return bucket;
+}
+
+static bool end_gap(struct walk *walk, struct status *status) {
+    struct gaps *gaps = walk->gaps;
+    int64_t length = 0;
+    split_gap(walk);
+    for (unsigned cause = 0; cause < CAUSE_COUNT; cause++) {
+        length += walk->gap.cause[cause];
+        gaps->cause_time[cause] += walk->gap.cause[cause];
+        gaps->cause_gaps[cause] += walk->gap.cause[cause] > 0;
+    }
+    if (length == 0)
+        return true;
+    if (!memory_grow((void **)&walk->durations, &walk->duration_capacity, gaps->count + 1,
+                     sizeof *walk->durations, status))
+        return false;
+    walk->durations[gaps->count++] = length;
+    gaps->total += length;
+    gaps->histogram[bucket_of(length)]++;
+    gaps->histogram_time[bucket_of(length)] += length;
+    keep_longest(gaps, &walk->gap);
+    return true;
+}
+
+/* The part of [start, end) that a selection of one or more windows covers ends up as gaps, one for
+ * each window it reaches into. */
+static bool add_idle(struct walk *walk, int64_t start, int64_t end, uint32_t next,
+                     struct status *status) {
+    const struct selection *selection = walk->selection;
+    size_t *at = &walk->clip_cursor;
+    while (*at < selection->count && selection->windows[*at].end <= start)
+        (*at)++;
+    for (size_t i = *at; i < selection->count && selection->windows[i].start < end; i++) {
+        const struct window *window = &selection->windows[i];
+        walk->gap = (struct gap){
+            .start = window->start > start ? window->start : start,
+            .end = window->end < end ? window->end : end,
+            .next = next,
+        };
+        if (walk->gap.end > walk->gap.start && !end_gap(walk, status))
+            return false;
+    }
+    return true;
+}
+
+static bool walk_device(struct walk *walk, uint32_t device, struct status *status) {
+    const struct model *model = walk->model;
+    const struct trace *trace = model->trace;
+    const struct selection *selection = walk->selection;
+    int64_t reached = selection->windows[0].start;
+    int64_t end = selection->windows[selection->count - 1].end;
+    size_t last = model->device_first[device + 1];
+    for (size_t i = model->device_first[device]; i < last && reached < end; i++) {
+        if (trace->activity.start[i] > reached &&
+            !add_idle(walk, reached, trace->activity.start[i], (uint32_t)i, status))
+            return false;
+        if (model->launch[i] != NO_ROW)
+            walk->queue_launched[trace->activity.queue[i]] = trace->call.start[model->launch[i]];
+        if (model_activity_end(model, i) > reached)
+            reached = model_activity_end(model, i);
+    }
+    return reached >= end || add_idle(walk, reached, end, NO_ROW, status);
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct gap_name *x = a, *y = b;
+    if (x->time != y->time)
+        return x->time < y->time ? 1 : -1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static bool collect_names(const int64_t *times, const uint32_t *counts, size_t strings,
+                          struct gap_name **names, size_t *count, struct status *status) {
+    size_t capacity = 0;
+    for (size_t name = 0; name < strings; name++) {
+        if (times[name] == 0)
+            continue;
+        if (!memory_grow((void **)names, &capacity, *count + 1, sizeof **names, status))
+            return false;
+        (*names)[(*count)++] = (struct gap_name){(uint32_t)name, counts[name], times[name]};
+    }
+    if (*count)
+        qsort(*names, *count, sizeof **names, by_time);
+    return true;
+}
+
+static void summarise(struct gaps *gaps, int64_t *durations) {
+    if (gaps->count == 0)
+        return;
+    double sum = 0, squares = 0;
+    gaps->min = gaps->max = durations[0];
+    for (size_t i = 0; i < gaps->count; i++) {
+        sum += (double)durations[i];
+        gaps->min = durations[i] < gaps->min ? durations[i] : gaps->min;
+        gaps->max = durations[i] > gaps->max ? durations[i] : gaps->max;
+    }
+    gaps->mean = sum / (double)gaps->count;
+    for (size_t i = 0; i < gaps->count; i++)
+        squares += ((double)durations[i] - gaps->mean) * ((double)durations[i] - gaps->mean);
+    gaps->variation = sqrt(squares / (double)gaps->count) / gaps->mean;
+    gaps->median = sort_select(durations, gaps->count, gaps->count / 2);
+    size_t p99 = (size_t)((double)(gaps->count - 1) * 0.99);
+    gaps->p99 = sort_select(durations, gaps->count, p99);
+}
+
+/* The stream-wait records of each queue, in order of time. */
+static bool index_waits(struct walk *walk, struct status *status) {
+    const struct trace *trace = walk->model->trace;
+    size_t queues = trace->queue.count, count = 0;
+    uint32_t *order = NULL;
+    walk->queue_waits = memory_allocate(queues + 1, sizeof *walk->queue_waits, status);
+    walk->wait_cursor = memory_allocate(queues, sizeof *walk->wait_cursor, status);
+    walk->waits = memory_allocate(trace->wait.count, sizeof *walk->waits, status);
+    if (!walk->queue_waits || !walk->wait_cursor || !walk->waits ||
+        !sort_rows(trace->wait.queue, (uint32_t)queues, trace->wait.start, NULL, trace->wait.count,
+                   &order, status))
+        return false;
+    for (size_t i = 0; i < trace->wait.count; i++) {
+        uint32_t row = order ? order[i] : (uint32_t)i;
+        if (trace->wait.kind[row] != WAIT_STREAM_EVENT ||
+            trace->wait.awaited[row] == trace->wait.queue[row])
+            continue;
+        walk->waits[count++] = row;
+        walk->queue_waits[trace->wait.queue[row] + 1]++;
+    }
+    for (size_t queue = 0; queue < queues; queue++) {
+        walk->queue_waits[queue + 1] += walk->queue_waits[queue];
+        walk->wait_cursor[queue] = walk->queue_waits[queue];
+    }
+    memory_free(order);
+    return true;
+}
+
+static bool start_walk(struct walk *walk, struct status *status) {
+    const struct trace *trace = walk->model->trace;
+    size_t strings = trace->strings.count;
+    walk->cursors = memory_allocate(trace->thread.count, sizeof *walk->cursors, status);
+    walk->queue_launched =
+        memory_allocate(trace->queue.count, sizeof *walk->queue_launched, status);
+    walk->host_time = memory_allocate(strings, sizeof *walk->host_time, status);
+    walk->sync_time = memory_allocate(strings, sizeof *walk->sync_time, status);
+    walk->host_gaps = memory_allocate(strings, sizeof *walk->host_gaps, status);
+    walk->sync_gaps = memory_allocate(strings, sizeof *walk->sync_gaps, status);
+    if (!walk->cursors || !walk->queue_launched || !walk->host_time || !walk->sync_time ||
+        !walk->host_gaps || !walk->sync_gaps)
+        return false;
+    for (size_t queue = 0; queue < trace->queue.count; queue++)
+        walk->queue_launched[queue] = INT64_MIN;
+    return index_waits(walk, status);
+}
+
+bool gaps_find(const struct model *model, const struct host *host, uint32_t device,
+               const struct selection *selection, struct gaps *gaps, struct status *status) {
+    memset(gaps, 0, sizeof *gaps);
+    if (selection->count == 0)
+        return true;
+    struct walk walk = {.model = model, .host = host, .selection = selection, .gaps = gaps};
+    size_t strings = model->trace->strings.count;
+    bool ok = start_walk(&walk, status) && walk_device(&walk, device, status) &&
+              collect_names(walk.host_time, walk.host_gaps, strings, &gaps->host_names,
+                            &gaps->host_name_count, status) &&
+              collect_names(walk.sync_time, walk.sync_gaps, strings, &gaps->sync_names,
+                            &gaps->sync_name_count, status);
+    if (ok)
+        summarise(gaps, walk.durations);
+    memory_free(walk.cursors);
+    memory_free(walk.queue_launched);
+    memory_free(walk.queue_waits);
+    memory_free(walk.wait_cursor);
+    memory_free(walk.waits);
+    memory_free(walk.host_time);
+    memory_free(walk.sync_time);
+    memory_free(walk.host_gaps);
+    memory_free(walk.sync_gaps);
+    memory_free(walk.durations);
+    if (!ok)
+        gaps_finish(gaps);
+    return ok;
+}
+
+void gaps_finish(struct gaps *gaps) {
+    memory_free(gaps->host_names);
+    memory_free(gaps->sync_names);
+    memset(gaps, 0, sizeof *gaps);
+}

@@ -1,0 +1,67 @@
+/* Why was the device idle? Every gap (a maximal idle interval) is split among causes by what the
+ * host did between the previous activity's end and the next one's start, following the next
+ * activity's own launch call and thread. The causes of all gaps sum to the account's idle time. */
+#ifndef RIDGE_ANALYSIS_GAPS_H
+#define RIDGE_ANALYSIS_GAPS_H
+
+#include "analysis/host.h"
+#include "analysis/model.h"
+
+enum gap_cause {
+    CAUSE_SYNC,       /* blocked in a synchronising call that ended inside the gap */
+    CAUSE_ALLOC,      /* inside an allocating or freeing call */
+    CAUSE_COMPILE,    /* loading a module or compiling */
+    CAUSE_COPY_CALL,  /* inside a blocking copy call */
+    CAUSE_LAUNCH,     /* inside launch calls */
+    CAUSE_HOST,       /* in its own code */
+    CAUSE_DEPENDENCY, /* queued already, waiting for another queue's event */
+    CAUSE_DEVICE,     /* queued already, nothing awaited */
+    CAUSE_UNKNOWN,    /* no launch record to say */
+    CAUSE_COUNT
+};
+const char *gap_cause_name(unsigned cause);
+
+struct gap;
+struct gaps;
+/* The cause with most of the gap. */
+enum gap_cause gap_main_cause(const struct gap *gap);
+/* All causes, most time first. */
+void gaps_rank_causes(const struct gaps *gaps, enum gap_cause order[CAUSE_COUNT]);
+
+/* What host code (or call) filled idle time, by name. */
+struct gap_name {
+    uint32_t name; /* string id; 0 = no range and no sample there */
+    uint64_t gaps; /* stretches */
+    int64_t time;
+};
+
+struct gap {
+    int64_t start, end;
+    uint32_t next; /* activity that ends it, or NO_ROW */
+    int64_t cause[CAUSE_COUNT];
+};
+
+enum { GAP_BUCKETS = 10, GAP_TOP = 20 };
+
+struct gaps {
+    uint64_t count;
+    int64_t total; /* equals the account's idle */
+    int64_t median, p99, min, max;
+    double mean, variation; /* coefficient of variation; regular when small */
+    int64_t cause_time[CAUSE_COUNT];
+    uint64_t cause_gaps[CAUSE_COUNT]; /* gaps in which the cause has a part */
+    uint64_t histogram[GAP_BUCKETS];  /* below 1 us, 10 us, 100 us ... by decades from 1 us */
+    int64_t histogram_time[GAP_BUCKETS];
+    struct gap_name *host_names; /* for CAUSE_HOST, most time first */
+    size_t host_name_count;
+    struct gap_name *sync_names; /* the calls behind CAUSE_SYNC */
+    size_t sync_name_count;
+    struct gap top[GAP_TOP]; /* longest first */
+    size_t top_count;
+};
+
+bool gaps_find(const struct model *model, const struct host *host, uint32_t device,
+               const struct selection *selection, struct gaps *gaps, struct status *status);
+void gaps_finish(struct gaps *gaps);
+
+#endif

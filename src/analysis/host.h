@@ -1,0 +1,40 @@
+/* What was a host thread doing, and under which name? Answers for moments and spans of one thread,
+ * asked in order of time; the gap analysis walks with it. */
+#ifndef RIDGE_ANALYSIS_HOST_H
+#define RIDGE_ANALYSIS_HOST_H
+
+#include "analysis/model.h"
+
+/* From when on which range is the innermost one, per thread. */
+struct host {
+    const struct model *model;
+    int64_t *change_time;
+    uint32_t *change_range; /* row of the range, or NO_ROW: none */
+    size_t *thread_first;   /* by thread: first change; [id + 1] = end */
+    uint32_t *sample_order; /* rows of trace->sample by (thread, time); NULL: as they are */
+    size_t *thread_samples; /* by thread */
+};
+
+bool host_build(struct host *host, const struct model *model, struct status *status);
+void host_finish(struct host *host);
+
+/* Position of one thread's questions; zero it, then ask in order of time. */
+struct host_cursor {
+    bool started;
+    size_t call, change, sample;
+};
+
+/* A stretch of a thread: in a call (call != NO_ROW), or in its own code, then named by the innermost
+ * range, else by the sampled function, else by nothing. */
+struct host_stretch {
+    int64_t start, end;
+    uint32_t call;
+    uint32_t range;    /* row, or NO_ROW */
+    uint32_t function; /* string id of the sampled function, or 0 */
+};
+
+/* The next stretch of `thread` from `start` on, ending at `end` at the latest. start < end. */
+struct host_stretch host_next(const struct host *host, struct host_cursor *cursor, uint32_t thread,
+                              int64_t start, int64_t end);
+
+#endif

@@ -1,0 +1,30 @@
+/* Does the host issue work fast enough? Launch calls against the kernels they launch. */
+#ifndef RIDGE_ANALYSIS_LAUNCHES_H
+#define RIDGE_ANALYSIS_LAUNCHES_H
+
+#include "analysis/model.h"
+
+struct launches {
+    uint64_t matched, unmatched; /* kernels with and without a launch record */
+    uint64_t calls;              /* distinct launch calls behind the matched ones */
+    int64_t call_total;          /* their time */
+    /* The same per matched kernel: a call that launches many kernels counts for each of them. */
+    int64_t call_time_sum;
+    int64_t delay_sum, delay_median, delay_max; /* kernel's start less call's start */
+    uint64_t negative_delays;                   /* kernels that start before their call */
+    uint64_t call_longer;       /* kernels shorter than the call that launched them */
+    uint64_t call_shorter;
+    uint64_t graph_kernels;     /* kernels whose call launched more than one */
+    /* Activities launched but not finished, as each launch found it. */
+    double depth_mean;
+    uint64_t depth_max;
+    uint64_t found_empty; /* launches that found nothing queued or running */
+    uint64_t depth_count; /* launches looked at */
+};
+
+/* Over a device's activities (0: all devices) that start inside their device's selection,
+ * by_device[id] (NULL: anywhere). */
+bool launches_find(const struct model *model, uint32_t device, const struct selection *by_device,
+                   struct launches *launches, struct status *status);
+
+#endif

@@ -1,0 +1,61 @@
+/* Replays allocations and releases in order of time. Sources that tell running totals are believed;
+ * for others the sum since the trace began is a lower bound. */
+#include "analysis/memory_use.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/sort.h"
+
+static void replay(const struct trace *trace, size_t row, struct memory_use *use, int64_t *level) {
+    uint64_t bytes = trace->memory.bytes[row];
+    if (trace->memory.operation[row] == MEMORY_ALLOC) {
+        use->allocations++;
+        use->allocated_bytes += bytes;
+        *level += (int64_t)bytes;
+    } else {
+        use->frees++;
+        use->freed_bytes += bytes;
+        *level -= (int64_t)bytes;
+    }
+    uint64_t now = *level > 0 ? (uint64_t)*level : 0;
+    if (trace->memory.allocated[row]) {
+        use->absolute = true;
+        now = trace->memory.allocated[row];
+    }
+    if (now > use->high_water) {
+        use->high_water = now;
+        use->high_water_time = trace->memory.time[row];
+    }
+    if (trace->memory.reserved[row] > use->reserved_max)
+        use->reserved_max = trace->memory.reserved[row];
+}
+
+bool memory_use_find(const struct model *model, const struct selection *selection,
+                     struct memory_use **by_device, struct status *status) {
+    struct trace *trace = model->trace;
+    size_t devices = trace->device.count;
+    uint32_t *order = NULL;
+    if (!trace_load(trace, TABLE_MEMORY, "time device operation bytes allocated reserved",
+                    status) ||
+        !sort_rows(trace->memory.device, (uint32_t)devices, trace->memory.time, NULL,
+                   trace->memory.count, &order, status))
+        return false;
+    *by_device = memory_allocate(devices, sizeof **by_device, status);
+    int64_t *level = memory_allocate(devices, sizeof *level, status);
+    bool ok = *by_device && level;
+    for (size_t i = 0; i < trace->memory.count && ok; i++) {
+        size_t row = order ? order[i] : i;
+        int64_t time = trace->memory.time[row];
+        uint32_t device = trace->memory.device[row];
+        if (!selection || selection_contains(selection, time))
+            replay(trace, row, &(*by_device)[device], &level[device]);
+    }
+    memory_free(order);
+    memory_free(level);
+    if (!ok) {
+        memory_free(*by_device);
+        *by_device = NULL;
+    }
+    return ok;
+}

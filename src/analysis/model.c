@@ -1,0 +1,410 @@
+/* Sorts and joins. Correlation ids are nearly always small consecutive numbers, so the join is a
+ * plain array where that holds and a hash map where it does not. */
+#include "analysis/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/sort.h"
+#include "trace/writer.h"
+
+/* ---- the join of activities with their launching calls ---- */
+
+/* Where a correlation id is unique: a process, or the whole session when some queue of it does not
+ * say whose it is. Scopes are numbered: sessions first, then processes. */
+struct scopes {
+    bool *session_wide; /* by session */
+    uint32_t sessions;
+};
+
+static bool find_scopes(const struct trace *trace, struct scopes *scopes, struct status *status) {
+    scopes->sessions = trace->session_count;
+    scopes->session_wide =
+        memory_allocate(trace->session_count, sizeof *scopes->session_wide, status);
+    if (!scopes->session_wide)
+        return false;
+    for (size_t queue = 1; queue < trace->queue.count; queue++)
+        if (trace->queue.process[queue] == 0)
+            scopes->session_wide[trace->queue_session[queue]] = true;
+    return true;
+}
+
+static uint32_t scope_of(const struct scopes *scopes, uint32_t session, uint32_t process) {
+    if (session >= scopes->sessions)
+        return 0;
+    return scopes->session_wide[session] ? session : scopes->sessions + process;
+}
+
+static uint32_t call_scope(const struct trace *trace, const struct scopes *scopes, size_t call) {
+    uint32_t thread = trace->call.thread[call];
+    return scope_of(scopes, trace->thread_session[thread], trace->thread.process[thread]);
+}
+
+static uint32_t activity_scope(const struct trace *trace, const struct scopes *scopes,
+                               size_t activity) {
+    uint32_t queue = trace->activity.queue[activity];
+    return scope_of(scopes, trace->queue_session[queue], trace->queue.process[queue]);
+}
+
+/* From (scope, correlation) to the last call that has it. */
+struct launch_index {
+    uint32_t *dense; /* by correlation - dense_first; NULL: use the map */
+    uint32_t dense_scope;
+    uint64_t dense_first, dense_count;
+    struct map map;
+};
+
+static uint64_t map_key(uint32_t scope, uint64_t correlation) {
+    return correlation ^ (uint64_t)scope * 0x9E3779B97F4A7C15u;
+}
+
+static bool index_calls(const struct trace *trace, const struct scopes *scopes,
+                        struct launch_index *index, struct status *status) {
+    const uint64_t *correlation = trace->call.correlation;
+    uint64_t low = UINT64_MAX, high = 0;
+    bool one_scope = true;
+    index->dense_scope = trace->call.count ? call_scope(trace, scopes, 0) : 0;
+    for (size_t call = 0; call < trace->call.count; call++) {
+        if (correlation[call] == 0)
+            continue;
+        low = correlation[call] < low ? correlation[call] : low;
+        high = correlation[call] > high ? correlation[call] : high;
+        one_scope = one_scope && call_scope(trace, scopes, call) == index->dense_scope;
+    }
+    if (low > high)
+        return true;
+    if (one_scope && high - low < 4 * (uint64_t)trace->call.count + 1024) {
+        index->dense_first = low;
+        index->dense_count = high - low + 1;
+        index->dense = memory_allocate(index->dense_count, sizeof *index->dense, status);
+        if (!index->dense)
+            return false;
+        for (size_t call = 0; call < trace->call.count; call++)
+            if (correlation[call])
+                index->dense[correlation[call] - low] = (uint32_t)call + 1;
+        return true;
+    }
+    for (size_t call = 0; call < trace->call.count; call++)
+        if (correlation[call] && !map_set(&index->map,
+                                          map_key(call_scope(trace, scopes, call),
+                                                  correlation[call]),
+                                          call, status))
+            return false;
+    return true;
+}
+
+static uint32_t find_launch(const struct trace *trace, const struct launch_index *index,
+                            uint32_t scope, uint64_t correlation) {
+    if (correlation == 0)
+        return NO_ROW;
+    if (index->dense) {
+        uint64_t at = correlation - index->dense_first;
+        if (scope != index->dense_scope || at >= index->dense_count || index->dense[at] == 0)
+            return NO_ROW;
+        return index->dense[at] - 1;
+    }
+    const uint64_t *call = map_find(&index->map, map_key(scope, correlation));
+    /* keys are mixed, so make sure that it is the right one */
+    if (!call || trace->call.correlation[*call] != correlation)
+        return NO_ROW;
+    return (uint32_t)*call;
+}
+
+/* The smallest correlation id of any call: ids below it were launched before recording began. */
+static uint64_t first_correlation(const struct trace *trace) {
+    uint64_t low = UINT64_MAX;
+    for (size_t call = 0; call < trace->call.count; call++)
+        if (trace->call.correlation[call] && trace->call.correlation[call] < low)
+            low = trace->call.correlation[call];
+    return low;
+}
+
+static bool join_launches(struct model *model, struct status *status) {
+    struct trace *trace = model->trace;
+    struct scopes scopes = {0};
+    struct launch_index index = {0};
+    model->launch = memory_allocate(trace->activity.count, sizeof *model->launch, status);
+    bool ok = model->launch && find_scopes(trace, &scopes, status) &&
+              index_calls(trace, &scopes, &index, status);
+    uint64_t first = ok ? first_correlation(trace) : 0;
+    for (size_t activity = 0; activity < trace->activity.count && ok; activity++) {
+        uint64_t correlation = trace->activity.correlation[activity];
+        uint32_t call =
+            find_launch(trace, &index, activity_scope(trace, &scopes, activity), correlation);
+        model->launch[activity] = call;
+        if (call == NO_ROW) {
+            model->unmatched_early += correlation && correlation < first;
+            model->unmatched_lost += !correlation || correlation >= first;
+        }
+    }
+    memory_free(index.dense);
+    map_finish(&index.map);
+    memory_free(scopes.session_wide);
+    return ok;
+}
+
+/* ---- order ---- */
+
+/* Row numbers of `table` by group: first[g] .. first[g + 1]. */
+static bool index_groups(const uint32_t *group, size_t count, size_t groups, size_t **first,
+                         struct status *status) {
+    *first = memory_allocate(groups + 1, sizeof **first, status);
+    if (!*first)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        (*first)[group[i] + 1]++;
+    for (size_t g = 0; g < groups; g++)
+        (*first)[g + 1] += (*first)[g];
+    return true;
+}
+
+static bool order_activities(struct model *model, struct status *status) {
+    struct trace *trace = model->trace;
+    size_t count = trace->activity.count;
+    uint32_t *device = memory_allocate(count, sizeof *device, status);
+    uint32_t *order = NULL;
+    if (!device)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        device[i] = trace->queue.device[trace->activity.queue[i]];
+    bool ok = index_groups(device, count, trace->device.count, &model->device_first, status) &&
+              sort_rows(device, (uint32_t)trace->device.count, trace->activity.start, NULL, count,
+                        &order, status);
+    memory_free(device);
+    if (ok && order) {
+        uint32_t *launch = memory_allocate(count, sizeof *launch, status);
+        ok = launch != NULL;
+        for (size_t i = 0; i < count && ok; i++)
+            launch[i] = model->launch[order[i]];
+        if (ok) {
+            memory_free(model->launch);
+            model->launch = launch;
+            ok = trace_reorder(trace, TABLE_ACTIVITY, order, status);
+        } else {
+            memory_free(order);
+        }
+    }
+    return ok;
+}
+
+static bool order_calls(struct model *model, struct status *status) {
+    struct trace *trace = model->trace;
+    size_t count = trace->call.count;
+    uint32_t *order = NULL;
+    if (!index_groups(trace->call.thread, count, trace->thread.count, &model->thread_calls,
+                      status) ||
+        !sort_rows(trace->call.thread, (uint32_t)trace->thread.count, trace->call.start,
+                   trace->call.duration, count, &order, status))
+        return false;
+    if (order) {
+        uint32_t *place = memory_allocate(count, sizeof *place, status);
+        if (!place) {
+            memory_free(order);
+            return false;
+        }
+        for (size_t i = 0; i < count; i++)
+            place[order[i]] = (uint32_t)i;
+        for (size_t i = 0; i < trace->activity.count; i++)
+            if (model->launch[i] != NO_ROW)
+                model->launch[i] = place[model->launch[i]];
+        memory_free(place);
+        if (!trace_reorder(trace, TABLE_CALL, order, status))
+            return false;
+    }
+    model->call_nested = memory_allocate(count, 1, status);
+    if (!model->call_nested)
+        return false;
+    int64_t open_end = INT64_MIN;
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || trace->call.thread[i] != trace->call.thread[i - 1])
+            open_end = INT64_MIN;
+        model->call_nested[i] = trace->call.start[i] < open_end;
+        if (model_call_end(model, i) > open_end)
+            open_end = model_call_end(model, i);
+    }
+    return true;
+}
+
+static bool order_ranges(struct model *model, struct status *status) {
+    struct trace *trace = model->trace;
+    uint32_t *order = NULL;
+    if (!index_groups(trace->range.thread, trace->range.count, trace->thread.count,
+                      &model->thread_ranges, status) ||
+        !sort_rows(trace->range.thread, (uint32_t)trace->thread.count, trace->range.start,
+                   trace->range.duration, trace->range.count, &order, status))
+        return false;
+    return !order || trace_reorder(trace, TABLE_RANGE, order, status);
+}
+
+/* ---- the whole ---- */
+
+static void extend(struct model *model, const int64_t *start, const int64_t *duration,
+                   size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (start[i] < model->first)
+            model->first = start[i];
+        if (start[i] + duration[i] > model->last)
+            model->last = start[i] + duration[i];
+    }
+}
+
+/* The span of the run: device work and API calls, and for a framework's own trace also its operators,
+ * ranges and synchronisation records. NVTX ranges, samples and counters may cover a whole session
+ * around the run and do not count. */
+static void find_span(struct model *model) {
+    struct trace *trace = model->trace;
+    model->first = INT64_MAX;
+    model->last = INT64_MIN;
+    extend(model, trace->activity.start, trace->activity.duration, trace->activity.count);
+    extend(model, trace->call.start, trace->call.duration, trace->call.count);
+    struct text format = trace_meta(trace, META_SOURCE_FORMAT);
+    bool framework = text_is(format, "kineto") || text_is(format, "chrome");
+    if (framework || model->first > model->last) {
+        extend(model, trace->wait.start, trace->wait.duration, trace->wait.count);
+        for (size_t i = 0; i < trace->range.count; i++)
+            if (trace->range.category[i] != RANGE_OVERHEAD)
+                extend(model, &trace->range.start[i], &trace->range.duration[i], 1);
+    }
+    if (model->first > model->last)
+        for (size_t i = 0; i < trace->sample.count; i++)
+            extend(model, &trace->sample.time[i], &(int64_t){0}, 1);
+    if (model->first > model->last)
+        model->first = model->last = 0;
+}
+
+/* Ends and differences must not overflow anywhere below. */
+static bool check_times(const struct model *model, struct status *status) {
+    const struct trace *trace = model->trace;
+    int64_t limit = TRACE_TIME_LIMIT;
+    const struct {
+        const int64_t *start, *duration;
+        size_t count;
+    } tables[] = {
+        {trace->activity.start, trace->activity.duration, trace->activity.count},
+        {trace->call.start, trace->call.duration, trace->call.count},
+        {trace->range.start, trace->range.duration, trace->range.count},
+        {trace->wait.start, trace->wait.duration, trace->wait.count},
+        {trace->sample.time, NULL, trace->sample.count},
+    };
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
+        for (size_t i = 0; i < tables[t].count; i++) {
+            int64_t start = tables[t].start[i];
+            int64_t duration = tables[t].duration ? tables[t].duration[i] : 0;
+            if (start < -limit / 2 || start > limit / 2 || duration > limit / 2 - start / 2)
+                return status_fail(status, STATUS_INPUT,
+                                   "an event's time is out of range (%lld ns)", (long long)start);
+        }
+    return true;
+}
+
+bool model_build(struct model *model, struct trace *trace, struct status *status) {
+    memset(model, 0, sizeof *model);
+    model->trace = trace;
+    bool ok =
+        trace_load(trace, TABLE_ACTIVITY,
+                   "start duration queue kind name correlation bytes direction from_memory "
+                   "to_memory",
+                   status) &&
+        trace_load(trace, TABLE_CALL, "start duration thread name class correlation", status) &&
+        trace_load(trace, TABLE_RANGE, "start duration thread queue name category", status) &&
+        trace_load(trace, TABLE_WAIT, "start duration queue kind awaited correlation", status) &&
+        trace_load(trace, TABLE_SAMPLE, "time thread stack weight", status) &&
+        check_times(model, status) && join_launches(model, status);
+    if (ok) {
+        trace_unload(trace, TABLE_ACTIVITY, "correlation");
+        trace_unload(trace, TABLE_CALL, "correlation");
+        find_span(model);
+        ok = order_activities(model, status) && order_calls(model, status) &&
+             order_ranges(model, status);
+    }
+    if (!ok)
+        model_finish(model);
+    return ok;
+}
+
+void model_finish(struct model *model) {
+    memory_free(model->device_first);
+    memory_free(model->thread_calls);
+    memory_free(model->thread_ranges);
+    memory_free(model->launch);
+    memory_free(model->call_nested);
+    memset(model, 0, sizeof *model);
+}
+
+struct text model_device_label(const struct model *model, uint32_t device) {
+    return trace_text(model->trace, model->trace->device.label[device]);
+}
+
+bool model_device_window(const struct model *model, uint32_t device, struct window *window) {
+    size_t first = model->device_first[device], end = model->device_first[device + 1];
+    if (first == end)
+        return false;
+    window->start = model->trace->activity.start[first];
+    window->end = window->start;
+    for (size_t i = first; i < end; i++)
+        if (model_activity_end(model, i) > window->end)
+            window->end = model_activity_end(model, i);
+    return true;
+}
+
+/* ---- selections ---- */
+
+bool selection_add(struct selection *selection, int64_t start, int64_t end, struct status *status) {
+    if (end <= start)
+        return true;
+    if (selection->count) {
+        struct window *last = &selection->windows[selection->count - 1];
+        if (start <= last->end && start >= last->start) {
+            if (end > last->end)
+                last->end = end;
+            return true;
+        }
+    }
+    if (!memory_grow((void **)&selection->windows, &selection->capacity, selection->count + 1,
+                     sizeof *selection->windows, status))
+        return false;
+    selection->windows[selection->count++] = (struct window){start, end};
+    return true;
+}
+
+void selection_finish(struct selection *selection) {
+    memory_free(selection->windows);
+    memset(selection, 0, sizeof *selection);
+}
+
+int64_t selection_length(const struct selection *selection) {
+    int64_t length = 0;
+    for (size_t i = 0; i < selection->count; i++)
+        length += selection->windows[i].end - selection->windows[i].start;
+    return length;
+}
+
+bool selection_contains(const struct selection *selection, int64_t time) {
+    if (selection->everything)
+        return true;
+    size_t low = 0, high = selection->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (selection->windows[middle].end <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < selection->count && selection->windows[low].start <= time;
+}
+
+int64_t selection_overlap(const struct selection *selection, int64_t start, int64_t end,
+                          size_t *cursor) {
+    int64_t length = 0;
+    while (*cursor < selection->count && selection->windows[*cursor].end <= start)
+        (*cursor)++;
+    for (size_t i = *cursor; i < selection->count && selection->windows[i].start < end; i++) {
+        int64_t from = selection->windows[i].start > start ? selection->windows[i].start : start;
+        int64_t to = selection->windows[i].end < end ? selection->windows[i].end : end;
+        if (to > from)
+            length += to - from;
+    }
+    return length;
+}

@@ -1,0 +1,84 @@
+/* The model: a trace made ready for questions.
+ *
+ * Activities are in order of (device, start), calls of (thread, start), ranges of (thread, start),
+ * each enclosing one before what it encloses, and every activity knows the call that launched it.
+ * The files beside this one each answer one question over it; none changes it.
+ */
+#ifndef RIDGE_ANALYSIS_MODEL_H
+#define RIDGE_ANALYSIS_MODEL_H
+
+#include "trace/reader.h"
+
+#define NO_ROW UINT32_MAX
+
+struct model {
+    struct trace *trace; /* its event tables are reordered; it must outlive the model */
+
+    /* By id: rows of device d are device_first[d] .. device_first[d + 1], and so on. */
+    size_t *device_first; /* into trace->activity */
+    size_t *thread_calls; /* into trace->call */
+    size_t *thread_ranges; /* into trace->range; ranges of queues have thread 0 */
+
+    uint32_t *launch;     /* by activity: row of its launching call, or NO_ROW */
+    uint8_t *call_nested; /* by call: 1 = inside another call of its thread */
+
+    int64_t first, last; /* span of the run: see model_span() */
+
+    uint64_t unmatched_early; /* activities without a launch, launched before any recorded call */
+    uint64_t unmatched_lost;  /* the others without a launch */
+};
+
+/* Loads what the questions need and joins it. On failure nothing is left to free. */
+bool model_build(struct model *model, struct trace *trace, struct status *status);
+void model_finish(struct model *model);
+
+static inline uint32_t model_activity_device(const struct model *model, size_t activity) {
+    return model->trace->queue.device[model->trace->activity.queue[activity]];
+}
+static inline int64_t model_activity_end(const struct model *model, size_t activity) {
+    return model->trace->activity.start[activity] + model->trace->activity.duration[activity];
+}
+static inline int64_t model_call_end(const struct model *model, size_t call) {
+    return model->trace->call.start[call] + model->trace->call.duration[call];
+}
+static inline int64_t model_range_end(const struct model *model, size_t range) {
+    return model->trace->range.start[range] + model->trace->range.duration[range];
+}
+/* "GPU 0", or what the source calls it. */
+struct text model_device_label(const struct model *model, uint32_t device);
+
+/* A part of time, [start, end). */
+struct window {
+    int64_t start, end;
+};
+
+/* The parts of a device's time that a report is about: sorted, disjoint, not empty each. */
+struct selection {
+    struct window *windows;
+    size_t count, capacity;
+    bool everything; /* the device's whole time: also what starts at the very end is inside */
+};
+
+/* Adds a window; overlapping and touching ones are joined when they come in order of start. */
+bool selection_add(struct selection *selection, int64_t start, int64_t end, struct status *status);
+void selection_finish(struct selection *selection);
+/* Total length. */
+int64_t selection_length(const struct selection *selection);
+/* Whether something that starts at `time` is inside. */
+bool selection_contains(const struct selection *selection, int64_t time);
+/* Length of [start, end) inside the selection. `cursor` (start with 0) makes queries in order of
+ * start cheap. */
+int64_t selection_overlap(const struct selection *selection, int64_t start, int64_t end,
+                          size_t *cursor);
+
+/* Whether the activity starts inside its device's selection; by_device may be NULL. */
+static inline bool model_selected(const struct model *model, const struct selection *by_device,
+                                  size_t activity) {
+    return !by_device || selection_contains(&by_device[model_activity_device(model, activity)],
+                                            model->trace->activity.start[activity]);
+}
+
+/* The device's whole window: first activity's start to last one's end. */
+bool model_device_window(const struct model *model, uint32_t device, struct window *window);
+
+#endif

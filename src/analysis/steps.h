@@ -1,0 +1,41 @@
+/* Does the run repeat, and how even are its repetitions? Steps are, in this order: the profiler's own
+ * (ProfilerStep#N), a repeated range that covers most of the run, or a sequence of activities that
+ * repeats. The steps before the run settles are warm-up. */
+#ifndef RIDGE_ANALYSIS_STEPS_H
+#define RIDGE_ANALYSIS_STEPS_H
+
+#include "analysis/model.h"
+
+enum steps_source { STEPS_NONE, STEPS_PROFILER, STEPS_RANGES, STEPS_PERIODIC };
+const char *steps_source_name(enum steps_source source);
+
+struct step {
+    int64_t start, end; /* host time for ranges, device time for periods */
+    uint32_t name;      /* string id; 0 for periods */
+};
+
+struct steps {
+    enum steps_source source;
+    struct step *list; /* in order of time */
+    size_t count;
+    size_t warm_up; /* how many of the first ones */
+    bool settled;   /* false: the run never became even; nothing is called warm-up */
+    size_t period;  /* activities a step, for STEPS_PERIODIC */
+    uint32_t device; /* for STEPS_PERIODIC */
+
+    /* Durations of the steady steps. */
+    int64_t min, median, max, total;
+    double mean, variation;
+};
+
+bool steps_find(const struct model *model, struct steps *steps, struct status *status);
+void steps_finish(struct steps *steps);
+
+/* The window of steps first..last (numbers from 0) on a device: from the start of the first activity
+ * launched in `first` to the start of the first one launched after `last` (or the end of the last
+ * one launched in it), so that windows of consecutive steps touch. False when the device did nothing
+ * in them. */
+bool steps_window(const struct model *model, const struct steps *steps, uint32_t device,
+                  size_t first, size_t last, struct window *window);
+
+#endif

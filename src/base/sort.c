@@ -1,0 +1,159 @@
+/* Traces come mostly sorted: rows of one thread or device in time order, those of several mixed. So
+ * a stable counting sort by group usually finishes the job; groups that are still out of order are
+ * sorted by a bottom-up merge sort, which keeps equal rows in order. */
+#include "base/sort.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+struct keys {
+    const uint32_t *group;
+    const int64_t *key, *longer;
+};
+
+static bool in_order(const struct keys *keys, uint32_t a, uint32_t b) {
+    if (keys->key[a] != keys->key[b])
+        return keys->key[a] < keys->key[b];
+    return !keys->longer || keys->longer[a] >= keys->longer[b];
+}
+
+static bool is_sorted(const struct keys *keys, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        uint32_t a = (uint32_t)i - 1, b = (uint32_t)i;
+        if (keys->group[a] > keys->group[b] ||
+            (keys->group[a] == keys->group[b] && !in_order(keys, a, b)))
+            return false;
+    }
+    return true;
+}
+
+static void merge_sort(const struct keys *keys, uint32_t *rows, uint32_t *spare, size_t count) {
+    uint32_t *from = rows, *to = spare;
+    for (size_t width = 1; width < count; width *= 2) {
+        for (size_t start = 0; start < count; start += 2 * width) {
+            size_t middle = start + width < count ? start + width : count;
+            size_t end = middle + width < count ? middle + width : count;
+            size_t a = start, b = middle, at = start;
+            if (middle == end || in_order(keys, from[middle - 1], from[middle])) {
+                memcpy(to + start, from + start, (end - start) * sizeof *to);
+                continue;
+            }
+            while (a < middle && b < end)
+                to[at++] = in_order(keys, from[a], from[b]) ? from[a++] : from[b++];
+            while (a < middle)
+                to[at++] = from[a++];
+            while (b < end)
+                to[at++] = from[b++];
+        }
+        uint32_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != rows)
+        memcpy(rows, from, count * sizeof *rows);
+}
+
+bool sort_rows(const uint32_t *group, uint32_t groups, const int64_t *key, const int64_t *longer,
+               size_t count, uint32_t **order, struct status *status) {
+    struct keys keys = {group, key, longer};
+    *order = NULL;
+    if (count >= UINT32_MAX)
+        return status_fail(status, STATUS_UNSUPPORTED, "more than 4 billion rows in one table");
+    if (is_sorted(&keys, count))
+        return true;
+    uint32_t *rows = memory_allocate(count, sizeof *rows, status);
+    size_t *next = memory_allocate((size_t)groups + 1, sizeof *next, status);
+    uint32_t *spare = NULL;
+    bool ok = rows && next;
+    if (ok) {
+        for (size_t i = 0; i < count; i++)
+            next[group[i] + 1]++;
+        for (uint32_t g = 0; g < groups; g++)
+            next[g + 1] += next[g];
+        for (size_t i = 0; i < count; i++)
+            rows[next[group[i]]++] = (uint32_t)i;
+    }
+    /* next[g] is now the end of group g */
+    for (uint32_t g = 0; g < groups && ok; g++) {
+        size_t start = g ? next[g - 1] : 0, end = next[g];
+        bool sorted = true;
+        for (size_t i = start + 1; i < end && sorted; i++)
+            sorted = in_order(&keys, rows[i - 1], rows[i]);
+        if (sorted)
+            continue;
+        if (!spare)
+            ok = (spare = memory_allocate(count, sizeof *spare, status)) != NULL;
+        if (ok)
+            merge_sort(&keys, rows + start, spare, end - start);
+    }
+    memory_free(spare);
+    memory_free(next);
+    if (!ok) {
+        memory_free(rows);
+        return false;
+    }
+    *order = rows;
+    return true;
+}
+
+bool sort_values(int64_t *values, size_t count, struct status *status) {
+    size_t sorted = 1;
+    while (sorted < count && values[sorted - 1] <= values[sorted])
+        sorted++;
+    if (sorted >= count)
+        return true;
+    int64_t *spare = memory_allocate(count, sizeof *spare, status);
+    if (!spare)
+        return false;
+    int64_t *from = values, *to = spare;
+    for (size_t width = 1; width < count; width *= 2) {
+        for (size_t start = 0; start < count; start += 2 * width) {
+            size_t middle = start + width < count ? start + width : count;
+            size_t end = middle + width < count ? middle + width : count;
+            size_t a = start, b = middle, at = start;
+            if (middle == end || from[middle - 1] <= from[middle]) {
+                memcpy(to + start, from + start, (end - start) * sizeof *to);
+                continue;
+            }
+            while (a < middle && b < end)
+                to[at++] = from[a] <= from[b] ? from[a++] : from[b++];
+            memcpy(to + at, from + a, (middle - a) * sizeof *to);
+            at += middle - a;
+            memcpy(to + at, from + b, (end - b) * sizeof *to);
+        }
+        int64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != values)
+        memcpy(values, from, count * sizeof *values);
+    memory_free(spare);
+    return true;
+}
+
+int64_t sort_select(int64_t *values, size_t count, size_t nth) {
+    size_t low = 0, high = count - 1;
+    while (low < high) {
+        int64_t a = values[low], b = values[low + (high - low) / 2], c = values[high];
+        int64_t pivot = a < b ? (b < c ? b : (a < c ? c : a)) : (a < c ? a : (b < c ? c : b));
+        size_t left = low, right = high;
+        for (;;) {
+            while (values[left] < pivot)
+                left++;
+            while (values[right] > pivot)
+                right--;
+            if (left >= right)
+                break;
+            int64_t swap = values[left];
+            values[left++] = values[right];
+            values[right--] = swap;
+        }
+        /* [low, right] <= pivot <= [right + 1, high] */
+        if (nth <= right)
+            high = right;
+        else
+            low = right + 1;
+    }
+    return values[nth];
+}

@@ -1,0 +1,101 @@
+/* A report: every question asked once, the answers in one struct, and one writer per format.
+ *
+ *   struct report report;
+ *   if (report_build(&report, trace, &options, &status)) {
+ *       report_write_text(&report, &output, &style);
+ *       report_finish(&report);
+ *   }
+ */
+#ifndef RIDGE_REPORT_REPORT_H
+#define RIDGE_REPORT_REPORT_H
+
+#include "analysis/account.h"
+#include "analysis/calls.h"
+#include "analysis/copies.h"
+#include "analysis/gaps.h"
+#include "analysis/host.h"
+#include "analysis/kernels.h"
+#include "analysis/launches.h"
+#include "analysis/memory_use.h"
+#include "analysis/model.h"
+#include "analysis/ranges.h"
+#include "analysis/samples.h"
+#include "analysis/steps.h"
+#include "analysis/syncs.h"
+#include "analysis/trust.h"
+#include "base/output.h"
+
+struct report_options {
+    const char *trace_name; /* as the user gave it */
+    const char *device;     /* label of the one device to report on; NULL: all that worked */
+    const char *range;      /* NULL: the whole run */
+    const char *steps;      /* "A-B", "A" or "steady"; steps count from 1 */
+    const char *window;     /* "T1,T2" from the run's start: 10ms,1.5s; plain numbers are ns */
+    unsigned top;           /* rows of each table */
+};
+
+struct report_device {
+    uint32_t id;
+    const struct selection *selection; /* among report->selections */
+    struct account account;
+    struct gaps gaps;
+    struct kernels kernels;
+    struct launches launches;
+    struct copies copies;
+    bool has_steady; /* the steps after warm-up, when the report is about the whole run */
+    struct window steady_window;
+    struct account steady;
+};
+
+struct report {
+    struct report_options options;
+    struct model model;
+    struct host host;
+    struct selection *selections;  /* by device id */
+    struct report_device *devices; /* that did something in the selection, in order of label */
+    size_t device_count;
+    bool narrowed;                /* by --range, --steps or --window */
+    struct selection host_selection; /* host time of the selection; used when narrowed */
+
+    /* Over all reported devices. */
+    struct kernels kernels;
+    struct launches launches;
+    struct copies copies;
+    int64_t kernel_busy; /* summed over the devices */
+
+    /* Of the host. */
+    struct calls calls;
+    struct syncs syncs;
+    struct ranges ranges;
+    struct samples samples;
+    struct memory_use *memory; /* by device id; [0] host */
+    struct steps steps;
+    struct trust trust;
+};
+
+/* The report keeps using the trace. On failure there is nothing to finish. */
+bool report_build(struct report *report, struct trace *trace,
+                  const struct report_options *options, struct status *status);
+void report_finish(struct report *report);
+
+struct report_style {
+    bool colour;
+    unsigned width; /* columns; at least 60 */
+};
+
+/* Writers put everything into the output; its failure shows at output_commit(). They fail only when
+ * out of memory. */
+bool report_write_text(const struct report *report, const struct report_style *style,
+                       struct output *output, struct status *status);
+bool report_write_markdown(const struct report *report, struct output *output,
+                           struct status *status);
+bool report_write_json(const struct report *report, struct output *output, struct status *status);
+bool report_write_csv(const struct report *report, struct output *output, struct status *status);
+
+/* Length of the run: summed kernel time over it is the launch efficiency. */
+static inline int64_t report_wall(const struct report *report) {
+    return report->narrowed ? selection_length(&report->host_selection)
+                            : report->model.last - report->model.first;
+}
+
+#endif

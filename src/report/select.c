@@ -1,0 +1,222 @@
+/* A range or step is host time; what it launched runs later on the device. A device's window
+ * therefore reaches from the first to the last activity that was launched in it. */
+#include "report/select.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/decimal.h"
+#include "base/memory.h"
+
+static bool parse_time(struct text word, int64_t *time) {
+    static const struct {
+        const char *unit;
+        int scale;
+    } units[] = {{"ns", 0}, {"us", 3}, {"\xC2\xB5s", 3}, {"ms", 6}, {"s", 9}};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t length = strlen(units[i].unit);
+        if (word.length > length &&
+            memcmp(word.data + word.length - length, units[i].unit, length) == 0) {
+            struct text number = {word.data, word.length - length};
+            char last = number.data[number.length - 1];
+            if (last >= '0' && last <= '9')
+                return decimal_scaled(number, units[i].scale, time);
+        }
+    }
+    return decimal_scaled(word, 0, time);
+}
+
+static bool parse_window(const struct report *report, struct window *window,
+                         struct status *status) {
+    const char *given = report->options.window, *comma = strchr(given, ',');
+    int64_t from, to;
+    if (!comma || !parse_time((struct text){given, (size_t)(comma - given)}, &from) ||
+        !parse_time(text_of(comma + 1), &to) || from < 0 || to <= from ||
+        to > TRACE_TIME_LIMIT / 2)
+        return status_fail(status, STATUS_USAGE,
+                           "--window takes two times from the run's start, the first below the "
+                           "second, such as 10ms,1.5s; not \"%s\"",
+                           given);
+    *window = (struct window){report->model.first + from, report->model.first + to};
+    if (window->start >= report->model.last)
+        return status_fail(status, STATUS_USAGE,
+                           "--window begins after the run ends (the run lasts %.6f s)",
+                           (double)(report->model.last - report->model.first) * 1e-9);
+    return true;
+}
+
+static bool parse_steps(const struct report *report, size_t *first, size_t *last,
+                        struct status *status) {
+    const struct steps *steps = &report->steps;
+    const char *given = report->options.steps;
+    if (steps->count == 0)
+        return status_fail(status, STATUS_USAGE,
+                           "--steps: no steps were found in this trace; use --window T1,T2");
+    if (strcmp(given, "steady") == 0) {
+        *first = steps->warm_up;
+        *last = steps->count - 1;
+        return true;
+    }
+    const char *dash = strchr(given, '-');
+    struct text from = dash ? (struct text){given, (size_t)(dash - given)} : text_of(given);
+    uint64_t a, b;
+    if (!text_to_u64(from, &a) || !text_to_u64(dash ? text_of(dash + 1) : from, &b) || a < 1 ||
+        b < a || b > steps->count)
+        return status_fail(status, STATUS_USAGE,
+                           "--steps takes A-B or \"steady\", with steps from 1 to %zu; not \"%s\"",
+                           steps->count, given);
+    *first = (size_t)a - 1;
+    *last = (size_t)b - 1;
+    return true;
+}
+
+/* ---- ranges by name ---- */
+
+static bool is_named(const struct report *report, size_t row) {
+    const struct trace *trace = report->model.trace;
+    return trace->range.thread[row] != 0 && trace->range.category[row] != RANGE_OVERHEAD &&
+           text_is(trace_text(trace, trace->range.name[row]), report->options.range);
+}
+
+static int by_start(const void *a, const void *b) {
+    const struct window *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->end < y->end ? -1 : x->end > y->end;
+}
+
+/* Sorts windows by start and joins those that overlap. */
+static bool join_windows(struct window *windows, size_t count, struct selection *selection,
+                         struct status *status) {
+    if (count)
+        qsort(windows, count, sizeof *windows, by_start);
+    for (size_t i = 0; i < count; i++)
+        if (!selection_add(selection, windows[i].start, windows[i].end, status))
+            return false;
+    return true;
+}
+
+/* A range whose name contains what was asked for, to suggest. */
+static struct text similar_name(const struct report *report) {
+    const struct trace *trace = report->model.trace;
+    for (size_t i = 0; i < trace->range.count; i++) {
+        struct text name = trace_text(trace, trace->range.name[i]);
+        if (trace->range.thread[i] != 0 && text_find(name, report->options.range) >= 0)
+            return name;
+    }
+    return TEXT("");
+}
+
+static bool select_range_on_host(struct report *report, struct status *status) {
+    const struct model *model = &report->model;
+    struct window *windows = NULL;
+    size_t count = 0, capacity = 0;
+    bool ok = true;
+    for (size_t i = 0; i < model->trace->range.count && ok; i++)
+        if (is_named(report, i)) {
+            ok = memory_grow((void **)&windows, &capacity, count + 1, sizeof *windows, status);
+            if (ok)
+                windows[count++] =
+                    (struct window){model->trace->range.start[i], model_range_end(model, i)};
+        }
+    ok = ok && join_windows(windows, count, &report->host_selection, status);
+    memory_free(windows);
+    if (ok && count == 0) {
+        struct text similar = similar_name(report);
+        if (similar.length)
+            return status_fail(status, STATUS_USAGE,
+                               "--range: no range is named \"%s\"; there is \"%.*s\"",
+                               report->options.range,
+                               similar.length < 200 ? (int)similar.length : 200, similar.data);
+        return status_fail(status, STATUS_USAGE,
+                           "--range: no range is named \"%s\" ('ridge query TRACE \"SELECT DISTINCT "
+                           "name FROM range\"' lists them)",
+                           report->options.range);
+    }
+    return ok;
+}
+
+/* One window per host window: from the first to the last activity launched in it. */
+static bool select_range_on_device(const struct report *report, uint32_t device,
+                                   struct selection *selection, struct status *status) {
+    const struct model *model = &report->model;
+    const struct selection *host = &report->host_selection;
+    struct window *windows = memory_allocate(host->count, sizeof *windows, status);
+    if (!windows)
+        return false;
+    for (size_t i = 0; i < host->count; i++)
+        windows[i] = (struct window){INT64_MAX, INT64_MIN};
+    for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
+        if (model->launch[i] == NO_ROW)
+            continue;
+        int64_t launched = model->trace->call.start[model->launch[i]];
+        size_t low = 0, high = host->count;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            if (host->windows[middle].end <= launched)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low == host->count || launched < host->windows[low].start)
+            continue;
+        if (model->trace->activity.start[i] < windows[low].start)
+            windows[low].start = model->trace->activity.start[i];
+        if (model_activity_end(model, i) > windows[low].end)
+            windows[low].end = model_activity_end(model, i);
+    }
+    bool ok = join_windows(windows, host->count, selection, status);
+    memory_free(windows);
+    return ok;
+}
+
+/* ---- the whole ---- */
+
+bool select_host(struct report *report, struct status *status) {
+    const struct report_options *options = &report->options;
+    if ((options->range != NULL) + (options->steps != NULL) + (options->window != NULL) > 1)
+        return status_fail(status, STATUS_USAGE,
+                           "--range, --steps and --window exclude each other");
+    report->narrowed = options->range || options->steps || options->window;
+    if (options->range)
+        return select_range_on_host(report, status);
+    if (options->steps) {
+        size_t first, last;
+        return parse_steps(report, &first, &last, status) &&
+               selection_add(&report->host_selection, report->steps.list[first].start,
+                             report->steps.list[last].end, status);
+    }
+    if (options->window) {
+        struct window window;
+        return parse_window(report, &window, status) &&
+               selection_add(&report->host_selection, window.start, window.end, status);
+    }
+    return true;
+}
+
+bool select_device(const struct report *report, uint32_t device, struct selection *selection,
+                   struct status *status) {
+    const struct report_options *options = &report->options;
+    struct window window;
+    if (!model_device_window(&report->model, device, &window))
+        return true;
+    if (options->range)
+        return select_range_on_device(report, device, selection, status);
+    if (options->steps) {
+        size_t first, last;
+        if (!parse_steps(report, &first, &last, status))
+            return false;
+        if (!steps_window(&report->model, &report->steps, device, first, last, &window))
+            return true;
+    } else if (options->window) {
+        if (!parse_window(report, &window, status))
+            return false;
+    } else {
+        selection->everything = true;
+    }
+    /* an instant still deserves its place in the report */
+    if (window.end == window.start)
+        window.end++;
+    return selection_add(selection, window.start, window.end, status);
+}

@@ -1,0 +1,14 @@
+/* Which part of the run is a report about? Turns --range, --steps and --window into windows of each
+ * device and of the host. */
+#ifndef RIDGE_REPORT_SELECT_H
+#define RIDGE_REPORT_SELECT_H
+
+#include "report/report.h"
+
+/* Fills report->narrowed and report->host_selection; the steps must be known already. */
+bool select_host(struct report *report, struct status *status);
+/* The device's windows; none when it did nothing in the selection. */
+bool select_device(const struct report *report, uint32_t device, struct selection *selection,
+                   struct status *status);
+
+#endif

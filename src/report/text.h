@@ -1,0 +1,38 @@
+/* What the parts of the text report share: colours, bars and section heads. */
+#ifndef RIDGE_REPORT_TEXT_H
+#define RIDGE_REPORT_TEXT_H
+
+#include "base/table.h"
+#include "report/report.h"
+
+enum text_colour { PLAIN, BOLD, DIM, GREEN, YELLOW, RED, CYAN };
+
+struct text_writer {
+    const struct report *report;
+    const struct report_style *style;
+    struct output *output;
+    struct status *status;
+    bool failed; /* out of memory somewhere */
+};
+
+void text_colour(struct text_writer *writer, enum text_colour colour);
+/* A blank line, then the title in bold and a note behind it. */
+void text_section(struct text_writer *writer, const char *title, const char *note, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A bar of `cells` columns, filled to `share` (0 to 1) in eighths. */
+void text_bar(struct text_writer *writer, double share, unsigned cells, enum text_colour colour);
+/* Writes the table two spaces in and frees it. */
+void text_table(struct text_writer *writer, struct table *table);
+void text_line(struct text_writer *writer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static inline double ratio(int64_t part, int64_t whole) {
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+/* The parts, in order. */
+void text_device(struct text_writer *writer, const struct report_device *device);
+void text_device_details(struct text_writer *writer, const struct report_device *device);
+void text_host(struct text_writer *writer);
+void text_trust(struct text_writer *writer);
+
+#endif

@@ -1,0 +1,397 @@
+/* One device: metrics, account, timeline, causes of idleness, kernels; then launches and copies. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/timeline.h"
+#include "base/format.h"
+#include "base/memory.h"
+#include "report/text.h"
+#include "report/wording.h"
+
+static void write_device_head(struct text_writer *writer, const struct report_device *device) {
+    const struct trace *trace = writer->report->model.trace;
+    struct text name = trace_text(trace, trace->device.name[device->id]);
+    struct text label = model_device_label(&writer->report->model, device->id);
+    char kernels[FORMAT_SIZE], copies[FORMAT_SIZE];
+    output_printf(writer->output, "\n");
+    text_colour(writer, BOLD);
+    output_printf(writer->output, "Device %.*s", TEXT_ARGS(label));
+    text_colour(writer, PLAIN);
+    text_line(writer, "%s%.*s  %s kernels, %s copies and sets on %llu queue%s",
+              name.length ? "  " : "", TEXT_ARGS(name),
+              format_count(device->account.kernels, kernels),
+              format_count(device->account.copies + device->account.sets, copies),
+              (unsigned long long)device->account.queues, device->account.queues == 1 ? "" : "s");
+}
+
+static void metric(struct table *table, const char *name, const char *value, const char *target) {
+    table_cellf(table, "%s", name);
+    table_cellf(table, "%s", value);
+    table_cellf(table, "%s", target);
+}
+
+static void write_metrics(struct text_writer *writer, const struct report_device *device) {
+    const struct account *account = &device->account;
+    const struct copy_group *copies = &device->copies.all;
+    char value[FORMAT_SIZE], bytes[FORMAT_SIZE], note[128];
+    struct table table = {0};
+    table_column(&table, "metric", TABLE_LEFT);
+    table_column(&table, "value", TABLE_RIGHT);
+    table_column(&table, "target", TABLE_LEFT);
+    metric(&table, "total time", format_duration(account->window, value),
+           writer->report->narrowed ? "of the selection" : "first to last activity");
+    metric(&table, "GPU utilisation", format_percent(ratio(account->busy, account->window), value),
+           ">80%");
+    metric(&table, "kernel count", format_count(account->kernels, value), "");
+    metric(&table, "average kernel",
+           account->kernels
+               ? format_duration(account->kernel_sum / (int64_t)account->kernels, value)
+               : "-",
+           "");
+    metric(&table, "average gap",
+           device->gaps.count
+               ? format_duration(device->gaps.total / (int64_t)device->gaps.count, value)
+               : "none",
+           "<1 µs");
+    metric(&table, "launch efficiency",
+           format_percent(ratio(account->kernel_sum, report_wall(writer->report)), value),
+           ">70%  kernel time / run time");
+    if (copies->count - copies->without_bytes > 0) {
+        snprintf(note, sizeof note, "%s copied", format_bytes(copies->bytes, bytes));
+        metric(&table, "memory throughput", format_rate(copy_group_rate(copies), value), note);
+    } else {
+        metric(&table, "memory throughput", "-",
+               copies->count ? "sizes of copies not recorded" : "no copies");
+    }
+    text_table(writer, &table);
+}
+
+static void account_row(struct text_writer *writer, const char *name, int64_t time, int64_t window,
+                        enum text_colour colour) {
+    char share[FORMAT_SIZE], duration[FORMAT_SIZE];
+    output_printf(writer->output, "  %-13s ", name);
+    text_bar(writer, ratio(time, window), 36, colour);
+    text_line(writer, " %7s %11s", format_percent(ratio(time, window), share),
+              format_duration(time, duration));
+}
+
+static void write_account(struct text_writer *writer, const struct report_device *device) {
+    const struct account *account = &device->account;
+    char window[FORMAT_SIZE], share[FORMAT_SIZE];
+    text_section(writer, "Where the time went", "of %s",
+                 format_duration(account->window, window));
+    account_row(writer, "busy", account->busy, account->window, GREEN);
+    account_row(writer, "exposed copy", account->exposed_copy, account->window, YELLOW);
+    account_row(writer, "idle", account->idle, account->window, RED);
+    if (device->has_steady &&
+        (writer->report->steps.warm_up || device->steady.window != account->window)) {
+        const struct account *steady = &device->steady;
+        char busy[FORMAT_SIZE], copy[FORMAT_SIZE];
+        text_line(writer, "  steady steps alone (%s): busy %s, exposed copy %s, idle %s",
+                  format_duration(steady->window, window),
+                  format_percent(ratio(steady->busy, steady->window), busy),
+                  format_percent(ratio(steady->exposed_copy, steady->window), copy),
+                  format_percent(ratio(steady->idle, steady->window), share));
+    }
+}
+
+/* Full, most, half, little, none; copies where they prevail. */
+static const char *cell_glyph(const struct timeline_cell *cell, enum text_colour *colour) {
+    double busy = ratio(cell->busy, cell->length), copy = ratio(cell->copy, cell->length);
+    *colour = GREEN;
+    if (copy > busy && copy >= 0.05) {
+        *colour = YELLOW;
+        return copy >= 0.5 ? "=" : "-";
+    }
+    if (busy >= 0.95)
+        return "█";
+    if (busy >= 0.6)
+        return "▓";
+    if (busy >= 0.3)
+        return "▒";
+    if (busy >= 0.02)
+        return "░";
+    *colour = DIM;
+    return busy > 0 || copy > 0 ? "·" : " ";
+}
+
+static void draw_strip(struct text_writer *writer, uint32_t device, struct window window) {
+    enum { CELLS_MAX = 512 };
+    struct timeline_cell cells[CELLS_MAX];
+    size_t count = writer->style->width - 4;
+    if (count > CELLS_MAX)
+        count = CELLS_MAX;
+    if ((int64_t)count > window.end - window.start)
+        count = (size_t)(window.end - window.start);
+    timeline_draw(&writer->report->model, device, window, cells, count);
+    output_printf(writer->output, "  |");
+    enum text_colour current = PLAIN;
+    for (size_t i = 0; i < count; i++) {
+        enum text_colour colour;
+        const char *glyph = cell_glyph(&cells[i], &colour);
+        if (colour != current)
+            text_colour(writer, PLAIN), text_colour(writer, colour);
+        current = colour;
+        output_printf(writer->output, "%s", glyph);
+    }
+    text_colour(writer, PLAIN);
+    text_line(writer, "|");
+}
+
+static void write_timeline(struct text_writer *writer, const struct report_device *device) {
+    const struct selection *selection = device->selection;
+    struct window whole = {selection->windows[0].start,
+                           selection->windows[selection->count - 1].end};
+    struct window zoom;
+    char cell[FORMAT_SIZE];
+    int64_t cells = (int64_t)writer->style->width - 4;
+    text_section(writer, "Timeline", "%s a character; █▓▒░ busy, = copy, blank idle",
+                 format_duration((whole.end - whole.start) / cells, cell));
+    draw_strip(writer, device->id, whole);
+    struct window inner = device->has_steady ? device->steady_window : whole;
+    if (timeline_zoom(&writer->report->model, device->id, inner, 12, &zoom)) {
+        text_line(writer, "  12 activities from the middle, %s a character:",
+                  format_duration((zoom.end - zoom.start) / cells, cell));
+        draw_strip(writer, device->id, zoom);
+    }
+}
+
+/* wording_cause() in the room of one line. */
+static const char *short_cause(unsigned cause) {
+    static const char *const phrases[CAUSE_COUNT] = {
+        "host waited in a synchronising call",  "host was allocating or freeing",
+        "host was compiling or loading code",   "host was in a blocking copy call",
+        "host was inside launch calls",         "host was in its own code",
+        "queued, waiting for another queue",    "queued, nothing awaited: device latency",
+        "no launch record tells",
+    };
+    return phrases[cause];
+}
+
+/* The range, function or call that most of a cause's time goes to. */
+static struct text main_culprit(const struct report *report, const struct gaps *gaps,
+                                unsigned cause) {
+    if (cause == CAUSE_HOST && gaps->host_name_count)
+        return trace_text(report->model.trace, gaps->host_names[0].name);
+    if (cause == CAUSE_SYNC && gaps->sync_name_count)
+        return trace_text(report->model.trace, gaps->sync_names[0].name);
+    return TEXT("");
+}
+
+static void write_gaps(struct text_writer *writer, const struct report_device *device) {
+    const struct gaps *gaps = &device->gaps;
+    const struct report *report = writer->report;
+    char count[FORMAT_SIZE], median[FORMAT_SIZE], p99[FORMAT_SIZE], longest[FORMAT_SIZE];
+    if (gaps->count == 0) {
+        text_section(writer, "Why it was idle", "it never was");
+        return;
+    }
+    text_section(writer, "Why it was idle", "%s gaps: median %s, p99 %s, longest %s; %s",
+                 format_count(gaps->count, count), format_duration(gaps->median, median),
+                 format_duration(gaps->p99, p99), format_duration(gaps->max, longest),
+                 wording_gaps_regular(gaps) ? "regular" : "irregular");
+    enum gap_cause order[CAUSE_COUNT];
+    gaps_rank_causes(gaps, order);
+    for (size_t i = 0; i < CAUSE_COUNT && gaps->cause_time[order[i]] > 0; i++) {
+        unsigned cause = order[i];
+        char share[FORMAT_SIZE], time[FORMAT_SIZE];
+        double part = ratio(gaps->cause_time[cause], gaps->total);
+        output_printf(writer->output, "  %-11s", gap_cause_name(cause));
+        text_bar(writer, part, 12, RED);
+        text_line(writer, " %6s %10s  %s", format_percent(part, share),
+                  format_duration(gaps->cause_time[cause], time), short_cause(cause));
+        struct text culprit = main_culprit(report, gaps, cause);
+        if (culprit.length && part >= 0.05) {
+            int room = (int)writer->style->width - 42;
+            int64_t named = cause == CAUSE_HOST ? gaps->host_names[0].time
+                                                : gaps->sync_names[0].time;
+            text_line(writer, "%*s%6s of it in %.*s%s", 32, "",
+                      format_percent(ratio(named, gaps->cause_time[cause]), share),
+                      (int)culprit.length < room ? (int)culprit.length
+                                                 : (int)text_utf8_valid((struct text){
+                                                       culprit.data, (size_t)room - 1}),
+                      culprit.data, (int)culprit.length < room ? "" : "…");
+        }
+    }
+}
+
+static void write_kernels(struct text_writer *writer, const struct report_device *device) {
+    const struct kernels *kernels = &device->kernels;
+    unsigned top = writer->report->options.top;
+    char text[FORMAT_SIZE];
+    if (kernels->count == 0)
+        return;
+    text_section(writer, "Kernels", "%zu name%s, %zu after shortening", kernels->variant_count,
+                 kernels->variant_count == 1 ? "" : "s", kernels->group_count);
+    struct table table = {0};
+    table_column(&table, "share", TABLE_RIGHT);
+    table_column(&table, "total", TABLE_RIGHT);
+    table_column(&table, "count", TABLE_RIGHT);
+    table_column(&table, "median", TABLE_RIGHT);
+    table_column(&table, "min", TABLE_RIGHT);
+    table_column(&table, "max", TABLE_RIGHT);
+    table_column(&table, "kernel", TABLE_LEFT | TABLE_FLEXIBLE);
+    for (size_t i = 0; i < kernels->group_count && i < top; i++) {
+        const struct kernel_group *group = &kernels->groups[i];
+        table_cellf(&table, "%s", format_percent(ratio(group->total, kernels->total), text));
+        table_cellf(&table, "%s", format_duration(group->total, text));
+        table_cellf(&table, "%s", format_count(group->count, text));
+        table_cellf(&table, "%s", format_duration(group->median, text));
+        table_cellf(&table, "%s", format_duration(group->min, text));
+        table_cellf(&table, "%s", format_duration(group->max, text));
+        table_cell(&table, group->short_name);
+    }
+    text_table(writer, &table);
+    if (kernels->group_count > top) {
+        int64_t rest = kernels->total;
+        for (size_t i = 0; i < top; i++)
+            rest -= kernels->groups[i].total;
+        text_line(writer, "  and %zu more with %s of the kernel time (--top N shows more)",
+                  kernels->group_count - top, format_percent(ratio(rest, kernels->total), text));
+    }
+}
+
+void text_device(struct text_writer *writer, const struct report_device *device) {
+    write_device_head(writer, device);
+    write_metrics(writer, device);
+    write_account(writer, device);
+    write_timeline(writer, device);
+    write_gaps(writer, device);
+    write_kernels(writer, device);
+}
+
+/* ---- details ---- */
+
+static void write_launches(struct text_writer *writer, const struct report_device *device) {
+    const struct launches *launches = &device->launches;
+    char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
+    if (launches->matched == 0)
+        return;
+    int64_t matched = (int64_t)launches->matched;
+    text_section(writer, "Launches", "%s kernels by %s calls", format_count(launches->matched, a),
+                 format_count(launches->calls, b));
+    text_line(writer, "  a call takes %s on average; a kernel starts %s after its call began "
+                      "(median)",
+              format_duration(launches->call_total / (int64_t)launches->calls, a),
+              format_duration(launches->delay_median, b));
+    text_line(writer, "  %s of the kernels are shorter than the call that launched them",
+              format_percent(ratio((int64_t)launches->call_longer, matched), a));
+    if (launches->graph_kernels)
+        text_line(writer, "  %s kernels came from calls that launch many (graphs)",
+                  format_count(launches->graph_kernels, a));
+    text_line(writer,
+              "  queued ahead: %.1f activities on average, %s at most; %s of the launches found "
+              "the",
+              launches->depth_mean, format_count(launches->depth_max, b),
+              format_percent(
+                  ratio((int64_t)launches->found_empty, (int64_t)launches->depth_count), c));
+    text_line(writer, "  device with nothing left to do");
+}
+
+static void copy_row(struct table *table, const char *name, const struct copy_group *group) {
+    char text[FORMAT_SIZE];
+    if (group->count == 0)
+        return;
+    table_cellf(table, "%s", name);
+    table_cellf(table, "%s", format_count(group->count, text));
+    bool known = group->count > group->without_bytes;
+    table_cellf(table, "%s", known ? format_bytes(group->bytes, text) : "?");
+    table_cellf(table, "%s", format_duration(group->time, text));
+    table_cellf(table, "%s", known ? format_rate(copy_group_rate(group), text) : "?");
+    table_cellf(table, "%s",
+                known ? format_percent(ratio((int64_t)group->small, (int64_t)group->count), text)
+                      : "?");
+    table_cellf(table, "%s", group->pageable ? format_count(group->pageable, text) : "-");
+    table_cellf(table, "%s", group->pinned ? format_count(group->pinned, text) : "-");
+}
+
+static void write_copies(struct text_writer *writer, const struct report_device *device) {
+    const struct copies *copies = &device->copies;
+    char hidden[FORMAT_SIZE];
+    if (copies->all.count + copies->sets.count == 0)
+        return;
+    text_section(writer, "Copies", "%s of their time hidden under kernels",
+                 format_percent(ratio(device->account.copy_hidden, device->account.copy_union),
+                                hidden));
+    struct table table = {0};
+    table_column(&table, "direction", TABLE_LEFT);
+    table_column(&table, "count", TABLE_RIGHT);
+    table_column(&table, "bytes", TABLE_RIGHT);
+    table_column(&table, "time", TABLE_RIGHT);
+    table_column(&table, "rate", TABLE_RIGHT);
+    table_column(&table, "<64 KiB", TABLE_RIGHT);
+    table_column(&table, "pageable", TABLE_RIGHT);
+    table_column(&table, "pinned", TABLE_RIGHT);
+    for (unsigned direction = 0; direction < COPY_DIRECTIONS; direction++)
+        copy_row(&table, copy_direction_name(direction), &copies->direction[direction]);
+    copy_row(&table, "memset", &copies->sets);
+    text_table(writer, &table);
+}
+
+static void write_host_names(struct text_writer *writer, const struct report_device *device) {
+    const struct gaps *gaps = &device->gaps;
+    const struct trace *trace = writer->report->model.trace;
+    char text[FORMAT_SIZE];
+    if (gaps->host_name_count < 2)
+        return;
+    text_section(writer, "Host code behind idle time", "by innermost range or sampled function");
+    struct table table = {0};
+    table_column(&table, "of idle", TABLE_RIGHT);
+    table_column(&table, "time", TABLE_RIGHT);
+    table_column(&table, "times", TABLE_RIGHT);
+    table_column(&table, "where", TABLE_LEFT | TABLE_FLEXIBLE);
+    for (size_t i = 0; i < gaps->host_name_count && i < writer->report->options.top; i++) {
+        const struct gap_name *name = &gaps->host_names[i];
+        table_cellf(&table, "%s", format_percent(ratio(name->time, gaps->total), text));
+        table_cellf(&table, "%s", format_duration(name->time, text));
+        table_cellf(&table, "%s", format_count(name->gaps, text));
+        table_cell(&table, name->name ? trace_text(trace, name->name)
+                                      : TEXT("(no range or sample there)"));
+    }
+    text_table(writer, &table);
+}
+
+static void write_longest(struct text_writer *writer, const struct report_device *device) {
+    const struct gaps *gaps = &device->gaps;
+    const struct report *report = writer->report;
+    const struct trace *trace = report->model.trace;
+    size_t shown = report->options.top < 5 ? report->options.top : 5;
+    char text[FORMAT_SIZE];
+    if (gaps->top_count < 2)
+        return;
+    text_section(writer, "Longest gaps", "times from the start of the run");
+    struct table table = {0};
+    table_column(&table, "at", TABLE_RIGHT);
+    table_column(&table, "length", TABLE_RIGHT);
+    table_column(&table, "cause", TABLE_LEFT);
+    table_column(&table, "ended by", TABLE_LEFT | TABLE_FLEXIBLE);
+    for (size_t i = 0; i < gaps->top_count && i < shown; i++) {
+        const struct gap *gap = &gaps->top[i];
+        struct buffer name = {0};
+        struct status ignored;
+        table_cellf(&table, "%s", format_duration(gap->start - report->model.first, text));
+        table_cellf(&table, "%s", format_duration(gap->end - gap->start, text));
+        table_cellf(&table, "%s", gap_cause_name(gap_main_cause(gap)));
+        if (gap->next != NO_ROW)
+            kernel_short_name(trace_text(trace, trace->activity.name[gap->next]), &name,
+                              &ignored);
+        table_cell(&table, buffer_as_text(&name));
+        buffer_finish(&name);
+    }
+    text_table(writer, &table);
+}
+
+void text_device_details(struct text_writer *writer, const struct report_device *device) {
+    if (writer->report->device_count > 1) {
+        struct text label = model_device_label(&writer->report->model, device->id);
+        output_printf(writer->output, "\n");
+        text_colour(writer, BOLD);
+        output_printf(writer->output, "Device %.*s in detail", TEXT_ARGS(label));
+        text_colour(writer, PLAIN);
+        output_printf(writer->output, "\n");
+    }
+    write_longest(writer, device);
+    write_host_names(writer, device);
+    write_launches(writer, device);
+    write_copies(writer, device);
+}
