@@ -1,33 +1,34 @@
 # ridge: `make` builds build/ridge, `make demo` shows it at work, `make test` runs every test.
 # `make help` lists the rest. BUILD=DIR builds elsewhere, CC=clang with another compiler,
-# SAN=address,undefined with sanitizers.
+# SAN=address,undefined with sanitizers, RIDGE_NO_INSTALL=1 never installs a package.
 
 BUILD ?= build
 PREFIX ?= /usr/local
+DESTDIR ?=
 CC ?= cc
-PKG_CONFIG ?= pkg-config
 SAN ?=
-
-# Libraries: zlib and zstd are needed; SQLite and expat add importers and `ridge query`.
-have = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes)
-LIBS := zlib libzstd
-ifeq ($(call have,sqlite3),yes)
-LIBS += sqlite3
-DEFINES += -DRIDGE_HAVE_SQLITE
-endif
-ifeq ($(call have,expat),yes)
-LIBS += expat
-DEFINES += -DRIDGE_HAVE_EXPAT
-endif
-
-CPPFLAGS += -Isrc -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE $(DEFINES) \
-            $(shell $(PKG_CONFIG) --cflags $(LIBS) 2>/dev/null)
 CFLAGS ?= -O2 -g
-override CFLAGS += -std=c11 -Wall -Wextra -fno-strict-aliasing -fvisibility=hidden -pthread
-LDLIBS += $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null || echo -lz -lzstd) -lm -ldl -pthread
+
+goals := $(if $(MAKECMDGOALS),$(MAKECMDGOALS),all)
+without_building := clean help format uninstall
+ifneq ($(filter-out $(without_building),$(goals)),)
+# Finds the libraries (and installs what is missing, when it may) and writes down their flags: this
+# happens while make reads this file, so that what was just installed is used.
+ready := $(shell CC="$(CC)" scripts/dependencies $(BUILD) $(if $(filter test fuzz,$(goals)),fuzz) >&2 && echo yes)
+ifneq ($(ready),yes)
+$(error something that ridge needs is missing; the lines above say what)
+endif
+include $(BUILD)/dependencies.mk
+endif
+
+override CPPFLAGS += -Isrc -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE \
+                     $(LIBRARY_DEFINES) $(LIBRARY_CFLAGS)
+strict := -std=c11 -Wall -Wextra -fno-strict-aliasing -fvisibility=hidden -pthread
+override LDLIBS += $(LIBRARY_LIBS) -lm -ldl -pthread
+override CFLAGS += $(strict)
 ifneq ($(SAN),)
 override CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
-LDFLAGS += -fsanitize=$(SAN)
+override LDFLAGS += -fsanitize=$(SAN)
 endif
 
 sources := $(wildcard src/*/*.c)
@@ -35,24 +36,107 @@ objects := $(sources:%.c=$(BUILD)/%.o)
 library := $(filter-out $(BUILD)/src/cmd/main.o,$(objects))
 unit_sources := $(wildcard tests/unit/*.c tests/unit/*/*.c)
 unit_objects := $(unit_sources:%.c=$(BUILD)/%.o)
+bench_sources := $(wildcard tests/bench/*.c)
+bench_objects := $(bench_sources:%.c=$(BUILD)/%.o)
+bench_programs := $(bench_sources:tests/bench/%.c=$(BUILD)/bench/%)
+fuzz_sources := $(wildcard tests/fuzz/*.c)
+fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out src/cmd/%,$(sources)))
+fuzz_target_objects := $(fuzz_sources:%.c=$(BUILD)/fuzz/%.o)
+fuzz_programs := $(if $(FUZZ_CC),$(fuzz_sources:tests/fuzz/%.c=$(BUILD)/fuzz/%))
 
 all: $(BUILD)/ridge
 
 $(BUILD)/ridge: $(objects)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(LDFLAGS) -o $@ $(objects) $(LDLIBS)
 
 $(BUILD)/unit: $(unit_objects) $(library)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(LDFLAGS) -o $@ $(unit_objects) $(library) $(LDLIBS)
 
-$(BUILD)/%.o: %.c
+$(bench_programs): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(library)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-test: $(BUILD)/unit $(BUILD)/ridge
-	$(BUILD)/unit
+# Fuzzing has its own compiler and sanitizers, so its objects live apart.
+fuzz_flags := -O1 -g $(strict) -fno-omit-frame-pointer -fno-sanitize-recover=all
+$(fuzz_objects) $(fuzz_target_objects): $(BUILD)/fuzz/%.o: %.c $(BUILD)/fuzz/flags
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(CPPFLAGS) $(fuzz_flags) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
+
+$(fuzz_programs): $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $(fuzz_objects)
+	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(fuzz_objects) $(LDLIBS)
+
+# These change when the compiler or a flag does: everything is then built again.
+$(BUILD)/flags: flags := $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(LDLIBS)
+$(BUILD)/fuzz/flags: flags := $(FUZZ_CC) $(CPPFLAGS) $(fuzz_flags) $(LDLIBS)
+$(BUILD)/flags $(BUILD)/fuzz/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
+
+test: $(BUILD)/unit $(BUILD)/ridge $(fuzz_programs)
+	BUILD="$(BUILD)" FUZZERS="$(fuzz_programs)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run
+
+fuzz: $(fuzz_programs)
+	BUILD="$(BUILD)" FUZZERS="$(fuzz_programs)" FUZZ_MISSING="$(FUZZ_MISSING)" scripts/fuzz $${SECONDS_EACH:-600}
+
+bench: $(BUILD)/ridge $(bench_programs)
+	BUILD="$(BUILD)" RIDGE="$(BUILD)/ridge" tests/bench/run
+
+demo: $(BUILD)/ridge
+	$(BUILD)/ridge report examples/train.ridge
+
+format:
+	clang-format -i $$(scripts/list-sources)
+
+lint:
+	CPPFLAGS="$(CPPFLAGS)" scripts/lint
+
+documents := $(wildcard README.md ARCHITECTURE.md CHANGELOG.md LICENSE)
+doc_folder := $(DESTDIR)$(PREFIX)/share/doc/ridge
+man_page := $(DESTDIR)$(PREFIX)/share/man/man1/ridge.1
+bash_completion := $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ridge
+zsh_completion := $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ridge
+fish_completion := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ridge.fish
+
+install: $(BUILD)/ridge
+	$(BUILD)/ridge manual > $(BUILD)/ridge.1
+	for shell in bash zsh fish; do \
+	    $(BUILD)/ridge completion $$shell > $(BUILD)/completion.$$shell || exit 1; done
+	mkdir -p $(DESTDIR)$(PREFIX)/bin $(dir $(man_page)) $(dir $(bash_completion)) \
+	    $(dir $(zsh_completion)) $(dir $(fish_completion)) $(doc_folder)
+	install -m 755 $(BUILD)/ridge $(DESTDIR)$(PREFIX)/bin/ridge
+	install -m 644 $(BUILD)/ridge.1 $(man_page)
+	install -m 644 $(BUILD)/completion.bash $(bash_completion)
+	install -m 644 $(BUILD)/completion.zsh $(zsh_completion)
+	install -m 644 $(BUILD)/completion.fish $(fish_completion)
+	install -m 644 $(documents) $(doc_folder)
+	cp -R docs/. $(doc_folder)
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/ridge $(man_page) $(bash_completion) $(zsh_completion) \
+	    $(fish_completion)
+	rm -rf $(doc_folder)
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all test clean
--include $(objects:.o=.d) $(unit_objects:.o=.d)
+help:
+	@echo 'make              build $(BUILD)/ridge'
+	@echo 'make demo         build it and report on a trace that comes with it'
+	@echo 'make test         run every test; SAN=address,undefined with sanitizers'
+	@echo 'make fuzz         run the fuzzers, SECONDS_EACH=600 seconds each'
+	@echo 'make bench        measure speed and memory'
+	@echo 'make lint         check formatting, includes and warnings of gcc and clang'
+	@echo 'make format       format all sources'
+	@echo 'make install      into PREFIX=$(PREFIX) (below DESTDIR); make uninstall undoes it'
+	@echo 'make clean        remove $(BUILD)'
+	@echo 'Settings: BUILD=DIR CC=COMPILER CFLAGS=... SAN=SANITIZERS RIDGE_NO_INSTALL=1'
+
+FORCE:
+.PHONY: all test fuzz bench demo format lint install uninstall clean help FORCE
+.SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_target_objects)
+-include $(objects:.o=.d) $(unit_objects:.o=.d) $(bench_objects:.o=.d)
+-include $(fuzz_objects:.o=.d) $(fuzz_target_objects:.o=.d)

@@ -1,5 +1,5 @@
-/* One sweep over the device's activities in order of start. A union grows by what each interval adds
- * beyond the end reached so far; clipping to the selection happens on those pieces, which are
+/* One sweep over the device's activities in order of start. A union grows by what each interval
+ * adds beyond the end reached so far; clipping to the selection happens on those pieces, which are
  * disjoint, so that every nanosecond is counted once. */
 #include "analysis/account.h"
 
@@ -127,7 +127,6 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
     account->kernel_gaps = kernels.blocks ? kernels.blocks - 1 : 0;
     account->kernel_gap_max = kernels.gap_max;
     /* with several windows, what lies between them is no gap */
-    account->kernel_gap_total =
-        selection->count == 1 ? account->kernel_span - kernels.length : 0;
+    account->kernel_gap_total = selection->count == 1 ? account->kernel_span - kernels.length : 0;
     return true;
 }

@@ -18,10 +18,10 @@ struct account {
     uint64_t queues;                       /* with kernels */
 
     /* Kernels alone, clipped to the selection. */
-    int64_t kernel_span;     /* first kernel's start to last one's end */
-    int64_t activity_span;   /* the same for all activities */
-    uint64_t kernel_blocks;  /* maximal intervals in which some kernel runs */
-    uint64_t kernel_gaps;    /* between them */
+    int64_t kernel_span;    /* first kernel's start to last one's end */
+    int64_t activity_span;  /* the same for all activities */
+    uint64_t kernel_blocks; /* maximal intervals in which some kernel runs */
+    uint64_t kernel_gaps;   /* between them */
     int64_t kernel_gap_total, kernel_gap_max;
     /* Per queue: next kernel's start less the latest end so far, at least 0. */
     uint64_t queue_gaps, queue_gaps_positive;

@@ -10,7 +10,7 @@
 struct copy_group {
     uint64_t count, without_bytes;
     uint64_t bytes;
-    int64_t time; /* summed durations */
+    int64_t time;            /* summed durations */
     int64_t time_with_bytes; /* of those whose size is known: for GB/s */
     uint64_t small, small_bytes;
     int64_t small_time;

@@ -1,6 +1,6 @@
 /* The device's activities in order of start leave gaps; the next activity's launch call says which
- * thread to look at. Before the call began, the thread's own calls and code own the time; inside the
- * call, the launch does; after it, the device (or an awaited event). */
+ * thread to look at. Before the call began, the thread's own calls and code own the time; inside
+ * the call, the launch does; after it, the device (or an awaited event). */
 #include "analysis/gaps.h"
 
 #include <math.h>
@@ -11,8 +11,8 @@
 #include "base/sort.h"
 
 const char *gap_cause_name(unsigned cause) {
-    static const char *const names[CAUSE_COUNT] = {"sync",   "alloc", "compile",
-                                                   "copy-call", "launch", "host",
+    static const char *const names[CAUSE_COUNT] = {"sync",       "alloc",  "compile",
+                                                   "copy-call",  "launch", "host",
                                                    "dependency", "device", "unknown"};
     return cause < CAUSE_COUNT ? names[cause] : "?";
 }
@@ -39,11 +39,11 @@ struct walk {
     const struct host *host;
     const struct selection *selection;
     struct gaps *gaps;
-    struct host_cursor *cursors; /* by thread */
-    int64_t *queue_launched;     /* by queue: when its latest activity so far was launched */
-    size_t *queue_waits;         /* by queue: its stream-wait records, as rows of `waits` */
-    uint32_t *waits;             /* rows of trace->wait by (queue, start) */
-    size_t *wait_cursor;         /* by queue */
+    struct host_cursor *cursors;    /* by thread */
+    int64_t *queue_launched;        /* by queue: when its latest activity so far was launched */
+    size_t *queue_waits;            /* by queue: its stream-wait records, as rows of `waits` */
+    uint32_t *waits;                /* rows of trace->wait by (queue, start) */
+    size_t *wait_cursor;            /* by queue */
     int64_t *host_time, *sync_time; /* by string id */
     uint32_t *host_gaps, *sync_gaps;
     int64_t *durations; /* of the gaps, for the median */
@@ -109,8 +109,8 @@ static void walk_host(struct walk *walk, uint32_t thread, int64_t start, int64_t
             else if (cause == CAUSE_HOST)
                 add_name(walk->host_time, walk->host_gaps, trace->call.name[stretch.call], time);
         } else {
-            uint32_t name = stretch.range != NO_ROW ? trace->range.name[stretch.range]
-                                                    : stretch.function;
+            uint32_t name =
+                stretch.range != NO_ROW ? trace->range.name[stretch.range] : stretch.function;
             int64_t time = add_cause(walk, CAUSE_HOST, stretch.start, stretch.end);
             add_name(walk->host_time, walk->host_gaps, name, time);
         }

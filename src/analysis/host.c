@@ -14,8 +14,8 @@ static bool names_host_code(unsigned category) {
 
 struct builder {
     struct host *host;
-    size_t count;     /* changes so far */
-    uint32_t *stack;  /* open ranges */
+    size_t count;    /* changes so far */
+    uint32_t *stack; /* open ranges */
     size_t depth, stack_capacity;
 };
 
@@ -37,8 +37,7 @@ static void close_until(struct builder *builder, int64_t time, size_t thread_fir
             break;
         builder->depth--;
         /* an enclosing range may have ended before the one inside it: it is over too */
-        while (builder->depth &&
-               model_range_end(model, builder->stack[builder->depth - 1]) <= end)
+        while (builder->depth && model_range_end(model, builder->stack[builder->depth - 1]) <= end)
             builder->depth--;
         change(builder, end, thread_first);
     }
@@ -49,8 +48,7 @@ static bool build_thread(struct builder *builder, size_t thread, struct status *
     const struct trace *trace = model->trace;
     size_t first = builder->count;
     builder->depth = 0;
-    for (size_t row = model->thread_ranges[thread]; row < model->thread_ranges[thread + 1];
-         row++) {
+    for (size_t row = model->thread_ranges[thread]; row < model->thread_ranges[thread + 1]; row++) {
         if (!names_host_code(trace->range.category[row]) || trace->range.duration[row] == 0)
             continue;
         close_until(builder, trace->range.start[row], first);
@@ -86,7 +84,8 @@ bool host_build(struct host *host, const struct model *model, struct status *sta
     size_t changes = 2 * trace->range.count + 1;
     host->change_time = memory_allocate(changes, sizeof *host->change_time, status);
     host->change_range = memory_allocate(changes, sizeof *host->change_range, status);
-    host->thread_first = memory_allocate(trace->thread.count + 1, sizeof *host->thread_first, status);
+    host->thread_first =
+        memory_allocate(trace->thread.count + 1, sizeof *host->thread_first, status);
     bool ok = host->change_time && host->change_range && host->thread_first &&
               index_samples(host, status);
     for (size_t thread = 0; thread < trace->thread.count && ok; thread++) {
@@ -145,8 +144,8 @@ struct host_stretch host_next(const struct host *host, struct host_cursor *curso
     }
     struct host_stretch stretch = {start, end, NO_ROW, NO_ROW, 0};
     size_t last_call = model->thread_calls[thread + 1];
-    while (cursor->call < last_call && (model->call_nested[cursor->call] ||
-                                        model_call_end(model, cursor->call) <= start))
+    while (cursor->call < last_call &&
+           (model->call_nested[cursor->call] || model_call_end(model, cursor->call) <= start))
         cursor->call++;
     if (cursor->call < last_call) {
         int64_t call_start = trace->call.start[cursor->call];

@@ -24,8 +24,8 @@ struct host_cursor {
     size_t call, change, sample;
 };
 
-/* A stretch of a thread: in a call (call != NO_ROW), or in its own code, then named by the innermost
- * range, else by the sampled function, else by nothing. */
+/* A stretch of a thread: in a call (call != NO_ROW), or in its own code, then named by the
+ * innermost range, else by the sampled function, else by nothing. */
 struct host_stretch {
     int64_t start, end;
     uint32_t call;

@@ -2,6 +2,7 @@
  * at::native::CUDAFunctor_add<float>, ...>(int, ...)` becomes
  * `vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, ...>`: the operation stays visible,
  * because that is what tells one elementwise kernel from another. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,23 +14,20 @@ enum { KEPT_LEVELS = 2, SHORT_MAX = 160 };
 
 typedef char *(*demangle_function)(const char *mangled, char *buffer, size_t *length, int *status);
 
-static demangle_function find_demangler(void) {
+static demangle_function demangle; /* NULL: this machine has no C++ library */
+
+static void find_demangler(void) {
     static const char *const names[] = {"libstdc++.so.6", "libc++abi.so.1", "libc++.1.dylib", NULL};
-    static demangle_function demangle;
-    static bool looked;
-    if (!looked) {
-        looked = true;
-        void *symbol = library_symbol(library_open(names), "__cxa_demangle");
-        memcpy(&demangle, &symbol, sizeof demangle);
-    }
-    return demangle;
+    void *symbol = library_symbol(library_open(names), "__cxa_demangle");
+    memcpy(&demangle, &symbol, sizeof demangle);
 }
 
 /* Free with free(); NULL when it is not a mangled name or cannot be demangled. */
 static char *demangled(struct text name, struct status *status) {
     if (!text_starts(name, "_Z") || name.length > 16384)
         return NULL;
-    demangle_function demangle = find_demangler();
+    static pthread_once_t looked = PTHREAD_ONCE_INIT;
+    pthread_once(&looked, find_demangler);
     char *copy = demangle ? text_copy(name, status) : NULL;
     int failed = 0;
     char *result = copy ? demangle(copy, NULL, NULL, &failed) : NULL;
@@ -38,8 +36,8 @@ static char *demangled(struct text name, struct status *status) {
 }
 
 static bool is_name_byte(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '$' || (unsigned char)c >= 0x80;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || (unsigned char)c >= 0x80;
 }
 
 /* Where the brackets opened at `at` close (just behind), or the end. */
@@ -130,8 +128,7 @@ bool kernel_short_name(struct text full, struct buffer *out, struct status *stat
         } else if (c == '(') {
             size_t end = skip_brackets(name, at, '(', ')');
             bool lambda = starts_at(name, at, "(lambda");
-            if (is_parameter_list(name, at, level, after_name) &&
-                !starts_at(name, end, "::")) {
+            if (is_parameter_list(name, at, level, after_name) && !starts_at(name, end, "::")) {
                 break; /* the parameters: the name is complete */
             }
             if (level > 0 && after_name && out->length > component) {

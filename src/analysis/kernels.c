@@ -11,7 +11,7 @@
 struct gather {
     const struct model *model;
     const struct selection *by_device;
-    size_t first, end; /* activities */
+    size_t first, end;         /* activities */
     uint32_t *variant_of_name; /* by string id: variant + 1 */
     size_t variant_capacity, group_capacity;
 };

@@ -53,16 +53,27 @@ static void count_kernel(const struct model *model, size_t row, struct launches 
     launches->call_shorter += trace->call.duration[call] < trace->activity.duration[row];
 }
 
+/* The delay of every kernel that has a launch; returns how many. */
+static size_t collect_delays(const struct model *model, const struct selection *by_device,
+                             struct rows rows, int64_t *delays) {
+    const struct trace *trace = model->trace;
+    size_t count = 0;
+    for (size_t i = rows.first; i < rows.end; i++)
+        if (trace->activity.kind[i] == ACTIVITY_KERNEL && model->launch[i] != NO_ROW &&
+            model_selected(model, by_device, i))
+            delays[count++] = trace->activity.start[i] - trace->call.start[model->launch[i]];
+    return count;
+}
+
 bool launches_find(const struct model *model, uint32_t device, const struct selection *by_device,
                    struct launches *launches, struct status *status) {
     const struct trace *trace = model->trace;
     struct rows rows = rows_of(model, device);
     memset(launches, 0, sizeof *launches);
-    size_t capacity = rows.end - rows.first, count = 0, delays = 0;
+    size_t capacity = rows.end - rows.first, count = 0, delays;
     int64_t *issued = memory_allocate(capacity, sizeof *issued, status);
     int64_t *ended = memory_allocate(capacity, sizeof *ended, status);
-    uint32_t *kernels_of_call =
-        memory_allocate(trace->call.count, sizeof *kernels_of_call, status);
+    uint32_t *kernels_of_call = memory_allocate(trace->call.count, sizeof *kernels_of_call, status);
     bool ok = issued && ended && kernels_of_call;
     for (size_t i = rows.first; i < rows.end && ok; i++) {
         if (!model_selected(model, by_device, i))
@@ -83,17 +94,50 @@ bool launches_find(const struct model *model, uint32_t device, const struct sele
     ok = ok && sort_values(issued, count, status) && sort_values(ended, count, status);
     if (ok) {
         find_depth(launches, issued, ended, count);
-        for (size_t i = rows.first; i < rows.end; i++)
-            if (trace->activity.kind[i] == ACTIVITY_KERNEL && model->launch[i] != NO_ROW &&
-                model_selected(model, by_device, i)) {
-                issued[delays++] = trace->activity.start[i] - trace->call.start[model->launch[i]];
-                launches->graph_kernels += kernels_of_call[model->launch[i]] > 1;
-            }
+        delays = collect_delays(model, by_device, rows, issued);
         if (delays)
             launches->delay_median = sort_select(issued, delays, delays / 2);
+        for (size_t i = rows.first; i < rows.end; i++)
+            if (trace->activity.kind[i] == ACTIVITY_KERNEL && model->launch[i] != NO_ROW &&
+                model_selected(model, by_device, i))
+                launches->graph_kernels += kernels_of_call[model->launch[i]] > 1;
     }
     memory_free(issued);
     memory_free(ended);
     memory_free(kernels_of_call);
     return ok;
+}
+
+void launches_add(struct launches *sum, const struct launches *one) {
+    double depths =
+        sum->depth_mean * (double)sum->depth_count + one->depth_mean * (double)one->depth_count;
+    sum->matched += one->matched;
+    sum->unmatched += one->unmatched;
+    sum->calls += one->calls;
+    sum->call_total += one->call_total;
+    sum->call_time_sum += one->call_time_sum;
+    sum->delay_sum += one->delay_sum;
+    sum->negative_delays += one->negative_delays;
+    sum->call_longer += one->call_longer;
+    sum->call_shorter += one->call_shorter;
+    sum->graph_kernels += one->graph_kernels;
+    sum->found_empty += one->found_empty;
+    sum->depth_count += one->depth_count;
+    sum->depth_mean = sum->depth_count ? depths / (double)sum->depth_count : 0;
+    if (one->delay_max > sum->delay_max)
+        sum->delay_max = one->delay_max;
+    if (one->depth_max > sum->depth_max)
+        sum->depth_max = one->depth_max;
+}
+
+bool launches_median_delay(const struct model *model, const struct selection *by_device,
+                           int64_t *median, struct status *status) {
+    struct rows rows = rows_of(model, 0);
+    int64_t *delays = memory_allocate(rows.end, sizeof *delays, status);
+    if (!delays)
+        return false;
+    size_t count = collect_delays(model, by_device, rows, delays);
+    *median = count ? sort_select(delays, count, count / 2) : 0;
+    memory_free(delays);
+    return true;
 }

@@ -12,9 +12,9 @@ struct launches {
     int64_t call_time_sum;
     int64_t delay_sum, delay_median, delay_max; /* kernel's start less call's start */
     uint64_t negative_delays;                   /* kernels that start before their call */
-    uint64_t call_longer;       /* kernels shorter than the call that launched them */
+    uint64_t call_longer; /* kernels shorter than the call that launched them */
     uint64_t call_shorter;
-    uint64_t graph_kernels;     /* kernels whose call launched more than one */
+    uint64_t graph_kernels; /* kernels whose call launched more than one */
     /* Activities launched but not finished, as each launch found it. */
     double depth_mean;
     uint64_t depth_max;
@@ -26,5 +26,11 @@ struct launches {
  * by_device[id] (NULL: anywhere). */
 bool launches_find(const struct model *model, uint32_t device, const struct selection *by_device,
                    struct launches *launches, struct status *status);
+
+/* Adds one device's figures to the sum of several; all but the median delay. */
+void launches_add(struct launches *sum, const struct launches *one);
+/* The median delay alone, of kernels on all devices. */
+bool launches_median_delay(const struct model *model, const struct selection *by_device,
+                           int64_t *median, struct status *status);
 
 #endif

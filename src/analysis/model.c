@@ -87,10 +87,9 @@ static bool index_calls(const struct trace *trace, const struct scopes *scopes,
         return true;
     }
     for (size_t call = 0; call < trace->call.count; call++)
-        if (correlation[call] && !map_set(&index->map,
-                                          map_key(call_scope(trace, scopes, call),
-                                                  correlation[call]),
-                                          call, status))
+        if (correlation[call] &&
+            !map_set(&index->map, map_key(call_scope(trace, scopes, call), correlation[call]), call,
+                     status))
             return false;
     return true;
 }
@@ -250,9 +249,9 @@ static void extend(struct model *model, const int64_t *start, const int64_t *dur
     }
 }
 
-/* The span of the run: device work and API calls, and for a framework's own trace also its operators,
- * ranges and synchronisation records. NVTX ranges, samples and counters may cover a whole session
- * around the run and do not count. */
+/* The span of the run: device work and API calls, and for a framework's own trace also its
+ * operators, ranges and synchronisation records. NVTX ranges, samples and counters may cover a
+ * whole session around the run and do not count. */
 static void find_span(struct model *model) {
     struct trace *trace = model->trace;
     model->first = INT64_MAX;
@@ -308,7 +307,7 @@ bool model_build(struct model *model, struct trace *trace, struct status *status
                    "to_memory",
                    status) &&
         trace_load(trace, TABLE_CALL, "start duration thread name class correlation", status) &&
-        trace_load(trace, TABLE_RANGE, "start duration thread queue name category", status) &&
+        trace_load(trace, TABLE_RANGE, "start duration thread name category", status) &&
         trace_load(trace, TABLE_WAIT, "start duration queue kind awaited correlation", status) &&
         trace_load(trace, TABLE_SAMPLE, "time thread stack weight", status) &&
         check_times(model, status) && join_launches(model, status);

@@ -15,8 +15,8 @@ struct model {
     struct trace *trace; /* its event tables are reordered; it must outlive the model */
 
     /* By id: rows of device d are device_first[d] .. device_first[d + 1], and so on. */
-    size_t *device_first; /* into trace->activity */
-    size_t *thread_calls; /* into trace->call */
+    size_t *device_first;  /* into trace->activity */
+    size_t *thread_calls;  /* into trace->call */
     size_t *thread_ranges; /* into trace->range; ranges of queues have thread 0 */
 
     uint32_t *launch;     /* by activity: row of its launching call, or NO_ROW */

@@ -1,4 +1,5 @@
-/* Per thread, a stack of open ranges is walked beside the thread's calls. What a range gathers is
+/* Per thread, a stack of open ranges is walked beside the thread's calls (and those of threads that
+ * work for it). What a range gathers is
  * handed to the one around it when it closes, so depth costs nothing. */
 #include "analysis/ranges.h"
 
@@ -7,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/sort.h"
 
 struct open_range {
     uint32_t row;
@@ -21,13 +23,16 @@ struct walk {
     const struct selection *selection;
     struct ranges *ranges;
     size_t group_capacity;
-    struct map group_of; /* (category, name) -> group */
+    struct map group_of;  /* (category, name) -> group */
     uint32_t *open_count; /* by group: how many are open */
     size_t open_capacity;
     struct open_range *stack;
     size_t depth, stack_capacity;
     int64_t *call_device_time; /* by call: of what it launched */
     uint32_t *call_activities;
+    bool *annotated;       /* by thread: has annotations of its own */
+    uint32_t *guest_calls; /* launches of threads without annotations, in order of time */
+    size_t guest_count, guest_capacity;
 };
 
 static bool inside(const struct selection *selection, int64_t time) {
@@ -113,15 +118,122 @@ static void add_launch(struct walk *walk, size_t call) {
     range->activities += walk->call_activities[call];
 }
 
+/* ---- threads that work for another ---- */
+
+/* An autograd thread launches while the main thread stands in its "backward" annotation: launches
+ * of threads without annotations of their own belong to the annotation that is open elsewhere in
+ * the process. This finds the thread that they are credited to: the one with most annotations. */
+static uint32_t host_thread(const struct walk *walk, uint32_t process) {
+    const struct model *model = walk->model;
+    const struct trace *trace = model->trace;
+    uint32_t best = 0;
+    size_t best_count = 0;
+    for (uint32_t thread = 1; thread < trace->thread.count; thread++) {
+        size_t count = 0;
+        if (trace->thread.process[thread] != process || !walk->annotated[thread])
+            continue;
+        for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++)
+            count += trace->range.category[i] == RANGE_ANNOTATION;
+        if (count > best_count) {
+            best = thread;
+            best_count = count;
+        }
+    }
+    return best;
+}
+
+static bool mark_annotated(struct walk *walk, struct status *status) {
+    const struct trace *trace = walk->model->trace;
+    walk->annotated = memory_allocate(trace->thread.count, sizeof *walk->annotated, status);
+    if (!walk->annotated)
+        return false;
+    for (size_t i = 0; i < trace->range.count; i++)
+        if (trace->range.category[i] == RANGE_ANNOTATION)
+            walk->annotated[trace->range.thread[i]] = true;
+    return true;
+}
+
+static bool sort_guests(struct walk *walk, struct status *status) {
+    const struct trace *trace = walk->model->trace;
+    size_t count = walk->guest_count;
+    uint32_t *one_group = memory_allocate(count, sizeof *one_group, status), *order = NULL;
+    int64_t *start = memory_allocate(count, sizeof *start, status);
+    bool ok = one_group && start;
+    for (size_t i = 0; i < count && ok; i++)
+        start[i] = trace->call.start[walk->guest_calls[i]];
+    ok = ok && sort_rows(one_group, 1, start, NULL, count, &order, status);
+    if (ok && order) {
+        for (size_t i = 0; i < count; i++)
+            order[i] = walk->guest_calls[order[i]];
+        memcpy(walk->guest_calls, order, count * sizeof *order);
+    }
+    memory_free(order);
+    memory_free(one_group);
+    memory_free(start);
+    return ok;
+}
+
+/* Gathers the launches of the process's other threads that have no annotations. */
+static bool gather_guests(struct walk *walk, size_t host, struct status *status) {
+    const struct model *model = walk->model;
+    const struct trace *trace = model->trace;
+    uint32_t process = trace->thread.process[host];
+    walk->guest_count = 0;
+    if (!walk->annotated[host] || host_thread(walk, process) != host)
+        return true;
+    for (size_t thread = 1; thread < trace->thread.count; thread++) {
+        if (trace->thread.process[thread] != process || walk->annotated[thread])
+            continue;
+        for (size_t call = model->thread_calls[thread]; call < model->thread_calls[thread + 1];
+             call++) {
+            if (walk->call_activities[call] == 0)
+                continue;
+            if (!memory_grow((void **)&walk->guest_calls, &walk->guest_capacity,
+                             walk->guest_count + 1, sizeof *walk->guest_calls, status))
+                return false;
+            walk->guest_calls[walk->guest_count++] = (uint32_t)call;
+        }
+    }
+    return sort_guests(walk, status);
+}
+
+/* To the innermost annotation that is open. */
+static void add_guest_launch(struct walk *walk, size_t call) {
+    for (size_t i = walk->depth; i-- > 0;) {
+        struct open_range *range = &walk->stack[i];
+        if (walk->model->trace->range.category[range->row] != RANGE_ANNOTATION)
+            continue;
+        range->device_time += walk->call_device_time[call];
+        range->activities += walk->call_activities[call];
+        break;
+    }
+}
+
+static void walk_guests(struct walk *walk, size_t *guest, int64_t until) {
+    const struct trace *trace = walk->model->trace;
+    for (; *guest < walk->guest_count; (*guest)++) {
+        size_t call = walk->guest_calls[*guest];
+        if (trace->call.start[call] >= until)
+            break;
+        close_until(walk, trace->call.start[call]);
+        if (inside(walk->selection, trace->call.start[call]))
+            add_guest_launch(walk, call);
+    }
+}
+
 static bool walk_thread(struct walk *walk, size_t thread, struct status *status) {
     const struct model *model = walk->model;
     const struct trace *trace = model->trace;
+    size_t guest = 0;
+    if (!gather_guests(walk, thread, status))
+        return false;
     size_t range = model->thread_ranges[thread], range_end = model->thread_ranges[thread + 1];
     size_t call = model->thread_calls[thread], call_end = model->thread_calls[thread + 1];
     while (range < range_end || call < call_end) {
         bool take_range = range < range_end && (call == call_end || trace->range.start[range] <=
                                                                         trace->call.start[call]);
         int64_t time = take_range ? trace->range.start[range] : trace->call.start[call];
+        walk_guests(walk, &guest, time);
         close_until(walk, time);
         if (take_range) {
             unsigned category = trace->range.category[range];
@@ -135,6 +247,7 @@ static bool walk_thread(struct walk *walk, size_t thread, struct status *status)
             call++;
         }
     }
+    walk_guests(walk, &guest, INT64_MAX);
     close_until(walk, INT64_MAX);
     return true;
 }
@@ -165,11 +278,11 @@ static int by_time(const void *a, const void *b) {
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
-bool ranges_find(const struct model *model, const struct selection *selection, struct ranges *ranges,
-                 struct status *status) {
+bool ranges_find(const struct model *model, const struct selection *selection,
+                 struct ranges *ranges, struct status *status) {
     memset(ranges, 0, sizeof *ranges);
     struct walk walk = {.model = model, .selection = selection, .ranges = ranges};
-    bool ok = sum_calls(&walk, status);
+    bool ok = sum_calls(&walk, status) && mark_annotated(&walk, status);
     for (size_t thread = 1; thread < model->trace->thread.count && ok; thread++)
         ok = walk_thread(&walk, thread, status);
     if (ok && ranges->count)
@@ -178,6 +291,8 @@ bool ranges_find(const struct model *model, const struct selection *selection, s
     memory_free(walk.stack);
     memory_free(walk.call_device_time);
     memory_free(walk.call_activities);
+    memory_free(walk.annotated);
+    memory_free(walk.guest_calls);
     map_finish(&walk.group_of);
     if (!ok)
         ranges_finish(ranges);

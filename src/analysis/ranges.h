@@ -1,5 +1,7 @@
-/* Which part of the program owns the time? Ranges by name with the host time they span and the device
- * time of what was launched inside them: a model's layers. */
+/* Which part of the program owns the time? Ranges by name with the host time they span and the
+ * device time of what was launched inside them: a model's layers. Launches of a thread without
+ * annotations (autograd's) also count for the annotation that is open meanwhile on the process's
+ * main thread. */
 #ifndef RIDGE_ANALYSIS_RANGES_H
 #define RIDGE_ANALYSIS_RANGES_H
 
@@ -8,7 +10,7 @@
 struct range_group {
     uint32_t name; /* string id */
     unsigned category;
-    unsigned depth;      /* of its outermost occurrence; 0 = nothing around it */
+    unsigned depth; /* of its outermost occurrence; 0 = nothing around it */
     uint64_t count;
     int64_t host_time;   /* inclusive; a range inside one of its own name is not counted again */
     int64_t host_self;   /* without what ranges inside it took */
@@ -20,13 +22,13 @@ struct range_group {
 struct ranges {
     struct range_group *groups; /* most device time, then most host time, first */
     size_t count;
-    int64_t device_time;        /* of all activities with a launch, in any range or none */
-    int64_t device_outside;     /* of it, launched outside every range */
+    int64_t device_time;    /* of all activities with a launch, in any range or none */
+    int64_t device_outside; /* of it, launched outside every range */
 };
 
 /* Ranges and launches that start inside the selection (NULL: anywhere). */
-bool ranges_find(const struct model *model, const struct selection *selection, struct ranges *ranges,
-                 struct status *status);
+bool ranges_find(const struct model *model, const struct selection *selection,
+                 struct ranges *ranges, struct status *status);
 void ranges_finish(struct ranges *ranges);
 
 #endif

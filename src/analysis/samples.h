@@ -1,4 +1,5 @@
-/* Where did the CPU spend its time? Sampled functions by their own weight and with their callees. */
+/* Where did the CPU spend its time? Sampled functions by their own weight and with their callees.
+ */
 #ifndef RIDGE_ANALYSIS_SAMPLES_H
 #define RIDGE_ANALYSIS_SAMPLES_H
 
@@ -7,7 +8,8 @@
 struct sample_function {
     uint32_t function, module; /* string ids */
     uint64_t self_samples;
-    int64_t self, total; /* nanoseconds of weight; total counts a recursive function once a sample */
+    int64_t self,
+        total; /* nanoseconds of weight; total counts a recursive function once a sample */
 };
 
 struct samples {

@@ -1,19 +1,18 @@
 /* Finding steps is guessing what the program's loop is, so each way of guessing demands strong
- * evidence: a name that only profilers give, a range that repeats and fills the run, or a sequence of
- * activity names that repeats exactly. */
+ * evidence: a name that only profilers give, a range that repeats and fills the run, or a sequence
+ * of activity names that repeats exactly. */
 #include "analysis/steps.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/memory.h"
 #include "base/sort.h"
 
 const char *steps_source_name(enum steps_source source) {
-    static const char *const names[] = {"none", "profiler steps", "repeated range",
-                                        "repeating activities"};
+    static const char *const names[] = {"none", "profiler steps", "repeated ranges",
+                                        "repeating activities: turns of a loop, or layers"};
     return names[source];
 }
 
@@ -62,93 +61,7 @@ static bool find_profiler_steps(const struct model *model, struct steps *steps,
     return true;
 }
 
-/* ---- a range that repeats ---- */
-
-/* "iteration 12" and "iteration 13" are the same loop: runs of digits count as one letter. */
-static uint64_t pattern_of(struct text name, uint64_t thread) {
-    uint64_t hash = thread * 0x9E3779B97F4A7C15u + 0xCBF29CE484222325u;
-    for (size_t i = 0; i < name.length; i++) {
-        char c = name.data[i];
-        if (c >= '0' && c <= '9') {
-            if (i > 0 && name.data[i - 1] >= '0' && name.data[i - 1] <= '9')
-                continue;
-            c = '#';
-        }
-        hash = (hash ^ (unsigned char)c) * 0x100000001B3u;
-    }
-    return hash | 1;
-}
-
-struct loop {
-    size_t count, first; /* first row */
-    int64_t total, open_until;
-    bool overlaps;
-    uint64_t pattern;
-    uint32_t thread;
-};
-
-static bool tally_loops(const struct model *model, struct loop **loops, size_t *loop_count,
-                        struct status *status) {
-    const struct trace *trace = model->trace;
-    struct map by_pattern = {0};
-    size_t capacity = 0;
-    bool ok = true;
-    for (size_t i = 0; i < trace->range.count && ok; i++) {
-        if (trace->range.category[i] != RANGE_ANNOTATION || trace->range.thread[i] == 0)
-            continue;
-        uint64_t pattern =
-            pattern_of(trace_text(trace, trace->range.name[i]), trace->range.thread[i]);
-        uint64_t *known = map_find(&by_pattern, pattern);
-        if (!known) {
-            ok = memory_grow((void **)loops, &capacity, *loop_count + 1, sizeof **loops, status) &&
-                 map_set(&by_pattern, pattern, *loop_count, status);
-            if (!ok)
-                break;
-            (*loops)[(*loop_count)++] = (struct loop){.first = i,
-                                                      .open_until = INT64_MIN,
-                                                      .pattern = pattern,
-                                                      .thread = trace->range.thread[i]};
-        }
-        struct loop *loop = &(*loops)[known ? *known : *loop_count - 1];
-        loop->count++;
-        loop->total += trace->range.duration[i];
-        loop->overlaps |= trace->range.start[i] < loop->open_until;
-        loop->open_until = model_range_end(model, i);
-    }
-    map_finish(&by_pattern);
-    return ok;
-}
-
-static bool find_repeated_ranges(const struct model *model, struct steps *steps,
-                                 struct status *status) {
-    const struct trace *trace = model->trace;
-    struct loop *loops = NULL;
-    size_t loop_count = 0, capacity = 0;
-    bool ok = tally_loops(model, &loops, &loop_count, status);
-    const struct loop *best = NULL;
-    int64_t span = model->last - model->first;
-    for (size_t i = 0; i < loop_count && ok; i++) {
-        const struct loop *loop = &loops[i];
-        if (loop->count < 3 || loop->overlaps || loop->total < span / 2)
-            continue;
-        /* the loop that covers most; of equals the one with fewer, longer turns */
-        if (!best || loop->total > best->total ||
-            (loop->total == best->total && loop->count < best->count))
-            best = loop;
-    }
-    if (best) {
-        steps->source = STEPS_RANGES;
-        for (size_t i = model->thread_ranges[best->thread];
-             i < model->thread_ranges[best->thread + 1] && ok; i++)
-            if (trace->range.category[i] == RANGE_ANNOTATION &&
-                pattern_of(trace_text(trace, trace->range.name[i]), best->thread) == best->pattern)
-                ok = add_step(steps, &capacity, step_of_range(model, i), status);
-    }
-    memory_free(loops);
-    return ok;
-}
-
-/* ---- a sequence of activities that repeats ---- */
+/* ---- finding a cycle ---- */
 
 enum { PERIOD_ROWS_MAX = 3 << 20 };
 
@@ -171,6 +84,131 @@ static bool smallest_period(const uint32_t *names, size_t count, size_t *period,
     return true;
 }
 
+/* A stretch of a sequence that repeats with a period, at least three times. */
+struct cycle {
+    size_t first, end, period; /* period 0: there is none */
+};
+
+/* The middle is past the warm-up and before the end: its period is followed both ways. */
+static bool find_cycle(const uint32_t *names, size_t count, struct cycle *cycle,
+                       struct status *status) {
+    size_t third = count / 3, period = 0;
+    *cycle = (struct cycle){0};
+    if (count < 3)
+        return true;
+    size_t length = third < PERIOD_ROWS_MAX ? third : PERIOD_ROWS_MAX;
+    if (count < 32) { /* too short to take a part for the whole */
+        third = 0;
+        length = count;
+    }
+    if (!smallest_period(names + third, length, &period, status))
+        return false;
+    if (period * 2 > length)
+        return true;
+    size_t first = third, end = third + length;
+    while (first > 0 && names[first - 1] == names[first - 1 + period])
+        first--;
+    while (end < count && names[end] == names[end - period])
+        end++;
+    if ((end - first) / period >= 3)
+        *cycle = (struct cycle){first, end, period};
+    return true;
+}
+
+/* ---- ranges that repeat ---- */
+
+/* "iteration 12" and "iteration 13" are the same loop: runs of digits count as one letter. */
+static uint32_t pattern_of(struct text name) {
+    uint64_t hash = 0xCBF29CE484222325u;
+    for (size_t i = 0; i < name.length; i++) {
+        char c = name.data[i];
+        if (c >= '0' && c <= '9') {
+            if (i > 0 && name.data[i - 1] >= '0' && name.data[i - 1] <= '9')
+                continue;
+            c = '#';
+        }
+        hash = (hash ^ (unsigned char)c) * 0x100000001B3u;
+    }
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+/* The thread's annotations at one depth: 0 for those inside no other, and so on. */
+struct level {
+    uint32_t *rows, *patterns;
+    size_t count, rows_capacity, patterns_capacity;
+};
+
+static bool collect_level(const struct model *model, size_t thread, unsigned depth,
+                          struct level *level, struct status *status) {
+    enum { OPEN_MAX = 16 };
+    const struct trace *trace = model->trace;
+    int64_t open_end[OPEN_MAX];
+    unsigned open = 0;
+    level->count = 0;
+    for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++) {
+        if (trace->range.category[i] != RANGE_ANNOTATION)
+            continue;
+        while (open > 0 && open_end[open - 1] <= trace->range.start[i])
+            open--;
+        if (open == depth) {
+            if (!memory_grow((void **)&level->rows, &level->rows_capacity, level->count + 1,
+                             sizeof *level->rows, status) ||
+                !memory_grow((void **)&level->patterns, &level->patterns_capacity, level->count + 1,
+                             sizeof *level->patterns, status))
+                return false;
+            level->rows[level->count] = (uint32_t)i;
+            level->patterns[level->count++] = pattern_of(trace_text(trace, trace->range.name[i]));
+        }
+        if (open < OPEN_MAX)
+            open_end[open++] = model_range_end(model, i);
+    }
+    return true;
+}
+
+/* A step lasts from the start of its first range to the start of the next step's. */
+static bool add_range_steps(const struct model *model, const struct level *level,
+                            const struct cycle *cycle, struct steps *steps, struct status *status) {
+    size_t capacity = 0;
+    for (size_t i = cycle->first; i + cycle->period <= cycle->end; i += cycle->period) {
+        struct step step = step_of_range(model, level->rows[i]);
+        size_t next = i + cycle->period;
+        step.end = next < level->count ? model->trace->range.start[level->rows[next]]
+                                       : model_range_end(model, level->rows[next - 1]);
+        if (!add_step(steps, &capacity, step, status))
+            return false;
+    }
+    steps->source = STEPS_RANGES;
+    return true;
+}
+
+static bool covers_half(const struct model *model, const struct level *level,
+                        const struct cycle *cycle) {
+    int64_t start = model->trace->range.start[level->rows[cycle->first]];
+    int64_t end = model_range_end(model, level->rows[cycle->end - 1]);
+    return end - start >= (model->last - model->first) / 2;
+}
+
+static bool find_repeated_ranges(const struct model *model, struct steps *steps,
+                                 struct status *status) {
+    enum { DEPTHS = 4 };
+    struct level level = {0};
+    bool ok = true;
+    for (unsigned depth = 0; depth < DEPTHS && steps->count == 0 && ok; depth++)
+        for (size_t thread = 1; thread < model->trace->thread.count && steps->count == 0 && ok;
+             thread++) {
+            struct cycle cycle = {0};
+            ok = collect_level(model, thread, depth, &level, status) &&
+                 find_cycle(level.patterns, level.count, &cycle, status);
+            if (ok && cycle.period && covers_half(model, &level, &cycle))
+                ok = add_range_steps(model, &level, &cycle, steps, status);
+        }
+    memory_free(level.rows);
+    memory_free(level.patterns);
+    return ok;
+}
+
+/* ---- activities that repeat ---- */
+
 /* Steps begin where the device idled most before the step: that is where the loop turns. */
 static size_t best_phase(const struct model *model, size_t first, size_t end, size_t period) {
     size_t best = 0;
@@ -188,7 +226,8 @@ static size_t best_phase(const struct model *model, size_t first, size_t end, si
     return best;
 }
 
-static bool find_period(const struct model *model, struct steps *steps, struct status *status) {
+static bool find_repeated_activities(const struct model *model, struct steps *steps,
+                                     struct status *status) {
     const struct trace *trace = model->trace;
     uint32_t device = 0;
     for (uint32_t d = 1; d < trace->device.count; d++)
@@ -197,27 +236,18 @@ static bool find_period(const struct model *model, struct steps *steps, struct s
             device = d;
     if (device == 0)
         return true;
-    size_t first = model->device_first[device], end = model->device_first[device + 1];
-    size_t rows = end - first, third = rows / 3, period = 0;
-    const uint32_t *names = trace->activity.name;
-    if (third < 2)
-        return true;
-    /* The middle is past the warm-up and before the end; then the loop is followed both ways. */
-    size_t length = third < PERIOD_ROWS_MAX ? third : PERIOD_ROWS_MAX;
-    if (!smallest_period(names + first + third, length, &period, status))
+    size_t base = model->device_first[device], end = model->device_first[device + 1];
+    struct cycle cycle;
+    if (!find_cycle(trace->activity.name + base, end - base, &cycle, status))
         return false;
-    if (period * 2 > length)
+    /* a few equal neighbours are chance */
+    if (cycle.period == 0 || cycle.end - cycle.first < 8 ||
+        (cycle.end - cycle.first) / cycle.period < 4)
         return true;
-    size_t low = first + third, high = first + third + length;
-    while (low > first && names[low - 1] == names[low - 1 + period])
-        low--;
-    while (high < end && names[high] == names[high - period])
-        high++;
-    if ((high - low) / period < 3)
-        return true;
-    size_t capacity = 0;
-    size_t start = low + best_phase(model, low, high, period);
-    for (; start + period <= high; start += period) {
+    size_t capacity = 0, period = cycle.period;
+    size_t start =
+        base + cycle.first + best_phase(model, base + cycle.first, base + cycle.end, period);
+    for (; start + period <= base + cycle.end; start += period) {
         size_t next = start + period;
         struct step step = {.start = trace->activity.start[start]};
         step.end = next < end ? trace->activity.start[next] : model_activity_end(model, next - 1);
@@ -249,7 +279,8 @@ static bool find_warm_up(struct steps *steps, struct status *status) {
         durations[i] = llabs(steps->list[half + i].end - steps->list[half + i].start - median);
     double spread = 3 * 1.4826 * (double)sort_select(durations, rest, rest / 2);
     memory_free(durations);
-    double limit = (double)median + (spread > 0.05 * (double)median ? spread : 0.05 * (double)median);
+    double limit =
+        (double)median + (spread > 0.05 * (double)median ? spread : 0.05 * (double)median);
     size_t warm_up = 0;
     while (warm_up < half &&
            (double)(steps->list[warm_up].end - steps->list[warm_up].start) > limit)
@@ -288,7 +319,7 @@ bool steps_find(const struct model *model, struct steps *steps, struct status *s
     memset(steps, 0, sizeof *steps);
     bool ok = find_profiler_steps(model, steps, status) &&
               (steps->count || find_repeated_ranges(model, steps, status)) &&
-              (steps->count || find_period(model, steps, status)) &&
+              (steps->count || find_repeated_activities(model, steps, status)) &&
               find_warm_up(steps, status) && summarise(steps, status);
     if (!ok)
         steps_finish(steps);
@@ -302,8 +333,12 @@ void steps_finish(struct steps *steps) {
 
 /* ---- windows ---- */
 
-/* The number of the step in which an activity was issued, or SIZE_MAX. */
-static size_t step_of(const struct steps *steps, int64_t time) {
+/* The number of the step in which an activity was issued, or SIZE_MAX. `hint` is the last answer:
+ * mostly it is still right. */
+static size_t step_of(const struct steps *steps, int64_t time, size_t hint) {
+    if (hint < steps->count && time >= steps->list[hint].start && time < steps->list[hint].end &&
+        (hint + 1 == steps->count || time < steps->list[hint + 1].start))
+        return hint;
     size_t low = 0, high = steps->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -321,6 +356,7 @@ bool steps_window(const struct model *model, const struct steps *steps, uint32_t
                   size_t first, size_t last, struct window *window) {
     const struct trace *trace = model->trace;
     int64_t start = INT64_MAX, end = INT64_MIN, next = INT64_MAX;
+    size_t hint = SIZE_MAX;
     for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
         int64_t issued = trace->activity.start[i];
         if (steps->source != STEPS_PERIODIC) {
@@ -328,7 +364,8 @@ bool steps_window(const struct model *model, const struct steps *steps, uint32_t
                 continue;
             issued = trace->call.start[model->launch[i]];
         }
-        size_t step = step_of(steps, issued);
+        size_t step = step_of(steps, issued, hint);
+        hint = step;
         if (step == SIZE_MAX || step < first)
             continue;
         if (step > last) {

@@ -1,6 +1,7 @@
-/* Does the run repeat, and how even are its repetitions? Steps are, in this order: the profiler's own
- * (ProfilerStep#N), a repeated range that covers most of the run, or a sequence of activities that
- * repeats. The steps before the run settles are warm-up. */
+/* Does the run repeat, and how even are its repetitions? Steps are, in this order: the profiler's
+ * own (ProfilerStep#N), annotations that repeat in the same order over most of the run (data,
+ * forward, backward, data, ...), or a sequence of activities that repeats. The steps before the run
+ * settles are warm-up. */
 #ifndef RIDGE_ANALYSIS_STEPS_H
 #define RIDGE_ANALYSIS_STEPS_H
 
@@ -18,9 +19,9 @@ struct steps {
     enum steps_source source;
     struct step *list; /* in order of time */
     size_t count;
-    size_t warm_up; /* how many of the first ones */
-    bool settled;   /* false: the run never became even; nothing is called warm-up */
-    size_t period;  /* activities a step, for STEPS_PERIODIC */
+    size_t warm_up;  /* how many of the first ones */
+    bool settled;    /* false: the run never became even; nothing is called warm-up */
+    size_t period;   /* activities a step, for STEPS_PERIODIC */
     uint32_t device; /* for STEPS_PERIODIC */
 
     /* Durations of the steady steps. */
@@ -31,10 +32,10 @@ struct steps {
 bool steps_find(const struct model *model, struct steps *steps, struct status *status);
 void steps_finish(struct steps *steps);
 
-/* The window of steps first..last (numbers from 0) on a device: from the start of the first activity
- * launched in `first` to the start of the first one launched after `last` (or the end of the last
- * one launched in it), so that windows of consecutive steps touch. False when the device did nothing
- * in them. */
+/* The window of steps first..last (numbers from 0) on a device: from the start of the first
+ * activity launched in `first` to the start of the first one launched after `last` (or the end of
+ * the last one launched in it), so that windows of consecutive steps touch. False when the device
+ * did nothing in them. */
 bool steps_window(const struct model *model, const struct steps *steps, uint32_t device,
                   size_t first, size_t last, struct window *window);
 

@@ -39,8 +39,8 @@ static bool inside(const struct selection *selection, int64_t start) {
     return !selection || selection_contains(selection, start);
 }
 
-bool syncs_find(const struct model *model, const struct host *host, const struct selection *selection,
-                struct syncs *syncs, struct status *status) {
+bool syncs_find(const struct model *model, const struct host *host,
+                const struct selection *selection, struct syncs *syncs, struct status *status) {
     const struct trace *trace = model->trace;
     struct map sites = {0};
     size_t capacity = 0;

@@ -22,8 +22,8 @@ struct syncs {
     int64_t record_time[WAIT_KINDS];
 };
 
-bool syncs_find(const struct model *model, const struct host *host, const struct selection *selection,
-                struct syncs *syncs, struct status *status);
+bool syncs_find(const struct model *model, const struct host *host,
+                const struct selection *selection, struct syncs *syncs, struct status *status);
 void syncs_finish(struct syncs *syncs);
 
 #endif

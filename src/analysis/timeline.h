@@ -1,4 +1,5 @@
-/* What does the timeline look like? Time cut into equal cells, each with how much of it was busy. */
+/* What does the timeline look like? Time cut into equal cells, each with how much of it was busy.
+ */
 #ifndef RIDGE_ANALYSIS_TIMELINE_H
 #define RIDGE_ANALYSIS_TIMELINE_H
 

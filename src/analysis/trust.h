@@ -5,20 +5,20 @@
 #include "analysis/model.h"
 
 struct trust {
-    uint64_t dropped;         /* events that the recorder or importer says it lost */
-    uint64_t unfinished;      /* writers that never finished: the recorder was stopped or killed */
+    uint64_t dropped;    /* events that the recorder or importer says it lost */
+    uint64_t unfinished; /* writers that never finished: the recorder was stopped or killed */
     uint64_t missing_chunks, damaged_bytes, truncated_bytes, unknown_chunks;
     uint64_t without_launch_early; /* activities launched before recording began: expected */
     uint64_t without_launch;       /* other activities without a launch record */
     uint64_t starts_before_launch; /* activities that start before the call that launched them */
     int64_t starts_before_worst;   /* by how much at most */
     uint64_t zero_length;          /* kernels of 0 ns: the clock is too coarse for them */
-    uint64_t queue_overlaps;       /* kernels that start before the previous one of their queue ends */
+    uint64_t queue_overlaps; /* kernels that start before the previous one of their queue ends */
     bool clock_error_known;
-    int64_t clock_error; /* bound of device time against host time */
-    bool mixed_clocks;   /* several recordings without a common clock */
-    bool no_calls;       /* no API calls recorded: causes of gaps cannot be known */
-    bool no_bytes;       /* copies of unknown size */
+    int64_t clock_error;          /* bound of device time against host time */
+    bool mixed_clocks;            /* several recordings without a common clock */
+    bool no_calls;                /* no API calls recorded: causes of gaps cannot be known */
+    bool no_bytes;                /* copies of unknown size */
     struct text truncated_source; /* why the source is cut, or empty */
     struct text *warnings;        /* from the source; texts belong to the trace */
     size_t warning_count;

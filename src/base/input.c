@@ -108,8 +108,8 @@ void input_close(struct input *input) {
 static bool make_room(struct input *input, size_t limit, struct status *status) {
     if (input->buffer && input->length)
         memmove(input->buffer, input->data, input->length);
-    if (!input->buffer || input->capacity - input->length < WINDOW / 4) {
-        size_t wanted = input->length + WINDOW;
+    if (!input->buffer || input->capacity - input->length < WINDOW / 4 + INPUT_PADDING) {
+        size_t wanted = input->length + WINDOW + INPUT_PADDING;
         if (input->length > limit)
             return status_fail(status, STATUS_INPUT, "more than %zu MiB without an end",
                                limit >> 20);
@@ -117,6 +117,7 @@ static bool make_room(struct input *input, size_t limit, struct status *status) 
             return false;
     }
     input->data = input->buffer;
+    memset(input->data + input->length, 0, INPUT_PADDING);
     return true;
 }
 
@@ -164,7 +165,7 @@ bool input_more(struct input *input, size_t limit, struct status *status) {
             !read_packed(input, status))
             return false;
         char *out = input->data + input->length;
-        size_t room = input->capacity - input->length;
+        size_t room = input->capacity - INPUT_PADDING - input->length;
         size_t packed = input->packed_length - input->packed_at;
         if (input->packed_end && packed == 0) {
             if (input->compression != PLAIN && input->frame_open)
@@ -186,5 +187,6 @@ bool input_more(struct input *input, size_t limit, struct status *status) {
         }
     }
     input->length += made;
+    memset(input->data + input->length, 0, INPUT_PADDING);
     return true;
 }

@@ -2,6 +2,8 @@
  *
  * The unread bytes are input.data[0 .. input.length). input_more() appends to them, input_consume()
  * drops from their front, so a parser sees each token whole and memory stays at the window's size.
+ * After input_more() INPUT_PADDING zero bytes follow the unread ones, so that a parser may look
+ * ahead without asking at every byte whether it may.
  */
 #ifndef RIDGE_BASE_INPUT_H
 #define RIDGE_BASE_INPUT_H
@@ -10,6 +12,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
+
+enum { INPUT_PADDING = 64 };
 
 struct input {
     char *data;
@@ -38,6 +42,8 @@ void input_close(struct input *input);
  * grow beyond `limit` bytes: the caller says which token is so long. */
 bool input_more(struct input *input, size_t limit, struct status *status);
 static inline void input_consume(struct input *input, size_t count) {
+    if (count == 0)
+        return; /* perhaps nothing has been read yet */
     input->data += count;
     input->length -= count;
     input->offset += count;

@@ -112,12 +112,16 @@ void json_string(struct json *json, const char *value) {
     json_text(json, text_of(value));
 }
 void json_integer(struct json *json, int64_t value) {
+    char digits[24];
     before_value(json);
-    output_printf(json->output, "%lld", (long long)value);
+    snprintf(digits, sizeof digits, "%lld", (long long)value);
+    write_string(json, digits);
 }
 void json_unsigned(struct json *json, uint64_t value) {
+    char digits[24];
     before_value(json);
-    output_printf(json->output, "%llu", (unsigned long long)value);
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+    write_string(json, digits);
 }
 void json_number(struct json *json, double value) {
     if (!isfinite(value)) {

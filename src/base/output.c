@@ -103,6 +103,10 @@ bool output_flush(struct output *output, struct status *status) {
 void output_write(struct output *output, const void *data, size_t length) {
     const char *p = data;
     struct status ignored;
+    if (output->memory) {
+        buffer_append(output->memory, data, length);
+        return;
+    }
     while (length > 0 && !output->failed) {
         size_t part = PENDING - output->used < length ? PENDING - output->used : length;
         memcpy(output->pending + output->used, p, part);

@@ -17,7 +17,15 @@ struct output {
     size_t used;
     bool failed;
     struct status why; /* the first failure */
+
+    struct buffer *memory; /* set: everything goes there and nowhere else */
 };
+
+/* An output that appends to a buffer, for JSON that is a value of something else. It needs neither
+ * commit nor abandon; ask the buffer whether it failed. */
+static inline struct output output_into(struct buffer *buffer) {
+    return (struct output){.fd = -1, .memory = buffer};
+}
 
 /* Fails when the file exists and `replace` is false. On success end with commit or abandon. */
 bool output_open(struct output *output, const char *path, bool replace, struct status *status);

@@ -28,27 +28,35 @@ static bool is_sorted(const struct keys *keys, size_t count) {
     return true;
 }
 
+/* Where the next run of rows that are in order ends. */
+static size_t run_end(const struct keys *keys, const uint32_t *rows, size_t at, size_t count) {
+    for (at++; at < count && in_order(keys, rows[at - 1], rows[at]); at++)
+        ;
+    return at;
+}
+
+/* Merges neighbouring runs into the other array until one is left; runs that nature gave are not
+ * torn apart, so nearly sorted rows take few passes. */
 static void merge_sort(const struct keys *keys, uint32_t *rows, uint32_t *spare, size_t count) {
     uint32_t *from = rows, *to = spare;
-    for (size_t width = 1; width < count; width *= 2) {
-        for (size_t start = 0; start < count; start += 2 * width) {
-            size_t middle = start + width < count ? start + width : count;
-            size_t end = middle + width < count ? middle + width : count;
+    for (;;) {
+        size_t runs = 0;
+        for (size_t start = 0; start < count; runs++) {
+            size_t middle = run_end(keys, from, start, count);
+            size_t end = middle < count ? run_end(keys, from, middle, count) : count;
             size_t a = start, b = middle, at = start;
-            if (middle == end || in_order(keys, from[middle - 1], from[middle])) {
-                memcpy(to + start, from + start, (end - start) * sizeof *to);
-                continue;
-            }
             while (a < middle && b < end)
                 to[at++] = in_order(keys, from[a], from[b]) ? from[a++] : from[b++];
-            while (a < middle)
-                to[at++] = from[a++];
-            while (b < end)
-                to[at++] = from[b++];
+            memcpy(to + at, from + a, (middle - a) * sizeof *to);
+            at += middle - a;
+            memcpy(to + at, from + b, (end - b) * sizeof *to);
+            start = end;
         }
         uint32_t *swap = from;
         from = to;
         to = swap;
+        if (runs <= 1)
+            break;
     }
     if (from != rows)
         memcpy(rows, from, count * sizeof *rows);
@@ -97,34 +105,37 @@ bool sort_rows(const uint32_t *group, uint32_t groups, const int64_t *key, const
     return true;
 }
 
+static size_t values_run_end(const int64_t *values, size_t at, size_t count) {
+    for (at++; at < count && values[at - 1] <= values[at]; at++)
+        ;
+    return at;
+}
+
 bool sort_values(int64_t *values, size_t count, struct status *status) {
-    size_t sorted = 1;
-    while (sorted < count && values[sorted - 1] <= values[sorted])
-        sorted++;
-    if (sorted >= count)
+    if (count == 0 || values_run_end(values, 0, count) == count)
         return true;
     int64_t *spare = memory_allocate(count, sizeof *spare, status);
     if (!spare)
         return false;
     int64_t *from = values, *to = spare;
-    for (size_t width = 1; width < count; width *= 2) {
-        for (size_t start = 0; start < count; start += 2 * width) {
-            size_t middle = start + width < count ? start + width : count;
-            size_t end = middle + width < count ? middle + width : count;
+    for (;;) {
+        size_t runs = 0;
+        for (size_t start = 0; start < count; runs++) {
+            size_t middle = values_run_end(from, start, count);
+            size_t end = middle < count ? values_run_end(from, middle, count) : count;
             size_t a = start, b = middle, at = start;
-            if (middle == end || from[middle - 1] <= from[middle]) {
-                memcpy(to + start, from + start, (end - start) * sizeof *to);
-                continue;
-            }
             while (a < middle && b < end)
                 to[at++] = from[a] <= from[b] ? from[a++] : from[b++];
             memcpy(to + at, from + a, (middle - a) * sizeof *to);
             at += middle - a;
             memcpy(to + at, from + b, (end - b) * sizeof *to);
+            start = end;
         }
         int64_t *swap = from;
         from = to;
         to = swap;
+        if (runs <= 1)
+            break;
     }
     if (from != values)
         memcpy(values, from, count * sizeof *values);

@@ -25,6 +25,7 @@ struct command {
     const struct command_option *options;
     unsigned arguments_min, arguments_max;
     int (*run)(const struct command_line *line); /* returns the exit status */
+    bool hidden; /* left out of the overview, the man page and completions */
 };
 
 enum { EXIT_ANSWER_NO = 1, EXIT_TROUBLE = 2 };

@@ -1,3 +1,90 @@
-int main(void) {
-    return 0;
+/* The commands of ridge, and the way from argv to one of them. Each is a file of its own in this
+ * folder, named as it is typed. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/interrupt.h"
+#include "cmd/options.h"
+
+extern const struct command command_report, command_info, command_import, command_query,
+    command_export, command_help_page, command_completion, command_manual;
+#pragma weak command_report
+#pragma weak command_query
+#pragma weak command_export
+#pragma weak command_completion
+#pragma weak command_manual
+
+static const struct command *const commands[] = {
+    &command_report, &command_info,      &command_import,     &command_query,
+    &command_export, &command_help_page, &command_completion, &command_manual,
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+/* With 0, 1 or 2 closed, the next file opened would take its place and be written over. */
+static void keep_standard_files(void) {
+    int fd;
+    do
+        fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+static int unknown_command(const struct command *const *table, const char *word) {
+    const char *names[COMMANDS + 1];
+    unsigned count = 0;
+    for (; *table; table++)
+        if (!(*table)->hidden)
+            names[count++] = (*table)->name;
+    const char *meant = command_suggest(word, names, count);
+    if (meant)
+        fprintf(stderr,
+                "ridge: unknown command '%s'; did you mean '%s'? ('ridge help' lists them)\n", word,
+                meant);
+    else if (access(word, F_OK) == 0)
+        fprintf(stderr, "ridge: '%s' is a file, not a command; try 'ridge report %s'\n", word,
+                word);
+    else
+        fprintf(stderr, "ridge: unknown command '%s' ('ridge help' lists them)\n", word);
+    return EXIT_TROUBLE;
+}
+
+static int run_command(struct command_line *line, const struct command *command, int argc,
+                       char **argv) {
+    struct status status = {0};
+    int result;
+    if (!command_line_parse(line, command, argc, argv, &status))
+        result = command_fail(line, &status);
+    else if (line->wants_help)
+        result = command_help(line, command);
+    else
+        result = command->run(line);
+    command_line_finish(line);
+    return result;
+}
+
+int main(int argc, char **argv) {
+    const struct command *table[COMMANDS + 1] = {0};
+    unsigned count = 0;
+    for (unsigned i = 0; i < COMMANDS; i++)
+        if (commands[i])
+            table[count++] = commands[i];
+    struct command_line line = {.command = &command_help_page, .table = table};
+
+    keep_standard_files();
+    interrupt_removes(NULL);
+    signal(SIGPIPE,
+           SIG_DFL); /* `ridge ... | head` ends quietly, even under a parent that ignores it */
+    const char *word = argc > 1 ? argv[1] : "--help";
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return command_overview(&line);
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        return printf("ridge %s\n", RIDGE_VERSION) < 0 || fflush(stdout) ? EXIT_TROUBLE : 0;
+    const struct command *command = command_find(table, word);
+    if (!command)
+        return unknown_command(table, word);
+    return run_command(&line, command, argc - 2, argv + 2);
 }

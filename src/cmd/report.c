@@ -80,7 +80,8 @@ const struct command command_report = {
     .arguments = "TRACE",
     .summary = "an exact account of where the time went",
     .details =
-        "TRACE is a .ridge file or any trace that ridge can import: torch.profiler and other Chrome "
+        "TRACE is a .ridge file or any trace that ridge can import: torch.profiler and other "
+        "Chrome "
         "JSON (plain, .gz, .zst), Nsight Systems SQLite, xctrace XML (a folder or one table), RPD, "
         "XPlane, Perfetto.\n\n"
         "For every device the window from its first to its last activity is split exactly into "

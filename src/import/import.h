@@ -43,9 +43,14 @@ bool import_open(const char *path, const struct import_options *options, struct 
                  struct status *status);
 
 /* Imports the files one after another into the descriptor as one .ridge trace; .ridge files are
- * copied chunk by chunk. */
+ * copied chunk by chunk. A failure names the file it is about, except one to write to the descriptor,
+ * which begins with "cannot write": the caller knows what is written. */
 bool import_files(const char *const *paths, size_t count, int fd,
                   const struct import_options *options, struct status *status);
+
+/* The name of the temporary file that holds what comes through a pipe, while there is one; or NULL.
+ * For a signal handler, which must remove it before the program ends. */
+const char *import_temporary(void);
 
 /* The class of a CUDA, HIP, OpenCL, Vulkan or Metal API call, from its name; a version suffix such
  * as _v7000 is ignored. */

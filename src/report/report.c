@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "report/select.h"
 
 static void finish_device(struct report_device *device) {
@@ -22,23 +23,90 @@ static bool find_steady(const struct report *report, struct report_device *devic
     if (!device->has_steady)
         return true;
     struct selection selection = {0};
-    bool ok = selection_add(&selection, device->steady_window.start, device->steady_window.end,
-                            status) &&
-              account_device(&report->model, device->id, &selection, &device->steady, status);
+    bool ok =
+        selection_add(&selection, device->steady_window.start, device->steady_window.end, status) &&
+        account_device(&report->model, device->id, &selection, &device->steady, status);
     selection_finish(&selection);
     return ok;
 }
 
-static bool ask_device(const struct report *report, struct report_device *device,
-                       struct status *status) {
+/* What starts where is a question only when the report is about a part. */
+static const struct selection *selections_of(const struct report *report) {
+    return report->narrowed || report->options.device ? report->selections : NULL;
+}
+
+/* Every question of a report is a task of its own; they share nothing that they write. */
+enum device_question { ASK_ACCOUNT, ASK_GAPS, ASK_KERNELS, ASK_LAUNCHES, DEVICE_QUESTIONS };
+
+static bool ask_device(struct report *report, struct report_device *device,
+                       enum device_question question, struct status *status) {
     const struct model *model = &report->model;
-    const struct selection *selection = device->selection;
-    copies_find(model, device->id, report->selections, &device->copies);
-    return account_device(model, device->id, selection, &device->account, status) &&
-           gaps_find(model, &report->host, device->id, selection, &device->gaps, status) &&
-           kernels_find(model, device->id, report->selections, &device->kernels, status) &&
-           launches_find(model, device->id, report->selections, &device->launches, status) &&
-           find_steady(report, device, status);
+    switch (question) {
+    case ASK_ACCOUNT:
+        copies_find(model, device->id, selections_of(report), &device->copies);
+        return account_device(model, device->id, device->selection, &device->account, status) &&
+               find_steady(report, device, status);
+    case ASK_GAPS:
+        return gaps_find(model, &report->host, device->id, device->selection, &device->gaps,
+                         status);
+    case ASK_KERNELS:
+        return kernels_find(model, device->id, selections_of(report), &device->kernels, status);
+    default:
+        return launches_find(model, device->id, selections_of(report), &device->launches, status);
+    }
+}
+
+enum run_question {
+    ASK_ALL_KERNELS,
+    ASK_MEDIAN_DELAY,
+    ASK_CALLS,
+    ASK_SYNCS,
+    ASK_RANGES,
+    ASK_SAMPLES,
+    ASK_MEMORY,
+    ASK_TRUST,
+    RUN_QUESTIONS
+};
+
+static bool ask_run(struct report *report, enum run_question question, struct status *status) {
+    const struct model *model = &report->model;
+    const struct selection *host = report->narrowed ? &report->host_selection : NULL;
+    switch (question) {
+    case ASK_ALL_KERNELS:
+        copies_find(model, 0, selections_of(report), &report->copies);
+        return kernels_find(model, 0, selections_of(report), &report->kernels, status);
+    case ASK_MEDIAN_DELAY:
+        return launches_median_delay(model, selections_of(report), &report->launches.delay_median,
+                                     status);
+    case ASK_CALLS:
+        return calls_find(model, host, &report->calls, status);
+    case ASK_SYNCS:
+        return syncs_find(model, &report->host, host, &report->syncs, status);
+    case ASK_RANGES:
+        return ranges_find(model, host, &report->ranges, status);
+    case ASK_SAMPLES:
+        return samples_find(model, host, &report->samples, status);
+    case ASK_MEMORY:
+        return memory_use_find(model, host, &report->memory, status);
+    default:
+        return trust_find(model, &report->trust, status);
+    }
+}
+
+static bool ask(void *context, size_t index, struct status *status) {
+    struct report *report = context;
+    size_t of_devices = report->device_count * DEVICE_QUESTIONS;
+    if (index >= of_devices)
+        return ask_run(report, (enum run_question)(index - of_devices), status);
+    return ask_device(report, &report->devices[index % report->device_count],
+                      (enum device_question)(index / report->device_count), status);
+}
+
+/* Steps and the host's timeline both need only the model. */
+static bool prepare(void *context, size_t index, struct status *status) {
+    struct report *report = context;
+    return index ? steps_find(&report->model, &report->steps, status)
+                 : host_build(&report->host, &report->model, status);
 }
 
 static bool wants_device(const struct report *report, uint32_t device) {
@@ -84,44 +152,24 @@ static bool add_devices(struct report *report, struct status *status) {
             return false;
         report->devices[report->device_count++] =
             (struct report_device){.id = id, .selection = selection};
-        if (!ask_device(report, &report->devices[report->device_count - 1], status))
-            return false;
     }
     if (report->options.device && working == 0)
         return no_such_device(report, status);
     return true;
 }
 
-/* The figures over all reported devices, each inside its own selection. */
-static bool ask_totals(struct report *report, struct status *status) {
-    const struct model *model = &report->model;
-    for (size_t i = 0; i < report->device_count; i++)
-        report->kernel_busy += report->devices[i].account.busy;
-    copies_find(model, 0, report->selections, &report->copies);
-    return kernels_find(model, 0, report->selections, &report->kernels, status) &&
-           launches_find(model, 0, report->selections, &report->launches, status);
-}
-
-static bool ask_host(struct report *report, struct status *status) {
-    const struct model *model = &report->model;
-    const struct selection *selection = report->narrowed ? &report->host_selection : NULL;
-    return calls_find(model, selection, &report->calls, status) &&
-           syncs_find(model, &report->host, selection, &report->syncs, status) &&
-           ranges_find(model, selection, &report->ranges, status) &&
-           samples_find(model, selection, &report->samples, status) &&
-           memory_use_find(model, selection, &report->memory, status) &&
-           trust_find(model, &report->trust, status);
-}
-
-bool report_build(struct report *report, struct trace *trace,
-                  const struct report_options *options, struct status *status) {
+bool report_build(struct report *report, struct trace *trace, const struct report_options *options,
+                  struct status *status) {
     memset(report, 0, sizeof *report);
     report->options = *options;
-    bool ok = model_build(&report->model, trace, status) &&
-              host_build(&report->host, &report->model, status) &&
-              steps_find(&report->model, &report->steps, status) && select_host(report, status) &&
-              add_devices(report, status) && ask_totals(report, status) &&
-              ask_host(report, status);
+    bool ok =
+        model_build(&report->model, trace, status) && parallel_run(2, prepare, report, status) &&
+        select_host(report, status) && add_devices(report, status) &&
+        parallel_run(report->device_count * DEVICE_QUESTIONS + RUN_QUESTIONS, ask, report, status);
+    for (size_t i = 0; i < report->device_count && ok; i++) {
+        report->kernel_busy += report->devices[i].account.busy;
+        launches_add(&report->launches, &report->devices[i].launches);
+    }
     if (!ok)
         report_finish(report);
     return ok;

@@ -54,7 +54,7 @@ struct report {
     struct selection *selections;  /* by device id */
     struct report_device *devices; /* that did something in the selection, in order of label */
     size_t device_count;
-    bool narrowed;                /* by --range, --steps or --window */
+    bool narrowed;                   /* by --range, --steps or --window */
     struct selection host_selection; /* host time of the selection; used when narrowed */
 
     /* Over all reported devices. */
@@ -74,8 +74,8 @@ struct report {
 };
 
 /* The report keeps using the trace. On failure there is nothing to finish. */
-bool report_build(struct report *report, struct trace *trace,
-                  const struct report_options *options, struct status *status);
+bool report_build(struct report *report, struct trace *trace, const struct report_options *options,
+                  struct status *status);
 void report_finish(struct report *report);
 
 struct report_style {

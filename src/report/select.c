@@ -32,8 +32,7 @@ static bool parse_window(const struct report *report, struct window *window,
     const char *given = report->options.window, *comma = strchr(given, ',');
     int64_t from, to;
     if (!comma || !parse_time((struct text){given, (size_t)(comma - given)}, &from) ||
-        !parse_time(text_of(comma + 1), &to) || from < 0 || to <= from ||
-        to > TRACE_TIME_LIMIT / 2)
+        !parse_time(text_of(comma + 1), &to) || from < 0 || to <= from || to > TRACE_TIME_LIMIT / 2)
         return status_fail(status, STATUS_USAGE,
                            "--window takes two times from the run's start, the first below the "
                            "second, such as 10ms,1.5s; not \"%s\"",
@@ -129,10 +128,11 @@ static bool select_range_on_host(struct report *report, struct status *status) {
                                "--range: no range is named \"%s\"; there is \"%.*s\"",
                                report->options.range,
                                similar.length < 200 ? (int)similar.length : 200, similar.data);
-        return status_fail(status, STATUS_USAGE,
-                           "--range: no range is named \"%s\" ('ridge query TRACE \"SELECT DISTINCT "
-                           "name FROM range\"' lists them)",
-                           report->options.range);
+        return status_fail(
+            status, STATUS_USAGE,
+            "--range: no range is named \"%s\" ('ridge query TRACE \"SELECT DISTINCT "
+            "name FROM range\"' lists them)",
+            report->options.range);
     }
     return ok;
 }

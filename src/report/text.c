@@ -1,4 +1,5 @@
-/* The text report: first where the time went, on one screen; then the tables; last what to doubt. */
+/* The text report: first where the time went, on one screen; then the tables; last what to doubt.
+ */
 #include "report/text.h"
 
 #include <stdarg.h>
@@ -65,8 +66,7 @@ void text_bar(struct text_writer *writer, double share, unsigned cells, enum tex
 void text_table(struct text_writer *writer, struct table *table) {
     struct status status;
     table_write(table, TABLE_TEXT,
-                &(struct table_layout){.width = writer->style->width, .indent = 2},
-                writer->output);
+                &(struct table_layout){.width = writer->style->width, .indent = 2}, writer->output);
     writer->failed |= !table_ok(table, &status);
     table_finish(table);
 }
@@ -84,10 +84,15 @@ static void write_head(struct text_writer *writer) {
     output_printf(writer->output, "%s", report->options.trace_name);
     text_colour(writer, PLAIN);
     struct text source = tool.length ? tool : format;
-    text_line(writer, "  %.*s%srun of %s", TEXT_ARGS(source), source.length ? ", " : "",
+    text_line(writer, "\n  %.*s%srun of %s", TEXT_ARGS(source), source.length ? ", " : "",
               format_duration(report->model.last - report->model.first, span));
-    if (command.length)
-        text_line(writer, "  %.*s", TEXT_ARGS(command));
+    if (command.length) {
+        size_t room = writer->style->width - 3;
+        bool cut = command.length > room;
+        if (cut)
+            command.length = text_utf8_valid((struct text){command.data, room});
+        text_line(writer, "  %.*s%s", TEXT_ARGS(command), cut ? "…" : "");
+    }
     if (report->options.range)
         text_line(writer, "  only what was launched in range \"%s\" (%zu time%s)",
                   report->options.range, report->host_selection.count,
@@ -103,8 +108,8 @@ static void write_no_device(struct text_writer *writer) {
     const struct trace *trace = report->model.trace;
     if (trace->activity.count > 0)
         text_line(writer, "\nNothing ran on a device in this part of the run.");
-    else if (trace->call.count + trace->range.count + trace->sample.count +
-                 trace->mark.count + trace->counter.count + trace->memory.count ==
+    else if (trace->call.count + trace->range.count + trace->sample.count + trace->mark.count +
+                 trace->counter.count + trace->memory.count ==
              0)
         text_line(writer, "\nThe trace holds no events.");
     else

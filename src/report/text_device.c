@@ -78,8 +78,7 @@ static void account_row(struct text_writer *writer, const char *name, int64_t ti
 static void write_account(struct text_writer *writer, const struct report_device *device) {
     const struct account *account = &device->account;
     char window[FORMAT_SIZE], share[FORMAT_SIZE];
-    text_section(writer, "Where the time went", "of %s",
-                 format_duration(account->window, window));
+    text_section(writer, "Where the time went", "of %s", format_duration(account->window, window));
     account_row(writer, "busy", account->busy, account->window, GREEN);
     account_row(writer, "exposed copy", account->exposed_copy, account->window, YELLOW);
     account_row(writer, "idle", account->idle, account->window, RED);
@@ -159,10 +158,14 @@ static void write_timeline(struct text_writer *writer, const struct report_devic
 /* wording_cause() in the room of one line. */
 static const char *short_cause(unsigned cause) {
     static const char *const phrases[CAUSE_COUNT] = {
-        "host waited in a synchronising call",  "host was allocating or freeing",
-        "host was compiling or loading code",   "host was in a blocking copy call",
-        "host was inside launch calls",         "host was in its own code",
-        "queued, waiting for another queue",    "queued, nothing awaited: device latency",
+        "host waited in a synchronising call",
+        "host was allocating or freeing",
+        "host was compiling or loading code",
+        "host was in a blocking copy call",
+        "host was inside launch calls",
+        "host was in its own code",
+        "queued, waiting for another queue",
+        "queued, nothing awaited: device latency",
         "no launch record tells",
     };
     return phrases[cause];
@@ -186,10 +189,10 @@ static void write_gaps(struct text_writer *writer, const struct report_device *d
         text_section(writer, "Why it was idle", "it never was");
         return;
     }
-    text_section(writer, "Why it was idle", "%s gaps: median %s, p99 %s, longest %s; %s",
-                 format_count(gaps->count, count), format_duration(gaps->median, median),
-                 format_duration(gaps->p99, p99), format_duration(gaps->max, longest),
-                 wording_gaps_regular(gaps) ? "regular" : "irregular");
+    text_section(writer, "Why it was idle", "%s gap%s: median %s, p99 %s, longest %s",
+                 format_count(gaps->count, count), gaps->count == 1 ? "" : "s",
+                 format_duration(gaps->median, median), format_duration(gaps->p99, p99),
+                 format_duration(gaps->max, longest));
     enum gap_cause order[CAUSE_COUNT];
     gaps_rank_causes(gaps, order);
     for (size_t i = 0; i < CAUSE_COUNT && gaps->cause_time[order[i]] > 0; i++) {
@@ -203,13 +206,13 @@ static void write_gaps(struct text_writer *writer, const struct report_device *d
         struct text culprit = main_culprit(report, gaps, cause);
         if (culprit.length && part >= 0.05) {
             int room = (int)writer->style->width - 42;
-            int64_t named = cause == CAUSE_HOST ? gaps->host_names[0].time
-                                                : gaps->sync_names[0].time;
+            int64_t named =
+                cause == CAUSE_HOST ? gaps->host_names[0].time : gaps->sync_names[0].time;
             text_line(writer, "%*s%6s of it in %.*s%s", 32, "",
                       format_percent(ratio(named, gaps->cause_time[cause]), share),
-                      (int)culprit.length < room ? (int)culprit.length
-                                                 : (int)text_utf8_valid((struct text){
-                                                       culprit.data, (size_t)room - 1}),
+                      (int)culprit.length < room
+                          ? (int)culprit.length
+                          : (int)text_utf8_valid((struct text){culprit.data, (size_t)room - 1}),
                       culprit.data, (int)culprit.length < room ? "" : "…");
         }
     }
@@ -218,6 +221,7 @@ static void write_gaps(struct text_writer *writer, const struct report_device *d
 static void write_kernels(struct text_writer *writer, const struct report_device *device) {
     const struct kernels *kernels = &device->kernels;
     unsigned top = writer->report->options.top;
+    bool wide = writer->style->width >= 110; /* else the names need the room */
     char text[FORMAT_SIZE];
     if (kernels->count == 0)
         return;
@@ -228,8 +232,11 @@ static void write_kernels(struct text_writer *writer, const struct report_device
     table_column(&table, "total", TABLE_RIGHT);
     table_column(&table, "count", TABLE_RIGHT);
     table_column(&table, "median", TABLE_RIGHT);
-    table_column(&table, "min", TABLE_RIGHT);
-    table_column(&table, "max", TABLE_RIGHT);
+    if (wide) {
+        table_column(&table, "mean", TABLE_RIGHT);
+        table_column(&table, "min", TABLE_RIGHT);
+        table_column(&table, "max", TABLE_RIGHT);
+    }
     table_column(&table, "kernel", TABLE_LEFT | TABLE_FLEXIBLE);
     for (size_t i = 0; i < kernels->group_count && i < top; i++) {
         const struct kernel_group *group = &kernels->groups[i];
@@ -237,8 +244,11 @@ static void write_kernels(struct text_writer *writer, const struct report_device
         table_cellf(&table, "%s", format_duration(group->total, text));
         table_cellf(&table, "%s", format_count(group->count, text));
         table_cellf(&table, "%s", format_duration(group->median, text));
-        table_cellf(&table, "%s", format_duration(group->min, text));
-        table_cellf(&table, "%s", format_duration(group->max, text));
+        if (wide) {
+            table_cellf(&table, "%s", format_duration(group->total / (int64_t)group->count, text));
+            table_cellf(&table, "%s", format_duration(group->min, text));
+            table_cellf(&table, "%s", format_duration(group->max, text));
+        }
         table_cell(&table, group->short_name);
     }
     text_table(writer, &table);
@@ -270,22 +280,21 @@ static void write_launches(struct text_writer *writer, const struct report_devic
     int64_t matched = (int64_t)launches->matched;
     text_section(writer, "Launches", "%s kernels by %s calls", format_count(launches->matched, a),
                  format_count(launches->calls, b));
-    text_line(writer, "  a call takes %s on average; a kernel starts %s after its call began "
-                      "(median)",
+    text_line(writer, "  a call takes %s on average; its kernel starts %s after it began (median)",
               format_duration(launches->call_total / (int64_t)launches->calls, a),
               format_duration(launches->delay_median, b));
     text_line(writer, "  %s of the kernels are shorter than the call that launched them",
               format_percent(ratio((int64_t)launches->call_longer, matched), a));
     if (launches->graph_kernels)
-        text_line(writer, "  %s kernels came from calls that launch many (graphs)",
+        text_line(writer, "  %s kernels came from calls that launched more than one",
                   format_count(launches->graph_kernels, a));
-    text_line(writer,
-              "  queued ahead: %.1f activities on average, %s at most; %s of the launches found "
-              "the",
-              launches->depth_mean, format_count(launches->depth_max, b),
-              format_percent(
-                  ratio((int64_t)launches->found_empty, (int64_t)launches->depth_count), c));
-    text_line(writer, "  device with nothing left to do");
+    text_line(
+        writer, "  queued ahead: %.1f activities on average, %s at most; %s of the launches",
+        launches->depth_mean, format_count(launches->depth_max, b),
+        format_percent(ratio((int64_t)launches->found_empty, (int64_t)launches->depth_count), c));
+    text_line(writer, "  found the device with nothing left to do; gaps are %s",
+              wording_gaps_regular(&device->gaps) ? "regular: work could be batched"
+                                                  : "irregular: the host is busy");
 }
 
 static void copy_row(struct table *table, const char *name, const struct copy_group *group) {
@@ -310,9 +319,9 @@ static void write_copies(struct text_writer *writer, const struct report_device 
     char hidden[FORMAT_SIZE];
     if (copies->all.count + copies->sets.count == 0)
         return;
-    text_section(writer, "Copies", "%s of their time hidden under kernels",
-                 format_percent(ratio(device->account.copy_hidden, device->account.copy_union),
-                                hidden));
+    text_section(
+        writer, "Copies", "%s of their time hidden under kernels",
+        format_percent(ratio(device->account.copy_hidden, device->account.copy_union), hidden));
     struct table table = {0};
     table_column(&table, "direction", TABLE_LEFT);
     table_column(&table, "count", TABLE_RIGHT);
@@ -345,8 +354,8 @@ static void write_host_names(struct text_writer *writer, const struct report_dev
         table_cellf(&table, "%s", format_percent(ratio(name->time, gaps->total), text));
         table_cellf(&table, "%s", format_duration(name->time, text));
         table_cellf(&table, "%s", format_count(name->gaps, text));
-        table_cell(&table, name->name ? trace_text(trace, name->name)
-                                      : TEXT("(no range or sample there)"));
+        table_cell(&table,
+                   name->name ? trace_text(trace, name->name) : TEXT("(no range or sample there)"));
     }
     text_table(writer, &table);
 }
@@ -373,8 +382,7 @@ static void write_longest(struct text_writer *writer, const struct report_device
         table_cellf(&table, "%s", format_duration(gap->end - gap->start, text));
         table_cellf(&table, "%s", gap_cause_name(gap_main_cause(gap)));
         if (gap->next != NO_ROW)
-            kernel_short_name(trace_text(trace, trace->activity.name[gap->next]), &name,
-                              &ignored);
+            kernel_short_name(trace_text(trace, trace->activity.name[gap->next]), &name, &ignored);
         table_cell(&table, buffer_as_text(&name));
         buffer_finish(&name);
     }

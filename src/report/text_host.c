@@ -1,4 +1,5 @@
-/* The host's side: steps, ranges, synchronisations, API time, memory, samples; and what to doubt. */
+/* The host's side: steps, ranges, synchronisations, API time, memory, samples; and what to doubt.
+ */
 #include <string.h>
 
 #include "base/format.h"
@@ -28,8 +29,8 @@ static void write_steps(struct text_writer *writer) {
               format_percent(steps->variation, variation));
 }
 
-/* The user's own ranges where there are any, else modules, else operators: the level at which people
- * think about a model. */
+/* The user's own ranges where there are any, else modules, else operators: the level at which
+ * people think about a model. */
 static unsigned level_of_interest(const struct ranges *ranges) {
     static const unsigned levels[] = {RANGE_ANNOTATION, RANGE_OP, RANGE_PYTHON, RANGE_OTHER};
     for (size_t level = 0; level < sizeof levels / sizeof levels[0]; level++) {
@@ -51,8 +52,9 @@ static void write_ranges(struct text_writer *writer) {
     if (ranges->count == 0)
         return;
     text_section(writer, "Ranges", "%s; device time is of what was launched inside",
-                 level == RANGE_ANNOTATION ? "annotations" : level == RANGE_OP ? "operators"
-                                                                               : "functions");
+                 level == RANGE_ANNOTATION ? "annotations"
+                 : level == RANGE_OP       ? "operators"
+                                           : "functions");
     struct table table = {0};
     table_column(&table, "device", TABLE_RIGHT);
     table_column(&table, "share", TABLE_RIGHT);
@@ -99,8 +101,7 @@ static void write_syncs(struct text_writer *writer) {
         table_cellf(&table, "%s", format_count(site->count, text));
         table_cellf(&table, "%s", format_duration(site->max, text));
         table_cell(&table, trace_text(report->model.trace, site->call));
-        table_cell(&table,
-                   site->range ? trace_text(report->model.trace, site->range) : TEXT("-"));
+        table_cell(&table, site->range ? trace_text(report->model.trace, site->range) : TEXT("-"));
     }
     text_table(writer, &table);
 }
@@ -114,7 +115,7 @@ static void write_calls(struct text_writer *writer) {
     text_section(writer, "API time", "%s calls, %s", format_count(calls->count, text),
                  format_duration(calls->total, total));
     struct buffer line = {0};
-    for (unsigned class = 1; class <= CALL_CLASSES; class++) {
+    for (unsigned class = 1; class <= CALL_CLASSES; class ++) {
         unsigned shown = class % CALL_CLASSES; /* "other" last */
         if (calls->class_count[shown])
             buffer_printf(&line, "%s%s %s", line.length ? ", " : "", call_class_name(shown),
@@ -164,8 +165,8 @@ static void write_memory(struct text_writer *writer) {
             table_cellf(&table, "device %.*s", TEXT_ARGS(model_device_label(&report->model, id)));
         else
             table_cell(&table, TEXT("host"));
-        table_cellf(&table, "%s%s", use->absolute ? "" : ">= ",
-                    format_bytes(use->high_water, text));
+        table_cellf(&table, "%s%s",
+                    use->absolute ? "" : ">= ", format_bytes(use->high_water, text));
         table_cellf(&table, "%s", use->reserved_max ? format_bytes(use->reserved_max, text) : "-");
         table_cellf(&table, "%s", format_count(use->allocations, text));
         table_cellf(&table, "%s", format_bytes(use->allocated_bytes, text));

@@ -232,8 +232,8 @@ static bool unpack(struct chunk_decoder *decoder, const struct chunk_entry *entr
         return status_no_memory(status);
     if (!memory_grow((void **)&decoder->raw, &decoder->raw_capacity, entry->raw_size, 1, status))
         return false;
-    size_t size = ZSTD_decompressDCtx(decoder->zstd, decoder->raw, entry->raw_size, data,
-                                      entry->stored_size);
+    size_t size =
+        ZSTD_decompressDCtx(decoder->zstd, decoder->raw, entry->raw_size, data, entry->stored_size);
     if (ZSTD_isError(size) || size != entry->raw_size)
         return status_fail(status, STATUS_INPUT, "a column cannot be decompressed");
     *raw = decoder->raw;

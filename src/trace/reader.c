@@ -12,6 +12,7 @@
 #include "base/checksum.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "trace/chunk.h"
 #include "trace/writer.h"
 
@@ -49,7 +50,7 @@ struct trace_file {
     uint64_t *sessions;
     size_t session_capacity;
     size_t entity_capacity[TABLE_ACTIVITY][TABLE_COLUMNS_MAX], session_column_capacity[4];
-    struct chunk_decoder decoder;
+    struct chunk_decoder decoder; /* for opening; columns loaded in parallel have their own */
     uint32_t *order[TABLE_COUNT]; /* of rows, where trace_reorder() gave one */
 };
 
@@ -264,8 +265,9 @@ static bool is_time(int64_t time) {
     return time <= TRACE_TIME_LIMIT && time >= -TRACE_TIME_LIMIT;
 }
 
-static bool decode_chunk_column(struct trace *trace, const struct chunk_ref *chunk, unsigned column,
-                                void *values, struct status *status) {
+static bool decode_chunk_column(const struct trace *trace, struct chunk_decoder *decoder,
+                                const struct chunk_ref *chunk, unsigned column, void *values,
+                                struct status *status) {
     const struct column_info *info = &trace_tables[chunk->table].columns[column];
     const struct writer_state *writer = &trace->file->writers[chunk->writer];
     struct chunk_entry entry;
@@ -275,7 +277,7 @@ static bool decode_chunk_column(struct trace *trace, const struct chunk_ref *chu
         memset(values, 0, rows * info->size); /* written before the column existed */
         return true;
     }
-    if (!chunk_decode_column(&trace->file->decoder, &entry, data, rows, info->size, values, status))
+    if (!chunk_decode_column(decoder, &entry, data, rows, info->size, values, status))
         return false;
     const struct id_map *map = map_for(writer, info->type);
     if (map)
@@ -323,54 +325,82 @@ static bool load_column(struct trace *trace, unsigned table, unsigned column,
         return true;
     size_t size = trace_tables[table].columns[column].size;
     char *values = memory_allocate(*row_count(trace, table), size, status);
-    if (!values)
-        return false;
+    struct chunk_decoder decoder = {0};
     size_t at = 0;
-    for (size_t i = 0; i < trace->file->chunk_count; i++) {
+    bool ok = values != NULL;
+    for (size_t i = 0; i < trace->file->chunk_count && ok; i++) {
         const struct chunk_ref *chunk = &trace->file->chunks[i];
         if (chunk->table != (int)table)
             continue;
-        if (!decode_chunk_column(trace, chunk, column, values + at * size, status)) {
-            memory_free(values);
-            return false;
-        }
+        ok = decode_chunk_column(trace, &decoder, chunk, column, values + at * size, status);
         at += chunk->header.rows;
+    }
+    chunk_decoder_finish(&decoder);
+    if (!ok) {
+        memory_free(values);
+        return false;
     }
     *pointer = values;
     const uint32_t *order = trace->file->order[table];
     return !order || reorder_column(order, *row_count(trace, table), size, pointer, status);
 }
 
+/* The columns of one table that one call loads or reorders, each a task of its own. */
+struct column_work {
+    struct trace *trace;
+    enum trace_table table;
+    unsigned columns[TABLE_COLUMNS_MAX];
+    size_t count;
+};
+
+static bool reorder_task(void *context, size_t index, struct status *status) {
+    struct column_work *work = context;
+    unsigned column = work->columns[index];
+    return reorder_column(work->trace->file->order[work->table],
+                          *row_count(work->trace, work->table),
+                          trace_tables[work->table].columns[column].size,
+                          column_pointer(work->trace, work->table, column), status);
+}
+
 bool trace_reorder(struct trace *trace, enum trace_table table, uint32_t *order,
                    struct status *status) {
+    struct column_work work = {.trace = trace, .table = table};
     trace->file->order[table] = order;
-    for (unsigned column = 0; column < trace_tables[table].column_count; column++) {
-        void **pointer = column_pointer(trace, table, column);
-        if (*pointer && !reorder_column(order, *row_count(trace, table),
-                                        trace_tables[table].columns[column].size, pointer, status))
-            return false;
+    for (unsigned column = 0; column < trace_tables[table].column_count; column++)
+        if (*column_pointer(trace, table, column))
+            work.columns[work.count++] = column;
+    return parallel_run(work.count, reorder_task, &work, status);
+}
+
+static bool load_task(void *context, size_t index, struct status *status) {
+    struct column_work *work = context;
+    unsigned column = work->columns[index];
+    return load_column(work->trace, work->table, column, status) ||
+           status_context(status, "column %s.%s", trace_tables[work->table].name,
+                          trace_tables[work->table].columns[column].name);
+}
+
+static bool names_column(const char *columns, const char *name) {
+    while (*columns) {
+        size_t length = strcspn(columns, " ");
+        if (strlen(name) == length && memcmp(columns, name, length) == 0)
+            return true;
+        columns += length;
+        columns += strspn(columns, " ");
     }
-    return true;
+    return false;
 }
 
 bool trace_load(struct trace *trace, enum trace_table table, const char *columns,
                 struct status *status) {
     const struct table_info *info = &trace_tables[table];
+    struct column_work work = {.trace = trace, .table = table};
     if (table < TABLE_ACTIVITY)
         return true; /* loaded on opening */
-    for (unsigned column = 0; column < info->column_count; column++) {
-        const char *name = info->columns[column].name;
-        bool wanted = columns == NULL;
-        for (const char *p = columns; p && *p && !wanted;) {
-            size_t length = strcspn(p, " ");
-            wanted = strlen(name) == length && memcmp(p, name, length) == 0;
-            p += length;
-            p += strspn(p, " ");
-        }
-        if (wanted && !load_column(trace, table, column, status))
-            return status_context(status, "column %s.%s", info->name, name);
-    }
-    return true;
+    for (unsigned column = 0; column < info->column_count; column++)
+        if (!columns || names_column(columns, info->columns[column].name))
+            work.columns[work.count++] = column;
+    return parallel_run(work.count, load_task, &work, status);
 }
 
 void trace_unload(struct trace *trace, enum trace_table table, const char *column) {
@@ -408,11 +438,11 @@ static bool load_strings(struct trace *trace, const struct chunk_ref *chunk,
     size_t rows = chunk->header.rows;
     uint32_t *lengths = memory_allocate(rows, sizeof *lengths, status);
     struct text bytes;
-    bool ok = lengths && find_column(chunk, 0, &entry, &data) &&
-              chunk_decode_column(&file->decoder, &entry, data, rows, sizeof *lengths, lengths,
-                                  status) &&
-              find_column(chunk, 1, &entry, &data) &&
-              chunk_decode_bytes(&file->decoder, &entry, data, &bytes, status);
+    bool ok =
+        lengths && find_column(chunk, 0, &entry, &data) &&
+        chunk_decode_column(&file->decoder, &entry, data, rows, sizeof *lengths, lengths, status) &&
+        find_column(chunk, 1, &entry, &data) &&
+        chunk_decode_bytes(&file->decoder, &entry, data, &bytes, status);
     if (!ok && lengths && status->code == STATUS_OK)
         status_fail(status, STATUS_INPUT, "a chunk of strings lacks a column");
     size_t at = 0;
@@ -512,8 +542,8 @@ static bool load_entities(struct trace *trace, const struct chunk_ref *chunk,
     bool ok = true;
     for (unsigned column = 0; column < info->column_count && ok; column++) {
         columns[column] = memory_allocate(rows, info->columns[column].size, status);
-        ok = columns[column] &&
-             decode_chunk_column(trace, chunk, column, columns[column], status);
+        ok = columns[column] && decode_chunk_column(trace, &trace->file->decoder, chunk, column,
+                                                    columns[column], status);
     }
     for (size_t i = 0; i < rows && ok; i++) {
         _Alignas(8) char row[sizeof(struct row_device)];
@@ -568,7 +598,7 @@ static bool load_stacks(struct trace *trace, struct status *status) {
             const struct chunk_ref *chunk = &file->chunks[i];
             if (chunk->table != TABLE_STACK)
                 continue;
-            if (!decode_chunk_column(trace, chunk, column, values + at, status))
+            if (!decode_chunk_column(trace, &file->decoder, chunk, column, values + at, status))
                 return false;
             at += chunk->header.rows;
         }
@@ -619,8 +649,7 @@ static bool load_names(struct trace *trace, struct status *status) {
         return false;
     for (int table = TABLE_PROCESS; table < TABLE_STACK; table++)
         for (size_t i = 0; i < file->chunk_count; i++)
-            if (file->chunks[i].table == table &&
-                !load_entities(trace, &file->chunks[i], status))
+            if (file->chunks[i].table == table && !load_entities(trace, &file->chunks[i], status))
                 return false;
     return load_stacks(trace, status);
 }
@@ -655,8 +684,7 @@ bool trace_open_fd(int fd, const char *name, struct trace **out, struct status *
         memory_free(trace);
         return status_no_memory(status);
     }
-    if (!map_file(trace, fd, status) || !build_index(trace, status) ||
-        !load_names(trace, status)) {
+    if (!map_file(trace, fd, status) || !build_index(trace, status) || !load_names(trace, status)) {
         trace_close(trace);
         return status_context(status, "%s", name);
     }

@@ -1,8 +1,8 @@
 /* Reads a .ridge file.
  *
- * Opening verifies every chunk and loads strings and entities; event columns are loaded by name when
- * asked for, all rows of all chunks in file order, with ids made global and clocks applied. What is
- * damaged is left out and counted, never guessed.
+ * Opening verifies every chunk and loads strings and entities; event columns are loaded by name
+ * when asked for, all rows of all chunks in file order, with ids made global and clocks applied.
+ * What is damaged is left out and counted, never guessed.
  *
  *   struct trace *trace;
  *   if (trace_open("run.ridge", &trace, &status) &&
@@ -42,20 +42,22 @@ struct trace {
 
 /* Takes the file over: trace_close() unmaps it. */
 bool trace_open(const char *path, struct trace **trace, struct status *status);
-/* As trace_open, for a file that is open already (and may have no name); the descriptor is dup'ed. */
+/* As trace_open, for a file that is open already (and may have no name); the descriptor is dup'ed.
+ */
 bool trace_open_fd(int fd, const char *name, struct trace **trace, struct status *status);
 /* Takes NULL. */
 void trace_close(struct trace *trace);
 
-/* Loads the named columns (space separated; NULL: all) of an event table that are not loaded yet. */
+/* Loads the named columns (space separated; NULL: all) of an event table that are not loaded yet.
+ */
 bool trace_load(struct trace *trace, enum trace_table table, const char *columns,
                 struct status *status);
 /* Frees one column again. */
 void trace_unload(struct trace *trace, enum trace_table table, const char *column);
 
-/* Puts the rows of an event table into another order: row i becomes the row that was order[i]. Holds
- * for columns loaded already and later. Takes `order` (from memory_allocate) over, even on failure;
- * once per table. */
+/* Puts the rows of an event table into another order: row i becomes the row that was order[i].
+ * Holds for columns loaded already and later. Takes `order` (from memory_allocate) over, even on
+ * failure; once per table. */
 bool trace_reorder(struct trace *trace, enum trace_table table, uint32_t *order,
                    struct status *status);
 

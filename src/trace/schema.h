@@ -66,13 +66,13 @@
     X(registers, U32)                                                                              \
     X(shared_static, U32)                                                                          \
     X(shared_dynamic, U32)                                                                         \
-    X(bytes, U64)       /* copies and sets: moved; kernels: read and written; or BYTES_UNKNOWN */  \
-    X(direction, U8)    /* enum copy_direction */                                                  \
-    X(from_memory, U8)  /* enum memory_kind */                                                     \
-    X(to_memory, U8)    /* enum memory_kind */                                                     \
-    X(flops, U64)       /* 0 = not known */                                                        \
-    X(graph, U32)       /* 0 = not launched by a graph, or not known */                            \
-    X(detail, STRING)   /* a JSON object with what only some sources know (NCCL arguments) */
+    X(bytes, U64)      /* copies and sets: moved; kernels: read and written; or BYTES_UNKNOWN */   \
+    X(direction, U8)   /* enum copy_direction */                                                   \
+    X(from_memory, U8) /* enum memory_kind */                                                      \
+    X(to_memory, U8)   /* enum memory_kind */                                                      \
+    X(flops, U64)      /* 0 = not known */                                                         \
+    X(graph, U32)      /* 0 = not launched by a graph, or not known */                             \
+    X(detail, STRING)  /* a JSON object with what only some sources know (NCCL arguments) */
 
 /* A call of a driver or runtime API on the host. */
 #define CALL_COLUMNS(X)                                                                            \
@@ -182,7 +182,14 @@ enum range_category {
     RANGE_OVERHEAD,   /* the profiler's own cost */
     RANGE_CATEGORIES
 };
-enum wait_kind { WAIT_UNKNOWN, WAIT_EVENT, WAIT_STREAM_EVENT, WAIT_STREAM, WAIT_CONTEXT, WAIT_KINDS };
+enum wait_kind {
+    WAIT_UNKNOWN,
+    WAIT_EVENT,
+    WAIT_STREAM_EVENT,
+    WAIT_STREAM,
+    WAIT_CONTEXT,
+    WAIT_KINDS
+};
 enum memory_operation { MEMORY_ALLOC, MEMORY_FREE, MEMORY_OPERATIONS };
 
 #define BYTES_UNKNOWN UINT64_MAX

@@ -1,5 +1,6 @@
-/* Rows go into fixed column buffers; a full buffer becomes a chunk. Before a chunk of events leaves,
- * the strings and entities it may refer to do, so that any prefix of the file makes sense. */
+/* Rows go into fixed column buffers; a full buffer becomes a chunk. Before a chunk of events
+ * leaves, the strings and entities it may refer to do, so that any prefix of the file makes sense.
+ */
 #include "trace/writer.h"
 
 #include <inttypes.h>
@@ -12,7 +13,7 @@
 #include "trace/chunk.h"
 
 enum {
-    EVENT_ROWS = 16384,  /* rows of an event table per chunk */
+    EVENT_ROWS = 16384, /* rows of an event table per chunk */
     ENTITY_ROWS = 1024,
     STRING_ROWS = 4096,
     STRING_BYTES = 1 << 20, /* of one chunk; also the longest string kept */
@@ -26,7 +27,7 @@ struct string_cache {
     struct cache_slot {
         uint64_t hash;
         uint32_t id, offset, length;
-    } *slots;
+    } * slots;
     char *bytes;
     size_t count, used;
 };

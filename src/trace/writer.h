@@ -2,17 +2,16 @@
  *
  * Usable from inside another program's process: all memory is taken when the writer is created and
  * when a table is first used, and is bounded; every chunk leaves in one write(); nothing prints,
- * exits or throws. After a failure rows are dropped and counted, and trace_writer_finish() says why.
- * A writer belongs to one thread at a time; several writers (threads, processes) may share a file
- * that is open with O_APPEND.
+ * exits or throws. After a failure rows are dropped and counted, and trace_writer_finish() says
+ * why. A writer belongs to one thread at a time; several writers (threads, processes) may share a
+ * file that is open with O_APPEND.
  *
  *   struct trace_writer *writer = trace_writer_create(fd, &options, &status);
  *   uint32_t name = trace_writer_string(writer, TEXT("gemm"));
  *   uint32_t device = trace_write_device(writer, &(struct row_device){.index = 0, .label = ...});
  *   uint32_t queue = trace_write_queue(writer, &(struct row_queue){.device = device, .stream = 7});
- *   trace_write_activity(writer, &(struct row_activity){.start = 5, .duration = 2, .queue = queue});
- *   ok = trace_writer_finish(writer, &status);
- *   trace_writer_destroy(writer);
+ *   trace_write_activity(writer, &(struct row_activity){.start = 5, .duration = 2, .queue =
+ * queue}); ok = trace_writer_finish(writer, &status); trace_writer_destroy(writer);
  */
 #ifndef RIDGE_TRACE_WRITER_H
 #define RIDGE_TRACE_WRITER_H

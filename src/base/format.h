@@ -1,0 +1,32 @@
+/* Quantities as people read them: four significant digits and a unit that fits.
+ *
+ * Each function writes into the caller's small buffer and returns it, so that it can stand among
+ * printf's arguments:
+ *
+ *   char time[FORMAT_SIZE], size[FORMAT_SIZE];
+ *   printf("%s in %s\n", format_bytes(copied, size), format_duration(ns, time));
+ *
+ * Units are decimal throughout (1 KB = 1000 B, 1 GB = 10^9 B), as bandwidths are stated by vendors,
+ * so that bytes divided by time give the rate that is printed beside them. Rounding is to nearest,
+ * halves away from zero. What cannot be told (not a number, infinite) prints as "-".
+ */
+#ifndef RIDGE_BASE_FORMAT_H
+#define RIDGE_BASE_FORMAT_H
+
+#include <stdint.h>
+
+enum { FORMAT_SIZE = 40 };
+
+/* "0 ns", "999 ns", "1.234 µs", "12.34 ms", "123.4 s", "12,345 s"; exact below a microsecond. */
+char *format_duration(int64_t ns, char text[FORMAT_SIZE]);
+/* "512 B", "1.234 KB", "12.34 MB", "1.000 GB", up to EB; exact below a kilobyte. */
+char *format_bytes(uint64_t bytes, char text[FORMAT_SIZE]);
+/* "12,345" */
+char *format_count(uint64_t count, char text[FORMAT_SIZE]);
+/* 0.1234 as "12.3%". A share that is not nothing never prints as 0.0% but as "<0.1%", and one that
+ * is not the whole never as 100.0% but as ">99.9%". */
+char *format_percent(double ratio, char text[FORMAT_SIZE]);
+/* Bytes a second as "12.34 GB/s", "1.234 MB/s". */
+char *format_rate(double bytes_per_second, char text[FORMAT_SIZE]);
+
+#endif

@@ -1,0 +1,110 @@
+/* `ridge export`: writes a trace as a file that other programs open. The output appears under its
+ * name only when it is whole; formats that are not text are kept off terminals. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "cmd/command.h"
+#include "export/export.h"
+#include "import/import.h"
+
+static const struct command_option options[] = {
+    {"format", 'F', "perfetto|chrome|sqlite|csv", "what to write (required)"},
+    {"output", 'o', "FILE", "where to; standard output when absent or -"},
+    {"force", 'f', NULL, "replace FILE if it exists"},
+    {"table", 't', "NAME", "csv: which table (default: activity)"},
+    {"skip-invalid", 0, NULL, "drop events with impossible times instead of failing"},
+    {0},
+};
+
+static bool find_table(const char *name, enum trace_table *table, struct status *status) {
+    struct buffer names = {0};
+    for (unsigned i = 0; i < TABLE_COUNT; i++) {
+        if (strcmp(trace_tables[i].name, name) == 0) {
+            *table = i;
+            buffer_finish(&names);
+            return true;
+        }
+        buffer_printf(&names, "%s%s", i ? ", " : "", trace_tables[i].name);
+    }
+    if (buffer_ok(&names, status))
+        status_fail(status, STATUS_USAGE, "there is no table '%s'; the tables are %.*s", name,
+                    (int)names.length, names.data);
+    buffer_finish(&names);
+    return false;
+}
+
+static bool choose(const struct command_line *line, const struct export_format **format,
+                   struct export_options *chosen, struct status *status) {
+    const char *name = command_value(line, "format"), *table = command_value(line, "table");
+    *chosen = (struct export_options){.table = TABLE_ACTIVITY};
+    if (!name)
+        return status_fail(status, STATUS_USAGE,
+                           "say what to write with --format perfetto, chrome, sqlite or csv");
+    *format = export_find(name);
+    if (!*format)
+        return status_fail(status, STATUS_USAGE,
+                           "there is no format '%s'; choose perfetto, chrome, sqlite or csv", name);
+    if (table && strcmp(name, "csv") != 0)
+        return status_fail(status, STATUS_USAGE, "--table is for --format csv; %s holds all tables",
+                           name);
+    return !table || find_table(table, &chosen->table, status);
+}
+
+static bool is_standard_output(const char *path) {
+    return !path || strcmp(path, "-") == 0;
+}
+
+static bool write_trace(const char *source, const struct import_options *import,
+                        const struct export_format *format, const struct export_options *chosen,
+                        struct output *output, struct status *status) {
+    struct trace *trace;
+    if (!import_open(source, import, &trace, status))
+        return false;
+    bool ok = format->write(trace, chosen, output, status);
+    trace_close(trace);
+    return ok;
+}
+
+static int run(const struct command_line *line) {
+    struct import_options import = {.skip_invalid = command_flag(line, "skip-invalid")};
+    const char *const *arguments = command_arguments(line, NULL);
+    const char *path = command_value(line, "output");
+    const struct export_format *format = NULL;
+    struct export_options chosen;
+    struct status status = {0};
+    struct output output;
+    if (!choose(line, &format, &chosen, &status))
+        return command_usage(line, "%s", status.message);
+    if (format->binary && is_standard_output(path) && isatty(STDOUT_FILENO))
+        return command_usage(line, "%s is not for a terminal; write it to a file with -o FILE",
+                             format->name);
+    if (!output_open(&output, path, command_flag(line, "force"), &status))
+        return command_fail(line, &status);
+    if (!write_trace(arguments[0], &import, format, &chosen, &output, &status)) {
+        output_abandon(&output);
+        return command_fail(line, &status);
+    }
+    return output_commit(&output, &status) ? 0 : command_fail(line, &status);
+}
+
+const struct command command_export = {
+    .name = "export",
+    .arguments = "TRACE",
+    .summary = "write a trace in a format that other programs open",
+    .details =
+        "perfetto is for ui.perfetto.dev: queues, threads and counters on tracks, with arrows from "
+        "calls to what they launched. chrome is the JSON of torch.profiler, for chrome://tracing "
+        "and everything else that reads it. sqlite is a database with the tables of ridge query. "
+        "csv is one table for a spreadsheet, with names in place of ids; a cell that a spreadsheet "
+        "would run as a formula gets an apostrophe in front.\n\n"
+        "Times are exact to the nanosecond in all of them. ridge reads the first three back: the "
+        "account of a trace and of its export are the same.",
+    .examples = "ridge export t.ridge --format perfetto -o t.pftrace\topen it in ui.perfetto.dev\n"
+                "ridge export nsys.sqlite --format chrome -o t.json\tany trace will do\n"
+                "ridge export t.ridge --format csv --table call > calls.csv\tone table",
+    .options = options,
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .run = run,
+};

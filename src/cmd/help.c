@@ -1,0 +1,157 @@
+/* `ridge help`: what can ridge do, and how is one command used? Everything is printed from the
+ * command structs, wrapped to 80 columns. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/output.h"
+#include "cmd/options.h"
+
+enum { WIDTH = 80 };
+
+static int finish(const struct command_line *line, struct output *output) {
+    struct status status;
+    return output_commit(output, &status) ? 0 : command_fail(line, &status);
+}
+
+/* Words of `text` up to `length`, in lines of at most WIDTH columns that begin at `indent`; the
+ * cursor stands at column `at`. */
+static void wrap(struct output *output, const char *text, size_t length, size_t indent, size_t at) {
+    const char *end = text + length;
+    while (text < end) {
+        size_t word = strcspn(text, " \n");
+        if (word > (size_t)(end - text))
+            word = (size_t)(end - text);
+        if (at > indent && at + 1 + word > WIDTH) {
+            output_printf(output, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (at > indent) {
+            output_printf(output, " ");
+            at++;
+        }
+        output_write(output, text, word);
+        at += word;
+        text += word;
+        while (text < end && (*text == ' ' || *text == '\n'))
+            text++;
+    }
+    output_printf(output, "\n");
+}
+
+/* Paragraphs are parted by an empty line; a line that begins with a space stays as it is. */
+static void print_details(struct output *output, const char *text) {
+    while (*text) {
+        const char *end = text;
+        if (*text == ' ') {
+            end = text + strcspn(text, "\n");
+            output_printf(output, "%.*s\n", (int)(end - text), text);
+        } else {
+            while (*end && !(end[0] == '\n' && (end[1] == '\n' || end[1] == ' ' || !end[1])))
+                end++;
+            wrap(output, text, (size_t)(end - text), 0, 0);
+        }
+        if (*end == '\n')
+            end++;
+        if (*end == '\n')
+            output_printf(output, "\n");
+        while (*end == '\n')
+            end++;
+        text = end;
+    }
+}
+
+static void print_options(struct output *output, const struct command_option *option) {
+    enum { COLUMN = 26 };
+    output_printf(output, "\nOptions:\n");
+    for (; option && option->name; option++) {
+        char label[200];
+        int length = option->letter ? snprintf(label, sizeof label, "  -%c, --%s", option->letter,
+                                               option->name)
+                                    : snprintf(label, sizeof label, "      --%s", option->name);
+        if (option->value)
+            length += snprintf(label + length, sizeof label - (size_t)length, " %s", option->value);
+        if (length + 2 > COLUMN)
+            output_printf(output, "%s\n%*s", label, COLUMN, "");
+        else
+            output_printf(output, "%-*s", COLUMN, label);
+        wrap(output, option->help, strlen(option->help), COLUMN, COLUMN);
+    }
+    output_printf(output, "  -h, --help              this text\n");
+}
+
+static void print_examples(struct output *output, const char *examples) {
+    enum { COLUMN = 44 };
+    output_printf(output, "\nExamples:\n");
+    while (*examples) {
+        size_t length = strcspn(examples, "\n"), command = strcspn(examples, "\t\n");
+        output_printf(output, "  %.*s", (int)command, examples);
+        if (command < length) {
+            size_t at = command + 2;
+            if (at + 2 > COLUMN) {
+                output_printf(output, "\n");
+                at = 0;
+            }
+            output_printf(output, "%*s# ", (int)(COLUMN - at), "");
+            wrap(output, examples + command + 1, length - command - 1, COLUMN + 2, COLUMN + 2);
+        } else {
+            output_printf(output, "\n");
+        }
+        examples += length + (examples[length] == '\n');
+    }
+}
+
+int command_help(const struct command_line *line, const struct command *about) {
+    struct output output;
+    struct status status;
+    if (!output_open(&output, NULL, false, &status))
+        return command_fail(line, &status);
+    output_printf(&output, "Usage: ridge %s%s%s%s\n\n", about->name,
+                  about->options && about->options->name ? " [OPTIONS]" : "",
+                  about->arguments && *about->arguments ? " " : "",
+                  about->arguments ? about->arguments : "");
+    output_printf(&output, "%s.\n", about->summary);
+    if (about->details) {
+        output_printf(&output, "\n");
+        print_details(&output, about->details);
+    }
+    print_options(&output, about->options);
+    if (about->examples)
+        print_examples(&output, about->examples);
+    return finish(line, &output);
+}
+
+int command_overview(const struct command_line *line) {
+    struct output output;
+    struct status status;
+    if (!output_open(&output, NULL, false, &status))
+        return command_fail(line, &status);
+    output_printf(&output,
+                  "ridge tells why a tensor program is slower than its hardware allows.\n\n"
+                  "Usage: ridge COMMAND [OPTIONS] [ARGUMENTS]\n\nCommands:\n");
+    for (const struct command *const *command = line->table; *command; command++)
+        if (!(*command)->hidden)
+            output_printf(&output, "  %-12s%s\n", (*command)->name, (*command)->summary);
+    output_printf(
+        &output,
+        "\nA TRACE is a .ridge file or another tool's trace, recognised by its content.\n"
+        "'ridge help COMMAND' tells more about one; 'ridge --version' prints the version.\n");
+    return finish(line, &output);
+}
+
+static int run(const struct command_line *line) {
+    unsigned count;
+    const char *const *arguments = command_arguments(line, &count);
+    if (count == 0)
+        return command_overview(line);
+    const struct command *about = command_find(line->table, arguments[0]);
+    if (!about)
+        return command_usage(line, "there is no command '%s'", arguments[0]);
+    return command_help(line, about);
+}
+
+const struct command command_help_page = {
+    .name = "help",
+    .arguments = "[COMMAND]",
+    .summary = "Say what ridge can do, or how one command is used",
+    .arguments_max = 1,
+    .run = run,
+};

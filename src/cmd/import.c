@@ -1,0 +1,166 @@
+/* `ridge import`: turns traces of other tools (and .ridge files, such as one of each rank) into one
+ * .ridge file. The output appears under its name only when it is whole. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/format.h"
+#include "base/memory.h"
+#include "base/output.h"
+#include "base/text.h"
+#include "cmd/command.h"
+#include "cmd/interrupt.h"
+#include "cmd/progress.h"
+#include "import/import.h"
+
+/* The first file's name without folder and without the endings that traces have, plus .ridge. */
+static char *default_output(const char *path, struct status *status) {
+    static const char *const endings[] = {
+        ".pt",      ".gz",  ".zst", ".json",  ".sqlite",         ".rpd",  ".xplane.pb",
+        ".pftrace", ".xml", ".pb",  ".trace", ".perfetto-trace", ".ridge"};
+    struct text name = text_of(path);
+    while (name.length > 1 && name.data[name.length - 1] == '/')
+        name.length--;
+    for (size_t i = name.length; i > 0; i--)
+        if (name.data[i - 1] == '/' && i < name.length) {
+            name = (struct text){name.data + i, name.length - i};
+            break;
+        }
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t length = strlen(endings[i]);
+        if (name.length > length &&
+            memcmp(name.data + name.length - length, endings[i], length) == 0) {
+            name.length -= length;
+            i = (size_t)-1; /* endings pile up: .pt.trace.json.gz */
+        }
+    }
+    if (text_is(name, "-"))
+        name = TEXT("stdin");
+    struct buffer output = {0};
+    buffer_text(&output, name);
+    buffer_string(&output, ".ridge");
+    buffer_byte(&output, 0);
+    if (buffer_ok(&output, status))
+        return output.data;
+    buffer_finish(&output);
+    return NULL;
+}
+
+static uint64_t size_of(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
+}
+
+/* Reopens what was written: counts its events, and proves that it can be read. */
+static bool count_events(int fd, const char *path, uint64_t *events, uint64_t *drops,
+                         struct status *status) {
+    struct trace *trace;
+    if (!trace_open_fd(fd, path, &trace, status))
+        return false;
+    *events = 0;
+    for (unsigned table = TABLE_ACTIVITY; table < TABLE_COUNT; table++)
+        *events += trace_rows(trace, table);
+    *drops = (uint64_t)trace_meta_sum(trace, META_DROPS);
+    trace_close(trace);
+    return true;
+}
+
+static void print_summary(const char *const *paths, unsigned count, const char *output,
+                          uint64_t events, uint64_t drops) {
+    char in[FORMAT_SIZE], out[FORMAT_SIZE], number[FORMAT_SIZE];
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < count; i++)
+        bytes += size_of(paths[i]);
+    if (count == 1)
+        printf("%s: ", paths[0]);
+    else
+        printf("%u files: ", count);
+    printf("%s event%s", format_count(events, number), events == 1 ? "" : "s");
+    if (drops)
+        printf(" (%s dropped)", format_count(drops, number));
+    if (bytes)
+        printf(", %s", format_bytes(bytes, in));
+    printf(" -> %s, %s\n", output, format_bytes(size_of(output), out));
+}
+
+static int import_to(const struct command_line *line, const char *path) {
+    unsigned count;
+    const char *const *paths = command_arguments(line, &count);
+    struct import_options options = {.skip_invalid = command_flag(line, "skip-invalid")};
+    struct status status = {0};
+    struct output output;
+    uint64_t events = 0, drops = 0;
+    bool quiet = command_flag(line, "quiet");
+    if (!output_open(&output, path, command_flag(line, "force"), &status))
+        return command_fail(line, &status);
+    interrupt_removes(output.temporary);
+    struct progress *progress = quiet ? NULL : progress_begin("importing", output.fd);
+    bool ok = import_files(paths, count, output.fd, &options, &status);
+    if (!ok && text_starts(text_of(status.message), "cannot write"))
+        status_context(&status, "%s", path);
+    if (ok && output.temporary)
+        ok = count_events(output.fd, path, &events, &drops, &status);
+    progress_end(progress);
+    if (ok)
+        ok = output_commit(&output, &status);
+    else
+        output_abandon(&output);
+    interrupt_removes(NULL);
+    if (!ok)
+        return command_fail(line, &status);
+    if (!quiet && size_of(path))
+        print_summary(paths, count, path, events, drops);
+    return 0;
+}
+
+static int run(const struct command_line *line) {
+    unsigned count;
+    struct status status = {0};
+    const char *const *paths = command_arguments(line, &count);
+    const char *path = command_value(line, "output");
+    if (path && strcmp(path, "-") == 0)
+        return command_usage(line,
+                             "a .ridge file cannot be written to standard output; name it with -o");
+    if (path)
+        return import_to(line, path);
+    char *own = default_output(paths[0], &status);
+    if (!own)
+        return command_fail(line, &status);
+    int result = import_to(line, own);
+    memory_free(own);
+    return result;
+}
+
+static const struct command_option options[] = {
+    {"output", 'o', "FILE", "the file to write (default: the first FILE's name with .ridge, here)"},
+    {"force", 'f', NULL, "replace the output if it exists"},
+    {"skip-invalid", 0, NULL, "drop and count events with impossible times instead of stopping"},
+    {"quiet", 'q', NULL, "print nothing"},
+    {0},
+};
+
+const struct command command_import = {
+    .name = "import",
+    .arguments = "FILE...",
+    .summary = "Turn other tools' traces into one .ridge file",
+    .details =
+        "Each FILE is a trace of torch.profiler (Kineto), Nsight Systems (SQLite export), Apple "
+        "Instruments (xctrace export), rocprof (.rpd), JAX (.xplane.pb) or Perfetto, any Chrome "
+        "trace "
+        "JSON, or a .ridge file; gzip and zstd are undone. The format is recognised by content, "
+        "not "
+        "by name. A FILE of - is standard input.\n\n"
+        "Several files become one trace: give the files of all ranks of a distributed run. The "
+        "other "
+        "commands read all these formats too; importing once makes them quicker, and the file "
+        "smaller.\n\n"
+        "The output appears under its name only when it is complete.",
+    .examples = "ridge import trace.json.gz\twrites trace.ridge\n"
+                "ridge import rank*.json -o run.ridge\tall ranks in one trace\n"
+                "ridge import report.sqlite -f -q\treplace report.ridge, say nothing",
+    .options = options,
+    .arguments_min = 1,
+    .arguments_max = 100000,
+    .run = run,
+};

@@ -1,0 +1,29 @@
+/* What `ridge info` found out about a trace, for its two printers. */
+#ifndef RIDGE_CMD_INFO_H
+#define RIDGE_CMD_INFO_H
+
+#include "base/output.h"
+#include "trace/reader.h"
+#include "trace/writer.h"
+
+struct info_span {
+    size_t rows;
+    int64_t first, last; /* of all rows; 0 when there are none */
+};
+
+struct info_work {
+    uint64_t count[ACTIVITY_KINDS];
+};
+
+struct info {
+    const char *path;
+    struct trace *trace;
+    uint64_t file_bytes; /* of the file that was given, not of a temporary import */
+    struct info_span spans[TABLE_COUNT], all;
+    struct info_work *queues, *devices; /* by id */
+};
+
+bool info_print_text(const struct info *info, struct output *output, struct status *status);
+void info_print_json(const struct info *info, struct output *output);
+
+#endif

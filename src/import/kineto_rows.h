@@ -1,0 +1,49 @@
+/* Makes rows of a trace from the events of a Chrome trace: which event is a kernel, a call, a
+ * range, and whose. The caller counts and locates the events; messages name both. */
+#ifndef RIDGE_IMPORT_KINETO_ROWS_H
+#define RIDGE_IMPORT_KINETO_ROWS_H
+
+#include "import/import.h"
+#include "import/kineto_event.h"
+#include "import/kineto_pairs.h"
+#include "import/kineto_places.h"
+
+enum { NAME_FACTS = 1024, DETAIL_FACTS = 4096 };
+
+struct kineto_rows {
+    struct scan *scan; /* that events come from */
+    struct trace_writer *writer;
+    const struct import_options *options;
+    struct places places;
+    struct open_ranges open;
+    struct buffer name_text, detail_text;
+
+    /* What is known about a name and which string a detail became, so that neither is worked out
+     * for every event again. Replaced at will. */
+    struct name_fact {
+        uint32_t name;
+        uint8_t class, direction, from, to;
+    } name_facts[NAME_FACTS];
+    struct detail_fact {
+        uint64_t hash;
+        uint32_t string;
+    } detail_facts[DETAIL_FACTS];
+
+    uint64_t kineto_events;   /* in categories that only Kineto writes */
+    uint64_t complete_events; /* ph X */
+    uint64_t unpaired_ends;
+    uint64_t unused_events; /* in phases that have no place in a trace */
+    uint64_t cuda_calls, hip_calls;
+};
+
+void rows_init(struct kineto_rows *rows, struct scan *scan, struct trace_writer *writer,
+               const struct import_options *options);
+void rows_finish(struct kineto_rows *rows);
+
+/* `offset` and `number` say which event it is, for messages. */
+bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64_t offset,
+              uint64_t number, struct status *status);
+/* After the last event: what was left over becomes warnings. */
+void rows_end(struct kineto_rows *rows);
+
+#endif

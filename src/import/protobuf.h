@@ -1,0 +1,65 @@
+/* Reads the protobuf wire format in place: nothing is copied, nothing allocated, every length is
+ * checked against the message that holds it.
+ *
+ *   struct protobuf message = protobuf_of(bytes);
+ *   struct protobuf_field field;
+ *   while (protobuf_next(&message, &field))
+ *       if (field.number == 4 && field.type == PROTOBUF_BYTES)
+ *           read_event(protobuf_of(field.bytes));
+ *   if (message.damaged) ...
+ *
+ * A field may carry any wire type whatever its number: compare both, or use the accessors, which
+ * give 0 or "" for a field of another type.
+ */
+#ifndef RIDGE_IMPORT_PROTOBUF_H
+#define RIDGE_IMPORT_PROTOBUF_H
+
+#include <stdint.h>
+
+#include "base/text.h"
+
+enum protobuf_type {
+    PROTOBUF_VARINT = 0,
+    PROTOBUF_FIXED64 = 1,
+    PROTOBUF_BYTES = 2,
+    PROTOBUF_FIXED32 = 5,
+};
+
+struct protobuf {
+    const unsigned char *at, *end;
+    bool damaged; /* `at` is then where the bad field begins */
+};
+
+struct protobuf_field {
+    uint32_t number;
+    enum protobuf_type type;
+    uint64_t value;    /* of all types but BYTES, as the bits stand on the wire */
+    struct text bytes; /* of BYTES: points into the message */
+};
+
+static inline struct protobuf protobuf_of(struct text bytes) {
+    const unsigned char *start = (const unsigned char *)bytes.data;
+    return (struct protobuf){.at = start, .end = bytes.length ? start + bytes.length : start};
+}
+
+/* The next field; false at the end and on damage. Groups (obsolete) are stepped over. */
+bool protobuf_next(struct protobuf *message, struct protobuf_field *field);
+
+/* The next bare varint, as in a packed repeated field or in front of a delimited message. */
+bool protobuf_varint(struct protobuf *message, uint64_t *value);
+
+/* An int32, int64, uint64, bool or enum. */
+static inline int64_t protobuf_integer(const struct protobuf_field *field) {
+    return field->type == PROTOBUF_BYTES ? 0 : (int64_t)field->value;
+}
+/* A sint32 or sint64. */
+static inline int64_t protobuf_zigzag(const struct protobuf_field *field) {
+    return (int64_t)(field->value >> 1) ^ -(int64_t)(field->value & 1);
+}
+static inline struct text protobuf_text(const struct protobuf_field *field) {
+    return field->type == PROTOBUF_BYTES ? field->bytes : TEXT("");
+}
+/* A double or a float. */
+double protobuf_number(const struct protobuf_field *field);
+
+#endif

@@ -1,0 +1,132 @@
+/* What is a file that no importer recognises, and what should its owner do? Looks at the first
+ * bytes for the things that people give by mistake: pointers, web pages, reports that must be
+ * exported first, archives. */
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "import/import.h"
+
+#define KNOWN_FORMATS                                                                              \
+    "ridge reads .ridge, torch.profiler and Chrome JSON, Nsight Systems SQLite, Instruments XML, " \
+    "rocprof .rpd, JAX .xplane.pb and Perfetto traces"
+
+struct signature {
+    const char *bytes;
+    size_t length, offset;
+    const char *message;
+};
+
+#define STARTS(literal, message)                                                                   \
+    { literal, sizeof(literal) - 1, 0, message }
+
+static const struct signature signatures[] = {
+    STARTS("version https://git-lfs",
+           "is a Git LFS pointer, not the file itself; run 'git lfs pull' where it came from"),
+    STARTS("%PDF", "is a PDF document, not a trace; " KNOWN_FORMATS),
+    STARTS("PK\x03\x04", "is a ZIP archive; unpack it and give the trace inside"),
+    STARTS("PK\x05\x06", "is an empty ZIP archive; " KNOWN_FORMATS),
+    STARTS("7z\xBC\xAF\x27\x1C", "is a 7-Zip archive; unpack it and give the trace inside"),
+    STARTS("BZh", "is compressed with bzip2; unpack it with bunzip2 first"),
+    STARTS("\xFD"
+           "7zXZ",
+           "is compressed with xz; unpack it with unxz first"),
+    STARTS("\x04\x22\x4D\x18", "is compressed with lz4; unpack it with unlz4 first"),
+    STARTS("\x1F\x8B", "is a gzip file inside a gzip file; unpack it once with gunzip first"),
+    {"ustar", 5, 257, "is a tar archive; unpack it and give the trace inside"},
+    STARTS("\x7F"
+           "ELF",
+           "is a program or library, not a trace; " KNOWN_FORMATS),
+    STARTS("\x89PNG", "is a picture, not a trace; " KNOWN_FORMATS),
+    STARTS("\xFF\xD8\xFF", "is a picture, not a trace; " KNOWN_FORMATS),
+    STARTS("\x89HDF", "is an HDF5 file, not a trace; " KNOWN_FORMATS),
+    STARTS("PAR1", "is a Parquet file; export the Nsight report with 'nsys export --type sqlite'"),
+    STARTS("SQLite format 3",
+           "is a SQLite database, but not one that a profiler wrote; " KNOWN_FORMATS),
+    STARTS("PERFILE2", "is a 'perf record' file, which ridge does not read; " KNOWN_FORMATS),
+    STARTS("NVR\0", "is an Nsight Compute report; ridge reads Nsight Systems traces"),
+    STARTS("\x93NUMPY", "is a NumPy array, not a trace; " KNOWN_FORMATS),
+};
+enum { SIGNATURES = sizeof signatures / sizeof signatures[0] };
+
+static bool ends_with(const char *path, const char *suffix) {
+    size_t path_length = strlen(path), length = strlen(suffix);
+    return path_length >= length && strcasecmp(path + path_length - length, suffix) == 0;
+}
+
+static struct text skip_blanks(struct text head) {
+    if (text_starts(head, "\xEF\xBB\xBF"))
+        head = (struct text){head.data + 3, head.length - 3};
+    while (head.length > 0 && isspace((unsigned char)head.data[0]))
+        head = (struct text){head.data + 1, head.length - 1};
+    return head;
+}
+
+static bool starts_ignoring_case(struct text head, const char *prefix) {
+    size_t length = strlen(prefix);
+    return head.length >= length && strncasecmp(head.data, prefix, length) == 0;
+}
+
+/* Text: valid UTF-8 (the last character may be cut by the head's end) without control bytes. */
+static bool is_plain_text(struct text head) {
+    for (size_t i = 0; i < head.length; i++) {
+        unsigned char c = (unsigned char)head.data[i];
+        if (c == 0x7F || (c < 0x20 && !isspace(c)))
+            return false;
+    }
+    return head.length - text_utf8_valid(head) < 4;
+}
+
+static bool explain_folder(struct status *status) {
+    return status_fail(
+        status, STATUS_INPUT,
+        "is a folder without a trace that ridge knows; give a trace file, or a folder "
+        "of 'xctrace export' XML tables");
+}
+
+static bool explain_report(const char *path, struct status *status) {
+    return status_fail(
+        status, STATUS_UNSUPPORTED,
+        "is an Nsight Systems report; export it with 'nsys export --type sqlite %s' and "
+        "give the .sqlite file",
+        path);
+}
+
+static bool explain_text(struct text head, struct status *status) {
+    if (starts_ignoring_case(head, "<!doctype html") || starts_ignoring_case(head, "<html"))
+        return status_fail(
+            status, STATUS_INPUT,
+            "is a web page, not a trace (a download that needed a login?); download the "
+            "file itself");
+    if (head.data[0] == '{' || head.data[0] == '[')
+        return status_fail(status, STATUS_INPUT,
+                           "is JSON, but has no trace events in it; " KNOWN_FORMATS);
+    if (head.data[0] == '<')
+        return status_fail(status, STATUS_INPUT,
+                           "is XML, but not a table that 'xctrace export' wrote; " KNOWN_FORMATS);
+    return status_fail(status, STATUS_INPUT, "is plain text, not a trace; " KNOWN_FORMATS);
+}
+
+bool import_explain_unknown(const struct import_source *source, struct status *status) {
+    struct text head = {(const char *)source->head, source->head_length};
+    if (source->is_folder)
+        return explain_folder(status);
+    if (head.length == 0)
+        return status_fail(
+            status, STATUS_INPUT,
+            "is empty; was the program that wrote it stopped before it could finish?");
+    if (ends_with(source->path, ".nsys-rep") || ends_with(source->path, ".qdrep"))
+        return explain_report(source->path, status);
+    for (unsigned i = 0; i < SIGNATURES; i++) {
+        const struct signature *s = &signatures[i];
+        if (head.length >= s->offset + s->length &&
+            memcmp(head.data + s->offset, s->bytes, s->length) == 0)
+            return status_fail(status, STATUS_INPUT, "%s", s->message);
+    }
+    struct text text = skip_blanks(head);
+    if (text.length == 0)
+        return status_fail(status, STATUS_INPUT, "holds nothing but blanks; " KNOWN_FORMATS);
+    if (is_plain_text(head))
+        return explain_text(text, status);
+    return status_fail(status, STATUS_INPUT, "is not a trace that ridge knows; " KNOWN_FORMATS);
+}

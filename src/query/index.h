@@ -1,0 +1,35 @@
+/* Finds the rows of a column that hold a value, or the rows in order of time, without looking at
+ * each: what keeps a join over millions of rows from being quadratic. */
+#ifndef RIDGE_QUERY_INDEX_H
+#define RIDGE_QUERY_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/status.h"
+
+#define INDEX_NO_ROW UINT32_MAX
+
+/* Rows by value. A zeroed one holds nothing. */
+struct value_index {
+    uint32_t *next; /* by row: the next row with the same value, or INDEX_NO_ROW */
+    /* The first row of each value: in an array where values lie close together, else in a map. */
+    uint32_t *dense; /* by value - least */
+    uint64_t least, dense_count;
+    struct map sparse;
+};
+
+/* Over rows first..count of unsigned integers of `size` bytes (1, 4 or 8). */
+bool value_index_build(struct value_index *index, const void *values, size_t size, size_t first,
+                       size_t count, struct status *status);
+/* The first row with that value; the rest follow through index->next, in ascending order. */
+uint32_t value_index_find(const struct value_index *index, uint64_t value);
+void value_index_finish(struct value_index *index);
+
+/* The positions in `order` (NULL: the rows as they are) of the times from `low` up to and including
+ * `high`: *from .. *to. */
+void time_order_find(const int64_t *times, const uint32_t *order, size_t count, int64_t low,
+                     int64_t high, size_t *from, size_t *to);
+
+#endif

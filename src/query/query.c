@@ -1,0 +1,267 @@
+/* Opens an empty database in memory, hangs the trace's tables and views into it, and then locks it:
+ * an authorizer lets only reading through. SQLite's errors become one line that says where in the
+ * statement it went wrong and what there is instead. */
+#include "query/query.h"
+
+#ifdef RIDGE_HAVE_SQLITE
+
+#include <sqlite3.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "query/describe.h"
+#include "query/tables.h"
+#include "query/views.h"
+
+enum { LONGEST_VALUE = 1 << 28 }; /* bytes of one string or blob that a statement may make */
+
+struct query {
+    struct trace *trace;
+    sqlite3 *database;
+    struct table_source sources[TABLE_COUNT];
+    int failure; /* SQLite's code of the last failure */
+};
+
+/* ---- what may be done ---- */
+
+static bool pragma_is_harmless(const char *name) {
+    static const char *const harmless[] = {"table_info",    "table_xinfo",    "table_list",
+                                           "function_list", "collation_list", "compile_options",
+                                           "module_list",   "database_list"};
+    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
+        if (sqlite3_stricmp(name, harmless[i]) == 0)
+            return true;
+    return false;
+}
+
+static int authorize(void *context, int action, const char *first, const char *second,
+                     const char *database, const char *trigger) {
+    (void)context, (void)database, (void)trigger;
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_RECURSIVE:
+        return SQLITE_OK;
+    case SQLITE_FUNCTION:
+        return sqlite3_stricmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+    case SQLITE_PRAGMA:
+        return pragma_is_harmless(first) ? SQLITE_OK : SQLITE_DENY;
+    default:
+        return SQLITE_DENY;
+    }
+}
+
+static void lock_down(sqlite3 *database) {
+    sqlite3_limit(database, SQLITE_LIMIT_LENGTH, LONGEST_VALUE);
+    sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_limit(database, SQLITE_LIMIT_WORKER_THREADS, 0);
+#ifdef SQLITE_DBCONFIG_DEFENSIVE
+    sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+#endif
+    sqlite3_set_authorizer(database, authorize, NULL);
+}
+
+/* ---- opening ---- */
+
+static bool add_views(sqlite3 *database, struct status *status) {
+    for (unsigned view = 0; view < VIEW_COUNT; view++) {
+        const struct view_info *info = &query_views[view];
+        struct buffer sql = {0};
+        buffer_printf(&sql, "CREATE VIEW \"%s\" AS SELECT ", info->name);
+        for (unsigned column = 0; column < info->column_count; column++)
+            buffer_printf(&sql, "%s%s AS \"%s\"", column ? ", " : "",
+                          info->columns[column].expression, info->columns[column].name);
+        buffer_printf(&sql, " FROM %s", info->from);
+        buffer_byte(&sql, '\0');
+        bool ok = buffer_ok(&sql, status);
+        if (ok && sqlite3_exec(database, sql.data, NULL, NULL, NULL) != SQLITE_OK)
+            ok = status_fail(status, STATUS_UNSUPPORTED, "SQLite: %s", sqlite3_errmsg(database));
+        buffer_finish(&sql);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static bool add_tables(struct query *query, struct status *status) {
+    for (unsigned table = 0; table < TABLE_COUNT; table++) {
+        struct table_source *source = &query->sources[table];
+        table_source_init(source, query->trace, (enum trace_table)table);
+        if (sqlite3_create_module_v2(query->database, source->shown.name, &table_module, source,
+                                     NULL) != SQLITE_OK)
+            return status_fail(status, STATUS_UNSUPPORTED, "SQLite: %s",
+                               sqlite3_errmsg(query->database));
+    }
+    return true;
+}
+
+/* A virtual table declares its columns when it is first used, which the authorizer would refuse: so
+ * each is used once before. */
+static void connect_table(sqlite3 *database, const char *name) {
+    char sql[80];
+    sqlite3_stmt *statement = NULL;
+    sqlite3_snprintf(sizeof sql, sql, "SELECT * FROM \"%w\"", name);
+    sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    sqlite3_finalize(statement);
+}
+
+static void connect_tables(sqlite3 *database) {
+    static const char *const functions[] = {"json_each", "json_tree", "pragma_table_info",
+                                            "pragma_table_xinfo", "pragma_function_list"};
+    for (unsigned table = 0; table < TABLE_COUNT; table++)
+        connect_table(database, trace_tables[table].name);
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+        connect_table(database, functions[i]); /* those that this SQLite has */
+}
+
+bool query_open(struct trace *trace, struct query **out, struct status *status) {
+    struct query *query = memory_allocate(1, sizeof *query, status);
+    if (!query)
+        return false;
+    query->trace = trace;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY |
+                SQLITE_OPEN_NOMUTEX; /* one thread: a lock for every cell would cost a quarter */
+    if (sqlite3_open_v2(":memory:", &query->database, flags, NULL) != SQLITE_OK) {
+        status_fail(status, STATUS_UNSUPPORTED, "cannot start SQLite: %s",
+                    query->database ? sqlite3_errmsg(query->database) : "out of memory");
+        query_close(query);
+        return false;
+    }
+    if (!add_tables(query, status) || !add_views(query->database, status) ||
+        !describe_add(query->database, query->sources, status)) {
+        query_close(query);
+        return false;
+    }
+    connect_tables(query->database);
+    lock_down(query->database);
+    *out = query;
+    return true;
+}
+
+void query_close(struct query *query) {
+    if (!query)
+        return;
+    sqlite3_close(query->database);
+    for (unsigned table = 0; table < TABLE_COUNT; table++)
+        table_source_finish(&query->sources[table]);
+    memory_free(query);
+}
+
+size_t query_rows(const struct query *query, enum trace_table table) {
+    return table_source_rows(&query->sources[table]);
+}
+
+/* ---- running ---- */
+
+/* Where in the statement it happened, as " at character 9, before 'FORM kernel'". */
+static void append_place(struct buffer *message, sqlite3 *database, const char *sql) {
+#if SQLITE_VERSION_NUMBER >= 3038000
+    int offset = sqlite3_error_offset(database);
+    size_t length = strlen(sql);
+    if (offset < 0 || (size_t)offset >= length)
+        return;
+    size_t characters = 1;
+    for (int i = 0; i < offset; i++)
+        characters += ((unsigned char)sql[i] & 0xC0) != 0x80;
+    struct text rest = {sql + offset, length - (size_t)offset};
+    size_t shown = rest.length > 40 ? 40 : rest.length;
+    shown = text_utf8_valid((struct text){rest.data, shown});
+    buffer_printf(message, " at character %zu, before '%.*s%s'", characters, (int)shown, rest.data,
+                  shown < rest.length ? "…" : "");
+#else
+    (void)message, (void)database, (void)sql;
+#endif
+}
+
+static bool explain(struct query *query, int code, const char *sql, struct status *status) {
+    struct text said = text_of(sqlite3_errmsg(query->database));
+    query->failure = code;
+    if (code == SQLITE_NOMEM)
+        return status_no_memory(status);
+    if (code == SQLITE_INTERRUPT)
+        return status_fail(status, STATUS_USAGE, "interrupted");
+    if (code == SQLITE_AUTH)
+        return status_fail(status, STATUS_USAGE,
+                           "%.*s; a query can only read: SELECT, WITH, VALUES, EXPLAIN",
+                           TEXT_ARGS(said));
+    struct buffer message = {0};
+    buffer_text(&message, said);
+    append_place(&message, query->database, sql);
+    if (text_starts(said, "no such table")) {
+        buffer_string(&message, "; there are ");
+        describe_names(&message);
+    } else if (text_starts(said, "no such column")) {
+        buffer_string(&message, "; '.schema' in place of the SQL lists tables and columns");
+    }
+    if (buffer_ok(&message, status))
+        status_fail(status, STATUS_USAGE, "%.*s", TEXT_ARGS(buffer_as_text(&message)));
+    buffer_finish(&message);
+    return false;
+}
+
+/* Whether there is nothing in it but spaces, comments and semicolons. */
+static bool is_blank(struct query *query, const char *sql) {
+    while (*sql) {
+        sqlite3_stmt *statement = NULL;
+        const char *rest = NULL;
+        int code = sqlite3_prepare_v2(query->database, sql, -1, &statement, &rest);
+        sqlite3_finalize(statement);
+        if (code != SQLITE_OK || statement)
+            return false;
+        if (rest == sql)
+            return true;
+        sql = rest;
+    }
+    return true;
+}
+
+static bool prepare_description(struct query *query, const char *words, sqlite3_stmt **statement,
+                                struct status *status) {
+    struct buffer sql = {0};
+    bool ok = describe_statement(words, &sql, status) &&
+              query_prepare(query, sql.data, statement, status);
+    buffer_finish(&sql);
+    return ok;
+}
+
+bool query_prepare(struct query *query, const char *sql, struct sqlite3_stmt **statement,
+                   struct status *status) {
+    const char *rest = NULL;
+    if (sql[0] == '.')
+        return prepare_description(query, sql, statement, status);
+    *statement = NULL;
+    int code = sqlite3_prepare_v2(query->database, sql, -1, statement, &rest);
+    if (code != SQLITE_OK)
+        return explain(query, code, sql, status);
+    if (!*statement)
+        return status_fail(status, STATUS_USAGE, "the SQL is empty; try \"SELECT * FROM kernel\"");
+    if (!is_blank(query, rest)) {
+        sqlite3_finalize(*statement);
+        *statement = NULL;
+        return status_fail(status, STATUS_USAGE, "one statement at a time: leave out '%.40s'",
+                           rest + strspn(rest, " \t\r\n;"));
+    }
+    return true;
+}
+
+bool query_step(struct query *query, struct sqlite3_stmt *statement, bool *row,
+                struct status *status) {
+    int code = sqlite3_step(statement);
+    *row = code == SQLITE_ROW;
+    if (code == SQLITE_ROW || code == SQLITE_DONE)
+        return true;
+    return explain(query, code, sqlite3_sql(statement), status);
+}
+
+void query_interrupt(struct query *query) {
+    sqlite3_interrupt(query->database);
+}
+
+bool query_interrupted(const struct query *query) {
+    return query->failure == SQLITE_INTERRUPT;
+}
+
+#else
+typedef int query_needs_sqlite; /* a file must declare something */
+#endif

@@ -1,0 +1,41 @@
+/* SQL over a trace: a connection that can only read, with every table and view in it.
+ *
+ *   if (query_open(trace, &query, &status) &&
+ *       query_prepare(query, "SELECT sum(duration) FROM kernel", &statement, &status))
+ *       while (query_step(query, statement, &row, &status) && row) ...
+ *   sqlite3_finalize(statement);
+ *   query_close(query);
+ *
+ * Only in builds with SQLite (RIDGE_HAVE_SQLITE).
+ */
+#ifndef RIDGE_QUERY_QUERY_H
+#define RIDGE_QUERY_QUERY_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "trace/reader.h"
+
+struct query;
+struct sqlite3_stmt;
+
+/* The trace must outlive the query, and nobody else may load or reorder its columns meanwhile. */
+bool query_open(struct trace *trace, struct query **query, struct status *status);
+/* Takes NULL. Statements must be finalized before. */
+void query_close(struct query *query);
+
+/* One statement, or `.tables`, `.schema` or `.schema TABLE`. */
+bool query_prepare(struct query *query, const char *sql, struct sqlite3_stmt **statement,
+                   struct status *status);
+/* *row: whether there is a row to read with sqlite3_column_*(); false when all have been. */
+bool query_step(struct query *query, struct sqlite3_stmt *statement, bool *row,
+                struct status *status);
+/* Makes the running query_step() fail soon; may be called in a signal handler. */
+void query_interrupt(struct query *query);
+/* Whether the last failure was an interruption. */
+bool query_interrupted(const struct query *query);
+
+/* Rows of a table, as count(*) would say. */
+size_t query_rows(const struct query *query, enum trace_table table);
+
+#endif

@@ -1,0 +1,74 @@
+/* Each view is an activity with what one nearly always wants beside it: the device's label, the
+ * stream, the call that launched it. LEFT JOINs, so that no activity is lost for lack of those. */
+#include "query/views.h"
+
+#define ACTIVITY_FROM                                                                              \
+    "activity a LEFT JOIN queue q ON q.id = a.queue LEFT JOIN device d ON d.id = q.device"
+
+#define WHEN_AND_WHERE                                                                             \
+    {"start", "a.start", "INTEGER", "nanoseconds on the trace's clock"},                           \
+        {"duration", "a.duration", "INTEGER", "nanoseconds"},                                      \
+        {"end", "a.\"end\"", "INTEGER", "start + duration"},                                       \
+        {"device", "d.label", "TEXT", "device.label"},                                             \
+        {"stream", "q.stream", "INTEGER", "queue.stream"}, {                                       \
+        "queue", "a.queue", "INTEGER", "queue.id"                                                  \
+    }
+
+static const struct view_column kernel_columns[] = {
+    {"id", "a.id", "INTEGER", "activity.id"},
+    {"name", "a.name", "TEXT", "full name"},
+    WHEN_AND_WHERE,
+    {"launch", "a.launch", "INTEGER", "call.id of the call that launched it"},
+    {"correlation", "a.correlation", "INTEGER", "equals the launching call's"},
+    {"grid_x", "a.grid_x", "INTEGER", "thread blocks, x"},
+    {"grid_y", "a.grid_y", "INTEGER", "thread blocks, y"},
+    {"grid_z", "a.grid_z", "INTEGER", "thread blocks, z"},
+    {"block_x", "a.block_x", "INTEGER", "threads of a block, x"},
+    {"block_y", "a.block_y", "INTEGER", "threads of a block, y"},
+    {"block_z", "a.block_z", "INTEGER", "threads of a block, z"},
+    {"registers", "a.registers", "INTEGER", "registers a thread"},
+    {"shared_memory", "a.shared_static + a.shared_dynamic", "INTEGER", "bytes a block"},
+    {"bytes", "a.bytes", "INTEGER", "read and written; NULL = not known"},
+    {"flops", "a.flops", "INTEGER", "floating point operations; NULL = not known"},
+    {"graph", "a.graph", "INTEGER", "graph that launched it"},
+    {"detail", "a.detail", "TEXT", "JSON object with what only some sources know"},
+};
+
+static const struct view_column copy_columns[] = {
+    {"id", "a.id", "INTEGER", "activity.id"},
+    {"name", "a.name", "TEXT", "full name"},
+    WHEN_AND_WHERE,
+    {"direction", "a.direction", "TEXT", "HtoD, DtoH, DtoD, HtoH, PtoP or unknown"},
+    {"bytes", "a.bytes", "INTEGER", "moved; NULL = not known"},
+    {"gb_per_s", "CAST(a.bytes AS REAL) / nullif(a.duration, 0)", "REAL", "10^9 bytes a second"},
+    {"from_memory", "a.from_memory", "TEXT", "pageable, pinned, device, array, managed or unknown"},
+    {"to_memory", "a.to_memory", "TEXT", "as from_memory, at the other end"},
+    {"launch", "a.launch", "INTEGER", "call.id of the call that issued it"},
+    {"call_name", "c.name", "TEXT", "API function that issued it"},
+    {"correlation", "a.correlation", "INTEGER", "equals the call's"},
+};
+
+static const struct view_column launch_columns[] = {
+    {"kernel", "a.id", "INTEGER", "activity.id of the kernel"},
+    {"name", "a.name", "TEXT", "the kernel's full name"},
+    WHEN_AND_WHERE,
+    {"call", "c.id", "INTEGER", "call.id of the launching call; NULL = not recorded"},
+    {"call_name", "c.name", "TEXT", "API function"},
+    {"call_start", "c.start", "INTEGER", "when the host called it"},
+    {"call_duration", "c.duration", "INTEGER", "how long the host was inside"},
+    {"thread", "c.thread", "INTEGER", "thread.id of the caller"},
+    {"delay", "a.start - c.start", "INTEGER", "from the call's start to the kernel's start"},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+const struct view_info query_views[VIEW_COUNT] = {
+    {"kernel", "activities that are kernels, with device and stream",
+     ACTIVITY_FROM " WHERE a.kind = 'kernel'", COUNT(kernel_columns), kernel_columns},
+    {"copy", "activities that are copies, with device, stream, call and rate",
+     ACTIVITY_FROM " LEFT JOIN call c ON c.id = a.launch WHERE a.kind = 'copy'",
+     COUNT(copy_columns), copy_columns},
+    {"launch", "kernels beside the calls that launched them",
+     ACTIVITY_FROM " LEFT JOIN call c ON c.id = a.launch WHERE a.kind = 'kernel'",
+     COUNT(launch_columns), launch_columns},
+};

@@ -1,0 +1,21 @@
+/* The views that make common questions short: kernel, copy and launch. */
+#ifndef RIDGE_QUERY_VIEWS_H
+#define RIDGE_QUERY_VIEWS_H
+
+struct view_column {
+    const char *name, *expression;
+    const char *type;    /* as `.schema` prints it */
+    const char *meaning; /* one line */
+};
+
+struct view_info {
+    const char *name, *meaning;
+    const char *from; /* what follows FROM */
+    unsigned column_count;
+    const struct view_column *columns;
+};
+
+enum { VIEW_COUNT = 3 };
+extern const struct view_info query_views[VIEW_COUNT];
+
+#endif

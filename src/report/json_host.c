@@ -1,0 +1,204 @@
+/* The JSON of the host: API time, synchronisation, memory, steps, ranges and samples, each complete
+ * and in the order of the analysis. */
+#include "report/json_parts.h"
+
+static void write_api(struct json *json, const struct report *report) {
+    const struct calls *calls = &report->calls;
+    json_key(json, "api");
+    json_begin_object(json);
+    json_member_unsigned(json, "count", calls->count);
+    json_member_integer(json, "total_ns", calls->total);
+    json_key(json, "classes");
+    json_begin_object(json);
+    for (unsigned kind = 0; kind < CALL_CLASSES; kind++) {
+        json_key(json, call_class_name(kind));
+        json_begin_object(json);
+        json_member_unsigned(json, "count", calls->class_count[kind]);
+        json_member_integer(json, "time_ns", calls->class_time[kind]);
+        json_member_number(json, "share", wording_share(calls->class_time[kind], calls->total));
+        json_end_object(json);
+    }
+    json_end_object(json);
+    json_key(json, "names");
+    json_begin_array(json);
+    for (size_t i = 0; i < calls->name_count; i++) {
+        const struct call_name *name = &calls->names[i];
+        json_begin_object(json);
+        json_member_text(json, "name", trace_text(report->model.trace, name->name));
+        json_member_string(json, "class", call_class_name(name->class));
+        json_member_unsigned(json, "count", name->count);
+        json_member_integer(json, "total_ns", name->total);
+        json_member_mean(json, "mean_ns", name->total, name->count);
+        json_member_integer(json, "median_ns", name->median);
+        json_member_integer(json, "min_ns", name->min);
+        json_member_integer(json, "max_ns", name->max);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
+static void write_syncs(struct json *json, const struct report *report) {
+    const struct trace *trace = report->model.trace;
+    const struct syncs *syncs = &report->syncs;
+    json_key(json, "syncs");
+    json_begin_object(json);
+    json_member_unsigned(json, "count", syncs->count);
+    json_member_integer(json, "total_ns", syncs->total);
+    json_key(json, "sites");
+    json_begin_array(json);
+    for (size_t i = 0; i < syncs->site_count; i++) {
+        const struct sync_site *site = &syncs->sites[i];
+        json_begin_object(json);
+        json_member_text(json, "call", trace_text(trace, site->call));
+        json_member_text(json, "range", trace_text(trace, site->range));
+        json_member_unsigned(json, "count", site->count);
+        json_member_integer(json, "total_ns", site->total);
+        json_member_integer(json, "max_ns", site->max);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_key(json, "records");
+    json_begin_object(json);
+    for (unsigned kind = 0; kind < WAIT_KINDS; kind++) {
+        json_key(json, wording_wait_kind(kind));
+        json_begin_object(json);
+        json_member_unsigned(json, "count", syncs->records[kind]);
+        json_member_integer(json, "time_ns", syncs->record_time[kind]);
+        json_end_object(json);
+    }
+    json_end_object(json);
+    json_end_object(json);
+}
+
+static void write_memory_use(struct json *json, const struct report *report,
+                             const struct memory_use *use) {
+    json_member_unsigned(json, "allocations", use->allocations);
+    json_member_unsigned(json, "frees", use->frees);
+    json_member_unsigned(json, "allocated_bytes", use->allocated_bytes);
+    json_member_unsigned(json, "freed_bytes", use->freed_bytes);
+    json_member_unsigned(json, "high_water_bytes", use->high_water);
+    json_member_measure(json, "high_water_at_ns", json_report_time(report, use->high_water_time),
+                        use->high_water);
+    json_member_unsigned(json, "reserved_max_bytes", use->reserved_max);
+    json_member_bool(json, "absolute", use->absolute);
+}
+
+/* Devices may hold memory without doing any work, so these are not only the reported ones. */
+static void write_memory(struct json *json, const struct report *report) {
+    const struct trace *trace = report->model.trace;
+    json_key(json, "memory");
+    json_begin_object(json);
+    json_key(json, "host");
+    json_begin_object(json);
+    write_memory_use(json, report, &report->memory[0]);
+    json_end_object(json);
+    json_key(json, "devices");
+    json_begin_array(json);
+    for (uint32_t id = 1; id < trace->device.count; id++) {
+        const struct memory_use *use = &report->memory[id];
+        if (use->allocations + use->frees == 0)
+            continue;
+        json_begin_object(json);
+        json_member_text(json, "label", model_device_label(&report->model, id));
+        json_member_unsigned(json, "session", trace->device_session[id]);
+        write_memory_use(json, report, use);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
+static void write_steps(struct json *json, const struct report *report) {
+    static const char *const sources[] = {"none", "profiler", "ranges", "periodic"};
+    const struct steps *steps = &report->steps;
+    uint64_t steady = steps->count - steps->warm_up;
+    json_key(json, "steps");
+    json_begin_object(json);
+    json_member_string(json, "source", sources[steps->source]);
+    json_member_unsigned(json, "count", steps->count);
+    json_member_unsigned(json, "warm_up", steps->warm_up);
+    json_member_bool(json, "settled", steps->settled);
+    json_member_unsigned(json, "period", steps->period);
+    json_member_measure(json, "min_ns", steps->min, steady);
+    json_member_measure(json, "median_ns", steps->median, steady);
+    json_member_mean(json, "mean_ns", steps->total, steady);
+    json_member_measure(json, "max_ns", steps->max, steady);
+    json_member_integer(json, "total_ns", steps->total);
+    json_key(json, "variation");
+    if (steady)
+        json_number(json, steps->variation);
+    else
+        json_null(json);
+    json_key(json, "list");
+    json_begin_array(json);
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct step *step = &steps->list[i];
+        json_begin_object(json);
+        json_member_text(json, "name", trace_text(report->model.trace, step->name));
+        json_member_integer(json, "start_ns", json_report_time(report, step->start));
+        json_member_integer(json, "duration_ns", step->end - step->start);
+        json_member_bool(json, "warm_up", i < steps->warm_up);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
+static void write_ranges(struct json *json, const struct report *report) {
+    const struct ranges *ranges = &report->ranges;
+    json_key(json, "ranges");
+    json_begin_object(json);
+    json_member_integer(json, "device_ns", ranges->device_time);
+    json_member_integer(json, "device_outside_ns", ranges->device_outside);
+    json_key(json, "list");
+    json_begin_array(json);
+    for (size_t i = 0; i < ranges->count; i++) {
+        const struct range_group *group = &ranges->groups[i];
+        json_begin_object(json);
+        json_member_text(json, "name", trace_text(report->model.trace, group->name));
+        json_member_string(json, "category", range_category_name(group->category));
+        json_member_unsigned(json, "depth", group->depth);
+        json_member_unsigned(json, "count", group->count);
+        json_member_integer(json, "host_ns", group->host_time);
+        json_member_integer(json, "host_self_ns", group->host_self);
+        json_member_integer(json, "device_ns", group->device_time);
+        json_member_integer(json, "device_self_ns", group->device_self);
+        json_member_unsigned(json, "activities", group->activities);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
+static void write_samples(struct json *json, const struct report *report) {
+    const struct trace *trace = report->model.trace;
+    const struct samples *samples = &report->samples;
+    json_key(json, "samples");
+    json_begin_object(json);
+    json_member_unsigned(json, "count", samples->count);
+    json_member_integer(json, "weight_ns", samples->weight);
+    json_key(json, "functions");
+    json_begin_array(json);
+    for (size_t i = 0; i < samples->function_count; i++) {
+        const struct sample_function *function = &samples->functions[i];
+        json_begin_object(json);
+        json_member_text(json, "function", trace_text(trace, function->function));
+        json_member_text(json, "module", trace_text(trace, function->module));
+        json_member_unsigned(json, "self_samples", function->self_samples);
+        json_member_integer(json, "self_ns", function->self);
+        json_member_integer(json, "total_ns", function->total);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
+void json_report_host(struct json *json, const struct report *report) {
+    write_api(json, report);
+    write_syncs(json, report);
+    write_memory(json, report);
+    write_steps(json, report);
+    write_ranges(json, report);
+    write_samples(json, report);
+}

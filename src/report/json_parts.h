@@ -1,0 +1,48 @@
+/* The parts of the JSON report that are written apart: what each device did, and what the host did.
+ * Each function writes members into the object that is open. */
+#ifndef RIDGE_REPORT_JSON_PARTS_H
+#define RIDGE_REPORT_JSON_PARTS_H
+
+#include "base/json.h"
+#include "report/wording.h"
+
+/* "devices" */
+void json_report_devices(struct json *json, const struct report *report,
+                         const struct intern *device_keys);
+/* "api", "syncs", "memory", "steps", "ranges", "samples" */
+void json_report_host(struct json *json, const struct report *report);
+/* {count, without_bytes, bytes, time_ns, ...} as one object */
+void json_report_copies(struct json *json, const struct copy_group *group);
+
+/* Times in reports count from the start of the run. */
+static inline int64_t json_report_time(const struct report *report, int64_t time) {
+    return time - report->model.first;
+}
+/* part / whole, null when there is no whole. */
+static inline void json_member_ratio(struct json *json, const char *key, int64_t part,
+                                     int64_t whole) {
+    json_key(json, key);
+    if (whole > 0)
+        json_number(json, (double)part / (double)whole);
+    else
+        json_null(json);
+}
+static inline void json_member_mean(struct json *json, const char *key, int64_t sum,
+                                    uint64_t count) {
+    json_key(json, key);
+    if (count)
+        json_number(json, (double)sum / (double)count);
+    else
+        json_null(json);
+}
+/* null when it is the measure of nothing. */
+static inline void json_member_measure(struct json *json, const char *key, int64_t value,
+                                       uint64_t count) {
+    json_key(json, key);
+    if (count)
+        json_integer(json, value);
+    else
+        json_null(json);
+}
+
+#endif

@@ -1,0 +1,358 @@
+/* The report as the PROFILING_RESULTS.md that profiling guides ask people to write by hand: date,
+ * configuration, the metric table with its targets, key findings and opportunities, then the tables
+ * they rest on. Every sentence states a figure of this trace; none advises or predicts. */
+#include "report/markdown.h"
+
+#include <stdarg.h>
+
+#include "trace/writer.h"
+
+void markdown_line(struct markdown *document, const char *format, ...) {
+    struct buffer line = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    buffer_vprintf(&line, format, arguments);
+    va_end(arguments);
+    buffer_byte(&line, '\n');
+    document->failed |= line.failed;
+    if (!line.failed)
+        output_write(document->output, line.data, line.length);
+    buffer_finish(&line);
+}
+
+void markdown_text(struct markdown *document, struct text text) {
+    table_markdown_text(document->output, text);
+}
+
+static void write_device_name(struct markdown *document, size_t device) {
+    struct buffer name = {0};
+    wording_device(document->report, &document->device_keys, device, &name);
+    markdown_text(document, buffer_as_text(&name));
+    document->failed |= name.failed;
+    buffer_finish(&name);
+}
+
+void markdown_device_heading(struct markdown *document, const char *title, size_t device) {
+    output_printf(document->output, "\n### %s", title);
+    if (document->report->device_count > 1) {
+        output_printf(document->output, ": ");
+        write_device_name(document, device);
+    }
+    output_printf(document->output, "\n\n");
+}
+
+void markdown_table(struct markdown *document, struct table *table) {
+    document->failed |= table->failed;
+    if (!table->failed)
+        table_write(table, TABLE_MARKDOWN, NULL, document->output);
+    table_finish(table);
+}
+
+void markdown_left_out(struct markdown *document, size_t rows, const char *what) {
+    char count[FORMAT_SIZE];
+    if (rows > document->top)
+        markdown_line(document, "\n%s more %s are not shown.",
+                      format_count(rows - document->top, count), what);
+}
+
+/* ---- the head ---- */
+
+static void write_fact(struct markdown *document, const char *name, struct text value) {
+    if (value.length == 0)
+        return;
+    output_printf(document->output, "- %s: ", name);
+    markdown_text(document, value);
+    output_printf(document->output, "\n");
+}
+
+static void write_known_device(struct markdown *document, size_t device) {
+    const struct columns_device *known = &document->report->model.trace->device;
+    uint32_t id = document->report->devices[device].id;
+    char text[FORMAT_SIZE];
+    output_printf(document->output, "- Device: ");
+    write_device_name(document, device);
+    if (known->multiprocessors[id])
+        output_printf(document->output, ", %u multiprocessors", known->multiprocessors[id]);
+    if (known->memory_bytes[id])
+        output_printf(document->output, ", %s of memory",
+                      format_bytes(known->memory_bytes[id], text));
+    if (known->bandwidth[id])
+        output_printf(document->output, ", memory bandwidth %s as its maker states it",
+                      format_rate((double)known->bandwidth[id], text));
+    output_printf(document->output, "\n");
+}
+
+static void write_head(struct markdown *document) {
+    const struct report *report = document->report;
+    const struct trace *trace = report->model.trace;
+    char date[WORDING_DATE_SIZE];
+    struct buffer part = {0};
+    markdown_line(document, "# Profiling Results\n");
+    markdown_line(document, "## Date: %s\n",
+                  wording_date(report, date) ? date : "not recorded in the trace");
+    markdown_line(document, "### Configuration\n");
+    for (size_t i = 0; i < report->device_count; i++)
+        write_known_device(document, i);
+    if (report->device_count == 0)
+        markdown_line(document, "- Device: none did anything in this part of the trace");
+    write_fact(document, "Trace",
+               text_of(report->options.trace_name ? report->options.trace_name : ""));
+    struct text tool = trace_meta(trace, META_SOURCE_TOOL);
+    write_fact(document, "Recorded by", tool.length ? tool : trace_meta(trace, META_SOURCE_FORMAT));
+    write_fact(document, "Command", trace_meta(trace, META_COMMAND));
+    write_fact(document, "Host", trace_meta(trace, META_HOST));
+    wording_selection(report, &part);
+    write_fact(document, "Part reported", buffer_as_text(&part));
+    document->failed |= part.failed;
+    buffer_finish(&part);
+}
+
+/* ---- the metric table ---- */
+
+static void write_metric(struct table *table, const char *name, const char *value,
+                         const char *target, const char *met) {
+    table_cell(table, text_of(name));
+    table_cell(table, text_of(value));
+    table_cell(table, text_of(target));
+    table_cell(table, text_of(met));
+}
+
+static const char *yes_or_no(bool met) {
+    return met ? "yes" : "no";
+}
+
+static void write_metrics(struct markdown *document, size_t index) {
+    const struct report *report = document->report;
+    const struct report_device *device = &report->devices[index];
+    const struct account *account = &device->account;
+    const struct copy_group *copies = &device->copies.all;
+    const struct gaps *gaps = &device->gaps;
+    double utilisation = wording_share(account->busy, account->window);
+    double efficiency = wording_share(account->kernel_sum, report_wall(report));
+    char value[FORMAT_SIZE];
+    struct table table = {0};
+    table_column(&table, "Metric", TABLE_LEFT);
+    table_column(&table, "Value", TABLE_RIGHT);
+    table_column(&table, "Target", TABLE_RIGHT);
+    table_column(&table, "Met", TABLE_LEFT);
+    write_metric(&table, "Total Time", format_duration(account->window, value), "", "");
+    write_metric(&table, "GPU Utilization", format_percent(utilisation, value), ">80%",
+                 yes_or_no(utilisation > 0.8));
+    write_metric(&table, "Kernel Count", format_count(account->kernels, value), "", "");
+    write_metric(&table, "Avg Kernel Time",
+                 account->kernels
+                     ? format_duration(account->kernel_sum / (int64_t)account->kernels, value)
+                     : "-",
+                 "", "");
+    write_metric(&table, "Avg Gap Time",
+                 gaps->count ? format_duration(gaps->total / (int64_t)gaps->count, value) : "none",
+                 "<1 µs", yes_or_no(gaps->total < 1000 * (int64_t)gaps->count || !gaps->count));
+    write_metric(&table, "Launch Efficiency", format_percent(efficiency, value), ">70%",
+                 yes_or_no(efficiency > 0.7));
+    write_metric(&table, "Memory Throughput",
+                 copies->time_with_bytes > 0 ? format_rate(copy_group_rate(copies), value) : "-",
+                 "", "");
+    markdown_device_heading(document, "Baseline Metrics", index);
+    markdown_table(document, &table);
+    markdown_line(document,
+                  "\nTotal time is the device's window, from its first activity's start to its "
+                  "last one's end%s; utilization is the part of it in which a kernel ran; launch "
+                  "efficiency is summed kernel time over the time of the %s (%s); throughput is "
+                  "bytes copied over the time that copying took.",
+                  report->narrowed ? " in the part reported" : "",
+                  report->narrowed ? "part" : "run", format_duration(report_wall(report), value));
+}
+
+/* ---- findings ---- */
+
+/* "name 1.234 ms, name 56.78 µs" of the names that most of a cause's time goes to. */
+static void write_culprits(struct markdown *document, const char *what,
+                           const struct gap_name *names, size_t count) {
+    enum { SHOWN = 3 };
+    char time[FORMAT_SIZE];
+    if (count == 0)
+        return;
+    output_printf(document->output, "   - %s: ", what);
+    for (size_t i = 0; i < count && i < SHOWN; i++) {
+        struct text name = trace_text(document->report->model.trace, names[i].name);
+        output_printf(document->output, "%s", i ? ", " : "");
+        markdown_text(document, name.length ? name : TEXT("outside every range"));
+        output_printf(document->output, " %s", format_duration(names[i].time, time));
+    }
+    output_printf(document->output, "\n");
+}
+
+static void write_largest_cause(struct markdown *document, unsigned number,
+                                const struct report_device *device) {
+    const struct gaps *gaps = &device->gaps;
+    enum gap_cause order[CAUSE_COUNT];
+    char time[FORMAT_SIZE], share[FORMAT_SIZE], part[FORMAT_SIZE], count[FORMAT_SIZE];
+    if (gaps->total == 0) {
+        markdown_line(document, "%u. **Bottleneck**: none outside the device: it was never idle.",
+                      number);
+        return;
+    }
+    gaps_rank_causes(gaps, order);
+    unsigned cause = order[0];
+    markdown_line(document, "%u. **Largest cause of idle time**: %s", number,
+                  gap_cause_name(cause));
+    markdown_line(document, "   - Evidence: %s in %s gaps, while %s",
+                  format_duration(gaps->cause_time[cause], time),
+                  format_count(gaps->cause_gaps[cause], count), wording_cause(cause));
+    markdown_line(
+        document, "   - Impact: %s of the device's window, %s of its idle time",
+        format_percent(wording_share(gaps->cause_time[cause], device->account.window), share),
+        format_percent(wording_share(gaps->cause_time[cause], gaps->total), part));
+    if (cause == CAUSE_HOST)
+        write_culprits(document, "Host code", gaps->host_names, gaps->host_name_count);
+    else if (cause == CAUSE_SYNC)
+        write_culprits(document, "Calls", gaps->sync_names, gaps->sync_name_count);
+}
+
+static void write_utilisation(struct markdown *document, unsigned number,
+                              const struct report_device *device) {
+    const struct account *account = &device->account;
+    char share[FORMAT_SIZE], a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
+    markdown_line(document, "%u. **GPU Utilization**: %s", number,
+                  format_percent(wording_share(account->busy, account->window), share));
+    markdown_line(document, "   - Expected: >80%%");
+    markdown_line(document, "   - Kernels ran for %s, copies alone for %s, nothing for %s",
+                  format_duration(account->busy, a), format_duration(account->exposed_copy, b),
+                  format_duration(account->idle, c));
+    if (device->gaps.count)
+        markdown_line(document, "   - Gap: %s gaps, %s on average, %s at most; %s",
+                      format_count(device->gaps.count, a),
+                      format_duration(device->gaps.total / (int64_t)device->gaps.count, b),
+                      format_duration(device->gaps.max, c),
+                      wording_gaps_regular(&device->gaps) ? "much of one length"
+                                                          : "of very different lengths");
+}
+
+static void write_memory_patterns(struct markdown *document, unsigned number,
+                                  const struct report_device *device) {
+    const struct copy_group *all = &device->copies.all;
+    const struct account *account = &device->account;
+    char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
+    if (all->count == 0) {
+        markdown_line(document, "%u. **Memory Patterns**: no copies", number);
+        return;
+    }
+    markdown_line(document, "%u. **Memory Patterns**:", number);
+    markdown_line(document, "   - Transfers: %s total in %s copies, %s",
+                  format_bytes(all->bytes, a), format_count(all->count, b),
+                  format_duration(all->time, c));
+    if (all->without_bytes)
+        markdown_line(document, "   - Of unknown size: %s copies",
+                      format_count(all->without_bytes, a));
+    if (all->time_with_bytes > 0)
+        markdown_line(document, "   - Bandwidth: %s", format_rate(copy_group_rate(all), a));
+    markdown_line(document, "   - Small (below 64 KiB): %s of the copies, with %s of their time",
+                  format_percent((double)all->small / (double)all->count, a),
+                  format_percent(wording_share(all->small_time, all->time), b));
+    if (all->pageable)
+        markdown_line(document, "   - From or to pageable memory: %s copies, %s, %s",
+                      format_count(all->pageable, a), format_bytes(all->pageable_bytes, b),
+                      format_duration(all->pageable_time, c));
+    markdown_line(document, "   - Hidden under kernels: %s of the copy and set time",
+                  format_percent(wording_share(account->copy_hidden, account->copy_union), a));
+}
+
+static void write_top_kernel(struct markdown *document, unsigned number,
+                             const struct report_device *device) {
+    const struct kernels *kernels = &device->kernels;
+    char share[FORMAT_SIZE], time[FORMAT_SIZE], count[FORMAT_SIZE];
+    if (kernels->group_count == 0)
+        return;
+    const struct kernel_group *first = &kernels->groups[0];
+    output_printf(document->output, "%u. **Top kernel**: ", number);
+    markdown_text(document, first->short_name);
+    markdown_line(document, "\n   - %s of the kernel time: %s in %s launches",
+                  format_percent(wording_share(first->total, kernels->total), share),
+                  format_duration(first->total, time), format_count(first->count, count));
+}
+
+static void write_findings(struct markdown *document, size_t index) {
+    const struct report_device *device = &document->report->devices[index];
+    markdown_device_heading(document, "Key Findings", index);
+    write_largest_cause(document, 1, device);
+    write_utilisation(document, 2, device);
+    write_memory_patterns(document, 3, device);
+    write_top_kernel(document, 4, device);
+}
+
+static void write_opportunities(struct markdown *document, size_t index) {
+    const struct report_device *device = &document->report->devices[index];
+    const struct gaps *gaps = &device->gaps;
+    const struct account *account = &device->account;
+    enum gap_cause order[CAUSE_COUNT];
+    char time[FORMAT_SIZE], share[FORMAT_SIZE];
+    unsigned number = 1;
+    markdown_device_heading(document, "Optimization Opportunities", index);
+    markdown_line(document,
+                  "The time that each cause owns is the most that removing it can save.\n");
+    gaps_rank_causes(gaps, order);
+    for (size_t i = 0; i < CAUSE_COUNT && gaps->cause_time[order[i]] > 0; i++) {
+        unsigned cause = order[i];
+        markdown_line(document, "%u. Idle, %s", number++, gap_cause_name(cause));
+        markdown_line(
+            document, "   - At most: %s, %s of the window",
+            format_duration(gaps->cause_time[cause], time),
+            format_percent(wording_share(gaps->cause_time[cause], account->window), share));
+        markdown_line(document, "   - What happened: %s", wording_cause(cause));
+    }
+    if (account->exposed_copy > 0) {
+        markdown_line(document, "%u. Copies that no kernel hides", number++);
+        markdown_line(document, "   - At most: %s, %s of the window",
+                      format_duration(account->exposed_copy, time),
+                      format_percent(wording_share(account->exposed_copy, account->window), share));
+    }
+    if (number == 1)
+        markdown_line(document, "None: kernels ran all the time.");
+}
+
+static void write_trust(struct markdown *document) {
+    const struct trust *trust = &document->report->trust;
+    struct buffer note = {0};
+    markdown_line(document, "\n### Trust\n");
+    markdown_line(document, trust_is_clean(trust)
+                                ? "Nothing was lost and nothing contradicts itself."
+                                : "What makes the figures above doubtful:");
+    bool any = false;
+    for (size_t cursor = 0; wording_trust_note(trust, &cursor, &note); any = true) {
+        output_printf(document->output, any ? "- " : "\n- ");
+        markdown_text(document, buffer_as_text(&note));
+        output_printf(document->output, "\n");
+    }
+    document->failed |= note.failed;
+    buffer_finish(&note);
+}
+
+static void write_document(struct markdown *document) {
+    size_t devices = document->report->device_count;
+    write_head(document);
+    for (size_t i = 0; i < devices; i++)
+        write_metrics(document, i);
+    for (size_t i = 0; i < devices; i++)
+        write_findings(document, i);
+    for (size_t i = 0; i < devices; i++)
+        write_opportunities(document, i);
+    for (size_t i = 0; i < devices; i++)
+        markdown_device_tables(document, i);
+    markdown_host_tables(document);
+    write_trust(document);
+}
+
+bool report_write_markdown(const struct report *report, struct output *output,
+                           struct status *status) {
+    enum { ROWS_UNLESS_TOLD = 10 };
+    struct markdown document = {
+        .report = report,
+        .output = output,
+        .top = report->options.top ? report->options.top : ROWS_UNLESS_TOLD,
+    };
+    bool ok = wording_device_keys(report, &document.device_keys, status);
+    if (ok)
+        write_document(&document);
+    intern_finish(&document.device_keys);
+    return ok && document.failed ? status_no_memory(status) : ok;
+}

@@ -1,0 +1,33 @@
+/* What the two halves of the Markdown report share: the document being written, and its tables. */
+#ifndef RIDGE_REPORT_MARKDOWN_H
+#define RIDGE_REPORT_MARKDOWN_H
+
+#include "base/format.h"
+#include "base/table.h"
+#include "report/wording.h"
+
+struct markdown {
+    const struct report *report;
+    struct output *output;
+    struct intern device_keys; /* as wording_device_keys() gives them */
+    size_t top;                /* rows of each table */
+    bool failed;               /* out of memory */
+};
+
+/* Text of the document's own; what comes from the trace goes through markdown_text(). */
+void markdown_line(struct markdown *document, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void markdown_text(struct markdown *document, struct text text);
+/* A heading, with the device's name behind it when there are several devices. */
+void markdown_device_heading(struct markdown *document, const char *title, size_t device);
+/* Writes the table and finishes it. */
+void markdown_table(struct markdown *document, struct table *table);
+/* Says how many rows the table above leaves out, if any. */
+void markdown_left_out(struct markdown *document, size_t rows, const char *what);
+
+/* The detailed tables: account, gaps, kernels, launches and copies of each device, then the host.
+ */
+void markdown_device_tables(struct markdown *document, size_t device);
+void markdown_host_tables(struct markdown *document);
+
+#endif

@@ -1,0 +1,228 @@
+/* The sentences of a report in one place. They say what was measured and what it means for the
+ * figures; they never advise. */
+#include "report/wording.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "base/format.h"
+#include "trace/writer.h"
+
+const char *wording_cause(unsigned cause) {
+    static const char *const sentences[CAUSE_COUNT] = {
+        "the host was blocked in a synchronising call and had nothing queued behind it",
+        "the host was inside an allocating or freeing call",
+        "the host was loading a module or compiling",
+        "the host was inside a blocking copy call",
+        "the host was inside launch calls: it issues work more slowly than the device finishes it",
+        "the host was in its own code",
+        "work was queued already and waited for another queue's event",
+        "work was queued already and nothing was awaited: the device's own launch latency",
+        "nothing recorded tells what the host did",
+    };
+    return cause < CAUSE_COUNT ? sentences[cause] : "?";
+}
+
+const char *wording_wait_kind(unsigned kind) {
+    static const char *const names[WAIT_KINDS] = {"Unknown", "Event Sync", "Stream Wait Event",
+                                                  "Stream Sync", "Context Sync"};
+    return kind < WAIT_KINDS ? names[kind] : "?";
+}
+
+bool wording_gaps_regular(const struct gaps *gaps) {
+    return gaps->count >= 3 && gaps->variation < 0.5;
+}
+
+static bool add_key(const struct report *report, uint32_t device, struct intern *keys,
+                    struct buffer *key, struct status *status) {
+    struct text label = model_device_label(&report->model, device);
+    size_t before = keys->count;
+    uint32_t id;
+    buffer_clear(key);
+    if (label.length)
+        buffer_text(key, label);
+    else
+        buffer_printf(key, "device %u", (unsigned)report->model.trace->device.index[device]);
+    if (!buffer_ok(key, status) || !intern_add(keys, buffer_as_text(key), &id, status))
+        return false;
+    if (keys->count > before)
+        return true;
+    buffer_printf(key, "@%u", (unsigned)report->model.trace->device_session[device] + 1);
+    do {
+        before = keys->count;
+        if (!buffer_ok(key, status) || !intern_add(keys, buffer_as_text(key), &id, status))
+            return false;
+        buffer_printf(key, "@%u", (unsigned)device);
+    } while (keys->count == before);
+    return true;
+}
+
+bool wording_device_keys(const struct report *report, struct intern *keys, struct status *status) {
+    struct buffer key = {0};
+    uint32_t empty;
+    bool ok = intern_add(keys, TEXT(""), &empty, status);
+    for (size_t i = 0; i < report->device_count && ok; i++)
+        ok = add_key(report, report->devices[i].id, keys, &key, status);
+    buffer_finish(&key);
+    return ok;
+}
+
+static bool starts_with_digit(struct text text) {
+    return text.length > 0 && text.data[0] >= '0' && text.data[0] <= '9';
+}
+
+void wording_device(const struct report *report, const struct intern *keys, size_t i,
+                    struct buffer *name) {
+    const struct trace *trace = report->model.trace;
+    struct text key = intern_text(keys, (uint32_t)i + 1);
+    struct text model = trace_text(trace, trace->device.name[report->devices[i].id]);
+    if (starts_with_digit(key))
+        buffer_string(name, "GPU ");
+    buffer_text(name, key);
+    if (model.length && !text_equal(model, key)) {
+        buffer_string(name, " (");
+        buffer_text(name, model);
+        buffer_string(name, ")");
+    }
+}
+
+bool wording_date(const struct report *report, char date[WORDING_DATE_SIZE]) {
+    if (!text_is(trace_meta(report->model.trace, META_CLOCK_BASE), "unix") ||
+        report->model.first <= 0)
+        return false;
+    time_t seconds = (time_t)(report->model.first / 1000000000);
+    struct tm broken;
+    return gmtime_r(&seconds, &broken) &&
+           strftime(date, WORDING_DATE_SIZE, "%Y-%m-%d %H:%M:%S UTC", &broken) > 0;
+}
+
+void wording_selection(const struct report *report, struct buffer *text) {
+    const struct report_options *options = &report->options;
+    const struct {
+        const char *words, *value;
+    } parts[] = {{"the range ", options->range},
+                 {"the steps ", options->steps},
+                 {"the window ", options->window},
+                 {"the device ", options->device}};
+    bool any = false;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (parts[i].value) {
+            buffer_string(text, any ? ", " : "");
+            buffer_string(text, parts[i].words);
+            buffer_string(text, parts[i].value);
+            any = true;
+        }
+    if (!any)
+        buffer_string(text, "the whole run");
+}
+
+/* A count of something doubtful, and the sentence about it; %s is the count. */
+struct counted_note {
+    uint64_t count;
+    const char *one, *many;
+};
+
+static void say_count(const struct counted_note *counted, struct buffer *note) {
+    char count[FORMAT_SIZE];
+    if (counted->count == 1)
+        buffer_string(note, counted->one);
+    else
+        buffer_printf(note, "%s %s", format_count(counted->count, count), counted->many);
+}
+
+enum { COUNTED_NOTES = 10 };
+
+static struct counted_note counted_note(const struct trust *trust, size_t which) {
+    const struct counted_note notes[COUNTED_NOTES] = {
+        {trust->dropped, "One event was lost while recording or importing: sums are too low by it.",
+         "events were lost while recording or importing: counts and sums are too low by them."},
+        {trust->unfinished,
+         "One writer never finished: the recorder was stopped or killed, and the last events of it "
+         "may be missing.",
+         "writers never finished: the recorder was stopped or killed, and their last events may be "
+         "missing."},
+        {trust->missing_chunks, "One chunk of the trace is missing.",
+         "chunks of the trace are missing."},
+        {trust->damaged_bytes, "One byte of the trace is damaged and was left out.",
+         "bytes of the trace are damaged and were left out."},
+        {trust->truncated_bytes, "One byte at the end of the trace belongs to an unfinished chunk.",
+         "bytes at the end of the trace belong to an unfinished chunk."},
+        {trust->unknown_chunks, "One chunk is of a type that this version does not know.",
+         "chunks are of types that this version does not know."},
+        {trust->without_launch_early,
+         "One activity was launched before recording began: why the device idled before it is "
+         "unknown.",
+         "activities were launched before recording began: why the device idled before them is "
+         "unknown."},
+        {trust->without_launch,
+         "One activity has no launch record: why the device idled before it is unknown.",
+         "activities have no launch record: why the device idled before them is unknown."},
+        {trust->zero_length, "One kernel lasts 0 ns: the device's clock is too coarse for it.",
+         "kernels last 0 ns: the device's clock is too coarse for them."},
+        {trust->queue_overlaps, "One kernel starts before the previous one of its queue ends.",
+         "kernels start before the previous one of their queue ends."},
+    };
+    return notes[which];
+}
+
+enum { FLAG_NOTES = 6 };
+
+/* Appends the note of a fact that is no count; nothing when it does not hold. */
+static void say_flag(const struct trust *trust, size_t which, struct buffer *note) {
+    char count[FORMAT_SIZE], time[FORMAT_SIZE];
+    switch (which) {
+    case 0:
+        if (trust->starts_before_launch)
+            buffer_printf(note,
+                          "%s %s before the call that launched %s, by up to %s: the clocks of "
+                          "device and host disagree by at least that.",
+                          format_count(trust->starts_before_launch, count),
+                          trust->starts_before_launch == 1 ? "activity starts" : "activities start",
+                          trust->starts_before_launch == 1 ? "it" : "them",
+                          format_duration(trust->starts_before_worst, time));
+        break;
+    case 1:
+        if (trust->clock_error_known)
+            buffer_printf(note, "Device times are within %s of host times.",
+                          format_duration(trust->clock_error, time));
+        break;
+    case 2:
+        if (trust->mixed_clocks)
+            buffer_string(note, "The recordings share no clock: times of one cannot be compared "
+                                "with times of another.");
+        break;
+    case 3:
+        if (trust->no_calls)
+            buffer_string(note, "No API calls were recorded: why the device idled is unknown.");
+        break;
+    case 4:
+        if (trust->no_bytes)
+            buffer_string(note, "Some copies do not tell their size: bytes are a lower bound, and "
+                                "rates are those of the others.");
+        break;
+    default:
+        if (trust->truncated_source.length) {
+            buffer_string(note, "The source ended early: ");
+            buffer_text(note, trust->truncated_source);
+        }
+    }
+}
+
+bool wording_trust_note(const struct trust *trust, size_t *cursor, struct buffer *note) {
+    buffer_clear(note);
+    while (note->length == 0 && !note->failed) {
+        size_t at = (*cursor)++;
+        if (at < COUNTED_NOTES) {
+            struct counted_note counted = counted_note(trust, at);
+            if (counted.count)
+                say_count(&counted, note);
+        } else if (at < COUNTED_NOTES + FLAG_NOTES) {
+            say_flag(trust, at - COUNTED_NOTES, note);
+        } else if (at - COUNTED_NOTES - FLAG_NOTES < trust->warning_count) {
+            buffer_text(note, trust->warnings[at - COUNTED_NOTES - FLAG_NOTES]);
+        } else {
+            return false;
+        }
+    }
+    return !note->failed;
+}

@@ -1,0 +1,42 @@
+/* Names, sentences and judgements that the report's writers share, so that what one of them calls
+ * regular or doubtful is so in all of them. */
+#ifndef RIDGE_REPORT_WORDING_H
+#define RIDGE_REPORT_WORDING_H
+
+#include "base/intern.h"
+#include "report/report.h"
+
+/* part / whole; 0 when there is no whole. */
+static inline double wording_share(int64_t part, int64_t whole) {
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+/* What owned the time, as the rest of "the device was idle while ...". */
+const char *wording_cause(unsigned cause);
+
+/* A driver's synchronisation record as Kineto names it: "Stream Wait Event". */
+const char *wording_wait_kind(unsigned kind);
+
+/* Gaps much of one length: at least three, whose coefficient of variation is below a half. */
+bool wording_gaps_regular(const struct gaps *gaps);
+
+/* A distinct key for each of report->devices: its label, and "@FILE" (counted from 1) behind it
+ * where an earlier device has that label. The key of devices[i] is intern_text(keys, i + 1). `keys`
+ * must be zeroed; intern_finish() it, also after a failure. */
+bool wording_device_keys(const struct report *report, struct intern *keys, struct status *status);
+/* Appends "GPU 0 (NVIDIA H100)" for devices[i]. */
+void wording_device(const struct report *report, const struct intern *keys, size_t i,
+                    struct buffer *name);
+
+/* When the run began, "2023-09-27 17:25:35 UTC"; false when the trace's clock does not tell. */
+enum { WORDING_DATE_SIZE = 40 };
+bool wording_date(const struct report *report, char date[WORDING_DATE_SIZE]);
+
+/* The part of the run that the report is about: "the whole run", "the range forward". */
+void wording_selection(const struct report *report, struct buffer *text);
+
+/* The next sentence about how far the figures can be believed; start with *cursor = 0. False when
+ * there are no more. The note is replaced; texts from the trace in it are as they are there. */
+bool wording_trust_note(const struct trust *trust, size_t *cursor, struct buffer *note);
+
+#endif

@@ -1,0 +1,20 @@
+# Ctrl-C ends an endless query, and leaves no file behind.
+"$RIDGE" query "$TESTS/format/example.ridge" "SELECT 1" > /dev/null 2> said || {
+    grep -q "no SQLite" said && echo "SKIP this build has no SQLite" && exit 77
+}
+rm -f said
+endless="WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+set -m # background jobs take SIGINT only with job control
+"$RIDGE" query "$TESTS/format/example.ridge" "$endless" -o rows.txt > printed 2>&1 &
+ridge=$!
+for _ in $(seq 100); do
+    ls rows.txt.*.tmp > /dev/null 2>&1 && break
+    sleep 0.05
+done
+sleep 0.1
+kill -INT $ridge
+wait $ridge 2> /dev/null
+echo "status $?"
+cat printed
+rm printed
+ls

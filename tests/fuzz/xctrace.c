@@ -1,0 +1,91 @@
+/* The Instruments table reader and importer on hostile XML. A whole table is long for a fuzzer to
+ * find, so inputs whose first byte is odd are rows that get the document and schema around them. */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "import/import.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define COLUMN(name) "<col><mnemonic>" name "</mnemonic></col>"
+static const char *const beginnings[] = {
+    "<trace-query-result><node><schema name='metal-gpu-intervals'>" COLUMN("start")
+        COLUMN("duration") COLUMN("channel-name") COLUMN("event-depth") COLUMN("event-label")
+            COLUMN("state") COLUMN("process") COLUMN("gpu") COLUMN("encoder-id") "</schema>",
+    "<trace-query-result><node><schema name='time-profile'>" COLUMN("time") COLUMN("thread")
+        COLUMN("process") COLUMN("weight") COLUMN("stack") "</schema>",
+    "<trace-query-result><node><schema name='os-signpost'>" COLUMN("time") COLUMN("thread")
+        COLUMN("process") COLUMN("event-type") COLUMN("identifier") COLUMN("name") "</schema>",
+    "<trace-query-result><node><schema name='time-sample'>" COLUMN("time") COLUMN("thread")
+        COLUMN("cp-user-callstack") COLUMN("sample-type") "</schema>",
+};
+
+#ifdef RIDGE_HAVE_EXPAT
+static char folder[] = "/tmp/ridge-fuzz-xctrace-XXXXXX", path[64];
+
+static void clean_up(void) {
+    unlink(path);
+    rmdir(folder);
+}
+
+/* Making a writer takes longer than most inputs, so one serves many of them. */
+static struct trace_writer *writer_of(int fd) {
+    static struct trace_writer *writer;
+    static unsigned used;
+    struct status status = {0};
+    if (used++ % 1000 == 0) {
+        trace_writer_destroy(writer);
+        writer = trace_writer_create(fd, &(struct trace_writer_options){.session = 1, .writer = 1},
+                                     &status);
+    }
+    if (!writer)
+        abort();
+    return writer;
+}
+
+static void write_document(int fd, const uint8_t *data, size_t size) {
+    struct status status = {0};
+    const char *beginning = data[0] % 2 ? beginnings[data[0] / 2 % 4] : "";
+    const char *end = data[0] % 2 ? "</node></trace-query-result>" : "";
+    if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0 ||
+        !output_write_fd(fd, beginning, strlen(beginning), &status) ||
+        !output_write_fd(fd, data + 1, size - 1, &status) ||
+        !output_write_fd(fd, end, strlen(end), &status))
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static int input = -1, output = -1;
+    struct status status = {0};
+    if (size == 0)
+        return 0;
+    if (input < 0) {
+        if (!mkdtemp(folder))
+            abort();
+        strcat(strcpy(path, folder), "/t.xml");
+        input = open(path, O_RDWR | O_CREAT, 0600);
+        output = open("/dev/null", O_WRONLY);
+        if (input < 0 || output < 0)
+            abort();
+        atexit(clean_up);
+    }
+    write_document(input, data, size);
+    struct import_source source = {.path = path, .head = data, .head_length = size};
+    struct import_options options = {.skip_invalid = size % 2};
+    struct trace_writer *writer = writer_of(output);
+    import_xctrace.recognise(&source);
+    bool good = import_xctrace.run(&source, &options, writer, &status);
+    if (!good && status.code == STATUS_OK)
+        abort(); /* a failure without a reason */
+    return 0;
+}
+#else
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    (void)data, (void)size, (void)beginnings;
+    return 0;
+}
+#endif

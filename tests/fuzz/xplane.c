@@ -1,0 +1,54 @@
+/* The XSpace importer on hostile bytes: the whole way from a file to a trace. */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "import/import.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char path[] = "/tmp/ridge-fuzz-xplane-XXXXXX";
+
+static void clean_up(void) {
+    unlink(path);
+}
+
+/* Making a writer takes longer than most inputs, so one serves many of them. */
+static struct trace_writer *writer_of(int fd) {
+    static struct trace_writer *writer;
+    static unsigned used;
+    struct status status = {0};
+    if (used++ % 1000 == 0) {
+        trace_writer_destroy(writer);
+        writer = trace_writer_create(fd, &(struct trace_writer_options){.session = 1, .writer = 1},
+                                     &status);
+    }
+    if (!writer)
+        abort();
+    return writer;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static int input = -1, output = -1;
+    struct status status = {0};
+    if (input < 0) {
+        input = mkstemp(path);
+        output = open("/dev/null", O_WRONLY);
+        if (input < 0 || output < 0)
+            abort();
+        atexit(clean_up);
+    }
+    if (ftruncate(input, 0) != 0 || lseek(input, 0, SEEK_SET) != 0 ||
+        !output_write_fd(input, data, size, &status))
+        abort();
+    struct import_source source = {.path = path, .head = data, .head_length = size};
+    struct import_options options = {.skip_invalid = size % 2};
+    struct trace_writer *writer = writer_of(output);
+    import_xplane.recognise(&source);
+    bool good = import_xplane.run(&source, &options, writer, &status);
+    if (!good && status.code == STATUS_OK)
+        abort(); /* a failure without a reason */
+    return 0;
+}

@@ -1,0 +1,136 @@
+/* The parts sum to the whole, on random traces and random windows, and equal what counting every
+ * nanosecond one by one gives. */
+#include "../test.h"
+#include "build.h"
+
+#include "analysis/account.h"
+#include "analysis/gaps.h"
+#include "report/report.h"
+
+static uint32_t seed = 12345;
+static uint32_t random_below(uint32_t limit) {
+    seed = seed * 1664525u + 1013904223u;
+    return (uint32_t)((uint64_t)seed * limit >> 32);
+}
+
+enum { SPAN = 600 };
+
+/* Kernels, copies, calls of all classes and ranges, overlapping at will; returns a by-nanosecond
+ * picture: 1 = kernel, 2 = copy, 3 = both. */
+static struct trace *random_trace(unsigned char picture[SPAN]) {
+    struct build build;
+    build_begin(&build);
+    memset(picture, 0, SPAN);
+    unsigned rows = random_below(30);
+    for (unsigned i = 0; i < rows; i++) {
+        int64_t start = random_below(SPAN - 60), end = start + random_below(60);
+        int kind = (int)random_below(3);
+        build_activity(&build, (int)random_below(BUILD_QUEUES), kind, start, end, "work",
+                       1 + random_below(40));
+        for (int64_t t = start; t < end; t++)
+            picture[t] |= kind == ACTIVITY_KERNEL ? 1 : 2;
+    }
+    for (unsigned i = 0; i < rows * 2; i++) {
+        int64_t start = random_below(SPAN), end = start + random_below(40);
+        build_call(&build, (int)random_below(BUILD_THREADS), (int)random_below(CALL_CLASSES), start,
+                   end, random_below(2) ? "cudaMemcpyAsync" : "cudaSomething", random_below(40));
+    }
+    for (unsigned i = 0; i < rows; i++) {
+        int64_t start = random_below(SPAN), end = start + random_below(200);
+        build_range(&build, (int)random_below(BUILD_THREADS), (int)random_below(RANGE_CATEGORIES),
+                    start, end, random_below(2) ? "a" : "b");
+    }
+    return build_end(&build);
+}
+
+static void count_picture(const unsigned char picture[SPAN], const struct selection *selection,
+                          int64_t *busy, int64_t *copy, int64_t *idle) {
+    *busy = *copy = *idle = 0;
+    for (size_t w = 0; w < selection->count; w++)
+        for (int64_t t = selection->windows[w].start; t < selection->windows[w].end; t++) {
+            unsigned char here = t >= 0 && t < SPAN ? picture[t] : 0;
+            *busy += (here & 1) != 0;
+            *copy += here == 2;
+            *idle += here == 0;
+        }
+}
+
+static void check_device(const struct model *model, const struct host *host,
+                         const unsigned char picture[SPAN], const struct selection *selection) {
+    struct status status = {0};
+    struct account account;
+    struct gaps gaps;
+    int64_t busy, copy, idle, causes = 0;
+    REQUIRE(account_device(model, 1, selection, &account, &status));
+    REQUIRE(gaps_find(model, host, 1, selection, &gaps, &status));
+    count_picture(picture, selection, &busy, &copy, &idle);
+    CHECK_INT(account.busy, busy);
+    CHECK_INT(account.exposed_copy, copy);
+    CHECK_INT(account.idle, idle);
+    CHECK_INT(account.busy + account.exposed_copy + account.idle, account.window);
+    for (unsigned cause = 0; cause < CAUSE_COUNT; cause++) {
+        CHECK(gaps.cause_time[cause] >= 0);
+        causes += gaps.cause_time[cause];
+    }
+    CHECK_INT(causes, idle);
+    CHECK_INT(gaps.total, idle);
+    int64_t named = 0;
+    for (size_t i = 0; i < gaps.host_name_count; i++)
+        named += gaps.host_names[i].time;
+    CHECK_INT(named, gaps.cause_time[CAUSE_HOST]);
+    gaps_finish(&gaps);
+}
+
+TEST(the_account_of_a_random_trace_equals_counting_each_nanosecond) {
+    for (int round = 0; round < 400; round++) {
+        struct status status = {0};
+        unsigned char picture[SPAN];
+        struct trace *trace = random_trace(picture);
+        struct model model;
+        struct host host;
+        struct window window;
+        REQUIRE(trace);
+        REQUIRE(model_build(&model, trace, &status));
+        REQUIRE(host_build(&host, &model, &status));
+        if (model_device_window(&model, 1, &window) && window.end > window.start) {
+            struct selection whole = {.everything = true}, part = {0};
+            CHECK(selection_add(&whole, window.start, window.end, &status));
+            check_device(&model, &host, picture, &whole);
+            int64_t at = random_below(100);
+            for (int i = 0; i < 3; i++) {
+                int64_t end = at + 1 + random_below(150);
+                CHECK(selection_add(&part, at, end, &status));
+                at = end + random_below(60);
+            }
+            check_device(&model, &host, picture, &part);
+            selection_finish(&whole);
+            selection_finish(&part);
+        }
+        host_finish(&host);
+        model_finish(&model);
+        trace_close(trace);
+    }
+}
+
+TEST(an_allocation_that_fails_anywhere_in_a_report_is_reported_and_leaks_nothing) {
+    unsigned char picture[SPAN];
+    for (uint64_t nth = 1; nth < 400; nth++) {
+        struct status status = {0};
+        struct report report;
+        seed = 99;
+        struct trace *trace = random_trace(picture);
+        REQUIRE(trace);
+        memory_fail_from(nth);
+        bool ok = report_build(&report, trace,
+                               &(struct report_options){.trace_name = "t", .top = 10}, &status);
+        memory_fail_from(0);
+        if (ok)
+            report_finish(&report);
+        else
+            CHECK_INT(status.code, STATUS_MEMORY);
+        trace_close(trace);
+        if (ok)
+            return;
+    }
+    CHECK(!"the report never succeeded");
+}

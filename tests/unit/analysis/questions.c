@@ -1,0 +1,201 @@
+/* The smaller questions: kernels and their names, launches, copies, steps, ranges. */
+#include "../test.h"
+#include "build.h"
+
+#include "analysis/kernels.h"
+#include "analysis/launches.h"
+#include "analysis/ranges.h"
+#include "analysis/steps.h"
+
+static const char *shortened(const char *full) {
+    static char text[512];
+    struct buffer buffer = {0};
+    struct status status = {0};
+    if (!kernel_short_name(text_of(full), &buffer, &status))
+        return "failed";
+    snprintf(text, sizeof text, "%.*s", (int)buffer.length, buffer.data);
+    buffer_finish(&buffer);
+    return text;
+}
+
+TEST(kernel_names_lose_types_parameters_and_namespaces_but_keep_the_operation) {
+    CHECK_STRING(shortened("void at::native::vectorized_elementwise_kernel<4, "
+                           "at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> >(int, "
+                           "at::native::CUDAFunctor_add<float>)"),
+                 "vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, Array<char*, 3>>");
+    CHECK_STRING(shortened("void (anonymous namespace)::softmax_warp<float, 10>(float*, int)"),
+                 "softmax_warp<float, 10>");
+    CHECK_STRING(shortened("void at::native::elementwise_kernel<128, 2, "
+                           "at::native::gpu_kernel_impl_nocast<at::native::mul_cuda(at::Tensor&)::"
+                           "{lambda()#1}::operator()() const::{lambda(float)#2}>(at::Tensor&)::"
+                           "{lambda(int)#1}>(int, float)"),
+                 "elementwise_kernel<128, 2, gpu_kernel_impl_nocast<mul_cuda>>");
+    CHECK_STRING(shortened("triton_poi_fused_add_0"), "triton_poi_fused_add_0");
+    CHECK_STRING(shortened("Memcpy HtoD (Pinned -> Device)"), "Memcpy HtoD (Pinned -> Device)");
+    CHECK_STRING(shortened(""), "");
+    CHECK_STRING(shortened("<<<>>>((({{{"), "<<<>>>"); /* nonsense in, something out */
+}
+
+TEST(kernels_are_grouped_and_ranked_by_time) {
+    struct build build;
+    struct status status = {0};
+    struct model model;
+    struct kernels kernels;
+    build_begin(&build);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 0, 10, "void f<int>(int)", 0);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 10, 40, "void a::f<int>(int)", 0);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 50, 52, "g", 0);
+    build_activity(&build, 0, ACTIVITY_COPY, 60, 90, "copy", 0);
+    struct trace *trace = build_end(&build);
+    REQUIRE(trace);
+    REQUIRE(model_build(&model, trace, &status));
+    REQUIRE(kernels_find(&model, 0, NULL, &kernels, &status));
+    CHECK_INT(kernels.count, 3);
+    CHECK_INT(kernels.total, 42);
+    CHECK_INT(kernels.median, 10);
+    CHECK_INT(kernels.variant_count, 3);
+    REQUIRE(kernels.group_count == 2);
+    CHECK(text_is(kernels.groups[0].short_name, "f<int>"));
+    CHECK_INT(kernels.groups[0].count, 2);
+    CHECK_INT(kernels.groups[0].full_names, 2);
+    CHECK(text_is(trace_text(trace, kernels.groups[0].full_name), "void a::f<int>(int)"));
+    CHECK_INT(kernels.groups[0].median, 30);
+    kernels_finish(&kernels);
+    model_finish(&model);
+    trace_close(trace);
+}
+
+TEST(queue_depth_counts_what_was_launched_and_has_not_ended) {
+    struct build build;
+    struct status status = {0};
+    struct model model;
+    struct launches launches;
+    build_begin(&build);
+    for (int i = 0; i < 4; i++) { /* four launches at once, kernels one after another */
+        build_call(&build, 0, CALL_LAUNCH, i, i + 1, "cudaLaunchKernel", (uint64_t)i + 1);
+        build_activity(&build, 0, ACTIVITY_KERNEL, 100 + 10 * i, 110 + 10 * i, "k",
+                       (uint64_t)i + 1);
+    }
+    build_call(&build, 0, CALL_LAUNCH, 500, 520, "cudaGraphLaunch", 9);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 530, 540, "k", 9);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 540, 550, "k", 9);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 560, 570, "k", 77);
+    struct trace *trace = build_end(&build);
+    REQUIRE(trace);
+    REQUIRE(model_build(&model, trace, &status));
+    REQUIRE(launches_find(&model, 0, NULL, &launches, &status));
+    CHECK_INT(launches.matched, 6);
+    CHECK_INT(launches.unmatched, 1);
+    CHECK_INT(launches.calls, 5);
+    CHECK_INT(launches.graph_kernels, 2);
+    CHECK_INT(launches.depth_max, 3);
+    CHECK_INT(launches.found_empty, 2);
+    CHECK_INT(launches.call_longer, 2);
+    CHECK_INT(launches.delay_sum, 100 + 109 + 118 + 127 + 30 + 40);
+    model_finish(&model);
+    trace_close(trace);
+}
+
+TEST(ranges_that_repeat_in_the_same_order_are_steps_and_slow_first_ones_are_warm_up) {
+    struct build build;
+    struct status status = {0};
+    struct model model;
+    struct steps steps;
+    int64_t now = 0;
+    build_begin(&build);
+    for (int i = 0; i < 10; i++) {
+        int64_t slow = i < 2 ? 5000 : 0;
+        build_range(&build, 0, RANGE_ANNOTATION, now, now + 300 + slow, "data");
+        build_range(&build, 0, RANGE_ANNOTATION, now + 310 + slow, now + 900 + slow, "forward");
+        build_range(&build, 0, RANGE_ANNOTATION, now + 400 + slow, now + 500 + slow, "layer 1");
+        build_call(&build, 0, CALL_LAUNCH, now + 410 + slow, now + 420 + slow, "launch",
+                   (uint64_t)i + 1);
+        build_activity(&build, 0, ACTIVITY_KERNEL, now + 450 + slow, now + 480 + slow, "k",
+                       (uint64_t)i + 1);
+        now += 1000 + slow;
+    }
+    struct trace *trace = build_end(&build);
+    REQUIRE(trace);
+    REQUIRE(model_build(&model, trace, &status));
+    REQUIRE(steps_find(&model, &steps, &status));
+    CHECK_INT(steps.source, STEPS_RANGES);
+    CHECK_INT(steps.count, 10);
+    CHECK_INT(steps.warm_up, 2);
+    CHECK(steps.settled);
+    CHECK_INT(steps.median, 1000);
+    struct window a, b;
+    REQUIRE(steps_window(&model, &steps, 1, 2, 3, &a) && steps_window(&model, &steps, 1, 4, 9, &b));
+    CHECK_INT(a.end, b.start); /* windows of consecutive steps touch */
+    steps_finish(&steps);
+    model_finish(&model);
+    trace_close(trace);
+}
+
+TEST(activities_that_repeat_exactly_are_steps_when_nothing_better_is_known) {
+    struct build build;
+    struct status status = {0};
+    struct model model;
+    struct steps steps;
+    static const char *const names[] = {"a", "b", "a", "c"};
+    int64_t now = 0;
+    build_begin(&build);
+    build_activity(&build, 0, ACTIVITY_KERNEL, now, now + 10, "start-up", 0);
+    now += 100;
+    for (int i = 0; i < 80; i++) {
+        build_activity(&build, 0, ACTIVITY_KERNEL, now, now + 10, names[i % 4], 0);
+        now += i % 4 == 3 ? 90 : 12; /* the loop turns behind c */
+    }
+    struct trace *trace = build_end(&build);
+    REQUIRE(trace);
+    REQUIRE(model_build(&model, trace, &status));
+    REQUIRE(steps_find(&model, &steps, &status));
+    CHECK_INT(steps.source, STEPS_PERIODIC);
+    CHECK_INT(steps.period, 4);
+    CHECK_INT(steps.count, 20);
+    CHECK_INT(steps.list[0].start, 100);
+    CHECK_INT(steps.median, 126);
+    steps_finish(&steps);
+    model_finish(&model);
+    trace_close(trace);
+}
+
+TEST(a_range_owns_what_was_launched_inside_it_also_by_threads_that_work_for_it) {
+    struct build build;
+    struct status status = {0};
+    struct model model;
+    struct ranges ranges;
+    build_begin(&build);
+    build_range(&build, 0, RANGE_ANNOTATION, 0, 100, "forward");
+    build_range(&build, 0, RANGE_OP, 10, 60, "aten::linear");
+    build_range(&build, 0, RANGE_OP, 20, 50, "aten::linear"); /* inside one of its own name */
+    build_range(&build, 0, RANGE_ANNOTATION, 100, 200, "backward");
+    build_call(&build, 0, CALL_LAUNCH, 30, 32, "launch", 1);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 40, 47, "k", 1);
+    build_call(&build, 1, CALL_LAUNCH, 150, 152, "launch", 2); /* the autograd thread */
+    build_activity(&build, 0, ACTIVITY_KERNEL, 160, 165, "k", 2);
+    struct trace *trace = build_end(&build);
+    REQUIRE(trace);
+    REQUIRE(model_build(&model, trace, &status));
+    REQUIRE(ranges_find(&model, NULL, &ranges, &status));
+    CHECK_INT(ranges.device_time, 12);
+    CHECK_INT(ranges.count, 3);
+    for (size_t i = 0; i < ranges.count; i++) {
+        const struct range_group *group = &ranges.groups[i];
+        struct text name = trace_text(trace, group->name);
+        if (text_is(name, "forward")) {
+            CHECK_INT(group->device_time, 7);
+            CHECK_INT(group->host_time, 100);
+            CHECK_INT(group->host_self, 50);
+        } else if (text_is(name, "aten::linear")) {
+            CHECK_INT(group->device_time, 7);
+            CHECK_INT(group->host_time, 50);
+            CHECK_INT(group->count, 2);
+        } else {
+            CHECK_INT(group->device_time, 5);
+            CHECK_INT(group->activities, 1);
+        }
+    }
+    ranges_finish(&ranges);
+    model_finish(&model);
+    trace_close(trace);
+}

@@ -1,0 +1,96 @@
+/* A file appears whole or not at all. */
+#include "../test.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/output.h"
+
+static long size_of(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 ? (long)info.st_size : -1;
+}
+
+/* How many files beside `path` begin with its name: temporaries left behind. */
+static int leftovers(const char *path) {
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    *slash = 0;
+    int count = 0;
+    DIR *entries = opendir(folder);
+    for (struct dirent *entry; entries && (entry = readdir(entries));)
+        count += strncmp(entry->d_name, slash + 1, strlen(slash + 1)) == 0;
+    closedir(entries);
+    return count;
+}
+
+TEST(nothing_has_the_final_name_before_the_commit) {
+    const char *path = test_temporary(".txt");
+    struct output output;
+    struct status status = {0};
+    REQUIRE(output_open(&output, path, false, &status));
+    for (int i = 0; i < 100000; i++)
+        output_printf(&output, "%d\n", i % 10);
+    CHECK_INT(size_of(path), -1);
+    CHECK_OK(output_commit(&output, &status), status);
+    CHECK_INT(size_of(path), 200000);
+    CHECK_INT(leftovers(path), 1);
+}
+
+TEST(an_abandoned_file_leaves_nothing_behind) {
+    const char *path = test_temporary(".txt");
+    struct output output;
+    struct status status = {0};
+    REQUIRE(output_open(&output, path, false, &status));
+    output_printf(&output, "half");
+    CHECK(output_flush(&output, &status));
+    output_abandon(&output);
+    CHECK_INT(leftovers(path), 0);
+}
+
+TEST(a_file_is_replaced_only_on_request_and_only_by_a_commit) {
+    const char *path = test_temporary(".txt");
+    struct output output;
+    struct status status = {0};
+    FILE *file = fopen(path, "w");
+    REQUIRE(file);
+    fputs("old", file);
+    fclose(file);
+    CHECK(!output_open(&output, path, false, &status));
+    CHECK(strstr(status.message, "exists"));
+    REQUIRE(output_open(&output, path, true, &status));
+    output_printf(&output, "newer");
+    output_abandon(&output);
+    CHECK_INT(size_of(path), 3);
+    REQUIRE(output_open(&output, path, true, &status));
+    output_printf(&output, "newer");
+    CHECK_OK(output_commit(&output, &status), status);
+    CHECK_INT(size_of(path), 5);
+    CHECK_INT(leftovers(path), 1);
+}
+
+TEST(a_full_disk_is_reported_by_the_commit) {
+    struct output output;
+    struct status status = {0};
+    if (access("/dev/full", W_OK) != 0) {
+        test_skip("there is no /dev/full here");
+        return;
+    }
+    REQUIRE(output_open(&output, "/dev/full", false, &status));
+    for (int i = 0; i < 100000; i++)
+        output_printf(&output, "%d\n", i);
+    CHECK(!output_commit(&output, &status));
+    CHECK_INT(status.code, STATUS_IO);
+    CHECK(strstr(status.message, "/dev/full") && strstr(status.message, "No space"));
+}
+
+TEST(a_folder_that_is_not_there_is_named) {
+    struct output output;
+    struct status status = {0};
+    CHECK(!output_open(&output, "/nonexistent-folder/x", false, &status));
+    CHECK(strstr(status.message, "/nonexistent-folder/x"));
+    CHECK(!output_open(&output, "/", true, &status));
+    CHECK(strstr(status.message, "folder"));
+}

@@ -1,0 +1,319 @@
+/* Perfetto traces of other producers, made here packet by packet. */
+#include "../test.h"
+
+#include <zlib.h>
+
+#include "base/output.h"
+#include "export/perfetto_layout.h"
+#include "export/protobuf_write.h"
+#include "import/import.h"
+
+static void put_interned(struct buffer *packet, uint32_t kind, uint64_t id, const char *text) {
+    size_t interned = protobuf_begin(packet, PACKET_INTERNED);
+    size_t entry = protobuf_begin(packet, kind);
+    protobuf_put_integer(packet, INTERNED_ENTRY_ID, id);
+    protobuf_put_text(packet, INTERNED_ENTRY_TEXT, text_of(text));
+    protobuf_end(packet, entry);
+    protobuf_end(packet, interned);
+}
+
+static void put_clock(struct buffer *packet, uint64_t id, uint64_t time, uint64_t multiplier,
+                      bool incremental) {
+    size_t clock = protobuf_begin(packet, 1);
+    protobuf_put_integer(packet, 1, id);
+    protobuf_put_integer(packet, 2, time);
+    if (incremental)
+        protobuf_put_integer(packet, 3, 1);
+    if (multiplier)
+        protobuf_put_integer(packet, 4, multiplier);
+    protobuf_end(packet, clock);
+}
+
+struct packet {
+    struct buffer *file;
+    size_t begun;
+};
+
+static struct packet begin_packet(struct buffer *file, uint64_t sequence, uint64_t time,
+                                  uint64_t clock) {
+    struct packet packet = {file, protobuf_begin(file, TRACE_PACKET)};
+    protobuf_put_integer(file, PACKET_SEQUENCE, sequence);
+    if (time)
+        protobuf_put_integer(file, PACKET_TIMESTAMP, time);
+    if (clock)
+        protobuf_put_integer(file, PACKET_CLOCK, clock);
+    return packet;
+}
+
+static void end_packet(struct packet packet) {
+    protobuf_end(packet.file, packet.begun);
+}
+
+static void put_event(struct buffer *file, uint64_t sequence, uint64_t time, uint64_t clock,
+                      unsigned type, uint64_t track, uint64_t name) {
+    struct packet packet = begin_packet(file, sequence, time, clock);
+    size_t event = protobuf_begin(file, PACKET_TRACK_EVENT);
+    protobuf_put_integer(file, EVENT_TYPE, type);
+    protobuf_put_integer(file, EVENT_TRACK, track);
+    if (name)
+        protobuf_put_integer(file, EVENT_NAME_ID, name);
+    protobuf_end(file, event);
+    end_packet(packet);
+}
+
+static void put_names(struct buffer *file, uint64_t sequence, uint64_t id, const char *name,
+                      bool cleared) {
+    struct packet packet = begin_packet(file, sequence, 0, 0);
+    if (cleared)
+        protobuf_put_integer(file, PACKET_FLAGS, FLAG_CLEARED);
+    put_interned(file, INTERNED_NAMES, id, name);
+    end_packet(packet);
+}
+
+static void put_thread(struct buffer *file, uint64_t track, uint64_t pid, uint64_t tid,
+                       const char *name) {
+    struct packet packet = begin_packet(file, 1, 0, 0);
+    size_t descriptor = protobuf_begin(file, PACKET_TRACK);
+    protobuf_put_integer(file, TRACK_UUID, track);
+    size_t thread = protobuf_begin(file, TRACK_THREAD);
+    protobuf_put_integer(file, THREAD_PID, pid);
+    protobuf_put_integer(file, THREAD_TID, tid);
+    protobuf_put_text(file, THREAD_NAME, text_of(name));
+    protobuf_end(file, thread);
+    protobuf_end(file, descriptor);
+    end_packet(packet);
+}
+
+static struct trace *open_bytes(const struct buffer *file, const struct import_options *options,
+                                struct status *status) {
+    const char *path = test_temporary(".pftrace");
+    struct output output;
+    struct trace *trace = NULL;
+    *status = (struct status){0};
+    if (!output_open(&output, path, true, status))
+        return NULL;
+    output_write(&output, file->data, file->length);
+    if (!output_commit(&output, status) || !import_open(path, options, &trace, status))
+        return NULL;
+    for (unsigned table = TABLE_ACTIVITY; table < TABLE_COUNT; table++)
+        CHECK_OK(trace_load(trace, table, NULL, status), *status);
+    return trace;
+}
+
+static const char *name_at(const struct trace *trace, uint32_t string) {
+    static char copy[100];
+    struct text text = trace_text(trace, string);
+    snprintf(copy, sizeof copy, "%.*s", TEXT_ARGS(text));
+    return copy;
+}
+
+TEST(nested_slices_of_a_thread_become_ranges_on_it) {
+    struct buffer file = {0};
+    struct status status;
+    put_thread(&file, 9, 42, 43, "worker");
+    put_names(&file, 1, 1, "outer", true);
+    put_names(&file, 1, 2, "inner", false);
+    put_event(&file, 1, 1000, 0, TYPE_BEGIN, 9, 1);
+    put_event(&file, 1, 1100, 0, TYPE_BEGIN, 9, 2);
+    put_event(&file, 1, 1300, 0, TYPE_END, 9, 0);
+    put_event(&file, 1, 1350, 0, TYPE_INSTANT, 9, 2);
+    put_event(&file, 1, 2000, 0, TYPE_END, 9, 0);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    if (!trace)
+        return;
+    CHECK_INT(trace->range.count, 2);
+    CHECK_INT(trace->range.start[0], 1100);
+    CHECK_INT(trace->range.duration[0], 200);
+    CHECK_STRING(name_at(trace, trace->range.name[0]), "inner");
+    CHECK_INT(trace->range.start[1], 1000);
+    CHECK_INT(trace->range.duration[1], 1000);
+    CHECK_INT(trace->mark.count, 1);
+    CHECK_INT(trace->mark.time[0], 1350);
+    uint32_t thread = trace->range.thread[0];
+    CHECK_INT(trace->thread.tid[thread], 43);
+    CHECK_STRING(name_at(trace, trace->thread.name[thread]), "worker");
+    CHECK_INT(trace->process.pid[trace->thread.process[thread]], 42);
+    trace_close(trace);
+}
+
+TEST(interned_names_die_when_the_state_is_cleared) {
+    struct buffer file = {0};
+    struct status status;
+    put_names(&file, 1, 1, "old", true);
+    put_event(&file, 1, 10, 0, TYPE_INSTANT, 9, 1);
+    put_names(&file, 1, 2, "other", true);
+    put_event(&file, 1, 20, 0, TYPE_INSTANT, 9, 1);
+    put_names(&file, 2, 1, "of another sequence", true);
+    put_event(&file, 2, 30, 0, TYPE_INSTANT, 9, 1);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    if (!trace)
+        return;
+    CHECK_INT(trace->mark.count, 3);
+    CHECK_STRING(name_at(trace, trace->mark.name[0]), "old");
+    CHECK_STRING(name_at(trace, trace->mark.name[1]), "");
+    CHECK_STRING(name_at(trace, trace->mark.name[2]), "of another sequence");
+    trace_close(trace);
+}
+
+/* Boot clock 5000 = monotonic 2000 = a clock of sequence 1 at 7 units of 100 ns, in differences. */
+TEST(every_clock_is_turned_into_the_traces) {
+    struct buffer file = {0};
+    struct status status;
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    size_t snapshot = protobuf_begin(&file, PACKET_CLOCK_SNAPSHOT);
+    put_clock(&file, 6, 5000, 0, false);
+    put_clock(&file, 3, 2000, 0, false);
+    put_clock(&file, 64, 7, 100, true);
+    protobuf_end(&file, snapshot);
+    end_packet(packet);
+    put_event(&file, 1, 5010, 0, TYPE_INSTANT, 9, 0);
+    put_event(&file, 1, 2020, 3, TYPE_INSTANT, 9, 0);
+    put_event(&file, 1, 3, 64, TYPE_INSTANT, 9, 0);
+    put_event(&file, 1, 4, 64, TYPE_INSTANT, 9, 0);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    if (!trace)
+        return;
+    CHECK_INT(trace->mark.count, 4);
+    CHECK_INT(trace->mark.time[0], 5010);
+    CHECK_INT(trace->mark.time[1], 5020);
+    CHECK_INT(trace->mark.time[2], 5300);
+    CHECK_INT(trace->mark.time[3], 5700);
+    trace_close(trace);
+}
+
+static void put_stage(struct buffer *file, uint64_t time, uint64_t duration) {
+    struct packet packet = begin_packet(file, 1, time, 0);
+    size_t stage = protobuf_begin(file, PACKET_GPU_STAGE);
+    protobuf_put_integer(file, 2, duration);
+    protobuf_put_integer(file, 13, 5);
+    protobuf_put_integer(file, 10, 77);
+    protobuf_put_text(file, 17, TEXT("shade"));
+    size_t launch = protobuf_begin(file, 21);
+    size_t grid = protobuf_begin(file, 1);
+    protobuf_put_integer(file, 1, 8);
+    protobuf_put_integer(file, 2, 4);
+    protobuf_put_integer(file, 3, 2);
+    protobuf_end(file, grid);
+    protobuf_end(file, launch);
+    protobuf_end(file, stage);
+    end_packet(packet);
+}
+
+TEST(gpu_render_stages_become_activities_launched_by_their_submission) {
+    struct buffer file = {0};
+    struct status status;
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    put_interned(&file, INTERNED_GPU_SPECIFICATIONS, 5, "compute queue");
+    end_packet(packet);
+    packet = begin_packet(&file, 1, 100, 0);
+    size_t vulkan = protobuf_begin(&file, PACKET_VULKAN), submit = protobuf_begin(&file, 2);
+    protobuf_put_integer(&file, 1, 30);
+    protobuf_put_integer(&file, 2, 42);
+    protobuf_put_integer(&file, 3, 43);
+    protobuf_put_integer(&file, 6, 77);
+    protobuf_end(&file, submit);
+    protobuf_end(&file, vulkan);
+    end_packet(packet);
+    put_stage(&file, 200, 50);
+    put_stage(&file, 300, 60);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    if (!trace)
+        return;
+    CHECK_INT(trace->activity.count, 2);
+    CHECK_INT(trace->activity.start[1], 300);
+    CHECK_INT(trace->activity.duration[1], 60);
+    CHECK_INT(trace->activity.grid_x[1], 8);
+    CHECK_INT(trace->activity.grid_z[1], 2);
+    CHECK_STRING(name_at(trace, trace->activity.name[0]), "shade");
+    CHECK_STRING(name_at(trace, trace->queue.name[trace->activity.queue[0]]), "compute queue");
+    CHECK_INT(trace->queue.count - 1, 1);
+    CHECK_INT(trace->call.count, 1);
+    CHECK_INT(trace->call.correlation[0], trace->activity.correlation[0]);
+    trace_close(trace);
+}
+
+TEST(compressed_packets_are_read_in_their_place) {
+    struct buffer inner = {0}, file = {0};
+    struct status status;
+    unsigned char packed[4096];
+    uLongf length = sizeof packed;
+    put_names(&inner, 1, 1, "inside", true);
+    put_event(&inner, 1, 10, 0, TYPE_BEGIN, 9, 1);
+    CHECK_INT(compress(packed, &length, (unsigned char *)inner.data, inner.length), Z_OK);
+    struct packet packet = begin_packet(&file, 2, 0, 0);
+    protobuf_put_text(&file, PACKET_COMPRESSED, (struct text){(char *)packed, length});
+    end_packet(packet);
+    put_event(&file, 1, 25, 0, TYPE_END, 9, 0);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    CHECK_OK(trace, status);
+    if (trace) {
+        CHECK_INT(trace->range.count, 1);
+        CHECK_INT(trace->range.duration[0], 15);
+    }
+    trace_close(trace);
+    file.data[file.length / 2 - 8] ^= 1; /* in the zlib stream */
+    trace = open_bytes(&file, &(struct import_options){0}, &status);
+    CHECK(!trace && strstr(status.message, "damaged"));
+    trace_close(trace);
+    buffer_finish(&inner);
+    buffer_finish(&file);
+}
+
+TEST(a_slice_that_ends_before_it_began_fails_or_is_dropped) {
+    struct buffer file = {0};
+    struct status status;
+    put_event(&file, 1, 100, 0, TYPE_BEGIN, 9, 0);
+    put_event(&file, 1, 90, 0, TYPE_END, 9, 0);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    CHECK(!trace && strstr(status.message, "--skip-invalid drops such events"));
+    trace_close(trace);
+    trace = open_bytes(&file, &(struct import_options){.skip_invalid = true}, &status);
+    CHECK_OK(trace, status);
+    if (trace) {
+        CHECK_INT(trace->range.count, 0);
+        CHECK_INT(trace_meta_sum(trace, META_DROPS), 1);
+    }
+    trace_close(trace);
+    buffer_finish(&file);
+}
+
+TEST(a_slice_without_an_end_is_ended_with_the_trace_and_said) {
+    struct buffer file = {0};
+    struct status status;
+    put_event(&file, 1, 100, 0, TYPE_END, 9, 0);
+    put_event(&file, 1, 110, 0, TYPE_BEGIN, 9, 0);
+    put_event(&file, 1, 500, 0, TYPE_INSTANT, 9, 0);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    if (!trace)
+        return;
+    CHECK_INT(trace->range.count, 1);
+    CHECK_INT(trace->range.duration[0], 390);
+    CHECK(trace_meta(trace, META_WARNING).length > 0);
+    trace_close(trace);
+}
+
+TEST(a_perfetto_trace_cut_in_a_packet_is_read_to_there) {
+    struct buffer file = {0};
+    struct status status;
+    put_event(&file, 1, 100, 0, TYPE_INSTANT, 9, 0);
+    put_event(&file, 1, 200, 0, TYPE_INSTANT, 9, 0);
+    file.length -= 3;
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    if (!trace)
+        return;
+    CHECK_INT(trace->mark.count, 1);
+    CHECK(trace_meta(trace, META_TRUNCATED).length > 0);
+    trace_close(trace);
+}

@@ -1,0 +1,212 @@
+/* Opening whatever the user gives, explaining what cannot be opened, and joining .ridge files. */
+#include "../test.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "import/import.h"
+
+static const struct import_options no_options;
+
+static void write_file(const char *path, const void *bytes, size_t length) {
+    FILE *file = fopen(path, "wb");
+    CHECK(file && fwrite(bytes, 1, length, file) == length);
+    if (file)
+        fclose(file);
+}
+
+/* A trace of one session with `rows` calls that begin at `start`. */
+static void write_trace(const char *path, uint64_t session, uint64_t id, int64_t start, int rows) {
+    struct status status = {0};
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    struct trace_writer *writer = trace_writer_create(
+        fd, &(struct trace_writer_options){.session = session, .writer = id, .level = 1}, &status);
+    if (!writer) {
+        test_failed(__FILE__, __LINE__, "%s", status.message);
+        return;
+    }
+    uint32_t process = trace_write_process(writer, &(struct row_process){.pid = 1});
+    uint32_t thread = trace_write_thread(writer, &(struct row_thread){.process = process});
+    for (int i = 0; i < rows; i++)
+        trace_write_call(writer, &(struct row_call){.start = start + i, .thread = thread});
+    CHECK_OK(trace_writer_finish(writer, &status), status);
+    trace_writer_destroy(writer);
+    close(fd);
+}
+
+/* The files joined and opened again. */
+static struct trace *join(const char *const *paths, size_t count, struct status *status) {
+    const char *path = test_temporary(".ridge");
+    struct trace *trace = NULL;
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (import_files(paths, count, fd, &no_options, status))
+        CHECK_OK(trace_open_fd(fd, path, &trace, status), *status);
+    close(fd);
+    return trace;
+}
+
+TEST(traces_of_one_session_share_their_processes_when_joined) {
+    struct status status = {0};
+    const char *paths[] = {test_temporary(".a"), test_temporary(".b"), test_temporary(".c")};
+    write_trace(paths[0], 5, 1, 100, 20000);
+    write_trace(paths[1], 5, 2, 200, 7);
+    write_trace(paths[2], 6, 1, 300, 8);
+    struct trace *trace = join(paths, 3, &status);
+    REQUIRE(trace);
+    CHECK_INT(trace->call.count, 20015);
+    CHECK_INT(trace->session_count, 2);
+    CHECK_INT(trace->writer_count, 3);
+    CHECK_INT(trace->process.count - 1, 2);
+    CHECK_INT(trace->writers_unfinished, 0);
+    CHECK_INT(trace->missing_chunks, 0);
+    trace_close(trace);
+}
+
+TEST(a_file_given_twice_becomes_two_recordings) {
+    struct status status = {0};
+    const char *path = test_temporary(".a");
+    const char *paths[] = {path, path, path};
+    write_trace(path, 5, 1, 100, 10);
+    struct trace *trace = join(paths, 3, &status);
+    REQUIRE(trace);
+    CHECK_INT(trace->call.count, 30);
+    CHECK_INT(trace->session_count, 3);
+    CHECK_INT(trace->process.count - 1, 3);
+    CHECK_INT(trace->missing_chunks, 0);
+    CHECK_OK(trace_load(trace, TABLE_CALL, "start thread", &status), status);
+    CHECK_INT(trace->call.start[29], 109);
+    CHECK(trace->call.thread[0] != trace->call.thread[29]);
+    trace_close(trace);
+}
+
+TEST(what_is_damaged_is_left_out_of_the_joined_trace_and_told) {
+    struct status status = {0};
+    const char *paths[] = {test_temporary(".a"), test_temporary(".b")};
+    write_trace(paths[0], 5, 1, 100, 40000);
+    write_trace(paths[1], 6, 1, 100, 10);
+    int fd = open(paths[0], O_RDWR);
+    off_t size = lseek(fd, 0, SEEK_END);
+    CHECK(pwrite(fd, "damage", 6, size / 2) == 6);
+    CHECK(ftruncate(fd, size - 1) == 0);
+    close(fd);
+    struct trace *trace = join(paths, 2, &status);
+    REQUIRE(trace);
+    CHECK(trace->call.count > 10 && trace->call.count < 40010);
+    CHECK_INT(trace->damaged_bytes, 0);
+    CHECK_INT(trace->writers_unfinished, 1);
+    struct text warning = trace_meta(trace, META_WARNING);
+    CHECK(text_starts(warning, paths[0]));
+    CHECK(text_find(warning, "damaged or cut off") > 0);
+    trace_close(trace);
+}
+
+TEST(a_compressed_ridge_file_opens_like_any_other) {
+    struct status status = {0};
+    const char *plain = test_temporary(".ridge"), *packed = test_temporary(".ridge.gz");
+    write_trace(plain, 5, 1, 100, 10);
+    static char bytes[1 << 16];
+    FILE *file = fopen(plain, "rb");
+    REQUIRE(file);
+    size_t length = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    gzFile out = gzopen(packed, "wb");
+    CHECK_INT(gzwrite(out, bytes, (unsigned)length), length);
+    gzclose(out);
+    struct trace *trace;
+    REQUIRE(import_open(packed, &no_options, &trace, &status));
+    CHECK_INT(trace->call.count, 10);
+    trace_close(trace);
+}
+
+TEST(a_ridge_file_without_an_intact_chunk_is_refused_when_joined) {
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    const char *paths[] = {path};
+    write_trace(path, 5, 1, 100, 10);
+    CHECK(truncate(path, 40) == 0);
+    CHECK(join(paths, 1, &status) == NULL);
+    CHECK(text_starts(text_of(status.message), path));
+    CHECK(strstr(status.message, "no intact data"));
+}
+
+/* Bytes that are no trace, and a part of what must be said about them. */
+#define UNKNOWN(name, bytes, said)                                                                 \
+    { name, bytes, sizeof(bytes) - 1, said }
+static const struct {
+    const char *suffix, *bytes;
+    size_t length;
+    const char *said;
+} unknown[] = {
+    UNKNOWN(".json", "", "is empty"),
+    UNKNOWN(".json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git lfs pull"),
+    UNKNOWN(".json", "<!DOCTYPE html>\n<html>", "web page"),
+    UNKNOWN(".json", "\n <HTML lang=en>", "web page"),
+    UNKNOWN(".nsys-rep", "\x01\x02\x03\x04", "nsys export --type sqlite"),
+    UNKNOWN(".bin", "%PDF-1.7\n", "PDF"),
+    UNKNOWN(".bin", "PK\x03\x04\x14", "unpack it"),
+    UNKNOWN(".bin",
+            "\x7F"
+            "ELF\x02\x01",
+            "program"),
+    UNKNOWN(".txt", "hello, this is a log\n", "plain text"),
+    UNKNOWN(".txt", " \n\t\n", "nothing but blanks"),
+    UNKNOWN(".bin", "\x00\x01\xFE\x80\x93\xF7\x00\x11", "not a trace that ridge knows"),
+};
+
+TEST(what_is_no_trace_is_named_for_what_it_is) {
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        struct status status = {0};
+        struct trace *trace = NULL;
+        const char *path = test_temporary(unknown[i].suffix);
+        write_file(path, unknown[i].bytes, unknown[i].length);
+        if (import_open(path, &no_options, &trace, &status)) {
+            test_failed(__FILE__, __LINE__, "case %zu was opened", i);
+            trace_close(trace);
+        } else if (!strstr(status.message, unknown[i].said) ||
+                   !text_starts(text_of(status.message), path)) {
+            test_failed(__FILE__, __LINE__, "case %zu: '%s' lacks '%s'", i, status.message,
+                        unknown[i].said);
+        }
+    }
+}
+
+TEST(a_pipe_is_read_to_its_end_and_then_recognised) {
+    struct status status = {0};
+    const char *plain = test_temporary(".ridge"), *fifo = test_temporary(".fifo");
+    write_trace(plain, 5, 1, 100, 10);
+    REQUIRE(mkfifo(fifo, 0600) == 0);
+    char command[1200];
+    snprintf(command, sizeof command, "cat '%s' > '%s' &", plain, fifo);
+    REQUIRE(system(command) == 0);
+    struct trace *trace;
+    REQUIRE(import_open(fifo, &no_options, &trace, &status));
+    CHECK_INT(trace->call.count, 10);
+    trace_close(trace);
+}
+
+TEST(a_full_temporary_folder_is_told_from_a_bad_trace) {
+    struct status status = {0};
+    struct trace *trace;
+    const char *plain = test_temporary(".ridge"), *packed = test_temporary(".gz");
+    write_trace(plain, 5, 1, 100, 10);
+    gzFile out = gzopen(packed, "wb");
+    static char bytes[1 << 16];
+    FILE *file = fopen(plain, "rb");
+    REQUIRE(file);
+    size_t length = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    CHECK_INT(gzwrite(out, bytes, (unsigned)length), length);
+    gzclose(out);
+    char *before = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
+    setenv("TMPDIR", "/nonexistent-folder", 1);
+    CHECK(!import_open(packed, &no_options, &trace, &status));
+    if (before)
+        setenv("TMPDIR", before, 1);
+    else
+        unsetenv("TMPDIR");
+    free(before);
+    CHECK(strstr(status.message, "TMPDIR"));
+}

@@ -1,0 +1,93 @@
+/* The Markdown report: the guide's table filled in, findings from the figures, and text from the
+ * trace that stays text. */
+#include "../test.h"
+
+#include "sample.h"
+
+static void fill_plain(struct trace_writer *writer) {
+    sample_write(writer, &(struct sample_names){"0", "NVIDIA H100", "gemm", "forward", NULL});
+}
+
+static bool has(const struct buffer *written, const char *text) {
+    return text_find(buffer_as_text(written), text) >= 0;
+}
+
+TEST(the_markdown_report_fills_in_the_metric_table) {
+    struct buffer page = {0};
+    struct status status = {0};
+    CHECK_OK(sample_report(fill_plain, NULL, report_write_markdown, &page, &status), status);
+    CHECK(has(&page, "# Profiling Results\n\n## Date: not recorded in the trace\n"));
+    CHECK(has(&page, "- Device: GPU 0 (NVIDIA H100)\n"));
+    CHECK(has(&page, "| Total Time | 90 ns |  |  |\n"
+                     "| GPU Utilization | 44.4% | >80% | no |\n"
+                     "| Kernel Count | 2 |  |  |\n"
+                     "| Avg Kernel Time | 20 ns |  |  |\n"
+                     "| Avg Gap Time | 20 ns | \\<1 µs | yes |\n"
+                     "| Launch Efficiency | 40.0% | >70% | no |\n"
+                     "| Memory Throughput | 100.0 GB/s |  |  |\n"));
+    buffer_finish(&page);
+}
+
+TEST(the_markdown_findings_name_the_largest_cause_with_its_share) {
+    struct buffer page = {0};
+    struct status status = {0};
+    CHECK_OK(sample_report(fill_plain, NULL, report_write_markdown, &page, &status), status);
+    CHECK(has(&page, "1. **Largest cause of idle time**: device\n"
+                     "   - Evidence: 20 ns in 1 gaps"));
+    CHECK(has(&page, "   - Impact: 22.2% of the device's window, 50.0% of its idle time\n"));
+    CHECK(has(&page, "1. Idle, device\n   - At most: 20 ns, 22.2% of the window\n"));
+    CHECK(has(&page, "   - Transfers: 1.000 KB total in 1 copies, 10 ns\n"));
+    CHECK(has(&page, "| idle | 40 ns | 44.4% |"));
+    buffer_finish(&page);
+}
+
+static void fill_hostile(struct trace_writer *writer) {
+    sample_write(writer, &(struct sample_names){"a|b", "<img src=x>", "`k`|<script>alert(1)\n# x",
+                                                "[r](http://x)", "<b>line\nanother"});
+}
+
+TEST(names_cannot_break_out_of_markdown) {
+    struct buffer page = {0};
+    struct status status = {0};
+    CHECK_OK(sample_report(fill_hostile, NULL, report_write_markdown, &page, &status), status);
+    CHECK(has(&page, "| \\`k\\`\\|\\<script>alert"));
+    CHECK(has(&page, "- Device: a\\|b (\\<img src=x>)"));
+    CHECK(has(&page, "\\[r](http://x)"));
+    CHECK(has(&page, "- \\<b>line another\n"));
+    CHECK(!has(&page, " <script"));
+    CHECK(!has(&page, "|<script"));
+    CHECK(!has(&page, "\n# x"));
+    buffer_finish(&page);
+}
+
+static void fill_nothing(struct trace_writer *writer) {
+    trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("test"));
+}
+
+TEST(the_markdown_report_of_an_empty_trace_says_that_nothing_ran) {
+    struct buffer page = {0};
+    struct status status = {0};
+    CHECK_OK(sample_report(fill_nothing, NULL, report_write_markdown, &page, &status), status);
+    CHECK(has(&page, "- Device: none did anything in this part of the trace\n"));
+    CHECK(!has(&page, "### Baseline Metrics"));
+    CHECK(has(&page, "### Trust\n"));
+    buffer_finish(&page);
+}
+
+static void fill_dated(struct trace_writer *writer) {
+    trace_writer_meta(writer, META_CLOCK_BASE, TEXT("unix"));
+    trace_writer_meta_integer(writer, META_CLOCK_OFFSET, INT64_C(1695835542514261000));
+    fill_plain(writer);
+}
+
+TEST(the_markdown_report_is_dated_when_the_clock_tells) {
+    struct buffer page = {0};
+    struct status status = {0};
+    CHECK_OK(sample_report(fill_dated, NULL, report_write_markdown, &page, &status), status);
+    CHECK(has(&page, "## Date: 2023-09-27 17:25:42 UTC\n"));
+    buffer_finish(&page);
+}
+
+TEST(a_markdown_report_survives_running_out_of_memory) {
+    sample_check_out_of_memory(fill_plain, report_write_markdown);
+}
