@@ -62,7 +62,9 @@ static void count_queue_gap(struct account *account, int64_t *queue_end, int64_t
         account->queue_gaps++;
         if (start > *queue_end) {
             account->queue_gaps_positive++;
-            account->queue_gap_total += start - *queue_end;
+            if (__builtin_add_overflow(account->queue_gap_total, start - *queue_end,
+                                       &account->queue_gap_total))
+                account->queue_gap_total = INT64_MAX; /* many queues, each idle for very long */
         }
     }
     if (end > *queue_end)

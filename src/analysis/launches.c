@@ -35,6 +35,12 @@ static void find_depth(struct launches *launches, const int64_t *issued, const i
     launches->depth_mean = count ? sum / (double)count : 0;
 }
 
+/* Delays may be long and many: their sum stops at the largest number there is. */
+static void add(int64_t *sum, int64_t value) {
+    if (__builtin_add_overflow(*sum, value, sum))
+        *sum = value < 0 ? INT64_MIN : INT64_MAX;
+}
+
 static void count_kernel(const struct model *model, size_t row, struct launches *launches) {
     const struct trace *trace = model->trace;
     uint32_t call = model->launch[row];
@@ -44,8 +50,8 @@ static void count_kernel(const struct model *model, size_t row, struct launches 
     }
     int64_t delay = trace->activity.start[row] - trace->call.start[call];
     launches->matched++;
-    launches->call_time_sum += trace->call.duration[call];
-    launches->delay_sum += delay;
+    add(&launches->call_time_sum, trace->call.duration[call]);
+    add(&launches->delay_sum, delay);
     launches->negative_delays += delay < 0;
     if (delay > launches->delay_max)
         launches->delay_max = delay;

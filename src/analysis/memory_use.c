@@ -7,18 +7,18 @@
 #include "base/memory.h"
 #include "base/sort.h"
 
-static void replay(const struct trace *trace, size_t row, struct memory_use *use, int64_t *level) {
+static void replay(const struct trace *trace, size_t row, struct memory_use *use, uint64_t *level) {
     uint64_t bytes = trace->memory.bytes[row];
     if (trace->memory.operation[row] == MEMORY_ALLOC) {
         use->allocations++;
         use->allocated_bytes += bytes;
-        *level += (int64_t)bytes;
+        *level += bytes;
     } else {
         use->frees++;
         use->freed_bytes += bytes;
-        *level -= (int64_t)bytes;
+        *level -= bytes;
     }
-    uint64_t now = *level > 0 ? (uint64_t)*level : 0;
+    uint64_t now = *level <= INT64_MAX ? *level : 0; /* more freed than seen allocated: below 0 */
     if (trace->memory.allocated[row]) {
         use->absolute = true;
         now = trace->memory.allocated[row];
@@ -42,7 +42,7 @@ bool memory_use_find(const struct model *model, const struct selection *selectio
                    trace->memory.count, &order, status))
         return false;
     *by_device = memory_allocate(devices, sizeof **by_device, status);
-    int64_t *level = memory_allocate(devices, sizeof *level, status);
+    uint64_t *level = memory_allocate(devices, sizeof *level, status);
     bool ok = *by_device && level;
     for (size_t i = 0; i < trace->memory.count && ok; i++) {
         size_t row = order ? order[i] : i;

@@ -273,7 +273,7 @@ static void find_span(struct model *model) {
         model->first = model->last = 0;
 }
 
-/* Ends and differences must not overflow anywhere below. */
+/* Ends, differences and sums of durations must not overflow anywhere below. */
 static bool check_times(const struct model *model, struct status *status) {
     const struct trace *trace = model->trace;
     int64_t limit = TRACE_TIME_LIMIT;
@@ -285,16 +285,23 @@ static bool check_times(const struct model *model, struct status *status) {
         {trace->call.start, trace->call.duration, trace->call.count},
         {trace->range.start, trace->range.duration, trace->range.count},
         {trace->wait.start, trace->wait.duration, trace->wait.count},
-        {trace->sample.time, NULL, trace->sample.count},
+        {trace->sample.time, trace->sample.weight, trace->sample.count},
     };
-    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+        int64_t sum = 0;
         for (size_t i = 0; i < tables[t].count; i++) {
-            int64_t start = tables[t].start[i];
-            int64_t duration = tables[t].duration ? tables[t].duration[i] : 0;
-            if (start < -limit / 2 || start > limit / 2 || duration > limit / 2 - start / 2)
+            int64_t start = tables[t].start[i], duration = tables[t].duration[i];
+            if (start < -limit / 2 || start > limit / 2 || duration < 0 ||
+                duration > limit / 2 - start / 2)
                 return status_fail(status, STATUS_INPUT,
-                                   "an event's time is out of range (%lld ns)", (long long)start);
+                                   "an event's time is out of range (%lld ns for %lld ns)",
+                                   (long long)start, (long long)duration);
+            if (duration > limit - sum)
+                return status_fail(status, STATUS_INPUT,
+                                   "the durations of all events sum to more than 146 years");
+            sum += duration;
         }
+    }
     return true;
 }
 

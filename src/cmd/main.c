@@ -11,11 +11,6 @@
 
 extern const struct command command_report, command_info, command_import, command_query,
     command_export, command_help_page, command_completion, command_manual;
-#pragma weak command_report
-#pragma weak command_query
-#pragma weak command_export
-#pragma weak command_completion
-#pragma weak command_manual
 
 static const struct command *const commands[] = {
     &command_report, &command_info,      &command_import,     &command_query,

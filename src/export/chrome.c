@@ -199,19 +199,14 @@ static bool write_table(struct chrome *chrome, enum trace_table table,
     return !chrome->failed;
 }
 
-static bool collect_launches(struct chrome *chrome) {
-    return trace_load(chrome->trace, TABLE_ACTIVITY, "queue correlation", chrome->status) &&
-           trace_load(chrome->trace, TABLE_CALL, "thread correlation", chrome->status) &&
-           chrome_collect_launches(chrome);
-}
-
 static bool write_events(struct chrome *chrome) {
     json_key(&chrome->json, "traceEvents");
     json_begin_array(&chrome->json);
     write_device_names(chrome);
     write_process_names(chrome);
     write_thread_names(chrome);
-    bool ok = collect_launches(chrome) && write_table(chrome, TABLE_CALL, chrome_write_calls) &&
+    bool ok = chrome_collect_launches(chrome) &&
+              write_table(chrome, TABLE_CALL, chrome_write_calls) &&
               write_table(chrome, TABLE_ACTIVITY, chrome_write_activities) &&
               write_table(chrome, TABLE_RANGE, chrome_write_ranges) &&
               write_table(chrome, TABLE_MARK, chrome_write_marks) &&
@@ -310,8 +305,10 @@ bool export_chrome(struct trace *trace, const struct export_options *options, st
     struct chrome chrome = {.trace = trace, .json = {.output = output}, .status = status};
     (void)options;
     *status = (struct status){0};
-    bool ok = chrome_ids_init(&chrome.ids, trace, status) && find_base(&chrome) &&
-              write_document(&chrome);
+    bool ok = find_base(&chrome) &&
+              trace_load(trace, TABLE_ACTIVITY, "queue correlation", status) &&
+              trace_load(trace, TABLE_CALL, "thread correlation", status) &&
+              chrome_ids_init(&chrome.ids, trace, status) && write_document(&chrome);
     if (!ok && status->code == STATUS_OK) {
         if (output->failed)
             *status = output->why;

@@ -66,9 +66,32 @@ static bool number_streams(struct chrome_ids *ids, const struct trace *trace,
     return ok;
 }
 
+/* Also gives the scope of the smallest id the first stretch of numbers, so that it stays so. */
+static bool find_correlations(struct chrome_ids *ids, const struct trace *trace,
+                              struct status *status) {
+    size_t smallest = 0;
+    uint64_t id;
+    ids->first = UINT64_MAX;
+    for (size_t i = 0; i < trace->call.count; i++) {
+        uint64_t correlation = trace->call.correlation[i];
+        if (correlation && correlation < ids->first) {
+            ids->first = correlation;
+            smallest = i;
+        }
+        if (correlation >= ids->span)
+            ids->span = correlation + 1;
+    }
+    for (size_t i = 0; i < trace->activity.count; i++)
+        if (trace->activity.correlation[i] >= ids->span)
+            ids->span = trace->activity.correlation[i] + 1;
+    return trace->call.count == 0 ||
+           chrome_ids_of_call(ids, trace, trace->call.thread[smallest],
+                              trace->call.correlation[smallest], &id, status);
+}
+
 bool chrome_ids_init(struct chrome_ids *ids, const struct trace *trace, struct status *status) {
-    *ids = (struct chrome_ids){.next_correlation = 1,
-                               .renumber = trace->process.count > 2 || trace->session_count > 1};
+    *ids = (struct chrome_ids){0};
+    ids->renumber = trace->process.count > 2 || trace->session_count > 1;
     ids->device = memory_allocate(trace->device.count, sizeof *ids->device, status);
     ids->device_is_word = memory_allocate(trace->device.count, sizeof(bool), status);
     ids->stream = memory_allocate(trace->queue.count, sizeof *ids->stream, status);
@@ -79,11 +102,8 @@ bool chrome_ids_init(struct chrome_ids *ids, const struct trace *trace, struct s
     for (size_t i = 1; i < trace->queue.count; i++)
         if (trace->queue.process[i] == 0)
             ids->shared_scope[trace->queue_session[i]] = true;
-    /* One recording whose queues do not tell: its ids are the file's already. */
-    if (trace->session_count <= 1 && ids->shared_scope[0])
-        ids->renumber = false;
-    return number_processes(ids, trace, status) && number_devices(ids, trace, status) &&
-           number_streams(ids, trace, status);
+    return find_correlations(ids, trace, status) && number_processes(ids, trace, status) &&
+           number_devices(ids, trace, status) && number_streams(ids, trace, status);
 }
 
 void chrome_ids_finish(struct chrome_ids *ids) {
@@ -92,22 +112,24 @@ void chrome_ids_finish(struct chrome_ids *ids) {
     memory_free(ids->stream);
     memory_free(ids->pid);
     memory_free(ids->shared_scope);
-    map_finish(&ids->correlations);
+    map_finish(&ids->ranks);
 }
 
+/* Each scope has its own stretch of numbers, the first its own ids. An id below those of all calls
+ * means that the launch was before the recording began, and so stays below them. */
 static bool correlation_of(struct chrome_ids *ids, uint32_t session, uint32_t process,
                            uint64_t correlation, uint64_t *id, struct status *status) {
     *id = correlation;
-    if (correlation == 0 || !ids->renumber)
+    if (correlation < ids->first || !ids->renumber)
         return true;
     if (session == UINT32_MAX) /* of no thread or queue */
         session = 0;
-    bool shared = ids->shared_scope[session];
-    uint64_t scope = shared ? (uint64_t)session << 1 | 1 : (uint64_t)process << 1;
-    uint64_t key = pair_key(scope, correlation);
-    uint64_t *known = map_find(&ids->correlations, key);
-    *id = known ? *known : ids->next_correlation++;
-    return known || map_set(&ids->correlations, key, *id, status);
+    uint64_t scope =
+        ids->shared_scope[session] ? (uint64_t)session << 1 | 1 : (uint64_t)process << 1;
+    uint64_t *known = map_find(&ids->ranks, scope);
+    uint64_t rank = known ? *known : ids->ranks.count;
+    *id = correlation + rank * ids->span;
+    return known || map_set(&ids->ranks, scope, rank, status);
 }
 
 bool chrome_ids_of_call(struct chrome_ids *ids, const struct trace *trace, uint32_t thread,

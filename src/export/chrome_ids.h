@@ -16,13 +16,14 @@ struct chrome_ids {
     int64_t *device, *stream;
     uint64_t *pid;
     bool *device_is_word; /* its label is not a number, and stands for it */
-    /* launches: scope and correlation id to the file's */
+    /* launches */
     bool renumber;
-    bool *shared_scope; /* by session: its queues do not all tell their process */
-    struct map correlations;
-    uint64_t next_correlation;
+    bool *shared_scope;   /* by session: its queues do not all tell their process */
+    struct map ranks;     /* of the scopes in which correlation ids are unique */
+    uint64_t first, span; /* the smallest of any call, and one more than the largest */
 };
 
+/* The correlation ids of calls and activities are loaded. */
 bool chrome_ids_init(struct chrome_ids *ids, const struct trace *trace, struct status *status);
 void chrome_ids_finish(struct chrome_ids *ids);
 

@@ -47,10 +47,10 @@ extern const struct export_format export_formats[];
 /* NULL when there is none of that name. */
 const struct export_format *export_find(const char *name);
 
-/* The key under which an export keeps a meta row: the source's file and format become
- * "original.…", since the importer that reads the export back writes its own. False when the row
- * must not be written: clock offsets are part of the times already, and the first original is the
- * one that counts. */
+/* The key under which an export keeps a meta row: the source's file becomes "original.source.file",
+ * since whoever reads the export back has a file of their own. False when the row must not be
+ * written: clock offsets are part of the times already, and the first original file is the one that
+ * counts. */
 bool export_meta_key(const struct trace *trace, size_t row, struct buffer *key);
 
 /* One value of a column as bits, whatever its width; signed and floating ones as their 64 bits. */

@@ -4,6 +4,8 @@
 
 #include "trace/writer.h"
 
+#define ORIGINAL_FILE "original.source.file"
+
 const struct export_format export_formats[] = {
     {"perfetto", true, export_perfetto},
     {"chrome", false, export_chrome},
@@ -24,11 +26,9 @@ bool export_meta_key(const struct trace *trace, size_t row, struct buffer *key) 
     buffer_clear(key);
     if (text_is(name, META_CLOCK_OFFSET))
         return false;
-    if (text_is(name, META_SOURCE_FILE) || text_is(name, META_SOURCE_FORMAT)) {
-        buffer_string(key, "original.");
-        buffer_text(key, name);
-        buffer_byte(key, 0);
-        return !key->failed && trace_meta(trace, key->data).length == 0 && key->length-- > 0;
+    if (text_is(name, META_SOURCE_FILE)) {
+        buffer_string(key, ORIGINAL_FILE);
+        return !key->failed && trace_meta(trace, ORIGINAL_FILE).length == 0;
     }
     buffer_text(key, name);
     return !key->failed;

@@ -244,7 +244,7 @@ bool kineto_import(const struct input *input, const struct import_options *optio
     event_keywords_init(&document->keywords);
     header_init(&document->header);
     rows_init(&document->rows, &document->scan, writer, options);
-    bool ok = read_document(document, status);
+    bool ok = read_document(document, status) && rows_ok(&document->rows, status);
     if (ok) {
         write_source(document, writer);
         rows_end(&document->rows);

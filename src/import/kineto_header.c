@@ -77,6 +77,7 @@ static struct text plain(struct kineto_rows *rows, const struct scan_string *str
         return string->raw;
     buffer_clear(&rows->name_text);
     scan_decode(string->raw, &rows->name_text);
+    rows->out_of_memory |= rows->name_text.failed;
     return buffer_as_text(&rows->name_text);
 }
 
@@ -220,7 +221,7 @@ static const char *read_warnings(struct kineto_rows *rows, const char *at) {
         struct scan_string string;
         if (!(at = scan_string(rows->scan, at, &string)))
             return NULL;
-        struct buffer *out = &rows->detail_text;
+        struct buffer *out = &rows->note_text;
         struct text said = plain(rows, &string);
         if (said.length > NOTE_BYTES_MAX)
             said.length = NOTE_BYTES_MAX;

@@ -12,13 +12,12 @@
 #include "base/checksum.h"
 #include "import/kineto_xla.h"
 
-enum { DETAIL_BYTES_MAX = 64 * 1024 };
-
 void rows_init(struct kineto_rows *rows, struct scan *scan, struct trace_writer *writer,
                const struct import_options *options) {
     rows->scan = scan;
     rows->writer = writer;
     rows->options = options;
+    rows->details.writer = writer;
     places_init(&rows->places, writer);
 }
 
@@ -26,7 +25,8 @@ void rows_finish(struct kineto_rows *rows) {
     places_finish(&rows->places);
     open_ranges_finish(&rows->open);
     buffer_finish(&rows->name_text);
-    buffer_finish(&rows->detail_text);
+    buffer_finish(&rows->note_text);
+    details_finish(&rows->details);
 }
 
 /* The string's bytes without escapes; good until the next call. */
@@ -35,6 +35,7 @@ static struct text plain(struct kineto_rows *rows, const struct scan_string *str
         return string->raw;
     buffer_clear(&rows->name_text);
     scan_decode(string->raw, &rows->name_text);
+    rows->out_of_memory |= rows->name_text.failed;
     return buffer_as_text(&rows->name_text);
 }
 
@@ -53,70 +54,6 @@ static const struct name_fact *facts_of(struct kineto_rows *rows, uint32_t id, s
     }
     return fact;
 }
-
-/* ---- details: arguments that are kept as a JSON object ---- */
-
-static uint32_t remember_detail(struct kineto_rows *rows, uint64_t hash) {
-    struct text text = buffer_as_text(&rows->detail_text);
-    bool valid = !rows->detail_text.failed && text.length <= DETAIL_BYTES_MAX &&
-                 text_utf8_valid(text) == text.length;
-    uint32_t string = valid ? trace_writer_string(rows->writer, text) : 0;
-    rows->detail_facts[hash % DETAIL_FACTS] = (struct detail_fact){hash, string};
-    return string;
-}
-
-/* The canonical spelling of keys that older files write differently. */
-static const char *detail_key(const struct keyword *key) {
-    return strcmp(key->word, "Input dims") == 0 ? "Input Dims" : key->word;
-}
-
-/* An object of the event's arguments in these groups; 0 when there are none. */
-static uint32_t detail_of(struct kineto_rows *rows, const struct kineto_event *event,
-                          unsigned groups) {
-    uint64_t hash = 0;
-    for (unsigned i = 0; i < event->detail_count; i++) {
-        const struct event_detail *detail = &event->details[i];
-        if (detail->key->slot & groups)
-            hash = checksum_integer(hash + (uintptr_t)detail->key) ^
-                   checksum64(detail->value.data, detail->value.length);
-    }
-    if (hash == 0)
-        return 0;
-    const struct detail_fact *known = &rows->detail_facts[hash % DETAIL_FACTS];
-    if (known->hash == hash)
-        return known->string;
-
-    struct buffer *out = &rows->detail_text;
-    buffer_clear(out);
-    for (unsigned i = 0; i < event->detail_count; i++) {
-        const struct event_detail *detail = &event->details[i];
-        if (!(detail->key->slot & groups))
-            continue;
-        size_t before = out->length;
-        buffer_printf(out, "%c\"%s\":", before ? ',' : '{', detail_key(detail->key));
-        if (!scan_compact(detail->value, out))
-            out->length = before;
-    }
-    if (out->length)
-        buffer_byte(out, '}');
-    return remember_detail(rows, hash);
-}
-
-/* The event's whole arguments; 0 when they are none, damaged or very long. */
-static uint32_t whole_detail(struct kineto_rows *rows, const struct kineto_event *event) {
-    if (event->args.length <= 2 || event->args.length > DETAIL_BYTES_MAX)
-        return 0;
-    uint64_t hash = checksum64(event->args.data, event->args.length);
-    const struct detail_fact *known = &rows->detail_facts[hash % DETAIL_FACTS];
-    if (known->hash == hash)
-        return known->string;
-    buffer_clear(&rows->detail_text);
-    if (!scan_compact(event->args, &rows->detail_text))
-        buffer_clear(&rows->detail_text);
-    return remember_detail(rows, hash);
-}
-
-/* ---- device work ---- */
 
 static struct event_id device_of(const struct kineto_event *event) {
     if (event_has(event, NUMBER_DEVICE))
@@ -206,7 +143,7 @@ static void add_activity(struct kineto_rows *rows, const struct kineto_event *ev
     else
         row.bytes = bytes_of(event);
     if (event->detail_count)
-        row.detail = detail_of(rows, event, DETAIL_COLLECTIVE | DETAIL_XLA);
+        row.detail = details_chosen(&rows->details, event, DETAIL_COLLECTIVE | DETAIL_XLA);
     trace_write_activity(rows->writer, &row);
 }
 
@@ -241,8 +178,6 @@ static void add_wait(struct kineto_rows *rows, const struct kineto_event *event)
     }
     trace_write_wait(rows->writer, &row);
 }
-
-/* ---- the host ---- */
 
 static uint32_t thread_of(struct kineto_rows *rows, const struct kineto_event *event) {
     return places_thread(&rows->places, &event->process, &event->thread);
@@ -307,7 +242,7 @@ static void add_host_range(struct kineto_rows *rows, const struct kineto_event *
     struct row_range row = range_of(rows, event, category);
     row.thread = thread_of(rows, event);
     if (event->detail_count)
-        row.detail = detail_of(rows, event, DETAIL_INPUT | DETAIL_COLLECTIVE);
+        row.detail = details_chosen(&rows->details, event, DETAIL_INPUT | DETAIL_COLLECTIVE);
     trace_write_range(rows->writer, &row);
 }
 
@@ -317,7 +252,7 @@ static void add_device_range(struct kineto_rows *rows, const struct kineto_event
     if (!text_is(event->category_text.raw, "gpu_user_annotation"))
         row.domain = domain_of(rows, event);
     if (event->detail_count)
-        row.detail = detail_of(rows, event, DETAIL_COLLECTIVE);
+        row.detail = details_chosen(&rows->details, event, DETAIL_COLLECTIVE);
     trace_write_range(rows->writer, &row);
 }
 
@@ -333,7 +268,7 @@ static struct row_range other_range(struct kineto_rows *rows, const struct kinet
     struct row_range row = range_of(rows, event, RANGE_OTHER);
     row.thread = thread_of(rows, event);
     row.domain = domain_of(rows, event);
-    row.detail = whole_detail(rows, event);
+    row.detail = details_whole(&rows->details, event);
     return row;
 }
 
@@ -348,7 +283,7 @@ static void add_mark(struct kineto_rows *rows, const struct kineto_event *event)
         .thread = thread_of(rows, event),
         .name = name_of(rows, &event->name),
         .domain = domain_of(rows, event),
-        .detail = whole_detail(rows, event),
+        .detail = details_whole(&rows->details, event),
     };
     trace_write_mark(rows->writer, &row);
 }
@@ -379,18 +314,17 @@ static void add_instant(struct kineto_rows *rows, const struct kineto_event *eve
         add_mark(rows, event);
 }
 
-/* ---- counters: every numeric argument is a series ---- */
-
 static uint32_t counter_name(struct kineto_rows *rows, const struct kineto_event *event,
                              struct text series) {
     struct text name = plain(rows, &event->name);
     if (text_is(series, "value") || text_equal(series, name))
         return trace_writer_string(rows->writer, name);
-    struct buffer *out = &rows->detail_text;
+    struct buffer *out = &rows->note_text;
     buffer_clear(out);
     buffer_text(out, name);
     buffer_byte(out, ' ');
     buffer_text(out, series);
+    rows->out_of_memory |= out->failed;
     return trace_writer_string(rows->writer, buffer_as_text(out));
 }
 
@@ -418,8 +352,6 @@ static void add_counters(struct kineto_rows *rows, const struct kineto_event *ev
     }
 }
 
-/* ---- begin and end ---- */
-
 static uint64_t async_key(const struct kineto_event *event) {
     const struct text *parts[] = {&event->category_text.raw, &event->id, &event->id2,
                                   &event->scope};
@@ -443,8 +375,6 @@ static bool begin_range(struct kineto_rows *rows, const struct kineto_event *eve
     struct row_range row = other_range(rows, event);
     return open_ranges_begin(&rows->open, pair_key(rows, event), &row, status);
 }
-
-/* ---- times ---- */
 
 static bool invalid(struct kineto_rows *rows, const struct kineto_event *event, uint64_t offset,
                     uint64_t number, const char *why, struct status *status) {
@@ -495,8 +425,6 @@ static bool end_range(struct kineto_rows *rows, const struct kineto_event *event
     trace_write_range(rows->writer, &row);
     return true;
 }
-
-/* ---- which is which ---- */
 
 /* Events without a category in a file where processes stand for devices: XLA's trace.json. */
 static void add_xla(struct kineto_rows *rows, const struct kineto_event *event) {
@@ -657,12 +585,16 @@ bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64
     return true;
 }
 
+bool rows_ok(const struct kineto_rows *rows, struct status *status) {
+    return !(rows->out_of_memory || rows->details.out_of_memory) || status_no_memory(status);
+}
+
 static void warn(struct kineto_rows *rows, uint64_t count, const char *what) {
     if (count == 0)
         return;
-    buffer_clear(&rows->detail_text);
-    buffer_printf(&rows->detail_text, "%" PRIu64 " %s", count, what);
-    trace_writer_meta(rows->writer, META_WARNING, buffer_as_text(&rows->detail_text));
+    buffer_clear(&rows->note_text);
+    buffer_printf(&rows->note_text, "%" PRIu64 " %s", count, what);
+    trace_writer_meta(rows->writer, META_WARNING, buffer_as_text(&rows->note_text));
 }
 
 void rows_end(struct kineto_rows *rows) {

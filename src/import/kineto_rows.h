@@ -4,11 +4,12 @@
 #define RIDGE_IMPORT_KINETO_ROWS_H
 
 #include "import/import.h"
+#include "import/kineto_detail.h"
 #include "import/kineto_event.h"
 #include "import/kineto_pairs.h"
 #include "import/kineto_places.h"
 
-enum { NAME_FACTS = 1024, DETAIL_FACTS = 4096 };
+enum { NAME_FACTS = 1024 };
 
 struct kineto_rows {
     struct scan *scan; /* that events come from */
@@ -16,18 +17,15 @@ struct kineto_rows {
     const struct import_options *options;
     struct places places;
     struct open_ranges open;
-    struct buffer name_text, detail_text;
+    struct details details;
+    struct buffer name_text, note_text;
+    bool out_of_memory; /* some name is incomplete */
 
-    /* What is known about a name and which string a detail became, so that neither is worked out
-     * for every event again. Replaced at will. */
+    /* What is known about a name, so that it is not worked out for every event again. */
     struct name_fact {
         uint32_t name;
         uint8_t class, direction, from, to;
     } name_facts[NAME_FACTS];
-    struct detail_fact {
-        uint64_t hash;
-        uint32_t string;
-    } detail_facts[DETAIL_FACTS];
 
     uint64_t kineto_events;   /* in categories that only Kineto writes */
     uint64_t complete_events; /* ph X */
@@ -43,6 +41,8 @@ void rows_finish(struct kineto_rows *rows);
 /* `offset` and `number` say which event it is, for messages. */
 bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64_t offset,
               uint64_t number, struct status *status);
+/* Whether memory sufficed for all names and details. */
+bool rows_ok(const struct kineto_rows *rows, struct status *status);
 /* After the last event: what was left over becomes warnings. */
 void rows_end(struct kineto_rows *rows);
 

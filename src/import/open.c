@@ -17,13 +17,6 @@
 #include "import/import.h"
 #include "import/merge.h"
 
-#pragma weak import_kineto
-#pragma weak import_nsys
-#pragma weak import_xctrace
-#pragma weak import_rpd
-#pragma weak import_xplane
-#pragma weak import_perfetto
-#pragma weak import_ridge_sqlite
 
 static const struct importer *const importers[] = {
     &import_kineto, &import_nsys,     &import_xctrace,      &import_rpd,

@@ -482,7 +482,10 @@ static bool read_file(struct perfetto_import *import, struct input *input) {
 static void write_notes(struct perfetto_import *import) {
     struct trace_writer *writer = import->writer;
     char line[200];
-    trace_writer_meta_integer(writer, "source.events", (int64_t)import->events);
+    if (!import->has_format)
+        trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("perfetto"));
+    if (!import->has_own)
+        trace_writer_meta_integer(writer, "source.events", (int64_t)import->events);
     if (import->has_foreign && !import->has_own) {
         trace_writer_meta(writer, META_CLOCK_BASE,
                           import->has_realtime ? TEXT("unix") : TEXT("monotonic"));
@@ -537,7 +540,6 @@ static bool run(const struct import_source *source, const struct import_options 
     struct input input;
     if (!input_open(&input, source->path, status))
         return false;
-    trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("perfetto"));
     *status = (struct status){0};
     bool ok =
         read_file(&import, &input) && perfetto_own_end(&import) && perfetto_close_slices(&import);

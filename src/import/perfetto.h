@@ -7,7 +7,7 @@
 
 #include "base/intern.h"
 #include "base/map.h"
-#include "export/perfetto_layout.h"
+#include "import/perfetto_layout.h"
 #include "import/import.h"
 #include "import/protobuf.h"
 #include "import/row.h"
@@ -95,6 +95,7 @@ struct perfetto_import {
     int64_t pending_number;
     int64_t own_offset;
     unsigned recordings; /* begun after the first */
+    bool has_format;     /* the export says what the trace was made from */
 };
 
 /* One packet's fields that events need. */

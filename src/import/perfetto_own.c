@@ -1,5 +1,5 @@
 /* Ridge's own Perfetto exports, row by row: the category of an event names its table, annotations
- * are its columns, and the track tells the entity. export/perfetto_layout.h is the agreement. What
+ * are its columns, and the track tells the entity. import/perfetto_layout.h is the agreement. What
  * does not keep to it (a file edited by hand) fails; nothing is guessed. */
 #include "import/perfetto.h"
 
@@ -210,6 +210,7 @@ static bool read_entity(struct perfetto_import *import, const struct perfetto_pa
     import_row_begin(&row, table);
     read_columns(import, packet, event, &row, &id, &number);
     if (table == TABLE_META) {
+        import->has_format |= text_is(intern_text(&import->texts, event->name), META_SOURCE_FORMAT);
         import_row_set(&row, 0, perfetto_string(import, event->name));
         import_row_write(&row, import->writer);
         return true;

@@ -23,8 +23,8 @@ struct restore {
     const struct import_options *options;
     struct trace_writer *writer;
     struct status *status;
-    uint32_t session; /* the one being read */
-    uint64_t events;
+    uint32_t session;                    /* the one being read */
+    bool has_format;                     /* the database says what the trace was made from */
     struct map ids[TABLE_ACTIVITY];      /* the database's to the writer's, of this session */
     struct map sessions[TABLE_ACTIVITY]; /* of every id */
     bool seen[SESSIONS_MAX];             /* recordings that have an entity */
@@ -138,7 +138,8 @@ static bool read_table(struct restore *restore, enum trace_table table) {
         for (unsigned i = 0; i < trace_tables[table].column_count; i++)
             read_cell(restore, &rows, &row, i);
         rows.failed = !keep_row(restore, &rows, &row);
-        restore->events += table >= TABLE_ACTIVITY;
+        restore->has_format |=
+            table == TABLE_META && text_is(sqlite_rows_text(&rows, AT_COLUMNS), META_SOURCE_FORMAT);
     }
     buffer_finish(&columns);
     return sqlite_rows_close(&rows);
@@ -218,8 +219,6 @@ static bool run(const struct import_source *source, const struct import_options 
     struct restore restore = {.options = options, .writer = writer, .status = status};
     bool ok = sqlite_source_open(&restore.source, source->path, status) &&
               check_version(&restore) && read_sessions(&restore);
-    if (ok)
-        trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("ridge-sqlite"));
     for (; ok && restore.session < SESSIONS_MAX; restore.session++) {
         if (!restore.seen[restore.session])
             continue;
@@ -227,8 +226,8 @@ static bool run(const struct import_source *source, const struct import_options 
             trace_writer_next_session(writer);
         ok = read_recording(&restore);
     }
-    if (ok)
-        trace_writer_meta_integer(writer, "source.events", (int64_t)restore.events);
+    if (ok && !restore.has_format)
+        trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("ridge-sqlite"));
     for (unsigned table = 0; table < TABLE_ACTIVITY; table++) {
         map_finish(&restore.ids[table]);
         map_finish(&restore.sessions[table]);

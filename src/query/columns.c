@@ -87,7 +87,7 @@ static const struct column_notes notes[] = {
     {"activity", "to_memory", "as from_memory, at the other end", ABSENT_NEVER},
     {"activity", "flops", "floating point operations; NULL = not known", ABSENT_ZERO},
     {"activity", "graph", "graph that launched it", ABSENT_ZERO},
-    {"activity", "detail", "JSON object with what only some sources know", ABSENT_NEVER},
+    {"activity", "detail", "JSON object with what only some sources know", ABSENT_ZERO},
 
     {"call", "start", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"call", "duration", "nanoseconds", ABSENT_NEVER},
@@ -96,7 +96,7 @@ static const struct column_notes notes[] = {
     {"call", "class", "launch, copy, sync, alloc, compile or other", ABSENT_NEVER},
     {"call", "correlation", "equals that of the work it launched", ABSENT_ZERO},
     {"call", "result", "what the API returned; 0 = success", ABSENT_NEVER},
-    {"call", "detail", "JSON object with what only some sources know", ABSENT_NEVER},
+    {"call", "detail", "JSON object with what only some sources know", ABSENT_ZERO},
 
     {"range", "start", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"range", "duration", "nanoseconds", ABSENT_NEVER},
@@ -106,13 +106,13 @@ static const struct column_notes notes[] = {
     {"range", "category", "op, annotation, python, device, driver, overhead or other",
      ABSENT_NEVER},
     {"range", "domain", "NVTX domain, signpost subsystem or Chrome category", ABSENT_NEVER},
-    {"range", "detail", "JSON object, such as input shapes", ABSENT_NEVER},
+    {"range", "detail", "JSON object, such as input shapes", ABSENT_ZERO},
 
     {"mark", "time", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"mark", "thread", "thread.id", ABSENT_ZERO},
     {"mark", "name", "its name", ABSENT_NEVER},
     {"mark", "domain", "NVTX domain, signpost subsystem or Chrome category", ABSENT_NEVER},
-    {"mark", "detail", "JSON object with what only some sources know", ABSENT_NEVER},
+    {"mark", "detail", "JSON object with what only some sources know", ABSENT_ZERO},
 
     {"wait", "start", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"wait", "duration", "nanoseconds", ABSENT_NEVER},

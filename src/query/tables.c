@@ -289,6 +289,12 @@ static void settle(sqlite3_index_info *info, int plan, double cost, double rows)
     info->estimatedRows = (sqlite3_int64)rows;
 }
 
+/* How many rows lie between two times, or on one side of one. A pair is nearly always a join of
+ * short spans ("calls inside a range"), and SQLite should prefer it. */
+static double time_rows(const struct choice *choice, double rows) {
+    return choice->low >= 0 && choice->high >= 0 ? rows / 2000 + 5 : rows / 2 + 1;
+}
+
 static void plan_by_time(const struct choice *choice, sqlite3_index_info *info, double rows) {
     int plan = PLAN_TIME, argument = 0;
     if (choice->low >= 0) {
@@ -299,7 +305,7 @@ static void plan_by_time(const struct choice *choice, sqlite3_index_info *info, 
         info->aConstraintUsage[choice->high].argvIndex = ++argument;
         plan |= PLAN_HIGH;
     }
-    double expected = argument == 2 ? rows / 20 + 1 : argument == 1 ? rows / 2 + 1 : rows;
+    double expected = argument > 0 ? time_rows(choice, rows) : rows;
     settle(info, plan, expected + 10, expected);
 }
 
@@ -312,14 +318,13 @@ static int choose_plan(sqlite3_vtab *table, sqlite3_index_info *info) {
     bool by_id = ordered && is_id(source, info->aOrderBy[0].iColumn);
     bool by_time = ordered && is_time(source, info->aOrderBy[0].iColumn);
     bool bounded = choice.low >= 0 || choice.high >= 0;
-    double time_rows = choice.low >= 0 && choice.high >= 0 ? rows / 20 : rows / 2;
     if (choice.equal_id >= 0) {
         info->aConstraintUsage[choice.equal_id].argvIndex = 1;
         settle(info, PLAN_ID, 1, 1);
         info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
         info->orderByConsumed = ordered;
     } else if (countable && choice.equal_value >= 0 &&
-               (!bounded || choice.value_rows <= time_rows)) {
+               (!bounded || choice.value_rows <= time_rows(&choice, rows))) {
         int column = info->aConstraint[choice.equal_value].iColumn;
         info->aConstraintUsage[choice.equal_value].argvIndex = 1;
         settle(info, PLAN_VALUE | column << PLAN_COLUMN_SHIFT, choice.value_rows + 5,

@@ -52,7 +52,7 @@ static const struct view_column launch_columns[] = {
     {"kernel", "a.id", "INTEGER", "activity.id of the kernel"},
     {"name", "a.name", "TEXT", "the kernel's full name"},
     WHEN_AND_WHERE,
-    {"call", "c.id", "INTEGER", "call.id of the launching call; NULL = not recorded"},
+    {"call", "a.launch", "INTEGER", "call.id of the launching call; NULL = not recorded"},
     {"call_name", "c.name", "TEXT", "API function"},
     {"call_start", "c.start", "INTEGER", "when the host called it"},
     {"call_duration", "c.duration", "INTEGER", "how long the host was inside"},

@@ -77,9 +77,9 @@ static void write_causes(struct markdown *document, size_t index) {
     }
     markdown_device_heading(document, "Causes of Idle Time", index);
     markdown_table(document, &table);
-    char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], d[FORMAT_SIZE];
-    markdown_line(document, "\n%s gaps: median %s, 99th percentile %s, longest %s, variation %.2f.",
-                  format_count(gaps->count, a), format_duration(gaps->median, b),
+    char a[WORDING_COUNT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], d[FORMAT_SIZE];
+    markdown_line(document, "\n%s: median %s, 99th percentile %s, longest %s, variation %.2f.",
+                  wording_count(gaps->count, "gap", "gaps", a), format_duration(gaps->median, b),
                   format_duration(gaps->p99, c), format_duration(gaps->max, d), gaps->variation);
 }
 
@@ -125,14 +125,15 @@ static void write_kernels(struct markdown *document, size_t index) {
 
 static void write_launches(struct markdown *document, size_t index) {
     const struct launches *launches = &document->report->devices[index].launches;
-    char a[FORMAT_SIZE], b[FORMAT_SIZE];
+    char a[WORDING_COUNT_SIZE], b[WORDING_COUNT_SIZE];
     if (launches->matched == 0)
         return;
     int64_t matched = (int64_t)launches->matched;
     markdown_device_heading(document, "Launches", index);
     markdown_line(
-        document, "- %s kernels were launched by %s calls, of %s on average",
-        format_count(launches->matched, a), format_count(launches->calls, b),
+        document, "- %s launched by %s, of %s on average",
+        wording_count(launches->matched, "kernel", "kernels", a),
+        wording_count(launches->calls, "call", "calls", b),
         format_duration(launches->call_total / (int64_t)launches->calls, (char[FORMAT_SIZE]){0}));
     markdown_line(document, "- A kernel starts %s after its call began (mean), %s (median)",
                   format_duration(launches->delay_sum / matched, a),
@@ -197,7 +198,7 @@ static void write_syncs(struct markdown *document) {
     const struct report *report = document->report;
     const struct trace *trace = report->model.trace;
     const struct syncs *syncs = &report->syncs;
-    char count[FORMAT_SIZE], time[FORMAT_SIZE], share[FORMAT_SIZE];
+    char count[WORDING_COUNT_SIZE], time[FORMAT_SIZE], share[FORMAT_SIZE];
     struct table table = {0};
     if (syncs->count == 0)
         return;
@@ -211,7 +212,8 @@ static void write_syncs(struct markdown *document) {
         cell_duration(&table, site->max);
     }
     markdown_line(document, "\n### Synchronization Points\n");
-    markdown_line(document, "%s calls, %s, %s of the %s.\n", format_count(syncs->count, count),
+    markdown_line(document, "%s, %s, %s of the %s.\n",
+                  wording_count(syncs->count, "call", "calls", count),
                   format_duration(syncs->total, time),
                   format_percent(wording_share(syncs->total, report_wall(report)), share),
                   report->narrowed ? "part reported" : "run");
@@ -240,14 +242,15 @@ static void write_calls(struct markdown *document) {
 
 static void write_steps(struct markdown *document) {
     const struct steps *steps = &document->report->steps;
-    char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], d[FORMAT_SIZE];
+    char a[WORDING_COUNT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], d[FORMAT_SIZE];
     if (steps->count == 0)
         return;
     markdown_line(document, "\n### Steps\n");
-    markdown_line(document, "- %s steps, found by %s", format_count(steps->count, a),
+    markdown_line(document, "- %s, found by %s", wording_count(steps->count, "step", "steps", a),
                   steps_source_name(steps->source));
     if (steps->source == STEPS_PERIODIC)
-        markdown_line(document, "- A step is %s activities", format_count(steps->period, a));
+        markdown_line(document, "- A step is %s",
+                      wording_count(steps->period, "activity", "activities", a));
     if (steps->warm_up) {
         int64_t time = steps->list[steps->warm_up - 1].end - steps->list[0].start;
         markdown_line(document, "- Warm-up: the first %s, %s", format_count(steps->warm_up, a),
@@ -265,8 +268,7 @@ static void write_ranges(struct markdown *document, unsigned category, const cha
     const struct ranges *ranges = &document->report->ranges;
     struct table table = {0};
     size_t found = 0;
-    table_column(&table, title, TABLE_LEFT);
-    COLUMNS(&table, "Count", "Host time", "Host self", "Device time", "Share", "Launched");
+    COLUMNS(&table, "<Name", "Count", "Host time", "Host self", "Device time", "Share", "Launched");
     for (size_t i = 0; i < ranges->count; i++) {
         const struct range_group *group = &ranges->groups[i];
         if (group->category != category || ++found > document->top)

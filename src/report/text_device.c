@@ -12,6 +12,8 @@ static void write_device_head(struct text_writer *writer, const struct report_de
     const struct trace *trace = writer->report->model.trace;
     struct text name = trace_text(trace, trace->device.name[device->id]);
     struct text label = model_device_label(&writer->report->model, device->id);
+    if (text_equal(name, label))
+        name = TEXT("");
     char kernels[FORMAT_SIZE], copies[FORMAT_SIZE];
     output_printf(writer->output, "\n");
     text_colour(writer, BOLD);
@@ -165,7 +167,7 @@ static const char *short_cause(unsigned cause) {
         "host was inside launch calls",
         "host was in its own code",
         "queued, waiting for another queue",
-        "queued, nothing awaited: device latency",
+        "queued: the device's own latency",
         "no launch record tells",
     };
     return phrases[cause];
@@ -280,7 +282,7 @@ static void write_launches(struct text_writer *writer, const struct report_devic
     int64_t matched = (int64_t)launches->matched;
     text_section(writer, "Launches", "%s kernels by %s calls", format_count(launches->matched, a),
                  format_count(launches->calls, b));
-    text_line(writer, "  a call takes %s on average; its kernel starts %s after it began (median)",
+    text_line(writer, "  a call takes %s (mean); its kernel starts %s after it began (median)",
               format_duration(launches->call_total / (int64_t)launches->calls, a),
               format_duration(launches->delay_median, b));
     text_line(writer, "  %s of the kernels are shorter than the call that launched them",

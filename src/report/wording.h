@@ -11,6 +11,11 @@ static inline double wording_share(int64_t part, int64_t whole) {
     return whole > 0 ? (double)part / (double)whole : 0;
 }
 
+/* "1 gap", "1,234 gaps"; the words must be short. */
+enum { WORDING_COUNT_SIZE = 80 };
+char *wording_count(uint64_t count, const char *one, const char *many,
+                    char text[WORDING_COUNT_SIZE]);
+
 /* What owned the time, as the rest of "the device was idle while ...". */
 const char *wording_cause(unsigned cause);
 

@@ -4,7 +4,7 @@
 #include <zlib.h>
 
 #include "base/output.h"
-#include "export/perfetto_layout.h"
+#include "import/perfetto_layout.h"
 #include "export/protobuf_write.h"
 #include "import/import.h"
 

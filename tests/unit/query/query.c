@@ -328,6 +328,8 @@ TEST(details_can_be_taken_apart_as_json) {
     struct trace *trace = make_trace(1);
     REQUIRE(trace);
     CHECK_STRING(ask(trace, "SELECT key, value FROM json_each('{\"shape\": 3}')"), "shape|3");
+    CHECK_STRING(ask(trace, "SELECT count(*), count(json_extract(detail, '$.shape')) FROM kernel"),
+                 "3|0"); /* an empty text would not be JSON */
     trace_close(trace);
 }
 

@@ -28,16 +28,60 @@ TEST(the_markdown_report_fills_in_the_metric_table) {
     buffer_finish(&page);
 }
 
-TEST(the_markdown_findings_name_the_largest_cause_with_its_share) {
+TEST(the_markdown_findings_name_the_largest_loss_with_its_share) {
     struct buffer page = {0};
     struct status status = {0};
     CHECK_OK(sample_report(fill_plain, NULL, report_write_markdown, &page, &status), status);
-    CHECK(has(&page, "1. **Largest cause of idle time**: device\n"
-                     "   - Evidence: 20 ns in 1 gaps"));
-    CHECK(has(&page, "   - Impact: 22.2% of the device's window, 50.0% of its idle time\n"));
-    CHECK(has(&page, "1. Idle, device\n   - At most: 20 ns, 22.2% of the window\n"));
-    CHECK(has(&page, "   - Transfers: 1.000 KB total in 1 copies, 10 ns\n"));
+    CHECK(has(&page, "1. **Bottleneck Identified**: device\n"
+                     "   - Evidence: idle for 20 ns in 1 gap, while "));
+    CHECK(has(&page, "   - Impact: 22.2% of the device's window\n"));
+    CHECK(has(&page, "1. Idle, device\n   - Potential gain: at most 20 ns, 22.2% of the window\n"));
+    CHECK(has(&page, "   - Transfers: 1.000 KB total in 1 copy, 10 ns\n"));
     CHECK(has(&page, "| idle | 40 ns | 44.4% |"));
+    buffer_finish(&page);
+}
+
+static void fill_copies(struct trace_writer *writer) {
+    uint32_t label = trace_writer_string(writer, TEXT("0"));
+    uint32_t device = trace_write_device(writer, &(struct row_device){.label = label});
+    uint32_t queue = trace_write_queue(writer, &(struct row_queue){.device = device});
+    trace_write_activity(writer, &(struct row_activity){.duration = 10, .queue = queue});
+    trace_write_activity(writer, &(struct row_activity){.start = 15,
+                                                        .duration = 85,
+                                                        .queue = queue,
+                                                        .kind = ACTIVITY_COPY,
+                                                        .bytes = BYTES_UNKNOWN});
+}
+
+static void fill_busy(struct trace_writer *writer) {
+    uint32_t label = trace_writer_string(writer, TEXT("0"));
+    uint32_t device = trace_write_device(writer, &(struct row_device){.label = label});
+    uint32_t queue = trace_write_queue(writer, &(struct row_queue){.device = device});
+    trace_write_activity(writer, &(struct row_activity){.duration = 90, .queue = queue});
+    trace_write_activity(writer,
+                         &(struct row_activity){.start = 95, .duration = 5, .queue = queue});
+}
+
+TEST(a_busy_device_has_its_kernels_as_the_bottleneck) {
+    struct buffer page = {0};
+    struct status status = {0};
+    CHECK_OK(sample_report(fill_busy, NULL, report_write_markdown, &page, &status), status);
+    CHECK(has(&page, "1. **Bottleneck Identified**: the kernels themselves\n"
+                     "   - Evidence: they ran for 95.0% of the device's window\n"
+                     "   - Largest loss beside them: unknown, 5.0% of the window\n"));
+    CHECK(has(&page, "| GPU Utilization | 95.0% | >80% | yes |\n"));
+    buffer_finish(&page);
+}
+
+TEST(copies_that_outweigh_every_idle_cause_are_the_bottleneck) {
+    struct buffer page = {0};
+    struct status status = {0};
+    CHECK_OK(sample_report(fill_copies, NULL, report_write_markdown, &page, &status), status);
+    CHECK(has(&page, "1. **Bottleneck Identified**: exposed copy\n"
+                     "   - Evidence: copies and sets ran for 85 ns while no kernel did\n"
+                     "   - Impact: 85.0% of the device's window\n"));
+    CHECK(has(&page, "2. Idle, unknown\n   - Potential gain: at most 5 ns, 5.0% of the window\n"));
+    CHECK(has(&page, "| Memory Throughput | - |"));
     buffer_finish(&page);
 }
 

@@ -6,8 +6,8 @@
  * slice's begin and end packets stand next to each other. The entity that a row belongs to is told
  * by its track's uuid. A recording begins with an instant of category PERFETTO_HEADER.
  */
-#ifndef RIDGE_EXPORT_PERFETTO_LAYOUT_H
-#define RIDGE_EXPORT_PERFETTO_LAYOUT_H
+#ifndef RIDGE_IMPORT_PERFETTO_LAYOUT_H
+#define RIDGE_IMPORT_PERFETTO_LAYOUT_H
 
 #include "trace/schema.h"
 
