@@ -403,6 +403,8 @@ bool selection_contains(const struct selection *selection, int64_t time) {
 
 int64_t selection_overlap(const struct selection *selection, int64_t start, int64_t end,
                           size_t *cursor) {
+    if (selection->everything)
+        return end - start;
     int64_t length = 0;
     while (*cursor < selection->count && selection->windows[*cursor].end <= start)
         (*cursor)++;

@@ -17,8 +17,11 @@ static void spread(struct window window, struct timeline_cell *cells, size_t cou
         end = window.end;
     if (end <= start)
         return;
-    size_t cell =
-        (size_t)((__int128)(start - window.start) * (int64_t)count / (window.end - window.start));
+    /* an estimate, made exact by the two loops */
+    size_t cell = (size_t)((double)(start - window.start) * (double)count /
+                           (double)(window.end - window.start));
+    if (cell >= count)
+        cell = count - 1;
     while (cell + 1 < count && cell_start(window, count, cell + 1) <= start)
         cell++;
     while (cell > 0 && cell_start(window, count, cell) > start)

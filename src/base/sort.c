@@ -1,6 +1,7 @@
 /* Traces come mostly sorted: rows of one thread or device in time order, those of several mixed. So
- * a stable counting sort by group usually finishes the job; groups that are still out of order are
- * sorted by a bottom-up merge sort, which keeps equal rows in order. */
+ * a stable counting sort by group usually finishes the job; in groups that are still out of order,
+ * runs that nature gave are merged pairwise, which keeps equal rows in order and is quick when few
+ * rows are out of place. */
 #include "base/sort.h"
 
 #include <string.h>
@@ -28,38 +29,81 @@ static bool is_sorted(const struct keys *keys, size_t count) {
     return true;
 }
 
-/* Where the next run of rows that are in order ends. */
-static size_t run_end(const struct keys *keys, const uint32_t *rows, size_t at, size_t count) {
-    for (at++; at < count && in_order(keys, rows[at - 1], rows[at]); at++)
-        ;
-    return at;
+/* Runs of rows that are in order: run r is starts[r] .. starts[r + 1]. */
+struct runs {
+    size_t *starts;
+    size_t count, capacity;
+};
+
+static bool find_runs(const struct keys *keys, const uint32_t *rows, size_t count,
+                      struct runs *runs, struct status *status) {
+    runs->count = 0;
+    for (size_t i = 0; i <= count; i++) {
+        if (i > 0 && i < count && in_order(keys, rows[i - 1], rows[i]))
+            continue;
+        if (!memory_grow((void **)&runs->starts, &runs->capacity, runs->count + 1,
+                         sizeof *runs->starts, status))
+            return false;
+        runs->starts[runs->count++] = i;
+    }
+    runs->count--; /* the last start is the end */
+    return true;
 }
 
-/* Merges neighbouring runs into the other array until one is left; runs that nature gave are not
- * torn apart, so nearly sorted rows take few passes. */
-static void merge_sort(const struct keys *keys, uint32_t *rows, uint32_t *spare, size_t count) {
+/* How many of from[0 .. count) stand before `row` when merged. */
+static size_t count_before(const struct keys *keys, const uint32_t *from, size_t count,
+                           uint32_t row) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (in_order(keys, from[middle], row))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Merges two neighbouring runs. Where one begins long before the other ends nothing is compared, so
+ * runs that hardly overlap cost no more than copying them. */
+static void merge(const struct keys *keys, const uint32_t *from, size_t start, size_t middle,
+                  size_t end, uint32_t *to) {
+    size_t a = start, b = middle, at = start;
+    if (middle < end) {
+        size_t head = count_before(keys, from + start, middle - start, from[middle]);
+        memcpy(to + at, from + a, head * sizeof *to);
+        a += head;
+        at += head;
+    }
+    while (a < middle && b < end)
+        to[at++] = in_order(keys, from[a], from[b]) ? from[a++] : from[b++];
+    memcpy(to + at, from + a, (middle - a) * sizeof *to);
+    at += middle - a;
+    memcpy(to + at, from + b, (end - b) * sizeof *to);
+}
+
+static bool merge_sort(const struct keys *keys, uint32_t *rows, uint32_t *spare, size_t count,
+                       struct runs *runs, struct status *status) {
     uint32_t *from = rows, *to = spare;
-    for (;;) {
-        size_t runs = 0;
-        for (size_t start = 0; start < count; runs++) {
-            size_t middle = run_end(keys, from, start, count);
-            size_t end = middle < count ? run_end(keys, from, middle, count) : count;
-            size_t a = start, b = middle, at = start;
-            while (a < middle && b < end)
-                to[at++] = in_order(keys, from[a], from[b]) ? from[a++] : from[b++];
-            memcpy(to + at, from + a, (middle - a) * sizeof *to);
-            at += middle - a;
-            memcpy(to + at, from + b, (end - b) * sizeof *to);
-            start = end;
+    if (!find_runs(keys, rows, count, runs, status))
+        return false;
+    while (runs->count > 1) {
+        size_t kept = 0;
+        for (size_t run = 0; run < runs->count; run += 2) {
+            size_t start = runs->starts[run], middle = runs->starts[run + 1];
+            size_t end = run + 2 <= runs->count ? runs->starts[run + 2] : middle;
+            merge(keys, from, start, middle, end, to);
+            runs->starts[kept++] = start;
         }
+        runs->starts[kept] = count;
+        runs->count = kept;
         uint32_t *swap = from;
         from = to;
         to = swap;
-        if (runs <= 1)
-            break;
     }
     if (from != rows)
         memcpy(rows, from, count * sizeof *rows);
+    return true;
 }
 
 bool sort_rows(const uint32_t *group, uint32_t groups, const int64_t *key, const int64_t *longer,
@@ -73,6 +117,7 @@ bool sort_rows(const uint32_t *group, uint32_t groups, const int64_t *key, const
     uint32_t *rows = memory_allocate(count, sizeof *rows, status);
     size_t *next = memory_allocate((size_t)groups + 1, sizeof *next, status);
     uint32_t *spare = NULL;
+    struct runs runs = {0};
     bool ok = rows && next;
     if (ok) {
         for (size_t i = 0; i < count; i++)
@@ -92,9 +137,9 @@ bool sort_rows(const uint32_t *group, uint32_t groups, const int64_t *key, const
             continue;
         if (!spare)
             ok = (spare = memory_allocate(count, sizeof *spare, status)) != NULL;
-        if (ok)
-            merge_sort(&keys, rows + start, spare, end - start);
+        ok = ok && merge_sort(&keys, rows + start, spare, end - start, &runs, status);
     }
+    memory_free(runs.starts);
     memory_free(spare);
     memory_free(next);
     if (!ok) {
@@ -105,42 +150,24 @@ bool sort_rows(const uint32_t *group, uint32_t groups, const int64_t *key, const
     return true;
 }
 
-static size_t values_run_end(const int64_t *values, size_t at, size_t count) {
-    for (at++; at < count && values[at - 1] <= values[at]; at++)
-        ;
-    return at;
-}
-
 bool sort_values(int64_t *values, size_t count, struct status *status) {
-    if (count == 0 || values_run_end(values, 0, count) == count)
+    size_t sorted = 1;
+    while (sorted < count && values[sorted - 1] <= values[sorted])
+        sorted++;
+    if (sorted >= count)
         return true;
-    int64_t *spare = memory_allocate(count, sizeof *spare, status);
-    if (!spare)
-        return false;
-    int64_t *from = values, *to = spare;
-    for (;;) {
-        size_t runs = 0;
-        for (size_t start = 0; start < count; runs++) {
-            size_t middle = values_run_end(from, start, count);
-            size_t end = middle < count ? values_run_end(from, middle, count) : count;
-            size_t a = start, b = middle, at = start;
-            while (a < middle && b < end)
-                to[at++] = from[a] <= from[b] ? from[a++] : from[b++];
-            memcpy(to + at, from + a, (middle - a) * sizeof *to);
-            at += middle - a;
-            memcpy(to + at, from + b, (end - b) * sizeof *to);
-            start = end;
-        }
-        int64_t *swap = from;
-        from = to;
-        to = swap;
-        if (runs <= 1)
-            break;
+    uint32_t *one_group = memory_allocate(count, sizeof *one_group, status), *order = NULL;
+    int64_t *copy = memory_allocate(count, sizeof *copy, status);
+    bool ok = one_group && copy && sort_rows(one_group, 1, values, NULL, count, &order, status);
+    if (ok) {
+        memcpy(copy, values, count * sizeof *copy);
+        for (size_t i = 0; i < count; i++)
+            values[i] = copy[order[i]];
     }
-    if (from != values)
-        memcpy(values, from, count * sizeof *values);
-    memory_free(spare);
-    return true;
+    memory_free(order);
+    memory_free(copy);
+    memory_free(one_group);
+    return ok;
 }
 
 int64_t sort_select(int64_t *values, size_t count, size_t nth) {
