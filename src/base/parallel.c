@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 16 };
+enum { THREADS_MAX = 4 }; /* more would only hold more memory at once */
 
 struct work {
     parallel_task task;

@@ -161,8 +161,9 @@ static enum copy_direction direction_between(unsigned from, unsigned to) {
     return is_host_memory(to) ? COPY_DTOH : COPY_DTOD;
 }
 
-/* Whether the event is a copy, and then which. ROCm's tracer files copies among devices under
- * "kind:Unknown" and runs them as kernels of the queue: those stay kernels, and are counted. */
+/* Whether the event is a copy, and then which. Where the tracer itself calls a device-side copy's
+ * kind "Unknown", nothing tells it from the kernel that the queue ran for it: those stay kernels, and
+ * are counted for a warning. */
 static bool read_copy(struct xplane *import, const struct xplane_event *event,
                       struct row_activity *activity) {
     const struct xplane_value *details = stat_of(event, XPLANE_memcpy_details);

@@ -21,6 +21,11 @@ void text_section(struct text_writer *writer, const char *title, const char *not
     __attribute__((format(printf, 3, 4)));
 /* A bar of `cells` columns, filled to `share` (0 to 1) in eighths. */
 void text_bar(struct text_writer *writer, double share, unsigned cells, enum text_colour colour);
+/* Spaces that bring a right-aligned word to `width` columns, counting characters, not bytes. */
+static inline int text_pad(const char *word, int width) {
+    int used = (int)table_text_width(text_of(word));
+    return used < width ? width - used : 0;
+}
 /* Writes the table two spaces in and frees it. */
 void text_table(struct text_writer *writer, struct table *table);
 void text_line(struct text_writer *writer, const char *format, ...)

@@ -71,10 +71,11 @@ static void write_metrics(struct text_writer *writer, const struct report_device
 static void account_row(struct text_writer *writer, const char *name, int64_t time, int64_t window,
                         enum text_colour colour) {
     char share[FORMAT_SIZE], duration[FORMAT_SIZE];
+    format_duration(time, duration);
     output_printf(writer->output, "  %-13s ", name);
     text_bar(writer, ratio(time, window), 36, colour);
-    text_line(writer, " %7s %11s", format_percent(ratio(time, window), share),
-              format_duration(time, duration));
+    text_line(writer, " %7s %*s%s", format_percent(ratio(time, window), share),
+              text_pad(duration, 10), "", duration);
 }
 
 static void write_account(struct text_writer *writer, const struct report_device *device) {
@@ -203,8 +204,9 @@ static void write_gaps(struct text_writer *writer, const struct report_device *d
         double part = ratio(gaps->cause_time[cause], gaps->total);
         output_printf(writer->output, "  %-11s", gap_cause_name(cause));
         text_bar(writer, part, 12, RED);
-        text_line(writer, " %6s %10s  %s", format_percent(part, share),
-                  format_duration(gaps->cause_time[cause], time), short_cause(cause));
+        format_duration(gaps->cause_time[cause], time);
+        text_line(writer, " %6s %*s%s  %s", format_percent(part, share), text_pad(time, 10), "",
+                  time, short_cause(cause));
         struct text culprit = main_culprit(report, gaps, cause);
         if (culprit.length && part >= 0.05) {
             int room = (int)writer->style->width - 42;

@@ -43,38 +43,67 @@ static unsigned level_of_interest(const struct ranges *ranges) {
     return RANGE_ANNOTATION;
 }
 
+/* Ranges are ranked by device time; where no device worked, the host's own time is the question. */
+static const struct range_group *next_by_host(const struct ranges *ranges, unsigned level,
+                                              const struct range_group *last) {
+    const struct range_group *best = NULL;
+    for (size_t i = 0; i < ranges->count; i++) {
+        const struct range_group *group = &ranges->groups[i];
+        bool later = !last || group->host_time < last->host_time ||
+                     (group->host_time == last->host_time && group > last);
+        if (group->category == level && later && (!best || group->host_time > best->host_time))
+            best = group;
+    }
+    return best;
+}
+
+static const struct range_group *next_by_device(const struct ranges *ranges, unsigned level,
+                                                const struct range_group *last) {
+    const struct range_group *group = last ? last + 1 : ranges->groups;
+    while (group < ranges->groups + ranges->count && group->category != level)
+        group++;
+    return group < ranges->groups + ranges->count ? group : NULL;
+}
+
 static void write_ranges(struct text_writer *writer) {
     const struct report *report = writer->report;
     const struct ranges *ranges = &report->ranges;
     unsigned level = level_of_interest(ranges);
-    size_t shown = 0;
+    bool device = ranges->device_time > 0;
+    const struct range_group *group = NULL;
     char text[FORMAT_SIZE];
     if (ranges->count == 0)
         return;
-    text_section(writer, "Ranges", "%s; device time is of what was launched inside",
+    text_section(writer, "Ranges", "%s%s",
                  level == RANGE_ANNOTATION ? "annotations"
                  : level == RANGE_OP       ? "operators"
-                                           : "functions");
+                                           : "functions",
+                 device ? "; device time is of what was launched inside" : "");
     struct table table = {0};
-    table_column(&table, "device", TABLE_RIGHT);
-    table_column(&table, "share", TABLE_RIGHT);
+    if (device) {
+        table_column(&table, "device", TABLE_RIGHT);
+        table_column(&table, "share", TABLE_RIGHT);
+    }
     table_column(&table, "host", TABLE_RIGHT);
     table_column(&table, "host self", TABLE_RIGHT);
     table_column(&table, "count", TABLE_RIGHT);
-    table_column(&table, "launched", TABLE_RIGHT);
+    if (device)
+        table_column(&table, "launched", TABLE_RIGHT);
     table_column(&table, "range", TABLE_LEFT | TABLE_FLEXIBLE);
-    for (size_t i = 0; i < ranges->count && shown < report->options.top; i++) {
-        const struct range_group *group = &ranges->groups[i];
-        if (group->category != level)
-            continue;
-        shown++;
-        table_cellf(&table, "%s", format_duration(group->device_time, text));
-        table_cellf(&table, "%s",
-                    format_percent(ratio(group->device_time, ranges->device_time), text));
+    for (size_t shown = 0; shown < report->options.top; shown++) {
+        group = device ? next_by_device(ranges, level, group) : next_by_host(ranges, level, group);
+        if (!group)
+            break;
+        if (device) {
+            table_cellf(&table, "%s", format_duration(group->device_time, text));
+            table_cellf(&table, "%s",
+                        format_percent(ratio(group->device_time, ranges->device_time), text));
+        }
         table_cellf(&table, "%s", format_duration(group->host_time, text));
         table_cellf(&table, "%s", format_duration(group->host_self, text));
         table_cellf(&table, "%s", format_count(group->count, text));
-        table_cellf(&table, "%s", format_count(group->activities, text));
+        if (device)
+            table_cellf(&table, "%s", format_count(group->activities, text));
         table_cell(&table, trace_text(report->model.trace, group->name));
     }
     text_table(writer, &table);
