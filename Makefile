@@ -9,12 +9,19 @@ CC ?= cc
 SAN ?=
 CFLAGS ?= -O2 -g
 
+# All cores, unless -j was given; V=1 shows every command in full.
+ifeq ($(filter -j% --jobs%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2> /dev/null || echo 1)
+endif
+V ?=
+quiet = $(if $(V),,@echo '  $(1)  $@';)
+
 goals := $(if $(MAKECMDGOALS),$(MAKECMDGOALS),all)
 without_building := clean help format uninstall
 ifneq ($(filter-out $(without_building),$(goals)),)
 # Finds the libraries (and installs what is missing, when it may) and writes down their flags: this
 # happens while make reads this file, so that what was just installed is used.
-ready := $(shell CC="$(CC)" scripts/dependencies $(BUILD) $(if $(filter test fuzz,$(goals)),fuzz) >&2 && echo yes)
+ready := $(shell CC="$(CC)" scripts/dependencies $(BUILD) $(if $(filter test fuzz,$(goals)),test) >&2 && echo yes)
 ifneq ($(ready),yes)
 $(error something that ridge needs is missing; the lines above say what)
 endif
@@ -47,27 +54,27 @@ fuzz_programs := $(if $(FUZZ_CC),$(fuzz_sources:tests/fuzz/%.c=$(BUILD)/fuzz/%))
 all: $(BUILD)/ridge
 
 $(BUILD)/ridge: $(objects)
-	$(CC) $(LDFLAGS) -o $@ $(objects) $(LDLIBS)
+	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(objects) $(LDLIBS)
 
 $(BUILD)/unit: $(unit_objects) $(library)
-	$(CC) $(LDFLAGS) -o $@ $(unit_objects) $(library) $(LDLIBS)
+	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(unit_objects) $(library) $(LDLIBS)
 
 $(bench_programs): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(library)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
+	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call quiet,CC  )$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # Fuzzing has its own compiler and sanitizers, so its objects live apart.
 fuzz_flags := -O1 -g $(strict) -fno-omit-frame-pointer -fno-sanitize-recover=all
 $(fuzz_objects) $(fuzz_target_objects): $(BUILD)/fuzz/%.o: %.c $(BUILD)/fuzz/flags
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(CPPFLAGS) $(fuzz_flags) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
+	$(call quiet,FUZZ)$(FUZZ_CC) $(CPPFLAGS) $(fuzz_flags) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
 
 $(fuzz_programs): $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $(fuzz_objects)
-	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(fuzz_objects) $(LDLIBS)
+	$(call quiet,LINK)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(fuzz_objects) $(LDLIBS)
 
 # These change when the compiler or a flag does: everything is then built again.
 $(BUILD)/flags: flags := $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(LDLIBS)
@@ -86,6 +93,7 @@ bench: $(BUILD)/ridge $(bench_programs)
 	BUILD="$(BUILD)" RIDGE="$(BUILD)/ridge" tests/bench/run
 
 demo: $(BUILD)/ridge
+	@echo
 	$(BUILD)/ridge report examples/train.ridge
 
 format:
@@ -133,7 +141,7 @@ help:
 	@echo 'make format       format all sources'
 	@echo 'make install      into PREFIX=$(PREFIX) (below DESTDIR); make uninstall undoes it'
 	@echo 'make clean        remove $(BUILD)'
-	@echo 'Settings: BUILD=DIR CC=COMPILER CFLAGS=... SAN=SANITIZERS RIDGE_NO_INSTALL=1'
+	@echo 'Settings: BUILD=DIR CC=COMPILER CFLAGS=... SAN=SANITIZERS V=1 RIDGE_NO_INSTALL=1'
 
 FORCE:
 .PHONY: all test fuzz bench demo format lint install uninstall clean help FORCE

@@ -37,7 +37,7 @@ static int by_time(const void *a, const void *b) {
     const struct call_name *x = a, *y = b;
     if (x->total != y->total)
         return x->total < y->total ? 1 : -1;
-    return x->name < y->name ? -1 : x->name > y->name;
+    return text_compare(x->text, y->text);
 }
 
 static bool gather_names(const struct model *model, const struct selection *selection,
@@ -54,8 +54,8 @@ static bool gather_names(const struct model *model, const struct selection *sele
             if (!memory_grow((void **)&calls->names, &capacity, calls->name_count + 1,
                              sizeof *calls->names, status))
                 return false;
-            calls->names[calls->name_count] =
-                (struct call_name){.name = name, .class = class, .min = INT64_MAX};
+            calls->names[calls->name_count] = (struct call_name){
+                .name = name, .text = trace_text(trace, name), .class = class, .min = INT64_MAX};
             entry[name] = (uint32_t)++calls->name_count;
         }
         struct call_name *group = &calls->names[entry[name] - 1];

@@ -6,6 +6,7 @@
 
 struct call_name {
     uint32_t name;
+    struct text text;
     unsigned class;
     uint64_t count;
     int64_t total, min, median, max;

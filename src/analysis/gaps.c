@@ -251,18 +251,19 @@ static int by_time(const void *a, const void *b) {
     const struct gap_name *x = a, *y = b;
     if (x->time != y->time)
         return x->time < y->time ? 1 : -1;
-    return x->name < y->name ? -1 : x->name > y->name;
+    return text_compare(x->text, y->text);
 }
 
-static bool collect_names(const int64_t *times, const uint32_t *counts, size_t strings,
+static bool collect_names(const struct trace *trace, const int64_t *times, const uint32_t *counts,
                           struct gap_name **names, size_t *count, struct status *status) {
     size_t capacity = 0;
-    for (size_t name = 0; name < strings; name++) {
+    for (size_t name = 0; name < trace->strings.count; name++) {
         if (times[name] == 0)
             continue;
         if (!memory_grow((void **)names, &capacity, *count + 1, sizeof **names, status))
             return false;
-        (*names)[(*count)++] = (struct gap_name){(uint32_t)name, counts[name], times[name]};
+        (*names)[(*count)++] = (struct gap_name){(uint32_t)name, trace_text(trace, (uint32_t)name),
+                                                 counts[name], times[name]};
     }
     if (*count)
         qsort(*names, *count, sizeof **names, by_time);
@@ -340,11 +341,10 @@ bool gaps_find(const struct model *model, const struct host *host, uint32_t devi
     if (selection->count == 0)
         return true;
     struct walk walk = {.model = model, .host = host, .selection = selection, .gaps = gaps};
-    size_t strings = model->trace->strings.count;
     bool ok = start_walk(&walk, status) && walk_device(&walk, device, status) &&
-              collect_names(walk.host_time, walk.host_gaps, strings, &gaps->host_names,
+              collect_names(model->trace, walk.host_time, walk.host_gaps, &gaps->host_names,
                             &gaps->host_name_count, status) &&
-              collect_names(walk.sync_time, walk.sync_gaps, strings, &gaps->sync_names,
+              collect_names(model->trace, walk.sync_time, walk.sync_gaps, &gaps->sync_names,
                             &gaps->sync_name_count, status);
     if (ok)
         summarise(gaps, walk.durations);

@@ -31,6 +31,7 @@ void gaps_rank_causes(const struct gaps *gaps, enum gap_cause order[CAUSE_COUNT]
 /* What host code (or call) filled idle time, by name. */
 struct gap_name {
     uint32_t name; /* string id; 0 = no range and no sample there */
+    struct text text;
     uint64_t gaps; /* stretches */
     int64_t time;
 };

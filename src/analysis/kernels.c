@@ -41,7 +41,8 @@ static bool add_variant(struct gather *gather, struct kernels *kernels, uint32_t
     }
     kernels->groups[group].short_name = intern_text(&kernels->names, id);
     kernels->groups[group].full_names++;
-    kernels->variants[kernels->variant_count++] = (struct kernel_variant){name, group, 0, 0};
+    kernels->variants[kernels->variant_count++] = (struct kernel_variant){
+        .name = name, .text = trace_text(gather->model->trace, name), .group = group};
     gather->variant_of_name[name] = (uint32_t)kernels->variant_count;
     return true;
 }
@@ -99,14 +100,14 @@ static int groups_by_time(const void *a, const void *b) {
     const struct kernel_group *x = a, *y = b;
     if (x->total != y->total)
         return x->total < y->total ? 1 : -1;
-    return x->count != y->count ? (x->count < y->count ? 1 : -1) : 0;
+    return text_compare(x->short_name, y->short_name);
 }
 
 static int variants_by_time(const void *a, const void *b) {
     const struct kernel_variant *x = a, *y = b;
     if (x->total != y->total)
         return x->total < y->total ? 1 : -1;
-    return x->name < y->name ? -1 : x->name > y->name;
+    return text_compare(x->text, y->text);
 }
 
 /* Sorts both lists, drops empty groups, and points variants at their groups' new places. */

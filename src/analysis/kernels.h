@@ -15,6 +15,7 @@ struct kernel_group {
 
 struct kernel_variant { /* one full name */
     uint32_t name;
+    struct text text;
     size_t group;
     uint64_t count;
     int64_t total;

@@ -7,9 +7,8 @@
 #ifndef RIDGE_ANALYSIS_MODEL_H
 #define RIDGE_ANALYSIS_MODEL_H
 
+#include "trace/launch.h"
 #include "trace/reader.h"
-
-#define NO_ROW UINT32_MAX
 
 struct model {
     struct trace *trace; /* its event tables are reordered; it must outlive the model */

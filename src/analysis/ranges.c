@@ -56,6 +56,7 @@ static bool find_group(struct walk *walk, size_t row, size_t *group, struct stat
         return false;
     ranges->groups[ranges->count] = (struct range_group){
         .name = trace->range.name[row],
+        .text = trace_text(trace, trace->range.name[row]),
         .category = trace->range.category[row],
         .depth = UINT32_MAX,
     };
@@ -275,7 +276,8 @@ static int by_time(const void *a, const void *b) {
         return x->device_time < y->device_time ? 1 : -1;
     if (x->host_time != y->host_time)
         return x->host_time < y->host_time ? 1 : -1;
-    return x->name < y->name ? -1 : x->name > y->name;
+    int order = text_compare(x->text, y->text);
+    return order ? order : (int)x->category - (int)y->category;
 }
 
 bool ranges_find(const struct model *model, const struct selection *selection,

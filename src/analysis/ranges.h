@@ -9,6 +9,7 @@
 
 struct range_group {
     uint32_t name; /* string id */
+    struct text text;
     unsigned category;
     unsigned depth; /* of its outermost occurrence; 0 = nothing around it */
     uint64_t count;

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 
 struct tally {
+    const struct trace *trace;
     struct samples *samples;
     struct map function_of; /* (function, module) -> place */
     size_t capacity, mark_capacity;
@@ -30,7 +31,12 @@ static bool place_of(struct tally *tally, uint32_t function, uint32_t module, si
                      status) ||
         !map_set(&tally->function_of, key, *place, status))
         return false;
-    samples->functions[*place] = (struct sample_function){.function = function, .module = module};
+    samples->functions[*place] = (struct sample_function){
+        .function = function,
+        .module = module,
+        .function_text = trace_text(tally->trace, function),
+        .module_text = trace_text(tally->trace, module),
+    };
     tally->mark[*place] = 0;
     samples->function_count++;
     return true;
@@ -39,7 +45,7 @@ static bool place_of(struct tally *tally, uint32_t function, uint32_t module, si
 static bool count_sample(struct tally *tally, const struct trace *trace, size_t row,
                          struct status *status) {
     struct samples *samples = tally->samples;
-    int64_t weight = trace->sample.weight[row] > 0 ? trace->sample.weight[row] : 1;
+    int64_t weight = trace->sample.weight[row];
     samples->count++;
     samples->weight += weight;
     /* parents come before their stacks (the reader checks), so this ends */
@@ -56,6 +62,7 @@ static bool count_sample(struct tally *tally, const struct trace *trace, size_t 
         if (tally->mark[place] != samples->count) {
             tally->mark[place] = samples->count;
             function->total += weight;
+            function->total_samples++;
         }
     }
     return true;
@@ -65,16 +72,19 @@ static int by_self(const void *a, const void *b) {
     const struct sample_function *x = a, *y = b;
     if (x->self != y->self)
         return x->self < y->self ? 1 : -1;
-    if (x->total != y->total)
-        return x->total < y->total ? 1 : -1;
-    return x->function < y->function ? -1 : x->function > y->function;
+    if (x->self_samples != y->self_samples)
+        return x->self_samples < y->self_samples ? 1 : -1;
+    if (x->total_samples != y->total_samples)
+        return x->total_samples < y->total_samples ? 1 : -1;
+    int order = text_compare(x->function_text, y->function_text);
+    return order ? order : text_compare(x->module_text, y->module_text);
 }
 
 bool samples_find(const struct model *model, const struct selection *selection,
                   struct samples *samples, struct status *status) {
     const struct trace *trace = model->trace;
     memset(samples, 0, sizeof *samples);
-    struct tally tally = {.samples = samples};
+    struct tally tally = {.trace = trace, .samples = samples};
     bool ok = true;
     for (size_t i = 0; i < trace->sample.count && ok; i++)
         if (!selection || selection_contains(selection, trace->sample.time[i]))

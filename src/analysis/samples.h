@@ -7,20 +7,28 @@
 
 struct sample_function {
     uint32_t function, module; /* string ids */
-    uint64_t self_samples;
-    int64_t self,
-        total; /* nanoseconds of weight; total counts a recursive function once a sample */
+    struct text function_text, module_text;
+    /* Own, and with callees; a recursive function counts once a sample. */
+    uint64_t self_samples, total_samples;
+    int64_t self, total; /* nanoseconds that they stand for; 0 where samples have no weight */
 };
 
 struct samples {
     uint64_t count;
-    int64_t weight;
+    int64_t weight; /* nanoseconds that all of them stand for; 0: the source does not tell */
     struct sample_function *functions; /* most self time first */
     size_t function_count;
 };
 
 bool samples_find(const struct model *model, const struct selection *selection,
                   struct samples *samples, struct status *status);
+/* Shares of all samples: by time where that is known, else by number. */
+static inline double samples_share(const struct samples *samples, int64_t time, uint64_t count) {
+    if (samples->weight > 0)
+        return (double)time / (double)samples->weight;
+    return samples->count ? (double)count / (double)samples->count : 0;
+}
+
 void samples_finish(struct samples *samples);
 
 #endif

@@ -11,20 +11,24 @@ static int by_time(const void *a, const void *b) {
     const struct sync_site *x = a, *y = b;
     if (x->total != y->total)
         return x->total < y->total ? 1 : -1;
-    if (x->call != y->call)
-        return x->call < y->call ? -1 : 1;
-    return x->range < y->range ? -1 : x->range > y->range;
+    int order = text_compare(x->call_text, y->call_text);
+    return order ? order : text_compare(x->range_text, y->range_text);
 }
 
-static bool add_site(struct syncs *syncs, struct map *sites, size_t *capacity, uint32_t call,
-                     uint32_t range, int64_t time, struct status *status) {
+static bool add_site(const struct trace *trace, struct syncs *syncs, struct map *sites,
+                     size_t *capacity, uint32_t call, uint32_t range, int64_t time,
+                     struct status *status) {
     uint64_t key = (uint64_t)call << 32 | range, *known = map_find(sites, key);
     if (!known) {
         if (!memory_grow((void **)&syncs->sites, capacity, syncs->site_count + 1,
                          sizeof *syncs->sites, status) ||
             !map_set(sites, key, syncs->site_count, status))
             return false;
-        syncs->sites[syncs->site_count++] = (struct sync_site){.call = call, .range = range};
+        syncs->sites[syncs->site_count++] =
+            (struct sync_site){.call = call,
+                               .range = range,
+                               .call_text = trace_text(trace, call),
+                               .range_text = trace_text(trace, range)};
     }
     struct sync_site *site = &syncs->sites[known ? *known : syncs->site_count - 1];
     site->count++;
@@ -59,7 +63,7 @@ bool syncs_find(const struct model *model, const struct host *host,
             uint32_t range = change < end && host->change_time[change] <= start
                                  ? host->change_range[change]
                                  : NO_ROW;
-            ok = add_site(syncs, &sites, &capacity, trace->call.name[i],
+            ok = add_site(trace, syncs, &sites, &capacity, trace->call.name[i],
                           range == NO_ROW ? 0 : trace->range.name[range], trace->call.duration[i],
                           status);
         }

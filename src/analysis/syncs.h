@@ -9,6 +9,7 @@
 struct sync_site {
     uint32_t call;  /* string id of the call's name */
     uint32_t range; /* string id of the innermost range around it; 0 = none */
+    struct text call_text, range_text;
     uint64_t count;
     int64_t total, max;
 };

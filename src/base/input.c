@@ -135,7 +135,8 @@ static bool inflate_some(struct input *input, char *out, size_t room, size_t *ma
     if (result == Z_STREAM_END)
         inflateReset(stream);
     else if (result != Z_OK && result != Z_BUF_ERROR)
-        return status_fail(status, STATUS_INPUT, "the gzip data is damaged after %llu bytes",
+        return status_fail(status, STATUS_INPUT,
+                           "the gzip data is damaged after %llu unpacked bytes; copy it again",
                            (unsigned long long)(input->offset + input->length));
     return true;
 }
@@ -149,7 +150,8 @@ static bool zstd_some(struct input *input, char *out, size_t room, size_t *made,
     input->packed_at = in.pos;
     input->frame_open = result != 0;
     if (ZSTD_isError(result))
-        return status_fail(status, STATUS_INPUT, "the zstd data is damaged after %llu bytes",
+        return status_fail(status, STATUS_INPUT,
+                           "the zstd data is damaged after %llu unpacked bytes; copy it again",
                            (unsigned long long)(input->offset + input->length));
     return true;
 }
@@ -169,9 +171,10 @@ bool input_more(struct input *input, size_t limit, struct status *status) {
         size_t packed = input->packed_length - input->packed_at;
         if (input->packed_end && packed == 0) {
             if (input->compression != PLAIN && input->frame_open)
-                return status_fail(status, STATUS_INPUT,
-                                   "the compressed data is cut off after %llu bytes",
-                                   (unsigned long long)(input->offset + input->length));
+                return status_fail(
+                    status, STATUS_INPUT,
+                    "the compressed data is cut off after %llu unpacked bytes; copy it again",
+                    (unsigned long long)(input->offset + input->length));
             input->at_end = true;
             return true;
         }

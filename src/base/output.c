@@ -46,6 +46,10 @@ bool output_open(struct output *output, const char *path, bool replace, struct s
         return false;
     if (!path || strcmp(path, "-") == 0)
         return true;
+    if (!*path) {
+        release(output);
+        return status_fail(status, STATUS_IO, "the output's name is empty; give a file name");
+    }
 
     struct stat existing;
     bool exists = stat(path, &existing) == 0;

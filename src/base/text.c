@@ -20,6 +20,13 @@ ptrdiff_t text_find(struct text a, const char *needle) {
     return -1;
 }
 
+int text_compare(struct text a, struct text b) {
+    int order = memcmp(a.data, b.data, a.length < b.length ? a.length : b.length);
+    if (order != 0)
+        return order;
+    return a.length < b.length ? -1 : a.length > b.length;
+}
+
 bool text_to_u64(struct text a, uint64_t *value) {
     uint64_t sum = 0;
     if (a.length == 0)

@@ -27,6 +27,8 @@ static inline struct text text_of(const char *string) {
 static inline bool text_equal(struct text a, struct text b) {
     return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
 }
+/* Byte order; negative, 0 or positive. */
+int text_compare(struct text a, struct text b);
 static inline bool text_is(struct text a, const char *string) {
     return text_equal(a, text_of(string));
 }

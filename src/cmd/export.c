@@ -5,6 +5,7 @@
 
 #include "base/output.h"
 #include "cmd/command.h"
+#include "cmd/interrupt.h"
 #include "export/export.h"
 #include "import/import.h"
 
@@ -62,6 +63,8 @@ static bool write_trace(const char *source, const struct import_options *import,
     if (!import_open(source, import, &trace, status))
         return false;
     bool ok = format->write(trace, chosen, output, status);
+    if (!ok && status->code == STATUS_INPUT)
+        status_context(status, "%s", source);
     trace_close(trace);
     return ok;
 }
@@ -81,17 +84,20 @@ static int run(const struct command_line *line) {
                              format->name);
     if (!output_open(&output, path, command_flag(line, "force"), &status))
         return command_fail(line, &status);
-    if (!write_trace(arguments[0], &import, format, &chosen, &output, &status)) {
+    interrupt_removes(output.temporary);
+    bool ok = write_trace(arguments[0], &import, format, &chosen, &output, &status);
+    if (ok)
+        ok = output_commit(&output, &status);
+    else
         output_abandon(&output);
-        return command_fail(line, &status);
-    }
-    return output_commit(&output, &status) ? 0 : command_fail(line, &status);
+    interrupt_removes(NULL);
+    return ok ? 0 : command_fail(line, &status);
 }
 
 const struct command command_export = {
     .name = "export",
     .arguments = "TRACE",
-    .summary = "write a trace in a format that other programs open",
+    .summary = "Write a trace in a format that other programs open",
     .details =
         "perfetto is for ui.perfetto.dev: queues, threads and counters on tracks, with arrows from "
         "calls to what they launched. chrome is the JSON of torch.profiler, for chrome://tracing "

@@ -96,12 +96,12 @@ static uint64_t size_of(const char *path, const struct trace *trace) {
     return trace->file_bytes;
 }
 
-static bool print(const struct info *info, const char *format, struct status *status) {
+static bool print(const struct info *info, bool as_json, struct status *status) {
     struct output output;
     if (!output_open(&output, NULL, false, status))
         return false;
     bool ok = true;
-    if (format && strcmp(format, "json") == 0)
+    if (as_json)
         info_print_json(info, &output);
     else
         ok = info_print_text(info, &output, status);
@@ -122,7 +122,9 @@ static int run(const struct command_line *line) {
     bool ok = gather(&info, &status);
     if (!ok)
         status_context(&status, "%s", path);
-    ok = ok && print(&info, command_value(line, "format"), &status);
+    const char *format = command_value(line, "format");
+    bool as_json = command_flag(line, "json") || (format && strcmp(format, "json") == 0);
+    ok = ok && print(&info, as_json, &status);
     memory_free(info.queues);
     memory_free(info.devices);
     trace_close(info.trace);
@@ -131,6 +133,7 @@ static int run(const struct command_line *line) {
 
 static const struct command_option options[] = {
     {"format", 0, "text|json", "how to print it (default: text)"},
+    {"json", 0, NULL, "short for --format json"},
     {"skip-invalid", 0, NULL, "drop and count events with impossible times instead of stopping"},
     {0},
 };

@@ -61,6 +61,14 @@ static int run_command(struct command_line *line, const struct command *command,
     return result;
 }
 
+static int print_version(const struct command_line *line) {
+    struct status status = {0};
+    if (printf("ridge %s\n", RIDGE_VERSION) >= 0 && fflush(stdout) == 0)
+        return 0;
+    status_fail_errno(&status, "standard output: cannot write");
+    return command_fail(line, &status);
+}
+
 int main(int argc, char **argv) {
     const struct command *table[COMMANDS + 1] = {0};
     unsigned count = 0;
@@ -77,7 +85,7 @@ int main(int argc, char **argv) {
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         return command_overview(&line);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
-        return printf("ridge %s\n", RIDGE_VERSION) < 0 || fflush(stdout) ? EXIT_TROUBLE : 0;
+        return print_version(&line);
     const struct command *command = command_find(table, word);
     if (!command)
         return unknown_command(table, word);

@@ -119,7 +119,7 @@ static int run(const struct command_line *line) {
 const struct command command_query = {
     .name = "query",
     .arguments = "TRACE SQL",
-    .summary = "run SQL over a trace",
+    .summary = "Run SQL over a trace",
     .details =
         "Runs one SELECT over the tables of a trace and prints the rows. The tables are the "
         "trace's "

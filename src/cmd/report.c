@@ -5,16 +5,23 @@
 
 #include "base/table.h"
 #include "cmd/command.h"
+#include "cmd/interrupt.h"
 #include "import/import.h"
 #include "report/report.h"
 
+static bool wants_colour(const struct output *output) {
+    const char *terminal = getenv("TERM"), *refused = getenv("NO_COLOR");
+    return !output->path && isatty(output->fd) && !(refused && *refused) &&
+           !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
 static bool write_report(const struct command_line *line, const struct report *report,
                          struct output *output, struct status *status) {
-    const char *format = command_value(line, "format");
+    const char *format = command_flag(line, "json") ? "json" : command_value(line, "format");
     if (!format || strcmp(format, "text") == 0) {
         unsigned width = output->path ? 0 : table_terminal_width(output->fd);
         struct report_style style = {
-            .colour = !output->path && isatty(output->fd) && !getenv("NO_COLOR"),
+            .colour = wants_colour(output),
             .width = width ? (width < 160 ? width : 160) : 80,
         };
         return report_write_text(report, &style, output, status);
@@ -26,39 +33,46 @@ static bool write_report(const struct command_line *line, const struct report *r
     return report_write_json(report, output, status);
 }
 
+static bool report_to(const struct command_line *line, const struct report_options *options,
+                      struct output *output, struct status *status) {
+    struct import_options import = {.skip_invalid = command_flag(line, "skip-invalid")};
+    struct trace *trace;
+    struct report report;
+    if (!import_open(options->trace_name, &import, &trace, status))
+        return false;
+    bool ok = report_build(&report, trace, options, status);
+    if (ok) {
+        ok = write_report(line, &report, output, status);
+        report_finish(&report);
+    } else if (status->code == STATUS_INPUT) {
+        status_context(status, "%s", options->trace_name);
+    }
+    trace_close(trace);
+    return ok;
+}
+
+/* The output is opened first: a name that cannot be written should not cost a long import. */
 static int run(const struct command_line *line) {
-    unsigned count;
     struct status status = {0};
     struct report_options options = {
-        .trace_name = command_arguments(line, &count)[0],
+        .trace_name = command_arguments(line, NULL)[0],
         .device = command_value(line, "device"),
         .range = command_value(line, "range"),
         .steps = command_value(line, "steps"),
         .window = command_value(line, "window"),
         .top = 10,
     };
-    struct import_options import = {.skip_invalid = command_flag(line, "skip-invalid")};
-    struct trace *trace;
-    struct report report;
     struct output output;
     if (!command_count(line, "top", &options.top, &status) ||
-        !import_open(options.trace_name, &import, &trace, &status))
+        !output_open(&output, command_value(line, "output"), command_flag(line, "force"), &status))
         return command_fail(line, &status);
-    bool ok = report_build(&report, trace, &options, &status);
-    if (ok) {
-        ok = output_open(&output, command_value(line, "output"), command_flag(line, "force"),
-                         &status);
-        if (ok && !write_report(line, &report, &output, &status)) {
-            output_abandon(&output);
-            ok = false;
-        } else if (ok) {
-            ok = output_commit(&output, &status);
-        }
-        report_finish(&report);
-    } else if (status.code == STATUS_INPUT) {
-        status_context(&status, "%s", options.trace_name);
-    }
-    trace_close(trace);
+    interrupt_removes(output.temporary);
+    bool ok = report_to(line, &options, &output, &status);
+    if (ok)
+        ok = output_commit(&output, &status);
+    else
+        output_abandon(&output);
+    interrupt_removes(NULL);
     return ok ? 0 : command_fail(line, &status);
 }
 
@@ -69,6 +83,7 @@ static const struct command_option options[] = {
     {"window", 'w', "T1,T2", "only this time from the run's start, such as 10ms,1.5s"},
     {"top", 'n', "N", "rows of each table (10)"},
     {"format", 0, "text|md|json|csv", "text (default), Markdown, JSON or the kernel table as CSV"},
+    {"json", 0, NULL, "short for --format json"},
     {"output", 'o', "FILE", "write there instead of to standard output"},
     {"force", 'f', NULL, "replace FILE if it exists"},
     {"skip-invalid", 0, NULL, "drop events with impossible times, and count them"},
@@ -78,7 +93,7 @@ static const struct command_option options[] = {
 const struct command command_report = {
     .name = "report",
     .arguments = "TRACE",
-    .summary = "an exact account of where the time went",
+    .summary = "Give an exact account of where the time went",
     .details =
         "TRACE is a .ridge file or any trace that ridge can import: torch.profiler and other "
         "Chrome "

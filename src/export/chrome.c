@@ -1,7 +1,7 @@
 /* The trace as JSON in the form of torch.profiler (Kineto), for chrome://tracing, ui.perfetto.dev
- * and the many scripts that read it. This file writes what stands around the events: devices, the
- * names of processes, threads and streams, notes, and samples with their stacks. Times are relative
- * to baseTimeNanoseconds, since viewers keep them in doubles. */
+ * and the many scripts that read it. This file writes what stands around the events: devices and
+ * the names of processes, threads and streams. Times are relative to baseTimeNanoseconds, since
+ * viewers keep them in doubles. */
 #include "export/chrome.h"
 
 #include <inttypes.h>
@@ -17,14 +17,6 @@ void chrome_time(struct chrome *chrome, const char *key, int64_t time) {
     json_raw(&chrome->json, text_of(digits));
 }
 
-void chrome_device(struct chrome *chrome, const char *key, uint32_t device) {
-    if (chrome->ids.device_is_word[device])
-        json_member_text(&chrome->json, key,
-                         trace_text(chrome->trace, chrome->trace->device.label[device]));
-    else
-        json_member_integer(&chrome->json, key, chrome->ids.device[device]);
-}
-
 static void put_if(struct json *json, const char *key, uint64_t value) {
     if (value)
         json_member_unsigned(json, key, value);
@@ -34,7 +26,7 @@ static void write_device(struct chrome *chrome, size_t id) {
     const struct columns_device *device = &chrome->trace->device;
     struct json *json = &chrome->json;
     json_begin_object(json);
-    chrome_device(chrome, "id", (uint32_t)id);
+    json_member_integer(json, "id", chrome->ids.device[id]);
     json_member_text(json, "name", trace_text(chrome->trace, device->name[id]));
     put_if(json, "totalGlobalMem", device->memory_bytes[id]);
     put_if(json, "computeMajor", device->compute_major[id]);
@@ -44,10 +36,6 @@ static void write_device(struct chrome *chrome, size_t id) {
     put_if(json, "regsPerMultiprocessor", device->registers_per_multiprocessor[id]);
     put_if(json, "sharedMemPerMultiprocessor", device->shared_per_multiprocessor[id]);
     put_if(json, "numSms", device->multiprocessors[id]);
-    put_if(json, "ridge clock hz", device->clock_hz[id]);
-    put_if(json, "ridge bandwidth", device->bandwidth[id]);
-    if (device->uuid[id])
-        json_member_text(json, "ridge uuid", trace_text(chrome->trace, device->uuid[id]));
     json_end_object(json);
 }
 
@@ -56,7 +44,7 @@ static void write_devices(struct chrome *chrome) {
     json_key(&chrome->json, "deviceProperties");
     json_begin_array(&chrome->json);
     for (size_t id = 1; id < device->count; id++)
-        if (!chrome->ids.device_is_word[id] && (device->listed[id] || device->name[id]))
+        if (device->listed[id] || device->name[id])
             write_device(chrome, id);
     json_end_array(&chrome->json);
 }
@@ -75,35 +63,17 @@ static void write_ranks(struct chrome *chrome) {
     json_end_object(&chrome->json);
 }
 
-/* Everything else that is known of the run, for those who look. */
-static void write_notes(struct chrome *chrome) {
-    const struct trace *trace = chrome->trace;
-    struct json *json = &chrome->json;
-    json_key(json, "ridge");
-    json_begin_array(json);
-    for (size_t row = 0; row < trace->meta.count; row++) {
-        if (!export_meta_key(trace, row, &chrome->text))
-            continue;
-        json_begin_object(json);
-        json_member_text(json, "key", buffer_as_text(&chrome->text));
-        json_member_text(json, "value", trace_text(trace, trace->meta.value[row]));
-        json_end_object(json);
-    }
-    json_end_array(json);
-}
-
 static void write_header(struct chrome *chrome) {
     struct json *json = &chrome->json;
     struct text host = trace_meta(chrome->trace, META_HOST);
     json_member_integer(json, "schemaVersion", 1);
     json_member_string(json, "displayTimeUnit", "ns");
-    if (chrome->base > 0)
+    if (chrome->base != 0)
         json_member_integer(json, "baseTimeNanoseconds", chrome->base);
     if (host.length)
         json_member_text(json, "host_name", host);
     write_devices(chrome);
     write_ranks(chrome);
-    write_notes(chrome);
 }
 
 static void begin_name(struct chrome *chrome, const char *what) {
@@ -128,7 +98,7 @@ static void write_place(struct chrome *chrome, uint32_t device, uint64_t pid, st
     for (unsigned i = 0; i < 2; i++) {
         begin_name(chrome, keys[i]);
         if (device)
-            chrome_device(chrome, "pid", device);
+            json_member_integer(&chrome->json, "pid", chrome->ids.device[device]);
         else
             json_member_unsigned(&chrome->json, "pid", pid);
         json_key(&chrome->json, "args");
@@ -176,7 +146,7 @@ static void write_thread_names(struct chrome *chrome) {
         if (trace->queue.name[id] == 0)
             continue;
         begin_name(chrome, "thread_name");
-        chrome_device(chrome, "pid", trace->queue.device[id]);
+        json_member_integer(&chrome->json, "pid", chrome->ids.device[trace->queue.device[id]]);
         json_member_integer(&chrome->json, "tid", chrome->ids.stream[id]);
         end_name(chrome, trace_text(trace, trace->queue.name[id]));
     }
@@ -217,53 +187,6 @@ static bool write_events(struct chrome *chrome) {
     return ok;
 }
 
-static void member_id(struct json *json, const char *key, uint32_t id) {
-    char digits[16];
-    snprintf(digits, sizeof digits, "%u", id);
-    json_member_string(json, key, digits);
-}
-
-static void write_stacks(struct chrome *chrome) {
-    const struct trace *trace = chrome->trace;
-    struct json *json = &chrome->json;
-    json_key(json, "stackFrames");
-    json_begin_object(json);
-    for (uint32_t id = 1; id < trace->stack.count; id++) {
-        char digits[16];
-        snprintf(digits, sizeof digits, "%u", id);
-        json_key(json, digits);
-        json_begin_object(json);
-        json_member_text(json, "category", trace_text(trace, trace->stack.module[id]));
-        json_member_text(json, "name", trace_text(trace, trace->stack.function[id]));
-        if (trace->stack.parent[id])
-            member_id(json, "parent", trace->stack.parent[id]);
-        json_end_object(json);
-    }
-    json_end_object(json);
-}
-
-static void write_samples(struct chrome *chrome) {
-    const struct trace *trace = chrome->trace;
-    struct json *json = &chrome->json;
-    json_key(json, "samples");
-    json_begin_array(json);
-    for (size_t row = 0; row < trace->sample.count && !json->output->failed; row++) {
-        uint32_t thread = trace->sample.thread[row];
-        json_begin_object(json);
-        json_member_integer(json, "cpu", 0);
-        json_member_unsigned(json, "pid", chrome->ids.pid[trace->thread.process[thread]]);
-        json_member_integer(json, "tid", trace->thread.tid[thread]);
-        chrome_time(chrome, "ts", trace->sample.time[row]);
-        json_member_string(json, "name", "sample");
-        if (trace->sample.stack[row])
-            member_id(json, "sf", trace->sample.stack[row]);
-        json_member_integer(json, "weight", trace->sample.weight[row]);
-        json_end_object(json);
-        output_write(json->output, "\n", 1);
-    }
-    json_end_array(json);
-}
-
 /* What ts counts from: on a Unix clock the first event, else zero, or the first event where that is
  * before zero. */
 static bool find_base(struct chrome *chrome) {
@@ -284,17 +207,14 @@ static bool find_base(struct chrome *chrome) {
     return true;
 }
 
+/* In an order in which a reader needs no second pass. */
 static bool write_document(struct chrome *chrome) {
     struct json *json = &chrome->json;
     json_begin_object(json);
+    chrome_write_own(chrome);
     write_header(chrome);
-    if (!write_events(chrome))
+    if (!write_table(chrome, TABLE_SAMPLE, chrome_write_samples) || !write_events(chrome))
         return false;
-    if (chrome->trace->sample.count > 0) {
-        write_stacks(chrome);
-        if (!write_table(chrome, TABLE_SAMPLE, write_samples))
-            return false;
-    }
     json_end_object(json);
     output_write(json->output, "\n", 1);
     return true;

@@ -1,5 +1,5 @@
 /* A Chrome trace being written: chrome.c writes the document around the events, chrome_events.c the
- * events. */
+ * events, chrome_own.c what Kineto has no place for, chrome_samples.c samples and their stacks. */
 #ifndef RIDGE_EXPORT_CHROME_H
 #define RIDGE_EXPORT_CHROME_H
 
@@ -23,8 +23,11 @@ enum { LAUNCH_OF_ACTIVITY = 1, LAUNCH_OF_CALL = 2 };
 
 /* "ts": microseconds with three decimals. */
 void chrome_time(struct chrome *chrome, const char *key, int64_t time);
-/* The number or word that stands for a device as pid. */
-void chrome_device(struct chrome *chrome, const char *key, uint32_t device);
+
+/* The member "ridge": notes and entities with all their columns. */
+void chrome_write_own(struct chrome *chrome);
+/* The members "stackFrames" and "samples"; the table of samples is loaded. */
+void chrome_write_samples(struct chrome *chrome);
 
 /* All rows of one table of events; the table is loaded. */
 void chrome_write_calls(struct chrome *chrome);

@@ -1,10 +1,13 @@
 /* Rows as events of a Chrome trace, with Kineto's categories and arguments, so that whatever reads
  * torch.profiler's traces reads these. A row's detail becomes arguments too. What Kineto has no
- * place for stands in arguments that begin with "ridge". */
+ * place for stands in arguments that begin with "ridge"; import/kineto_own_rows.c reads them back.
+ */
 #include "export/chrome.h"
 
 #include "import/import.h"
 #include "import/json_scan.h"
+#include "import/kineto_event.h"
+#include "import/kineto_own.h"
 
 static void begin_event(struct chrome *chrome, const char *phase, struct text category,
                         struct text name) {
@@ -15,13 +18,18 @@ static void begin_event(struct chrome *chrome, const char *phase, struct text ca
     json_member_text(json, "name", name);
 }
 
-/* Where the host's part of the trace happens; -1 is Kineto's "nowhere". */
+/* -1 is Kineto's "nowhere" too. */
+static void put_nowhere(struct chrome *chrome) {
+    json_member_integer(&chrome->json, "pid", OWN_NOWHERE);
+    json_member_integer(&chrome->json, "tid", 0);
+}
+
+/* Where the host's part of the trace happens. */
 static void put_thread(struct chrome *chrome, uint32_t thread) {
     struct json *json = &chrome->json;
     uint32_t process = chrome->trace->thread.process[thread];
     if (thread == 0) {
-        json_member_integer(json, "pid", -1);
-        json_member_integer(json, "tid", 0);
+        put_nowhere(chrome);
         return;
     }
     json_member_unsigned(json, "pid", chrome->ids.pid[process]);
@@ -29,7 +37,12 @@ static void put_thread(struct chrome *chrome, uint32_t thread) {
 }
 
 static void put_queue(struct chrome *chrome, uint32_t queue) {
-    chrome_device(chrome, "pid", chrome->trace->queue.device[queue]);
+    uint32_t device = chrome->trace->queue.device[queue];
+    if (queue == 0) {
+        put_nowhere(chrome);
+        return;
+    }
+    json_member_integer(&chrome->json, "pid", chrome->ids.device[device]);
     json_member_integer(&chrome->json, "tid", chrome->ids.stream[queue]);
 }
 
@@ -38,7 +51,8 @@ static void put_span(struct chrome *chrome, int64_t start, int64_t duration) {
     chrome_time(chrome, "dur", chrome->base + duration);
 }
 
-/* The members of a row's detail, which is an object; one that is not is kept as a string. */
+/* The members of a row's detail, which is an object, come before all other arguments, and a mark
+ * tells where they end; a detail that is no object is kept as a string. */
 static void put_detail(struct chrome *chrome, uint32_t detail) {
     struct text text = trace_text(chrome->trace, detail);
     struct buffer *compact = &chrome->detail;
@@ -47,10 +61,13 @@ static void put_detail(struct chrome *chrome, uint32_t detail) {
     buffer_clear(compact);
     bool valid = text.data[0] == '{' && text_utf8_valid(text) == text.length &&
                  scan_compact(text, compact) && compact->length >= 2;
-    if (!valid)
+    if (!valid) {
         json_member_text(&chrome->json, "ridge detail", text);
-    else if (compact->length > 2)
+        return;
+    }
+    if (compact->length > 2)
         json_raw(&chrome->json, (struct text){compact->data + 1, compact->length - 2});
+    json_member_bool(&chrome->json, "ridge detail", true);
 }
 
 static void begin_args(struct chrome *chrome) {
@@ -74,6 +91,20 @@ static void put_if(struct chrome *chrome, const char *key, uint64_t value) {
 static void put_signed_if(struct chrome *chrome, const char *key, uint64_t value) {
     if (value)
         json_member_integer(&chrome->json, key, (int64_t)value);
+}
+
+/* Under Kineto's key and ours. */
+static const char *const launch_keys[] = {"correlation", "ridge correlation"};
+static const char *const record_keys[] = {"wait_on_cuda_event_record_corr_id",
+                                          "ridge record correlation"};
+
+/* The file's id, and the trace's where that is another. The ids of several recordings would not be
+ * unique in one, so that they cannot be given back. */
+static void put_launch(struct chrome *chrome, const char *const keys[2], uint64_t id,
+                       uint64_t original) {
+    put_signed_if(chrome, keys[0], id);
+    if (id != original && chrome->trace->session_count == 1)
+        put_signed_if(chrome, keys[1], original);
 }
 
 static uint64_t call_launch(struct chrome *chrome, size_t row) {
@@ -155,7 +186,7 @@ void chrome_write_calls(struct chrome *chrome) {
         put_span(chrome, call->start[row], call->duration[row]);
         begin_args(chrome);
         put_detail(chrome, call->detail[row]);
-        put_signed_if(chrome, "correlation", id);
+        put_launch(chrome, launch_keys, id, call->correlation[row]);
         if (call->class[row] != import_call_class(name))
             json_member_string(&chrome->json, "ridge class", call_class_name(call->class[row]));
         if (call->result[row])
@@ -182,16 +213,14 @@ static void put_triple(struct chrome *chrome, const char *key, uint32_t x, uint3
 
 static void put_place(struct chrome *chrome, uint32_t queue) {
     const struct trace *trace = chrome->trace;
-    uint32_t device = trace->queue.device[queue], process = trace->queue.process[queue];
-    if (!chrome->ids.device_is_word[device])
-        json_member_integer(&chrome->json, "device", chrome->ids.device[device]);
+    if (queue == 0)
+        return;
+    json_member_integer(&chrome->json, "device", chrome->ids.device[trace->queue.device[queue]]);
     put_signed_if(chrome, "context", trace->queue.context[queue]);
     json_member_integer(&chrome->json, "stream", chrome->ids.stream[queue]);
-    if (process)
-        json_member_unsigned(&chrome->json, "ridge process", chrome->ids.pid[process]);
 }
 
-static void put_kernel(struct chrome *chrome, size_t row) {
+static void put_shape(struct chrome *chrome, size_t row) {
     const struct columns_activity *activity = &chrome->trace->activity;
     uint64_t shared = (uint64_t)activity->shared_static[row] + activity->shared_dynamic[row];
     put_triple(chrome, "grid", activity->grid_x[row], activity->grid_y[row], activity->grid_z[row]);
@@ -201,30 +230,23 @@ static void put_kernel(struct chrome *chrome, size_t row) {
     put_if(chrome, "shared memory", shared);
     put_if(chrome, "ridge dynamic shared memory", activity->shared_dynamic[row]);
     put_if(chrome, "ridge flops", activity->flops[row]);
-    if (activity->bytes[row] != BYTES_UNKNOWN)
-        json_member_unsigned(&chrome->json, "ridge bytes", activity->bytes[row]);
 }
 
 /* Kineto tells a copy's direction and memory by its name alone; where this one's does not, "kind"
  * says it in the same words. */
-static void put_copy(struct chrome *chrome, size_t row) {
+static void put_direction(struct chrome *chrome, size_t row) {
     const struct columns_activity *activity = &chrome->trace->activity;
-    enum copy_direction direction;
-    enum memory_kind from, to;
-    if (activity->bytes[row] != BYTES_UNKNOWN)
-        json_member_unsigned(&chrome->json, "bytes", activity->bytes[row]);
-    if (activity->kind[row] != ACTIVITY_COPY)
-        return;
-    import_copy_name(trace_text(chrome->trace, activity->name[row]), &direction, &from, &to);
+    enum copy_direction direction = COPY_UNKNOWN;
+    enum memory_kind from = MEMORY_UNKNOWN, to = MEMORY_UNKNOWN;
+    if (activity->kind[row] == ACTIVITY_COPY)
+        import_copy_name(trace_text(chrome->trace, activity->name[row]), &direction, &from, &to);
     if (direction == activity->direction[row] && from == activity->from_memory[row] &&
         to == activity->to_memory[row])
         return;
     buffer_clear(&chrome->text);
-    if (activity->direction[row] != COPY_UNKNOWN)
-        buffer_string(&chrome->text, copy_direction_name(activity->direction[row]));
-    if (activity->from_memory[row] || activity->to_memory[row])
-        buffer_printf(&chrome->text, " (%s -> %s)", memory_kind_name(activity->from_memory[row]),
-                      memory_kind_name(activity->to_memory[row]));
+    buffer_printf(&chrome->text, "%s (%s -> %s)", copy_direction_name(activity->direction[row]),
+                  memory_kind_name(activity->from_memory[row]),
+                  memory_kind_name(activity->to_memory[row]));
     json_member_text(&chrome->json, "kind", buffer_as_text(&chrome->text));
 }
 
@@ -241,12 +263,13 @@ void chrome_write_activities(struct chrome *chrome) {
         begin_args(chrome);
         put_detail(chrome, activity->detail[row]);
         put_place(chrome, queue);
-        put_signed_if(chrome, "correlation", id);
+        put_launch(chrome, launch_keys, id, activity->correlation[row]);
         put_if(chrome, "graph id", activity->graph[row]);
-        if (kind == ACTIVITY_KERNEL)
-            put_kernel(chrome, row);
-        else
-            put_copy(chrome, row);
+        put_shape(chrome, row);
+        if (activity->bytes[row] != BYTES_UNKNOWN)
+            json_member_unsigned(&chrome->json, kind == ACTIVITY_KERNEL ? "ridge bytes" : "bytes",
+                                 activity->bytes[row]);
+        put_direction(chrome, row);
         end_event(chrome);
         if (has_arrow(chrome, id)) {
             begin_arrow(chrome, "f", id);
@@ -267,6 +290,16 @@ static const char *sync_kind(unsigned kind) {
     return names[kind < WAIT_KINDS ? kind : WAIT_UNKNOWN];
 }
 
+static void put_awaited(struct chrome *chrome, uint32_t queue, uint32_t awaited) {
+    const uint32_t *device = chrome->trace->queue.device;
+    if (awaited == 0)
+        return;
+    json_member_integer(&chrome->json, "wait_on_stream", chrome->ids.stream[awaited]);
+    if (queue == 0 || device[queue] != device[awaited])
+        json_member_integer(&chrome->json, "ridge awaited device",
+                            chrome->ids.device[device[awaited]]);
+}
+
 void chrome_write_waits(struct chrome *chrome) {
     const struct columns_wait *wait = &chrome->trace->wait;
     for (size_t row = 0; row < wait->count && !chrome->failed; row++) {
@@ -278,13 +311,12 @@ void chrome_write_waits(struct chrome *chrome) {
         begin_args(chrome);
         json_member_string(&chrome->json, "cuda_sync_kind", kind);
         put_place(chrome, queue);
-        put_signed_if(chrome, "correlation", queue_launch(chrome, queue, wait->correlation[row]));
-        if (wait->awaited[row])
-            json_member_integer(&chrome->json, "wait_on_stream",
-                                chrome->ids.stream[wait->awaited[row]]);
+        put_launch(chrome, launch_keys, queue_launch(chrome, queue, wait->correlation[row]),
+                   wait->correlation[row]);
+        put_awaited(chrome, queue, wait->awaited[row]);
         put_signed_if(chrome, "wait_on_cuda_event_id", wait->event[row]);
-        put_signed_if(chrome, "wait_on_cuda_event_record_corr_id",
-                      queue_launch(chrome, queue, wait->record_correlation[row]));
+        put_launch(chrome, record_keys, queue_launch(chrome, queue, wait->record_correlation[row]),
+                   wait->record_correlation[row]);
         end_event(chrome);
     }
 }
@@ -307,16 +339,29 @@ static struct text range_category(const struct chrome *chrome, size_t row) {
     case RANGE_DRIVER:
         return TEXT("ridge_driver");
     default:
-        return domain;
+        return event_category_known(domain) ? TEXT("ridge_other") : domain;
     }
+}
+
+static void put_range_place(struct chrome *chrome, size_t row) {
+    const struct trace *trace = chrome->trace;
+    uint32_t queue = trace->range.queue[row], thread = trace->range.thread[row];
+    if (queue == 0)
+        return;
+    put_place(chrome, queue);
+    if (thread == 0)
+        return;
+    json_member_unsigned(&chrome->json, "ridge pid",
+                         chrome->ids.pid[trace->thread.process[thread]]);
+    json_member_integer(&chrome->json, "ridge tid", trace->thread.tid[thread]);
 }
 
 void chrome_write_ranges(struct chrome *chrome) {
     const struct columns_range *range = &chrome->trace->range;
     for (size_t row = 0; row < range->count && !chrome->failed; row++) {
         struct text domain = trace_text(chrome->trace, range->domain[row]);
-        begin_event(chrome, "X", range_category(chrome, row),
-                    trace_text(chrome->trace, range->name[row]));
+        struct text category = range_category(chrome, row);
+        begin_event(chrome, "X", category, trace_text(chrome->trace, range->name[row]));
         if (range->queue[row])
             put_queue(chrome, range->queue[row]);
         else
@@ -324,9 +369,8 @@ void chrome_write_ranges(struct chrome *chrome) {
         put_span(chrome, range->start[row], range->duration[row]);
         begin_args(chrome);
         put_detail(chrome, range->detail[row]);
-        if (range->queue[row])
-            put_place(chrome, range->queue[row]);
-        if (domain.length && range->category[row] != RANGE_OTHER)
+        put_range_place(chrome, row);
+        if (domain.length && !text_equal(domain, category))
             json_member_text(&chrome->json, "ridge domain", domain);
         end_event(chrome);
     }
@@ -346,24 +390,26 @@ void chrome_write_marks(struct chrome *chrome) {
     }
 }
 
-/* A release is an allocation of a negative size. */
+/* A release is an allocation of a negative size, where the sign can tell. */
+static void put_bytes(struct chrome *chrome, unsigned operation, uint64_t bytes) {
+    bool release = operation == MEMORY_FREE, telling = bytes <= INT64_MAX && (bytes || !release);
+    json_member_integer(&chrome->json, "Bytes", (int64_t)(release && telling ? 0 - bytes : bytes));
+    if (!telling)
+        json_member_string(&chrome->json, "ridge operation", memory_operation_name(operation));
+}
+
 void chrome_write_memory(struct chrome *chrome) {
     const struct columns_memory *memory = &chrome->trace->memory;
     for (size_t row = 0; row < memory->count && !chrome->failed; row++) {
         uint32_t device = memory->device[row];
-        uint64_t bytes = memory->bytes[row];
         begin_event(chrome, "i", TEXT("cpu_instant_event"), TEXT("[memory]"));
         json_member_string(&chrome->json, "s", "t");
         put_thread(chrome, memory->thread[row]);
         chrome_time(chrome, "ts", memory->time[row]);
         begin_args(chrome);
         json_member_integer(&chrome->json, "Device Type", device ? 1 : 0);
-        if (device)
-            chrome_device(chrome, "Device Id", device);
-        else
-            json_member_integer(&chrome->json, "Device Id", -1);
-        json_member_integer(&chrome->json, "Bytes",
-                            (int64_t)(memory->operation[row] == MEMORY_FREE ? 0 - bytes : bytes));
+        json_member_integer(&chrome->json, "Device Id", device ? chrome->ids.device[device] : -1);
+        put_bytes(chrome, memory->operation[row], memory->bytes[row]);
         put_signed_if(chrome, "Addr", memory->address[row]);
         put_signed_if(chrome, "Total Allocated", memory->allocated[row]);
         put_signed_if(chrome, "Total Reserved", memory->reserved[row]);
@@ -376,10 +422,8 @@ void chrome_write_counters(struct chrome *chrome) {
     for (size_t row = 0; row < counter->count && !chrome->failed; row++) {
         uint32_t device = counter->device[row];
         begin_event(chrome, "C", TEXT(""), trace_text(chrome->trace, counter->name[row]));
-        if (device)
-            chrome_device(chrome, "pid", device);
-        else
-            json_member_integer(&chrome->json, "pid", -1);
+        json_member_integer(&chrome->json, "pid",
+                            device ? chrome->ids.device[device] : OWN_NOWHERE);
         chrome_time(chrome, "ts", counter->time[row]);
         begin_args(chrome);
         json_member_number(&chrome->json, "value", counter->value[row]);

@@ -4,6 +4,7 @@
 #include "base/checksum.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "import/kineto_own.h"
 
 /* Free numbers are sought from here: beyond real streams and devices, and exact in a double. */
 enum { SPARE_FROM = 1000000 };
@@ -22,13 +23,19 @@ static bool claim(struct map *taken, uint64_t scope, uint64_t wanted, uint64_t *
     return map_set(taken, pair_key(scope, *number), 1, status);
 }
 
+/* Nobody may have the number that stands for "nowhere". */
+static bool reserve(struct map *taken, struct status *status) {
+    return map_set(taken, pair_key(0, (uint64_t)OWN_NOWHERE), 1, status);
+}
+
 static bool number_processes(struct chrome_ids *ids, const struct trace *trace,
                              struct status *status) {
     struct map taken = {0};
     uint64_t spare = (uint64_t)1 << 41; /* the importer counts words from 2^40 */
-    bool ok = true;
+    bool ok = reserve(&taken, status);
     for (size_t i = 1; i < trace->process.count && ok; i++)
         ok = claim(&taken, 0, trace->process.pid[i], &spare, &ids->pid[i], status);
+    ok = ok && claim(&taken, 0, spare, &spare, &ids->pid[0], status);
     map_finish(&taken);
     return ok;
 }
@@ -37,17 +44,16 @@ static bool number_devices(struct chrome_ids *ids, const struct trace *trace,
                            struct status *status) {
     struct map taken = {0};
     uint64_t spare = SPARE_FROM, number = 0;
-    bool ok = true;
+    bool ok = reserve(&taken, status);
     for (size_t i = 1; i < trace->device.count && ok; i++) {
-        struct text label = trace_text(trace, trace->device.label[i]);
-        int64_t wanted = trace->device.index[i];
-        bool numeric = label.length == 0 || text_to_i64(label, &wanted);
-        ids->device_is_word[i] = !numeric && trace->device_session[i] == 0;
-        if (ids->device_is_word[i])
-            continue;
+        int64_t wanted;
+        if (!text_to_i64(trace_text(trace, trace->device.label[i]), &wanted))
+            wanted = trace->device.index[i];
         ok = claim(&taken, 0, (uint64_t)wanted, &spare, &number, status);
         ids->device[i] = (int64_t)number;
     }
+    ok = ok && claim(&taken, 0, spare, &spare, &number, status);
+    ids->device[0] = (int64_t)number;
     map_finish(&taken);
     return ok;
 }
@@ -93,11 +99,10 @@ bool chrome_ids_init(struct chrome_ids *ids, const struct trace *trace, struct s
     *ids = (struct chrome_ids){0};
     ids->renumber = trace->process.count > 2 || trace->session_count > 1;
     ids->device = memory_allocate(trace->device.count, sizeof *ids->device, status);
-    ids->device_is_word = memory_allocate(trace->device.count, sizeof(bool), status);
     ids->stream = memory_allocate(trace->queue.count, sizeof *ids->stream, status);
     ids->pid = memory_allocate(trace->process.count, sizeof *ids->pid, status);
     ids->shared_scope = memory_allocate((size_t)trace->session_count + 1, sizeof(bool), status);
-    if (!ids->device || !ids->device_is_word || !ids->stream || !ids->pid || !ids->shared_scope)
+    if (!ids->device || !ids->stream || !ids->pid || !ids->shared_scope)
         return false;
     for (size_t i = 1; i < trace->queue.count; i++)
         if (trace->queue.process[i] == 0)
@@ -108,7 +113,6 @@ bool chrome_ids_init(struct chrome_ids *ids, const struct trace *trace, struct s
 
 void chrome_ids_finish(struct chrome_ids *ids) {
     memory_free(ids->device);
-    memory_free(ids->device_is_word);
     memory_free(ids->stream);
     memory_free(ids->pid);
     memory_free(ids->shared_scope);

@@ -12,10 +12,9 @@
 #include "trace/reader.h"
 
 struct chrome_ids {
-    /* by entity id */
+    /* by entity id; that of none stands for it where a thread has no process, a queue no device */
     int64_t *device, *stream;
     uint64_t *pid;
-    bool *device_is_word; /* its label is not a number, and stands for it */
     /* launches */
     bool renumber;
     bool *shared_scope;   /* by session: its queues do not all tell their process */

@@ -161,6 +161,68 @@ bool scan_pass(struct scan *scan, struct status *status) {
     return pass_string(scan, status);
 }
 
+bool scan_unexpected(const struct scan *scan, const char *expected, struct status *status) {
+    unsigned long long offset = scan_offset(scan);
+    if (scan->at == scan->end)
+        return status_fail(
+            status, STATUS_INPUT,
+            "truncated: the file ends at byte %llu where %s should follow; record or "
+            "copy it again",
+            offset, expected);
+    return status_fail(status, STATUS_INPUT, "damaged JSON at byte %llu: expected %s", offset,
+                       expected);
+}
+
+static bool at_element(struct scan *scan, char closing, bool *more, struct status *status) {
+    char byte;
+    if (!scan_peek(scan, &byte, status))
+        return false;
+    *more = byte != closing;
+    scan->at += byte == closing;
+    return true;
+}
+
+bool scan_enter(struct scan *scan, char closing, bool *more, struct status *status) {
+    scan->at++;
+    return at_element(scan, closing, more, status);
+}
+
+bool scan_next(struct scan *scan, char closing, bool *more, struct status *status) {
+    char byte;
+    if (!scan_peek(scan, &byte, status))
+        return false;
+    if (byte == ',')
+        scan->at++;
+    else if (byte != closing)
+        return scan_unexpected(scan, "a comma or a closing bracket", status);
+    return at_element(scan, closing, more, status);
+}
+
+bool scan_take_key(struct scan *scan, struct buffer *buffer, struct text *key,
+                   struct status *status) {
+    struct scan_string string;
+    const char *after;
+    char byte;
+    if (scan->at == scan->end)
+        return scan_unexpected(scan, "a key", status);
+    while (!(after = scan_string(scan, scan->at, &string)))
+        if (!scan_more(scan, "a key", status))
+            return false;
+    buffer_clear(buffer);
+    buffer_text(buffer, string.raw);
+    buffer_append(buffer, "\0\0\0\0\0\0\0", 8);
+    if (!buffer_ok(buffer, status))
+        return false;
+    *key = (struct text){buffer->data, buffer->length - 8};
+    scan->at = after;
+    if (!scan_peek(scan, &byte, status))
+        return false;
+    if (byte != ':')
+        return scan_unexpected(scan, "a colon", status);
+    scan->at++;
+    return scan_peek(scan, &byte, status);
+}
+
 const char *scan_escaped_string(struct scan *scan, const char *start, const char *stop,
                                 struct scan_string *string) {
     while (stop < scan->end && *stop == '\\')

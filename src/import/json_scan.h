@@ -51,6 +51,23 @@ bool scan_peek(struct scan *scan, char *byte, struct status *status);
 /* Moves scan->at past one value of any length: the window does not grow for it. */
 bool scan_pass(struct scan *scan, struct status *status);
 
+/* Walks a container of any length, one element at a time: enter it at its opening bracket, go on
+ * from behind each element. scan->at is then at an element or, when *more is false, behind the
+ * container. `closing` is the bracket that ends it.
+ *
+ *   bool ok = scan_enter(scan, '}', &more, status);
+ *   while (ok && more)
+ *       ok = scan_take_key(scan, &buffer, &key, status) && ... scan_next(scan, '}', &more, status);
+ */
+bool scan_enter(struct scan *scan, char closing, bool *more, struct status *status);
+bool scan_next(struct scan *scan, char closing, bool *more, struct status *status);
+/* Moves scan->at over a member's key to its value. The key is kept in `buffer`, as it stands in the
+ * file, and padded for keywords_find(). */
+bool scan_take_key(struct scan *scan, struct buffer *buffer, struct text *key,
+                   struct status *status);
+/* What stands at scan->at is not what should: fails and says so. */
+bool scan_unexpected(const struct scan *scan, const char *expected, struct status *status);
+
 /* Marks the failure of a scan at `at` and returns NULL. */
 const char *scan_fail(struct scan *scan, const char *at, const char *why);
 

@@ -1,6 +1,6 @@
 /* Which trace is in a Chrome-trace JSON file? Kineto (torch.profiler) of any year, XLA's
- * trace.json, or any other tool's, as an object with traceEvents anywhere in it or as a bare array
- * of events.
+ * trace.json, our own export, or any other tool's, as an object with traceEvents anywhere in it or
+ * as a bare array of events.
  *
  * The file streams through a window; each event is read where it lies and becomes a row at once. A
  * bare array may lack its end, as Chrome allows; an object that does is cut off, and that is an
@@ -10,6 +10,8 @@
 
 #include "base/memory.h"
 #include "import/kineto_header.h"
+#include "import/kineto_own.h"
+#include "import/kineto_samples.h"
 
 /* XLA keeps at most this many events in trace.json and does not say when it left some out. */
 #define XLA_EVENTS_MAX 1000000
@@ -23,6 +25,7 @@ struct document {
     struct kineto_event event;
     struct kineto_header header;
     struct kineto_rows rows;
+    struct kineto_samples samples;
     uint64_t events;
     bool has_events; /* a list of events was there, even if empty */
     int64_t last_time;
@@ -47,7 +50,7 @@ static int recognise(const struct import_source *source) {
     if (at == source->head_length)
         return 0;
     if (source->head[at] == '{') {
-        if (contains(source, "\"traceEvents\""))
+        if (contains(source, "\"traceEvents\"") || contains(source, "{\"ridge\":{"))
             return 3;
         return contains(source, "\"schemaVersion\"") || contains(source, "\"deviceProperties\"")
                    ? 2
@@ -74,24 +77,10 @@ static bool read_event(struct document *document, struct status *status) {
     return true;
 }
 
-static bool unexpected(const struct document *document, const char *expected,
-                       struct status *status) {
-    const struct scan *scan = &document->scan;
-    unsigned long long offset = scan_offset(scan);
-    if (scan->at == scan->end)
-        return status_fail(
-            status, STATUS_INPUT,
-            "truncated: the file ends at byte %llu where %s should follow; record or "
-            "copy it again",
-            offset, expected);
-    return status_fail(status, STATUS_INPUT, "damaged JSON at byte %llu: expected %s", offset,
-                       expected);
-}
-
 /* null is let through: some writers end their list with it. */
 static bool read_other_element(struct document *document, char byte, struct status *status) {
     if (byte != 'n')
-        return unexpected(document, "an event (an object)", status);
+        return scan_unexpected(&document->scan, "an event (an object)", status);
     document->events++;
     return scan_pass(&document->scan, status);
 }
@@ -119,40 +108,37 @@ static bool read_events(struct document *document, bool bare, struct status *sta
         if (byte == ',')
             scan->at++;
         else if (byte != ']' && !(bare && scan->at == scan->end))
-            return unexpected(document, "a comma or the end of traceEvents", status);
+            return scan_unexpected(&document->scan, "a comma or the end of traceEvents", status);
     }
     scan->at++;
     return true;
 }
 
-static bool read_key(struct document *document, struct status *status) {
-    struct scan *scan = &document->scan;
-    struct scan_string key;
-    const char *after;
-    char byte;
-    while (!(after = scan_string(scan, scan->at, &key)))
-        if (!scan_more(scan, "a key", status))
-            return false;
-    buffer_clear(&document->key);
-    buffer_text(&document->key, key.raw);
-    buffer_append(&document->key, "\0\0\0\0\0\0\0", 8);
-    if (!buffer_ok(&document->key, status))
-        return false;
-    scan->at = after;
-    if (!scan_peek(scan, &byte, status))
-        return false;
-    if (byte != ':')
-        return unexpected(document, "a colon", status);
-    scan->at++;
-    return scan_peek(scan, &byte, status);
+/* What comes before it has been taken for another tool's. */
+static bool read_own(struct document *document, struct status *status) {
+    if (!document->has_events && places_are_empty(&document->rows.places)) {
+        document->keywords.all_arguments = true;
+        return own_read(&document->rows, status);
+    }
+    trace_writer_meta(document->rows.writer, META_WARNING,
+                      TEXT("the file was rearranged after ridge wrote it: what a Chrome trace has "
+                           "no place for is lost; export the trace again"));
+    return scan_pass(&document->scan, status);
 }
 
 static bool read_member(struct document *document, struct status *status) {
-    if (!read_key(document, status))
+    struct scan *scan = &document->scan;
+    struct text key;
+    if (!scan_take_key(scan, &document->key, &key, status))
         return false;
-    struct text key = {document->key.data, document->key.length - 8};
-    if (text_is(key, "traceEvents") && *document->scan.at == '[')
+    if (text_is(key, "traceEvents") && *scan->at == '[')
         return read_events(document, false, status);
+    if (text_is(key, "stackFrames") && *scan->at == '{')
+        return kineto_samples_read_frames(&document->samples, &document->rows, status);
+    if (text_is(key, "samples") && *scan->at == '[')
+        return kineto_samples_read(&document->samples, &document->rows, status);
+    if (text_is(key, "ridge") && *scan->at == '{')
+        return read_own(document, status);
     return header_read(&document->header, &document->rows, key, status);
 }
 
@@ -166,7 +152,7 @@ static bool read_object(struct document *document, struct status *status) {
         if (byte == '}')
             break;
         if (byte != '"')
-            return unexpected(document, "a key or the end of the trace", status);
+            return scan_unexpected(&document->scan, "a key or the end of the trace", status);
         if (!read_member(document, status))
             return false;
         if (trace_writer_failed(document->rows.writer))
@@ -176,7 +162,7 @@ static bool read_object(struct document *document, struct status *status) {
         if (byte == ',')
             scan->at++;
         else if (byte != '}')
-            return unexpected(document, "a comma or the end of the trace", status);
+            return scan_unexpected(&document->scan, "a comma or the end of the trace", status);
     }
     scan->at++;
     return true;
@@ -199,7 +185,7 @@ static bool read_document(struct document *document, struct status *status) {
     if (scan->at == scan->end)
         return status_fail(status, STATUS_INPUT, "the file is empty");
     if (byte != '{' && byte != '[')
-        return unexpected(document, "a JSON object or array", status);
+        return scan_unexpected(&document->scan, "a JSON object or array", status);
     if (byte == '[' ? !read_events(document, true, status) : !read_object(document, status))
         return false;
     if (trace_writer_failed(document->rows.writer))
@@ -209,7 +195,8 @@ static bool read_document(struct document *document, struct status *status) {
                            "JSON without traceEvents: not a Kineto or Chrome trace");
     if (!scan_peek(scan, &byte, status))
         return false;
-    return scan->at == scan->end || unexpected(document, "nothing after the trace's end", status);
+    return scan->at == scan->end ||
+           scan_unexpected(&document->scan, "nothing after the trace's end", status);
 }
 
 static void write_source(struct document *document, struct trace_writer *writer) {
@@ -217,6 +204,10 @@ static void write_source(struct document *document, struct trace_writer *writer)
     bool kineto = header->is_kineto || document->rows.kineto_events > 0;
     bool xla = !kineto && document->rows.places.has_device_processes;
     bool unix_clock = header->has_base || document->last_time >= UNIX_TIME_FROM;
+    if (header->has_base)
+        trace_writer_meta_integer(writer, META_CLOCK_OFFSET, header->base);
+    if (document->rows.own) /* its notes have said all this */
+        return;
     trace_writer_meta(writer, META_SOURCE_FORMAT, kineto ? TEXT("kineto") : TEXT("chrome"));
     trace_writer_meta(writer, META_SOURCE_TOOL,
                       kineto ? TEXT("torch.profiler (Kineto)")
@@ -224,8 +215,6 @@ static void write_source(struct document *document, struct trace_writer *writer)
                              : TEXT("a tool that writes Chrome traces"));
     trace_writer_meta_integer(writer, "source.events", (int64_t)document->events);
     trace_writer_meta(writer, META_CLOCK_BASE, unix_clock ? TEXT("unix") : TEXT("trace"));
-    if (header->has_base)
-        trace_writer_meta_integer(writer, META_CLOCK_OFFSET, header->base);
     if (xla && document->rows.complete_events >= XLA_EVENTS_MAX)
         trace_writer_meta(writer, META_WARNING,
                           TEXT("XLA writes at most 1,000,000 events to trace.json: this file is "
@@ -247,9 +236,11 @@ bool kineto_import(const struct input *input, const struct import_options *optio
     bool ok = read_document(document, status) && rows_ok(&document->rows, status);
     if (ok) {
         write_source(document, writer);
+        kineto_samples_end(&document->samples, writer);
         rows_end(&document->rows);
     }
     rows_finish(&document->rows);
+    kineto_samples_finish(&document->samples);
     buffer_finish(&document->key);
     scan_close(&document->scan);
     memory_free(document);

@@ -51,8 +51,9 @@ static const struct keyword category_list[] = {
     {"mtia_ccp_events", CATEGORY_DEVICE_RANGE, 0},
     {"cuda_event", CATEGORY_DEVICE_RANGE, 0},
     {"python_function", CATEGORY_PYTHON, 0},
-    {"ridge_driver", CATEGORY_DRIVER, 0}, /* these two are of our own exports */
+    {"ridge_driver", CATEGORY_DRIVER, 0}, /* these three are of our own exports */
     {"ridge_device", CATEGORY_DEVICE_PART, 0},
+    {"ridge_other", CATEGORY_OTHER, 0},
     {"cuda_sync", CATEGORY_SYNC, 0},
     {"overhead", CATEGORY_OVERHEAD, 0},
     {"Trace", CATEGORY_TRACE, 0},
@@ -68,7 +69,8 @@ enum argument_kind {
     ARGUMENT_WORD,
     ARGUMENT_GRID,
     ARGUMENT_BLOCK,
-    ARGUMENT_DETAIL
+    ARGUMENT_DETAIL,
+    ARGUMENT_OWN_DETAIL
 };
 
 static const struct keyword argument_list[] = {
@@ -102,6 +104,13 @@ static const struct keyword argument_list[] = {
     {"ridge result", ARGUMENT_NUMBER, NUMBER_RIDGE_RESULT},
     {"ridge class", ARGUMENT_WORD, WORD_RIDGE_CLASS},
     {"ridge domain", ARGUMENT_WORD, WORD_RIDGE_DOMAIN},
+    {"ridge pid", ARGUMENT_NUMBER, NUMBER_RIDGE_PID},
+    {"ridge tid", ARGUMENT_NUMBER, NUMBER_RIDGE_TID},
+    {"ridge awaited device", ARGUMENT_NUMBER, NUMBER_RIDGE_AWAITED},
+    {"ridge correlation", ARGUMENT_NUMBER, NUMBER_RIDGE_CORRELATION},
+    {"ridge record correlation", ARGUMENT_NUMBER, NUMBER_RIDGE_WAIT_RECORD},
+    {"ridge operation", ARGUMENT_WORD, WORD_RIDGE_OPERATION},
+    {"ridge detail", ARGUMENT_OWN_DETAIL, 0},
     {"grid", ARGUMENT_GRID, 0},
     {"block", ARGUMENT_BLOCK, 0},
     {"Input Dims", ARGUMENT_DETAIL, DETAIL_INPUT},
@@ -131,6 +140,13 @@ static const struct keyword argument_list[] = {
 };
 
 #define LENGTH(list) (sizeof(list) / sizeof(list)[0])
+
+bool event_category_known(struct text category) {
+    for (size_t i = 0; i < LENGTH(category_list); i++)
+        if (text_is(category, category_list[i].word))
+            return true;
+    return false;
+}
 
 void event_keywords_init(struct event_keywords *keywords) {
     keywords_init(&keywords->members, member_list, LENGTH(member_list));
@@ -191,6 +207,8 @@ static const char *scan_argument(struct scan *scan, const char *at, const struct
         return scan_triple(scan, at, event->grid, &event->has_grid);
     case ARGUMENT_BLOCK:
         return scan_triple(scan, at, event->block, &event->has_block);
+    case ARGUMENT_OWN_DETAIL:
+        break;
     case ARGUMENT_DETAIL:
         after = scan_skip(scan, at);
         if (after)
@@ -200,21 +218,43 @@ static const char *scan_argument(struct scan *scan, const char *at, const struct
     return NULL;
 }
 
+static void forget_arguments(struct kineto_event *event) {
+    event->has_number = event->has_word = 0;
+    event->has_grid = event->has_block = false;
+    event->detail_count = 0;
+    event->own_detail = (struct text){0};
+}
+
+/* true: the members before it are those of the detail, and mean nothing else. */
+static const char *scan_own_detail(struct scan *scan, const char *at, struct text before,
+                                   struct kineto_event *event) {
+    struct scan_string string;
+    forget_arguments(event);
+    event->own_detail_is_string = *at == '"';
+    event->own_detail = before;
+    if (*at != '"')
+        return scan_skip(scan, at);
+    at = scan_string(scan, at, &string);
+    event->own_detail = string.raw;
+    return at;
+}
+
 static const char *scan_arguments(struct scan *scan, const struct keywords *keywords,
                                   const char *at, struct kineto_event *event) {
     bool closed;
     const char *start = at;
-    event->has_number = event->has_word = 0;
-    event->has_grid = event->has_block = false;
-    event->detail_count = 0;
+    forget_arguments(event);
     event->args_read = true;
     at = scan_first_member(at, &closed);
     while (!closed) {
-        struct text key;
+        struct text key, before = {start, (size_t)(at - start)};
         if (!(at = scan_key(scan, at, &key)))
             return NULL;
         const struct keyword *keyword = keywords_find(keywords, key);
-        at = keyword ? scan_argument(scan, at, keyword, event) : scan_skip(scan, at);
+        if (keyword && keyword->kind == ARGUMENT_OWN_DETAIL)
+            at = scan_own_detail(scan, at, before, event);
+        else
+            at = keyword ? scan_argument(scan, at, keyword, event) : scan_skip(scan, at);
         if (!at || !(at = scan_next_member(scan, at, &closed)))
             return NULL;
     }
@@ -230,7 +270,7 @@ static bool wants_arguments(const struct kineto_event *event) {
 
 static const char *scan_args(struct scan *scan, const struct event_keywords *keywords,
                              const char *at, struct kineto_event *event) {
-    if (*at == '{' && wants_arguments(event))
+    if (*at == '{' && (keywords->all_arguments || wants_arguments(event)))
         return scan_arguments(scan, &keywords->arguments, at, event);
     const char *after = scan_skip(scan, at);
     if (after && *at == '{')

@@ -45,6 +45,7 @@ void places_finish(struct places *places) {
     map_finish(&places->thread_by_key);
     map_finish(&places->device_by_key);
     map_finish(&places->queue_by_key);
+    map_finish(&places->first_by_tid);
     memory_free(places->processes);
     memory_free(places->threads);
     memory_free(places->devices);
@@ -92,6 +93,13 @@ static struct process_place *find_process(struct places *places, const struct ev
     return place;
 }
 
+static void note_tid(struct places *places, const struct event_id *thread, size_t index) {
+    uint64_t key = key_of(thread);
+    if (!map_find(&places->first_by_tid, key) &&
+        !map_set(&places->first_by_tid, key, index, &places->why))
+        places->failed = true;
+}
+
 static struct thread_place *find_thread(struct places *places, const struct event_id *process,
                                         const struct event_id *thread) {
     uint64_t key = key_of_pair(process, thread);
@@ -105,6 +113,7 @@ static struct thread_place *find_thread(struct places *places, const struct even
                                        &places->thread_capacity, sizeof *places->threads);
     if (index == SIZE_MAX)
         return NULL;
+    note_tid(places, thread, index);
     struct thread_place *place = &places->threads[index];
     place->process = (uint32_t)(owner - places->processes);
     place->tid = number_of(places, thread);
@@ -139,6 +148,15 @@ uint32_t places_thread(struct places *places, const struct event_id *process,
     if (place->row == 0)
         write_thread(places, place);
     return place->row;
+}
+
+uint32_t places_thread_anywhere(struct places *places, const struct event_id *thread) {
+    const uint64_t *first = map_find(&places->first_by_tid, key_of(thread));
+    if (!first)
+        return places_thread(places, &(struct event_id){0}, thread);
+    if (places->threads[*first].row == 0)
+        write_thread(places, &places->threads[*first]);
+    return places->threads[*first].row;
 }
 
 /* The number at the end of a word such as "GPU 3" or "stream 7"; false when it has none. */
@@ -265,6 +283,38 @@ void places_describe_device(struct places *places, const struct event_id *device
     uint32_t id = trace_write_device(places->writer, row);
     if (place->id == 0)
         place->id = id;
+}
+
+void places_adopt_device(struct places *places, const struct event_id *device,
+                         const struct row_device *row, uint32_t id) {
+    size_t index =
+        add_record(places, &places->device_by_key, key_of(device), (void **)&places->devices,
+                   &places->device_count, &places->device_capacity, sizeof *places->devices);
+    if (index != SIZE_MAX)
+        places->devices[index] = (struct device_place){.row = *row, .id = id};
+}
+
+void places_adopt_thread(struct places *places, const struct event_id *process,
+                         const struct event_id *thread, const struct row_thread *row, uint32_t id) {
+    struct thread_place *place = find_thread(places, process, thread);
+    if (!place)
+        return;
+    place->tid = row->tid;
+    place->name = row->name;
+    place->row = id;
+}
+
+void places_adopt_queue(struct places *places, const struct event_id *device,
+                        const struct event_id *stream, const struct row_queue *row, uint32_t id) {
+    size_t index = add_record(places, &places->queue_by_key, key_of_pair(device, stream),
+                              (void **)&places->queues, &places->queue_count,
+                              &places->queue_capacity, sizeof *places->queues);
+    if (index != SIZE_MAX)
+        places->queues[index] = (struct queue_place){.row = *row, .id = id};
+}
+
+bool places_are_empty(const struct places *places) {
+    return places->process_count == 0 && places->device_count == 0 && places->queue_count == 0;
 }
 
 void places_set_vendor(struct places *places, struct text vendor) {

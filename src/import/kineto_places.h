@@ -14,6 +14,7 @@
 struct places {
     struct trace_writer *writer;
     struct map process_by_key, thread_by_key, device_by_key, queue_by_key;
+    struct map first_by_tid; /* the first thread of that tid in any process */
     struct process_place *processes;
     struct thread_place *threads;
     struct device_place *devices;
@@ -39,6 +40,8 @@ void places_finish(struct places *places);
 
 uint32_t places_thread(struct places *places, const struct event_id *process,
                        const struct event_id *thread);
+/* The first thread with this tid in whatever process; where there is none, one of process 0. */
+uint32_t places_thread_anywhere(struct places *places, const struct event_id *thread);
 uint32_t places_device(struct places *places, const struct event_id *device);
 /* The context is only noted with a new queue: a stream's number tells it apart on its device. */
 uint32_t places_queue(struct places *places, const struct event_id *device,
@@ -53,6 +56,16 @@ void places_describe_device(struct places *places, const struct event_id *device
                             struct row_device *row);
 /* Gives every device of unknown maker this one. */
 void places_set_vendor(struct places *places, struct text vendor);
+
+/* Rows that our own export lists, by what stands for them in events; `id` is the row's. */
+void places_adopt_device(struct places *places, const struct event_id *device,
+                         const struct row_device *row, uint32_t id);
+void places_adopt_thread(struct places *places, const struct event_id *process,
+                         const struct event_id *thread, const struct row_thread *row, uint32_t id);
+void places_adopt_queue(struct places *places, const struct event_id *device,
+                        const struct event_id *stream, const struct row_queue *row, uint32_t id);
+/* Whether nothing has been seen yet. */
+bool places_are_empty(const struct places *places);
 
 struct place_device places_device_of(struct places *places, const struct event_id *process,
                                      const struct event_id *thread);

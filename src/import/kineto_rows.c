@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "base/checksum.h"
+#include "import/kineto_own.h"
 #include "import/kineto_xla.h"
 
 void rows_init(struct kineto_rows *rows, struct scan *scan, struct trace_writer *writer,
@@ -39,7 +40,7 @@ static struct text plain(struct kineto_rows *rows, const struct scan_string *str
     return buffer_as_text(&rows->name_text);
 }
 
-static uint32_t name_of(struct kineto_rows *rows, const struct scan_string *string) {
+uint32_t rows_string(struct kineto_rows *rows, const struct scan_string *string) {
     return trace_writer_string(rows->writer, plain(rows, string));
 }
 
@@ -53,6 +54,11 @@ static const struct name_fact *facts_of(struct kineto_rows *rows, uint32_t id, s
                                    (uint8_t)from, (uint8_t)to};
     }
     return fact;
+}
+
+uint8_t rows_call_class(struct kineto_rows *rows, const struct kineto_event *event) {
+    struct text name = plain(rows, &event->name);
+    return facts_of(rows, trace_writer_string(rows->writer, name), name)->class;
 }
 
 static struct event_id device_of(const struct kineto_event *event) {
@@ -114,15 +120,9 @@ static void describe_kernel(const struct kineto_event *event, struct row_activit
         row->block_z = event->block[2];
     }
     row->registers = u32(event, NUMBER_REGISTERS);
-    row->shared_dynamic = u32(event, NUMBER_RIDGE_SHARED);
     row->shared_static = u32(event, NUMBER_SHARED);
-    if (row->shared_static >= row->shared_dynamic)
-        row->shared_static -= row->shared_dynamic;
     row->graph = u32(event, NUMBER_GRAPH);
-    row->flops = event_unsigned(event, NUMBER_RIDGE_FLOPS);
     row->bytes = BYTES_UNKNOWN;
-    if (event_has(event, NUMBER_RIDGE_BYTES))
-        row->bytes = event_unsigned(event, NUMBER_RIDGE_BYTES);
     xla_read_kernel(event_word(event, WORD_KERNEL_DETAILS), row);
 }
 
@@ -133,7 +133,7 @@ static void add_activity(struct kineto_rows *rows, const struct kineto_event *ev
         .duration = event->duration,
         .queue = queue,
         .kind = (uint8_t)kind,
-        .name = name_of(rows, &event->name),
+        .name = rows_string(rows, &event->name),
         .correlation = event_unsigned(event, NUMBER_CORRELATION),
     };
     if (kind == ACTIVITY_KERNEL)
@@ -159,13 +159,17 @@ static enum wait_kind wait_kind_named(struct text name) {
     return WAIT_UNKNOWN;
 }
 
-static void add_wait(struct kineto_rows *rows, const struct kineto_event *event) {
+enum wait_kind rows_wait_kind(const struct kineto_event *event) {
     struct text kind = event_word(event, WORD_SYNC_KIND);
+    return wait_kind_named(kind.length ? kind : event->name.raw);
+}
+
+static void add_wait(struct kineto_rows *rows, const struct kineto_event *event) {
     struct row_wait row = {
         .start = event->start,
         .duration = event->duration,
         .queue = queue_of(rows, event),
-        .kind = (uint8_t)wait_kind_named(kind.length ? kind : event->name.raw),
+        .kind = (uint8_t)rows_wait_kind(event),
         .correlation = event_unsigned(event, NUMBER_CORRELATION),
         .event = event_unsigned(event, NUMBER_WAIT_EVENT),
         .record_correlation = event_unsigned(event, NUMBER_WAIT_RECORD),
@@ -179,8 +183,14 @@ static void add_wait(struct kineto_rows *rows, const struct kineto_event *event)
     trace_write_wait(rows->writer, &row);
 }
 
+uint32_t rows_thread(struct kineto_rows *rows, const struct event_id *process,
+                     const struct event_id *thread) {
+    bool nowhere = rows->own && process->word.length == 0 && process->number == OWN_NOWHERE;
+    return nowhere ? 0 : places_thread(&rows->places, process, thread);
+}
+
 static uint32_t thread_of(struct kineto_rows *rows, const struct kineto_event *event) {
-    return places_thread(&rows->places, &event->process, &event->thread);
+    return rows_thread(rows, &event->process, &event->thread);
 }
 
 /* Without a suffix such as _v7000. */
@@ -193,16 +203,6 @@ static struct text unversioned(struct text name) {
     return versioned ? (struct text){name.data, end - 2} : name;
 }
 
-/* Our own exports say it where the name does not. */
-static uint8_t class_of(struct kineto_rows *rows, const struct kineto_event *event, uint32_t id,
-                        struct text name) {
-    struct text said = event_word(event, WORD_RIDGE_CLASS);
-    for (unsigned class = 0; said.length && class < CALL_CLASSES; class ++)
-        if (text_is(said, call_class_name(class)))
-            return (uint8_t) class;
-    return facts_of(rows, id, name)->class;
-}
-
 static void add_call(struct kineto_rows *rows, const struct kineto_event *event) {
     struct text name = unversioned(plain(rows, &event->name));
     uint32_t id = trace_writer_string(rows->writer, name);
@@ -213,28 +213,24 @@ static void add_call(struct kineto_rows *rows, const struct kineto_event *event)
         .duration = event->duration,
         .thread = thread_of(rows, event),
         .name = id,
-        .class = class_of(rows, event, id, name),
+        .class = facts_of(rows, id, name)->class,
         .correlation = event_unsigned(event, NUMBER_CORRELATION),
-        .result = (int64_t)event_unsigned(event, NUMBER_RIDGE_RESULT),
     };
     trace_write_call(rows->writer, &row);
 }
 
 static uint32_t domain_of(struct kineto_rows *rows, const struct kineto_event *event) {
-    return name_of(rows, &event->category_text);
+    return rows_string(rows, &event->category_text);
 }
 
 static struct row_range range_of(struct kineto_rows *rows, const struct kineto_event *event,
                                  enum range_category category) {
-    struct row_range row = {
+    return (struct row_range){
         .start = event->start,
         .duration = event->duration,
-        .name = name_of(rows, &event->name),
+        .name = rows_string(rows, &event->name),
         .category = (uint8_t)category,
     };
-    if (event->has_word >> WORD_RIDGE_DOMAIN & 1)
-        row.domain = name_of(rows, &event->words[WORD_RIDGE_DOMAIN]);
-    return row;
 }
 
 static void add_host_range(struct kineto_rows *rows, const struct kineto_event *event,
@@ -281,7 +277,7 @@ static void add_mark(struct kineto_rows *rows, const struct kineto_event *event)
     struct row_mark row = {
         .time = event->start,
         .thread = thread_of(rows, event),
-        .name = name_of(rows, &event->name),
+        .name = rows_string(rows, &event->name),
         .domain = domain_of(rows, event),
         .detail = details_whole(&rows->details, event),
     };
@@ -480,12 +476,6 @@ static void add_complete(struct kineto_rows *rows, const struct kineto_event *ev
     case CATEGORY_DEVICE_RANGE:
         add_device_range(rows, event);
         return;
-    case CATEGORY_DEVICE_PART:
-        add_host_range(rows, event, RANGE_DEVICE);
-        return;
-    case CATEGORY_DRIVER:
-        add_host_range(rows, event, RANGE_DRIVER);
-        return;
     case CATEGORY_OVERHEAD:
         add_overhead(rows, event);
         return;
@@ -508,7 +498,7 @@ static void add_complete(struct kineto_rows *rows, const struct kineto_event *ev
 
 /* Kineto labels its devices' processes "GPU 0": their names are the host process's. */
 static void add_metadata(struct kineto_rows *rows, const struct kineto_event *event) {
-    if (!(event->has_word >> WORD_NAME & 1))
+    if (rows->own || !(event->has_word >> WORD_NAME & 1))
         return;
     struct text name = plain(rows, &event->words[WORD_NAME]);
     if (text_is(event->name.raw, "process_name"))
@@ -554,7 +544,7 @@ bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64
     case 0: /* XLA ends its list with an empty object */
         return true;
     case 'X':
-        if (event->category == CATEGORY_TRACE)
+        if (event->category == CATEGORY_TRACE && !rows->own)
             return true;
         break;
     case 'B':
@@ -576,7 +566,8 @@ bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64
     const char *trouble = time_trouble(event);
     if (trouble)
         return invalid(rows, event, offset, number, trouble, status);
-    if (!add_timed(rows, event, offset, number, status))
+    bool taken = rows->own && own_add(rows, event);
+    if (!taken && !add_timed(rows, event, offset, number, status))
         return false;
     if (rows->places.failed) {
         *status = rows->places.why;
@@ -602,6 +593,8 @@ void rows_end(struct kineto_rows *rows) {
     warn(rows, rows->unpaired_ends, "ends of ranges have no begin; they are left out");
     warn(rows, rows->unused_events, "events are of kinds (ph) that ridge has no use for");
     trace_writer_dropped(rows->writer, rows->open.open + rows->unpaired_ends);
+    if (rows->own)
+        return;
     if (rows->hip_calls > rows->cuda_calls)
         places_set_vendor(&rows->places, TEXT("AMD"));
     else if (rows->cuda_calls)

@@ -163,8 +163,7 @@ static uint32_t metric_name(struct nsys *nsys, const struct metrics *metrics,
     return trace_writer_string(nsys->writer, text_of(name));
 }
 
-/* Sampling starts a little before the capture's time 0; those readings are of no use. The low byte
- * of the type is the board's number. */
+/* The low byte of the type is the board's number. */
 bool nsys_counters(struct nsys *nsys, struct status *status) {
     struct sqlite_rows rows;
     struct metrics metrics = {0};
@@ -176,8 +175,7 @@ bool nsys_counters(struct nsys *nsys, struct status *status) {
             struct metric_key key = {sqlite_rows_integer(&rows, 1, 0),
                                      sqlite_rows_integer(&rows, 2, 0)};
             struct row_counter row = {.value = sqlite_rows_number(&rows, 3)};
-            if (sqlite_rows_integer(&rows, 0, 0) < 0 ||
-                !sqlite_rows_time(&rows, nsys->options, nsys->writer, &row.time, status))
+            if (!sqlite_rows_time(&rows, nsys->options, nsys->writer, &row.time, status))
                 continue;
             row.name = metric_name(nsys, &metrics, key);
             row.device = nsys_board_device(nsys, key.type & 0xFF);

@@ -23,6 +23,7 @@ bool sqlite_source_recognise(const unsigned char *head, size_t length) {
 #include "base/output.h"
 
 enum {
+    HEADER_BYTES = 100,
     ROW_BYTES_LEAST = 4,        /* a cell has a pointer, a size and a key at least */
     VALUE_BYTES_LEAST = 1 << 20 /* a value may be as long as the file, and at least this */
 };
@@ -83,6 +84,32 @@ static bool restrict_database(struct sqlite_source *source, struct status *statu
     return true;
 }
 
+static uint32_t big_endian(const unsigned char *bytes, unsigned count) {
+    uint32_t value = 0;
+    for (unsigned i = 0; i < count; i++)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+/* SQLite opens a file that lost its end, and misses the pages only when a table reaches into them.
+ * The header says how many there are, where the program that last wrote the file kept the count. */
+static bool check_length(int fd, uint64_t bytes, struct status *status) {
+    unsigned char header[HEADER_BYTES];
+    if (pread(fd, header, sizeof header, 0) != (ssize_t)sizeof header)
+        return status_fail(status, STATUS_INPUT,
+                           "truncated: the SQLite database ends inside its header; copy it again");
+    uint64_t page_bytes = big_endian(header + 16, 2), pages = big_endian(header + 28, 4);
+    bool count_is_kept = big_endian(header + 24, 4) == big_endian(header + 92, 4);
+    if (page_bytes == 1)
+        page_bytes = 65536;
+    if (count_is_kept && bytes < pages * page_bytes)
+        return status_fail(status, STATUS_INPUT,
+                           "truncated: the SQLite database has %llu of its %llu bytes; copy or "
+                           "export it again",
+                           (unsigned long long)bytes, (unsigned long long)(pages * page_bytes));
+    return true;
+}
+
 static bool log_lies_beside(const char *path) {
     struct buffer name = {0};
     struct stat found;
@@ -121,7 +148,8 @@ static bool open_unpacked(struct sqlite_source *source, const char *path, struct
     if (ok && fd < 0)
         ok = status_fail_errno(status, "cannot create a temporary file like %s", name.data);
     ok = ok && copy_unpacked(path, fd, &source->bytes, status) &&
-         open_database(source, name.data, status) && restrict_database(source, status);
+         check_length(fd, source->bytes, status) && open_database(source, name.data, status) &&
+         restrict_database(source, status);
     if (fd >= 0) {
         close(fd);
         unlink(name.data);
@@ -133,6 +161,7 @@ static bool open_unpacked(struct sqlite_source *source, const char *path, struct
 static bool read_head(const char *path, bool *plain, uint64_t *bytes, struct status *status) {
     unsigned char head[16];
     struct stat found;
+    bool ok = true;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &found) != 0) {
         status_fail_errno(status, "cannot open it");
@@ -141,10 +170,12 @@ static bool read_head(const char *path, bool *plain, uint64_t *bytes, struct sta
         return false;
     }
     ssize_t length = S_ISREG(found.st_mode) ? read(fd, head, sizeof head) : 0;
-    close(fd);
     *plain = length == sizeof head && sqlite_source_recognise(head, sizeof head);
     *bytes = (uint64_t)found.st_size;
-    return true;
+    if (*plain)
+        ok = check_length(fd, *bytes, status);
+    close(fd);
+    return ok;
 }
 
 bool sqlite_source_open(struct sqlite_source *source, const char *path, struct status *status) {
@@ -351,14 +382,16 @@ static bool leave_out_impossible(struct sqlite_rows *rows, const struct import_o
                        rows->table, (unsigned long long)rows->row, what, (long long)value);
 }
 
+/* An hour: more than any capture's start takes, less than an overflowed or made-up time. */
+#define SQLITE_TIME_EARLY ((int64_t)3600 * 1000000000)
+
 bool sqlite_rows_time(struct sqlite_rows *rows, const struct import_options *options,
                       struct trace_writer *writer, int64_t *time, struct status *status) {
     if (!sqlite_rows_is_integer(rows, 0))
         return leave_out_incomplete(rows, writer);
     *time = sqlite3_column_int64(rows->statement, 0);
-    if (*time < 0)
-        return leave_out_impossible(rows, options, writer, "starts before time 0", *time, status);
-    if (*time > TRACE_TIME_LIMIT)
+    /* time 0 is where the capture began: what was going on then started a little before it */
+    if (*time < -SQLITE_TIME_EARLY || *time > TRACE_TIME_LIMIT)
         return leave_out_impossible(rows, options, writer, "starts at an impossible time", *time,
                                     status);
     return true;
@@ -376,8 +409,7 @@ bool sqlite_rows_span(struct sqlite_rows *rows, const struct import_options *opt
         return leave_out_impossible(rows, options, writer, "ends at an impossible time", end,
                                     status);
     if (end < *start)
-        return leave_out_impossible(rows, options, writer, "ends before it starts: its end is", end,
-                                    status);
+        return leave_out_impossible(rows, options, writer, "ends before it starts", end, status);
     *duration = end - *start;
     return true;
 }

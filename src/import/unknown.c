@@ -32,7 +32,7 @@ static const struct signature signatures[] = {
            "7zXZ",
            "is compressed with xz; unpack it with unxz first"),
     STARTS("\x04\x22\x4D\x18", "is compressed with lz4; unpack it with unlz4 first"),
-    STARTS("\x1F\x8B", "is a gzip file inside a gzip file; unpack it once with gunzip first"),
+    STARTS("\x1F\x8B\x08", "is a gzip file inside a gzip file; unpack it once with gunzip first"),
     {"ustar", 5, 257, "is a tar archive; unpack it and give the trace inside"},
     STARTS("\x7F"
            "ELF",

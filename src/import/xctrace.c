@@ -21,7 +21,7 @@ static int recognise_folder(const char *path) {
         if (files.is_bundle)
             sure = 3;
         for (size_t i = 0; i < files.count; i++)
-            if (files.files[i].kind != XCTRACE_LFS_POINTER)
+            if (files.files[i].kind == XCTRACE_TOC || files.files[i].kind == XCTRACE_TABLE)
                 sure = 3;
         if (files.count && sure == 0)
             sure = 1;
@@ -288,6 +288,9 @@ static bool check_files(const struct xctrace_files *files, struct status *status
             return status_fail(status, STATUS_INPUT,
                                "%s is a Git LFS pointer, not the table itself: run `git lfs pull`",
                                base_name(file->path));
+        if (file->kind == XCTRACE_EMPTY)
+            return status_fail(status, STATUS_INPUT, "%s is empty: export that table again",
+                               base_name(file->path));
         tables += file->kind == XCTRACE_TABLE;
         contents += file->kind == XCTRACE_TOC;
     }
@@ -298,9 +301,10 @@ static bool check_files(const struct xctrace_files *files, struct status *status
             "recording into a folder of their own",
             contents, base_name(files->files[0].path), base_name(files->files[1].path));
     if (tables == 0)
-        return status_fail(status, STATUS_INPUT,
-                           "the folder holds no table that xctrace exported: run `xctrace export "
-                           "--xpath` for the tables wanted, such as metal-gpu-intervals");
+        return status_fail(
+            status, STATUS_INPUT,
+            "is a folder without tables that xctrace exported; give a trace file, or "
+            "run `xctrace export --xpath` for tables such as metal-gpu-intervals");
     return true;
 }
 

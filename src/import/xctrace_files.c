@@ -40,6 +40,8 @@ static struct text schema_name(struct text head) {
 
 enum xctrace_file_kind xctrace_file_kind(struct text head, struct text *schema) {
     *schema = TEXT("");
+    if (head.length == 0)
+        return XCTRACE_EMPTY;
     if (text_starts(head, "version https://git-lfs"))
         return XCTRACE_LFS_POINTER;
     while (head.length && (strchr("\xEF\xBB\xBF \t\r\n", head.data[0]) && head.data[0]))
@@ -106,7 +108,8 @@ static bool add_file(struct xctrace_files *files, const char *folder, const char
     if (!file->path)
         return false;
     xctrace_file_look(file);
-    if (file->kind == XCTRACE_OTHER || (file->kind == XCTRACE_LFS_POINTER && !ends_in_xml(name)))
+    bool stands_for_xml = file->kind == XCTRACE_LFS_POINTER || file->kind == XCTRACE_EMPTY;
+    if (file->kind == XCTRACE_OTHER || (stands_for_xml && !ends_in_xml(name)))
         memory_free(file->path);
     else
         files->count++;

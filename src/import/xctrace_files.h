@@ -14,6 +14,7 @@ enum xctrace_file_kind {
     XCTRACE_TOC,
     XCTRACE_TABLE,
     XCTRACE_LFS_POINTER, /* Git left a pointer in place of an XML file */
+    XCTRACE_EMPTY,       /* an XML file whose export failed */
 };
 
 struct xctrace_file {

@@ -389,7 +389,8 @@ static bool parse_window(struct xctrace_table *table, struct input *input) {
             XML_STATUS_ERROR &&
         !table->failed && !table->stopped) {
         table->failed = true;
-        return status_fail(table->status, STATUS_INPUT, "the XML is damaged at byte %llu: %s",
+        return status_fail(table->status, STATUS_INPUT,
+                           "the XML is damaged or cut off at byte %llu (%s); export it again",
                            (unsigned long long)xctrace_table_offset(table),
                            XML_ErrorString(XML_GetErrorCode(table->parser)));
     }

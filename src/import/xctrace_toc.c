@@ -168,7 +168,9 @@ static bool parse_window(struct toc_parser *toc, struct input *input) {
             XML_STATUS_ERROR &&
         !toc->failed) {
         toc->failed = true;
-        status_fail(toc->status, STATUS_INPUT, "the table of contents is damaged at byte %lld: %s",
+        status_fail(toc->status, STATUS_INPUT,
+                    "the table of contents is damaged or cut off at byte %lld (%s); export it "
+                    "again",
                     (long long)XML_GetCurrentByteIndex(toc->parser),
                     XML_ErrorString(XML_GetErrorCode(toc->parser)));
     }

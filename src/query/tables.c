@@ -13,7 +13,7 @@
 #include "base/sort.h"
 #include "base/text.h"
 #include "query/index.h"
-#include "query/launch.h"
+#include "trace/launch.h"
 
 enum plan { PLAN_SCAN, PLAN_ID, PLAN_VALUE, PLAN_TIME };
 enum { PLAN_MASK = 0xF, PLAN_LOW = 0x10, PLAN_HIGH = 0x20, PLAN_COLUMN_SHIFT = 8 };
@@ -108,7 +108,7 @@ static uint64_t value_at(const void *values, size_t size, size_t row) {
 
 static bool is_absent(const struct shown_column *about, uint64_t value) {
     if (about->kind == SHOWN_LAUNCH)
-        return value == LAUNCH_NONE;
+        return value == NO_ROW;
     return (about->absent == ABSENT_ZERO && value == 0) ||
            (about->absent == ABSENT_ALL_ONES && value == UINT64_MAX);
 }

@@ -171,13 +171,23 @@ static void write_ranges(struct json *json, const struct report *report) {
     json_end_object(json);
 }
 
+/* null where the source tells no time for its samples */
+static void write_weight(struct json *json, const char *key, const struct samples *samples,
+                         int64_t time) {
+    json_key(json, key);
+    if (samples->weight > 0)
+        json_integer(json, time);
+    else
+        json_null(json);
+}
+
 static void write_samples(struct json *json, const struct report *report) {
     const struct trace *trace = report->model.trace;
     const struct samples *samples = &report->samples;
     json_key(json, "samples");
     json_begin_object(json);
     json_member_unsigned(json, "count", samples->count);
-    json_member_integer(json, "weight_ns", samples->weight);
+    write_weight(json, "weight_ns", samples, samples->weight);
     json_key(json, "functions");
     json_begin_array(json);
     for (size_t i = 0; i < samples->function_count; i++) {
@@ -186,8 +196,9 @@ static void write_samples(struct json *json, const struct report *report) {
         json_member_text(json, "function", trace_text(trace, function->function));
         json_member_text(json, "module", trace_text(trace, function->module));
         json_member_unsigned(json, "self_samples", function->self_samples);
-        json_member_integer(json, "self_ns", function->self);
-        json_member_integer(json, "total_ns", function->total);
+        json_member_unsigned(json, "total_samples", function->total_samples);
+        write_weight(json, "self_ns", samples, function->self);
+        write_weight(json, "total_ns", samples, function->total);
         json_end_object(json);
     }
     json_end_array(json);

@@ -329,14 +329,19 @@ static void write_samples(struct markdown *document) {
     struct table table = {0};
     if (samples->count == 0)
         return;
-    COLUMNS(&table, "<Function", "<Module", "Self", "Share", "With callees");
+    COLUMNS(&table, "<Function", "<Module", "Samples", "Share", "With callees");
     for (size_t i = 0; i < samples->function_count && i < document->top; i++) {
         const struct sample_function *function = &samples->functions[i];
+        char text[FORMAT_SIZE];
         table_cell(&table, trace_text(report->model.trace, function->function));
         table_cell(&table, trace_text(report->model.trace, function->module));
-        cell_duration(&table, function->self);
-        cell_share(&table, function->self, samples->weight);
-        cell_duration(&table, function->total);
+        table_cellf(&table, "%s", format_count(function->self_samples, text));
+        table_cellf(
+            &table, "%s",
+            format_percent(samples_share(samples, function->self, function->self_samples), text));
+        table_cellf(
+            &table, "%s",
+            format_percent(samples_share(samples, function->total, function->total_samples), text));
     }
     markdown_line(document, "\n### CPU Samples\n");
     markdown_table(document, &table);

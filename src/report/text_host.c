@@ -212,8 +212,9 @@ static void write_samples(struct text_writer *writer) {
     char count[FORMAT_SIZE], text[FORMAT_SIZE];
     if (samples->count == 0)
         return;
-    text_section(writer, "CPU samples", "%s, standing for %s", format_count(samples->count, count),
-                 format_duration(samples->weight, text));
+    text_section(writer, "CPU samples", "%s%s%s", format_count(samples->count, count),
+                 samples->weight ? ", standing for " : "; the source tells no time for them",
+                 samples->weight ? format_duration(samples->weight, text) : "");
     struct table table = {0};
     table_column(&table, "self", TABLE_RIGHT);
     table_column(&table, "with callees", TABLE_RIGHT);
@@ -221,10 +222,14 @@ static void write_samples(struct text_writer *writer) {
     table_column(&table, "module", TABLE_LEFT);
     for (size_t i = 0; i < samples->function_count && i < report->options.top; i++) {
         const struct sample_function *function = &samples->functions[i];
-        if (function->self == 0)
+        if (function->self_samples == 0)
             break;
-        table_cellf(&table, "%s", format_percent(ratio(function->self, samples->weight), text));
-        table_cellf(&table, "%s", format_percent(ratio(function->total, samples->weight), text));
+        table_cellf(
+            &table, "%s",
+            format_percent(samples_share(samples, function->self, function->self_samples), text));
+        table_cellf(
+            &table, "%s",
+            format_percent(samples_share(samples, function->total, function->total_samples), text));
         table_cell(&table, trace_text(trace, function->function));
         table_cell(&table, trace_text(trace, function->module));
     }

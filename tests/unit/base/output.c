@@ -50,6 +50,13 @@ TEST(an_abandoned_file_leaves_nothing_behind) {
     CHECK_INT(leftovers(path), 0);
 }
 
+TEST(an_output_without_a_name_is_refused_before_anything_is_made) {
+    struct output output;
+    struct status status = {0};
+    CHECK(!output_open(&output, "", true, &status));
+    CHECK(strstr(status.message, "name is empty"));
+}
+
 TEST(a_file_is_replaced_only_on_request_and_only_by_a_commit) {
     const char *path = test_temporary(".txt");
     struct output output;

@@ -165,6 +165,7 @@ struct trace *compare_generate(unsigned recordings, size_t rows) {
         struct trace_writer_options options = {.session = i + 1, .writer = i + 1, .level = 1};
         struct generator generator = {.random = 88172645463325252u + i, .placed = recordings > 1};
         generator.writer = trace_writer_create(fd, &options, &status);
+        trace_writer_meta(generator.writer, META_SOURCE_FORMAT, TEXT("random"));
         trace_writer_meta(generator.writer, META_CLOCK_BASE, TEXT("monotonic"));
         trace_writer_meta(generator.writer, "note", TEXT("a \"note\""));
         for (unsigned table = TABLE_PROCESS; table < TABLE_ACTIVITY; table++)

@@ -288,7 +288,7 @@ TEST(xla_traces_are_understood_by_the_names_of_their_processes) {
 
 TEST(what_our_own_export_adds_is_read_back) {
     IMPORT(
-        "{\"traceEvents\": ["
+        "{\"ridge\": {}, \"traceEvents\": ["
         "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": 1, "
         "\"dur\": 1, \"args\": {\"shared memory\": 100, \"ridge dynamic shared memory\": 40, "
         "\"ridge flops\": 7, \"ridge bytes\": 8}},"

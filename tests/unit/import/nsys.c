@@ -2,6 +2,7 @@
  * here for every trap of the format. */
 #include "../test.h"
 
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include "base/memory.h"
@@ -353,11 +354,11 @@ TEST(metrics_become_counters_of_their_board) {
                    "INSERT INTO GPU_METRICS VALUES (-5, 257, 4, 9), (5, 257, 4, 41),"
                    "(6, 257, 8, 2.5);");
     struct trace *trace = must_import(&import_nsys, path);
-    REQUIRE(trace && trace->counter.count == 2);
+    REQUIRE(trace && trace->counter.count == 3);
     CHECK_TEXT(trace_text(trace, trace->counter.name[0]), "SMs Active");
-    CHECK_TEXT(trace_text(trace, trace->counter.name[1]), "metric 8");
+    CHECK_TEXT(trace_text(trace, trace->counter.name[2]), "metric 8");
     CHECK_TEXT(trace_text(trace, trace->device.name[trace->counter.device[0]]), "right");
-    CHECK(trace->counter.value[0] == 41 && trace->counter.value[1] == 2.5);
+    CHECK(trace->counter.value[1] == 41 && trace->counter.value[2] == 2.5);
     trace_close(trace);
 }
 
@@ -398,7 +399,8 @@ TEST(copies_know_their_direction_and_memories) {
 }
 
 TEST(an_impossible_time_is_refused_or_on_demand_dropped_and_counted) {
-    static const char *const rows[] = {"(20, 10,", "(-3, 10,", "(1, 9000000000000000000,",
+    static const char *const rows[] = {"(20, 10,", "(-9000000000000, 10,",
+                                       "(1, 9000000000000000000,",
                                        "(9000000000000000000, 9000000000000000001,"};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char sql[2000];
@@ -418,6 +420,18 @@ TEST(an_impossible_time_is_refused_or_on_demand_dropped_and_counted) {
         CHECK_INT(trace_meta_sum(trace, META_DROPS), 1);
         trace_close(trace);
     }
+}
+
+TEST(what_began_just_before_the_capture_keeps_its_negative_start) {
+    const char *path =
+        database_of(STRINGS KERNELS ONE_KERNEL " (-3000, 10, 0, 1, 7, 4, " P16 ", 1, 2, 3, 4);");
+    struct trace *trace = must_import(&import_nsys, path);
+    struct status status = {0};
+    REQUIRE(trace && trace->activity.count == 1);
+    CHECK_OK(trace_load(trace, TABLE_ACTIVITY, "start duration", &status), status);
+    CHECK_INT(trace->activity.start[0], -3000);
+    CHECK_INT(trace->activity.duration[0], 3010);
+    trace_close(trace);
 }
 
 TEST(a_row_without_its_times_is_left_out_and_counted) {
@@ -479,10 +493,24 @@ TEST(a_cut_off_or_scribbled_database_is_refused_without_a_crash) {
     CHECK(truncate(path, 20000) == 0);
     CHECK(!import_database(&import_nsys, path, false, &status));
     CHECK_INT(status.code, STATUS_INPUT);
-    CHECK(strstr(status.message, "damaged"));
+    CHECK(strstr(status.message, "truncated"));
     CHECK_INT(sureness_of(&import_nsys, path) > 0, 1);
     CHECK(truncate(path, 60) == 0);
     CHECK(!import_database(&import_nsys, path, false, &status));
+}
+
+TEST(a_database_that_lost_its_last_page_is_refused_though_no_table_reaches_there) {
+    const char *path = database_of(STRINGS KERNELS "CREATE TABLE notes (text)");
+    struct status status = {0};
+    struct stat info;
+    REQUIRE(path && stat(path, &info) == 0);
+    struct trace *whole = import_database(&import_nsys, path, false, &status);
+    CHECK_OK(whole != NULL, status);
+    trace_close(whole);
+    CHECK(truncate(path, info.st_size - 1) == 0);
+    CHECK(!import_database(&import_nsys, path, false, &status));
+    CHECK_INT(status.code, STATUS_INPUT);
+    CHECK(strstr(status.message, "truncated: the SQLite database has"));
 }
 
 /* An interior page whose children are all the same leaf: few bytes, very many rows. */

@@ -306,7 +306,7 @@ TEST(rows_without_a_time_are_passed_over_and_counted) {
 }
 
 TEST(damaged_and_hostile_documents_are_refused_in_one_sentence) {
-    check_refused(XML "<trace-query-result><node>", "damaged at byte");
+    check_refused(XML "<trace-query-result><node>", "cut off at byte");
     check_refused(XML "<!DOCTYPE a [<!ENTITY b \"c\">]><trace-query-result/>",
                   "document type declaration");
     char *deep = malloc(70 * 3 + 2000);
@@ -333,6 +333,17 @@ TEST(a_git_lfs_pointer_in_place_of_a_table_is_named) {
     put_file(folder, "gpu.xml", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
     CHECK(!open_trace(folder, false, &status));
     CHECK(strstr(status.message, "gpu.xml is a Git LFS pointer"));
+    remove_folder(folder);
+}
+
+TEST(an_empty_file_in_place_of_a_table_is_named) {
+    struct status status;
+    const char *folder = make_folder();
+    put_file(folder, "toc.xml", TOC(APP));
+    put_file(folder, "gpu.xml", "");
+    put_file(folder, "notes.txt", "");
+    CHECK(!open_trace(folder, false, &status));
+    CHECK(strstr(status.message, "gpu.xml is empty: export that table again"));
     remove_folder(folder);
 }
 
