@@ -128,38 +128,61 @@ static bool order_ranges(struct model *model, struct status *status) {
 
 /* ---- the whole ---- */
 
-static void extend(struct model *model, const int64_t *start, const int64_t *duration,
-                   size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (start[i] < model->first)
-            model->first = start[i];
-        if (start[i] + duration[i] > model->last)
-            model->last = start[i] + duration[i];
+static void extend(struct model *model, uint32_t session, int64_t start, int64_t duration) {
+    int64_t end = start + duration;
+    model->first = start < model->first ? start : model->first;
+    model->last = end > model->last ? end : model->last;
+    if (session < model->trace->session_count) {
+        struct window *span = &model->session_span[session];
+        span->start = start < span->start ? start : span->start;
+        span->end = end > span->end ? end : span->end;
     }
 }
 
-/* The span of the run: device work and API calls, and for a framework's own trace also its
- * operators, ranges and synchronisation records. NVTX ranges, samples and counters may cover a
- * whole session around the run and do not count. */
-static void find_span(struct model *model) {
-    struct trace *trace = model->trace;
+/* The session of a range is its thread's, or its queue's where it has no thread. */
+static void extend_by_ranges(struct model *model) {
+    const struct trace *trace = model->trace;
+    for (size_t i = 0; i < trace->wait.count; i++)
+        extend(model, trace->queue_session[trace->wait.queue[i]], trace->wait.start[i],
+               trace->wait.duration[i]);
+    for (size_t i = 0; i < trace->range.count; i++)
+        if (trace->range.category[i] != RANGE_OVERHEAD)
+            extend(model, trace->thread_session[trace->range.thread[i]], trace->range.start[i],
+                   trace->range.duration[i]);
+}
+
+static bool find_span(struct model *model, struct status *status) {
+    const struct trace *trace = model->trace;
     model->first = INT64_MAX;
     model->last = INT64_MIN;
-    extend(model, trace->activity.start, trace->activity.duration, trace->activity.count);
-    extend(model, trace->call.start, trace->call.duration, trace->call.count);
+    model->session_span =
+        memory_allocate(trace->session_count, sizeof *model->session_span, status);
+    if (!model->session_span)
+        return false;
+    for (uint32_t i = 0; i < trace->session_count; i++)
+        model->session_span[i] = (struct window){INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < trace->activity.count; i++)
+        extend(model, trace->queue_session[trace->activity.queue[i]], trace->activity.start[i],
+               trace->activity.duration[i]);
+    for (size_t i = 0; i < trace->call.count; i++)
+        extend(model, trace->thread_session[trace->call.thread[i]], trace->call.start[i],
+               trace->call.duration[i]);
     struct text format = trace_meta(trace, META_SOURCE_FORMAT);
-    bool framework = text_is(format, "kineto") || text_is(format, "chrome");
-    if (framework || model->first > model->last) {
-        extend(model, trace->wait.start, trace->wait.duration, trace->wait.count);
-        for (size_t i = 0; i < trace->range.count; i++)
-            if (trace->range.category[i] != RANGE_OVERHEAD)
-                extend(model, &trace->range.start[i], &trace->range.duration[i], 1);
-    }
+    if (text_is(format, "kineto") || text_is(format, "chrome") || model->first > model->last)
+        extend_by_ranges(model);
     if (model->first > model->last)
         for (size_t i = 0; i < trace->sample.count; i++)
-            extend(model, &trace->sample.time[i], &(int64_t){0}, 1);
+            extend(model, trace->thread_session[trace->sample.thread[i]], trace->sample.time[i], 0);
     if (model->first > model->last)
         model->first = model->last = 0;
+    return true;
+}
+
+int64_t model_session_wall(const struct model *model, uint32_t session) {
+    if (session >= model->trace->session_count)
+        return 0;
+    const struct window *span = &model->session_span[session];
+    return span->end > span->start ? span->end - span->start : 0;
 }
 
 /* Ends, differences and sums of durations must not overflow anywhere below. */
@@ -210,9 +233,8 @@ bool model_build(struct model *model, struct trace *trace, struct status *status
     if (ok) {
         trace_unload(trace, TABLE_ACTIVITY, "correlation");
         trace_unload(trace, TABLE_CALL, "correlation");
-        find_span(model);
-        ok = order_activities(model, status) && order_calls(model, status) &&
-             order_ranges(model, status);
+        ok = find_span(model, status) && order_activities(model, status) &&
+             order_calls(model, status) && order_ranges(model, status);
     }
     if (!ok)
         model_finish(model);
@@ -225,6 +247,7 @@ void model_finish(struct model *model) {
     memory_free(model->thread_ranges);
     memory_free(model->launch);
     memory_free(model->call_nested);
+    memory_free(model->session_span);
     memset(model, 0, sizeof *model);
 }
 

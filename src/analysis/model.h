@@ -10,6 +10,11 @@
 #include "trace/launch.h"
 #include "trace/reader.h"
 
+/* A part of time, [start, end). */
+struct window {
+    int64_t start, end;
+};
+
 struct model {
     struct trace *trace; /* its event tables are reordered; it must outlive the model */
 
@@ -21,7 +26,12 @@ struct model {
     uint32_t *launch;     /* by activity: row of its launching call, or NO_ROW */
     uint8_t *call_nested; /* by call: 1 = inside another call of its thread */
 
-    int64_t first, last; /* span of the run: see model_span() */
+    /* The span of the run, and of each recording in it by session: device work and API calls, and
+     * for a framework's own trace also its operators, ranges and synchronisation records. NVTX
+     * ranges, samples and counters may cover a whole session around the run and do not count,
+     * unless there is nothing else. */
+    int64_t first, last;
+    struct window *session_span;
 
     uint64_t unmatched_early; /* activities without a launch, launched before any recorded call */
     uint64_t unmatched_lost;  /* the others without a launch */
@@ -43,13 +53,10 @@ static inline int64_t model_call_end(const struct model *model, size_t call) {
 static inline int64_t model_range_end(const struct model *model, size_t range) {
     return model->trace->range.start[range] + model->trace->range.duration[range];
 }
+/* Length of one recording's run. */
+int64_t model_session_wall(const struct model *model, uint32_t session);
 /* "GPU 0", or what the source calls it. */
 struct text model_device_label(const struct model *model, uint32_t device);
-
-/* A part of time, [start, end). */
-struct window {
-    int64_t start, end;
-};
 
 /* The parts of a device's time that a report is about: sorted, disjoint, not empty each. */
 struct selection {

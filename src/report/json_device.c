@@ -325,7 +325,7 @@ void json_report_devices(struct json *json, const struct report *report,
         write_selected(json, report, device->selection);
         json_key(json, "account");
         json_begin_object(json);
-        write_account(json, &device->account, report_wall(report));
+        write_account(json, &device->account, report_device_wall(report, device));
         json_end_object(json);
         write_steady(json, report, device);
         write_gaps(json, report, device);

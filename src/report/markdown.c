@@ -132,7 +132,7 @@ static void write_metrics(struct markdown *document, size_t index) {
     const struct copy_group *copies = &device->copies.all;
     const struct gaps *gaps = &device->gaps;
     double utilisation = wording_share(account->busy, account->window);
-    double efficiency = wording_share(account->kernel_sum, report_wall(report));
+    double efficiency = wording_share(account->kernel_sum, report_device_wall(report, device));
     char value[FORMAT_SIZE];
     struct table table = {0};
     table_column(&table, "Metric", TABLE_LEFT);
@@ -166,7 +166,8 @@ static void write_metrics(struct markdown *document, size_t index) {
                   "efficiency is summed kernel time over the time of the %s (%s); throughput is "
                   "bytes copied over the time that copying took.",
                   report->narrowed ? " in the part reported" : "",
-                  report->narrowed ? "part" : "run", format_duration(report_wall(report), value));
+                  report->narrowed ? "part" : "run",
+                  format_duration(report_device_wall(report, device), value));
 }
 
 /* ---- findings ---- */

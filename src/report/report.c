@@ -196,3 +196,18 @@ void report_finish(struct report *report) {
         model_finish(&report->model);
     memset(report, 0, sizeof *report);
 }
+
+int64_t report_wall(const struct report *report) {
+    int64_t wall = 0;
+    if (report->narrowed)
+        return selection_length(&report->host_selection);
+    for (uint32_t session = 0; session < report->model.trace->session_count; session++)
+        wall += model_session_wall(&report->model, session);
+    return wall;
+}
+
+int64_t report_device_wall(const struct report *report, const struct report_device *device) {
+    if (report->narrowed)
+        return selection_length(&report->host_selection);
+    return model_session_wall(&report->model, report->model.trace->device_session[device->id]);
+}

@@ -92,10 +92,10 @@ bool report_write_markdown(const struct report *report, struct output *output,
 bool report_write_json(const struct report *report, struct output *output, struct status *status);
 bool report_write_csv(const struct report *report, struct output *output, struct status *status);
 
-/* Length of the run: summed kernel time over it is the launch efficiency. */
-static inline int64_t report_wall(const struct report *report) {
-    return report->narrowed ? selection_length(&report->host_selection)
-                            : report->model.last - report->model.first;
-}
+/* Length of the run: of all recordings in the trace, one after another. */
+int64_t report_wall(const struct report *report);
+/* Length of the recording that the device is in: summed kernel time over it is the launch
+ * efficiency. */
+int64_t report_device_wall(const struct report *report, const struct report_device *device);
 
 #endif

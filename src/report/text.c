@@ -84,8 +84,13 @@ static void write_head(struct text_writer *writer) {
     output_printf(writer->output, "%s", report->options.trace_name);
     text_colour(writer, PLAIN);
     struct text source = tool.length ? tool : format;
-    text_line(writer, "\n  %.*s%srun of %s", TEXT_ARGS(source), source.length ? ", " : "",
-              format_duration(report->model.last - report->model.first, span));
+    output_printf(writer->output, "\n  %.*s%s", TEXT_ARGS(source), source.length ? ", " : "");
+    if (trace->session_count > 1)
+        text_line(writer, "%u recordings, %s in all", (unsigned)trace->session_count,
+                  format_duration(report_wall(report), span));
+    else
+        text_line(writer, "run of %s",
+                  format_duration(report->model.last - report->model.first, span));
     if (command.length) {
         size_t room = writer->style->width - 3;
         bool cut = command.length > room;
