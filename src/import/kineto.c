@@ -98,6 +98,11 @@ static bool read_events(struct document *document, bool bare, struct status *sta
             break;
         if (bare && scan->at == scan->end)
             return true;
+        if (bare && document->events == 0 &&
+            (byte == '[' || byte == '"' || (byte >= '0' && byte <= '9')))
+            return status_fail(status, STATUS_INPUT,
+                               "is a JSON list, but not of trace events: not a torch.profiler or "
+                               "Chrome trace");
         if (byte == '{' ? !read_event(document, status)
                         : !read_other_element(document, byte, status))
             return false;
@@ -192,7 +197,7 @@ static bool read_document(struct document *document, struct status *status) {
         return true;
     if (!document->has_events)
         return status_fail(status, STATUS_INPUT,
-                           "JSON without traceEvents: not a Kineto or Chrome trace");
+                           "is JSON without traceEvents: not a torch.profiler or Chrome trace");
     if (!scan_peek(scan, &byte, status))
         return false;
     return scan->at == scan->end ||
@@ -247,9 +252,24 @@ bool kineto_import(const struct input *input, const struct import_options *optio
     return ok;
 }
 
+/* JSON of other tools in this field, so that the message can say what it is. */
+static bool explain_other_json(const struct import_source *source, struct status *status) {
+    if (contains(source, "\"rocprofiler-sdk-tool\""))
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "is rocprofv3's own JSON, which ridge does not read; record again with "
+                           "rocprofv3 --output-format pftrace");
+    if (contains(source, "\"nodes\"") && contains(source, "\"schema\""))
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "is an execution graph (PyTorch or Chakra) without times; record a "
+                           "trace with torch.profiler's export_chrome_trace()");
+    return true;
+}
+
 static bool run(const struct import_source *source, const struct import_options *options,
                 struct trace_writer *writer, struct status *status) {
     struct input input;
+    if (!contains(source, "\"traceEvents\"") && !explain_other_json(source, status))
+        return false;
     return input_open(&input, source->path, status) &&
            kineto_import(&input, options, writer, status);
 }

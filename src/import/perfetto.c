@@ -358,6 +358,14 @@ static bool read_head(struct perfetto_import *import, struct text bytes, struct 
                        import->offset);
 }
 
+/* Packets full of events of kinds that ridge has no use for yet: ftrace, heap graphs, CPU samples.
+ */
+static bool holds_unread_events(uint32_t payload) {
+    enum { FTRACE = 1, PROCESS_STATS = 9, SYS_STATS = 7, HEAP_GRAPH = 56, PERF_SAMPLE = 66 };
+    return payload == FTRACE || payload == PROCESS_STATS || payload == SYS_STATS ||
+           payload == HEAP_GRAPH || payload == PERF_SAMPLE;
+}
+
 static bool read_payload(struct perfetto_import *import, struct perfetto_packet *packet,
                          const struct protobuf_field *field) {
     struct text bytes = protobuf_text(field);
@@ -377,6 +385,7 @@ static bool read_payload(struct perfetto_import *import, struct perfetto_packet 
     case PACKET_COMPRESSED:
         return read_compressed(import, bytes);
     default:
+        import->unread += holds_unread_events(field->number);
         return true;
     }
 }
@@ -500,6 +509,13 @@ static void write_notes(struct perfetto_import *import) {
         snprintf(line, sizeof line,
                  "%" PRIu64 " slices have no end in the trace; they were ended with it",
                  import->unclosed);
+        trace_writer_meta(writer, META_WARNING, text_of(line));
+    }
+    if (import->unread) {
+        snprintf(line, sizeof line,
+                 "%" PRIu64 " packets hold system events (ftrace, process statistics, CPU samples) "
+                 "that ridge does not read; it reads track events and GPU stages",
+                 import->unread);
         trace_writer_meta(writer, META_WARNING, text_of(line));
     }
     if (import->unopened) {

@@ -81,6 +81,7 @@ struct perfetto_import {
     bool has_realtime, has_own, has_foreign, unknown_clock, in_compressed;
     int64_t last_time;
     uint64_t unclosed, unopened;
+    uint64_t unread; /* packets of system events */
     struct buffer json;
     /* perfetto_gpu.c */
     struct map counter_names;
