@@ -203,18 +203,50 @@ static bool check_times(const struct model *model, struct status *status) {
         int64_t sum = 0;
         for (size_t i = 0; i < tables[t].count; i++) {
             int64_t start = tables[t].start[i], duration = tables[t].duration[i];
-            if (start < -limit / 2 || start > limit / 2 || duration < 0 ||
-                duration > limit / 2 - start / 2)
+            if (start < -limit || start > limit || duration < 0 || duration > limit)
                 return status_fail(status, STATUS_INPUT,
                                    "an event's time is out of range (%lld ns for %lld ns)",
                                    (long long)start, (long long)duration);
             if (duration > limit - sum)
                 return status_fail(status, STATUS_INPUT,
-                                   "the durations of all events sum to more than 146 years");
+                                   "the durations of all events sum to more than 73 years");
             sum += duration;
         }
     }
     return true;
+}
+
+static bool add_device_key(struct model *model, uint32_t device, struct buffer *key,
+                           struct status *status) {
+    const struct trace *trace = model->trace;
+    struct text label = trace_text(trace, trace->device.label[device]);
+    size_t before = model->device_keys.count;
+    buffer_clear(key);
+    if (label.length)
+        buffer_text(key, label);
+    else
+        buffer_printf(key, "device %u", (unsigned)trace->device.index[device]);
+    for (unsigned mark = trace->device_session[device] + 1;; mark = device) {
+        if (!buffer_ok(key, status) || !intern_add(&model->device_keys, buffer_as_text(key),
+                                                   &model->device_key[device], status))
+            return false;
+        if (model->device_keys.count > before)
+            return true;
+        buffer_printf(key, "@%u", mark);
+    }
+}
+
+static bool name_devices(struct model *model, struct status *status) {
+    struct buffer key = {0};
+    uint32_t empty;
+    model->device_key =
+        memory_allocate(model->trace->device.count, sizeof *model->device_key, status);
+    bool ok = model->device_key && intern_add(&model->device_keys, TEXT(""), &empty, status);
+    for (uint32_t id = 1; id < model->trace->device.count && ok; id++)
+        if (model->device_first[id] < model->device_first[id + 1])
+            ok = add_device_key(model, id, &key, status);
+    buffer_finish(&key);
+    return ok;
 }
 
 bool model_build(struct model *model, struct trace *trace, struct status *status) {
@@ -234,7 +266,8 @@ bool model_build(struct model *model, struct trace *trace, struct status *status
         trace_unload(trace, TABLE_ACTIVITY, "correlation");
         trace_unload(trace, TABLE_CALL, "correlation");
         ok = find_span(model, status) && order_activities(model, status) &&
-             order_calls(model, status) && order_ranges(model, status);
+             order_calls(model, status) && order_ranges(model, status) &&
+             name_devices(model, status);
     }
     if (!ok)
         model_finish(model);
@@ -248,10 +281,14 @@ void model_finish(struct model *model) {
     memory_free(model->launch);
     memory_free(model->call_nested);
     memory_free(model->session_span);
+    memory_free(model->device_key);
+    intern_finish(&model->device_keys);
     memset(model, 0, sizeof *model);
 }
 
-struct text model_device_label(const struct model *model, uint32_t device) {
+struct text model_device_key(const struct model *model, uint32_t device) {
+    if (model->device_key[device])
+        return intern_text(&model->device_keys, model->device_key[device]);
     return trace_text(model->trace, model->trace->device.label[device]);
 }
 

@@ -33,6 +33,9 @@ struct model {
     int64_t first, last;
     struct window *session_span;
 
+    struct intern device_keys; /* see model_device_key() */
+    uint32_t *device_key;      /* by device: place in device_keys */
+
     uint64_t unmatched_early; /* activities without a launch, launched before any recorded call */
     uint64_t unmatched_lost;  /* the others without a launch */
 };
@@ -55,8 +58,9 @@ static inline int64_t model_range_end(const struct model *model, size_t range) {
 }
 /* Length of one recording's run. */
 int64_t model_session_wall(const struct model *model, uint32_t session);
-/* "GPU 0", or what the source calls it. */
-struct text model_device_label(const struct model *model, uint32_t device);
+/* A distinct name for every device that did something: what the source calls it, and "@2" behind it
+ * for a namesake in the second recording. For the others, what the source calls them. */
+struct text model_device_key(const struct model *model, uint32_t device);
 
 /* The parts of a device's time that a report is about: sorted, disjoint, not empty each. */
 struct selection {

@@ -70,6 +70,7 @@ bool trust_find(const struct model *model, struct trust *trust, struct status *s
     trust->dropped = (uint64_t)trace_meta_sum(trace, META_DROPS);
     trust->unfinished = trace->writers_unfinished;
     trust->missing_chunks = trace->missing_chunks;
+    trust->repeated_chunks = trace->repeated_chunks;
     trust->damaged_bytes = trace->damaged_bytes;
     trust->truncated_bytes = trace->truncated_bytes;
     trust->unknown_chunks = trace->unknown_chunks;
@@ -94,7 +95,7 @@ void trust_finish(struct trust *trust) {
 
 bool trust_is_clean(const struct trust *trust) {
     return !trust->dropped && !trust->unfinished && !trust->missing_chunks &&
-           !trust->damaged_bytes && !trust->truncated_bytes && !trust->without_launch &&
-           !trust->starts_before_launch && !trust->mixed_clocks && !trust->no_calls &&
-           trust->truncated_source.length == 0 && trust->warning_count == 0;
+           !trust->repeated_chunks && !trust->damaged_bytes && !trust->truncated_bytes &&
+           !trust->without_launch && !trust->starts_before_launch && !trust->mixed_clocks &&
+           !trust->no_calls && trust->truncated_source.length == 0 && trust->warning_count == 0;
 }

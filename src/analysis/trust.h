@@ -7,7 +7,7 @@
 struct trust {
     uint64_t dropped;    /* events that the recorder or importer says it lost */
     uint64_t unfinished; /* writers that never finished: the recorder was stopped or killed */
-    uint64_t missing_chunks, damaged_bytes, truncated_bytes, unknown_chunks;
+    uint64_t missing_chunks, repeated_chunks, damaged_bytes, truncated_bytes, unknown_chunks;
     uint64_t without_launch_early; /* activities launched before recording began: expected */
     uint64_t without_launch;       /* other activities without a launch record */
     uint64_t starts_before_launch; /* activities that start before the call that launched them */

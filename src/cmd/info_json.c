@@ -134,6 +134,7 @@ static void print_trust(struct json *json, const struct trace *trace) {
     json_member_integer(json, "dropped_events", trace_meta_sum(trace, META_DROPS));
     json_member_unsigned(json, "unfinished_writers", trace->writers_unfinished);
     json_member_unsigned(json, "missing_chunks", trace->missing_chunks);
+    json_member_unsigned(json, "repeated_chunks", trace->repeated_chunks);
     json_member_unsigned(json, "damaged_bytes", trace->damaged_bytes);
     json_member_unsigned(json, "truncated_bytes", trace->truncated_bytes);
     json_member_unsigned(json, "unknown_chunks", trace->unknown_chunks);

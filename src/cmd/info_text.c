@@ -327,6 +327,7 @@ static void print_trust(const struct info *info, struct output *output) {
     print_fault(output, "writers that did not finish (stopped, or the file is cut off)",
                 trace->writers_unfinished, &any);
     print_fault(output, "missing chunks", trace->missing_chunks, &any);
+    print_fault(output, "repeated chunks", trace->repeated_chunks, &any);
     print_fault(output, "damaged bytes, left out", trace->damaged_bytes, &any);
     print_fault(output, "bytes of an unfinished chunk, left out", trace->truncated_bytes, &any);
     print_fault(output, "chunks of a kind that this ridge does not know", trace->unknown_chunks,

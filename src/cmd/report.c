@@ -8,6 +8,7 @@
 #include "cmd/interrupt.h"
 #include "import/import.h"
 #include "report/report.h"
+#include "report/select.h"
 
 static bool wants_colour(const struct output *output) {
     const char *terminal = getenv("TERM"), *refused = getenv("NO_COLOR");
@@ -63,7 +64,7 @@ static int run(const struct command_line *line) {
         .top = 10,
     };
     struct output output;
-    if (!command_count(line, "top", &options.top, &status) ||
+    if (!command_count(line, "top", &options.top, &status) || !select_check(&options, &status) ||
         !output_open(&output, command_value(line, "output"), command_flag(line, "force"), &status))
         return command_fail(line, &status);
     interrupt_removes(output.temporary);

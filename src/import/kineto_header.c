@@ -202,8 +202,8 @@ static const char *read_base(struct kineto_header *header, struct kineto_rows *r
     const char *after = scan_integer(rows->scan, at, &base, &is_number);
     if (!is_number)
         return after;
-    int64_t least = rows->own ? -TRACE_TIME_LIMIT / 2 : 0;
-    if (base >= least && base <= TRACE_TIME_LIMIT / 2) {
+    int64_t least = rows->own ? -TRACE_TIME_LIMIT : 0;
+    if (base >= least && base <= TRACE_TIME_LIMIT) {
         header->base = base;
         header->has_base = true;
     } else {

@@ -396,7 +396,7 @@ static const char *time_trouble(const struct kineto_event *event) {
     if (event->start < 0)
         return "starts before time zero (ts)";
     if (event->start > TRACE_TIME_LIMIT)
-        return "has a time (ts) beyond 146 years";
+        return "has a time (ts) beyond 73 years";
     if (!event->has_duration)
         return NULL;
     if (!event->duration_ok)
@@ -404,7 +404,7 @@ static const char *time_trouble(const struct kineto_event *event) {
     if (event->duration < 0)
         return "has a negative duration (dur)";
     if (event->duration > TRACE_TIME_LIMIT - event->start)
-        return "ends beyond 146 years";
+        return "ends beyond 73 years";
     return NULL;
 }
 

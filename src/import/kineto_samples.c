@@ -192,7 +192,7 @@ static const char *sample_trouble(const struct sample_text *text) {
     if (text->time < 0)
         return "is before time zero (ts)";
     if (text->time > TRACE_TIME_LIMIT)
-        return "has a time (ts) beyond 146 years";
+        return "has a time (ts) beyond 73 years";
     return NULL;
 }
 

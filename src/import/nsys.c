@@ -150,7 +150,7 @@ static bool read_clock(struct nsys *nsys, const struct export_facts *facts, stru
                      status);
     while (start == 0 && sqlite_rows_next(&rows, status))
         start = sqlite_rows_integer(&rows, 0, 0);
-    bool sound = start > year_2000 && start < TRACE_TIME_LIMIT / 2;
+    bool sound = start > year_2000 && start < TRACE_TIME_LIMIT;
     if (sound && !facts->unix_times)
         trace_writer_meta_integer(nsys->writer, META_CLOCK_OFFSET, start);
     trace_writer_meta(nsys->writer, META_CLOCK_BASE,

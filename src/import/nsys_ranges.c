@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#include "base/json.h"
+
 enum nvtx_type {
     NVTX_MARK = 34,
     NVTX_PUSH_POP = 59,
@@ -85,6 +87,46 @@ static bool write_mark(struct nsys *nsys, struct sqlite_rows *rows, const struct
     return true;
 }
 
+/* PyTorch's emit_nvtx() puts the operator's numbers behind its name ("aten::to, op_id = 3171, sizes
+ * =
+ * [...]"), which would make every call a range of its own. Where the name ends then, or 0. */
+static size_t operator_name_length(struct text text) {
+    static const char *const marks[] = {", op_id = ", ", seq = ", ", sizes = "};
+    size_t length = 0;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        ptrdiff_t at = text_find(text, marks[i]);
+        if (at > 0 && (length == 0 || (size_t)at < length))
+            length = (size_t)at;
+    }
+    return length;
+}
+
+/* Splits such a name: the numbers become the detail. */
+static bool split_operator(struct nsys *nsys, const struct sqlite_rows *rows, struct row_range *row,
+                           struct status *status) {
+    struct text text = sqlite_rows_text(rows, NAME);
+    if (text.length == 0 && sqlite_rows_is_integer(rows, NAME_ID) &&
+        !sqlite_strings_text(&nsys->strings, sqlite_rows_integer(rows, NAME_ID, 0), &text, status))
+        return false;
+    size_t length = operator_name_length(text);
+    if (length == 0)
+        return true;
+    struct buffer detail = {0};
+    struct output output = output_into(&detail);
+    struct json json = {.output = &output};
+    json_begin_object(&json);
+    json_member_text(&json, "nvtx",
+                     (struct text){text.data + length + 2, text.length - length - 2});
+    json_end_object(&json);
+    row->category = RANGE_OP;
+    row->name = trace_writer_string(nsys->writer, (struct text){text.data, length});
+    if (row->detail == 0)
+        row->detail = trace_writer_string(nsys->writer, buffer_as_text(&detail));
+    bool ok = buffer_ok(&detail, status);
+    buffer_finish(&detail);
+    return ok;
+}
+
 /* Fills in what ranges and marks share. */
 static bool describe(struct nsys *nsys, const struct sqlite_rows *rows,
                      const struct domains *domains, struct row_range *row, struct status *status) {
@@ -95,7 +137,8 @@ static bool describe(struct nsys *nsys, const struct sqlite_rows *rows,
            sqlite_strings_column(&nsys->strings, rows, JSON, &row->detail, status) &&
            (row->detail != 0 ||
             sqlite_strings_column(&nsys->strings, rows, JSON_ID, &row->detail, status)) &&
-           nsys_thread(nsys, global, &row->thread, status);
+           nsys_thread(nsys, global, &row->thread, status) &&
+           split_operator(nsys, rows, row, status);
 }
 
 static bool one_annotation(struct nsys *nsys, struct sqlite_rows *rows,

@@ -400,6 +400,13 @@ bool sqlite_rows_time(struct sqlite_rows *rows, const struct import_options *opt
 bool sqlite_rows_span(struct sqlite_rows *rows, const struct import_options *options,
                       struct trace_writer *writer, int64_t *start, int64_t *duration,
                       struct status *status) {
+    if (!sqlite_rows_has(rows, 0) || !sqlite_rows_has(rows, 1)) {
+        rows->failed = true;
+        return status_fail(status, STATUS_INPUT,
+                           "table %s has no columns of start and end times: not an export that "
+                           "ridge knows",
+                           rows->table);
+    }
     if (!sqlite_rows_is_integer(rows, 1))
         return leave_out_incomplete(rows, writer);
     if (!sqlite_rows_time(rows, options, writer, start, status))

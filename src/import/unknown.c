@@ -49,11 +49,6 @@ static const struct signature signatures[] = {
 };
 enum { SIGNATURES = sizeof signatures / sizeof signatures[0] };
 
-static bool ends_with(const char *path, const char *suffix) {
-    size_t path_length = strlen(path), length = strlen(suffix);
-    return path_length >= length && strcasecmp(path + path_length - length, suffix) == 0;
-}
-
 static struct text skip_blanks(struct text head) {
     if (text_starts(head, "\xEF\xBB\xBF"))
         head = (struct text){head.data + 3, head.length - 3};
@@ -84,14 +79,6 @@ static bool explain_folder(struct status *status) {
         "of 'xctrace export' XML tables");
 }
 
-static bool explain_report(const char *path, struct status *status) {
-    return status_fail(
-        status, STATUS_UNSUPPORTED,
-        "is an Nsight Systems report; export it with 'nsys export --type sqlite %s' and "
-        "give the .sqlite file",
-        path);
-}
-
 static bool explain_text(struct text head, struct status *status) {
     if (starts_ignoring_case(head, "<!doctype html") || starts_ignoring_case(head, "<html"))
         return status_fail(
@@ -115,8 +102,6 @@ bool import_explain_unknown(const struct import_source *source, struct status *s
         return status_fail(
             status, STATUS_INPUT,
             "is empty; was the program that wrote it stopped before it could finish?");
-    if (ends_with(source->path, ".nsys-rep") || ends_with(source->path, ".qdrep"))
-        return explain_report(source->path, status);
     for (unsigned i = 0; i < SIGNATURES; i++) {
         const struct signature *s = &signatures[i];
         if (head.length >= s->offset + s->length &&

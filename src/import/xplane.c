@@ -585,7 +585,7 @@ static bool read_space(struct xplane *import) {
 
 static void write_clock(struct xplane *import) {
     bool is_relative = import->latest_timestamp < EPOCH_NS;
-    bool has_start = import->profile_start > 0 && import->profile_start < TRACE_TIME_LIMIT / 2;
+    bool has_start = import->profile_start > 0 && import->profile_start < TRACE_TIME_LIMIT;
     trace_writer_meta(import->writer, META_CLOCK_BASE,
                       !is_relative || has_start ? TEXT("unix") : TEXT("trace"));
     if (is_relative && has_start)

@@ -7,10 +7,11 @@
 #include "base/table.h"
 #include "report/wording.h"
 
-static void write_group(struct output *output, const struct trace *trace, struct text device_key,
+static void write_group(struct output *output, const struct model *model,
                         const struct report_device *device, const struct kernel_group *group) {
+    const struct trace *trace = model->trace;
     const struct text texts[] = {
-        device_key,
+        model_device_key(model, device->id),
         trace_text(trace, trace->device.name[device->id]),
         group->short_name,
         trace_text(trace, group->full_name),
@@ -27,16 +28,13 @@ static void write_group(struct output *output, const struct trace *trace, struct
 }
 
 bool report_write_csv(const struct report *report, struct output *output, struct status *status) {
-    struct intern device_keys = {0};
-    bool ok = wording_device_keys(report, &device_keys, status);
+    (void)status;
     output_printf(output, "device,device_name,kernel,full_name,full_names,count,total_ns,mean_ns,"
                           "median_ns,min_ns,max_ns,share\r\n");
-    for (size_t i = 0; i < report->device_count && ok; i++) {
+    for (size_t i = 0; i < report->device_count; i++) {
         const struct report_device *device = &report->devices[i];
-        struct text key = intern_text(&device_keys, (uint32_t)i + 1);
         for (size_t group = 0; group < device->kernels.group_count; group++)
-            write_group(output, report->model.trace, key, device, &device->kernels.groups[group]);
+            write_group(output, &report->model, device, &device->kernels.groups[group]);
     }
-    intern_finish(&device_keys);
-    return ok;
+    return true;
 }

@@ -187,6 +187,7 @@ static void write_trust(struct json *json, const struct trust *trust, struct buf
     json_member_unsigned(json, "dropped", trust->dropped);
     json_member_unsigned(json, "unfinished_writers", trust->unfinished);
     json_member_unsigned(json, "missing_chunks", trust->missing_chunks);
+    json_member_unsigned(json, "repeated_chunks", trust->repeated_chunks);
     json_member_unsigned(json, "damaged_bytes", trust->damaged_bytes);
     json_member_unsigned(json, "truncated_bytes", trust->truncated_bytes);
     json_member_unsigned(json, "unknown_chunks", trust->unknown_chunks);
@@ -216,23 +217,18 @@ static void write_trust(struct json *json, const struct trust *trust, struct buf
 
 bool report_write_json(const struct report *report, struct output *output, struct status *status) {
     struct json json = {.output = output, .pretty = true};
-    struct intern device_keys = {0};
     struct buffer note = {0};
-    bool ok = wording_device_keys(report, &device_keys, status);
-    if (ok) {
-        json_begin_object(&json);
-        json_member_string(&json, "schema", "ridge-report");
-        json_member_integer(&json, "version", REPORT_JSON_VERSION);
-        write_trace(&json, report);
-        write_selection(&json, report);
-        write_totals(&json, report);
-        json_report_devices(&json, report, &device_keys);
-        json_report_host(&json, report);
-        write_trust(&json, &report->trust, &note);
-        json_end_object(&json);
-        ok = buffer_ok(&note, status);
-    }
-    intern_finish(&device_keys);
+    json_begin_object(&json);
+    json_member_string(&json, "schema", "ridge-report");
+    json_member_integer(&json, "version", REPORT_JSON_VERSION);
+    write_trace(&json, report);
+    write_selection(&json, report);
+    write_totals(&json, report);
+    json_report_devices(&json, report);
+    json_report_host(&json, report);
+    write_trust(&json, &report->trust, &note);
+    json_end_object(&json);
+    bool ok = buffer_ok(&note, status);
     buffer_finish(&note);
     return ok;
 }

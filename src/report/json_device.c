@@ -312,13 +312,12 @@ static void write_identity(struct json *json, const struct report *report, uint3
             json_member_unsigned(json, known[i].key, known[i].value);
 }
 
-void json_report_devices(struct json *json, const struct report *report,
-                         const struct intern *device_keys) {
+void json_report_devices(struct json *json, const struct report *report) {
     json_key(json, "devices");
     json_begin_object(json);
     for (size_t i = 0; i < report->device_count; i++) {
         const struct report_device *device = &report->devices[i];
-        json_key_text(json, intern_text(device_keys, (uint32_t)i + 1));
+        json_key_text(json, model_device_key(&report->model, device->id));
         json_begin_object(json);
         write_identity(json, report, device->id);
         write_usual_figures(json, report, &device->account);

@@ -100,7 +100,7 @@ static void write_memory(struct json *json, const struct report *report) {
         if (use->allocations + use->frees == 0)
             continue;
         json_begin_object(json);
-        json_member_text(json, "label", model_device_label(&report->model, id));
+        json_member_text(json, "label", model_device_key(&report->model, id));
         json_member_unsigned(json, "session", trace->device_session[id]);
         write_memory_use(json, report, use);
         json_end_object(json);

@@ -7,8 +7,7 @@
 #include "report/wording.h"
 
 /* "devices" */
-void json_report_devices(struct json *json, const struct report *report,
-                         const struct intern *device_keys);
+void json_report_devices(struct json *json, const struct report *report);
 /* "api", "syncs", "memory", "steps", "ranges", "samples" */
 void json_report_host(struct json *json, const struct report *report);
 /* {count, without_bytes, bytes, time_ns, ...} as one object */

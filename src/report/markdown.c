@@ -30,7 +30,7 @@ void markdown_text(struct markdown *document, struct text text) {
 
 static void write_device_name(struct markdown *document, size_t device) {
     struct buffer name = {0};
-    wording_device(document->report, &document->device_keys, device, &name);
+    wording_device(document->report, device, &name);
     markdown_text(document, buffer_as_text(&name));
     document->failed |= name.failed;
     buffer_finish(&name);
@@ -399,9 +399,6 @@ bool report_write_markdown(const struct report *report, struct output *output,
         .output = output,
         .top = report->options.top ? report->options.top : ROWS_UNLESS_TOLD,
     };
-    bool ok = wording_device_keys(report, &document.device_keys, status);
-    if (ok)
-        write_document(&document);
-    intern_finish(&document.device_keys);
-    return ok && document.failed ? status_no_memory(status) : ok;
+    write_document(&document);
+    return document.failed ? status_no_memory(status) : true;
 }

@@ -9,9 +9,8 @@
 struct markdown {
     const struct report *report;
     struct output *output;
-    struct intern device_keys; /* as wording_device_keys() gives them */
-    size_t top;                /* rows of each table */
-    bool failed;               /* out of memory */
+    size_t top;  /* rows of each table */
+    bool failed; /* out of memory */
 };
 
 /* Text of the document's own; what comes from the trace goes through markdown_text(). */

@@ -301,7 +301,7 @@ static void write_memory(struct markdown *document) {
         char text[FORMAT_SIZE];
         if (use->allocations + use->frees == 0)
             continue;
-        struct text label = model_device_label(&report->model, id);
+        struct text label = model_device_key(&report->model, id);
         if (id)
             table_cellf(&table, "device %.*s", TEXT_ARGS(label));
         else

@@ -112,8 +112,7 @@ static bool prepare(void *context, size_t index, struct status *status) {
 static bool wants_device(const struct report *report, uint32_t device) {
     if (!report->options.device)
         return true;
-    struct text label = model_device_label(&report->model, device);
-    return text_is(label, report->options.device);
+    return text_is(model_device_key(&report->model, device), report->options.device);
 }
 
 static bool no_such_device(const struct report *report, struct status *status) {
@@ -121,7 +120,7 @@ static bool no_such_device(const struct report *report, struct status *status) {
     const struct trace *trace = report->model.trace;
     for (uint32_t id = 1; id < trace->device.count; id++)
         if (report->model.device_first[id] < report->model.device_first[id + 1]) {
-            struct text label = model_device_label(&report->model, id);
+            struct text label = model_device_key(&report->model, id);
             buffer_printf(&labels, "%s%.*s", labels.length ? ", " : "", TEXT_ARGS(label));
         }
     status_fail(status, STATUS_USAGE, "--device: no device %s did anything here; there %s %.*s",

@@ -27,47 +27,69 @@ static bool parse_time(struct text word, int64_t *time) {
     return decimal_scaled(word, 0, time);
 }
 
-static bool parse_window(const struct report *report, struct window *window,
-                         struct status *status) {
-    const char *given = report->options.window, *comma = strchr(given, ',');
-    int64_t from, to;
-    if (!comma || !parse_time((struct text){given, (size_t)(comma - given)}, &from) ||
-        !parse_time(text_of(comma + 1), &to) || from < 0 || to <= from || to > TRACE_TIME_LIMIT / 2)
-        return status_fail(status, STATUS_USAGE,
-                           "--window takes two times from the run's start, the first below the "
-                           "second, such as 10ms,1.5s; not \"%s\"",
-                           given);
-    *window = (struct window){report->model.first + from, report->model.first + to};
-    if (window->start >= report->model.last)
-        return status_fail(status, STATUS_USAGE,
-                           "--window begins after the run ends (the run lasts %.6f s)",
-                           (double)(report->model.last - report->model.first) * 1e-9);
-    return true;
+/* Both times from the run's start. */
+static bool parse_window(const char *given, struct window *window, struct status *status) {
+    const char *comma = strchr(given, ',');
+    if (comma && parse_time((struct text){given, (size_t)(comma - given)}, &window->start) &&
+        parse_time(text_of(comma + 1), &window->end) && window->start >= 0 &&
+        window->end > window->start && window->end <= TRACE_TIME_LIMIT)
+        return true;
+    return status_fail(status, STATUS_USAGE,
+                       "--window takes two times from the run's start, the first below the second, "
+                       "such as 10ms,1.5s; not \"%s\"",
+                       given);
 }
 
-static bool parse_steps(const struct report *report, size_t *first, size_t *last,
-                        struct status *status) {
+static bool find_window(const struct report *report, struct window *window, struct status *status) {
+    if (!parse_window(report->options.window, window, status))
+        return false;
+    window->start += report->model.first;
+    window->end += report->model.first;
+    return window->start < report->model.last ||
+           status_fail(status, STATUS_USAGE,
+                       "--window begins after the run ends (the run lasts %.6f s)",
+                       (double)(report->model.last - report->model.first) * 1e-9);
+}
+
+/* "A-B" or "A", counted from 1; 0 and 0 for "steady". */
+static bool parse_steps(const char *given, uint64_t *first, uint64_t *last, struct status *status) {
+    *first = *last = 0;
+    if (strcmp(given, "steady") == 0)
+        return true;
+    const char *dash = strchr(given, '-');
+    struct text from = dash ? (struct text){given, (size_t)(dash - given)} : text_of(given);
+    if (text_to_u64(from, first) && text_to_u64(dash ? text_of(dash + 1) : from, last) &&
+        *first >= 1 && *last >= *first)
+        return true;
+    return status_fail(status, STATUS_USAGE,
+                       "--steps takes A-B, counted from 1, or \"steady\"; not \"%s\"", given);
+}
+
+static bool find_steps(const struct report *report, size_t *first, size_t *last,
+                       struct status *status) {
     const struct steps *steps = &report->steps;
-    const char *given = report->options.steps;
+    uint64_t a, b;
+    if (!parse_steps(report->options.steps, &a, &b, status))
+        return false;
     if (steps->count == 0)
         return status_fail(status, STATUS_USAGE,
                            "--steps: no steps were found in this trace; use --window T1,T2");
-    if (strcmp(given, "steady") == 0) {
-        *first = steps->warm_up;
-        *last = steps->count - 1;
-        return true;
-    }
-    const char *dash = strchr(given, '-');
-    struct text from = dash ? (struct text){given, (size_t)(dash - given)} : text_of(given);
-    uint64_t a, b;
-    if (!text_to_u64(from, &a) || !text_to_u64(dash ? text_of(dash + 1) : from, &b) || a < 1 ||
-        b < a || b > steps->count)
-        return status_fail(status, STATUS_USAGE,
-                           "--steps takes A-B or \"steady\", with steps from 1 to %zu; not \"%s\"",
-                           steps->count, given);
-    *first = (size_t)a - 1;
-    *last = (size_t)b - 1;
+    if (b > steps->count)
+        return status_fail(status, STATUS_USAGE, "--steps: the run has steps 1 to %zu, not %s",
+                           steps->count, report->options.steps);
+    *first = a ? (size_t)a - 1 : steps->warm_up;
+    *last = b ? (size_t)b - 1 : steps->count - 1;
     return true;
+}
+
+bool select_check(const struct report_options *options, struct status *status) {
+    struct window window;
+    uint64_t first, last;
+    if ((options->range != NULL) + (options->steps != NULL) + (options->window != NULL) > 1)
+        return status_fail(status, STATUS_USAGE,
+                           "--range, --steps and --window exclude each other");
+    return (!options->window || parse_window(options->window, &window, status)) &&
+           (!options->steps || parse_steps(options->steps, &first, &last, status));
 }
 
 /* ---- ranges by name ---- */
@@ -175,21 +197,20 @@ static bool select_range_on_device(const struct report *report, uint32_t device,
 
 bool select_host(struct report *report, struct status *status) {
     const struct report_options *options = &report->options;
-    if ((options->range != NULL) + (options->steps != NULL) + (options->window != NULL) > 1)
-        return status_fail(status, STATUS_USAGE,
-                           "--range, --steps and --window exclude each other");
+    if (!select_check(options, status))
+        return false;
     report->narrowed = options->range || options->steps || options->window;
     if (options->range)
         return select_range_on_host(report, status);
     if (options->steps) {
         size_t first, last;
-        return parse_steps(report, &first, &last, status) &&
+        return find_steps(report, &first, &last, status) &&
                selection_add(&report->host_selection, report->steps.list[first].start,
                              report->steps.list[last].end, status);
     }
     if (options->window) {
         struct window window;
-        return parse_window(report, &window, status) &&
+        return find_window(report, &window, status) &&
                selection_add(&report->host_selection, window.start, window.end, status);
     }
     return true;
@@ -205,12 +226,12 @@ bool select_device(const struct report *report, uint32_t device, struct selectio
         return select_range_on_device(report, device, selection, status);
     if (options->steps) {
         size_t first, last;
-        if (!parse_steps(report, &first, &last, status))
+        if (!find_steps(report, &first, &last, status))
             return false;
         if (!steps_window(&report->model, &report->steps, device, first, last, &window))
             return true;
     } else if (options->window) {
-        if (!parse_window(report, &window, status))
+        if (!find_window(report, &window, status))
             return false;
     } else {
         selection->everything = true;

@@ -5,6 +5,8 @@
 
 #include "report/report.h"
 
+/* Whether the options make sense by themselves: for saying so before a long import. */
+bool select_check(const struct report_options *options, struct status *status);
 /* Fills report->narrowed and report->host_selection; the steps must be known already. */
 bool select_host(struct report *report, struct status *status);
 /* The device's windows; none when it did nothing in the selection. */

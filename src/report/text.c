@@ -71,7 +71,39 @@ void text_table(struct text_writer *writer, struct table *table) {
     table_finish(table);
 }
 
+void text_wrapped(struct text_writer *writer, const char *first, const char *rest,
+                  struct text words) {
+    size_t room = writer->style->width - strlen(first);
+    while (words.length) {
+        size_t take = words.length;
+        if (table_text_width(words) > room) {
+            take = 0;
+            for (size_t i = 0; i < words.length; i++)
+                if (words.data[i] == ' ' && table_text_width((struct text){words.data, i}) <= room)
+                    take = i;
+                else if (i > 4 * room)
+                    break;
+            if (take == 0)
+                take = text_utf8_valid((struct text){words.data, room});
+            if (take == 0)
+                take = room;
+        }
+        text_line(writer, "%s%.*s", first, (int)take, words.data);
+        first = rest;
+        while (take < words.length && words.data[take] == ' ')
+            take++;
+        words.data += take;
+        words.length -= take;
+    }
+}
+
 /* ---- the head ---- */
+
+/* The name as it was given, without what could steer a terminal. */
+static void write_trace_name(struct text_writer *writer) {
+    for (const char *p = writer->report->options.trace_name; *p; p++)
+        output_write(writer->output, (unsigned char)*p < 0x20 || *p == 0x7F ? "?" : p, 1);
+}
 
 static void write_head(struct text_writer *writer) {
     const struct report *report = writer->report;
@@ -81,7 +113,7 @@ static void write_head(struct text_writer *writer) {
     struct text command = trace_meta(trace, META_COMMAND);
     char span[FORMAT_SIZE];
     text_colour(writer, BOLD);
-    output_printf(writer->output, "%s", report->options.trace_name);
+    write_trace_name(writer);
     text_colour(writer, PLAIN);
     struct text source = tool.length ? tool : format;
     output_printf(writer->output, "\n  %.*s%s", TEXT_ARGS(source), source.length ? ", " : "");

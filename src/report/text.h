@@ -30,6 +30,9 @@ static inline int text_pad(const char *word, int width) {
 void text_table(struct text_writer *writer, struct table *table);
 void text_line(struct text_writer *writer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Words wrapped at the report's width: `first` before the first line, `rest` before the others. */
+void text_wrapped(struct text_writer *writer, const char *first, const char *rest,
+                  struct text words);
 static inline double ratio(int64_t part, int64_t whole) {
     return whole > 0 ? (double)part / (double)whole : 0;
 }

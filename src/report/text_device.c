@@ -8,22 +8,28 @@
 #include "report/text.h"
 #include "report/wording.h"
 
+static const char *plural(uint64_t count) {
+    return count == 1 ? "" : "s";
+}
+
 static void write_device_head(struct text_writer *writer, const struct report_device *device) {
     const struct trace *trace = writer->report->model.trace;
     struct text name = trace_text(trace, trace->device.name[device->id]);
-    struct text label = model_device_label(&writer->report->model, device->id);
+    struct text label = model_device_key(&writer->report->model, device->id);
     if (text_equal(name, label))
         name = TEXT("");
-    char kernels[FORMAT_SIZE], copies[FORMAT_SIZE];
+    uint64_t kernels = device->account.kernels;
+    uint64_t copies = device->account.copies + device->account.sets;
+    char kernel_count[FORMAT_SIZE], copy_count[FORMAT_SIZE];
     output_printf(writer->output, "\n");
     text_colour(writer, BOLD);
     output_printf(writer->output, "Device %.*s", TEXT_ARGS(label));
     text_colour(writer, PLAIN);
-    text_line(writer, "%s%.*s  %s kernels, %s copies and sets on %llu queue%s",
-              name.length ? "  " : "", TEXT_ARGS(name),
-              format_count(device->account.kernels, kernels),
-              format_count(device->account.copies + device->account.sets, copies),
-              (unsigned long long)device->account.queues, device->account.queues == 1 ? "" : "s");
+    text_line(writer, "%s%.*s", name.length ? "  " : "", TEXT_ARGS(name));
+    text_line(writer, "  %s kernel%s, %s cop%s or set%s, %llu queue%s with kernels",
+              format_count(kernels, kernel_count), plural(kernels),
+              format_count(copies, copy_count), copies == 1 ? "y" : "ies", plural(copies),
+              (unsigned long long)device->account.queues, plural(device->account.queues));
 }
 
 static void metric(struct table *table, const char *name, const char *value, const char *target) {
@@ -169,7 +175,7 @@ static const char *short_cause(unsigned cause) {
         "host was inside launch calls",
         "host was in its own code",
         "queued, waiting for another queue",
-        "queued: the device's own latency",
+        "queued: driver and device latency",
         "no launch record tells",
     };
     return phrases[cause];
@@ -193,10 +199,13 @@ static void write_gaps(struct text_writer *writer, const struct report_device *d
         text_section(writer, "Why it was idle", "it never was");
         return;
     }
-    text_section(writer, "Why it was idle", "%s gap%s: median %s, p99 %s, longest %s",
-                 format_count(gaps->count, count), gaps->count == 1 ? "" : "s",
-                 format_duration(gaps->median, median), format_duration(gaps->p99, p99),
-                 format_duration(gaps->max, longest));
+    /* how even the gaps are says something only where there are some, and they matter */
+    bool telling = gaps->count >= 8 && gaps->total > device->account.window / 20;
+    text_section(writer, "Why it was idle", "%s%s gap%s", format_count(gaps->count, count),
+                 telling ? (wording_gaps_regular(gaps) ? " regular" : " irregular") : "",
+                 plural(gaps->count));
+    text_line(writer, "  median %s, p99 %s, longest %s", format_duration(gaps->median, median),
+              format_duration(gaps->p99, p99), format_duration(gaps->max, longest));
     enum gap_cause order[CAUSE_COUNT];
     gaps_rank_causes(gaps, order);
     for (size_t i = 0; i < CAUSE_COUNT && gaps->cause_time[order[i]] > 0; i++) {
@@ -210,7 +219,7 @@ static void write_gaps(struct text_writer *writer, const struct report_device *d
                   time, short_cause(cause));
         struct text culprit = main_culprit(report, gaps, cause);
         if (culprit.length && part >= 0.05) {
-            int room = (int)writer->style->width - 42;
+            int room = (int)writer->style->width - 48;
             int64_t named =
                 cause == CAUSE_HOST ? gaps->host_names[0].time : gaps->sync_names[0].time;
             text_line(writer, "%*s%6s of it in %.*s%s", 32, "",
@@ -283,9 +292,10 @@ static void write_launches(struct text_writer *writer, const struct report_devic
     if (launches->matched == 0)
         return;
     int64_t matched = (int64_t)launches->matched;
-    text_section(writer, "Launches", "%s kernels by %s calls", format_count(launches->matched, a),
-                 format_count(launches->calls, b));
-    text_line(writer, "  a call takes %s (mean); its kernel starts %s after it began (median)",
+    text_section(writer, "Launches", "%s kernel%s by %s call%s", format_count(launches->matched, a),
+                 plural(launches->matched), format_count(launches->calls, b),
+                 plural(launches->calls));
+    text_line(writer, "  a call takes %s (mean); kernels start %s after it began (median)",
               format_duration(launches->call_total / (int64_t)launches->calls, a),
               format_duration(launches->delay_median, b));
     text_line(writer, "  %s of the kernels are shorter than the call that launched them",
@@ -293,13 +303,11 @@ static void write_launches(struct text_writer *writer, const struct report_devic
     if (launches->graph_kernels)
         text_line(writer, "  %s kernels came from calls that launched more than one",
                   format_count(launches->graph_kernels, a));
+    text_line(writer, "  queued ahead: %.1f activities on average, %s at most;",
+              launches->depth_mean, format_count(launches->depth_max, b));
     text_line(
-        writer, "  queued ahead: %.1f activities on average, %s at most; %s of the launches",
-        launches->depth_mean, format_count(launches->depth_max, b),
+        writer, "  %s of the launches found the device with nothing left to do",
         format_percent(ratio((int64_t)launches->found_empty, (int64_t)launches->depth_count), c));
-    text_line(writer, "  found the device with nothing left to do; gaps are %s",
-              wording_gaps_regular(&device->gaps) ? "regular: work could be batched"
-                                                  : "irregular: the host is busy");
 }
 
 static void copy_row(struct table *table, const char *name, const struct copy_group *group) {
@@ -396,7 +404,7 @@ static void write_longest(struct text_writer *writer, const struct report_device
 
 void text_device_details(struct text_writer *writer, const struct report_device *device) {
     if (writer->report->device_count > 1) {
-        struct text label = model_device_label(&writer->report->model, device->id);
+        struct text label = model_device_key(&writer->report->model, device->id);
         output_printf(writer->output, "\n");
         text_colour(writer, BOLD);
         output_printf(writer->output, "Device %.*s in detail", TEXT_ARGS(label));

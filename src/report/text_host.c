@@ -115,8 +115,9 @@ static void write_syncs(struct text_writer *writer) {
     char count[FORMAT_SIZE], text[FORMAT_SIZE];
     if (syncs->count == 0)
         return;
-    text_section(writer, "Synchronisations", "%s calls, %s, %s of the run",
-                 format_count(syncs->count, count), format_duration(syncs->total, text),
+    text_section(writer, "Synchronisations", "%s call%s, %s, %s of the run",
+                 format_count(syncs->count, count), syncs->count == 1 ? "" : "s",
+                 format_duration(syncs->total, text),
                  format_percent(ratio(syncs->total, report_wall(report)), (char[FORMAT_SIZE]){0}));
     struct table table = {0};
     table_column(&table, "time", TABLE_RIGHT);
@@ -141,8 +142,8 @@ static void write_calls(struct text_writer *writer) {
     char text[FORMAT_SIZE], total[FORMAT_SIZE];
     if (calls->count == 0)
         return;
-    text_section(writer, "API time", "%s calls, %s", format_count(calls->count, text),
-                 format_duration(calls->total, total));
+    text_section(writer, "API time", "%s call%s, %s", format_count(calls->count, text),
+                 calls->count == 1 ? "" : "s", format_duration(calls->total, total));
     struct buffer line = {0};
     for (unsigned class = 1; class <= CALL_CLASSES; class ++) {
         unsigned shown = class % CALL_CLASSES; /* "other" last */
@@ -150,7 +151,7 @@ static void write_calls(struct text_writer *writer) {
             buffer_printf(&line, "%s%s %s", line.length ? ", " : "", call_class_name(shown),
                           format_duration(calls->class_time[shown], text));
     }
-    text_line(writer, "  %.*s", TEXT_ARGS(buffer_as_text(&line)));
+    text_wrapped(writer, "  ", "  ", buffer_as_text(&line));
     writer->failed |= line.failed;
     buffer_finish(&line);
     struct table table = {0};
@@ -191,7 +192,7 @@ static void write_memory(struct text_writer *writer) {
         if (use->allocations + use->frees == 0)
             continue;
         if (id)
-            table_cellf(&table, "device %.*s", TEXT_ARGS(model_device_label(&report->model, id)));
+            table_cellf(&table, "device %.*s", TEXT_ARGS(model_device_key(&report->model, id)));
         else
             table_cell(&table, TEXT("host"));
         table_cellf(&table, "%s%s",
@@ -219,7 +220,7 @@ static void write_samples(struct text_writer *writer) {
     table_column(&table, "self", TABLE_RIGHT);
     table_column(&table, "with callees", TABLE_RIGHT);
     table_column(&table, "function", TABLE_LEFT | TABLE_FLEXIBLE);
-    table_column(&table, "module", TABLE_LEFT);
+    table_column(&table, "module", TABLE_LEFT | TABLE_FLEXIBLE);
     for (size_t i = 0; i < samples->function_count && i < report->options.top; i++) {
         const struct sample_function *function = &samples->functions[i];
         if (function->self_samples == 0)
@@ -245,38 +246,15 @@ void text_host(struct text_writer *writer) {
     write_samples(writer);
 }
 
-/* Words wrapped at the report's width, hanging under a dash. */
-static void write_note(struct text_writer *writer, struct text note) {
-    size_t room = writer->style->width - 4;
-    const char *mark = "  - ";
-    while (note.length) {
-        size_t take = note.length;
-        if (take > room) {
-            for (take = room; take > 0 && note.data[take] != ' '; take--)
-                ;
-            if (take == 0)
-                take = text_utf8_valid((struct text){note.data, room});
-            if (take == 0)
-                take = room;
-        }
-        text_line(writer, "%s%.*s", mark, (int)take, note.data);
-        mark = "    ";
-        while (take < note.length && note.data[take] == ' ')
-            take++;
-        note.data += take;
-        note.length -= take;
-    }
-}
-
 void text_trust(struct text_writer *writer) {
     const struct trust *trust = &writer->report->trust;
     struct buffer note = {0};
     size_t cursor = 0;
     text_section(writer, "Trust", "%s",
-                 trust_is_clean(trust) ? "nothing lost, nothing contradictory"
+                 trust_is_clean(trust) ? "nothing is known to be lost"
                                        : "what the figures above do not know");
     while (wording_trust_note(trust, &cursor, &note))
-        write_note(writer, buffer_as_text(&note));
+        text_wrapped(writer, "  - ", "    ", buffer_as_text(&note));
     writer->failed |= note.failed;
     buffer_finish(&note);
 }

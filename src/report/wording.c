@@ -41,48 +41,13 @@ bool wording_gaps_regular(const struct gaps *gaps) {
     return gaps->count >= 3 && gaps->variation < 0.5;
 }
 
-static bool add_key(const struct report *report, uint32_t device, struct intern *keys,
-                    struct buffer *key, struct status *status) {
-    struct text label = model_device_label(&report->model, device);
-    size_t before = keys->count;
-    uint32_t id;
-    buffer_clear(key);
-    if (label.length)
-        buffer_text(key, label);
-    else
-        buffer_printf(key, "device %u", (unsigned)report->model.trace->device.index[device]);
-    if (!buffer_ok(key, status) || !intern_add(keys, buffer_as_text(key), &id, status))
-        return false;
-    if (keys->count > before)
-        return true;
-    buffer_printf(key, "@%u", (unsigned)report->model.trace->device_session[device] + 1);
-    do {
-        before = keys->count;
-        if (!buffer_ok(key, status) || !intern_add(keys, buffer_as_text(key), &id, status))
-            return false;
-        buffer_printf(key, "@%u", (unsigned)device);
-    } while (keys->count == before);
-    return true;
-}
-
-bool wording_device_keys(const struct report *report, struct intern *keys, struct status *status) {
-    struct buffer key = {0};
-    uint32_t empty;
-    bool ok = intern_add(keys, TEXT(""), &empty, status);
-    for (size_t i = 0; i < report->device_count && ok; i++)
-        ok = add_key(report, report->devices[i].id, keys, &key, status);
-    buffer_finish(&key);
-    return ok;
-}
-
 static bool starts_with_digit(struct text text) {
     return text.length > 0 && text.data[0] >= '0' && text.data[0] <= '9';
 }
 
-void wording_device(const struct report *report, const struct intern *keys, size_t i,
-                    struct buffer *name) {
+void wording_device(const struct report *report, size_t i, struct buffer *name) {
     const struct trace *trace = report->model.trace;
-    struct text key = intern_text(keys, (uint32_t)i + 1);
+    struct text key = model_device_key(&report->model, report->devices[i].id);
     struct text model = trace_text(trace, trace->device.name[report->devices[i].id]);
     if (starts_with_digit(key))
         buffer_string(name, "GPU ");
@@ -138,7 +103,7 @@ static void say_count(const struct counted_note *counted, struct buffer *note) {
         buffer_printf(note, "%s %s", format_count(counted->count, count), counted->many);
 }
 
-enum { COUNTED_NOTES = 10 };
+enum { COUNTED_NOTES = 11 };
 
 static struct counted_note counted_note(const struct trust *trust, size_t which) {
     const struct counted_note notes[COUNTED_NOTES] = {
@@ -151,6 +116,8 @@ static struct counted_note counted_note(const struct trust *trust, size_t which)
          "missing."},
         {trust->missing_chunks, "One chunk of the trace is missing.",
          "chunks of the trace are missing."},
+        {trust->repeated_chunks, "One chunk is in the file twice and was read once.",
+         "chunks are in the file more than once and were read once."},
         {trust->damaged_bytes, "One byte of the trace is damaged and was left out.",
          "bytes of the trace are damaged and were left out."},
         {trust->truncated_bytes, "One byte at the end of the trace belongs to an unfinished chunk.",

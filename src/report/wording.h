@@ -3,7 +3,6 @@
 #ifndef RIDGE_REPORT_WORDING_H
 #define RIDGE_REPORT_WORDING_H
 
-#include "base/intern.h"
 #include "report/report.h"
 
 /* part / whole; 0 when there is no whole. */
@@ -25,13 +24,8 @@ const char *wording_wait_kind(unsigned kind);
 /* Gaps much of one length: at least three, whose coefficient of variation is below a half. */
 bool wording_gaps_regular(const struct gaps *gaps);
 
-/* A distinct key for each of report->devices: its label, and "@FILE" (counted from 1) behind it
- * where an earlier device has that label. The key of devices[i] is intern_text(keys, i + 1). `keys`
- * must be zeroed; intern_finish() it, also after a failure. */
-bool wording_device_keys(const struct report *report, struct intern *keys, struct status *status);
 /* Appends "GPU 0 (NVIDIA H100)" for devices[i]. */
-void wording_device(const struct report *report, const struct intern *keys, size_t i,
-                    struct buffer *name);
+void wording_device(const struct report *report, size_t i, struct buffer *name);
 
 /* When the run began, "2023-09-27 17:25:35 UTC"; false when the trace's clock does not tell. */
 enum { WORDING_DATE_SIZE = 40 };

@@ -46,6 +46,7 @@ struct trace_file {
     struct writer_state *writers;
     size_t writer_capacity;
     struct map writer_by_id;
+    struct map chunk_places; /* (writer, sequence) of the chunks seen */
     struct map entity_by_key;
     uint64_t *sessions;
     size_t session_capacity;
@@ -134,6 +135,13 @@ static bool index_chunk(struct trace *trace, const struct chunk_header *header,
     if (!find_writer(trace, header, &index, status))
         return false;
     struct writer_state *writer = &file->writers[index];
+    uint64_t place = (uint64_t)index << 32 | header->sequence;
+    if (map_find(&file->chunk_places, place)) {
+        trace->repeated_chunks++;
+        return true;
+    }
+    if (!map_set(&file->chunk_places, place, 1, status))
+        return false;
     writer->sequences_seen++;
     if (header->sequence > writer->sequence_last)
         writer->sequence_last = header->sequence;
@@ -684,7 +692,13 @@ bool trace_open_fd(int fd, const char *name, struct trace **out, struct status *
         memory_free(trace);
         return status_no_memory(status);
     }
-    if (!map_file(trace, fd, status) || !build_index(trace, status) || !load_names(trace, status)) {
+    bool ok = map_file(trace, fd, status) && build_index(trace, status);
+    if (ok && trace->writer_count == 0)
+        ok =
+            status_fail(status, STATUS_INPUT,
+                        "holds no whole chunk: its recorder ended before it wrote one, or the file "
+                        "is cut off");
+    if (!ok || !load_names(trace, status)) {
         trace_close(trace);
         return status_context(status, "%s", name);
     }
@@ -721,6 +735,7 @@ void trace_close(struct trace *trace) {
     memory_free(trace->queue_session);
     intern_finish(&trace->strings);
     map_finish(&file->writer_by_id);
+    map_finish(&file->chunk_places);
     map_finish(&file->entity_by_key);
     chunk_decoder_finish(&file->decoder);
     memory_free(file->writers);

@@ -32,6 +32,7 @@ struct trace {
     size_t writer_count;
     size_t writers_unfinished; /* without an end mark: the recorder was stopped or killed */
     uint64_t missing_chunks;   /* gaps in a writer's numbering */
+    uint64_t repeated_chunks;  /* that came a second time, and were not read again */
     uint64_t damaged_bytes;    /* skipped inside the file */
     uint64_t truncated_bytes;  /* of an unfinished chunk at the end */
     uint64_t unknown_chunks;   /* of types that this version does not know */

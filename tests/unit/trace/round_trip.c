@@ -48,8 +48,7 @@ TEST(a_trace_reads_back_what_was_written) {
     for (int level = 0; level <= 3; level += 3) {
         int fd = create(path);
         struct trace_writer *writer = trace_writer_create(
-            fd, &(struct trace_writer_options){.session = 1, .writer = 1, .level = level},
-            &status);
+            fd, &(struct trace_writer_options){.session = 1, .writer = 1, .level = level}, &status);
         REQUIRE(writer);
         write_rows(writer, ROWS);
         CHECK_OK(trace_writer_finish(writer, &status), status);
@@ -70,8 +69,7 @@ TEST(a_trace_reads_back_what_was_written) {
             snprintf(name, sizeof name, "kernel %u", (unsigned)(i % 100));
             wrong += trace->activity.start[i] != row.start ||
                      trace->activity.duration[i] != row.duration ||
-                     trace->activity.queue[i] != row.queue ||
-                     trace->activity.kind[i] != row.kind ||
+                     trace->activity.queue[i] != row.queue || trace->activity.kind[i] != row.kind ||
                      trace->activity.correlation[i] != row.correlation ||
                      trace->activity.grid_x[i] != row.grid_x ||
                      trace->activity.bytes[i] != row.bytes ||
@@ -96,7 +94,11 @@ TEST(a_file_cut_anywhere_reads_to_its_last_whole_chunk) {
     for (off_t cut = size; cut > 8; cut -= size / 23) {
         struct trace *trace;
         CHECK(ftruncate(fd, cut) == 0);
-        REQUIRE(trace_open(path, &trace, &status));
+        if (!trace_open(path, &trace, &status)) { /* before the first chunk was whole */
+            CHECK(strstr(status.message, "holds no whole chunk"));
+            CHECK(cut < size / 4);
+            continue;
+        }
         CHECK(trace->activity.count % 16384 == 0 || cut > size / 2);
         CHECK_INT(trace->writers_unfinished, cut != size && trace->writer_count ? 1 : 0);
         CHECK_OK(trace_load(trace, TABLE_ACTIVITY, NULL, &status), status);
@@ -160,5 +162,27 @@ TEST(files_of_several_writers_concatenate_into_one_trace) {
     CHECK_INT(trace->activity.queue[0], trace->activity.queue[10]);
     CHECK(trace->activity.queue[0] != trace->activity.queue[20]);
     CHECK_INT(trace->activity.name[0], trace->activity.name[20]);
+    trace_close(trace);
+}
+
+TEST(a_chunk_that_comes_twice_is_read_once_and_counted) {
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    int fd = create(path);
+    struct trace_writer *writer = trace_writer_create(
+        fd, &(struct trace_writer_options){.session = 1, .writer = 1, .level = 1}, &status);
+    REQUIRE(writer);
+    write_rows(writer, 100);
+    CHECK(trace_writer_finish(writer, &status));
+    trace_writer_destroy(writer);
+    static char bytes[1 << 20];
+    ssize_t size = pread(fd, bytes, sizeof bytes, 0);
+    REQUIRE(size > 0 && write(fd, bytes, (size_t)size) == size); /* as `cat a a` would */
+    close(fd);
+    struct trace *trace;
+    REQUIRE(trace_open(path, &trace, &status));
+    CHECK_INT(trace->activity.count, 100);
+    CHECK_INT(trace->missing_chunks, 0);
+    CHECK(trace->repeated_chunks > 0);
     trace_close(trace);
 }
