@@ -1,6 +1,6 @@
-/* One sweep over the device's activities in order of start. A union grows by what each interval
- * adds beyond the end reached so far; clipping to the selection happens on those pieces, which are
- * disjoint, so that every nanosecond is counted once. */
+/* One sweep over the device's activities in order of start. Intervals that touch or overlap grow
+ * into blocks; a finished block is cut at the selection's windows, and the pieces are disjoint, so
+ * that every nanosecond is counted once and what lies between two windows is no gap. */
 #include "analysis/account.h"
 
 #include <string.h>
@@ -10,65 +10,87 @@
 /* The union of intervals that come in order of start. */
 struct running_union {
     const struct selection *selection;
-    size_t cursor;
-    int64_t reached; /* end so far */
+    size_t cursor;      /* first window that the block at hand may reach */
+    bool open;          /* there is a block at hand */
+    int64_t start, end; /* the block at hand, not cut yet */
+
+    size_t window; /* of the last piece */
     int64_t first, last;
-    int64_t length; /* clipped */
-    uint64_t blocks;
-    int64_t gap_max;
-    bool any;
+    int64_t length;
+    uint64_t pieces, gaps; /* gaps are between pieces of one window */
+    int64_t gap_total, gap_max;
 };
 
-/* Adds [start, end); returns the start of the part that was not covered before. */
-static int64_t union_add(struct running_union *u, int64_t start, int64_t end) {
-    int64_t fresh = start;
-    if (!u->any) {
-        u->any = true;
+static void add_piece(struct running_union *u, size_t window, int64_t start, int64_t end) {
+    if (u->pieces == 0) {
         u->first = start;
-        u->last = end;
-        u->reached = start;
-        u->blocks = 1;
-    } else if (start > u->reached) {
-        u->blocks++;
-        if (start - u->reached > u->gap_max)
-            u->gap_max = start - u->reached;
-    } else {
-        fresh = u->reached;
+    } else if (u->window == window) {
+        int64_t gap = start - u->last;
+        u->gaps++;
+        u->gap_total += gap;
+        u->gap_max = gap > u->gap_max ? gap : u->gap_max;
     }
-    if (end > fresh)
-        u->length += selection_overlap(u->selection, fresh, end, &u->cursor);
-    if (end > u->reached)
-        u->reached = end;
-    if (end > u->last)
-        u->last = end;
-    return fresh;
+    u->pieces++;
+    u->window = window;
+    u->last = end;
+    u->length += end - start;
 }
 
-static void clip(const struct selection *selection, int64_t *start, int64_t *end) {
-    const struct window *first = &selection->windows[0];
-    const struct window *last = &selection->windows[selection->count - 1];
-    if (*start < first->start)
-        *start = first->start;
-    if (*end > last->end)
-        *end = last->end;
+/* Ends the block at hand. A block of no length counts where it stands inside a window. */
+static void union_close(struct running_union *u) {
+    const struct selection *selection = u->selection;
+    if (!u->open)
+        return;
+    u->open = false;
+    if (selection->everything) {
+        add_piece(u, 0, u->start, u->end);
+        return;
+    }
+    while (u->cursor < selection->count && selection->windows[u->cursor].end <= u->start)
+        u->cursor++;
+    for (size_t i = u->cursor; i < selection->count; i++) {
+        const struct window *window = &selection->windows[i];
+        if (window->start >= u->end && window->start > u->start)
+            break;
+        add_piece(u, i, window->start > u->start ? window->start : u->start,
+                  window->end < u->end ? window->end : u->end);
+    }
 }
 
-/* Latest kernel end of every queue, for the gaps inside queues. */
-static void count_queue_gap(struct account *account, int64_t *queue_end, int64_t start,
-                            int64_t end) {
-    if (*queue_end == INT64_MIN) {
-        account->queues++;
-    } else {
-        account->queue_gaps++;
-        if (start > *queue_end) {
-            account->queue_gaps_positive++;
-            if (__builtin_add_overflow(account->queue_gap_total, start - *queue_end,
-                                       &account->queue_gap_total))
-                account->queue_gap_total = INT64_MAX; /* many queues, each idle for very long */
-        }
+static void union_add(struct running_union *u, int64_t start, int64_t end) {
+    if (u->open && start <= u->end) {
+        u->end = end > u->end ? end : u->end;
+        return;
     }
-    if (end > *queue_end)
-        *queue_end = end;
+    union_close(u);
+    u->open = true;
+    u->start = start;
+    u->end = end;
+}
+
+/* The latest kernel end of a queue, for the gaps inside queues. */
+struct queue_state {
+    bool seen;
+    size_t window; /* in which its last kernel started */
+    int64_t end;
+};
+
+static void count_queue_gap(struct account *account, struct queue_state *queue, size_t window,
+                            int64_t start, int64_t end) {
+    account->queues += !queue->seen;
+    if (!queue->seen || queue->window != window) {
+        *queue = (struct queue_state){true, window, end};
+        return;
+    }
+    account->queue_gaps++;
+    if (start > queue->end) {
+        account->queue_gaps_positive++;
+        if (__builtin_add_overflow(account->queue_gap_total, start - queue->end,
+                                   &account->queue_gap_total))
+            account->queue_gap_total = INT64_MAX; /* many queues, each idle for very long */
+    }
+    if (end > queue->end)
+        queue->end = end;
 }
 
 static void count_activity(struct account *account, unsigned kind, int64_t duration) {
@@ -91,32 +113,32 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
     account->window = selection_length(selection);
     if (selection->count == 0)
         return true;
-    int64_t *queue_end = memory_allocate(trace->queue.count, sizeof *queue_end, status);
-    if (!queue_end)
+    struct queue_state *queues = memory_allocate(trace->queue.count, sizeof *queues, status);
+    if (!queues)
         return false;
-    for (size_t queue = 0; queue < trace->queue.count; queue++)
-        queue_end[queue] = INT64_MIN;
 
     struct running_union kernels = {.selection = selection}, copies = kernels, all = kernels;
-    size_t end_row = model->device_first[device + 1];
+    size_t window = 0, end_row = model->device_first[device + 1];
     for (size_t i = model->device_first[device]; i < end_row; i++) {
         int64_t start = trace->activity.start[i], end = model_activity_end(model, i);
-        if (!selection_contains(selection, start) &&
-            start >= selection->windows[selection->count - 1].end)
-            break;
         unsigned kind = trace->activity.kind[i];
-        if (selection_contains(selection, start)) {
+        while (!selection->everything && window < selection->count &&
+               selection->windows[window].end <= start)
+            window++;
+        if (window == selection->count)
+            break;
+        if (selection->everything || selection->windows[window].start <= start) {
             count_activity(account, kind, trace->activity.duration[i]);
             if (kind == ACTIVITY_KERNEL)
-                count_queue_gap(account, &queue_end[trace->activity.queue[i]], start, end);
+                count_queue_gap(account, &queues[trace->activity.queue[i]], window, start, end);
         }
-        clip(selection, &start, &end);
-        if (end < start)
-            continue;
         union_add(&all, start, end);
         union_add(kind == ACTIVITY_KERNEL ? &kernels : &copies, start, end);
     }
-    memory_free(queue_end);
+    union_close(&all);
+    union_close(&kernels);
+    union_close(&copies);
+    memory_free(queues);
 
     account->busy = kernels.length;
     account->exposed_copy = all.length - kernels.length;
@@ -125,10 +147,9 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
     account->copy_hidden = copies.length - account->exposed_copy;
     account->kernel_span = kernels.last - kernels.first;
     account->activity_span = all.last - all.first;
-    account->kernel_blocks = kernels.blocks;
-    account->kernel_gaps = kernels.blocks ? kernels.blocks - 1 : 0;
+    account->kernel_blocks = kernels.pieces;
+    account->kernel_gaps = kernels.gaps;
+    account->kernel_gap_total = kernels.gap_total;
     account->kernel_gap_max = kernels.gap_max;
-    /* with several windows, what lies between them is no gap */
-    account->kernel_gap_total = selection->count == 1 ? account->kernel_span - kernels.length : 0;
     return true;
 }

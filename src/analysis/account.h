@@ -21,9 +21,9 @@ struct account {
     int64_t kernel_span;    /* first kernel's start to last one's end */
     int64_t activity_span;  /* the same for all activities */
     uint64_t kernel_blocks; /* maximal intervals in which some kernel runs */
-    uint64_t kernel_gaps;   /* between them */
+    uint64_t kernel_gaps;   /* between them, inside one window */
     int64_t kernel_gap_total, kernel_gap_max;
-    /* Per queue: next kernel's start less the latest end so far, at least 0. */
+    /* Per queue: next kernel's start less the latest end so far in that window, at least 0. */
     uint64_t queue_gaps, queue_gaps_positive;
     int64_t queue_gap_total;
 };

@@ -63,14 +63,10 @@ static int64_t add_cause(struct walk *walk, enum gap_cause cause, int64_t start,
 }
 
 /* Copies from or to pageable memory block the host, whatever their name says. */
-static bool call_blocks(const struct walk *walk, uint32_t call, uint32_t next) {
+static bool call_blocks(const struct walk *walk, uint32_t call) {
     const struct trace *trace = walk->model->trace;
-    if (text_find(trace_text(trace, trace->call.name[call]), "Async") < 0)
-        return true;
-    if (next != NO_ROW && walk->model->launch[next] == call)
-        return trace->activity.from_memory[next] == MEMORY_PAGEABLE ||
-               trace->activity.to_memory[next] == MEMORY_PAGEABLE;
-    return false;
+    return walk->model->call_pageable[call] ||
+           text_find(trace_text(trace, trace->call.name[call]), "Async") < 0;
 }
 
 static enum gap_cause cause_of_call(const struct walk *walk, uint32_t call) {
@@ -82,7 +78,7 @@ static enum gap_cause cause_of_call(const struct walk *walk, uint32_t call) {
     case CALL_COMPILE:
         return CAUSE_COMPILE;
     case CALL_COPY:
-        return call_blocks(walk, call, walk->gap.next) ? CAUSE_COPY_CALL : CAUSE_LAUNCH;
+        return call_blocks(walk, call) ? CAUSE_COPY_CALL : CAUSE_LAUNCH;
     case CALL_LAUNCH:
         return CAUSE_LAUNCH;
     default:
@@ -119,18 +115,14 @@ static void walk_host(struct walk *walk, uint32_t thread, int64_t start, int64_t
 }
 
 /* Whether the queue was told to wait for another queue's event between its previous activity's
- * launch and this one's, at `launched`. */
+ * launch and this one's, at `launched`. The answer is the same each time it is asked: a gap may
+ * reach into several windows. */
 static bool awaits_event(struct walk *walk, uint32_t queue, int64_t launched) {
-    const struct trace *trace = walk->model->trace;
-    bool found = false;
-    size_t *at = &walk->wait_cursor[queue];
-    for (; *at < walk->queue_waits[queue + 1]; (*at)++) {
-        int64_t told = trace->wait.start[walk->waits[*at]];
-        if (told > launched)
-            break;
-        found = found || told >= walk->queue_launched[queue];
-    }
-    return found;
+    const int64_t *told = walk->model->trace->wait.start;
+    size_t *at = &walk->wait_cursor[queue], end = walk->queue_waits[queue + 1];
+    while (*at < end && told[walk->waits[*at]] < walk->queue_launched[queue])
+        (*at)++;
+    return *at < end && told[walk->waits[*at]] <= launched;
 }
 
 static void split_gap(struct walk *walk) {

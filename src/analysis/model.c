@@ -8,11 +8,12 @@
 #include "base/sort.h"
 #include "trace/writer.h"
 
-/* The smallest correlation id of any call: ids below it were launched before recording began. */
+/* The smallest correlation id of any call: ids below it were launched before recording began. 0
+ * when no call has one: then nothing tells when anything was launched. */
 static uint64_t first_correlation(const struct trace *trace) {
-    uint64_t low = UINT64_MAX;
+    uint64_t low = 0;
     for (size_t call = 0; call < trace->call.count; call++)
-        if (trace->call.correlation[call] && trace->call.correlation[call] < low)
+        if (trace->call.correlation[call] && (!low || trace->call.correlation[call] < low))
             low = trace->call.correlation[call];
     return low;
 }
@@ -115,6 +116,19 @@ static bool order_calls(struct model *model, struct status *status) {
     return true;
 }
 
+/* When activities and calls are in their order. */
+static bool mark_pageable(struct model *model, struct status *status) {
+    const struct trace *trace = model->trace;
+    model->call_pageable = memory_allocate(trace->call.count, 1, status);
+    if (!model->call_pageable)
+        return false;
+    for (size_t i = 0; i < trace->activity.count; i++)
+        if (model->launch[i] != NO_ROW && (trace->activity.from_memory[i] == MEMORY_PAGEABLE ||
+                                           trace->activity.to_memory[i] == MEMORY_PAGEABLE))
+            model->call_pageable[model->launch[i]] = 1;
+    return true;
+}
+
 static bool order_ranges(struct model *model, struct status *status) {
     struct trace *trace = model->trace;
     uint32_t *order = NULL;
@@ -146,9 +160,13 @@ static void extend_by_ranges(struct model *model) {
         extend(model, trace->queue_session[trace->wait.queue[i]], trace->wait.start[i],
                trace->wait.duration[i]);
     for (size_t i = 0; i < trace->range.count; i++)
-        if (trace->range.category[i] != RANGE_OVERHEAD)
-            extend(model, trace->thread_session[trace->range.thread[i]], trace->range.start[i],
-                   trace->range.duration[i]);
+        if (trace->range.category[i] != RANGE_OVERHEAD) {
+            uint32_t thread = trace->range.thread[i];
+            extend(model,
+                   thread ? trace->thread_session[thread]
+                          : trace->queue_session[trace->range.queue[i]],
+                   trace->range.start[i], trace->range.duration[i]);
+        }
 }
 
 static bool find_span(struct model *model, struct status *status) {
@@ -258,15 +276,17 @@ bool model_build(struct model *model, struct trace *trace, struct status *status
                    "to_memory",
                    status) &&
         trace_load(trace, TABLE_CALL, "start duration thread name class correlation", status) &&
-        trace_load(trace, TABLE_RANGE, "start duration thread name category", status) &&
+        trace_load(trace, TABLE_RANGE, "start duration thread queue name category", status) &&
         trace_load(trace, TABLE_WAIT, "start duration queue kind awaited correlation", status) &&
         trace_load(trace, TABLE_SAMPLE, "time thread stack weight", status) &&
         check_times(model, status) && join_launches(model, status);
     if (ok) {
         trace_unload(trace, TABLE_ACTIVITY, "correlation");
         trace_unload(trace, TABLE_CALL, "correlation");
-        ok = find_span(model, status) && order_activities(model, status) &&
-             order_calls(model, status) && order_ranges(model, status) &&
+        ok = find_span(model, status);
+        trace_unload(trace, TABLE_RANGE, "queue");
+        ok = ok && order_activities(model, status) && order_calls(model, status) &&
+             mark_pageable(model, status) && order_ranges(model, status) &&
              name_devices(model, status);
     }
     if (!ok)
@@ -280,6 +300,7 @@ void model_finish(struct model *model) {
     memory_free(model->thread_ranges);
     memory_free(model->launch);
     memory_free(model->call_nested);
+    memory_free(model->call_pageable);
     memory_free(model->session_span);
     memory_free(model->device_key);
     intern_finish(&model->device_keys);
@@ -311,7 +332,7 @@ bool selection_add(struct selection *selection, int64_t start, int64_t end, stru
         return true;
     if (selection->count) {
         struct window *last = &selection->windows[selection->count - 1];
-        if (start <= last->end && start >= last->start) {
+        if (start < last->end && start >= last->start) {
             if (end > last->end)
                 last->end = end;
             return true;

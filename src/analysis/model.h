@@ -23,8 +23,9 @@ struct model {
     size_t *thread_calls;  /* into trace->call */
     size_t *thread_ranges; /* into trace->range; ranges of queues have thread 0 */
 
-    uint32_t *launch;     /* by activity: row of its launching call, or NO_ROW */
-    uint8_t *call_nested; /* by call: 1 = inside another call of its thread */
+    uint32_t *launch;       /* by activity: row of its launching call, or NO_ROW */
+    uint8_t *call_nested;   /* by call: 1 = inside another call of its thread */
+    uint8_t *call_pageable; /* by call: 1 = launched a copy from or to pageable memory */
 
     /* The span of the run, and of each recording in it by session: device work and API calls, and
      * for a framework's own trace also its operators, ranges and synchronisation records. NVTX
@@ -69,7 +70,7 @@ struct selection {
     bool everything; /* the device's whole time: also what starts at the very end is inside */
 };
 
-/* Adds a window; overlapping and touching ones are joined when they come in order of start. */
+/* Adds a window; overlapping ones are joined when they come in order of start. */
 bool selection_add(struct selection *selection, int64_t start, int64_t end, struct status *status);
 void selection_finish(struct selection *selection);
 /* Total length. */

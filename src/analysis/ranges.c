@@ -1,6 +1,7 @@
 /* Per thread, a stack of open ranges is walked beside the thread's calls (and those of threads that
- * work for it). What a range gathers is
- * handed to the one around it when it closes, so depth costs nothing. */
+ * work for it). What a range gathers is handed to the one around it when it closes, so depth costs
+ * nothing. Ranges that overlap without nesting are rare, and then one inside the stack is taken out
+ * of it when it ends. */
 #include "analysis/ranges.h"
 
 #include <stdlib.h>
@@ -13,10 +14,14 @@
 struct open_range {
     uint32_t row;
     size_t group;
-    int64_t device_time, host_inside;
+    int64_t first_end; /* the earliest end of this one and those below it */
+    int64_t device_time;
     uint64_t activities;
     int64_t device_inside; /* of ranges within */
 };
+
+/* How a call's launches are accounted for. */
+enum { LAUNCH_BARE = 1, LAUNCH_HOSTED = 2 }; /* in no range of its thread; in another thread's */
 
 struct walk {
     const struct model *model;
@@ -28,9 +33,12 @@ struct walk {
     size_t open_capacity;
     struct open_range *stack;
     size_t depth, stack_capacity;
+    int64_t self_until;        /* host time is given to innermost ranges up to here */
     int64_t *call_device_time; /* by call: of what it launched */
     uint32_t *call_activities;
-    bool *annotated;       /* by thread: has annotations of its own */
+    uint8_t *call_launch;  /* by call: LAUNCH_ flags */
+    size_t *annotations;   /* by thread: how many of its own */
+    uint32_t *host_thread; /* by process: see find_host_threads() */
     uint32_t *guest_calls; /* launches of threads without annotations, in order of time */
     size_t guest_count, guest_capacity;
 };
@@ -65,31 +73,63 @@ static bool find_group(struct walk *walk, size_t row, size_t *group, struct stat
     return true;
 }
 
-static void close_range(struct walk *walk) {
-    const struct trace *trace = walk->model->trace;
-    struct open_range *range = &walk->stack[--walk->depth];
-    struct range_group *group = &walk->ranges->groups[range->group];
-    int64_t duration = trace->range.duration[range->row];
-    bool outermost = --walk->open_count[range->group] == 0;
-    group->host_self += duration > range->host_inside ? duration - range->host_inside : 0;
-    group->device_self += range->device_time - range->device_inside;
-    if (outermost) {
-        group->host_time += duration;
-        group->device_time += range->device_time;
-        group->activities += range->activities;
-    }
+/* The innermost range owns the host time up to `time`. */
+static void give_self_time(struct walk *walk, int64_t time) {
+    if (time <= walk->self_until)
+        return;
     if (walk->depth) {
-        struct open_range *outer = &walk->stack[walk->depth - 1];
-        outer->device_time += range->device_time;
-        outer->device_inside += range->device_time;
-        outer->activities += range->activities;
-        outer->host_inside += duration;
+        const struct open_range *innermost = &walk->stack[walk->depth - 1];
+        walk->ranges->groups[innermost->group].host_self += time - walk->self_until;
+    }
+    walk->self_until = time;
+}
+
+static void set_first_end(struct walk *walk, size_t at) {
+    int64_t end = model_range_end(walk->model, walk->stack[at].row);
+    int64_t below = at ? walk->stack[at - 1].first_end : INT64_MAX;
+    walk->stack[at].first_end = end < below ? end : below;
+}
+
+/* Takes the range at that place out of the stack. What those above it gathered so far lies within
+ * it too, but they hand that on themselves when they close. */
+static void close_range(struct walk *walk, size_t at) {
+    struct open_range range = walk->stack[at];
+    struct range_group *group = &walk->ranges->groups[range.group];
+    bool outermost = --walk->open_count[range.group] == 0;
+    group->device_self += range.device_time - range.device_inside;
+    if (outermost) {
+        group->host_time += walk->model->trace->range.duration[range.row];
+        group->device_time += range.device_time;
+        group->activities += range.activities;
+        for (size_t i = at + 1; i < walk->depth; i++) {
+            group->device_time += walk->stack[i].device_time;
+            group->activities += walk->stack[i].activities;
+        }
+    }
+    if (at) {
+        struct open_range *outer = &walk->stack[at - 1];
+        outer->device_time += range.device_time;
+        outer->device_inside += range.device_time;
+        outer->activities += range.activities;
+    }
+    walk->depth--;
+    for (size_t i = at; i < walk->depth; i++) {
+        walk->stack[i] = walk->stack[i + 1];
+        set_first_end(walk, i);
     }
 }
 
 static void close_until(struct walk *walk, int64_t time) {
-    while (walk->depth && model_range_end(walk->model, walk->stack[walk->depth - 1].row) <= time)
-        close_range(walk);
+    while (walk->depth && walk->stack[walk->depth - 1].first_end <= time) {
+        size_t at = walk->depth - 1;
+        int64_t end = model_range_end(walk->model, walk->stack[at].row);
+        if (end <= time)
+            give_self_time(walk, end);
+        else /* one below ends first */
+            while (model_range_end(walk->model, walk->stack[at].row) > time)
+                at--;
+        close_range(walk, at);
+    }
 }
 
 static bool open_range(struct walk *walk, size_t row, struct status *status) {
@@ -103,7 +143,9 @@ static bool open_range(struct walk *walk, size_t row, struct status *status) {
     if (walk->depth < counted->depth)
         counted->depth = (unsigned)walk->depth;
     walk->open_count[group]++;
-    walk->stack[walk->depth++] = (struct open_range){.row = (uint32_t)row, .group = group};
+    give_self_time(walk, walk->model->trace->range.start[row]);
+    walk->stack[walk->depth] = (struct open_range){.row = (uint32_t)row, .group = group};
+    set_first_end(walk, walk->depth++);
     return true;
 }
 
@@ -111,7 +153,7 @@ static void add_launch(struct walk *walk, size_t call) {
     int64_t time = walk->call_device_time[call];
     walk->ranges->device_time += time;
     if (walk->depth == 0) {
-        walk->ranges->device_outside += time;
+        walk->call_launch[call] |= LAUNCH_BARE;
         return;
     }
     struct open_range *range = &walk->stack[walk->depth - 1];
@@ -124,33 +166,20 @@ static void add_launch(struct walk *walk, size_t call) {
 /* An autograd thread launches while the main thread stands in its "backward" annotation: launches
  * of threads without annotations of their own belong to the annotation that is open elsewhere in
  * the process. This finds the thread that they are credited to: the one with most annotations. */
-static uint32_t host_thread(const struct walk *walk, uint32_t process) {
-    const struct model *model = walk->model;
-    const struct trace *trace = model->trace;
-    uint32_t best = 0;
-    size_t best_count = 0;
-    for (uint32_t thread = 1; thread < trace->thread.count; thread++) {
-        size_t count = 0;
-        if (trace->thread.process[thread] != process || !walk->annotated[thread])
-            continue;
-        for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++)
-            count += trace->range.category[i] == RANGE_ANNOTATION;
-        if (count > best_count) {
-            best = thread;
-            best_count = count;
-        }
-    }
-    return best;
-}
-
-static bool mark_annotated(struct walk *walk, struct status *status) {
+static bool find_host_threads(struct walk *walk, struct status *status) {
     const struct trace *trace = walk->model->trace;
-    walk->annotated = memory_allocate(trace->thread.count, sizeof *walk->annotated, status);
-    if (!walk->annotated)
+    walk->annotations = memory_allocate(trace->thread.count, sizeof *walk->annotations, status);
+    walk->host_thread = memory_allocate(trace->process.count, sizeof *walk->host_thread, status);
+    if (!walk->annotations || !walk->host_thread)
         return false;
     for (size_t i = 0; i < trace->range.count; i++)
-        if (trace->range.category[i] == RANGE_ANNOTATION)
-            walk->annotated[trace->range.thread[i]] = true;
+        walk->annotations[trace->range.thread[i]] += trace->range.category[i] == RANGE_ANNOTATION;
+    walk->annotations[0] = 0; /* no thread */
+    for (uint32_t thread = 1; thread < trace->thread.count; thread++) {
+        uint32_t *best = &walk->host_thread[trace->thread.process[thread]];
+        if (walk->annotations[thread] > walk->annotations[*best])
+            *best = thread;
+    }
     return true;
 }
 
@@ -180,10 +209,10 @@ static bool gather_guests(struct walk *walk, size_t host, struct status *status)
     const struct trace *trace = model->trace;
     uint32_t process = trace->thread.process[host];
     walk->guest_count = 0;
-    if (!walk->annotated[host] || host_thread(walk, process) != host)
+    if (walk->host_thread[process] != host)
         return true;
     for (size_t thread = 1; thread < trace->thread.count; thread++) {
-        if (trace->thread.process[thread] != process || walk->annotated[thread])
+        if (trace->thread.process[thread] != process || walk->annotations[thread])
             continue;
         for (size_t call = model->thread_calls[thread]; call < model->thread_calls[thread + 1];
              call++) {
@@ -206,6 +235,7 @@ static void add_guest_launch(struct walk *walk, size_t call) {
             continue;
         range->device_time += walk->call_device_time[call];
         range->activities += walk->call_activities[call];
+        walk->call_launch[call] |= LAUNCH_HOSTED;
         break;
     }
 }
@@ -226,6 +256,7 @@ static bool walk_thread(struct walk *walk, size_t thread, struct status *status)
     const struct model *model = walk->model;
     const struct trace *trace = model->trace;
     size_t guest = 0;
+    walk->self_until = INT64_MIN;
     if (!gather_guests(walk, thread, status))
         return false;
     size_t range = model->thread_ranges[thread], range_end = model->thread_ranges[thread + 1];
@@ -260,7 +291,8 @@ static bool sum_calls(struct walk *walk, struct status *status) {
         memory_allocate(trace->call.count, sizeof *walk->call_device_time, status);
     walk->call_activities =
         memory_allocate(trace->call.count, sizeof *walk->call_activities, status);
-    if (!walk->call_device_time || !walk->call_activities)
+    walk->call_launch = memory_allocate(trace->call.count, sizeof *walk->call_launch, status);
+    if (!walk->call_device_time || !walk->call_activities || !walk->call_launch)
         return false;
     for (size_t i = 0; i < trace->activity.count; i++)
         if (model->launch[i] != NO_ROW) {
@@ -284,16 +316,21 @@ bool ranges_find(const struct model *model, const struct selection *selection,
                  struct ranges *ranges, struct status *status) {
     memset(ranges, 0, sizeof *ranges);
     struct walk walk = {.model = model, .selection = selection, .ranges = ranges};
-    bool ok = sum_calls(&walk, status) && mark_annotated(&walk, status);
+    bool ok = sum_calls(&walk, status) && find_host_threads(&walk, status);
     for (size_t thread = 1; thread < model->trace->thread.count && ok; thread++)
         ok = walk_thread(&walk, thread, status);
+    for (size_t call = 0; call < model->trace->call.count && ok; call++)
+        if (walk.call_launch[call] == LAUNCH_BARE)
+            ranges->device_outside += walk.call_device_time[call];
     if (ok && ranges->count)
         qsort(ranges->groups, ranges->count, sizeof *ranges->groups, by_time);
     memory_free(walk.open_count);
     memory_free(walk.stack);
     memory_free(walk.call_device_time);
     memory_free(walk.call_activities);
-    memory_free(walk.annotated);
+    memory_free(walk.call_launch);
+    memory_free(walk.annotations);
+    memory_free(walk.host_thread);
     memory_free(walk.guest_calls);
     map_finish(&walk.group_of);
     if (!ok)

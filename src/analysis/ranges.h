@@ -14,7 +14,7 @@ struct range_group {
     unsigned depth; /* of its outermost occurrence; 0 = nothing around it */
     uint64_t count;
     int64_t host_time;   /* inclusive; a range inside one of its own name is not counted again */
-    int64_t host_self;   /* without what ranges inside it took */
+    int64_t host_self;   /* while no range inside it was open */
     int64_t device_time; /* of all activities launched inside */
     int64_t device_self; /* of those launched inside it but not inside a range within it */
     uint64_t activities; /* launched inside */
@@ -24,7 +24,7 @@ struct ranges {
     struct range_group *groups; /* most device time, then most host time, first */
     size_t count;
     int64_t device_time;    /* of all activities with a launch, in any range or none */
-    int64_t device_outside; /* of it, launched outside every range */
+    int64_t device_outside; /* of it, launched outside every range and credited to none */
 };
 
 /* Ranges and launches that start inside the selection (NULL: anywhere). */

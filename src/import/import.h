@@ -1,7 +1,8 @@
 /* Other tools' traces, and any trace by whatever name.
  *
- * An importer is one file in this folder: it recognises its format by content and streams it into a
- * trace_writer. Everything else in ridge opens files through import_open() and sees one model.
+ * An importer is one file in this folder, or a family that shares a prefix: it recognises its
+ * format by content and streams it into a trace_writer. Everything else in ridge opens files
+ * through import_open() and sees one model.
  */
 #ifndef RIDGE_IMPORT_IMPORT_H
 #define RIDGE_IMPORT_IMPORT_H
@@ -43,8 +44,8 @@ bool import_open(const char *path, const struct import_options *options, struct 
                  struct status *status);
 
 /* Imports the files one after another into the descriptor as one .ridge trace; .ridge files are
- * copied chunk by chunk. A failure names the file it is about, except one to write to the descriptor,
- * which begins with "cannot write": the caller knows what is written. */
+ * copied chunk by chunk. A failure names the file it is about, except one to write to the
+ * descriptor, which begins with "cannot write": the caller knows what is written. */
 bool import_files(const char *const *paths, size_t count, int fd,
                   const struct import_options *options, struct status *status);
 

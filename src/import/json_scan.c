@@ -1,6 +1,6 @@
 /* How is JSON read at memory speed? Strings are most of a trace, so the search for their ends looks
- * at 16 bytes at once (SSE2, NEON, or 8 in a plain word); numbers and structure are read byte by
- * byte against the window's zero padding, which stops every loop without a bounds check.
+ * at 16 bytes at once (json_bytes.h); numbers and structure are read byte by byte against the
+ * window's zero padding, which stops every loop without a bounds check.
  *
  * Nothing here recurses: skipping counts brackets, compacting keeps a bit per level.
  */

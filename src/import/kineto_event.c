@@ -154,10 +154,6 @@ void event_keywords_init(struct event_keywords *keywords) {
     keywords_init(&keywords->categories, category_list, LENGTH(category_list));
 }
 
-static uint32_t clamp_u32(int64_t value) {
-    return value < 0 ? 0 : value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
-}
-
 /* [x, y, z]; anything else is passed over. */
 static const char *scan_triple(struct scan *scan, const char *at, uint32_t *triple, bool *present) {
     const char *p = at;

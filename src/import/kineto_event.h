@@ -134,6 +134,13 @@ static inline bool event_has(const struct kineto_event *event, enum event_number
 static inline uint64_t event_unsigned(const struct kineto_event *event, enum event_number number) {
     return event_has(event, number) ? (uint64_t)event->numbers[number] : 0;
 }
+/* The nearest number of 32 bits. */
+static inline uint32_t clamp_u32(int64_t value) {
+    return value < 0 ? 0 : value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+static inline uint32_t event_u32(const struct kineto_event *event, enum event_number number) {
+    return event_has(event, number) ? clamp_u32(event->numbers[number]) : 0;
+}
 static inline struct text event_word(const struct kineto_event *event, enum event_word word) {
     return event->has_word >> word & 1 ? event->words[word].raw : TEXT("");
 }

@@ -73,19 +73,6 @@ void header_init(struct kineto_header *header) {
     keywords_init(&header->rank_members, rank_list, LENGTH(rank_list));
 }
 
-static struct text plain(struct kineto_rows *rows, const struct scan_string *string) {
-    if (!string->escaped)
-        return string->raw;
-    buffer_clear(&rows->name_text);
-    scan_decode(string->raw, &rows->name_text);
-    rows->out_of_memory |= rows->name_text.failed;
-    return buffer_as_text(&rows->name_text);
-}
-
-static uint32_t clamp_u32(int64_t value) {
-    return value < 0 ? 0 : value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
-}
-
 static struct text vendor_of(struct text name) {
     static const char *const nvidia[] = {"NVIDIA", "Tesla", "Quadro", "GeForce", "TITAN"};
     static const char *const amd[] = {"AMD", "Radeon", "gfx", "Instinct"};
@@ -120,7 +107,7 @@ static const char *read_device(struct kineto_header *header, struct kineto_rows 
             return NULL;
     }
     struct row_device row = {
-        .name = trace_writer_string(rows->writer, plain(rows, &name)),
+        .name = trace_writer_string(rows->writer, rows_text(rows, &name)),
         .vendor = trace_writer_string(rows->writer, vendor_of(name.raw)),
         .memory_bytes = values[DEVICE_MEMORY] < 0 ? 0 : (uint64_t)values[DEVICE_MEMORY],
         .multiprocessors = clamp_u32(values[DEVICE_MULTIPROCESSORS]),
@@ -165,7 +152,7 @@ static const char *read_note(struct kineto_rows *rows, const char *at, const cha
         return after;
     struct text value = {at, (size_t)(after - at)};
     if (*at == '"' && scan_string(rows->scan, at, &string))
-        value = plain(rows, &string);
+        value = rows_text(rows, &string);
     trace_writer_meta(rows->writer, key, value);
     return after;
 }
@@ -224,7 +211,7 @@ static const char *read_warnings(struct kineto_rows *rows, const char *at) {
         if (!(at = scan_string(rows->scan, at, &string)))
             return NULL;
         struct buffer *out = &rows->note_text;
-        struct text said = plain(rows, &string);
+        struct text said = rows_text(rows, &string);
         if (said.length > NOTE_BYTES_MAX)
             said.length = NOTE_BYTES_MAX;
         buffer_clear(out);

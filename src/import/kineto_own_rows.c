@@ -28,11 +28,6 @@ static uint32_t thread_of(struct kineto_rows *rows, const struct kineto_event *e
     return rows_thread(rows, &event->process, &event->thread);
 }
 
-static uint32_t u32(const struct kineto_event *event, enum event_number number) {
-    uint64_t value = event_unsigned(event, number);
-    return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
-}
-
 /* The trace's own correlation id, where the file has another that is unique in it. */
 static uint64_t launch_of(const struct kineto_event *event, enum event_number here,
                           enum event_number own) {
@@ -93,25 +88,16 @@ static void add_activity(struct kineto_rows *rows, const struct kineto_event *ev
         .kind = (uint8_t)kind,
         .name = rows_string(rows, &event->name),
         .correlation = launch_of(event, NUMBER_CORRELATION, NUMBER_RIDGE_CORRELATION),
-        .registers = u32(event, NUMBER_REGISTERS),
-        .shared_dynamic = u32(event, NUMBER_RIDGE_SHARED),
+        .registers = event_u32(event, NUMBER_REGISTERS),
+        .shared_dynamic = event_u32(event, NUMBER_RIDGE_SHARED),
         .flops = event_unsigned(event, NUMBER_RIDGE_FLOPS),
-        .graph = u32(event, NUMBER_GRAPH),
+        .graph = event_u32(event, NUMBER_GRAPH),
         .bytes = event_has(event, bytes) ? (uint64_t)event->numbers[bytes] : BYTES_UNKNOWN,
         .detail = details_own(&rows->details, event),
     };
     shared -= shared < row.shared_dynamic ? shared : row.shared_dynamic;
     row.shared_static = shared > UINT32_MAX ? UINT32_MAX : (uint32_t)shared;
-    if (event->has_grid) {
-        row.grid_x = event->grid[0];
-        row.grid_y = event->grid[1];
-        row.grid_z = event->grid[2];
-    }
-    if (event->has_block) {
-        row.block_x = event->block[0];
-        row.block_y = event->block[1];
-        row.block_z = event->block[2];
-    }
+    rows_shape(event, &row);
     read_direction(event, &row);
     trace_write_activity(rows->writer, &row);
 }
@@ -210,24 +196,12 @@ static void add_mark(struct kineto_rows *rows, const struct kineto_event *event)
 
 /* A release is an allocation of a negative size, unless it says itself what it is. */
 static void add_memory(struct kineto_rows *rows, const struct kineto_event *event) {
-    int64_t bytes = event->numbers[NUMBER_MEMORY_BYTES];
-    bool told = event->has_word >> WORD_RIDGE_OPERATION & 1;
-    struct event_id device = {.number = (int64_t)event_unsigned(event, NUMBER_MEMORY_DEVICE)};
-    struct row_memory row = {
-        .time = event->start,
-        .thread = thread_of(rows, event),
-        .device = event_unsigned(event, NUMBER_MEMORY_DEVICE_TYPE)
-                      ? places_device(&rows->places, &device)
-                      : 0,
-        .operation = bytes < 0 ? MEMORY_FREE : MEMORY_ALLOC,
-        .bytes = bytes < 0 && !told ? 0 - (uint64_t)bytes : (uint64_t)bytes,
-        .address = event_unsigned(event, NUMBER_MEMORY_ADDRESS),
-        .allocated = event_unsigned(event, NUMBER_MEMORY_ALLOCATED),
-        .reserved = event_unsigned(event, NUMBER_MEMORY_RESERVED),
-    };
-    if (told)
+    struct row_memory row = rows_memory(rows, event);
+    if (event->has_word >> WORD_RIDGE_OPERATION & 1) {
+        row.bytes = event_unsigned(event, NUMBER_MEMORY_BYTES);
         row.operation = number_named(event->words[WORD_RIDGE_OPERATION].raw, memory_operation_name,
                                      MEMORY_OPERATIONS);
+    }
     trace_write_memory(rows->writer, &row);
 }
 

@@ -30,8 +30,7 @@ void rows_finish(struct kineto_rows *rows) {
     details_finish(&rows->details);
 }
 
-/* The string's bytes without escapes; good until the next call. */
-static struct text plain(struct kineto_rows *rows, const struct scan_string *string) {
+struct text rows_text(struct kineto_rows *rows, const struct scan_string *string) {
     if (!string->escaped)
         return string->raw;
     buffer_clear(&rows->name_text);
@@ -41,7 +40,7 @@ static struct text plain(struct kineto_rows *rows, const struct scan_string *str
 }
 
 uint32_t rows_string(struct kineto_rows *rows, const struct scan_string *string) {
-    return trace_writer_string(rows->writer, plain(rows, string));
+    return trace_writer_string(rows->writer, rows_text(rows, string));
 }
 
 static const struct name_fact *facts_of(struct kineto_rows *rows, uint32_t id, struct text name) {
@@ -57,7 +56,7 @@ static const struct name_fact *facts_of(struct kineto_rows *rows, uint32_t id, s
 }
 
 uint8_t rows_call_class(struct kineto_rows *rows, const struct kineto_event *event) {
-    struct text name = plain(rows, &event->name);
+    struct text name = rows_text(rows, &event->name);
     return facts_of(rows, trace_writer_string(rows->writer, name), name)->class;
 }
 
@@ -77,11 +76,6 @@ static uint32_t queue_of(struct kineto_rows *rows, const struct kineto_event *ev
     if (event_has(event, NUMBER_STREAM))
         stream = (struct event_id){.number = stream_number(event->numbers[NUMBER_STREAM])};
     return places_queue(&rows->places, &device, &stream, event_unsigned(event, NUMBER_CONTEXT));
-}
-
-static uint32_t u32(const struct kineto_event *event, enum event_number number) {
-    uint64_t value = event_unsigned(event, number);
-    return (int64_t)value < 0 ? 0 : value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
 static uint64_t bytes_of(const struct kineto_event *event) {
@@ -108,7 +102,7 @@ static void describe_copy(struct kineto_rows *rows, const struct kineto_event *e
     xla_read_copy(event_word(event, WORD_COPY_DETAILS), row);
 }
 
-static void describe_kernel(const struct kineto_event *event, struct row_activity *row) {
+void rows_shape(const struct kineto_event *event, struct row_activity *row) {
     if (event->has_grid) {
         row->grid_x = event->grid[0];
         row->grid_y = event->grid[1];
@@ -119,9 +113,13 @@ static void describe_kernel(const struct kineto_event *event, struct row_activit
         row->block_y = event->block[1];
         row->block_z = event->block[2];
     }
-    row->registers = u32(event, NUMBER_REGISTERS);
-    row->shared_static = u32(event, NUMBER_SHARED);
-    row->graph = u32(event, NUMBER_GRAPH);
+}
+
+static void describe_kernel(const struct kineto_event *event, struct row_activity *row) {
+    rows_shape(event, row);
+    row->registers = event_u32(event, NUMBER_REGISTERS);
+    row->shared_static = event_u32(event, NUMBER_SHARED);
+    row->graph = event_u32(event, NUMBER_GRAPH);
     row->bytes = BYTES_UNKNOWN;
     xla_read_kernel(event_word(event, WORD_KERNEL_DETAILS), row);
 }
@@ -204,7 +202,7 @@ static struct text unversioned(struct text name) {
 }
 
 static void add_call(struct kineto_rows *rows, const struct kineto_event *event) {
-    struct text name = unversioned(plain(rows, &event->name));
+    struct text name = unversioned(rows_text(rows, &event->name));
     uint32_t id = trace_writer_string(rows->writer, name);
     rows->cuda_calls += text_starts(name, "cu");
     rows->hip_calls += text_starts(name, "hip");
@@ -285,7 +283,7 @@ static void add_mark(struct kineto_rows *rows, const struct kineto_event *event)
 }
 
 /* Device Type 0 is the host; a size below zero is a release. */
-static void add_memory(struct kineto_rows *rows, const struct kineto_event *event) {
+struct row_memory rows_memory(struct kineto_rows *rows, const struct kineto_event *event) {
     int64_t bytes = event->numbers[NUMBER_MEMORY_BYTES];
     struct row_memory row = {
         .time = event->start,
@@ -300,6 +298,11 @@ static void add_memory(struct kineto_rows *rows, const struct kineto_event *even
         struct event_id device = {.number = (int64_t)event_unsigned(event, NUMBER_MEMORY_DEVICE)};
         row.device = places_device(&rows->places, &device);
     }
+    return row;
+}
+
+static void add_memory(struct kineto_rows *rows, const struct kineto_event *event) {
+    struct row_memory row = rows_memory(rows, event);
     trace_write_memory(rows->writer, &row);
 }
 
@@ -312,7 +315,7 @@ static void add_instant(struct kineto_rows *rows, const struct kineto_event *eve
 
 static uint32_t counter_name(struct kineto_rows *rows, const struct kineto_event *event,
                              struct text series) {
-    struct text name = plain(rows, &event->name);
+    struct text name = rows_text(rows, &event->name);
     if (text_is(series, "value") || text_equal(series, name))
         return trace_writer_string(rows->writer, name);
     struct buffer *out = &rows->note_text;
@@ -500,7 +503,7 @@ static void add_complete(struct kineto_rows *rows, const struct kineto_event *ev
 static void add_metadata(struct kineto_rows *rows, const struct kineto_event *event) {
     if (rows->own || !(event->has_word >> WORD_NAME & 1))
         return;
-    struct text name = plain(rows, &event->words[WORD_NAME]);
+    struct text name = rows_text(rows, &event->words[WORD_NAME]);
     if (text_is(event->name.raw, "process_name"))
         places_name_process(&rows->places, &event->process, name);
     else if (text_is(event->name.raw, "thread_name"))

@@ -39,7 +39,9 @@ void rows_init(struct kineto_rows *rows, struct scan *scan, struct trace_writer 
                const struct import_options *options);
 void rows_finish(struct kineto_rows *rows);
 
-/* The string without escapes, as one of the trace's. */
+/* The string without escapes; good until the next call. */
+struct text rows_text(struct kineto_rows *rows, const struct scan_string *string);
+/* The same, as one of the trace's. */
 uint32_t rows_string(struct kineto_rows *rows, const struct scan_string *string);
 /* The thread of that pid and tid; 0 where an export of ours says that there is none. */
 uint32_t rows_thread(struct kineto_rows *rows, const struct event_id *process,
@@ -48,6 +50,10 @@ uint32_t rows_thread(struct kineto_rows *rows, const struct event_id *process,
 /* The class of the call that an event is named after, and the kind of wait that it says. */
 uint8_t rows_call_class(struct kineto_rows *rows, const struct kineto_event *event);
 enum wait_kind rows_wait_kind(const struct kineto_event *event);
+
+/* What an event's arguments say of a kernel's grid and block, and of an allocation or release. */
+void rows_shape(const struct kineto_event *event, struct row_activity *row);
+struct row_memory rows_memory(struct kineto_rows *rows, const struct kineto_event *event);
 
 /* `offset` and `number` say which event it is, for messages. */
 bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64_t offset,

@@ -12,7 +12,6 @@
 #include "base/input.h"
 #include "base/output.h"
 #include "trace/chunk.h"
-#include "trace/reader.h"
 #include "trace/writer.h"
 
 enum { WINDOW_LIMIT = CHUNK_HEADER_SIZE + CHUNK_BODY_MAX };

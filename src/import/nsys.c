@@ -33,7 +33,7 @@ static bool explain_report(const struct import_source *source, struct status *st
     const char *dot = strrchr(name, '.');
     int stem = dot ? (int)(dot - source->path) : (int)strlen(source->path);
     return status_fail(status, STATUS_UNSUPPORTED,
-                       "this is a closed Nsight Systems report; export it first: nsys export "
+                       "is a closed Nsight Systems report; export it first: nsys export "
                        "--type sqlite -o %.*s.sqlite %s",
                        stem, source->path, source->path);
 }
@@ -90,7 +90,7 @@ static bool explain_stranger(struct sqlite_source *source, struct status *status
     char tables[240];
     sqlite_source_list_tables(source, tables, sizeof tables);
     return status_fail(status, STATUS_INPUT,
-                       "this is a SQLite database, but not one that ridge knows (it reads exports "
+                       "is a SQLite database, but not one that ridge knows (it reads exports "
                        "of Nsight Systems, RPD traces and its own); its tables are: %s",
                        tables[0] ? tables : "none");
 }
@@ -205,18 +205,8 @@ static bool read_diagnostics(struct nsys *nsys, struct status *status) {
 }
 
 static void write_summary(struct nsys *nsys) {
-    char warning[160];
     trace_writer_meta_integer(nsys->writer, "source.events", (int64_t)nsys->events);
-    if (nsys->source.incomplete > 0) {
-        snprintf(warning, sizeof warning,
-                 "%llu rows have no time where one is needed and were left out",
-                 (unsigned long long)nsys->source.incomplete);
-        trace_writer_meta(nsys->writer, META_WARNING, text_of(warning));
-    }
-    if (nsys->source.write_ahead)
-        trace_writer_meta(nsys->writer, META_WARNING,
-                          TEXT("a write-ahead log (-wal) lies beside the database: what it holds "
-                               "is not in this trace; close the program that writes it"));
+    sqlite_source_warn(&nsys->source, nsys->writer);
 }
 
 static bool read_all(struct nsys *nsys, struct status *status) {

@@ -17,7 +17,6 @@
 #include "import/import.h"
 #include "import/merge.h"
 
-
 static const struct importer *const importers[] = {
     &import_kineto, &import_nsys,     &import_xctrace,      &import_rpd,
     &import_xplane, &import_perfetto, &import_ridge_sqlite,

@@ -198,8 +198,6 @@ static bool read_track(struct perfetto_import *import, struct text bytes) {
         } else if (field.number == TRACK_THREAD) {
             track->is_thread = true;
             ok = read_track_ids(import, text, track, true);
-        } else if (field.number == TRACK_COUNTER) {
-            track->is_counter = true;
         }
     }
     return ok;
@@ -311,9 +309,10 @@ static bool read_compressed(struct perfetto_import *import, struct text bytes) {
     bool ok = buffer_ok(&unpacked, import->status);
     if (ok && code != Z_STREAM_END)
         ok = status_fail(import->status, STATUS_INPUT,
-                         unpacked.length > UNPACKED_MAX
-                             ? "the compressed packet at byte %" PRIu64 " is over 512 MB unpacked"
-                             : "the compressed packet at byte %" PRIu64 " is damaged",
+                         unpacked.length > UNPACKED_MAX ? "the compressed packet at byte %" PRIu64
+                                                          " is over 512 MB unpacked"
+                                                        : "the compressed packet at byte %" PRIu64
+                                                          " is damaged; copy the file again",
                          import->offset);
     import->in_compressed = true;
     ok = ok && read_packets(import, buffer_as_text(&unpacked));
@@ -354,7 +353,8 @@ static bool read_head(struct perfetto_import *import, struct text bytes, struct 
             head->cleared |= value != 0;
     }
     return !message.damaged ||
-           status_fail(import->status, STATUS_INPUT, "the packet at byte %" PRIu64 " is damaged",
+           status_fail(import->status, STATUS_INPUT,
+                       "the packet at byte %" PRIu64 " is damaged; copy the file again",
                        import->offset);
 }
 
@@ -443,7 +443,8 @@ static bool read_packets(struct perfetto_import *import, struct text bytes) {
             return false;
     return !message.damaged ||
            status_fail(import->status, STATUS_INPUT,
-                       "the compressed packet at byte %" PRIu64 " is damaged", import->offset);
+                       "the compressed packet at byte %" PRIu64 " is damaged; copy the file again",
+                       import->offset);
 }
 
 /* How many bytes of the window the next packet and what stands in front of it take; 0 when it is
@@ -468,8 +469,8 @@ static bool read_file(struct perfetto_import *import, struct input *input) {
         import->offset = input->offset;
         if (size == SIZE_MAX)
             return status_fail(import->status, STATUS_INPUT,
-                               "at byte %" PRIu64 " there is no Perfetto packet; the file is "
-                               "damaged from there",
+                               "at byte %" PRIu64 " there is no Perfetto packet, the file is "
+                               "damaged from there; copy it again",
                                input->offset);
         if (size > 0) {
             if (!read_packet(import, packet))

@@ -41,7 +41,7 @@ struct perfetto_track {
     uint64_t pid;
     int64_t tid;
     uint32_t name; /* text id */
-    bool is_process, is_thread, is_counter;
+    bool is_process, is_thread;
     bool named;      /* the thread's row has this name */
     uint32_t thread; /* the writer's, 0 = none yet */
     struct open_slice *open;

@@ -6,7 +6,6 @@
 #include "import/sqlite_strings.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #ifdef RIDGE_HAVE_SQLITE
 
@@ -386,9 +385,9 @@ static bool check_schema(struct rpd *rpd, struct status *status) {
         return true;
     if (whole)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "this is an RPD trace of schema %s; ridge reads schema 2", schema);
+                           "is an RPD trace of schema %s; ridge reads schema 2", schema);
     return status_fail(status, STATUS_UNSUPPORTED,
-                       "this is a rocpd database of schema 3, as rocprofv3 writes it; ridge reads "
+                       "is a rocpd database of schema 3, as rocprofv3 writes it; ridge reads "
                        "schema 2 (RPD): convert it with rocpd2pftrace -i FILE and give ridge the "
                        ".pftrace");
 }
@@ -399,12 +398,7 @@ static void write_meta(struct rpd *rpd) {
     trace_writer_meta(rpd->writer, META_SOURCE_TOOL, TEXT("rocmProfileData (schema 2)"));
     trace_writer_meta(rpd->writer, META_CLOCK_BASE, TEXT("monotonic"));
     trace_writer_meta_integer(rpd->writer, "source.events", (int64_t)rpd->events);
-    if (rpd->source.incomplete > 0) {
-        snprintf(warning, sizeof warning,
-                 "%llu rows have no time where one is needed and were left out",
-                 (unsigned long long)rpd->source.incomplete);
-        trace_writer_meta(rpd->writer, META_WARNING, text_of(warning));
-    }
+    sqlite_source_warn(&rpd->source, rpd->writer);
     if (rpd->other_ops > 0) {
         snprintf(warning, sizeof warning,
                  "%llu device operations are neither kernels, copies nor fills (barriers, mostly) "
@@ -412,10 +406,6 @@ static void write_meta(struct rpd *rpd) {
                  (unsigned long long)rpd->other_ops);
         trace_writer_meta(rpd->writer, META_WARNING, text_of(warning));
     }
-    if (rpd->source.write_ahead)
-        trace_writer_meta(rpd->writer, META_WARNING,
-                          TEXT("a write-ahead log (-wal) lies beside the database: what it holds "
-                               "is not in this trace; close the program that writes it"));
 }
 
 static void finish(struct rpd *rpd) {

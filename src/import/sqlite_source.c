@@ -19,7 +19,6 @@ bool sqlite_source_recognise(const unsigned char *head, size_t length) {
 #include <unistd.h>
 
 #include "base/input.h"
-#include "base/memory.h"
 #include "base/output.h"
 
 enum {
@@ -271,6 +270,20 @@ void sqlite_source_list_tables(struct sqlite_source *source, char *list, size_t 
     sqlite3_finalize(statement);
 }
 
+void sqlite_source_warn(const struct sqlite_source *source, struct trace_writer *writer) {
+    char warning[96];
+    if (source->incomplete > 0) {
+        snprintf(warning, sizeof warning,
+                 "%llu rows have no time where one is needed and were left out",
+                 (unsigned long long)source->incomplete);
+        trace_writer_meta(writer, META_WARNING, text_of(warning));
+    }
+    if (source->write_ahead)
+        trace_writer_meta(writer, META_WARNING,
+                          TEXT("a write-ahead log (-wal) lies beside the database: what it holds "
+                               "is not in this trace; close the program that writes it"));
+}
+
 static bool build_select(const struct sqlite_rows *rows, const char *columns, const char *where,
                          struct buffer *query, struct status *status) {
     unsigned place = 0;
@@ -314,7 +327,6 @@ bool sqlite_rows_next(struct sqlite_rows *rows, struct status *status) {
     if (code == SQLITE_DONE)
         return false;
     rows->row++;
-    rows->source->rows++;
     if (code != SQLITE_ROW)
         rows->failed = !database_failed(rows->source, "reading its rows", status);
     else if (rows->row > rows->source->bytes / ROW_BYTES_LEAST)

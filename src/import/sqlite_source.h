@@ -22,7 +22,6 @@ struct sqlite3_stmt;
 struct sqlite_source {
     struct sqlite3 *database;
     uint64_t bytes;      /* size of the file */
-    uint64_t rows;       /* read so far, of all tables */
     uint64_t incomplete; /* events left out because a value that they need is missing */
     bool write_ahead;    /* a write-ahead log lies beside the file: its rows are not seen */
 };
@@ -43,6 +42,9 @@ bool sqlite_source_has_column(struct sqlite_source *source, const char *table, c
 bool sqlite_source_has_prefix(struct sqlite_source *source, const char *prefix);
 /* The names of the first tables, for a message: "a, b, c". */
 void sqlite_source_list_tables(struct sqlite_source *source, char *list, size_t size);
+
+/* Says in the trace what of the database is not in it. */
+void sqlite_source_warn(const struct sqlite_source *source, struct trace_writer *writer);
 
 struct sqlite_rows {
     struct sqlite_source *source;

@@ -8,7 +8,6 @@
 #include "import/xctrace.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
 #include "import/xctrace_files.h"
@@ -129,12 +128,7 @@ static bool import_table(struct xctrace *import, const char *path, struct status
 }
 
 static bool read_toc(const char *path, struct xctrace_toc *toc, struct status *status) {
-    struct input input;
-    if (!input_open(&input, path, status))
-        return false;
-    bool good = xctrace_toc_read(&input, toc, status);
-    input_close(&input);
-    return good || status_context(status, "%s", base_name(path));
+    return xctrace_toc_read(path, toc, status) || status_context(status, "%s", base_name(path));
 }
 
 static bool count_processes(const struct xctrace_file *tables, size_t count, struct census *census,
@@ -286,10 +280,10 @@ static bool check_files(const struct xctrace_files *files, struct status *status
         const struct xctrace_file *file = &files->files[i];
         if (file->kind == XCTRACE_LFS_POINTER)
             return status_fail(status, STATUS_INPUT,
-                               "%s is a Git LFS pointer, not the table itself: run `git lfs pull`",
+                               "%s is a Git LFS pointer, not the table itself; run `git lfs pull`",
                                base_name(file->path));
         if (file->kind == XCTRACE_EMPTY)
-            return status_fail(status, STATUS_INPUT, "%s is empty: export that table again",
+            return status_fail(status, STATUS_INPUT, "%s is empty; export that table again",
                                base_name(file->path));
         tables += file->kind == XCTRACE_TABLE;
         contents += file->kind == XCTRACE_TOC;
@@ -297,7 +291,7 @@ static bool check_files(const struct xctrace_files *files, struct status *status
     if (contents > 1)
         return status_fail(
             status, STATUS_INPUT,
-            "the folder holds %zu tables of contents (%s, %s): put the files of each "
+            "the folder holds %zu tables of contents (%s, %s); put the files of each "
             "recording into a folder of their own",
             contents, base_name(files->files[0].path), base_name(files->files[1].path));
     if (tables == 0)
@@ -352,9 +346,10 @@ static bool import_one(struct xctrace *import, const char *path, struct status *
     struct xctrace_file table = {.path = (char *)path};
     xctrace_file_look(&table);
     if (table.kind == XCTRACE_TOC)
-        return status_fail(status, STATUS_INPUT,
-                           "a table of contents holds no events: give ridge the folder that holds "
-                           "it and the exported tables");
+        return status_fail(
+            status, STATUS_INPUT,
+            "is a table of contents and holds no events; give ridge the folder that holds "
+            "it and the exported tables");
     table.kind = XCTRACE_TABLE;
     struct xctrace_files beside = {0};
     struct status unlisted = {0};

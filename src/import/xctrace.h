@@ -23,7 +23,8 @@ struct xctrace_toc {
     struct intern schemas;
 };
 
-bool xctrace_toc_read(struct input *input, struct xctrace_toc *toc, struct status *status);
+/* Fills a zeroed `toc` from the file. */
+bool xctrace_toc_read(const char *path, struct xctrace_toc *toc, struct status *status);
 void xctrace_toc_finish(struct xctrace_toc *toc);
 /* "2026-03-30T18:55:31.999-07:00" as nanoseconds since 1970; false without a zone or a sane year.
  */

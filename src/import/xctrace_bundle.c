@@ -22,14 +22,12 @@ extern char **environ;
 static bool no_xctrace(const char *bundle, struct status *status) {
     return status_fail(
         status, STATUS_UNSUPPORTED,
-        "an Instruments bundle, which only Apple's xctrace can read; on a Mac run `mkdir x; "
-        "xctrace "
-        "export --input %s --toc --output x/toc.xml; for t in metal-gpu-intervals "
+        "is an Instruments bundle, which only Apple's xctrace can read; on a Mac run `mkdir x; "
+        "xctrace export --input %s --toc --output x/toc.xml; for t in metal-gpu-intervals "
         "metal-application-encoders-list metal-command-buffer-completed metal-driver-intervals "
         "time-profile; do xctrace export --input %s --xpath "
         "\"/trace-toc/run[1]/data/table[@schema='$t']\" --output x/$t.xml; done` and give ridge "
-        "the "
-        "folder x",
+        "the folder x",
         bundle, bundle);
 }
 
@@ -78,15 +76,6 @@ static bool export_one(const char *bundle, const char *xpath, const char *path,
     return ran;
 }
 
-static bool read_toc(const char *path, struct xctrace_toc *toc, struct status *status) {
-    struct input input;
-    if (!input_open(&input, path, status))
-        return false;
-    bool good = xctrace_toc_read(&input, toc, status);
-    input_close(&input);
-    return good;
-}
-
 static bool export_tables(const char *bundle, const char *folder, const struct xctrace_toc *toc,
                           struct status *status) {
     char path[4096], xpath[256];
@@ -107,7 +96,7 @@ static bool export_into(const char *bundle, const char *folder, struct status *s
     struct xctrace_toc toc = {0};
     char path[4096];
     snprintf(path, sizeof path, "%s/toc.xml", folder);
-    bool good = export_one(bundle, NULL, path, status) && read_toc(path, &toc, status) &&
+    bool good = export_one(bundle, NULL, path, status) && xctrace_toc_read(path, &toc, status) &&
                 export_tables(bundle, folder, &toc, status);
     xctrace_toc_finish(&toc);
     return good;

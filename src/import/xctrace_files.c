@@ -6,7 +6,6 @@
 #include "import/xctrace_files.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

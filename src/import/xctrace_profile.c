@@ -10,9 +10,8 @@
 
 #include "import/xctrace.h"
 
-#define DEFAULT_SAMPLE_NS                                                                          \
-    1000000 /* Instruments samples every millisecond unless told otherwise                         \
-             */
+/* Instruments samples every millisecond unless told otherwise. */
+#define DEFAULT_SAMPLE_NS 1000000
 
 static bool push_frame(struct xctrace *import, uint32_t function, uint32_t module, uint32_t *stack,
                        struct status *status) {

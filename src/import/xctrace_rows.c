@@ -35,7 +35,7 @@ static bool refuse_time(struct xctrace *import, const struct xctrace_table *tabl
         text.length = 40;
     return status_fail(status, STATUS_INPUT,
                        "row %llu of %.*s (byte %llu) has the %s \"%.*s\", which is no time in "
-                       "nanoseconds: --skip-invalid drops such events",
+                       "nanoseconds; --skip-invalid drops such events",
                        (unsigned long long)xctrace_table_row(table), TEXT_ARGS(schema),
                        (unsigned long long)xctrace_table_offset(table), what, TEXT_ARGS(text));
 }

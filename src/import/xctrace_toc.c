@@ -178,7 +178,7 @@ static bool parse_window(struct toc_parser *toc, struct input *input) {
     return !toc->failed;
 }
 
-bool xctrace_toc_read(struct input *input, struct xctrace_toc *toc, struct status *status) {
+static bool read_document(struct input *input, struct xctrace_toc *toc, struct status *status) {
     struct toc_parser parser = {.toc = toc, .status = status, .parser = XML_ParserCreate(NULL)};
     if (!parser.parser)
         return status_no_memory(status);
@@ -196,6 +196,15 @@ bool xctrace_toc_read(struct input *input, struct xctrace_toc *toc, struct statu
         good = buffer_ok(&parser.content, status);
     buffer_finish(&parser.content);
     XML_ParserFree(parser.parser);
+    return good;
+}
+
+bool xctrace_toc_read(const char *path, struct xctrace_toc *toc, struct status *status) {
+    struct input input;
+    if (!input_open(&input, path, status))
+        return false;
+    bool good = read_document(&input, toc, status);
+    input_close(&input);
     return good;
 }
 

@@ -35,7 +35,7 @@ struct xplane {
 
 static bool damaged(struct xplane *import, const unsigned char *at) {
     return status_fail(import->status, STATUS_INPUT,
-                       "the protobuf is damaged at byte %llu: copy the file again",
+                       "the protobuf is damaged at byte %llu; copy the file again",
                        (unsigned long long)(import->input->offset +
                                             (uint64_t)(at - (unsigned char *)import->input->data)));
 }
@@ -74,8 +74,7 @@ static bool event_time(struct xplane *import, const struct xplane_line *line,
     return status_fail(
         import->status, STATUS_INPUT,
         "an event of line \"%.*s\" (byte %llu) starts at %lld ns + %lld ps and lasts %lld ps, "
-        "which "
-        "is no time: --skip-invalid drops such events",
+        "which is no time; --skip-invalid drops such events",
         line->name.length > 80 ? 80 : (int)line->name.length, line->name.data,
         (unsigned long long)(import->input->offset +
                              (uint64_t)(event->at - (unsigned char *)import->input->data)),
@@ -162,8 +161,8 @@ static enum copy_direction direction_between(unsigned from, unsigned to) {
 }
 
 /* Whether the event is a copy, and then which. Where the tracer itself calls a device-side copy's
- * kind "Unknown", nothing tells it from the kernel that the queue ran for it: those stay kernels, and
- * are counted for a warning. */
+ * kind "Unknown", nothing tells it from the kernel that the queue ran for it: those stay kernels,
+ * and are counted for a warning. */
 static bool read_copy(struct xplane *import, const struct xplane_event *event,
                       struct row_activity *activity) {
     const struct xplane_value *details = stat_of(event, XPLANE_memcpy_details);
@@ -560,7 +559,7 @@ static bool next_field(struct xplane *import, struct protobuf_field *field, size
         if (input->at_end)
             return status_fail(import->status, STATUS_INPUT,
                                "the protobuf is cut off or damaged in the part that begins at byte "
-                               "%llu: copy the file again",
+                               "%llu; copy the file again",
                                (unsigned long long)input->offset);
         if (!input_more(input, PLANE_BYTES_MAX, import->status))
             return status_context(import->status, "a plane of more than 2 GiB");

@@ -89,12 +89,18 @@ static bool metadata_names(struct text bytes, struct text *name, struct text *di
     return !metadata.damaged;
 }
 
+static bool read_metadata(struct text bytes, uint64_t *id, struct text *name,
+                          struct text *display_name, const unsigned char **damage) {
+    struct text metadata;
+    return read_entry(bytes, id, &metadata, damage) &&
+           metadata_names(metadata, name, display_name, damage);
+}
+
 static bool add_event_name(struct xplane_plane *plane, struct text bytes,
                            const unsigned char **damage, struct status *status) {
     uint64_t id;
-    struct text metadata, name, display_name;
-    if (!read_entry(bytes, &id, &metadata, damage) ||
-        !metadata_names(metadata, &name, &display_name, damage))
+    struct text name, display_name;
+    if (!read_metadata(bytes, &id, &name, &display_name, damage))
         return false;
     if (!memory_grow((void **)&plane->events, &plane->event_capacity, plane->event_count + 1,
                      sizeof *plane->events, status))
@@ -106,9 +112,8 @@ static bool add_event_name(struct xplane_plane *plane, struct text bytes,
 static bool add_stat_name(struct xplane_plane *plane, struct text bytes,
                           const unsigned char **damage, struct status *status) {
     uint64_t id;
-    struct text metadata, name, display_name;
-    if (!read_entry(bytes, &id, &metadata, damage) ||
-        !metadata_names(metadata, &name, &display_name, damage))
+    struct text name, display_name;
+    if (!read_metadata(bytes, &id, &name, &display_name, damage))
         return false;
     if (!memory_grow((void **)&plane->stat_list, &plane->stat_capacity, plane->stat_count + 1,
                      sizeof *plane->stat_list, status))

@@ -194,8 +194,8 @@ enum memory_operation { MEMORY_ALLOC, MEMORY_FREE, MEMORY_OPERATIONS };
 
 #define BYTES_UNKNOWN UINT64_MAX
 
-/* Times and durations beyond this (73 years; Unix time until 2043) are damage. Sums and differences of
- * an end and a start then always fit. */
+/* Times and durations beyond this (73 years; Unix time until 2043) are damage. Sums and differences
+ * of an end and a start then always fit. */
 #define TRACE_TIME_LIMIT (((int64_t)1 << 61) - 1)
 
 enum column_type {

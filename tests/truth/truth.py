@@ -1,6 +1,7 @@
 """Does ridge reproduce the figures that were computed independently of it?
 
-For every file that truth.json names, every figure there is compared with the JSON report's: integers
+For every trace of the project's own in tests/fixtures, the figures come from reference.py. For every file
+that truth.json of the shared fixtures names (where they are), every figure there is compared with the JSON report's: integers
 exactly, ratios and means to one part in a billion. And in every report, also narrowed ones, the parts
 must sum to their wholes exactly and be what docs/report-json.schema.json says.
 """
@@ -9,6 +10,7 @@ import os
 import subprocess
 import sys
 
+import reference
 import schema
 
 # What truth.json tells about the files themselves, which a report has no place for.
@@ -238,26 +240,34 @@ def check_narrowed(checks, where, ridge, path, whole):
         check_sums(checks, place, narrowed)
 
 
+def check_file(checks, where, ridge, path, figures, without=()):
+    ours = report(ridge, path)
+    if isinstance(ours, str):
+        checks.equal(where, "the outcome", ours, "a report")
+        return
+    compare_truth(checks, where, ours, figures, without)
+    check_sums(checks, where, ours)
+    check_halves(checks, where, ridge, path, ours)
+    check_narrowed(checks, where, ridge, path, ours)
+
+
 def main():
-    ridge, fixtures = sys.argv[1:3]
+    ridge, own, shared = sys.argv[1], sys.argv[2], sys.argv[3:]
     checks = Checks()
     checks.equal("docs/report-json.md", "what it leaves out", schema.undocumented(SCHEMA), [])
-    with open(os.path.join(fixtures, "truth.json"), encoding="utf-8") as file:
-        truth = json.load(file)
-    files = find_files(fixtures)
-    for group, traces in truth.items():
-        if group == "definitions":
-            continue
-        for name, figures in traces.items():
-            ours = report(ridge, files[name])
-            where = f"{group}/{name}"
-            if isinstance(ours, str):
-                checks.equal(where, "the outcome", ours, "a report")
+    for name, path in sorted(find_files(own).items()):
+        if name.endswith(".json.gz"):
+            check_file(checks, name, ridge, path, reference.figures(path))
+    for fixtures in shared:
+        with open(os.path.join(fixtures, "truth.json"), encoding="utf-8") as file:
+            truth = json.load(file)
+        files = find_files(fixtures)
+        for group, traces in truth.items():
+            if group == "definitions":
                 continue
-            compare_truth(checks, where, ours, figures, NOT_COMPARABLE.get(group, ()))
-            check_sums(checks, where, ours)
-            check_halves(checks, where, ridge, files[name], ours)
-            check_narrowed(checks, where, ridge, files[name], ours)
+            for name, figures in traces.items():
+                check_file(checks, f"{group}/{name}", ridge, files[name], figures,
+                           NOT_COMPARABLE.get(group, ()))
     print(f"{checks.passed} passed, {checks.failed} failed")
     return checks.failed != 0
 

@@ -343,7 +343,7 @@ TEST(an_empty_file_in_place_of_a_table_is_named) {
     put_file(folder, "gpu.xml", "");
     put_file(folder, "notes.txt", "");
     CHECK(!open_trace(folder, false, &status));
-    CHECK(strstr(status.message, "gpu.xml is empty: export that table again"));
+    CHECK(strstr(status.message, "gpu.xml is empty; export that table again"));
     remove_folder(folder);
 }
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "trace/reader.h"
@@ -184,5 +185,43 @@ TEST(a_chunk_that_comes_twice_is_read_once_and_counted) {
     CHECK_INT(trace->activity.count, 100);
     CHECK_INT(trace->missing_chunks, 0);
     CHECK(trace->repeated_chunks > 0);
+    trace_close(trace);
+}
+
+TEST(processes_that_append_to_one_file_at_once_make_one_whole_trace) {
+    enum { PROCESSES = 4, ROWS = 60000 };
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    int fd = create(path);
+    pid_t children[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            struct trace_writer *writer = trace_writer_create(
+                fd,
+                &(struct trace_writer_options){.session = 1, .writer = (uint64_t)i + 1, .level = 1},
+                &status);
+            if (!writer)
+                _exit(1);
+            write_rows(writer, ROWS);
+            bool ok = trace_writer_finish(writer, &status);
+            trace_writer_destroy(writer);
+            _exit(!ok);
+        }
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int code = 1;
+        CHECK(waitpid(children[i], &code, 0) == children[i] && code == 0);
+    }
+    close(fd);
+    struct trace *trace;
+    REQUIRE(trace_open(path, &trace, &status));
+    CHECK_INT(trace->writer_count, PROCESSES);
+    CHECK_INT(trace->writers_unfinished, 0);
+    CHECK_INT(trace->activity.count, PROCESSES * ROWS);
+    CHECK_INT(trace->missing_chunks, 0);
+    CHECK_INT(trace->damaged_bytes, 0);
+    CHECK_INT(trace->device.count - 1, 1);
+    CHECK_OK(trace_load(trace, TABLE_ACTIVITY, "start name", &status), status);
     trace_close(trace);
 }
