@@ -102,7 +102,7 @@ format:
 lint:
 	CPPFLAGS="$(CPPFLAGS)" scripts/lint
 
-documents := $(wildcard README.md ARCHITECTURE.md CHANGELOG.md LICENSE)
+documents := $(wildcard README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md LICENSE)
 doc_folder := $(DESTDIR)$(PREFIX)/share/doc/ridge
 man_page := $(DESTDIR)$(PREFIX)/share/man/man1/ridge.1
 bash_completion := $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ridge
@@ -114,14 +114,14 @@ install: $(BUILD)/ridge
 	for shell in bash zsh fish; do \
 	    $(BUILD)/ridge completion $$shell > $(BUILD)/completion.$$shell || exit 1; done
 	mkdir -p $(DESTDIR)$(PREFIX)/bin $(dir $(man_page)) $(dir $(bash_completion)) \
-	    $(dir $(zsh_completion)) $(dir $(fish_completion)) $(doc_folder)
+	    $(dir $(zsh_completion)) $(dir $(fish_completion)) $(doc_folder)/docs
 	install -m 755 $(BUILD)/ridge $(DESTDIR)$(PREFIX)/bin/ridge
 	install -m 644 $(BUILD)/ridge.1 $(man_page)
 	install -m 644 $(BUILD)/completion.bash $(bash_completion)
 	install -m 644 $(BUILD)/completion.zsh $(zsh_completion)
 	install -m 644 $(BUILD)/completion.fish $(fish_completion)
 	install -m 644 $(documents) $(doc_folder)
-	cp -R docs/. $(doc_folder)
+	cp -R docs/. $(doc_folder)/docs
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/ridge $(man_page) $(bash_completion) $(zsh_completion) \

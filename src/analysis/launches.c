@@ -120,9 +120,9 @@ void launches_add(struct launches *sum, const struct launches *one) {
     sum->matched += one->matched;
     sum->unmatched += one->unmatched;
     sum->calls += one->calls;
-    sum->call_total += one->call_total;
-    sum->call_time_sum += one->call_time_sum;
-    sum->delay_sum += one->delay_sum;
+    add(&sum->call_total, one->call_total);
+    add(&sum->call_time_sum, one->call_time_sum);
+    add(&sum->delay_sum, one->delay_sum);
     sum->negative_delays += one->negative_delays;
     sum->call_longer += one->call_longer;
     sum->call_shorter += one->call_shorter;

@@ -7,18 +7,18 @@
 #include "base/memory.h"
 #include "base/sort.h"
 
-static void replay(const struct trace *trace, size_t row, struct memory_use *use, uint64_t *level) {
+/* `level` is what is in use after the row, as far as the trace tells. */
+static void count_row(const struct trace *trace, size_t row, struct memory_use *use,
+                      uint64_t level) {
     uint64_t bytes = trace->memory.bytes[row];
     if (trace->memory.operation[row] == MEMORY_ALLOC) {
         use->allocations++;
         use->allocated_bytes += bytes;
-        *level += bytes;
     } else {
         use->frees++;
         use->freed_bytes += bytes;
-        *level -= bytes;
     }
-    uint64_t now = *level <= INT64_MAX ? *level : 0; /* more freed than seen allocated: below 0 */
+    uint64_t now = level <= INT64_MAX ? level : 0; /* more freed than seen allocated: below 0 */
     if (trace->memory.allocated[row]) {
         use->absolute = true;
         now = trace->memory.allocated[row];
@@ -48,8 +48,10 @@ bool memory_use_find(const struct model *model, const struct selection *selectio
         size_t row = order ? order[i] : i;
         int64_t time = trace->memory.time[row];
         uint32_t device = trace->memory.device[row];
+        uint64_t bytes = trace->memory.bytes[row];
+        level[device] += trace->memory.operation[row] == MEMORY_ALLOC ? bytes : 0 - bytes;
         if (!selection || selection_contains(selection, time))
-            replay(trace, row, &(*by_device)[device], &level[device]);
+            count_row(trace, row, &(*by_device)[device], level[device]);
     }
     memory_free(order);
     memory_free(level);

@@ -13,7 +13,9 @@ struct memory_use { /* of one device, or of the host */
     bool absolute;         /* the source told totals; else counted from 0 at the trace's start */
 };
 
-/* by_device[id], [0] is the host; trace->device.count of them. Free with memory_free(). */
+/* Over what happened inside the selection (NULL: anywhere); what was in use when it began counts
+ * for the high water. by_device[id], [0] is the host; trace->device.count of them. Free with
+ * memory_free(). */
 bool memory_use_find(const struct model *model, const struct selection *selection,
                      struct memory_use **by_device, struct status *status);
 

@@ -1,4 +1,5 @@
-/* The union of kernels, and what copies add to it, is spread over cells piece by piece. */
+/* The unions of kernels and of all activities are spread over cells piece by piece; where they
+ * differ, only copies ran. */
 #include "analysis/timeline.h"
 
 #include <string.h>
@@ -9,6 +10,7 @@ static int64_t cell_start(struct window window, size_t count, size_t i) {
            (int64_t)((__int128)(window.end - window.start) * (int64_t)i / (int64_t)count);
 }
 
+/* Adds [start, end) to the cells: to what kernels fill, or to what anything does. */
 static void spread(struct window window, struct timeline_cell *cells, size_t count, bool kernel,
                    int64_t start, int64_t end) {
     if (start < window.start)
@@ -55,16 +57,13 @@ void timeline_draw(const struct model *model, uint32_t device, struct window win
                    end);
             if (end > kernels_reached)
                 kernels_reached = end;
-        } else {
-            spread(window, cells, count, false, start > all_reached ? start : all_reached, end);
         }
+        spread(window, cells, count, false, start > all_reached ? start : all_reached, end);
         if (end > all_reached)
             all_reached = end;
     }
-    /* kernels that ran over a copy seen before them: the copy is then not exposed there */
     for (size_t i = 0; i < count; i++)
-        if (cells[i].busy + cells[i].copy > cells[i].length)
-            cells[i].copy = cells[i].length - cells[i].busy;
+        cells[i].copy -= cells[i].busy;
 }
 
 bool timeline_zoom(const struct model *model, uint32_t device, struct window whole,

@@ -39,15 +39,19 @@ static bool check_activities(const struct model *model, struct trust *trust,
     return true;
 }
 
-/* Times of several sessions can be compared only when all are on the Unix clock. */
+/* Times of several sessions can be compared only when all are on the Unix clock. A session may have
+ * many writers, and each of them says so. */
 static bool clocks_are_mixed(const struct trace *trace) {
     if (trace->session_count < 2)
         return false;
-    uint32_t unix_sessions = 0;
+    uint32_t unix_writers = 0;
     for (size_t i = 0; i < trace->meta.count; i++)
-        unix_sessions += text_is(trace_text(trace, trace->meta.key[i]), META_CLOCK_BASE) &&
-                         text_is(trace_text(trace, trace->meta.value[i]), "unix");
-    return unix_sessions < trace->session_count;
+        if (text_is(trace_text(trace, trace->meta.key[i]), META_CLOCK_BASE)) {
+            if (!text_is(trace_text(trace, trace->meta.value[i]), "unix"))
+                return true;
+            unix_writers++;
+        }
+    return unix_writers < trace->session_count;
 }
 
 static bool collect_warnings(const struct trace *trace, struct trust *trust,

@@ -14,12 +14,11 @@ void memory_fail_from(uint64_t nth) {
 
 static bool allocation_refused(void) {
     uint64_t left = atomic_load_explicit(&fail_countdown, memory_order_relaxed);
-    if (left == 0)
-        return false;
-    if (left == 1)
-        return true;
-    atomic_fetch_sub(&fail_countdown, 1);
-    return false;
+    /* several threads count down together, and none past 1 */
+    while (left > 1)
+        if (atomic_compare_exchange_weak(&fail_countdown, &left, left - 1))
+            return false;
+    return left == 1;
 }
 
 enum { LARGE = 4 << 20, HUGE_PAGE = 2 << 20 };

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 4 }; /* more would only hold more memory at once */
+enum { THREADS_MAX = 3 }; /* more would only hold more memory at once */
 
 struct work {
     parallel_task task;

@@ -1,4 +1,4 @@
-/* Independent work on all cores. */
+/* Independent work on several cores. */
 #ifndef RIDGE_BASE_PARALLEL_H
 #define RIDGE_BASE_PARALLEL_H
 
@@ -8,8 +8,8 @@
 
 typedef bool (*parallel_task)(void *context, size_t index, struct status *status);
 
-/* Runs task(context, i) for i = 0 .. count - 1 on up to as many threads as there are cores, and
- * waits for all. False with the status of the lowest-numbered task that failed. Where no thread can
+/* Runs task(context, i) for i = 0 .. count - 1 on a few threads, at most one a core, and waits for
+ * all. False with the status of the lowest-numbered task that failed. Where no thread can
  * be made, the caller's own does the work. */
 bool parallel_run(size_t count, parallel_task task, void *context, struct status *status);
 

@@ -146,11 +146,9 @@ const struct command command_import = {
     .summary = "Turn other tools' traces into one .ridge file",
     .details =
         "Each FILE is a trace of torch.profiler (Kineto), Nsight Systems (SQLite export), Apple "
-        "Instruments (xctrace export), rocprof (.rpd), JAX (.xplane.pb) or Perfetto, any Chrome "
-        "trace "
-        "JSON, or a .ridge file; gzip and zstd are undone. The format is recognised by content, "
-        "not "
-        "by name. A FILE of - is standard input.\n\n"
+        "Instruments (xctrace export), rocmProfileData (.rpd), JAX (.xplane.pb) or Perfetto, "
+        "any Chrome trace JSON, or a .ridge file; gzip and zstd are undone. The format is "
+        "recognised by content, not by name. A FILE of - is standard input.\n\n"
         "Several files become one trace: give the files of all ranks of a distributed run. The "
         "other "
         "commands read all these formats too; importing once makes them quicker, and the file "

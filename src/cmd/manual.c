@@ -120,8 +120,9 @@ static const char top[] =
     "device went, why it waited, and which kernels, copies and calls took it.\n"
     ".PP\n"
     "A \\fITRACE\\fR is a .ridge file, or a trace of torch.profiler, Nsight Systems (exported to\n"
-    "SQLite), Apple Instruments (exported with xctrace), rocprof, JAX or Perfetto, or any Chrome\n"
-    "trace JSON; files are recognised by their content, and gzip and zstd are undone. \\- is\n"
+    "SQLite), Apple Instruments (exported with xctrace), rocmProfileData, JAX or Perfetto,\n"
+    "or any Chrome trace JSON; files are recognised by their content, and gzip and zstd are "
+    "undone. \\- is\n"
     "standard input.\n"
     ".SH COMMANDS\n";
 

@@ -9,7 +9,7 @@
 
 #define KNOWN_FORMATS                                                                              \
     "ridge reads .ridge, torch.profiler and Chrome JSON, Nsight Systems SQLite, Instruments XML, " \
-    "rocprof .rpd, JAX .xplane.pb and Perfetto traces"
+    "rocmProfileData .rpd, JAX .xplane.pb and Perfetto traces"
 
 struct signature {
     const char *bytes;

@@ -201,7 +201,8 @@ int64_t report_wall(const struct report *report) {
     if (report->narrowed)
         return selection_length(&report->host_selection);
     for (uint32_t session = 0; session < report->model.trace->session_count; session++)
-        wall += model_session_wall(&report->model, session);
+        if (__builtin_add_overflow(wall, model_session_wall(&report->model, session), &wall))
+            return INT64_MAX;
     return wall;
 }
 

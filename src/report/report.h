@@ -52,7 +52,7 @@ struct report {
     struct model model;
     struct host host;
     struct selection *selections;  /* by device id */
-    struct report_device *devices; /* that did something in the selection, in order of label */
+    struct report_device *devices; /* that did something in the selection, in order of id */
     size_t device_count;
     bool narrowed;                   /* by --range, --steps or --window */
     struct selection host_selection; /* host time of the selection; used when narrowed */

@@ -17,14 +17,30 @@ void text_colour(struct text_writer *writer, enum text_colour colour) {
         output_write(writer->output, codes[colour], strlen(codes[colour]));
 }
 
+void text_words(struct text_writer *writer, struct text words) {
+    for (size_t i = 0; i < words.length; i++) {
+        unsigned char c = (unsigned char)words.data[i];
+        unsigned char next = i + 1 < words.length ? (unsigned char)words.data[i + 1] : 0;
+        bool control = c < 0x20 || c == 0x7F;
+        bool control_pair = c == 0xC2 && next >= 0x80 && next < 0xA0; /* U+0080 to U+009F */
+        output_write(writer->output, control || control_pair ? "?" : words.data + i, 1);
+        i += control_pair;
+    }
+}
+
 void text_line(struct text_writer *writer, const char *format, ...) {
     struct buffer line = {0};
     va_list arguments;
     va_start(arguments, format);
     buffer_vprintf(&line, format, arguments);
     va_end(arguments);
-    buffer_byte(&line, '\n');
-    output_write(writer->output, line.data, line.length);
+    struct text words = buffer_as_text(&line);
+    if (text_starts(words, "\n")) {
+        output_write(writer->output, "\n", 1);
+        words = (struct text){words.data + 1, words.length - 1};
+    }
+    text_words(writer, words);
+    output_write(writer->output, "\n", 1);
     writer->failed |= line.failed;
     buffer_finish(&line);
 }
@@ -99,12 +115,6 @@ void text_wrapped(struct text_writer *writer, const char *first, const char *res
 
 /* ---- the head ---- */
 
-/* The name as it was given, without what could steer a terminal. */
-static void write_trace_name(struct text_writer *writer) {
-    for (const char *p = writer->report->options.trace_name; *p; p++)
-        output_write(writer->output, (unsigned char)*p < 0x20 || *p == 0x7F ? "?" : p, 1);
-}
-
 static void write_head(struct text_writer *writer) {
     const struct report *report = writer->report;
     const struct trace *trace = report->model.trace;
@@ -113,10 +123,12 @@ static void write_head(struct text_writer *writer) {
     struct text command = trace_meta(trace, META_COMMAND);
     char span[FORMAT_SIZE];
     text_colour(writer, BOLD);
-    write_trace_name(writer);
+    text_words(writer, text_of(report->options.trace_name));
     text_colour(writer, PLAIN);
     struct text source = tool.length ? tool : format;
-    output_printf(writer->output, "\n  %.*s%s", TEXT_ARGS(source), source.length ? ", " : "");
+    output_printf(writer->output, "\n  ");
+    text_words(writer, source);
+    output_printf(writer->output, "%s", source.length ? ", " : "");
     if (trace->session_count > 1)
         text_line(writer, "%u recordings, %s in all", (unsigned)trace->session_count,
                   format_duration(report_wall(report), span));

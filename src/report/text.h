@@ -28,6 +28,9 @@ static inline int text_pad(const char *word, int width) {
 }
 /* Writes the table two spaces in and frees it. */
 void text_table(struct text_writer *writer, struct table *table);
+/* Words from the trace or the user, without what could steer a terminal. */
+void text_words(struct text_writer *writer, struct text words);
+/* The same for a whole line; only at its start a line end is kept. */
 void text_line(struct text_writer *writer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Words wrapped at the report's width: `first` before the first line, `rest` before the others. */

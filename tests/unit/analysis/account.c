@@ -112,6 +112,39 @@ TEST(the_account_of_a_random_trace_equals_counting_each_nanosecond) {
     }
 }
 
+TEST(gaps_between_kernels_lie_inside_one_window_and_begin_behind_a_kernel_of_it) {
+    struct build build;
+    struct status status = {0};
+    struct model model;
+    struct account account;
+    struct selection part = {0};
+    build_begin(&build);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 0, 100, "before", 0);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 110, 120, "a", 0);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 125, 130, "a", 0);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 150, 300, "between", 0);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 400, 410, "b", 0);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 430, 450, "b", 0);
+    struct trace *trace = build_end(&build);
+    REQUIRE(trace);
+    REQUIRE(model_build(&model, trace, &status));
+    REQUIRE(selection_add(&part, 100, 140, &status) && selection_add(&part, 390, 440, &status));
+    REQUIRE(account_device(&model, 1, &part, &account, &status));
+    CHECK_INT(account.kernels, 4);
+    CHECK_INT(account.busy, 10 + 5 + 10 + 10);
+    CHECK_INT(account.kernel_blocks, 4);
+    CHECK_INT(account.kernel_gaps, 2);
+    CHECK_INT(account.kernel_gap_total, 5 + 20);
+    CHECK_INT(account.kernel_gap_max, 20);
+    CHECK_INT(account.kernel_span, 440 - 110);
+    CHECK_INT(account.queue_gaps, 2);
+    CHECK_INT(account.queue_gap_total, 5 + 20);
+    CHECK_INT(account.queues, 1);
+    selection_finish(&part);
+    model_finish(&model);
+    trace_close(trace);
+}
+
 TEST(an_allocation_that_fails_anywhere_in_a_report_is_reported_and_leaks_nothing) {
     unsigned char picture[SPAN];
     for (uint64_t nth = 1; nth < 400; nth++) {

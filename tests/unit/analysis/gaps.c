@@ -121,6 +121,55 @@ TEST(work_that_was_queued_behind_another_queues_event_is_a_dependency) {
     done(&gaps, trace);
 }
 
+TEST(a_dependency_is_one_in_every_window_that_the_gap_reaches_into) {
+    struct build build;
+    struct status status = {0};
+    struct model model;
+    struct host host;
+    struct gaps gaps;
+    struct selection part = {0};
+    two_kernels(&build, 40);
+    trace_write_wait(build.writer, &(struct row_wait){.start = 30,
+                                                      .duration = 2,
+                                                      .queue = build.queue[0],
+                                                      .kind = WAIT_STREAM_EVENT,
+                                                      .awaited = build.queue[1]});
+    struct trace *trace = build_end(&build);
+    REQUIRE(trace);
+    REQUIRE(model_build(&model, trace, &status));
+    REQUIRE(host_build(&host, &model, &status));
+    REQUIRE(selection_add(&part, 90, 120, &status) && selection_add(&part, 150, 220, &status));
+    REQUIRE(gaps_find(&model, &host, 1, &part, &gaps, &status));
+    CHECK_INT(gaps.count, 2);
+    CHECK_INT(gaps.cause_time[CAUSE_DEPENDENCY], 20 + 50);
+    selection_finish(&part);
+    host_finish(&host);
+    model_finish(&model);
+    done(&gaps, trace);
+}
+
+TEST(the_rest_of_an_asynchronous_call_that_copied_pageable_memory_is_a_blocking_copy) {
+    struct build build;
+    struct gaps gaps;
+    struct trace *trace;
+    build_begin(&build);
+    build_call(&build, 0, CALL_COPY, 0, 130, "cudaMemcpyAsync", 1);
+    trace_write_activity(build.writer, &(struct row_activity){.start = 20,
+                                                              .duration = 80,
+                                                              .queue = build.queue[0],
+                                                              .kind = ACTIVITY_COPY,
+                                                              .correlation = 1,
+                                                              .from_memory = MEMORY_DEVICE,
+                                                              .to_memory = MEMORY_PAGEABLE});
+    build_call(&build, 0, CALL_LAUNCH, 180, 190, "cudaLaunchKernel", 2);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 200, 300, "second", 2);
+    if (!find(&build, &gaps, &trace))
+        return;
+    CHECK_INT(gaps.cause_time[CAUSE_COPY_CALL], 30);
+    CHECK_INT(gaps.cause_time[CAUSE_HOST], 50);
+    done(&gaps, trace);
+}
+
 TEST(a_gap_before_an_activity_without_a_launch_record_is_unknown) {
     struct build build;
     struct gaps gaps;

@@ -4,8 +4,12 @@
 
 #include "analysis/kernels.h"
 #include "analysis/launches.h"
+#include "analysis/memory_use.h"
 #include "analysis/ranges.h"
 #include "analysis/steps.h"
+#include "analysis/timeline.h"
+#include "analysis/trust.h"
+#include "base/memory.h"
 
 static const char *shortened(const char *full) {
     static char text[512];
@@ -178,6 +182,7 @@ TEST(a_range_owns_what_was_launched_inside_it_also_by_threads_that_work_for_it) 
     REQUIRE(model_build(&model, trace, &status));
     REQUIRE(ranges_find(&model, NULL, &ranges, &status));
     CHECK_INT(ranges.device_time, 12);
+    CHECK_INT(ranges.device_outside, 0);
     CHECK_INT(ranges.count, 3);
     for (size_t i = 0; i < ranges.count; i++) {
         const struct range_group *group = &ranges.groups[i];
@@ -196,6 +201,175 @@ TEST(a_range_owns_what_was_launched_inside_it_also_by_threads_that_work_for_it) 
         }
     }
     ranges_finish(&ranges);
+    model_finish(&model);
+    trace_close(trace);
+}
+
+static uint32_t seed = 4711;
+static int64_t random_below(uint32_t limit) {
+    seed = seed * 1664525u + 1013904223u;
+    return (int64_t)((uint64_t)seed * limit >> 32);
+}
+
+enum { SPAN = 200, RANGES = 12, LAUNCHES = 20 };
+
+/* One thread: ranges named "A", "B" and so on, and launches of kernels that last 1 ns each. */
+struct overlapping {
+    struct window range[RANGES];
+    int64_t launch[LAUNCHES];
+};
+
+/* The range that opened last among those open at that time; -1: none. Of two that open together the
+ * longer one is the outer one. */
+static int innermost_at(const struct overlapping *what, int64_t time) {
+    int best = -1;
+    for (int i = 0; i < RANGES; i++) {
+        const struct window *range = &what->range[i], *known = &what->range[best < 0 ? i : best];
+        if (range->start <= time && time < range->end &&
+            (range->start > known->start ||
+             (range->start == known->start && range->end <= known->end)))
+            best = i;
+    }
+    return best;
+}
+
+static void check_overlapping(const struct overlapping *what, const struct range_group *group) {
+    int which = group->text.data[0] - 'A';
+    const struct window *range = &what->range[which];
+    int64_t self = 0, device = 0, device_self = 0;
+    for (int64_t time = range->start; time < range->end; time++)
+        self += innermost_at(what, time) == which;
+    for (int i = 0; i < LAUNCHES; i++) {
+        device += what->launch[i] >= range->start && what->launch[i] < range->end;
+        device_self += innermost_at(what, what->launch[i]) == which;
+    }
+    CHECK_INT(group->host_time, range->end - range->start);
+    CHECK_INT(group->host_self, self);
+    CHECK_INT(group->device_time, device);
+    CHECK_INT(group->activities, device);
+    CHECK_INT(group->device_self, device_self);
+}
+
+TEST(ranges_that_overlap_without_nesting_own_exactly_what_was_launched_inside_each) {
+    for (int round = 0; round < 200; round++) {
+        struct build build;
+        struct status status = {0};
+        struct model model;
+        struct ranges ranges;
+        struct overlapping what;
+        build_begin(&build);
+        for (int i = 0; i < RANGES; i++) {
+            int64_t start = random_below(SPAN);
+            what.range[i] = (struct window){start, start + random_below(SPAN / 2)};
+            build_range(&build, 0, RANGE_ANNOTATION, start, what.range[i].end,
+                        (char[]){(char)('A' + i), 0});
+        }
+        for (int i = 0; i < LAUNCHES; i++) {
+            uint64_t id = (uint64_t)i + 1;
+            what.launch[i] = random_below(2 * SPAN);
+            build_call(&build, 0, CALL_LAUNCH, what.launch[i], what.launch[i] + 1, "launch", id);
+            build_activity(&build, 0, ACTIVITY_KERNEL, 1000 + i, 1001 + i, "k", id);
+        }
+        struct trace *trace = build_end(&build);
+        REQUIRE(trace);
+        REQUIRE(model_build(&model, trace, &status));
+        REQUIRE(ranges_find(&model, NULL, &ranges, &status));
+        int64_t outside = 0;
+        for (int i = 0; i < LAUNCHES; i++)
+            outside += innermost_at(&what, what.launch[i]) < 0;
+        CHECK_INT(ranges.device_outside, outside);
+        CHECK_INT(ranges.count, RANGES);
+        for (size_t i = 0; i < ranges.count; i++)
+            check_overlapping(&what, &ranges.groups[i]);
+        ranges_finish(&ranges);
+        model_finish(&model);
+        trace_close(trace);
+    }
+}
+
+TEST(a_timeline_shows_copies_only_where_no_kernel_ran) {
+    struct build build;
+    struct status status = {0};
+    struct model model;
+    struct timeline_cell cells[2];
+    build_begin(&build);
+    build_activity(&build, 0, ACTIVITY_COPY, 0, 50, "copy", 0);
+    build_activity(&build, 1, ACTIVITY_KERNEL, 10, 60, "k", 0);
+    build_activity(&build, 0, ACTIVITY_COPY, 55, 130, "copy", 0);
+    struct trace *trace = build_end(&build);
+    REQUIRE(trace);
+    REQUIRE(model_build(&model, trace, &status));
+    timeline_draw(&model, 1, (struct window){0, 200}, cells, 2);
+    CHECK_INT(cells[0].busy, 50);
+    CHECK_INT(cells[0].copy, 10 + 40);
+    CHECK_INT(cells[1].busy, 0);
+    CHECK_INT(cells[1].copy, 30);
+    model_finish(&model);
+    trace_close(trace);
+}
+
+TEST(without_any_call_no_activity_is_said_to_be_launched_before_recording_began) {
+    struct build build;
+    struct status status = {0};
+    struct model model;
+    struct trust trust;
+    build_begin(&build);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 0, 10, "k", 5);
+    struct trace *trace = build_end(&build);
+    REQUIRE(trace);
+    REQUIRE(model_build(&model, trace, &status));
+    REQUIRE(trust_find(&model, &trust, &status));
+    CHECK_INT(trust.without_launch_early, 0);
+    CHECK_INT(trust.without_launch, 1);
+    CHECK(trust.no_calls);
+    trust_finish(&trust);
+    model_finish(&model);
+    trace_close(trace);
+}
+
+TEST(recordings_of_which_one_is_not_on_the_unix_clock_share_none_however_many_writers_say_unix) {
+    struct build build;
+    struct status status = {0};
+    struct model model;
+    struct trust trust;
+    build_begin(&build);
+    trace_writer_meta(build.writer, META_CLOCK_BASE, TEXT("unix"));
+    trace_writer_meta(build.writer, META_CLOCK_BASE, TEXT("unix"));
+    trace_writer_next_session(build.writer);
+    trace_writer_meta(build.writer, META_CLOCK_BASE, TEXT("monotonic"));
+    struct trace *trace = build_end(&build);
+    REQUIRE(trace);
+    REQUIRE(model_build(&model, trace, &status));
+    REQUIRE(trust_find(&model, &trust, &status));
+    CHECK(trust.mixed_clocks);
+    trust_finish(&trust);
+    model_finish(&model);
+    trace_close(trace);
+}
+
+TEST(memory_that_was_in_use_when_a_window_begins_counts_for_its_high_water) {
+    struct build build;
+    struct status status = {0};
+    struct model model;
+    struct memory_use *use;
+    struct selection part = {0};
+    build_begin(&build);
+    trace_write_memory(build.writer, &(struct row_memory){.time = 10, .bytes = 1000});
+    trace_write_memory(build.writer, &(struct row_memory){.time = 60, .bytes = 200});
+    trace_write_memory(build.writer,
+                       &(struct row_memory){.time = 70, .operation = MEMORY_FREE, .bytes = 1000});
+    struct trace *trace = build_end(&build);
+    REQUIRE(trace);
+    REQUIRE(model_build(&model, trace, &status));
+    REQUIRE(selection_add(&part, 50, 100, &status));
+    REQUIRE(memory_use_find(&model, &part, &use, &status));
+    CHECK_INT(use[0].high_water, 1200);
+    CHECK_INT(use[0].high_water_time, 60);
+    CHECK_INT(use[0].allocations, 1);
+    CHECK_INT(use[0].allocated_bytes, 200);
+    CHECK_INT(use[0].freed_bytes, 1000);
+    memory_free(use);
+    selection_finish(&part);
     model_finish(&model);
     trace_close(trace);
 }

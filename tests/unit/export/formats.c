@@ -138,6 +138,8 @@ TEST(an_export_without_memory_fails_cleanly_wherever_that_happens) {
                 CHECK(output.failed || status.code != STATUS_OK);
             output_abandon(&output);
             CHECK(access(path, F_OK) != 0);
+            if (status.code == STATUS_UNSUPPORTED) /* sqlite, in a build without it */
+                done = true;
         }
         CHECK(done);
     }

@@ -88,9 +88,13 @@ static void fixture_round_trips(const char *name) {
     struct trace *trace = NULL;
     if (!path)
         return;
-    CHECK_OK(import_open(path, &(struct import_options){0}, &trace, &status), status);
-    if (!trace)
+    if (!import_open(path, &(struct import_options){0}, &trace, &status)) {
+        if (status.code == STATUS_UNSUPPORTED)
+            test_skip("this build lacks a library that the format needs");
+        else
+            test_failed(__FILE__, __LINE__, "%s", status.message);
         return;
+    }
     round_trip(trace, "sqlite", ".sqlite", "");
     round_trip(trace, "perfetto", ".pftrace", "");
     round_trip(trace, "chrome", ".json", "");

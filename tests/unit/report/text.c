@@ -1,0 +1,77 @@
+/* The text report: what of a trace may reach a terminal, and which part is reported. */
+#include "../test.h"
+
+#include "sample.h"
+
+static bool write_text(const struct report *report, struct output *output, struct status *status) {
+    return report_write_text(report, &(struct report_style){.width = 80}, output, status);
+}
+
+static void write_hostile(struct trace_writer *writer) {
+    sample_write(writer, &(struct sample_names){.label = "0\033[2J",
+                                                .device = "GPU\n\033]0;title\007",
+                                                .kernel = "k\033[1m",
+                                                .range = "r\xC2\x9B"
+                                                         "1m\r",
+                                                .warning = "a warning\033[31m"});
+    trace_writer_meta(writer, META_COMMAND, TEXT("python \033[8m train.py"));
+    trace_writer_meta(writer, META_SOURCE_TOOL, TEXT("tool\033[5m"));
+}
+
+TEST(a_report_sends_nothing_of_the_trace_to_the_terminal_that_could_steer_it) {
+    struct buffer written = {0};
+    struct status status = {0};
+    REQUIRE(sample_report(write_hostile, NULL, write_text, &written, &status));
+    CHECK(strstr(written.data, "train.py"));
+    CHECK(!strchr(written.data, '\033'));
+    CHECK(!strchr(written.data, '\r'));
+    CHECK(!strchr(written.data, '\007'));
+    CHECK(!strstr(written.data, "\xC2\x9B"));
+    buffer_finish(&written);
+}
+
+/* Three turns of a range, each beginning where the one before it ends; each launches a kernel. */
+static void write_turns(struct trace_writer *writer) {
+    uint32_t process = trace_write_process(writer, &(struct row_process){.pid = 7});
+    uint32_t thread =
+        trace_write_thread(writer, &(struct row_thread){.process = process, .tid = 7});
+    uint32_t device = trace_write_device(
+        writer, &(struct row_device){.label = trace_writer_string(writer, TEXT("0"))});
+    uint32_t queue =
+        trace_write_queue(writer, &(struct row_queue){.device = device, .process = process});
+    for (int i = 0; i < 3; i++) {
+        uint64_t id = (uint64_t)i + 1;
+        trace_write_range(writer,
+                          &(struct row_range){.start = 100 * i,
+                                              .duration = 100,
+                                              .thread = thread,
+                                              .name = trace_writer_string(writer, TEXT("turn")),
+                                              .category = RANGE_ANNOTATION});
+        trace_write_call(writer, &(struct row_call){.start = 100 * i + 10,
+                                                    .duration = 5,
+                                                    .thread = thread,
+                                                    .class = CALL_LAUNCH,
+                                                    .correlation = id});
+        trace_write_activity(
+            writer, &(struct row_activity){
+                        .start = 100 * i + 20, .duration = 30, .queue = queue, .correlation = id});
+    }
+}
+
+static bool check_turns(const struct report *report, struct output *output, struct status *status) {
+    CHECK_INT(report->host_selection.count, 3);
+    CHECK_INT(report->device_count, 1);
+    CHECK_INT(report->devices[0].selection->count, 3);
+    CHECK_INT(report->devices[0].account.window, 3 * 30);
+    CHECK_INT(report->devices[0].account.idle, 0);
+    return report_write_text(report, &(struct report_style){.width = 80}, output, status);
+}
+
+TEST(turns_of_a_range_that_touch_are_windows_of_their_own) {
+    struct buffer written = {0};
+    struct status status = {0};
+    struct report_options options = {.trace_name = "turns.ridge", .range = "turn", .top = 10};
+    REQUIRE(sample_report(write_turns, &options, check_turns, &written, &status));
+    CHECK(strstr(written.data, "(3 times)"));
+    buffer_finish(&written);
+}
