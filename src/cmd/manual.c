@@ -120,10 +120,9 @@ static const char top[] =
     "device went, why it waited, and which kernels, copies and calls took it.\n"
     ".PP\n"
     "A \\fITRACE\\fR is a .ridge file, or a trace of torch.profiler, Nsight Systems (exported to\n"
-    "SQLite), Apple Instruments (exported with xctrace), rocmProfileData, JAX or Perfetto,\n"
-    "or any Chrome trace JSON; files are recognised by their content, and gzip and zstd are "
-    "undone. \\- is\n"
-    "standard input.\n"
+    "SQLite), Apple Instruments (exported with xctrace), rocmProfileData, JAX or Perfetto, or\n"
+    "any Chrome trace JSON; files are recognised by their content, and gzip and zstd are\n"
+    "undone. \\- is standard input.\n"
     ".SH COMMANDS\n";
 
 static const char bottom[] =
