@@ -18,6 +18,9 @@ struct open_range {
     int64_t device_time;
     uint64_t activities;
     int64_t device_inside; /* of ranges within */
+    /* What a range of its own name that overlaps it has counted already. */
+    int64_t counted_until, device_counted;
+    uint64_t activities_counted;
 };
 
 /* How a call's launches are accounted for. */
@@ -90,22 +93,46 @@ static void set_first_end(struct walk *walk, size_t at) {
     walk->stack[at].first_end = end < below ? end : below;
 }
 
+/* What was launched inside the range at that place so far, those above it included. */
+static void gathered(const struct walk *walk, size_t at, int64_t *time, uint64_t *activities) {
+    *time = 0;
+    *activities = 0;
+    for (size_t i = at; i < walk->depth; i++) {
+        *time += walk->stack[i].device_time;
+        *activities += walk->stack[i].activities;
+    }
+}
+
+/* Gives the range's time to its group; time that several ranges of a group share counts once. */
+static void count_range(struct walk *walk, size_t at) {
+    struct open_range *range = &walk->stack[at];
+    struct range_group *group = &walk->ranges->groups[range->group];
+    int64_t end = model_range_end(walk->model, range->row), device_time;
+    uint64_t activities;
+    gathered(walk, at, &device_time, &activities);
+    group->host_time += end - range->counted_until;
+    group->device_time += device_time - range->device_counted;
+    group->activities += activities - range->activities_counted;
+    for (size_t i = at + 1; i < walk->depth; i++) {
+        struct open_range *heir = &walk->stack[i];
+        if (heir->group != range->group)
+            continue;
+        heir->counted_until = end;
+        gathered(walk, i, &heir->device_counted, &heir->activities_counted);
+        break;
+    }
+}
+
 /* Takes the range at that place out of the stack. What those above it gathered so far lies within
  * it too, but they hand that on themselves when they close. */
 static void close_range(struct walk *walk, size_t at) {
     struct open_range range = walk->stack[at];
-    struct range_group *group = &walk->ranges->groups[range.group];
-    bool outermost = --walk->open_count[range.group] == 0;
-    group->device_self += range.device_time - range.device_inside;
-    if (outermost) {
-        group->host_time += walk->model->trace->range.duration[range.row];
-        group->device_time += range.device_time;
-        group->activities += range.activities;
-        for (size_t i = at + 1; i < walk->depth; i++) {
-            group->device_time += walk->stack[i].device_time;
-            group->activities += walk->stack[i].activities;
-        }
-    }
+    uint32_t others = --walk->open_count[range.group];
+    for (size_t i = at + 1; i < walk->depth; i++)
+        others -= walk->stack[i].group == range.group;
+    if (others == 0) /* it is in no range of its own name */
+        count_range(walk, at);
+    walk->ranges->groups[range.group].device_self += range.device_time - range.device_inside;
     if (at) {
         struct open_range *outer = &walk->stack[at - 1];
         outer->device_time += range.device_time;
@@ -119,14 +146,15 @@ static void close_range(struct walk *walk, size_t at) {
     }
 }
 
+/* Closes ranges that end at or before `time`, in order of their ends. */
 static void close_until(struct walk *walk, int64_t time) {
     while (walk->depth && walk->stack[walk->depth - 1].first_end <= time) {
         size_t at = walk->depth - 1;
-        int64_t end = model_range_end(walk->model, walk->stack[at].row);
-        if (end <= time)
+        int64_t end = walk->stack[at].first_end;
+        if (model_range_end(walk->model, walk->stack[at].row) == end)
             give_self_time(walk, end);
-        else /* one below ends first */
-            while (model_range_end(walk->model, walk->stack[at].row) > time)
+        else
+            while (model_range_end(walk->model, walk->stack[at].row) != end)
                 at--;
         close_range(walk, at);
     }
@@ -143,8 +171,10 @@ static bool open_range(struct walk *walk, size_t row, struct status *status) {
     if (walk->depth < counted->depth)
         counted->depth = (unsigned)walk->depth;
     walk->open_count[group]++;
-    give_self_time(walk, walk->model->trace->range.start[row]);
-    walk->stack[walk->depth] = (struct open_range){.row = (uint32_t)row, .group = group};
+    int64_t start = walk->model->trace->range.start[row];
+    give_self_time(walk, start);
+    walk->stack[walk->depth] =
+        (struct open_range){.row = (uint32_t)row, .group = group, .counted_until = start};
     set_first_end(walk, walk->depth++);
     return true;
 }

@@ -13,7 +13,7 @@ struct range_group {
     unsigned category;
     unsigned depth; /* of its outermost occurrence; 0 = nothing around it */
     uint64_t count;
-    int64_t host_time;   /* inclusive; a range inside one of its own name is not counted again */
+    int64_t host_time;   /* inclusive; what several of its ranges share counts once */
     int64_t host_self;   /* while no range inside it was open */
     int64_t device_time; /* of all activities launched inside */
     int64_t device_self; /* of those launched inside it but not inside a range within it */
