@@ -267,9 +267,25 @@ static bool name_devices(struct model *model, struct status *status) {
     return ok;
 }
 
+/* Times of several sessions can be compared only when all are on the Unix clock. A session may have
+ * many writers, and each of them says so. */
+static bool clocks_are_mixed(const struct trace *trace) {
+    if (trace->session_count < 2)
+        return false;
+    uint32_t unix_writers = 0;
+    for (size_t i = 0; i < trace->meta.count; i++)
+        if (text_is(trace_text(trace, trace->meta.key[i]), META_CLOCK_BASE)) {
+            if (!text_is(trace_text(trace, trace->meta.value[i]), "unix"))
+                return true;
+            unix_writers++;
+        }
+    return unix_writers < trace->session_count;
+}
+
 bool model_build(struct model *model, struct trace *trace, struct status *status) {
     memset(model, 0, sizeof *model);
     model->trace = trace;
+    model->mixed_clocks = clocks_are_mixed(trace);
     bool ok =
         trace_load(trace, TABLE_ACTIVITY,
                    "start duration queue kind name correlation bytes direction from_memory "

@@ -34,6 +34,8 @@ struct model {
     int64_t first, last;
     struct window *session_span;
 
+    bool mixed_clocks; /* several recordings without a common clock: their times do not compare */
+
     struct intern device_keys; /* see model_device_key() */
     uint32_t *device_key;      /* by device: place in device_keys */
 

@@ -58,6 +58,7 @@ static bool find_profiler_steps(const struct model *model, struct steps *steps,
             !add_step(steps, &capacity, step_of_range(model, i), status))
             return false;
     steps->source = STEPS_PROFILER;
+    steps->session = trace->thread_session[best];
     return true;
 }
 
@@ -199,8 +200,10 @@ static bool find_repeated_ranges(const struct model *model, struct steps *steps,
             struct cycle cycle = {0};
             ok = collect_level(model, thread, depth, &level, status) &&
                  find_cycle(level.patterns, level.count, &cycle, status);
-            if (ok && cycle.period && covers_half(model, &level, &cycle))
+            if (ok && cycle.period && covers_half(model, &level, &cycle)) {
+                steps->session = model->trace->thread_session[thread];
                 ok = add_range_steps(model, &level, &cycle, steps, status);
+            }
         }
     memory_free(level.rows);
     memory_free(level.patterns);
@@ -255,6 +258,7 @@ static bool find_repeated_activities(const struct model *model, struct steps *st
             return false;
     }
     steps->source = STEPS_PERIODIC;
+    steps->session = trace->device_session[device];
     steps->period = period;
     steps->device = device;
     return true;
@@ -357,6 +361,8 @@ bool steps_window(const struct model *model, const struct steps *steps, uint32_t
     const struct trace *trace = model->trace;
     int64_t start = INT64_MAX, end = INT64_MIN, next = INT64_MAX;
     size_t hint = SIZE_MAX;
+    if (model->mixed_clocks && trace->device_session[device] != steps->session)
+        return false; /* no time of that recording compares with the steps' */
     for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
         int64_t issued = trace->activity.start[i];
         if (steps->source != STEPS_PERIODIC) {

@@ -19,10 +19,11 @@ struct steps {
     enum steps_source source;
     struct step *list; /* in order of time */
     size_t count;
-    size_t warm_up;  /* how many of the first ones */
-    bool settled;    /* false: the run never became even; nothing is called warm-up */
-    size_t period;   /* activities a step, for STEPS_PERIODIC */
-    uint32_t device; /* for STEPS_PERIODIC */
+    size_t warm_up;   /* how many of the first ones */
+    bool settled;     /* false: the run never became even; nothing is called warm-up */
+    size_t period;    /* activities a step, for STEPS_PERIODIC */
+    uint32_t device;  /* for STEPS_PERIODIC */
+    uint32_t session; /* the recording that they were found in */
 
     /* Durations of the steady steps. */
     int64_t min, median, max, total;

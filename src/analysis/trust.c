@@ -39,21 +39,6 @@ static bool check_activities(const struct model *model, struct trust *trust,
     return true;
 }
 
-/* Times of several sessions can be compared only when all are on the Unix clock. A session may have
- * many writers, and each of them says so. */
-static bool clocks_are_mixed(const struct trace *trace) {
-    if (trace->session_count < 2)
-        return false;
-    uint32_t unix_writers = 0;
-    for (size_t i = 0; i < trace->meta.count; i++)
-        if (text_is(trace_text(trace, trace->meta.key[i]), META_CLOCK_BASE)) {
-            if (!text_is(trace_text(trace, trace->meta.value[i]), "unix"))
-                return true;
-            unix_writers++;
-        }
-    return unix_writers < trace->session_count;
-}
-
 static bool collect_warnings(const struct trace *trace, struct trust *trust,
                              struct status *status) {
     size_t capacity = 0;
@@ -84,7 +69,7 @@ bool trust_find(const struct model *model, struct trust *trust, struct status *s
     trust->truncated_source = trace_meta(trace, META_TRUNCATED);
     trust->clock_error_known =
         text_to_i64(trace_meta(trace, META_CLOCK_ERROR), &trust->clock_error);
-    trust->mixed_clocks = clocks_are_mixed(trace);
+    trust->mixed_clocks = model->mixed_clocks;
     if (!check_activities(model, trust, status) || !collect_warnings(trace, trust, status)) {
         trust_finish(trust);
         return false;

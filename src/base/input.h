@@ -34,8 +34,7 @@ struct input {
 
 bool input_open(struct input *input, const char *path, struct status *status);
 /* Over bytes that the caller keeps: for tests and fuzzers. Recognises compression too. */
-bool input_open_bytes(struct input *input, const void *bytes, size_t length,
-                      struct status *status);
+bool input_open_bytes(struct input *input, const void *bytes, size_t length, struct status *status);
 void input_close(struct input *input);
 
 /* Reads on; the window moves (data changes) and grows when it is full. Fails when it would have to

@@ -208,6 +208,6 @@ int64_t report_wall(const struct report *report) {
 
 int64_t report_device_wall(const struct report *report, const struct report_device *device) {
     if (report->narrowed)
-        return selection_length(&report->host_selection);
+        return device->account.window;
     return model_session_wall(&report->model, report->model.trace->device_session[device->id]);
 }

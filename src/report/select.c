@@ -159,36 +159,95 @@ static bool select_range_on_host(struct report *report, struct status *status) {
     return ok;
 }
 
-/* One window per host window: from the first to the last activity launched in it. */
+/* A turn of the range in one process, and the device's window of what was launched in it. */
+struct turn {
+    uint32_t process;
+    struct window host, device;
+};
+
+static int by_process_and_start(const void *a, const void *b) {
+    const struct turn *x = a, *y = b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return by_start(&x->host, &y->host);
+}
+
+/* The turns in order; those of one process that overlap (a range inside its namesake, or on several
+ * threads) are one. */
+static bool collect_turns(const struct report *report, struct turn **turns, size_t *count,
+                          struct status *status) {
+    const struct model *model = &report->model;
+    const struct trace *trace = model->trace;
+    size_t capacity = 0, found = 0;
+    for (size_t i = 0; i < trace->range.count; i++) {
+        if (!is_named(report, i))
+            continue;
+        if (!memory_grow((void **)turns, &capacity, found + 1, sizeof **turns, status))
+            return false;
+        (*turns)[found++] = (struct turn){
+            .process = trace->thread.process[trace->range.thread[i]],
+            .host = {trace->range.start[i], model_range_end(model, i)},
+            .device = {INT64_MAX, INT64_MIN},
+        };
+    }
+    if (found)
+        qsort(*turns, found, sizeof **turns, by_process_and_start);
+    for (size_t i = 0; i < found; i++) {
+        struct turn *last = *count ? &(*turns)[*count - 1] : NULL;
+        if (last && last->process == (*turns)[i].process &&
+            (*turns)[i].host.start < last->host.end) {
+            if ((*turns)[i].host.end > last->host.end)
+                last->host.end = (*turns)[i].host.end;
+        } else {
+            (*turns)[(*count)++] = (*turns)[i];
+        }
+    }
+    return true;
+}
+
+/* The turn in which that process launched something at that time, or NULL. */
+static struct turn *find_turn(struct turn *turns, size_t count, uint32_t process, int64_t time) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (turns[middle].process < process ||
+            (turns[middle].process == process && turns[middle].host.end <= time))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == count || turns[low].process != process || time < turns[low].host.start)
+        return NULL;
+    return &turns[low];
+}
+
+/* One window per turn: from the first to the last activity launched in it by its process. */
 static bool select_range_on_device(const struct report *report, uint32_t device,
                                    struct selection *selection, struct status *status) {
     const struct model *model = &report->model;
-    const struct selection *host = &report->host_selection;
-    struct window *windows = memory_allocate(host->count, sizeof *windows, status);
-    if (!windows)
-        return false;
-    for (size_t i = 0; i < host->count; i++)
-        windows[i] = (struct window){INT64_MAX, INT64_MIN};
-    for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
+    const struct trace *trace = model->trace;
+    struct turn *turns = NULL;
+    struct window *windows = NULL;
+    size_t count = 0;
+    bool ok = collect_turns(report, &turns, &count, status) &&
+              (windows = memory_allocate(count, sizeof *windows, status)) != NULL;
+    for (size_t i = model->device_first[device]; i < model->device_first[device + 1] && ok; i++) {
         if (model->launch[i] == NO_ROW)
             continue;
-        int64_t launched = model->trace->call.start[model->launch[i]];
-        size_t low = 0, high = host->count;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (host->windows[middle].end <= launched)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low == host->count || launched < host->windows[low].start)
+        uint32_t call = model->launch[i];
+        struct turn *turn = find_turn(turns, count, trace->thread.process[trace->call.thread[call]],
+                                      trace->call.start[call]);
+        if (!turn)
             continue;
-        if (model->trace->activity.start[i] < windows[low].start)
-            windows[low].start = model->trace->activity.start[i];
-        if (model_activity_end(model, i) > windows[low].end)
-            windows[low].end = model_activity_end(model, i);
+        if (trace->activity.start[i] < turn->device.start)
+            turn->device.start = trace->activity.start[i];
+        if (model_activity_end(model, i) > turn->device.end)
+            turn->device.end = model_activity_end(model, i);
     }
-    bool ok = join_windows(windows, host->count, selection, status);
+    for (size_t i = 0; i < count && ok; i++)
+        windows[i] = turns[i].device;
+    ok = ok && join_windows(windows, count, selection, status);
+    memory_free(turns);
     memory_free(windows);
     return ok;
 }

@@ -65,7 +65,8 @@ static void write_metrics(struct text_writer *writer, const struct report_device
     metric(&table, "launch efficiency",
            format_percent(ratio(account->kernel_sum, report_device_wall(writer->report, device)),
                           value),
-           ">70%  kernel time / run time");
+           writer->report->narrowed ? ">70%  kernel time / window"
+                                    : ">70%  kernel time / run time");
     if (copies->count - copies->without_bytes > 0) {
         snprintf(note, sizeof note, "%s copied", format_bytes(copies->bytes, bytes));
         metric(&table, "memory throughput", format_rate(copy_group_rate(copies), value), note);
