@@ -198,7 +198,7 @@ static void write_syncs(struct markdown *document) {
     const struct report *report = document->report;
     const struct trace *trace = report->model.trace;
     const struct syncs *syncs = &report->syncs;
-    char count[WORDING_COUNT_SIZE], time[FORMAT_SIZE], share[FORMAT_SIZE];
+    char count[WORDING_COUNT_SIZE], time[FORMAT_SIZE];
     struct table table = {0};
     if (syncs->count == 0)
         return;
@@ -212,11 +212,9 @@ static void write_syncs(struct markdown *document) {
         cell_duration(&table, site->max);
     }
     markdown_line(document, "\n### Synchronization Points\n");
-    markdown_line(document, "%s, %s, %s of the %s.\n",
+    markdown_line(document, "%s, %s on all threads together.\n",
                   wording_count(syncs->count, "call", "calls", count),
-                  format_duration(syncs->total, time),
-                  format_percent(wording_share(syncs->total, report_wall(report)), share),
-                  report->narrowed ? "part reported" : "run");
+                  format_duration(syncs->total, time));
     markdown_table(document, &table);
     markdown_left_out(document, syncs->site_count, "places");
 }

@@ -115,10 +115,8 @@ static void write_syncs(struct text_writer *writer) {
     char count[FORMAT_SIZE], text[FORMAT_SIZE];
     if (syncs->count == 0)
         return;
-    text_section(writer, "Synchronisations", "%s call%s, %s, %s of the run",
-                 format_count(syncs->count, count), syncs->count == 1 ? "" : "s",
-                 format_duration(syncs->total, text),
-                 format_percent(ratio(syncs->total, report_wall(report)), (char[FORMAT_SIZE]){0}));
+    text_section(writer, "Synchronisations", "%s call%s, %s", format_count(syncs->count, count),
+                 syncs->count == 1 ? "" : "s", format_duration(syncs->total, text));
     struct table table = {0};
     table_column(&table, "time", TABLE_RIGHT);
     table_column(&table, "count", TABLE_RIGHT);
