@@ -20,8 +20,11 @@ static void write_steps(struct text_writer *writer) {
         int64_t time = 0;
         for (size_t i = 0; i < steps->warm_up; i++)
             time += steps->list[i].end - steps->list[i].start;
-        text_line(writer, "  warm-up: the first %zu took %s", steps->warm_up,
-                  format_duration(time, median));
+        if (steps->warm_up == 1)
+            text_line(writer, "  warm-up: the first took %s", format_duration(time, median));
+        else
+            text_line(writer, "  warm-up: the first %zu took %s", steps->warm_up,
+                      format_duration(time, median));
     }
     text_line(writer, "  %s: median %s, from %s to %s, variation %s",
               steps->warm_up ? "steady" : "all", format_duration(steps->median, median),
