@@ -21,7 +21,8 @@ ptrdiff_t text_find(struct text a, const char *needle) {
 }
 
 int text_compare(struct text a, struct text b) {
-    int order = memcmp(a.data, b.data, a.length < b.length ? a.length : b.length);
+    size_t both = a.length < b.length ? a.length : b.length;
+    int order = both ? memcmp(a.data, b.data, both) : 0; /* an empty text may have no data */
     if (order != 0)
         return order;
     return a.length < b.length ? -1 : a.length > b.length;

@@ -25,7 +25,7 @@ static inline struct text text_of(const char *string) {
     return (struct text){string, strlen(string)};
 }
 static inline bool text_equal(struct text a, struct text b) {
-    return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
+    return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
 }
 /* Byte order; negative, 0 or positive. */
 int text_compare(struct text a, struct text b);

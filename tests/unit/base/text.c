@@ -86,3 +86,12 @@ TEST(a_buffer_remembers_that_memory_ran_out) {
     CHECK_INT(buffer.length, 0);
     buffer_finish(&buffer);
 }
+
+TEST(texts_compare_by_bytes_and_an_empty_one_needs_no_data) {
+    struct text none = {0};
+    CHECK(text_compare(none, none) == 0);
+    CHECK(text_compare(none, TEXT("a")) < 0);
+    CHECK(text_compare(TEXT("ab"), TEXT("a")) > 0);
+    CHECK(text_compare(TEXT("a"), TEXT("b")) < 0);
+    CHECK(text_equal(none, TEXT("")));
+}
