@@ -82,15 +82,10 @@ static int run(const struct command_line *line) {
     if (format->binary && is_standard_output(path) && isatty(STDOUT_FILENO))
         return command_usage(line, "%s is not for a terminal; write it to a file with -o FILE",
                              format->name);
-    if (!output_open(&output, path, command_flag(line, "force"), &status))
+    if (!interrupt_open(&output, path, command_flag(line, "force"), &status))
         return command_fail(line, &status);
-    interrupt_removes(output.temporary);
     bool ok = write_trace(arguments[0], &import, format, &chosen, &output, &status);
-    if (ok)
-        ok = output_commit(&output, &status);
-    else
-        output_abandon(&output);
-    interrupt_removes(NULL);
+    ok = interrupt_close(&output, ok, &status);
     return ok ? 0 : command_fail(line, &status);
 }
 

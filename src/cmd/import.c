@@ -92,9 +92,8 @@ static int import_to(const struct command_line *line, const char *path) {
     struct output output;
     uint64_t events = 0, drops = 0;
     bool quiet = command_flag(line, "quiet");
-    if (!output_open(&output, path, command_flag(line, "force"), &status))
+    if (!interrupt_open(&output, path, command_flag(line, "force"), &status))
         return command_fail(line, &status);
-    interrupt_removes(output.temporary);
     struct progress *progress = quiet ? NULL : progress_begin("importing", output.fd);
     bool ok = import_files(paths, count, output.fd, &options, &status);
     if (!ok && text_starts(text_of(status.message), "cannot write"))
@@ -102,11 +101,7 @@ static int import_to(const struct command_line *line, const char *path) {
     if (ok && output.temporary)
         ok = count_events(output.fd, path, &events, &drops, &status);
     progress_end(progress);
-    if (ok)
-        ok = output_commit(&output, &status);
-    else
-        output_abandon(&output);
-    interrupt_removes(NULL);
+    ok = interrupt_close(&output, ok, &status);
     if (!ok)
         return command_fail(line, &status);
     if (!quiet && size_of(path))

@@ -3,6 +3,7 @@
 #include "cmd/info.h"
 
 #include "base/json.h"
+#include "report/json_parts.h"
 
 static void print_span(struct json *json, const struct info_span *span) {
     json_member_unsigned(json, "rows", span->rows);
@@ -116,18 +117,6 @@ static void print_tables(struct json *json, const struct info *info) {
     json_end_object(json);
 }
 
-static void print_meta(struct json *json, const struct trace *trace) {
-    json_key(json, "meta");
-    json_begin_array(json);
-    for (size_t i = 0; i < trace->meta.count; i++) {
-        json_begin_object(json);
-        json_member_text(json, "key", trace_text(trace, trace->meta.key[i]));
-        json_member_text(json, "value", trace_text(trace, trace->meta.value[i]));
-        json_end_object(json);
-    }
-    json_end_array(json);
-}
-
 static void print_trust(struct json *json, const struct trace *trace) {
     json_key(json, "trust");
     json_begin_object(json);
@@ -165,7 +154,7 @@ void info_print_json(const struct info *info, struct output *output) {
     print_queues(&json, info);
     print_processes(&json, trace);
     print_threads(&json, trace);
-    print_meta(&json, trace);
+    json_report_meta(&json, trace);
     print_trust(&json, trace);
     json_end_object(&json);
 }

@@ -18,7 +18,7 @@ static void clean_up(int signal_number) {
     raise(signal_number); /* the handler was reset on entry */
 }
 
-void interrupt_removes(const char *path) {
+static void remove_on_signal(const char *path) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     doomed = path;
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
@@ -27,4 +27,24 @@ void interrupt_removes(const char *path) {
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
     }
+}
+
+void interrupt_arm(void) {
+    remove_on_signal(NULL);
+}
+
+bool interrupt_open(struct output *output, const char *path, bool replace, struct status *status) {
+    if (!output_open(output, path, replace, status))
+        return false;
+    remove_on_signal(output->temporary);
+    return true;
+}
+
+bool interrupt_close(struct output *output, bool ok, struct status *status) {
+    if (ok)
+        ok = output_commit(output, status);
+    else
+        output_abandon(output);
+    remove_on_signal(NULL);
+    return ok;
 }

@@ -2,8 +2,16 @@
 #ifndef RIDGE_CMD_INTERRUPT_H
 #define RIDGE_CMD_INTERRUPT_H
 
-/* From now on SIGINT, SIGTERM and SIGHUP remove the file at `path` (NULL: none) and the importers'
- * temporary file before they end ridge. The string must stay until the next call. */
-void interrupt_removes(const char *path);
+#include "base/output.h"
+
+/* From now on SIGINT, SIGTERM and SIGHUP remove the importers' temporary file before they end
+ * ridge. */
+void interrupt_arm(void);
+
+/* output_open(), and until interrupt_close() SIGINT, SIGTERM and SIGHUP remove the half-written
+ * file and the importers' temporary file before they end ridge. */
+bool interrupt_open(struct output *output, const char *path, bool replace, struct status *status);
+/* Commits when all went well so far (`ok`), else abandons; returns whether all went well. */
+bool interrupt_close(struct output *output, bool ok, struct status *status);
 
 #endif

@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
     struct command_line line = {.command = &command_help_page, .table = table};
 
     keep_standard_files();
-    interrupt_removes(NULL);
+    interrupt_arm();
     signal(SIGPIPE,
            SIG_DFL); /* `ridge ... | head` ends quietly, even under a parent that ignores it */
     const char *word = argc > 1 ? argv[1] : "--help";

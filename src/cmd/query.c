@@ -59,23 +59,16 @@ static bool write_rows(const struct command_line *line, struct query *query,
                        struct sqlite3_stmt *statement, struct status *status) {
     const char *path = command_value(line, "output");
     struct output output;
-    if (!output_open(&output, path, command_flag(line, "force"), status))
+    if (!interrupt_open(&output, path, command_flag(line, "force"), status))
         return false;
     unsigned width = output.path ? 0 : table_terminal_width(output.fd);
-    interrupt_removes(output.temporary);
     catch_interrupts(query);
     bool ok = result_write(query, statement, chosen_format(line), width, &output, status);
     running = NULL;
     struct status ignored;
-    if (ok) {
-        ok = output_commit(&output, status);
-    } else {
-        if (!output.path)
-            output_flush(&output, &ignored); /* the rows before the failure */
-        output_abandon(&output);
-    }
-    interrupt_removes(NULL);
-    return ok;
+    if (!ok && !output.path)
+        output_flush(&output, &ignored); /* the rows before the failure */
+    return interrupt_close(&output, ok, status);
 }
 
 static bool answer(const struct command_line *line, struct trace *trace, const char *sql,

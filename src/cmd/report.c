@@ -65,15 +65,11 @@ static int run(const struct command_line *line) {
     };
     struct output output;
     if (!command_count(line, "top", &options.top, &status) || !select_check(&options, &status) ||
-        !output_open(&output, command_value(line, "output"), command_flag(line, "force"), &status))
+        !interrupt_open(&output, command_value(line, "output"), command_flag(line, "force"),
+                        &status))
         return command_fail(line, &status);
-    interrupt_removes(output.temporary);
     bool ok = report_to(line, &options, &output, &status);
-    if (ok)
-        ok = output_commit(&output, &status);
-    else
-        output_abandon(&output);
-    interrupt_removes(NULL);
+    ok = interrupt_close(&output, ok, &status);
     return ok ? 0 : command_fail(line, &status);
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "base/text.h"
 
 static bool sql_failed(sqlite3 *database, struct status *status) {
@@ -203,21 +204,14 @@ static bool copy_file(int fd, struct output *output, struct status *status) {
 
 /* A pipe cannot hold a database while it grows: build it in a file without a lasting name. */
 static bool write_through_file(struct trace *trace, struct output *output, struct status *status) {
-    const char *folder = getenv("TMPDIR");
-    struct buffer name = {0};
-    buffer_printf(&name, "%s/ridge.XXXXXX", folder && *folder ? folder : "/tmp");
-    buffer_byte(&name, 0);
-    if (!buffer_ok(&name, status))
+    char *name;
+    int fd;
+    if (!temporary_file(&name, &fd, status))
         return false;
-    int fd = mkstemp(name.data);
-    bool ok = fd >= 0 || status_fail_errno(status, "cannot create %s", name.data);
-    if (ok) {
-        fcntl(fd, F_SETFD, FD_CLOEXEC);
-        ok = write_database(trace, name.data, status) && copy_file(fd, output, status);
-        unlink(name.data);
-        close(fd);
-    }
-    buffer_finish(&name);
+    bool ok = write_database(trace, name, status) && copy_file(fd, output, status);
+    unlink(name);
+    close(fd);
+    memory_free(name);
     return ok;
 }
 

@@ -14,6 +14,7 @@
 #include "base/input.h"
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/temporary.h"
 #include "import/import.h"
 #include "import/merge.h"
 
@@ -32,31 +33,6 @@ struct found {
     bool packed;              /* gzip or zstd */
     struct status head_fault; /* why the head ends early, if it does */
 };
-
-static bool temporary_file(char **path, int *fd, struct status *status) {
-    const char *folder = getenv("TMPDIR");
-    if (!folder || !*folder)
-        folder = "/tmp";
-    struct buffer name = {0};
-    buffer_printf(&name, "%s/ridge-XXXXXX", folder);
-    buffer_byte(&name, 0);
-    if (!buffer_ok(&name, status)) {
-        buffer_finish(&name);
-        return false;
-    }
-    *fd = mkstemp(name.data);
-    if (*fd < 0) {
-        status_fail_errno(status,
-                          "cannot create a temporary file in %s (set TMPDIR to another "
-                          "folder)",
-                          folder);
-        buffer_finish(&name);
-        return false;
-    }
-    fcntl(*fd, F_SETFD, FD_CLOEXEC);
-    *path = name.data;
-    return true;
-}
 
 /* The named temporary file that there is, if any: a signal handler may have to remove it. */
 static const char *volatile spool_now;

@@ -19,7 +19,9 @@ bool sqlite_source_recognise(const unsigned char *head, size_t length) {
 #include <unistd.h>
 
 #include "base/input.h"
+#include "base/memory.h"
 #include "base/output.h"
+#include "base/temporary.h"
 
 enum {
     HEADER_BYTES = 100,
@@ -139,21 +141,16 @@ static bool copy_unpacked(const char *path, int fd, uint64_t *bytes, struct stat
 
 /* SQLite reads files, not streams. The temporary file has no name once it is open. */
 static bool open_unpacked(struct sqlite_source *source, const char *path, struct status *status) {
-    const char *folder = getenv("TMPDIR");
-    struct buffer name = {0};
-    buffer_printf(&name, "%s/ridge-unpacked-XXXXXX%c", folder && *folder ? folder : "/tmp", '\0');
-    bool ok = buffer_ok(&name, status);
-    int fd = ok ? mkstemp(name.data) : -1;
-    if (ok && fd < 0)
-        ok = status_fail_errno(status, "cannot create a temporary file like %s", name.data);
-    ok = ok && copy_unpacked(path, fd, &source->bytes, status) &&
-         check_length(fd, source->bytes, status) && open_database(source, name.data, status) &&
-         restrict_database(source, status);
-    if (fd >= 0) {
-        close(fd);
-        unlink(name.data);
-    }
-    buffer_finish(&name);
+    char *name;
+    int fd;
+    if (!temporary_file(&name, &fd, status))
+        return false;
+    bool ok = copy_unpacked(path, fd, &source->bytes, status) &&
+              check_length(fd, source->bytes, status) && open_database(source, name, status) &&
+              restrict_database(source, status);
+    close(fd);
+    unlink(name);
+    memory_free(name);
     return ok;
 }
 

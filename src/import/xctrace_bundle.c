@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "import/xctrace.h"
 
 extern char **environ;
@@ -103,17 +104,11 @@ static bool export_into(const char *bundle, const char *folder, struct status *s
 }
 
 bool xctrace_bundle_export(const char *bundle, char **folder, struct status *status) {
-    const char *temporary = getenv("TMPDIR");
-    char path[2048];
-    if (!temporary || !*temporary)
-        temporary = "/tmp";
-    int length = snprintf(path, sizeof path, "%s/ridge-xctrace-XXXXXX", temporary);
-    if (length < 0 || (size_t)length >= sizeof path || !mkdtemp(path))
-        return status_fail_errno(status, "cannot make a temporary folder in %s", temporary);
-    *folder = text_copy(text_of(path), status);
-    if (*folder && export_into(bundle, path, status))
+    if (!temporary_folder(folder, status))
+        return false;
+    if (export_into(bundle, *folder, status))
         return true;
-    xctrace_bundle_remove(path);
+    xctrace_bundle_remove(*folder);
     memory_free(*folder);
     return false;
 }

@@ -7,14 +7,6 @@
 
 #include "base/memory.h"
 
-static uint64_t value_at(const void *values, size_t size, size_t row) {
-    if (size == 8)
-        return ((const uint64_t *)values)[row];
-    if (size == 4)
-        return ((const uint32_t *)values)[row];
-    return ((const uint8_t *)values)[row];
-}
-
 static bool build_dense(struct value_index *index, const void *values, size_t size, size_t first,
                         size_t count, struct status *status) {
     index->dense = memory_allocate((size_t)index->dense_count, sizeof *index->dense, status);
@@ -22,7 +14,7 @@ static bool build_dense(struct value_index *index, const void *values, size_t si
         return false;
     memset(index->dense, 0xFF, (size_t)index->dense_count * sizeof *index->dense);
     for (size_t row = count; row-- > first;) {
-        uint32_t *head = &index->dense[value_at(values, size, row) - index->least];
+        uint32_t *head = &index->dense[index_value(values, size, row) - index->least];
         index->next[row] = *head;
         *head = (uint32_t)row;
     }
@@ -32,7 +24,7 @@ static bool build_dense(struct value_index *index, const void *values, size_t si
 static bool build_sparse(struct value_index *index, const void *values, size_t size, size_t first,
                          size_t count, struct status *status) {
     for (size_t row = count; row-- > first;) {
-        uint64_t value = value_at(values, size, row);
+        uint64_t value = index_value(values, size, row);
         const uint64_t *head = map_find(&index->sparse, value);
         index->next[row] = head ? (uint32_t)*head : INDEX_NO_ROW;
         if (!map_set(&index->sparse, value, row, status))
@@ -51,7 +43,7 @@ bool value_index_build(struct value_index *index, const void *values, size_t siz
     if (count <= first)
         return true;
     for (size_t row = first; row < count; row++) {
-        uint64_t value = value_at(values, size, row);
+        uint64_t value = index_value(values, size, row);
         least = value < least ? value : least;
         most = value > most ? value : most;
     }

@@ -32,4 +32,13 @@ void value_index_finish(struct value_index *index);
 void time_order_find(const int64_t *times, const uint32_t *order, size_t count, int64_t low,
                      int64_t high, size_t *from, size_t *to);
 
+/* The value of a row in a column of `size` bytes a value, as an unsigned number. */
+static inline uint64_t index_value(const void *values, size_t size, size_t row) {
+    if (size == 8)
+        return ((const uint64_t *)values)[row];
+    if (size == 4)
+        return ((const uint32_t *)values)[row];
+    return ((const uint8_t *)values)[row];
+}
+
 #endif

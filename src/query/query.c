@@ -148,10 +148,6 @@ void query_close(struct query *query) {
     memory_free(query);
 }
 
-size_t query_rows(const struct query *query, enum trace_table table) {
-    return table_source_rows(&query->sources[table]);
-}
-
 /* ---- running ---- */
 
 /* Where in the statement it happened, as " at character 9, before 'FORM kernel'". */

@@ -35,7 +35,4 @@ void query_interrupt(struct query *query);
 /* Whether the last failure was an interruption. */
 bool query_interrupted(const struct query *query);
 
-/* Rows of a table, as count(*) would say. */
-size_t query_rows(const struct query *query, enum trace_table table);
-
 #endif

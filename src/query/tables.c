@@ -98,14 +98,6 @@ static const void *values_of(struct table_source *source, unsigned column, size_
     return values;
 }
 
-static uint64_t value_at(const void *values, size_t size, size_t row) {
-    if (size == 8)
-        return ((const uint64_t *)values)[row];
-    if (size == 4)
-        return ((const uint32_t *)values)[row];
-    return ((const uint8_t *)values)[row];
-}
-
 static bool is_absent(const struct shown_column *about, uint64_t value) {
     if (about->kind == SHOWN_LAUNCH)
         return value == NO_ROW;
@@ -132,7 +124,7 @@ static void give_stored(sqlite3_context *context, const struct table_source *sou
                         unsigned column, const void *values, size_t row) {
     const struct shown_column *about = &source->shown.columns[column];
     const struct column_info *info = stored_info(source, column);
-    uint64_t value = value_at(values, info->size, row);
+    uint64_t value = index_value(values, info->size, row);
     if (is_absent(about, value))
         sqlite3_result_null(context);
     else if (about->name_of)
@@ -188,8 +180,8 @@ static int give_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
     case SHOWN_LAUNCH:
     case SHOWN_SESSION:
         ok = (values = values_of(source, column, &size, &status)) != NULL;
-        if (ok && !is_absent(&source->shown.columns[column], value_at(values, size, row)))
-            sqlite3_result_int64(context, (sqlite3_int64)value_at(values, size, row));
+        if (ok && !is_absent(&source->shown.columns[column], index_value(values, size, row)))
+            sqlite3_result_int64(context, (sqlite3_int64)index_value(values, size, row));
         break;
     }
     if (!ok)

@@ -10,7 +10,7 @@
 
 enum { REPORT_JSON_VERSION = 1 };
 
-static void write_meta(struct json *json, const struct trace *trace) {
+void json_report_meta(struct json *json, const struct trace *trace) {
     json_key(json, "meta");
     json_begin_array(json);
     for (size_t i = 0; i < trace->meta.count; i++) {
@@ -41,7 +41,7 @@ static void write_trace(struct json *json, const struct report *report) {
     else
         json_null(json);
     json_member_unsigned(json, "sessions", trace->session_count);
-    write_meta(json, trace);
+    json_report_meta(json, trace);
     json_end_object(json);
 }
 

@@ -6,6 +6,8 @@
 #include "base/json.h"
 #include "report/wording.h"
 
+/* "meta": all of the trace's notes, in their order; `ridge info` has the same member */
+void json_report_meta(struct json *json, const struct trace *trace);
 /* "devices" */
 void json_report_devices(struct json *json, const struct report *report);
 /* "api", "syncs", "memory", "steps", "ranges", "samples" */

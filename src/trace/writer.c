@@ -303,7 +303,3 @@ void trace_writer_next_session(struct trace_writer *writer) {
 bool trace_writer_failed(const struct trace_writer *writer) {
     return writer->failed;
 }
-
-uint64_t trace_writer_rows(const struct trace_writer *writer, enum trace_table table) {
-    return writer->written[table] + *pending_rows((struct trace_writer *)writer, table);
-}

@@ -43,7 +43,6 @@ void trace_writer_next_session(struct trace_writer *writer);
 void trace_writer_flush(struct trace_writer *writer);
 /* Whether anything has gone wrong yet; for loops that should stop early. */
 bool trace_writer_failed(const struct trace_writer *writer);
-uint64_t trace_writer_rows(const struct trace_writer *writer, enum trace_table table);
 
 /* The id of a text within this writer; 0 for the empty text. */
 uint32_t trace_writer_string(struct trace_writer *writer, struct text text);

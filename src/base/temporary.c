@@ -1,0 +1,53 @@
+/* The one place that knows where temporary files go and how they are named. */
+#include "base/temporary.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+static const char *folder_of_temporaries(void) {
+    const char *folder = getenv("TMPDIR");
+    return folder && *folder ? folder : "/tmp";
+}
+
+/* The pattern that mkstemp() and mkdtemp() fill in; NULL when out of memory. */
+static char *name_pattern(struct status *status) {
+    struct buffer name = {0};
+    buffer_printf(&name, "%s/ridge-XXXXXX", folder_of_temporaries());
+    buffer_byte(&name, 0);
+    if (buffer_ok(&name, status))
+        return name.data;
+    buffer_finish(&name);
+    return NULL;
+}
+
+static bool refused(char *pattern, const char *what, struct status *status) {
+    status_fail_errno(status, "cannot create a temporary %s in %s (set TMPDIR to another folder)",
+                      what, folder_of_temporaries());
+    memory_free(pattern);
+    return false;
+}
+
+bool temporary_file(char **path, int *fd, struct status *status) {
+    char *name = name_pattern(status);
+    if (!name)
+        return false;
+    *fd = mkstemp(name);
+    if (*fd < 0)
+        return refused(name, "file", status);
+    fcntl(*fd, F_SETFD, FD_CLOEXEC);
+    *path = name;
+    return true;
+}
+
+bool temporary_folder(char **path, struct status *status) {
+    char *name = name_pattern(status);
+    if (!name)
+        return false;
+    if (!mkdtemp(name))
+        return refused(name, "folder", status);
+    *path = name;
+    return true;
+}

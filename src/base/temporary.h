@@ -1,0 +1,13 @@
+/* Files and folders that nobody is meant to keep, in $TMPDIR or /tmp. */
+#ifndef RIDGE_BASE_TEMPORARY_H
+#define RIDGE_BASE_TEMPORARY_H
+
+#include "base/status.h"
+
+/* A new empty file, open for reading and writing and closed on exec. unlink() it when done (or at
+ * once, to have one without a name), close `fd`, and free the path with memory_free(). */
+bool temporary_file(char **path, int *fd, struct status *status);
+/* A new empty folder; the path is freed with memory_free(). */
+bool temporary_folder(char **path, struct status *status);
+
+#endif
