@@ -203,29 +203,26 @@ int64_t model_session_wall(const struct model *model, uint32_t session) {
     return span->end > span->start ? span->end - span->start : 0;
 }
 
-/* Ends, differences and sums of durations must not overflow anywhere below. */
-static bool check_times(const struct model *model, struct status *status) {
-    const struct trace *trace = model->trace;
-    int64_t limit = TRACE_TIME_LIMIT;
+/* The reader has checked every time and duration; sums of durations must not overflow either. */
+static bool check_sums(const struct trace *trace, struct status *status) {
     const struct {
-        const int64_t *start, *duration;
+        const int64_t *durations;
         size_t count;
     } tables[] = {
-        {trace->activity.start, trace->activity.duration, trace->activity.count},
-        {trace->call.start, trace->call.duration, trace->call.count},
-        {trace->range.start, trace->range.duration, trace->range.count},
-        {trace->wait.start, trace->wait.duration, trace->wait.count},
-        {trace->sample.time, trace->sample.weight, trace->sample.count},
+        {trace->activity.duration, trace->activity.count},
+        {trace->call.duration, trace->call.count},
+        {trace->range.duration, trace->range.count},
+        {trace->wait.duration, trace->wait.count},
+        {trace->sample.weight, trace->sample.count},
     };
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
         int64_t sum = 0;
         for (size_t i = 0; i < tables[t].count; i++) {
-            int64_t start = tables[t].start[i], duration = tables[t].duration[i];
-            if (start < -limit || start > limit || duration < 0 || duration > limit)
-                return status_fail(status, STATUS_INPUT,
-                                   "an event's time is out of range (%lld ns for %lld ns)",
-                                   (long long)start, (long long)duration);
-            if (duration > limit - sum)
+            int64_t duration = tables[t].durations[i];
+            if (duration < 0)
+                return status_fail(status, STATUS_INPUT, "a sample's weight is below 0 (%lld ns)",
+                                   (long long)duration);
+            if (duration > TRACE_TIME_LIMIT - sum)
                 return status_fail(status, STATUS_INPUT,
                                    "the durations of all events sum to more than 73 years");
             sum += duration;
@@ -295,7 +292,7 @@ bool model_build(struct model *model, struct trace *trace, struct status *status
         trace_load(trace, TABLE_RANGE, "start duration thread queue name category", status) &&
         trace_load(trace, TABLE_WAIT, "start duration queue kind awaited correlation", status) &&
         trace_load(trace, TABLE_SAMPLE, "time thread stack weight", status) &&
-        check_times(model, status) && join_launches(model, status);
+        check_sums(trace, status) && join_launches(model, status);
     if (ok) {
         trace_unload(trace, TABLE_ACTIVITY, "correlation");
         trace_unload(trace, TABLE_CALL, "correlation");

@@ -13,10 +13,10 @@ extern const struct command command_report, command_info, command_import, comman
     command_export, command_help_page, command_completion, command_manual;
 
 static const struct command *const commands[] = {
-    &command_report, &command_info,      &command_import,     &command_query,
-    &command_export, &command_help_page, &command_completion, &command_manual,
+    &command_report,    &command_info,       &command_import, &command_query, &command_export,
+    &command_help_page, &command_completion, &command_manual, NULL,
 };
-enum { COMMANDS = sizeof commands / sizeof commands[0] };
+enum { COMMANDS = sizeof commands / sizeof commands[0] - 1 };
 
 /* With 0, 1 or 2 closed, the next file opened would take its place and be written over. */
 static void keep_standard_files(void) {
@@ -28,12 +28,12 @@ static void keep_standard_files(void) {
         close(fd);
 }
 
-static int unknown_command(const struct command *const *table, const char *word) {
-    const char *names[COMMANDS + 1];
+static int unknown_command(const char *word) {
+    const char *names[COMMANDS];
     unsigned count = 0;
-    for (; *table; table++)
-        if (!(*table)->hidden)
-            names[count++] = (*table)->name;
+    for (const struct command *const *command = commands; *command; command++)
+        if (!(*command)->hidden)
+            names[count++] = (*command)->name;
     const char *meant = command_suggest(word, names, count);
     if (meant)
         fprintf(stderr,
@@ -70,13 +70,7 @@ static int print_version(const struct command_line *line) {
 }
 
 int main(int argc, char **argv) {
-    const struct command *table[COMMANDS + 1] = {0};
-    unsigned count = 0;
-    for (unsigned i = 0; i < COMMANDS; i++)
-        if (commands[i])
-            table[count++] = commands[i];
-    struct command_line line = {.command = &command_help_page, .table = table};
-
+    struct command_line line = {.command = &command_help_page, .table = commands};
     keep_standard_files();
     interrupt_arm();
     signal(SIGPIPE,
@@ -86,8 +80,8 @@ int main(int argc, char **argv) {
         return command_overview(&line);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         return print_version(&line);
-    const struct command *command = command_find(table, word);
+    const struct command *command = command_find(commands, word);
     if (!command)
-        return unknown_command(table, word);
+        return unknown_command(word);
     return run_command(&line, command, argc - 2, argv + 2);
 }

@@ -142,7 +142,7 @@ static const struct importer *choose_importer(const struct found *found, struct 
     const struct importer *best = NULL;
     int best_sureness = 0;
     for (unsigned i = 0; i < IMPORTERS; i++) {
-        int sureness = importers[i] ? importers[i]->recognise(&found->source) : 0;
+        int sureness = importers[i]->recognise(&found->source);
         if (sureness > best_sureness) {
             best_sureness = sureness;
             best = importers[i];
