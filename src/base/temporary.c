@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h> /* mkdtemp() on macOS */
 
 #include "base/memory.h"
 #include "base/text.h"
