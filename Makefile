@@ -28,9 +28,9 @@ endif
 include $(BUILD)/dependencies.mk
 endif
 
-override CPPFLAGS += -Isrc -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE \
+override CPPFLAGS += -Isrc -Iinclude -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE \
                      $(LIBRARY_DEFINES) $(LIBRARY_CFLAGS)
-strict := -std=c11 -Wall -Wextra -fno-strict-aliasing -fvisibility=hidden -pthread
+strict := -std=c11 -Wall -Wextra -fno-strict-aliasing -fvisibility=hidden -fPIC -pthread
 override LDLIBS += $(LIBRARY_LIBS) -lm -ldl -pthread
 override CFLAGS += $(strict)
 ifneq ($(SAN),)
@@ -38,8 +38,15 @@ override CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recov
 override LDFLAGS += -fsanitize=$(SAN)
 endif
 
-sources := $(wildcard src/*/*.c)
-objects := $(sources:%.c=$(BUILD)/%.o)
+sources := $(wildcard src/*/*.c src/*/*/*.c)
+# Native kernels are built once for each set of vector instructions; the best is chosen at run time.
+simd_sources := $(wildcard src/gen/native/simd/*.c)
+machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2> /dev/null)))
+simd_sets := $(if $(filter x86_64,$(machine)),sse2 avx2 avx512,$(if $(filter aarch64 arm64,$(machine)),neon,generic))
+simd_flags_avx2 := -mavx2 -mfma -mf16c -mbmi2
+simd_flags_avx512 := $(simd_flags_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
+simd_objects := $(foreach set,$(simd_sets),$(simd_sources:%.c=$(BUILD)/%.$(set).o))
+objects := $(sources:%.c=$(BUILD)/%.o) $(simd_objects)
 library := $(filter-out $(BUILD)/src/cmd/main.o,$(objects))
 unit_sources := $(wildcard tests/unit/*.c tests/unit/*/*.c)
 unit_objects := $(unit_sources:%.c=$(BUILD)/%.o)
@@ -47,7 +54,7 @@ bench_sources := $(wildcard tests/bench/*.c)
 bench_objects := $(bench_sources:%.c=$(BUILD)/%.o)
 bench_programs := $(bench_sources:tests/bench/%.c=$(BUILD)/bench/%)
 fuzz_sources := $(wildcard tests/fuzz/*.c)
-fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out src/cmd/%,$(sources)))
+fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out src/cmd/% src/device/% src/gen/% src/tensor/%,$(sources)))
 fuzz_target_objects := $(fuzz_sources:%.c=$(BUILD)/fuzz/%.o)
 fuzz_programs := $(if $(FUZZ_CC),$(fuzz_sources:tests/fuzz/%.c=$(BUILD)/fuzz/%))
 
@@ -66,6 +73,14 @@ $(bench_programs): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(library)
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+simd_flags := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv
+define simd_rule
+$(BUILD)/src/gen/native/simd/%.$(1).o: src/gen/native/simd/%.c $(BUILD)/flags
+	@mkdir -p $$(@D)
+	$$(call quiet,CC  )$$(CC) $$(CPPFLAGS) -DSIMD_SET=$(1) $$(CFLAGS) $$(simd_flags) $$(simd_flags_$(1)) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach set,$(simd_sets),$(eval $(call simd_rule,$(set))))
 
 # Fuzzing has its own compiler and sanitizers, so its objects live apart.
 fuzz_flags := -O1 -g $(strict) -fno-omit-frame-pointer -fno-sanitize-recover=all

@@ -1,0 +1,408 @@
+/* ridge.h: tensors on a CPU, an NVIDIA GPU or any OpenCL device, eager or compiled.
+ *
+ * A whole program:
+ *
+ *   #include <ridge.h>
+ *   #include <stdio.h>
+ *
+ *   int main(void) {
+ *       ridge_device *device = ridge_device_open("cpu");      // or "cuda", "opencl:1", NULL
+ *       ridge_tensor *x = ridge_randn(device, RIDGE_F32, 2, (int64_t[]){4, 256}, 1);
+ *       ridge_tensor *w = ridge_randn(device, RIDGE_F32, 2, (int64_t[]){256, 10}, 2);
+ *       ridge_tensor *y = ridge_softmax(ridge_matmul(x, w), -1);
+ *       float out[40];
+ *       if (!ridge_to_host(y, out, sizeof out))
+ *           fprintf(stderr, "%s\n", ridge_error_message());
+ *       ridge_device_close(device);                           // releases the tensors too
+ *   }
+ *
+ * Failure. An operation that fails returns NULL (or false) and leaves a message that names the
+ * operation, the shapes and the reason; ridge_error_message() gives it. Operations given NULL
+ * return NULL and leave the message alone, so a chain of calls needs one check at its end. Nothing
+ * here prints, exits or aborts.
+ *
+ * Ownership. Every function that returns a tensor returns a handle that the caller owns and gives
+ * up with ridge_release(). To spare that for intermediates, open a scope: what is made inside it is
+ * released when it closes, but for what ridge_keep() took out. ridge_device_close() releases all
+ * that is left. Views (reshape, slice, ...) share their data, which lives as long as any of them.
+ *
+ * Threads. A device, its tensors and its programs belong to one thread at a time. The message and
+ * the scopes are each thread's own.
+ *
+ * Devices are asynchronous: an operation returns when its work is queued. ridge_to_host() and
+ * ridge_synchronize() wait.
+ */
+#ifndef RIDGE_H
+#define RIDGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define RIDGE_API __attribute__((visibility("default")))
+#else
+#define RIDGE_API
+#endif
+
+typedef struct ridge_device ridge_device;
+typedef struct ridge_tensor ridge_tensor;
+typedef struct ridge_program ridge_program;
+
+enum { RIDGE_RANK_MAX = 8 };
+
+/* ---- Failure ---------------------------------------------------------------------------- */
+
+enum ridge_error {
+    RIDGE_OK,
+    RIDGE_ERROR_USAGE,       /* shapes, types or arguments that make no sense together */
+    RIDGE_ERROR_INPUT,       /* data that is damaged */
+    RIDGE_ERROR_UNSUPPORTED, /* this machine, device or build cannot do it */
+    RIDGE_ERROR_IO,          /* the operating system or the driver refused */
+    RIDGE_ERROR_MEMORY,      /* the host or the device is out of memory */
+};
+
+/* The last failure of this thread; "" and RIDGE_OK when there was none since the last clear. */
+RIDGE_API const char *ridge_error_message(void);
+RIDGE_API enum ridge_error ridge_error_code(void);
+RIDGE_API void ridge_error_clear(void);
+
+/* ---- Devices ---------------------------------------------------------------------------- */
+
+struct ridge_device_info {
+    char name[32];         /* what ridge_device_open() takes: "cuda:0" */
+    char description[128]; /* what the driver calls it: "NVIDIA H200" */
+    char driver[128];      /* the driver's version */
+    char problem[256];     /* why it cannot be used, and what to do; "" when it can */
+    uint64_t memory_bytes; /* 0 when not told */
+    uint32_t compute_units;
+    bool usable;
+};
+
+/* What is on this machine, usable or not: writes up to `capacity` rows and returns how many there
+ * are. Every kind of device has at least one row. */
+RIDGE_API size_t ridge_device_list(struct ridge_device_info *rows, size_t capacity);
+
+/* "cpu", "cuda", "cuda:1", "opencl", "opencl:0"; NULL takes the environment's RIDGE_DEVICE or else
+ * the first usable of cuda, opencl (a GPU), cpu. RIDGE_THREADS bounds the threads of "cpu". */
+RIDGE_API ridge_device *ridge_device_open(const char *name);
+/* Waits for the device, releases all its tensors and programs. Takes NULL. */
+RIDGE_API void ridge_device_close(ridge_device *device);
+RIDGE_API bool ridge_device_describe(const ridge_device *device, struct ridge_device_info *info);
+/* Waits until all work of all queues is done. */
+RIDGE_API bool ridge_synchronize(ridge_device *device);
+
+/* Work goes to the current queue, 0 unless set. Work on different queues may overlap; memory that
+ * crosses from one queue to another is made safe by ridge itself only for what the pool reuses, so
+ * order the rest with ridge_queue_wait(). */
+RIDGE_API unsigned ridge_queue_count(const ridge_device *device);
+RIDGE_API bool ridge_queue_use(ridge_device *device, unsigned queue);
+/* The current queue's later work starts after what is now on `queue`. */
+RIDGE_API bool ridge_queue_wait(ridge_device *device, unsigned queue);
+
+/* ---- The buffer pool -------------------------------------------------------------------- */
+
+/* Memory of released tensors is kept for the next ones of the same size class. */
+struct ridge_pool_stats {
+    uint64_t pooled_buffers; /* idle, ready to be reused */
+    uint64_t size_classes;   /* with at least one idle buffer */
+    uint64_t pooled_bytes;
+    uint64_t used_bytes;       /* in live tensors, as allocated */
+    uint64_t requested_bytes;  /* of that, as asked for */
+    uint64_t high_water_bytes; /* the most that was allocated from the device at one time */
+    uint64_t allocations;      /* requests */
+    uint64_t reuses;           /* of those, served from the pool */
+    uint64_t flushes;          /* times the pool was emptied because the device was full */
+    double reuse_rate;         /* reuses / allocations, 0 to 1 */
+};
+RIDGE_API bool ridge_pool_stats(const ridge_device *device, struct ridge_pool_stats *stats);
+/* At most this many idle buffers are kept in each size class (10 at first; 0 keeps none). */
+RIDGE_API bool ridge_pool_set_capacity(ridge_device *device, unsigned buffers_per_class);
+/* Gives idle buffers back, largest first, until at most `bytes` are idle. */
+RIDGE_API bool ridge_pool_shrink_to_fit(ridge_device *device, uint64_t bytes);
+RIDGE_API bool ridge_pool_clear(ridge_device *device);
+/* Gives back the idle buffers of the class that `bytes` falls into. */
+RIDGE_API bool ridge_pool_clear_size(ridge_device *device, uint64_t bytes);
+
+/* ---- Tensors ---------------------------------------------------------------------------- */
+
+enum ridge_dtype {
+    RIDGE_F32,
+    RIDGE_F16,
+    RIDGE_BF16,
+    RIDGE_I32,
+    RIDGE_U8,   /* also what comparisons give: 0 or 1 */
+    RIDGE_Q8_0, /* blocks of 32 weights in 34 bytes, as in GGUF */
+    RIDGE_Q4_K, /* blocks of 256 weights in 144 bytes, as in GGUF */
+    RIDGE_DTYPES
+};
+RIDGE_API const char *ridge_dtype_name(enum ridge_dtype dtype);
+/* Bytes of `count` elements; of a quantised type, of `count` rounded up to whole blocks. */
+RIDGE_API size_t ridge_dtype_bytes(enum ridge_dtype dtype, int64_t count);
+
+/* `data` (NULL: uninitialised) is in row-major order and may be reused on return. Quantised types
+ * have a last size that is a whole number of blocks. */
+RIDGE_API ridge_tensor *ridge_from_host(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                                        const int64_t *sizes, const void *data);
+/* As from_host(), converted from f32 on the way. */
+RIDGE_API ridge_tensor *ridge_from_floats(ridge_device *device, enum ridge_dtype dtype,
+                                          unsigned rank, const int64_t *sizes, const float *data);
+/* Waits, and copies in row-major order; `bytes` must be the tensor's size. */
+RIDGE_API bool ridge_to_host(ridge_tensor *tensor, void *data, size_t bytes);
+/* As to_host(), converted to f32; `count` must be the tensor's number of elements. */
+RIDGE_API bool ridge_to_floats(ridge_tensor *tensor, float *data, size_t count);
+
+RIDGE_API ridge_tensor *ridge_zeros(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                                    const int64_t *sizes);
+RIDGE_API ridge_tensor *ridge_full(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                                   const int64_t *sizes, double value);
+/* start, start + step, ... ; `count` elements. */
+RIDGE_API ridge_tensor *ridge_arange(ridge_device *device, enum ridge_dtype dtype, int64_t count,
+                                     double start, double step);
+/* Uniform in [0, 1) and standard normal. An element depends on the seed and its position alone: the
+ * same bits on every device. */
+RIDGE_API ridge_tensor *ridge_rand(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                                   const int64_t *sizes, uint64_t seed);
+RIDGE_API ridge_tensor *ridge_randn(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                                    const int64_t *sizes, uint64_t seed);
+
+RIDGE_API enum ridge_dtype ridge_tensor_dtype(const ridge_tensor *tensor);
+RIDGE_API unsigned ridge_tensor_rank(const ridge_tensor *tensor);
+/* The size of an axis; negative axes count from the end. 0 when there is no such axis. */
+RIDGE_API int64_t ridge_tensor_size(const ridge_tensor *tensor, int axis);
+RIDGE_API int64_t ridge_tensor_stride(const ridge_tensor *tensor, int axis); /* in elements */
+RIDGE_API int64_t ridge_tensor_count(const ridge_tensor *tensor);            /* of elements */
+RIDGE_API size_t ridge_tensor_bytes(const ridge_tensor *tensor); /* as ridge_to_host() counts */
+RIDGE_API bool ridge_tensor_contiguous(const ridge_tensor *tensor);
+RIDGE_API ridge_device *ridge_tensor_device(const ridge_tensor *tensor);
+
+/* Another handle of the same tensor. */
+RIDGE_API ridge_tensor *ridge_retain(ridge_tensor *tensor);
+RIDGE_API void ridge_release(ridge_tensor *tensor); /* takes NULL */
+
+/* Tensors made in this thread from here to the matching end are released there. Scopes nest. */
+RIDGE_API void ridge_scope_begin(void);
+RIDGE_API void ridge_scope_end(void);
+/* Hands the tensor to the scope around the innermost one, or to the caller; returns it. */
+RIDGE_API ridge_tensor *ridge_keep(ridge_tensor *tensor);
+
+/* ---- Views: the same data under another shape, nothing is copied -------------------------- */
+
+/* One size may be -1: whatever is left. Copies when no strides can express the shape. */
+RIDGE_API ridge_tensor *ridge_reshape(ridge_tensor *x, unsigned rank, const int64_t *sizes);
+RIDGE_API ridge_tensor *ridge_transpose(ridge_tensor *x, int axis_a, int axis_b);
+RIDGE_API ridge_tensor *ridge_permute(ridge_tensor *x, const unsigned *axes);
+/* Elements begin, begin + step, ... before end; begin and end may be negative (from the end), end
+ * may be INT64_MAX. step is at least 1. */
+RIDGE_API ridge_tensor *ridge_slice(ridge_tensor *x, int axis, int64_t begin, int64_t end,
+                                    int64_t step);
+/* The axis is dropped. */
+RIDGE_API ridge_tensor *ridge_select(ridge_tensor *x, int axis, int64_t index);
+RIDGE_API ridge_tensor *ridge_broadcast(ridge_tensor *x, unsigned rank, const int64_t *sizes);
+RIDGE_API ridge_tensor *ridge_unsqueeze(ridge_tensor *x, int axis);
+RIDGE_API ridge_tensor *ridge_squeeze(ridge_tensor *x, int axis);
+
+/* ---- Joining and parting ---------------------------------------------------------------- */
+
+RIDGE_API ridge_tensor *ridge_contiguous(ridge_tensor *x); /* a copy unless it is already */
+RIDGE_API ridge_tensor *ridge_cat(ridge_tensor *const *parts, unsigned count, int axis);
+RIDGE_API ridge_tensor *ridge_stack(ridge_tensor *const *parts, unsigned count, int axis);
+/* Views of `count` equal parts; the axis' size must divide. False and all NULL on failure. */
+RIDGE_API bool ridge_split(ridge_tensor *x, unsigned count, int axis, ridge_tensor **parts);
+/* Views of each index of the axis, which is dropped. `parts` holds as many as the axis' size. */
+RIDGE_API bool ridge_unstack(ridge_tensor *x, int axis, ridge_tensor **parts);
+/* Copies `source` (broadcast and cast as needed) into the data of `target`, often a slice. */
+RIDGE_API bool ridge_assign(ridge_tensor *target, ridge_tensor *source);
+
+/* ---- Elementwise ------------------------------------------------------------------------
+ * Operands broadcast as in NumPy and have one dtype; cast first, or use the _scalar forms. f16 and
+ * bf16 are computed in f32 and rounded once. Comparisons give u8. The whole list is the table in
+ * src/gen/ops.h, from which these are made. */
+
+#define RIDGE_UNARY(name) RIDGE_API ridge_tensor *ridge_##name(ridge_tensor *x);
+#define RIDGE_BINARY(name) RIDGE_API ridge_tensor *ridge_##name(ridge_tensor *x, ridge_tensor *y);
+#define RIDGE_TERNARY(name)                                                                        \
+    RIDGE_API ridge_tensor *ridge_##name(ridge_tensor *x, ridge_tensor *y, ridge_tensor *z);
+
+RIDGE_BINARY(add)
+RIDGE_BINARY(sub)
+RIDGE_BINARY(mul)
+RIDGE_BINARY(div) /* integers: towards zero; by zero gives 0 */
+RIDGE_BINARY(mod) /* the sign of y, as in Python */
+RIDGE_BINARY(pow)
+RIDGE_BINARY(min) /* NaN if either is */
+RIDGE_BINARY(max)
+RIDGE_BINARY(equal)
+RIDGE_BINARY(not_equal)
+RIDGE_BINARY(less)
+RIDGE_BINARY(less_equal)
+RIDGE_BINARY(greater)
+RIDGE_BINARY(greater_equal)
+RIDGE_BINARY(logical_and)
+RIDGE_BINARY(logical_or)
+RIDGE_UNARY(logical_not)
+RIDGE_UNARY(neg)
+RIDGE_UNARY(abs)
+RIDGE_UNARY(sign)
+RIDGE_UNARY(square)
+RIDGE_UNARY(reciprocal)
+RIDGE_UNARY(floor)
+RIDGE_UNARY(ceil)
+RIDGE_UNARY(round) /* halves to even */
+RIDGE_UNARY(sin)
+RIDGE_UNARY(cos)
+RIDGE_UNARY(tan)
+RIDGE_UNARY(exp)
+RIDGE_UNARY(log)
+RIDGE_UNARY(log1p)
+RIDGE_UNARY(sqrt)
+RIDGE_UNARY(rsqrt)
+RIDGE_UNARY(tanh)
+RIDGE_UNARY(erf)
+RIDGE_UNARY(sigmoid)
+RIDGE_UNARY(relu)
+RIDGE_UNARY(gelu)      /* x / 2 * (1 + erf(x / sqrt 2)) */
+RIDGE_UNARY(gelu_tanh) /* its tanh approximation */
+RIDGE_UNARY(silu)
+RIDGE_TERNARY(where)   /* x, a u8 or i32, chooses y where it is not 0, else z */
+RIDGE_TERNARY(clamp)   /* x between y and z */
+RIDGE_BINARY(add_relu) /* relu(x + y) */
+RIDGE_BINARY(mul_relu) /* relu(x * y) */
+RIDGE_TERNARY(affine)  /* x * y + z */
+
+RIDGE_API ridge_tensor *ridge_add_scalar(ridge_tensor *x, double y);
+RIDGE_API ridge_tensor *ridge_mul_scalar(ridge_tensor *x, double y);
+RIDGE_API ridge_tensor *ridge_pow_scalar(ridge_tensor *x, double y);
+/* As in C: to i32 towards zero, saturating; to u8 the low 8 bits of that. */
+RIDGE_API ridge_tensor *ridge_cast(ridge_tensor *x, enum ridge_dtype dtype);
+
+/* ---- Reductions and norms --------------------------------------------------------------- */
+
+/* Over `count` axes (0: all of them). keep leaves the reduced axes with size 1. Floats accumulate
+ * in f32, or better. The sum of integers wraps. max and min give NaN if there is one; the arg forms
+ * take one axis, give i32 and the first of equals. Reducing nothing: sum 0, mean NaN; max, min and
+ * arg of nothing fail. */
+RIDGE_API ridge_tensor *ridge_sum(ridge_tensor *x, unsigned count, const int *axes, bool keep);
+RIDGE_API ridge_tensor *ridge_mean(ridge_tensor *x, unsigned count, const int *axes, bool keep);
+RIDGE_API ridge_tensor *ridge_amax(ridge_tensor *x, unsigned count, const int *axes, bool keep);
+RIDGE_API ridge_tensor *ridge_amin(ridge_tensor *x, unsigned count, const int *axes, bool keep);
+RIDGE_API ridge_tensor *ridge_argmax(ridge_tensor *x, int axis, bool keep);
+RIDGE_API ridge_tensor *ridge_argmin(ridge_tensor *x, int axis, bool keep);
+
+RIDGE_API ridge_tensor *ridge_softmax(ridge_tensor *x, int axis);
+/* Over the last axis; weight and bias (of its size) may be NULL. */
+RIDGE_API ridge_tensor *ridge_layer_norm(ridge_tensor *x, ridge_tensor *weight, ridge_tensor *bias,
+                                         float epsilon);
+RIDGE_API ridge_tensor *ridge_rms_norm(ridge_tensor *x, ridge_tensor *weight, float epsilon);
+
+/* ---- Matrices --------------------------------------------------------------------------- */
+
+enum ridge_activation {
+    RIDGE_ACTIVATION_NONE,
+    RIDGE_ACTIVATION_RELU,
+    RIDGE_ACTIVATION_GELU, /* the tanh form */
+    RIDGE_ACTIVATION_SILU,
+};
+
+/* [..., m, k] x [..., k, n]; the axes before the last two broadcast. Views made by
+ * ridge_transpose() are read in place. b may be the transpose of a quantised [n, k]. */
+RIDGE_API ridge_tensor *ridge_matmul(ridge_tensor *a, ridge_tensor *b);
+/* activation(a x b + bias) in one kernel; bias (broadcast to the result) may be NULL. */
+RIDGE_API ridge_tensor *ridge_matmul_activation(ridge_tensor *a, ridge_tensor *b,
+                                                ridge_tensor *bias,
+                                                enum ridge_activation activation);
+/* activation(x x transpose(w) + bias): w is [out, in], of any dtype. */
+RIDGE_API ridge_tensor *ridge_linear(ridge_tensor *x, ridge_tensor *w, ridge_tensor *bias,
+                                     enum ridge_activation activation);
+/* silu(x x gate) * (x x up), then x down unless it is NULL. Weights are [in, out]. */
+RIDGE_API ridge_tensor *ridge_gated_mlp(ridge_tensor *x, ridge_tensor *gate, ridge_tensor *up,
+                                        ridge_tensor *down);
+/* x x w + scale * ((x x a) x b): w is [in, out], a [in, rank], b [rank, out]. */
+RIDGE_API ridge_tensor *ridge_lora(ridge_tensor *x, ridge_tensor *w, ridge_tensor *a,
+                                   ridge_tensor *b, float scale);
+
+/* f32, f16 or bf16 to Q4_K or Q8_0 and back, by rows of the last axis. */
+RIDGE_API ridge_tensor *ridge_quantize(ridge_tensor *x, enum ridge_dtype dtype);
+RIDGE_API ridge_tensor *ridge_dequantize(ridge_tensor *x, enum ridge_dtype dtype);
+
+/* ---- Models ----------------------------------------------------------------------------- */
+
+/* Rows of table [n, width] (any dtype) at indices (i32): [..., width]. Quantised rows come as f32.
+ * An index out of range gives a row of zeros. */
+RIDGE_API ridge_tensor *ridge_embedding(ridge_tensor *table, ridge_tensor *indices);
+
+/* Rotary positions on [batch, heads, tokens, width]; token t has position start + t. Pairs are (i,
+ * i + width / 2), or neighbours when interleaved. */
+RIDGE_API ridge_tensor *ridge_rope(ridge_tensor *x, int64_t start, float base, bool interleaved);
+
+/* softmax(q x transpose(k) * scale) x v: q [batch, heads, queries, width]; k and v [batch,
+ * kv_heads, keys, width], often slices of a cache, kv_heads dividing heads. When causal the last
+ * query sees all keys and each one before it one less. */
+RIDGE_API ridge_tensor *ridge_attention(ridge_tensor *q, ridge_tensor *k, ridge_tensor *v,
+                                        float scale, bool causal);
+
+/* RWKV-7: for each token, with the state S [batch, heads, width, width]:
+ *   S = S diag(w) + (S a) b' + v k',   y = S r
+ * r, w (the decay, 0 to 1), k, v, a, b are [batch, tokens, heads, width]; gives y, and the state
+ * after the last token in *state_out. f32 state. */
+RIDGE_API ridge_tensor *ridge_wkv7(ridge_tensor *r, ridge_tensor *w, ridge_tensor *k,
+                                   ridge_tensor *v, ridge_tensor *a, ridge_tensor *b,
+                                   ridge_tensor *state, ridge_tensor **state_out);
+/* The token before each: x [batch, tokens, width], previous [batch, width] is what precedes the
+ * first. x + (shifted - x) * mix; mix [width] may be NULL: shifted alone. */
+RIDGE_API ridge_tensor *ridge_token_shift(ridge_tensor *x, ridge_tensor *previous,
+                                          ridge_tensor *mix);
+
+/* ---- Compiling --------------------------------------------------------------------------
+ * A function of tensors, traced once and fused: chains of elementwise operations become one kernel,
+ * also with the reductions, norms and matrix products around them; what is computed twice is
+ * computed once, what is not used not at all; intermediates share planned memory; and running it
+ * costs the host next to nothing (one graph launch on CUDA). The function must do the same
+ * operations for every input of the same shapes; other tensors that it uses are captured as they
+ * are. Running with other shapes or dtypes traces again. This is also how to make a fused operation
+ * of one's own: see examples/custom_kernel.c. */
+
+typedef bool ridge_function(void *context, ridge_tensor *const *inputs, ridge_tensor **outputs);
+
+RIDGE_API ridge_program *ridge_compile(ridge_function *function, void *context,
+                                       ridge_tensor *const *inputs, unsigned input_count,
+                                       unsigned output_count);
+RIDGE_API bool ridge_program_run(ridge_program *program, ridge_tensor *const *inputs,
+                                 ridge_tensor **outputs);
+RIDGE_API void ridge_program_release(ridge_program *program); /* takes NULL */
+
+struct ridge_program_info {
+    unsigned operations;               /* as traced, before fusion */
+    unsigned kernels;                  /* launched by one run */
+    uint64_t flops;                    /* of one run */
+    uint64_t bytes;                    /* that the kernels of one run read and write */
+    uint64_t eager_bytes;              /* what the operations would, one by one */
+    uint64_t intermediate_bytes;       /* the planned memory */
+    uint64_t eager_intermediate_bytes; /* if each intermediate had its own */
+};
+/* Of the shapes last run or compiled for. */
+RIDGE_API bool ridge_program_describe(const ridge_program *program,
+                                      struct ridge_program_info *info);
+
+/* ---- Tracing ---------------------------------------------------------------------------- */
+
+/* Records each launch, kernel, copy, wait and allocation of the device to a .ridge file, with
+ * shapes, flops, bytes and the device's own times, for `ridge report`. One trace per device at a
+ * time. */
+RIDGE_API bool ridge_trace_begin(ridge_device *device, const char *path);
+/* Waits for the device and completes the file. */
+RIDGE_API bool ridge_trace_end(ridge_device *device);
+/* Names what happens in this thread between the two, on the device's trace; they nest. */
+RIDGE_API void ridge_range_begin(ridge_device *device, const char *name);
+RIDGE_API void ridge_range_end(ridge_device *device);
+
+RIDGE_API const char *ridge_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,227 @@
+/* What a device is: one small table of functions per kind, and what they exchange.
+ *
+ * A device knows memory, queues, kernels and time. It never sees an operation: what a kernel does
+ * is decided above (src/gen, src/tensor). All functions return false with a status that says what
+ * the driver said. One thread at a time uses a device.
+ */
+#ifndef RIDGE_DEVICE_DEVICE_H
+#define RIDGE_DEVICE_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ridge.h>
+
+#include "base/status.h"
+
+/* What kind of code a device runs. */
+enum device_language {
+    LANGUAGE_NATIVE, /* functions of this program: struct native_code */
+    LANGUAGE_CUDA,   /* CUDA C++ source, compiled at run time */
+    LANGUAGE_OPENCL, /* OpenCL C source */
+    LANGUAGE_METAL,  /* Metal source */
+};
+
+struct device_capabilities {
+    enum device_language language;
+    char description[128]; /* "NVIDIA H200" */
+    char vendor[64];
+    char driver[128];
+    char uuid[40];
+    uint64_t memory_bytes;
+    uint64_t cache_bytes;   /* the last level that all units share; 0 when not told */
+    uint32_t compute_units; /* multiprocessors; threads used, for the CPU */
+    uint32_t subgroup;      /* threads that run in step and can shuffle; 1 when not known */
+    uint32_t block_max;     /* threads in a block */
+    uint32_t shared_bytes;  /* local memory of a block without asking for more */
+    uint32_t shared_max;    /* the most that a block can ask for */
+    uint32_t threads_per_unit;
+    uint32_t registers_per_unit;
+    uint32_t shared_per_unit;
+    uint32_t clock_khz;
+    uint64_t bandwidth;    /* bytes a second as the driver states it, or 0 */
+    uint32_t major, minor; /* CUDA compute capability */
+    uint32_t queues;       /* at least 1 */
+    uint32_t alignment;    /* of every allocation, in bytes */
+    bool is_gpu;
+    bool half;           /* the language has a 16-bit float type to load and store */
+    bool dot8;           /* dp4a */
+    bool library_matmul; /* load() takes CODE_MATMUL */
+    bool host_memory;    /* memory.pointer is an address that the host may use */
+};
+
+struct device_memory {
+    uint64_t handle; /* an address (cpu, cuda) or the driver's object (opencl) */
+    size_t bytes;
+};
+
+/* ---- Code ------------------------------------------------------------------------------- */
+
+/* A native kernel runs as a team: every thread calls the function with the same call. */
+struct native_team;
+struct native_call {
+    void *const *buffers; /* offsets applied */
+    const int64_t *scalars;
+    const void *context; /* the code's */
+    size_t units;        /* the launch's grid: what there is to share out */
+    unsigned thread, threads;
+    void *scratch; /* scratch_bytes of this thread's own, 64-byte aligned, not cleared */
+    void *shared;  /* shared_bytes of the team's, 64-byte aligned, not cleared; NULL when 0 */
+    struct native_team *team;
+};
+typedef void native_function(const struct native_call *call);
+/* Takes the next up to `chunk` units: false when there are none left. */
+bool native_take(const struct native_call *call, size_t chunk, size_t *begin, size_t *end);
+/* All threads of the team wait for each other; units can be taken anew after it. */
+void native_barrier(const struct native_call *call);
+
+/* A matrix product by the vendor's library: D = activation(A x B + bias), batched, in row-major
+ * terms: element (i, j) of A is at i * a_row + j * a_column, one of which is 1; likewise B. D is
+ * row-major with leading stride d_row. Buffers at launch: A, B, D, then bias (n elements of D's
+ * type) if any.
+ */
+struct device_matmul {
+    enum ridge_dtype ab_type, d_type; /* f32, f16 or bf16; computed and accumulated in f32 */
+    int64_t m, n, k, batch;
+    int64_t a_row, a_column, a_batch, b_row, b_column, b_batch, d_row, d_batch;
+    bool bias;
+    enum ridge_activation activation; /* none, relu or gelu */
+};
+
+enum kernel_code_kind { CODE_SOURCE, CODE_NATIVE, CODE_MATMUL };
+
+/* What load() takes. The device copies what it needs. */
+struct kernel_code {
+    enum kernel_code_kind kind;
+    const char *name; /* the entry point, and the kernel's name on the trace: a C identifier */
+    /* CODE_SOURCE: text in the device's language with one kernel called `name`, whose parameters
+     * are the buffers in order and then, if there are scalars, one struct of 64-bit integers by
+     * value. In OpenCL each buffer is two parameters: the memory object and a 64-bit byte offset.
+     */
+    const char *source;
+    size_t source_length;
+    uint32_t shared_max; /* dynamic local memory that launches may ask for */
+    bool no_contraction; /* a * b + c must round twice */
+    /* CODE_NATIVE */
+    native_function *function;
+    const void *context; /* copied: context_size bytes */
+    size_t context_size;
+    size_t scratch_bytes; /* a thread's; shared_bytes comes with the launch */
+    /* CODE_MATMUL */
+    struct device_matmul matmul;
+};
+
+/* A loaded kernel: the device's own struct begins with this. */
+struct device_kernel {
+    char name[120];
+    uint32_t registers, shared_static; /* as compiled; 0 when not told */
+};
+
+/* ---- Work ------------------------------------------------------------------------------- */
+
+enum { LAUNCH_BUFFERS_MAX = 24, LAUNCH_SCALARS_MAX = 128 };
+
+struct launch_buffer {
+    struct device_memory memory;
+    size_t offset; /* bytes */
+};
+
+struct launch {
+    struct device_kernel *kernel;
+    uint32_t grid[3], block[3]; /* native: grid[0] is the number of units */
+    uint32_t shared_bytes;      /* dynamic local memory; native: the team's shared memory */
+    unsigned buffer_count, scalar_count;
+    const struct launch_buffer *buffers;
+    const int64_t *scalars;
+    /* What the trace says of it; a device does not look at these. */
+    uint64_t flops, bytes;
+    const char *detail; /* a JSON object, or NULL */
+};
+
+/* A mark on a queue. */
+struct device_event {
+    uint64_t handle;
+};
+
+/* Start and end of one piece of work. Given to launch and copies when a trace is on, else NULL. A
+ * zeroed stamp holds nothing; resolve() takes it to times on CLOCK_MONOTONIC and frees what it
+ * held. */
+struct device_stamp {
+    uint64_t begin, end; /* the device's own: events, or times already */
+};
+
+struct device {
+    const struct device_ops *ops;
+    struct device_capabilities capabilities;
+    unsigned index;
+};
+
+struct device_ops {
+    const char *name; /* "cpu", "cuda", "opencl" */
+
+    /* How many there are and, when that is none, why and what to do, as a failed status. */
+    bool (*count)(unsigned *count, struct status *status);
+    /* What device `index` is, without opening it for work. */
+    bool (*probe)(unsigned index, struct device_capabilities *capabilities, struct status *status);
+    bool (*open)(unsigned index, struct device **device, struct status *status);
+    void (*close)(struct device *device); /* waits; what was allocated and loaded goes with it */
+
+    /* At least `bytes`, aligned to capabilities.alignment. STATUS_MEMORY when the device is full.
+     */
+    bool (*allocate)(struct device *device, size_t bytes, struct device_memory *memory,
+                     struct status *status);
+    void (*release)(struct device *device, struct device_memory memory);
+
+    /* Host memory may be reused on return; copy_out waits for what is before it on the queue. */
+    bool (*copy_in)(struct device *device, unsigned queue, struct device_memory to, size_t offset,
+                    const void *from, size_t bytes, struct device_stamp *stamp,
+                    struct status *status);
+    bool (*copy_out)(struct device *device, unsigned queue, void *to, struct device_memory from,
+                     size_t offset, size_t bytes, struct device_stamp *stamp,
+                     struct status *status);
+    bool (*copy_within)(struct device *device, unsigned queue, struct device_memory to,
+                        size_t to_offset, struct device_memory from, size_t from_offset,
+                        size_t bytes, struct device_stamp *stamp, struct status *status);
+
+    /* A source that does not compile is STATUS_INPUT, with the compiler's first error. */
+    bool (*load)(struct device *device, const struct kernel_code *code,
+                 struct device_kernel **kernel, struct status *status);
+    void (*unload)(struct device *device, struct device_kernel *kernel);
+    bool (*launch)(struct device *device, unsigned queue, const struct launch *launch,
+                   struct device_stamp *stamp, struct status *status);
+
+    /* Launches given together, to be replayed with little host work. The buffers, scalars and
+     * kernels are fixed by it. */
+    bool (*graph_create)(struct device *device, const struct launch *launches, unsigned count,
+                         void **graph, struct status *status);
+    bool (*graph_replay)(struct device *device, unsigned queue, void *graph, struct status *status);
+    void (*graph_destroy)(struct device *device, void *graph);
+
+    bool (*record)(struct device *device, unsigned queue, struct device_event *event,
+                   struct status *status);
+    void (*forget)(struct device *device, struct device_event event);
+    /* Whether everything before the event is done, without waiting. */
+    bool (*reached)(struct device *device, struct device_event event);
+    /* The queue's later work starts after the event. */
+    bool (*order)(struct device *device, unsigned queue, struct device_event event,
+                  struct status *status);
+    /* The host waits until all queues are empty. */
+    bool (*finish)(struct device *device, struct status *status);
+    bool (*resolve)(struct device *device, struct device_stamp *stamp, int64_t *start, int64_t *end,
+                    struct status *status);
+    /* Bound of the error of resolve()'s times against the host's clock. */
+    int64_t (*clock_error)(struct device *device);
+};
+
+/* All kinds, NULL ends the list. */
+extern const struct device_ops *const device_kinds[];
+extern const struct device_ops device_cpu, device_cuda, device_opencl;
+
+/* Opens "cpu", "cuda", "cuda:1", ...; see ridge_device_open(). */
+bool device_open(const char *name, struct device **device, struct status *status);
+static inline void device_close(struct device *device) {
+    if (device)
+        device->ops->close(device);
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* Element types: their names and sizes. */
+#include <ridge.h>
+
+static const struct {
+    const char *name;
+    int64_t block; /* elements that share their bytes */
+    size_t bytes;  /* of a block */
+} dtypes[RIDGE_DTYPES] = {
+    [RIDGE_F32] = {"f32", 1, 4},       [RIDGE_F16] = {"f16", 1, 2}, [RIDGE_BF16] = {"bf16", 1, 2},
+    [RIDGE_I32] = {"i32", 1, 4},       [RIDGE_U8] = {"u8", 1, 1},   [RIDGE_Q8_0] = {"q8_0", 32, 34},
+    [RIDGE_Q4_K] = {"q4_k", 256, 144},
+};
+
+const char *ridge_dtype_name(enum ridge_dtype dtype) {
+    return (unsigned)dtype < RIDGE_DTYPES ? dtypes[dtype].name : "?";
+}
+
+size_t ridge_dtype_bytes(enum ridge_dtype dtype, int64_t count) {
+    if ((unsigned)dtype >= RIDGE_DTYPES || count < 0)
+        return 0;
+    int64_t blocks = count / dtypes[dtype].block + (count % dtypes[dtype].block != 0);
+    return (size_t)blocks * dtypes[dtype].bytes;
+}
