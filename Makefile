@@ -13,6 +13,8 @@ CFLAGS ?= -O2 -g
 ifeq ($(filter -j% --jobs%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2> /dev/null || echo 1)
 endif
+OBJCOPY ?= objcopy
+comma := ,
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@';)
 
@@ -58,10 +60,30 @@ fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out src/cmd/% src/devi
 fuzz_target_objects := $(fuzz_sources:%.c=$(BUILD)/fuzz/%.o)
 fuzz_programs := $(if $(FUZZ_CC),$(fuzz_sources:tests/fuzz/%.c=$(BUILD)/fuzz/%))
 
-all: $(BUILD)/ridge
+# The runtime as a library: what include/ridge.h declares is all that it exports.
+runtime_objects := $(filter $(foreach module,base trace device gen tensor,$(BUILD)/src/$(module)/%),$(objects))
+version := $(shell sed -n 's/.*RIDGE_VERSION "\(.*\)"/\1/p' include/ridge.h)
+on_macos := $(filter Darwin,$(shell uname -s))
+shared_library := $(if $(on_macos),libridge.dylib,libridge.so)
+soname := $(if $(on_macos),libridge.0.dylib,libridge.so.0)
+
+all: $(BUILD)/ridge $(BUILD)/$(shared_library) $(BUILD)/libridge.a
 
 $(BUILD)/ridge: $(objects)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(objects) $(LDLIBS)
+
+$(BUILD)/$(soname): $(runtime_objects)
+	$(call quiet,LINK)$(CC) $(if $(on_macos),-dynamiclib -install_name @rpath/$(soname),-shared -Wl$(comma)-soname$(comma)$(soname) -Wl$(comma)--as-needed) \
+	    $(LDFLAGS) -o $@ $(runtime_objects) $(LDLIBS)
+$(BUILD)/$(shared_library): $(BUILD)/$(soname)
+	@ln -sf $(soname) $@
+
+# One object whose inner names are its own, so that a program may have functions called as ours.
+$(BUILD)/libridge.a: $(runtime_objects)
+	$(call quiet,AR  )rm -f $@ $(BUILD)/libridge.o; \
+	if [ -z "$(on_macos)" ] && $(LD) -r -o $(BUILD)/libridge.o $(runtime_objects) && \
+	    $(OBJCOPY) --localize-hidden $(BUILD)/libridge.o; then $(AR) rcs $@ $(BUILD)/libridge.o; \
+	else $(AR) rcs $@ $(runtime_objects); fi
 
 $(BUILD)/unit: $(unit_objects) $(library)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(unit_objects) $(library) $(LDLIBS)
@@ -124,13 +146,23 @@ bash_completion := $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ridge
 zsh_completion := $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ridge
 fish_completion := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ridge.fish
 
-install: $(BUILD)/ridge
+libraries := $(DESTDIR)$(PREFIX)/lib
+install: all
 	$(BUILD)/ridge manual > $(BUILD)/ridge.1
 	for shell in bash zsh fish; do \
 	    $(BUILD)/ridge completion $$shell > $(BUILD)/completion.$$shell || exit 1; done
 	mkdir -p $(DESTDIR)$(PREFIX)/bin $(dir $(man_page)) $(dir $(bash_completion)) \
 	    $(dir $(zsh_completion)) $(dir $(fish_completion)) $(doc_folder)/docs
 	install -m 755 $(BUILD)/ridge $(DESTDIR)$(PREFIX)/bin/ridge
+	mkdir -p $(libraries)/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -m 644 include/ridge.h $(DESTDIR)$(PREFIX)/include/ridge.h
+	install -m 755 $(BUILD)/$(soname) $(libraries)/$(soname)
+	ln -sf $(soname) $(libraries)/$(shared_library)
+	install -m 644 $(BUILD)/libridge.a $(libraries)/libridge.a
+	printf '%s\n' 'prefix=$(PREFIX)' 'Name: ridge' 'Version: $(version)' \
+	    'Description: Tensors on a CPU, an NVIDIA GPU or any OpenCL device' \
+	    'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lridge' \
+	    'Libs.private: -lzstd -lz -lm -ldl -pthread' > $(libraries)/pkgconfig/ridge.pc
 	install -m 644 $(BUILD)/ridge.1 $(man_page)
 	install -m 644 $(BUILD)/completion.bash $(bash_completion)
 	install -m 644 $(BUILD)/completion.zsh $(zsh_completion)
@@ -140,7 +172,8 @@ install: $(BUILD)/ridge
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/ridge $(man_page) $(bash_completion) $(zsh_completion) \
-	    $(fish_completion)
+	    $(fish_completion) $(DESTDIR)$(PREFIX)/include/ridge.h $(libraries)/libridge.a \
+	    $(libraries)/$(soname) $(libraries)/$(shared_library) $(libraries)/pkgconfig/ridge.pc
 	rm -rf $(doc_folder)
 
 clean:

@@ -53,6 +53,8 @@ typedef struct ridge_device ridge_device;
 typedef struct ridge_tensor ridge_tensor;
 typedef struct ridge_program ridge_program;
 
+#define RIDGE_VERSION "0.1.0"
+
 enum { RIDGE_RANK_MAX = 8 };
 
 /* ---- Failure ---------------------------------------------------------------------------- */
@@ -400,6 +402,7 @@ RIDGE_API bool ridge_trace_end(ridge_device *device);
 RIDGE_API void ridge_range_begin(ridge_device *device, const char *name);
 RIDGE_API void ridge_range_end(ridge_device *device);
 
+/* The library's RIDGE_VERSION, which may be newer than the header's. */
 RIDGE_API const char *ridge_version(void);
 
 #ifdef __cplusplus

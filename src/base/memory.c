@@ -50,6 +50,19 @@ void *memory_allocate(size_t count, size_t size, struct status *status) {
     return pointer;
 }
 
+void *memory_allocate_aligned(size_t bytes, size_t alignment, struct status *status) {
+    void *pointer = NULL;
+    if (bytes >= LARGE && alignment < HUGE_PAGE)
+        alignment = HUGE_PAGE; /* so that no part of it is left to small pages */
+    if (bytes > PTRDIFF_MAX || allocation_refused() ||
+        posix_memalign(&pointer, alignment, bytes ? bytes : 1) != 0) {
+        status_no_memory(status);
+        return NULL;
+    }
+    prefer_large_pages(pointer, bytes);
+    return pointer;
+}
+
 void memory_free(void *pointer) {
     free(pointer);
 }

@@ -14,6 +14,10 @@
  * overflows. A zero product still gives a unique pointer. Free with memory_free(). */
 void *memory_allocate(size_t count, size_t size, struct status *status);
 
+/* `bytes` at a multiple of `alignment` (a power of two, at least that of a pointer), not
+ * initialised; of several megabytes at large pages where the system has them. */
+void *memory_allocate_aligned(size_t bytes, size_t alignment, struct status *status);
+
 /* Takes NULL. */
 void memory_free(void *pointer);
 

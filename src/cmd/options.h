@@ -6,7 +6,7 @@
 
 #include "cmd/command.h"
 
-#define RIDGE_VERSION "0.1.0"
+#include <ridge.h>
 
 struct command_line {
     const struct command *command;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gen/families.h"
+#include "gen/source/program.h"
 
 /* A request starts zeroed: its specification is compared byte by byte. */
 #define FAMILY(function, work_struct, maker_function)                                              \
@@ -31,6 +32,12 @@ bool kernel_program(const struct program *program, const struct program_shape *s
     return device->language == LANGUAGE_NATIVE
                ? native_program(program, shape, device, request, status)
                : source_program(program, shape, device, request, status);
+}
+
+bool kernel_program_parts(const struct program *program, const struct program_shape *shape,
+                          const struct device_capabilities *device, int64_t *parts) {
+    return device->language != LANGUAGE_NATIVE &&
+           source_split_reduction(program, shape, device, parts);
 }
 
 typedef bool code_function(const struct kernel_spec *, const struct device_capabilities *,

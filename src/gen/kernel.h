@@ -58,6 +58,11 @@ bool kernel_program(const struct program *program, const struct program_shape *s
                     const struct device_capabilities *device, struct kernel_request *request,
                     struct status *status);
 
+/* Whether a program with reductions has too few rows to fill the device, and into how many parts
+ * each row should then be cut, to be reduced in two launches. The program is collapsed. */
+bool kernel_program_parts(const struct program *program, const struct program_shape *shape,
+                          const struct device_capabilities *device, int64_t *parts);
+
 /* C = epilogue(A x B), with f32 accumulation. A and B are f32, f16 or bf16 with any strides; or B
  * is quantised, its k elements of a column together (b_row is 1, b_column is k). The epilogue is a
  * program without rows over the axes [batch, m, n] (rank 3, not collapsed) in which OP_ACCUMULATOR

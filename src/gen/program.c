@@ -60,10 +60,7 @@ static unsigned collapse(struct program *program, struct program_shape *shape, u
     return last;
 }
 
-void program_collapse(struct program *program, struct program_shape *shape) {
-    bool rows = program->rank > program->outer;
-    unsigned outer = collapse(program, shape, 0, program->outer, rows ? 0 : 1);
-    collapse(program, shape, outer, program->rank, 1);
+void program_set_strides(struct program *program, const struct program_shape *shape) {
     for (unsigned i = 0; i < program->operand_count; i++)
         for (unsigned axis = 0; axis < program->rank; axis++) {
             int64_t stride = shape->strides[i][axis];
@@ -72,6 +69,13 @@ void program_collapse(struct program *program, struct program_shape *shape) {
                 : stride == 1 && axis == program->rank - 1u ? STRIDE_ONE
                                                             : STRIDE_ANY;
         }
+}
+
+void program_collapse(struct program *program, struct program_shape *shape) {
+    bool rows = program->rank > program->outer;
+    unsigned outer = collapse(program, shape, 0, program->outer, rows ? 0 : 1);
+    collapse(program, shape, outer, program->rank, 1);
+    program_set_strides(program, shape);
 }
 
 uint64_t program_flops(const struct program *program, const struct program_shape *shape) {

@@ -91,6 +91,9 @@ struct program_shape {
  * this before scheduling. */
 void program_collapse(struct program *program, struct program_shape *shape);
 
+/* Sets the operands' stride kinds alone, for programs whose axes must stay as they are. */
+void program_set_strides(struct program *program, const struct program_shape *shape);
+
 /* Operations on a value of each element or of each row, as the trace counts them. */
 uint64_t program_flops(const struct program *program, const struct program_shape *shape);
 

@@ -101,3 +101,20 @@ TEST(a_reader_survives_the_failure_of_any_allocation) {
     REQUIRE(write_trace(path, &status));
     fail_each_allocation(read_trace, path);
 }
+
+TEST(aligned_memory_is_aligned_and_can_be_refused) {
+    const size_t sizes[] = {0, 1, 100, 5 << 20};
+    struct status status = {0};
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned char *pointer = memory_allocate_aligned(sizes[i], 64, &status);
+        REQUIRE(pointer);
+        CHECK_INT((uintptr_t)pointer % 64, 0);
+        memset(pointer, 1, sizes[i]);
+        memory_free(pointer);
+    }
+    memory_fail_from(1);
+    CHECK(!memory_allocate_aligned(100, 64, &status));
+    memory_fail_from(0);
+    CHECK_INT(status.code, STATUS_MEMORY);
+    CHECK(!memory_allocate_aligned(SIZE_MAX, 64, &status));
+}

@@ -1,0 +1,76 @@
+/* OpenCL as found on this machine: its functions, its devices, and what its errors mean.
+ *
+ * All calls go through one struct of function pointers, so that a test can put a driver of its own
+ * there, or make the Nth call fail.
+ */
+#ifndef RIDGE_DEVICE_OPENCL_DRIVER_H
+#define RIDGE_DEVICE_OPENCL_DRIVER_H
+
+#include "base/status.h"
+#include "device/device.h"
+#include "device/opencl/abi.h"
+#include "device/opencl/opencl_symbols.h"
+
+enum { OPENCL_PLATFORMS_MAX = 16 };
+
+struct opencl_driver {
+    /* Platforms that clGetPlatformIDs, which is NULL without a loader, does not know. */
+    cl_platform_id unregistered[OPENCL_PLATFORMS_MAX];
+    cl_uint unregistered_count;
+#define OPENCL_POINTER(place, name, parameters, arguments) cl_int(*name) parameters;
+#define OPENCL_CREATION_POINTER(place, type, name, parameters, arguments) type(*name) parameters;
+    OPENCL_CALLS(OPENCL_POINTER)
+    OPENCL_RELEASES(OPENCL_POINTER)
+    OPENCL_CREATIONS(OPENCL_CREATION_POINTER)
+    OPENCL_OPTIONAL_CALLS(OPENCL_POINTER) /* NULL when absent */
+#undef OPENCL_POINTER
+#undef OPENCL_CREATION_POINTER
+};
+
+/* The driver, loaded on the first call; fails when there is no OpenCL on this machine. */
+bool opencl_driver(const struct opencl_driver **driver, struct status *status);
+
+/* Where OpenCL is looked for; NULL ends each list. A loader knows the drivers that are registered
+ * with it; the drivers' own libraries are tried besides, for those that are not. */
+struct opencl_libraries {
+    const char *const *loaders, *const *drivers;
+};
+extern const struct opencl_libraries opencl_libraries;
+/* Fills `driver` from the libraries that there are. */
+bool opencl_driver_load(const struct opencl_libraries *libraries, struct opencl_driver *driver,
+                        struct status *status);
+
+/* For tests: what opencl_driver() gives from here on; NULL: what is on this machine. */
+void opencl_driver_replace(const struct opencl_driver *driver);
+
+/* "CL_OUT_OF_RESOURCES"; "an unknown error" for what OpenCL does not define. */
+const char *opencl_error_name(cl_int error);
+/* True for CL_SUCCESS; else fails with the call's name, the error's and what can be done. */
+bool opencl_check(cl_int error, const char *call, struct status *status);
+
+/* All platforms, at most OPENCL_PLATFORMS_MAX. */
+bool opencl_platforms(const struct opencl_driver *driver, cl_platform_id *platforms, cl_uint *count,
+                      struct status *status);
+
+/* A device and the platform it belongs to. */
+struct opencl_place {
+    cl_platform_id platform;
+    cl_device_id device;
+};
+/* All devices of all platforms: GPUs first, then accelerators, then CPUs. Freed with
+ * memory_free(). Fails when there are none. */
+bool opencl_places(const struct opencl_driver *driver, struct opencl_place **places,
+                   unsigned *count, struct status *status);
+
+/* What ridge must know of a device besides its capabilities. */
+struct opencl_traits {
+    uint64_t allocation_max;
+    char options[128]; /* for the compiler */
+    char version[128]; /* CL_DEVICE_VERSION */
+};
+/* Fails, with as much filled in as could be, for a device that ridge cannot use. */
+bool opencl_describe(const struct opencl_driver *driver, const struct opencl_place *place,
+                     struct device_capabilities *capabilities, struct opencl_traits *traits,
+                     struct status *status);
+
+#endif

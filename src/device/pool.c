@@ -1,0 +1,310 @@
+/* Idle blocks wait in an array by size class, the most recently released one last: it is the one
+ * whose memory is warm and, on one queue, the one that is free to use at once.
+ *
+ * Events cost a driver call each, so none is recorded as long as one queue is used. Once there are
+ * several, a release records one, so that another queue waits for no more than it must; for a block
+ * released before that, or used on several queues, an event recorded when it is reused does as
+ * well, if later.
+ */
+#include "device/pool.h"
+
+#include <string.h>
+
+#include "base/format.h"
+#include "base/memory.h"
+
+enum {
+    SMALLEST_BITS = 9, /* 512 bytes, and what is below it */
+    COARSE_BITS = 20,  /* up to here 4 classes for each power of two, then 8 */
+    LARGEST_BITS = 62,
+    COARSE_STEPS = 4,
+    FINE_STEPS = 8,
+    COARSE_CLASSES = (COARSE_BITS - SMALLEST_BITS) * COARSE_STEPS,
+    CLASSES = COARSE_CLASSES + (LARGEST_BITS - COARSE_BITS) * FINE_STEPS + 1,
+    NO_CLASS = CLASSES,
+    LOOKED_AT = 16, /* idle blocks, for one of the same queue */
+};
+
+struct idle {
+    struct device_memory memory;
+    uint64_t queues;           /* that used it */
+    struct device_event event; /* if has_event: after its last use, on its one queue */
+    bool has_event;
+};
+
+struct class {
+    size_t bytes; /* of each block */
+    struct idle *idle;
+    size_t count, capacity;
+};
+
+struct pool {
+    struct device *device;
+    unsigned capacity;
+    uint64_t queues; /* that were ever used */
+    struct ridge_pool_stats stats;
+    pool_observer *observer;
+    void *context;
+    struct class classes[CLASSES];
+};
+
+/* Classes are numbered by size; class 0 is the smallest. */
+static unsigned class_of(uint64_t bytes) {
+    if (bytes <= (uint64_t)1 << SMALLEST_BITS)
+        return 0;
+    if (bytes > (uint64_t)1 << LARGEST_BITS)
+        return NO_CLASS;
+    unsigned bits = 63 - (unsigned)__builtin_clzll(bytes - 1); /* 2^bits < bytes <= 2^(bits + 1) */
+    bool coarse = bits < COARSE_BITS;
+    unsigned step_bits = coarse ? bits - 2 : bits - 3;
+    unsigned step = (unsigned)((bytes - 1 - ((uint64_t)1 << bits)) >> step_bits);
+    return (coarse ? (bits - SMALLEST_BITS) * COARSE_STEPS
+                   : COARSE_CLASSES + (bits - COARSE_BITS) * FINE_STEPS) +
+           step + 1;
+}
+
+static size_t bytes_of(unsigned class) {
+    if (class == 0)
+        return (size_t)1 << SMALLEST_BITS;
+    class -= 1;
+    bool coarse = class < COARSE_CLASSES;
+    unsigned steps = coarse ? COARSE_STEPS : FINE_STEPS;
+    if (!coarse)
+        class -= COARSE_CLASSES;
+    size_t power = (size_t)1 << ((coarse ? SMALLEST_BITS : COARSE_BITS) + class / steps);
+    return power + power / steps * (class % steps + 1);
+}
+
+size_t pool_class_bytes(size_t bytes) {
+    unsigned class = class_of(bytes);
+    return class == NO_CLASS ? 0 : bytes_of(class);
+}
+
+struct pool *pool_create(struct device *device, struct status *status) {
+    struct pool *pool = memory_allocate(1, sizeof *pool, status);
+    if (!pool)
+        return NULL;
+    pool->device = device;
+    pool->capacity = POOL_CAPACITY;
+    for (unsigned i = 0; i < CLASSES; i++)
+        pool->classes[i].bytes = bytes_of(i);
+    return pool;
+}
+
+/* Takes block i out of its class; the order of the others stays. */
+static struct idle take_out(struct pool *pool, unsigned number, size_t i) {
+    struct class *class = &pool->classes[number];
+    struct idle taken = class->idle[i];
+    class->count--;
+    memmove(&class->idle[i], &class->idle[i + 1], (class->count - i) * sizeof taken);
+    pool->stats.pooled_buffers--;
+    pool->stats.pooled_bytes -= class->bytes;
+    pool->stats.size_classes -= class->count == 0;
+    return taken;
+}
+
+static void forget_event(struct pool *pool, struct idle *idle) {
+    if (idle->has_event)
+        pool->device->ops->forget(pool->device, idle->event);
+    idle->has_event = false;
+}
+
+/* The oldest of the class goes back to the device. */
+static void give_back(struct pool *pool, unsigned number) {
+    struct idle idle = take_out(pool, number, 0);
+    forget_event(pool, &idle);
+    pool->device->ops->release(pool->device, idle.memory);
+}
+
+/* Largest first, until at most `bytes` are idle. */
+static void give_back_down_to(struct pool *pool, uint64_t bytes) {
+    for (unsigned number = CLASSES; number-- > 0;)
+        while (pool->classes[number].count > 0 && pool->stats.pooled_bytes > bytes)
+            give_back(pool, number);
+}
+
+void pool_destroy(struct pool *pool) {
+    if (!pool)
+        return;
+    give_back_down_to(pool, 0);
+    for (unsigned i = 0; i < CLASSES; i++)
+        memory_free(pool->classes[i].idle);
+    memory_free(pool);
+}
+
+/* Makes the queue's later work start after the last use of the block on all other queues. */
+static bool order_after_uses(struct pool *pool, struct idle *idle, unsigned queue,
+                             struct status *status) {
+    const struct device_ops *ops = pool->device->ops;
+    uint64_t others = idle->queues & ~((uint64_t)1 << queue);
+    if (others != 0 && idle->has_event)
+        return ops->reached(pool->device, idle->event) ||
+               ops->order(pool->device, queue, idle->event, status);
+    for (unsigned other = 0; others >> other != 0; other++) {
+        struct device_event event;
+        if (!(others >> other & 1))
+            continue;
+        if (!ops->record(pool->device, other, &event, status))
+            return false;
+        bool ordered = ops->order(pool->device, queue, event, status);
+        ops->forget(pool->device, event);
+        if (!ordered)
+            return false;
+    }
+    return true;
+}
+
+/* The most recent block of this queue alone, or else the one that has waited longest. */
+static size_t choose(const struct class *class, unsigned queue) {
+    for (size_t i = class->count; i-- > 0 && class->count - i <= LOOKED_AT;)
+        if (class->idle[i].queues == (uint64_t)1 << queue)
+            return i;
+    return 0;
+}
+
+static bool reuse(struct pool *pool, unsigned number, unsigned queue, struct device_memory *memory,
+                  struct status *status) {
+    struct class *class = &pool->classes[number];
+    size_t i = choose(class, queue);
+    if (!order_after_uses(pool, &class->idle[i], queue, status))
+        return false; /* it stays idle */
+    struct idle idle = take_out(pool, number, i);
+    forget_event(pool, &idle);
+    *memory = idle.memory;
+    pool->stats.reuses++;
+    return true;
+}
+
+static bool device_is_full(struct pool *pool, size_t bytes, struct status *status) {
+    char asked[FORMAT_SIZE], used[FORMAT_SIZE], idle[FORMAT_SIZE], total[FORMAT_SIZE];
+    const struct device_capabilities *capabilities = &pool->device->capabilities;
+    return status_fail(
+        status, STATUS_MEMORY,
+        "out of memory on %s: %s asked for, %s in use by tensors, %s idle, of %s; release tensors, "
+        "or work on smaller pieces",
+        capabilities->description, format_bytes(bytes, asked),
+        format_bytes(pool->stats.used_bytes, used), format_bytes(pool->stats.pooled_bytes, idle),
+        capabilities->memory_bytes ? format_bytes(capabilities->memory_bytes, total)
+                                   : "an unknown total");
+}
+
+/* From the device; when that is full, once more without what lies idle. */
+static bool allocate_anew(struct pool *pool, size_t bytes, struct device_memory *memory,
+                          struct status *status) {
+    struct device *device = pool->device;
+    if (device->ops->allocate(device, bytes, memory, status))
+        return true;
+    if (status->code != STATUS_MEMORY)
+        return false;
+    if (!device->ops->finish(device, status))
+        return false;
+    give_back_down_to(pool, 0);
+    pool->stats.flushes++;
+    if (device->ops->allocate(device, bytes, memory, status))
+        return true;
+    return status->code == STATUS_MEMORY ? device_is_full(pool, bytes, status) : false;
+}
+
+static void tell(struct pool *pool, const struct pool_block *block, bool released) {
+    if (pool->observer)
+        pool->observer(pool->context, block, released, pool->stats.used_bytes,
+                       pool->stats.used_bytes + pool->stats.pooled_bytes);
+}
+
+bool pool_allocate(struct pool *pool, size_t bytes, unsigned queue, struct pool_block *block,
+                   struct status *status) {
+    unsigned class = class_of(bytes);
+    struct device_memory memory;
+    queue &= 63;
+    if (class == NO_CLASS)
+        return device_is_full(pool, bytes, status);
+    size_t whole = pool->classes[class].bytes;
+    if (!(pool->classes[class].count > 0 ? reuse(pool, class, queue, &memory, status)
+                                         : allocate_anew(pool, whole, &memory, status)))
+        return false;
+    struct ridge_pool_stats *stats = &pool->stats;
+    stats->allocations++;
+    stats->used_bytes += whole;
+    stats->requested_bytes += bytes;
+    if (stats->used_bytes + stats->pooled_bytes > stats->high_water_bytes)
+        stats->high_water_bytes = stats->used_bytes + stats->pooled_bytes;
+    pool->queues |= (uint64_t)1 << queue;
+    *block = (struct pool_block){
+        .memory = memory,
+        .requested = bytes,
+        .queues = (uint64_t)1 << queue,
+        .class = class,
+    };
+    tell(pool, block, false);
+    return true;
+}
+
+static bool is_one_queue(uint64_t queues) {
+    return (queues & (queues - 1)) == 0;
+}
+
+void pool_release(struct pool *pool, struct pool_block block, unsigned queue) {
+    struct class *class = &pool->classes[block.class];
+    struct device *device = pool->device;
+    struct status ignored;
+    queue &= 63;
+    pool_used(&block, queue);
+    pool->queues |= block.queues;
+    pool->stats.used_bytes -= class->bytes;
+    pool->stats.requested_bytes -= block.requested;
+    /* Only a class that is full, or no room to note the block in, sends it back to the device. */
+    if (class->count >= pool->capacity ||
+        !memory_grow((void **)&class->idle, &class->capacity, class->count + 1, sizeof *class->idle,
+                     &ignored)) {
+        device->ops->release(device, block.memory);
+    } else {
+        struct idle *idle = &class->idle[class->count++];
+        *idle = (struct idle){.memory = block.memory, .queues = block.queues};
+        if (!is_one_queue(pool->queues) && is_one_queue(block.queues))
+            idle->has_event = device->ops->record(device, queue, &idle->event, &ignored);
+        pool->stats.pooled_buffers++;
+        pool->stats.pooled_bytes += class->bytes;
+        pool->stats.size_classes += class->count == 1;
+    }
+    tell(pool, &block, true);
+}
+
+void pool_stats(const struct pool *pool, struct ridge_pool_stats *stats) {
+    *stats = pool->stats;
+    stats->reuse_rate = stats->allocations ? (double)stats->reuses / (double)stats->allocations : 0;
+}
+
+bool pool_set_capacity(struct pool *pool, unsigned buffers_per_class, struct status *status) {
+    if (!pool->device->ops->finish(pool->device, status))
+        return false;
+    pool->capacity = buffers_per_class;
+    for (unsigned number = 0; number < CLASSES; number++)
+        while (pool->classes[number].count > buffers_per_class)
+            give_back(pool, number);
+    return true;
+}
+
+bool pool_shrink_to_fit(struct pool *pool, uint64_t bytes, struct status *status) {
+    if (!pool->device->ops->finish(pool->device, status))
+        return false;
+    give_back_down_to(pool, bytes);
+    return true;
+}
+
+bool pool_clear(struct pool *pool, struct status *status) {
+    return pool_shrink_to_fit(pool, 0, status);
+}
+
+bool pool_clear_size(struct pool *pool, uint64_t bytes, struct status *status) {
+    unsigned number = class_of(bytes);
+    if (!pool->device->ops->finish(pool->device, status))
+        return false;
+    while (number != NO_CLASS && pool->classes[number].count > 0)
+        give_back(pool, number);
+    return true;
+}
+
+void pool_set_observer(struct pool *pool, pool_observer *observer, void *context) {
+    pool->observer = observer;
+    pool->context = context;
+}

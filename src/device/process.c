@@ -1,0 +1,86 @@
+/* Linux tells these in /proc and by system calls, macOS by functions of its own. */
+#include "device/process.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
+
+void process_host(char name[PROCESS_NAME_SIZE]) {
+    if (gethostname(name, PROCESS_NAME_SIZE) != 0)
+        name[0] = 0;
+    name[PROCESS_NAME_SIZE - 1] = 0;
+}
+
+#if defined(__linux__)
+
+void process_name(char name[PROCESS_NAME_SIZE]) {
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = 0;
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    size_t kept = strnlen(base, PROCESS_NAME_SIZE - 1);
+    memcpy(name, base, kept);
+    name[kept] = 0;
+}
+
+void process_command(struct buffer *command) {
+    char words[4096];
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, words, sizeof words) : 0;
+    if (fd >= 0)
+        close(fd);
+    while (length > 0 && words[length - 1] == 0)
+        length--;
+    for (ssize_t i = 0; i < length; i++)
+        buffer_byte(command, words[i] ? words[i] : ' ');
+}
+
+int64_t process_thread_id(void) {
+    return syscall(SYS_gettid);
+}
+
+void process_thread_name(char name[PROCESS_NAME_SIZE]) {
+    name[0] = 0;
+    prctl(PR_GET_NAME, name); /* writes 16 bytes */
+}
+
+#else
+
+void process_name(char name[PROCESS_NAME_SIZE]) {
+    const char *program = "";
+#ifdef __APPLE__
+    program = getprogname();
+#endif
+    size_t kept = strnlen(program, PROCESS_NAME_SIZE - 1);
+    memcpy(name, program, kept);
+    name[kept] = 0;
+}
+
+void process_command(struct buffer *command) {
+    char name[PROCESS_NAME_SIZE];
+    process_name(name);
+    buffer_string(command, name);
+}
+
+int64_t process_thread_id(void) {
+    uint64_t id = 0;
+#ifdef __APPLE__
+    pthread_threadid_np(NULL, &id);
+#endif
+    return (int64_t)id;
+}
+
+void process_thread_name(char name[PROCESS_NAME_SIZE]) {
+    name[0] = 0;
+#ifdef __APPLE__
+    pthread_getname_np(pthread_self(), name, PROCESS_NAME_SIZE);
+#endif
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* All kinds of devices, and opening one by its name. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "device/device.h"
+
+/* In the order in which a program that does not care should want them. */
+const struct device_ops *const device_kinds[] = {&device_cuda, &device_opencl, &device_cpu, NULL};
+
+static const struct device_ops *kind_called(struct text name) {
+    for (unsigned i = 0; device_kinds[i]; i++)
+        if (text_is(name, device_kinds[i]->name))
+            return device_kinds[i];
+    return NULL;
+}
+
+static bool open_index(const struct device_ops *kind, uint64_t index, struct device **device,
+                       struct status *status) {
+    unsigned count = 0;
+    if (!kind->count(&count, status))
+        return false;
+    if (index < count)
+        return kind->open((unsigned)index, device, status);
+    if (count == 0)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "there is no %s device on this machine; \"cpu\" is always there",
+                           kind->name);
+    if (count == 1)
+        return status_fail(status, STATUS_USAGE, "there is only one %s device here: \"%s:0\"",
+                           kind->name, kind->name);
+    return status_fail(status, STATUS_USAGE,
+                       "there are %u %s devices here: give \"%s:0\" to \"%s:%u\"", count,
+                       kind->name, kind->name, kind->name, count - 1);
+}
+
+static bool open_named(const char *name, struct device **device, struct status *status) {
+    const char *colon = strchr(name, ':');
+    struct text word = {name, colon ? (size_t)(colon - name) : strlen(name)};
+    const struct device_ops *kind = kind_called(word);
+    uint64_t index = 0;
+    if (!kind)
+        return status_fail(status, STATUS_USAGE,
+                           "no kind of device is called \"%.*s\"; there are \"cpu\", \"cuda\" and "
+                           "\"opencl\", each with a number where there are several, as in "
+                           "\"cuda:1\"",
+                           word.length > 40 ? 40 : (int)word.length, word.data);
+    if (colon && !text_to_u64(text_of(colon + 1), &index))
+        return status_fail(status, STATUS_USAGE,
+                           "\"%.40s\" is not the number of a device; write \"%s:0\" for the first "
+                           "one",
+                           colon + 1, kind->name);
+    return open_index(kind, index, device, status) || status_context(status, "%.60s", name);
+}
+
+/* An OpenCL device that is no GPU is most likely this CPU, which "cpu" drives better. */
+static bool open_first_gpu(const struct device_ops *kind, struct device **device) {
+    struct status ignored;
+    unsigned count = 0;
+    if (!kind->count(&count, &ignored))
+        return false;
+    for (unsigned i = 0; i < count; i++) {
+        struct device_capabilities capabilities;
+        if (kind->probe(i, &capabilities, &ignored) && capabilities.is_gpu &&
+            kind->open(i, device, &ignored))
+            return true;
+    }
+    return false;
+}
+
+static bool open_any(struct device **device, struct status *status) {
+    for (unsigned i = 0; device_kinds[i]; i++)
+        if (device_kinds[i] != &device_cpu && open_first_gpu(device_kinds[i], device))
+            return true;
+    return device_cpu.open(0, device, status);
+}
+
+bool device_open(const char *name, struct device **device, struct status *status) {
+    if (name)
+        return open_named(name, device, status);
+    const char *chosen = getenv("RIDGE_DEVICE");
+    if (chosen && *chosen)
+        return open_named(chosen, device, status) || status_context(status, "RIDGE_DEVICE");
+    return open_any(device, status);
+}

@@ -1,0 +1,286 @@
+/* Fused programs on the CPU: how one is laid out and shared among threads, and its code.
+ *
+ * The order of a program's axes is free, so they are put in the order in which memory is walked
+ * best: the fastest last. Rows of a reduction whose neighbours in memory are other rows, and short
+ * rows, are done side by side in vectors; others one after the other.
+ */
+#include "gen/native/program.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "gen/families.h"
+#include "gen/native/epilogue.h"
+#include "gen/native/tile_run.h"
+
+enum {
+    UNIT_WORK = 16 * 1024,    /* elements, of a few operations each, that a thread is woken for */
+    UNITS_PER_THREAD = 32,    /* at most: enough to even out */
+    SHARED_ROW = 64 * 1024,   /* elements of a row that all threads work on together */
+    SHARED_PARTS_MAX = 64,    /* of such a row */
+    SHORT_ROW = 32,           /* elements of a row that is not worth a vector of its own */
+    SIDE_BY_SIDE_VALUES = 4096, /* elements of short rows taken together */
+};
+
+/* Whether the kernel's rows are side by side: the one choice of the specification. */
+enum { CHOICE_SIDE_BY_SIDE };
+
+/* ---- The order of axes ---- */
+
+static void swap_axes(struct program *program, struct program_shape *shape, unsigned a,
+                      unsigned b) {
+    int64_t size = shape->sizes[a];
+    shape->sizes[a] = shape->sizes[b];
+    shape->sizes[b] = size;
+    for (unsigned i = 0; i < program->operand_count; i++) {
+        int64_t stride = shape->strides[i][a];
+        shape->strides[i][a] = shape->strides[i][b];
+        shape->strides[i][b] = stride;
+    }
+}
+
+/* Whether axis a, for the leading operand, belongs before axis b: it strides further, or not at
+ * all. Axes of size 1 may stand anywhere. */
+static bool before(const struct program_shape *shape, unsigned leading, unsigned a, unsigned b) {
+    uint64_t stride_a = (uint64_t)shape->strides[leading][a] - 1;
+    uint64_t stride_b = (uint64_t)shape->strides[leading][b] - 1;
+    return shape->sizes[a] != 1 && shape->sizes[b] != 1 && stride_a > stride_b;
+}
+
+static void sort_axes(struct program *program, struct program_shape *shape, unsigned leading,
+                      unsigned first, unsigned last) {
+    for (unsigned i = first + 1; i < last; i++)
+        for (unsigned j = i; j > first && before(shape, leading, j, j - 1); j--)
+            swap_axes(program, shape, j, j - 1);
+}
+
+static void move_axis(struct program *program, struct program_shape *shape, unsigned from,
+                      unsigned to) {
+    for (; from < to; from++)
+        swap_axes(program, shape, from, from + 1);
+}
+
+static bool has_rows(const struct program *program) {
+    return program->rank > program->outer;
+}
+
+static bool has_op(const struct program *program, enum op first, enum op last) {
+    for (unsigned i = 0; i < program->instruction_count; i++)
+        if (program->instructions[i].op >= first && program->instructions[i].op <= last)
+            return true;
+    return false;
+}
+
+/* The operand by which axes are ordered: what is stored, or with rows what is read element by
+ * element. */
+static unsigned leading_operand(const struct program *program) {
+    bool rows = has_rows(program);
+    for (unsigned i = 0; i < program->instruction_count; i++) {
+        const struct program_instruction *instruction = &program->instructions[i];
+        if (!(rows && instruction->of_row) && instruction->op == (rows ? OP_LOAD : OP_STORE))
+            return instruction->slot;
+    }
+    return 0;
+}
+
+/* The axis of those along which the operand's elements are neighbours, or `last`. */
+static unsigned unit_axis(const struct program_shape *shape, unsigned operand, unsigned first,
+                          unsigned last) {
+    unsigned axis = first;
+    while (axis < last && (shape->strides[operand][axis] != 1 || shape->sizes[axis] == 1))
+        axis++;
+    return axis;
+}
+
+/* An operand that is transposed is best walked in squares of its own axis and the last one: that
+ * axis goes next to the last. */
+static void order_for_squares(struct program *program, struct program_shape *shape) {
+    for (unsigned i = 0; i < program->operand_count; i++) {
+        unsigned last = program->rank - 1u;
+        unsigned axis = unit_axis(shape, i, 0, last);
+        if (axis < last && shape->strides[i][last] > 1) {
+            move_axis(program, shape, axis, last - 1);
+            program_collapse(program, shape);
+            return;
+        }
+    }
+}
+
+/* ---- Rows ---- */
+
+static int64_t product(const struct program_shape *shape, unsigned first, unsigned last) {
+    int64_t count = 1;
+    for (unsigned axis = first; axis < last; axis++)
+        count *= shape->sizes[axis];
+    return count;
+}
+
+/* Decides whether rows are done side by side, and puts the axis along which they are last among
+ * the outer ones. */
+static bool choose_side_by_side(struct program *program, struct program_shape *shape,
+                                unsigned leading) {
+    if (program->outer == 0)
+        return false;
+    unsigned across = unit_axis(shape, leading, 0, program->outer);
+    if (across < program->outer && shape->sizes[across] >= 8 &&
+        shape->strides[leading][program->rank - 1] != 1) {
+        move_axis(program, shape, across, program->outer - 1u);
+        return true;
+    }
+    return product(shape, program->outer, program->rank) <= SHORT_ROW &&
+           shape->sizes[program->outer - 1] >= SHORT_ROW;
+}
+
+/* Rows that are read again after their reductions. */
+static bool stores_elements(const struct program *program) {
+    for (unsigned i = 0; i < program->instruction_count; i++)
+        if (program->instructions[i].op == OP_STORE && !program->instructions[i].of_row)
+            return true;
+    return false;
+}
+
+static int64_t at_most(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static int64_t at_least(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* How many rows lie side by side in a block: all of a short row's elements are to stay in cache
+ * for the next pass, and there must be work for all threads. */
+static int64_t rows_width(const struct program *program, const struct program_shape *shape,
+                          unsigned threads) {
+    int64_t across = shape->sizes[program->outer - 1];
+    int64_t length = at_least(product(shape, program->outer, program->rank), 1);
+    int64_t width = RUN_ROWS_MAX;
+    if (length <= SHORT_ROW)
+        width = at_least(SIDE_BY_SIDE_VALUES / length, 64);
+    else if (stores_elements(program))
+        width = at_most(at_least(SHARED_ROW / length, 64), RUN_ROWS_MAX);
+    int64_t others = at_least(product(shape, 0, program->outer - 1u), 1);
+    int64_t blocks = at_least(2 * (int64_t)threads / others, 1);
+    int64_t even = (across / blocks + TILE_LANES_MAX - 1) / TILE_LANES_MAX * TILE_LANES_MAX;
+    return at_least(at_most(width, at_least(even, 128)), TILE_LANES_MAX);
+}
+
+/* ---- The request ---- */
+
+unsigned native_program_scalars(const struct program *program, const struct program_shape *shape,
+                                int64_t *scalars) {
+    unsigned count = program->rank * (1u + program->operand_count);
+    unsigned constants = (program->constant_count + 1u) / 2; /* two of 4 bytes in each scalar */
+    if (!scalars)
+        return count + constants;
+    memcpy(scalars, shape->sizes, program->rank * sizeof *scalars);
+    for (unsigned i = 0; i < program->operand_count; i++)
+        memcpy(scalars + program->rank * (1 + i), shape->strides[i],
+               program->rank * sizeof *scalars);
+    memset(scalars + count, 0, constants * sizeof *scalars);
+    memcpy(scalars + count, shape->constants, program->constant_count * sizeof shape->constants[0]);
+    return count + constants;
+}
+
+static bool count_elements(const struct program *program, const struct program_shape *shape,
+                           int64_t *count, struct status *status) {
+    *count = 1;
+    for (unsigned axis = 0; axis < program->rank; axis++)
+        if (shape->sizes[axis] < 0 || __builtin_mul_overflow(*count, shape->sizes[axis], count))
+            return status_fail(status, STATUS_USAGE,
+                               "a fused program over more elements than can be counted");
+    return true;
+}
+
+/* Shares the work out: the launch's units, and the scalars that say what they are parts of. */
+static void share_out(struct kernel_request *request, const struct program_shape *shape,
+                      int64_t count, bool side_by_side, unsigned threads) {
+    const struct program *program = &request->spec.program;
+    bool rows = has_rows(program);
+    int64_t width = side_by_side ? rows_width(program, shape, threads) : 1;
+    int64_t length = rows ? product(shape, program->outer, program->rank) : count;
+    int64_t blocks = 1;
+    if (rows) {
+        int64_t across = side_by_side ? shape->sizes[program->outer - 1] : 1;
+        blocks = product(shape, 0, program->outer) / at_least(across, 1) *
+                 ((across + width - 1) / width);
+    }
+    /* Programs of many operations are worth sharing sooner. */
+    int64_t work = at_most(count, INT64_MAX / 64) * (8 + program->instruction_count) / 16;
+    int64_t most = at_most(work / UNIT_WORK, (int64_t)UNITS_PER_THREAD * threads);
+    bool shared = !rows || (blocks < 2 * (int64_t)threads && threads > 1 &&
+                            at_most(length, INT64_MAX / RUN_ROWS_MAX) * width >= SHARED_ROW);
+    if (rows && shared)
+        most = at_most(most, SHARED_PARTS_MAX);
+    else if (rows)
+        most = at_most(most, blocks);
+    request->grid[0] = (uint32_t)at_least(most, 1);
+    request->scalars[PROGRAM_SHARED_ROWS] = shared;
+    request->scalars[PROGRAM_ROWS_WIDTH] = width;
+    if (rows && shared) {
+        size_t reductions = 0;
+        for (unsigned i = 0; i < program->instruction_count; i++)
+            reductions += op_is_reduction(program->instructions[i].op);
+        struct steps counted = {.reductions = (uint16_t)reductions};
+        request->shared_bytes = (uint32_t)(2 * request->grid[0] *
+                                           tile_run_reductions_bytes(&counted, side_by_side));
+    }
+}
+
+bool native_program(const struct program *program, const struct program_shape *shape,
+                    const struct device_capabilities *device, struct kernel_request *request,
+                    struct status *status) {
+    struct program *own = &request->spec.program;
+    struct program_shape ordered = *shape;
+    *own = *program;
+    memset(&own->schedule, 0, sizeof own->schedule);
+    int64_t count;
+    if (!count_elements(own, &ordered, &count, status))
+        return false;
+    unsigned leading = leading_operand(own);
+    bool side_by_side = false;
+    if (own->operand_count > 0) {
+        bool numbered = has_op(own, OP_REDUCE_ARGMAX, OP_REDUCE_ARGMIN);
+        sort_axes(own, &ordered, leading, 0, own->outer);
+        if (!numbered)
+            sort_axes(own, &ordered, leading, own->outer, own->rank);
+        program_collapse(own, &ordered);
+        if (has_rows(own))
+            side_by_side = choose_side_by_side(own, &ordered, leading);
+        else if (own->rank > 2)
+            order_for_squares(own, &ordered);
+    }
+    request->spec.family = KERNEL_PROGRAM;
+    request->spec.has_program = true;
+    request->spec.choices[CHOICE_SIDE_BY_SIDE] = side_by_side;
+    request->scalar_count = PROGRAM_SCALARS + native_program_scalars(own, &ordered, NULL);
+    if (request->scalar_count > LAUNCH_SCALARS_MAX)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "a fused program of %u operands over %u axes that do not join; make "
+                           "some of the operands contiguous first",
+                           own->operand_count, own->rank);
+    native_program_scalars(own, &ordered, request->scalars + PROGRAM_SCALARS);
+    request->grid[1] = request->grid[2] = 1;
+    request->block[0] = request->block[1] = request->block[2] = 1;
+    share_out(request, &ordered, count, side_by_side,
+              device->compute_units ? device->compute_units : 1);
+    return true;
+}
+
+bool native_program_code(const struct kernel_spec *spec, const struct device_capabilities *device,
+                         struct kernel_generated *generated, struct status *status) {
+    (void)device;
+    size_t head = offsetof(struct program_context, steps);
+    struct program_context *context =
+        memory_allocate(1, head + steps_bytes(&spec->program), status);
+    if (!context)
+        return false;
+    context->side_by_side = spec->choices[CHOICE_SIDE_BY_SIDE] != 0;
+    steps_build(&spec->program, context->side_by_side, &context->steps);
+    size_t used = head + steps_used_bytes(&context->steps);
+    buffer_append(&generated->source, context, used);
+    generated->code.function = native_program_run;
+    generated->code.context = generated->source.data;
+    generated->code.context_size = used;
+    generated->code.scratch_bytes = tile_run_bytes(&context->steps, context->side_by_side);
+    memory_free(context);
+    return true;
+}

@@ -1,0 +1,270 @@
+/* Walks the space of a fused program, tile by tile, shared out among the threads of the team.
+ *
+ * A block is what is reduced together: a row, or as many rows as lie side by side in a tile. Either
+ * the threads take blocks, or all of them work on one block at a time and join their reductions
+ * after each pass; then the order of additions depends on the number of units alone, not on the
+ * threads. A program without rows is one block and one pass.
+ */
+#include "gen/native/program.h"
+
+#include <string.h>
+
+#include "gen/native/sets.h"
+#include "gen/native/tile_run.h"
+
+/* The space as blocks and tiles. */
+struct walk {
+    struct tile_run run;
+    const int64_t *sizes;
+    int64_t bases[PROGRAM_OPERANDS_MAX]; /* of the block's first element */
+    /* Of the two axes of a tile: how far they go, and a tile's share. */
+    int64_t width_size, line_size, tile_width, tile_lines;
+    int64_t tiles_across, tiles_down;
+    unsigned others;     /* axes of a block before those of the tile, ... */
+    unsigned first_other; /* ... from this one on */
+    int64_t tiles;       /* of a block */
+    int64_t blocks, blocks_across;
+};
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t pieces(int64_t size, int64_t piece) {
+    return size / piece + (size % piece != 0);
+}
+
+static int64_t stride(const struct walk *walk, unsigned operand, unsigned axis) {
+    return axis < walk->run.steps->rank
+               ? walk->run.strides[operand * walk->run.steps->rank + axis]
+               : 0;
+}
+
+static int64_t size(const struct walk *walk, unsigned axis) {
+    return axis < walk->run.steps->rank ? walk->sizes[axis] : 1;
+}
+
+/* Whether some operand has neighbours along the lines' axis but not along the other: then a tile is
+ * as square as whole lines of cache allow. */
+static bool transposes(const struct walk *walk) {
+    for (unsigned i = 0; i < walk->run.steps->operand_count; i++)
+        if (stride(walk, i, walk->run.line_axis) == 1 &&
+            stride(walk, i, walk->run.width_axis) > 1)
+            return true;
+    return false;
+}
+
+/* Shares of a tile that are equal but for the last, in whole vectors. */
+static int64_t even_share(int64_t size, int64_t most) {
+    int64_t share = pieces(size, pieces(size, most));
+    return least((share + TILE_LANES_MAX - 1) / TILE_LANES_MAX * TILE_LANES_MAX, size);
+}
+
+static void shape_packed_tiles(struct walk *walk) {
+    int64_t most = walk->run.steps->tile_values;
+    if (walk->width_size == 0 || walk->line_size == 0) {
+        walk->tile_width = walk->tile_lines = 1;
+    } else if (transposes(walk) && walk->line_size > 1) {
+        walk->tile_width = least(walk->width_size, most >= 1024 ? 64 : 16);
+        walk->tile_lines = least(walk->line_size, most / walk->tile_width);
+    } else {
+        walk->tile_width = walk->width_size <= most ? walk->width_size
+                                                    : even_share(walk->width_size, most);
+        walk->tile_lines =
+            walk->tile_width < walk->width_size ? 1 : least(walk->line_size, most / walk->tile_width);
+    }
+    /* So that tiles are whole vectors and operands can be used where they lie. */
+    if (walk->tile_lines > TILE_LANES_MAX && walk->tile_lines < walk->line_size)
+        walk->tile_lines = walk->tile_lines / TILE_LANES_MAX * TILE_LANES_MAX;
+}
+
+static void shape_block(struct walk *walk, int64_t rows_width) {
+    const struct steps *steps = walk->run.steps;
+    struct tile_run *run = &walk->run;
+    /* Without rows the whole space is the block. */
+    unsigned first = steps->outer == steps->rank ? 0 : steps->outer;
+    unsigned inner = steps->rank - first;
+    if (run->side_by_side) {
+        run->width_axis = steps->outer - 1u;
+        run->line_axis = steps->rank - 1u;
+        walk->others = inner - 1;
+        walk->tile_width = least(least(rows_width, steps->tile_values), RUN_ROWS_MAX);
+        walk->line_size = size(walk, run->line_axis);
+        walk->tile_lines = least(walk->line_size, steps->tile_values / walk->tile_width);
+        walk->tile_lines += walk->tile_lines == 0;
+        walk->tiles_across = 1;
+        walk->blocks_across = pieces(size(walk, run->width_axis), walk->tile_width);
+    } else {
+        run->width_axis = inner > 0 ? steps->rank - 1u : RUN_AXIS_NONE;
+        run->line_axis = inner > 1 ? steps->rank - 2u : RUN_AXIS_NONE;
+        walk->others = inner > 2 ? inner - 2 : 0;
+        walk->width_size = size(walk, run->width_axis);
+        walk->line_size = size(walk, run->line_axis);
+        shape_packed_tiles(walk);
+        walk->tiles_across = pieces(walk->width_size, walk->tile_width);
+        walk->blocks_across = 1;
+    }
+    walk->first_other = first;
+    walk->tiles_down = pieces(walk->line_size, walk->tile_lines);
+    walk->tiles = walk->tiles_across * walk->tiles_down;
+    for (unsigned i = 0; i < walk->others; i++)
+        walk->tiles *= walk->sizes[first + i];
+    walk->blocks = walk->blocks_across;
+    for (unsigned axis = 0; axis < first; axis++)
+        if (!run->side_by_side || axis != run->width_axis)
+            walk->blocks *= walk->sizes[axis];
+}
+
+/* Adds the place of element `index` of some axes, counted as one, to the operands' offsets. */
+static void move_by_index(const struct walk *walk, unsigned first, unsigned count, int64_t index,
+                          int64_t *offsets) {
+    for (unsigned axis = first + count; axis-- > first && index > 0;) {
+        int64_t coordinate = index % walk->sizes[axis];
+        index /= walk->sizes[axis];
+        for (unsigned i = 0; i < walk->run.steps->operand_count; i++)
+            offsets[i] += coordinate * stride(walk, i, axis);
+    }
+}
+
+static void go_to_block(struct walk *walk, int64_t block) {
+    struct tile_run *run = &walk->run;
+    const struct steps *steps = run->steps;
+    memset(walk->bases, 0, sizeof walk->bases);
+    if (run->side_by_side) {
+        int64_t begin = block % walk->blocks_across * walk->tile_width;
+        int64_t lanes = run->functions->lanes;
+        walk->width_size = least(walk->tile_width, size(walk, run->width_axis) - begin);
+        for (unsigned i = 0; i < steps->operand_count; i++)
+            walk->bases[i] = begin * stride(walk, i, run->width_axis);
+        move_by_index(walk, 0, run->width_axis, block / walk->blocks_across, walk->bases);
+        run->width = (size_t)walk->width_size;
+        run->pitch = (size_t)(pieces(walk->width_size, lanes) * lanes);
+    } else if (steps->outer < steps->rank) {
+        move_by_index(walk, 0, steps->outer, block, walk->bases);
+    }
+    memcpy(run->offsets, walk->bases, sizeof run->offsets);
+}
+
+static void go_to_tile(struct walk *walk, int64_t tile) {
+    struct tile_run *run = &walk->run;
+    int64_t across = tile % walk->tiles_across * walk->tile_width;
+    tile /= walk->tiles_across;
+    int64_t down = tile % walk->tiles_down * walk->tile_lines;
+    int64_t other = tile / walk->tiles_down;
+    int64_t line = other * walk->line_size + down;
+    run->lines = (size_t)least(walk->tile_lines, walk->line_size - down);
+    if (run->side_by_side) {
+        run->position = (int32_t)line;
+    } else {
+        run->width = run->pitch = (size_t)least(walk->tile_width, walk->width_size - across);
+        run->position = (int32_t)(line * walk->width_size + across);
+    }
+    for (unsigned i = 0; i < run->steps->operand_count; i++)
+        run->offsets[i] = walk->bases[i] + across * stride(walk, i, run->width_axis) +
+                          down * stride(walk, i, run->line_axis);
+    move_by_index(walk, walk->first_other, walk->others, other, run->offsets);
+}
+
+static void run_tiles(struct walk *walk, struct step_list list, int64_t begin, int64_t end) {
+    walk->run.kept_at = 0;
+    for (int64_t tile = begin; tile < end; tile++) {
+        go_to_tile(walk, tile);
+        tile_run_elements(&walk->run, list);
+        walk->run.kept_at += tile_run_values(&walk->run);
+    }
+}
+
+/* Values of the row are found by the block's offsets, not by the last tile's. */
+static void run_rows(struct walk *walk, unsigned pass) {
+    memcpy(walk->run.offsets, walk->bases, sizeof walk->bases);
+    tile_run_rows(&walk->run, walk->run.steps->rows[pass]);
+}
+
+static bool keeps(const struct walk *walk) {
+    int64_t lanes = walk->run.functions->lanes;
+    int64_t values = walk->run.side_by_side ? walk->tile_lines * (int64_t)walk->run.pitch
+                                            : walk->tile_lines * walk->tile_width + lanes;
+    return walk->run.steps->passes > 1 &&
+           walk->tiles <= (int64_t)tile_run_kept_room(walk->run.steps) / values;
+}
+
+static void run_block(struct walk *walk, int64_t block) {
+    const struct steps *steps = walk->run.steps;
+    go_to_block(walk, block);
+    tile_run_reset(&walk->run);
+    bool keep = keeps(walk);
+    for (unsigned pass = 0; pass < steps->passes; pass++) {
+        run_rows(walk, pass);
+        run_tiles(walk, steps->elements[keep][pass], 0, walk->tiles);
+    }
+    run_rows(walk, steps->passes);
+    tile_run_row_stores(&walk->run);
+}
+
+static void run_own_blocks(struct walk *walk, const struct native_call *call) {
+    size_t begin, end;
+    while (native_take(call, 1, &begin, &end)) {
+        int64_t units = (int64_t)call->units, unit = (int64_t)begin;
+        int64_t share = walk->blocks / units, rest = walk->blocks % units;
+        int64_t first = unit * share + least(unit, rest);
+        for (int64_t block = first; block < first + share + (unit < rest); block++)
+            run_block(walk, block);
+    }
+}
+
+/* Part of a pass: the tiles of one unit; what it reduced goes to the unit's place in `parts`. */
+static void run_part(struct walk *walk, struct step_list list, int64_t unit, int64_t units,
+                     char *parts, size_t part_bytes) {
+    int64_t share = walk->tiles / units, rest = walk->tiles % units;
+    int64_t first = unit * share + least(unit, rest);
+    tile_run_reset(&walk->run);
+    run_tiles(walk, list, first, first + share + (unit < rest));
+    if (part_bytes)
+        memcpy(parts + (size_t)unit * part_bytes, walk->run.reductions, part_bytes);
+}
+
+static void run_shared_blocks(struct walk *walk, const struct native_call *call) {
+    const struct steps *steps = walk->run.steps;
+    size_t part_bytes = tile_run_reductions_bytes(steps, walk->run.side_by_side), begin, end;
+    unsigned turn = 0;
+    for (int64_t block = 0; block < walk->blocks; block++) {
+        go_to_block(walk, block);
+        for (unsigned pass = 0; pass < steps->passes; pass++) {
+            /* Parts of the pass before may still be being read. */
+            char *parts = (char *)call->shared + turn++ % 2 * call->units * part_bytes;
+            run_rows(walk, pass);
+            while (native_take(call, 1, &begin, &end))
+                run_part(walk, steps->elements[0][pass], (int64_t)begin, (int64_t)call->units,
+                         parts, part_bytes);
+            if (steps->outer == steps->rank)
+                return;
+            native_barrier(call);
+            tile_run_reset(&walk->run);
+            for (size_t unit = 0; unit < call->units; unit++)
+                tile_run_merge(&walk->run, parts + unit * part_bytes);
+        }
+        run_rows(walk, steps->passes);
+        if (call->thread == 0)
+            tile_run_row_stores(&walk->run);
+    }
+}
+
+void native_program_run(const struct native_call *call) {
+    const struct program_context *context = call->context;
+    const struct steps *steps = &context->steps;
+    const int64_t *scalars = call->scalars + PROGRAM_SCALARS;
+    struct walk walk;
+    walk.sizes = scalars;
+    walk.run.steps = steps;
+    walk.run.functions = simd_best()->tile;
+    walk.run.buffers = call->buffers;
+    walk.run.strides = scalars + steps->rank;
+    walk.run.constants = scalars + steps->rank + steps->operand_count * steps->rank;
+    walk.run.side_by_side = context->side_by_side;
+    tile_run_begin(&walk.run, call->scratch);
+    shape_block(&walk, call->scalars[PROGRAM_ROWS_WIDTH]);
+    if (call->scalars[PROGRAM_SHARED_ROWS])
+        run_shared_blocks(&walk, call);
+    else
+        run_own_blocks(&walk, call);
+}

@@ -1,0 +1,22 @@
+/* The plan of quantising and dequantising on the CPU. */
+#ifndef RIDGE_GEN_NATIVE_QUANTIZE_H
+#define RIDGE_GEN_NATIVE_QUANTIZE_H
+
+#include "gen/native/sets.h"
+#include "gen/native/plan.h"
+
+/* Buffers: x, result. */
+struct quantize_plan {
+    int64_t from, to; /* enum ridge_dtype */
+    int64_t blocks, unit_blocks;
+};
+
+SIMD_DECLARE(native_function, quantize)
+SIMD_DECLARE(native_function, dequantize)
+
+/* `blocks` blocks of a quantised type as f32. */
+typedef void dequantize_function(float *to, enum ridge_dtype type, const void *from,
+                                 int64_t blocks);
+SIMD_DECLARE(dequantize_function, dequantize_blocks)
+
+#endif

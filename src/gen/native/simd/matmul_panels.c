@@ -1,0 +1,165 @@
+/* Packs panels: widens f16 and bf16, dequantises, and transposes lines that lie along k. */
+#include "gen/native/simd/matmul_panels.h"
+
+#include "gen/native/blocks.h"
+#include "gen/native/matmul.h"
+#include "gen/native/simd/matmul_elements.h"
+
+/* Both halves of two vectors, element by element in turn. */
+#if VECTOR_BYTES == 64
+#define LOW_TURNS 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH_TURNS 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif VECTOR_BYTES == 32
+#define LOW_TURNS 0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH_TURNS 4, 12, 5, 13, 6, 14, 7, 15
+#else
+#define LOW_TURNS 0, 4, 1, 5
+#define HIGH_TURNS 2, 6, 3, 7
+#endif
+
+/* Each round takes line i and i + LANES / 2 in turns: it rotates the bits of an element's place by
+ * one, and so as many rounds as a line number has bits swap lines and places. */
+SIMD_INLINE void transpose(floats lines[LANES]) {
+    UNROLL for (int round = 1; round < LANES; round *= 2) {
+        floats turned[LANES];
+        UNROLL for (int i = 0; i < LANES / 2; i++) {
+            turned[2 * i] = __builtin_shufflevector(lines[i], lines[i + LANES / 2], LOW_TURNS);
+            turned[2 * i + 1] = __builtin_shufflevector(lines[i], lines[i + LANES / 2], HIGH_TURNS);
+        }
+        UNROLL for (int i = 0; i < LANES; i++)
+            lines[i] = turned[i];
+    }
+}
+
+SIMD_INLINE void
+pack_elements(float *panel, int64_t width, const struct panel_source *source, int64_t from,
+              int64_t depth, const enum ridge_dtype type) {
+    int64_t count = matmul_least(width, source->count);
+    for (int64_t p = from; p < depth; p++) {
+        float *to = panel + p * width;
+        int64_t first = source->offset + p * source->along;
+        for (int64_t i = 0; i < count; i++)
+            to[i] = element(source->data, type, first + i * source->across);
+        for (int64_t i = count; i < width; i++)
+            to[i] = 0;
+    }
+}
+
+/* Lines are neighbours: whole vectors of them. What a vector holds past the width is overwritten by
+ * the next step, or lies in the slack. */
+SIMD_INLINE void
+pack_neighbours(float *panel, int64_t width, const struct panel_source *source, int64_t depth,
+                const enum ridge_dtype type) {
+    for (int64_t p = 0; p < depth; p++) {
+        float *to = panel + p * width;
+        int64_t first = source->offset + p * source->along;
+        for (int64_t i = 0; i < width; i += LANES)
+            floats_store(to + i, elements(source->data, type, first + i));
+    }
+}
+
+/* LANES lines from `line` on, LANES steps from `step` on. The last store of a step may reach into
+ * the next one's lines: that is harmless for the first lines, which are written again after it, and
+ * so others are stored in part. */
+SIMD_INLINE void
+pack_square(float *panel, int64_t width, const struct panel_source *source, int64_t line,
+            int64_t step, const enum ridge_dtype type) {
+    floats lines[LANES];
+    UNROLL for (int i = 0; i < LANES; i++)
+        lines[i] = line + i < matmul_least(width, source->count)
+                       ? elements(source->data, type,
+                                  source->offset + (line + i) * source->across + step)
+                       : floats_of(0);
+    transpose(lines);
+    bool whole = line == 0 || line + LANES <= width;
+    for (int i = 0; i < LANES; i++) {
+        float *to = panel + (step + i) * width + line;
+        if (whole)
+            floats_store(to, lines[i]);
+        else
+            memcpy(to, &lines[i], (size_t)(width - line) * sizeof(float));
+    }
+}
+
+SIMD_INLINE void
+pack_transposed(float *panel, int64_t width, const struct panel_source *source, int64_t depth,
+                const enum ridge_dtype type) {
+    int64_t whole = depth / LANES * LANES;
+    for (int64_t step = 0; step < whole; step += LANES)
+        for (int64_t line = 0; line < width; line += LANES)
+            pack_square(panel, width, source, line, step, type);
+    pack_elements(panel, width, source, whole, depth, type);
+}
+
+SIMD_INLINE void pack(float *panel, int64_t width,
+                                                       const struct panel_source *source,
+                                                       int64_t depth, const enum ridge_dtype type) {
+    if (source->across == 1 && source->count >= matmul_blocks(width, LANES) * LANES)
+        pack_neighbours(panel, width, source, depth, type);
+    else if (source->along == 1)
+        pack_transposed(panel, width, source, depth, type);
+    else
+        pack_elements(panel, width, source, 0, depth, type);
+}
+
+void SIMD_NAME(panel_pack)(float *panel, int64_t width, const struct panel_source *source,
+                           int64_t depth) {
+    if (source->type == RIDGE_F32)
+        pack(panel, width, source, depth, RIDGE_F32);
+    else if (source->type == RIDGE_F16)
+        pack(panel, width, source, depth, RIDGE_F16);
+    else
+        pack(panel, width, source, depth, RIDGE_BF16);
+}
+
+static void dequantize_q8_0(float *to, const struct q8_0_block *block) {
+    floats scale = floats_of(f16_to_float(block->scale));
+    for (int i = 0; i < Q8_0_WEIGHTS; i += LANES)
+        floats_store(to + i,
+                     floats_from_signed_bytes(bytes_load((const uint8_t *)block->quants + i)) *
+                         scale);
+}
+
+static void dequantize_q4_k(float *to, const struct q4_k_block *block) {
+    float scale = f16_to_float(block->scale), minimum = f16_to_float(block->minimum);
+    uint8_t scales[Q4_K_PARTS], minimums[Q4_K_PARTS];
+    q4_k_unpack(block->packed, scales, minimums);
+    for (int part = 0; part < Q4_K_PARTS; part++) {
+        floats factor = floats_of(scale * scales[part]), offset = floats_of(minimum * minimums[part]);
+        const uint8_t *quants = block->quants + part / 2 * Q4_K_PART_WEIGHTS;
+        for (int i = 0; i < Q4_K_PART_WEIGHTS; i += LANES) {
+            bytes pairs = bytes_load(quants + i);
+            bytes values = part % 2 ? pairs >> 4 : pairs & 15;
+            floats_store(to + part * Q4_K_PART_WEIGHTS + i,
+                         floats_from_bytes(values) * factor - offset);
+        }
+    }
+}
+
+/* `depth` weights from element `first` on, both multiples of a block. */
+static void dequantize(float *to, const void *data, enum ridge_dtype type, int64_t first,
+                       int64_t depth) {
+    if (type == RIDGE_Q8_0)
+        for (int64_t p = 0; p < depth; p += Q8_0_WEIGHTS)
+            dequantize_q8_0(to + p, (const struct q8_0_block *)data + (first + p) / Q8_0_WEIGHTS);
+    else
+        for (int64_t p = 0; p < depth; p += Q4_K_WEIGHTS)
+            dequantize_q4_k(to + p, (const struct q4_k_block *)data + (first + p) / Q4_K_WEIGHTS);
+}
+
+void SIMD_NAME(panel_pack_quantized)(float *panel, int64_t width, const struct panel_source *source,
+                                     int64_t depth, float *scratch) {
+    struct panel_source lines = {
+        .data = scratch,
+        .across = MATMUL_DEQUANTIZED_DEPTH,
+        .along = 1,
+        .count = matmul_least(width, source->count),
+    };
+    for (int64_t p = 0; p < depth; p += MATMUL_DEQUANTIZED_DEPTH) {
+        int64_t steps = matmul_least(MATMUL_DEQUANTIZED_DEPTH, depth - p);
+        for (int64_t i = 0; i < lines.count; i++)
+            dequantize(scratch + i * MATMUL_DEQUANTIZED_DEPTH, source->data, source->type,
+                       source->offset + i * source->across + p, steps);
+        pack(panel + p * width, width, &lines, steps, RIDGE_F32);
+    }
+}

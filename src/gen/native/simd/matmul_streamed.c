@@ -1,0 +1,232 @@
+/* Products of few rows (at most MATMUL_FEW_ROWS) with a dense B of which one axis is contiguous: B is
+ * read once, in order, where it lies, and that is what takes the time.
+ *
+ * A unit is some columns of the product over all of k, or over a part of it when there are too few
+ * columns for all threads: then the parts' sums meet in the team's memory.
+ */
+#include "gen/native/matmul.h"
+#include "gen/native/simd/matmul_elements.h"
+
+#if defined(SIMD_AVX512) || defined(SIMD_NEON)
+enum { REGISTERS = 32 };
+#else
+enum { REGISTERS = 16 };
+#endif
+
+/* What a kernel gets: `depth` steps of A's rows in f32, and B from its first step and column on. It
+ * adds to `sums`, rows of `stride` floats. */
+struct strip {
+    const float *a;
+    int64_t a_row;
+    const void *b;
+    int64_t b_offset, b_row, b_column; /* in elements */
+    int64_t depth, columns;
+    float *sums;
+    int64_t stride;
+};
+
+/* ---- B's rows are contiguous: a few of them at a time are added, scaled, to the sums ---- */
+
+enum { ROWS_AT_ONCE = 4 };
+
+SIMD_INLINE void add_rows(const struct strip *strip, int64_t step, int row,
+                          const enum ridge_dtype type, const int rows, const int steps) {
+    const float *a = strip->a + row * strip->a_row + step;
+    float *sums = strip->sums + row * strip->stride;
+    int64_t b = strip->b_offset + step * strip->b_row;
+    int64_t whole = strip->columns / LANES * LANES;
+    floats scales[ROWS_AT_ONCE][ROWS_AT_ONCE];
+    UNROLL for (int i = 0; i < rows; i++)
+        UNROLL for (int s = 0; s < steps; s++)
+            scales[i][s] = floats_of(a[i * strip->a_row + s]);
+    for (int64_t j = 0; j < whole; j += LANES) {
+        floats of_b[ROWS_AT_ONCE];
+        UNROLL for (int s = 0; s < steps; s++)
+            of_b[s] = elements(strip->b, type, b + s * strip->b_row + j);
+        UNROLL for (int i = 0; i < rows; i++) {
+            floats sum = floats_load(sums + i * strip->stride + j);
+            UNROLL for (int s = 0; s < steps; s++)
+                sum += scales[i][s] * of_b[s];
+            floats_store(sums + i * strip->stride + j, sum);
+        }
+    }
+    for (int64_t j = whole; j < strip->columns; j++)
+        for (int s = 0; s < steps; s++) {
+            float of_b = element(strip->b, type, b + s * strip->b_row + j);
+            for (int i = 0; i < rows; i++)
+                sums[i * strip->stride + j] += a[i * strip->a_row + s] * of_b;
+        }
+}
+
+SIMD_INLINE void add_all_rows(const struct strip *strip, int64_t step, int rows,
+                              const enum ridge_dtype type, const int steps) {
+    const int at_once = REGISTERS == 32 ? 4 : 2;
+    int row = 0;
+    for (; row + at_once <= rows; row += at_once)
+        add_rows(strip, step, row, type, at_once, steps);
+    if (at_once == 4 && row + 2 <= rows) {
+        add_rows(strip, step, row, type, 2, steps);
+        row += 2;
+    }
+    if (row < rows)
+        add_rows(strip, step, row, type, 1, steps);
+}
+
+SIMD_INLINE void stream_rows(const struct strip *strip, int rows, const enum ridge_dtype type) {
+    int64_t step = 0;
+    for (; step + ROWS_AT_ONCE <= strip->depth; step += ROWS_AT_ONCE)
+        add_all_rows(strip, step, rows, type, ROWS_AT_ONCE);
+    for (; step < strip->depth; step++)
+        add_all_rows(strip, step, rows, type, 1);
+}
+
+/* ---- B's columns are contiguous: dot products ---- */
+
+/* All rows of A with `columns` columns of B from `column` on. */
+SIMD_INLINE void add_dots(const struct strip *strip, int64_t column, const enum ridge_dtype type,
+                          const int rows, const int columns) {
+    floats sums[MATMUL_FEW_ROWS][4];
+    int64_t b = strip->b_offset + column * strip->b_column, step = 0;
+    UNROLL for (int i = 0; i < rows; i++)
+        UNROLL for (int j = 0; j < columns; j++)
+            sums[i][j] = floats_of(0);
+    for (; step + LANES <= strip->depth; step += LANES) {
+        floats of_b[4];
+        UNROLL for (int j = 0; j < columns; j++)
+            of_b[j] = elements(strip->b, type, b + j * strip->b_column + step);
+        UNROLL for (int i = 0; i < rows; i++) {
+            floats of_a = floats_load(strip->a + i * strip->a_row + step);
+            UNROLL for (int j = 0; j < columns; j++)
+                sums[i][j] += of_a * of_b[j];
+        }
+    }
+    UNROLL for (int i = 0; i < rows; i++)
+        UNROLL for (int j = 0; j < columns; j++) {
+            float sum = floats_sum(sums[i][j]);
+            for (int64_t p = step; p < strip->depth; p++)
+                sum += strip->a[i * strip->a_row + p] *
+                       element(strip->b, type, b + j * strip->b_column + p);
+            strip->sums[i * strip->stride + column + j] += sum;
+        }
+}
+
+SIMD_INLINE void stream_columns(const struct strip *strip, const enum ridge_dtype type,
+                                const int rows) {
+    const int few = REGISTERS == 32 ? 4 : 2;
+    const int at_once = rows <= few ? 4 : rows <= 2 * few ? 2 : 1;
+    int64_t column = 0;
+    for (; column + at_once <= strip->columns; column += at_once)
+        add_dots(strip, column, type, rows, at_once);
+    for (; column < strip->columns; column++)
+        add_dots(strip, column, type, rows, 1);
+}
+
+#define STREAM_COLUMNS(rows)                                                                       \
+    case rows:                                                                                     \
+        stream_columns(strip, type, rows);                                                         \
+        break;
+
+SIMD_INLINE void stream(const struct strip *strip, int rows, const enum ridge_dtype type) {
+    if (strip->b_column == 1) {
+        stream_rows(strip, rows, type);
+        return;
+    }
+    switch (rows) {
+        STREAM_COLUMNS(1)
+        STREAM_COLUMNS(2)
+        STREAM_COLUMNS(3)
+        STREAM_COLUMNS(4)
+        STREAM_COLUMNS(5)
+        STREAM_COLUMNS(6)
+        STREAM_COLUMNS(7)
+    default:
+        stream_columns(strip, type, MATMUL_FEW_ROWS);
+    }
+}
+
+static void stream_f32(const struct strip *strip, int rows) {
+    stream(strip, rows, RIDGE_F32);
+}
+static void stream_f16(const struct strip *strip, int rows) {
+    stream(strip, rows, RIDGE_F16);
+}
+static void stream_bf16(const struct strip *strip, int rows) {
+    stream(strip, rows, RIDGE_BF16);
+}
+
+/* ---- Units ---- */
+
+struct stream_job {
+    const struct native_call *call;
+    const struct matmul_plan *plan;
+    const struct matmul_context *context;
+    float *widened; /* rows of MATMUL_STREAM_DEPTH floats */
+};
+
+static void widen_rows(const struct stream_job *job, int64_t offset, int64_t depth) {
+    const struct matmul_plan *plan = job->plan;
+    for (int64_t i = 0; i < plan->m; i++)
+        element_run(job->widened + i * MATMUL_STREAM_DEPTH,
+                    job->call->buffers[plan->swapped ? 1 : 0], job->context->a_type,
+                    offset + i * plan->a_row, plan->a_column, depth);
+}
+
+/* Adds the steps `from` to `to` of k to the sums of a unit's columns. */
+static void sum_up(const struct stream_job *job, struct strip *strip, int64_t batch, int64_t column,
+                   int64_t from, int64_t to) {
+    const struct matmul_plan *plan = job->plan;
+    bool in_place = job->context->a_type == RIDGE_F32 && (plan->a_column == 1 || plan->k == 1);
+    int64_t most = in_place && plan->b_column != 1 ? to - from : MATMUL_STREAM_DEPTH;
+    for (int64_t step = from; step < to; step += strip->depth) {
+        strip->depth = matmul_least(most, to - step);
+        int64_t offset = batch * plan->a_batch + step * plan->a_column;
+        if (!in_place)
+            widen_rows(job, offset, strip->depth);
+        strip->a = in_place ? (const float *)job->call->buffers[plan->swapped ? 1 : 0] + offset : job->widened;
+        strip->a_row = in_place ? plan->a_row : MATMUL_STREAM_DEPTH;
+        strip->b_offset = batch * plan->b_batch + column * plan->b_column + step * plan->b_row;
+        (job->context->b_type == RIDGE_F32   ? stream_f32
+         : job->context->b_type == RIDGE_F16 ? stream_f16
+                                             : stream_bf16)(strip, (int)plan->m);
+    }
+}
+
+/* Piece `number` is a part of k of some columns of a batch. */
+static void run_piece(const struct stream_job *job, int64_t number) {
+    const struct matmul_plan *plan = job->plan;
+    int64_t across = matmul_blocks(plan->n, plan->columns);
+    int64_t part = number % plan->parts, unit = number / plan->parts;
+    int64_t batch = unit / across, column = unit % across * plan->columns;
+    float *sums = plan->parts > 1 ? matmul_part_sums(job->call, plan, number)
+                                  : job->widened + MATMUL_SUMS;
+    struct strip strip = {
+        .b = job->call->buffers[plan->swapped ? 0 : 1],
+        .b_row = plan->b_row,
+        .b_column = plan->b_column,
+        .columns = matmul_least(plan->columns, plan->n - column),
+        .sums = sums,
+        .stride = plan->columns,
+    };
+    memset(sums, 0, (size_t)(plan->m * plan->columns) * sizeof(float));
+    sum_up(job, &strip, batch, column, part * plan->part_depth,
+           matmul_least((part + 1) * plan->part_depth, plan->k));
+    if (plan->parts == 1)
+        matmul_finish_unit(job->call, unit, sums);
+}
+
+void SIMD_NAME(matmul_streamed)(const struct native_call *call) {
+    const struct matmul_plan *plan = (const struct matmul_plan *)call->scalars;
+    struct stream_job job = {
+        .call = call,
+        .plan = plan,
+        .context = call->context,
+        .widened = matmul_scratch(call),
+    };
+    for (size_t begin, end; native_take(call, 1, &begin, &end);)
+        for (int64_t number = (int64_t)begin; number < plan->total; number += (int64_t)call->units)
+            run_piece(&job, number);
+    if (plan->parts > 1) {
+        native_barrier(call);
+        matmul_join_parts(call);
+    }
+}

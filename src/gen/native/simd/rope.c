@@ -1,0 +1,134 @@
+/* Rotary positions on the CPU.
+ *
+ * Angles are computed in double, where position * frequency keeps its fraction up to positions of
+ * many millions. A token's cosines and sines serve all its heads; from token to token they are
+ * turned on by a complex product, which over a unit's few tokens loses nothing that f32 could show.
+ */
+#include "gen/native/rope.h"
+
+#include <math.h>
+
+#include "gen/native/simd/widen.h"
+
+/* Of each pair of elements. */
+struct angles {
+    int64_t pairs;
+    double *cosine, *sine;
+    double *turn_cosine, *turn_sine; /* from a token to the next */
+    float *cosine_f32, *sine_f32;
+};
+
+static void place_angles(struct angles *angles, int64_t pairs, void *scratch) {
+    angles->pairs = pairs;
+    angles->cosine = scratch;
+    angles->sine = angles->cosine + pairs;
+    angles->turn_cosine = angles->sine + pairs;
+    angles->turn_sine = angles->turn_cosine + pairs;
+    angles->cosine_f32 = (float *)(angles->turn_sine + pairs);
+    angles->sine_f32 = angles->cosine_f32 + pairs;
+}
+
+static void start_angles(struct angles *angles, double base, int64_t position, bool turns) {
+    double ratio = pow(base, -1.0 / (double)angles->pairs), frequency = 1;
+    for (int64_t i = 0; i < angles->pairs; i++, frequency *= ratio) {
+        double angle = (double)position * frequency;
+        angles->cosine[i] = cos(angle);
+        angles->sine[i] = sin(angle);
+        angles->turn_cosine[i] = turns ? cos(frequency) : 1;
+        angles->turn_sine[i] = turns ? sin(frequency) : 0;
+    }
+}
+
+static void round_angles(struct angles *angles) {
+    for (int64_t i = 0; i < angles->pairs; i++) {
+        angles->cosine_f32[i] = (float)angles->cosine[i];
+        angles->sine_f32[i] = (float)angles->sine[i];
+    }
+}
+
+static void turn_angles(struct angles *angles) {
+    for (int64_t i = 0; i < angles->pairs; i++) {
+        double cosine = angles->cosine[i], sine = angles->sine[i];
+        angles->cosine[i] = cosine * angles->turn_cosine[i] - sine * angles->turn_sine[i];
+        angles->sine[i] = sine * angles->turn_cosine[i] + cosine * angles->turn_sine[i];
+    }
+}
+
+static void rotate_halves(float *restrict to, const float *restrict x,
+                          const struct angles *angles) {
+    int64_t pairs = angles->pairs;
+    const float *restrict cosine = angles->cosine_f32, *restrict sine = angles->sine_f32;
+    for (int64_t i = 0; i < pairs; i++) {
+        to[i] = x[i] * cosine[i] - x[i + pairs] * sine[i];
+        to[i + pairs] = x[i + pairs] * cosine[i] + x[i] * sine[i];
+    }
+}
+
+static void rotate_neighbours(float *restrict to, const float *restrict x,
+                              const struct angles *angles) {
+    const float *restrict cosine = angles->cosine_f32, *restrict sine = angles->sine_f32;
+    for (int64_t i = 0; i < angles->pairs; i++) {
+        to[2 * i] = x[2 * i] * cosine[i] - x[2 * i + 1] * sine[i];
+        to[2 * i + 1] = x[2 * i + 1] * cosine[i] + x[2 * i] * sine[i];
+    }
+}
+
+/* One row; an odd width's last element stays as it is. `room` holds two rows. */
+static void rotate_row(const struct rope_plan *plan, void *to, const void *from,
+                       const struct angles *angles, float *room) {
+    enum ridge_dtype type = (enum ridge_dtype)plan->type;
+    const float *x = from;
+    float *result = to;
+    if (type != RIDGE_F32) {
+        widen(room, type, from, plan->width);
+        x = room;
+        result = room + plan->width;
+    }
+    if (plan->interleaved)
+        rotate_neighbours(result, x, angles);
+    else
+        rotate_halves(result, x, angles);
+    if (plan->width % 2)
+        result[plan->width - 1] = x[plan->width - 1];
+    if (type != RIDGE_F32)
+        narrow(to, type, result, plan->width);
+}
+
+static void rotate_token(const struct native_call *call, const struct rope_plan *plan,
+                         const struct angles *angles, int64_t token, int64_t first_head,
+                         int64_t end_head, float *room) {
+    int64_t bytes_each = (int64_t)ridge_dtype_bytes((enum ridge_dtype)plan->type, 1);
+    for (int64_t h = first_head; h < end_head; h++) {
+        int64_t from = h / plan->heads * plan->strides[0] + h % plan->heads * plan->strides[1] +
+                       token * plan->strides[2];
+        int64_t to = (h * plan->tokens + token) * plan->width;
+        rotate_row(plan, (char *)call->buffers[1] + to * bytes_each,
+                   (const char *)call->buffers[0] + from * bytes_each, angles, room);
+    }
+}
+
+void SIMD_NAME(rope)(const struct native_call *call) {
+    const struct rope_plan *plan = (const void *)call->scalars;
+    struct angles angles;
+    place_angles(&angles, plan->width / 2, call->scratch);
+    float *room = angles.sine_f32 + angles.pairs;
+    size_t begin, end;
+    while (native_take(call, 1, &begin, &end)) {
+        int64_t unit = (int64_t)begin;
+        if (unit >= plan->token_units * plan->head_units)
+            continue;
+        int64_t first = unit / plan->head_units * plan->unit_tokens;
+        int64_t head = unit % plan->head_units * plan->unit_heads;
+        int64_t last =
+            first + plan->unit_tokens < plan->tokens ? first + plan->unit_tokens : plan->tokens;
+        int64_t all_heads = plan->batch * plan->heads;
+        int64_t end_head =
+            all_heads - head < plan->unit_heads ? all_heads : head + plan->unit_heads;
+        start_angles(&angles, plan->base, plan->start + first, last - first > 1);
+        for (int64_t t = first; t < last; t++) {
+            round_angles(&angles);
+            rotate_token(call, plan, &angles, t, head, end_head, room);
+            turn_angles(&angles);
+        }
+    }
+}

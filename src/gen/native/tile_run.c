@@ -1,0 +1,483 @@
+/* The interpreter of steps: where each value comes from and goes to, tile by tile.
+ *
+ * What can be used where it lies is not copied: 4-byte operands side by side are read in place, the
+ * last result is computed into its operand, and what is the same for a whole tile is one vector.
+ */
+#include "gen/native/tile_run.h"
+
+#include <math.h>
+#include <string.h>
+
+static const uint8_t size_logarithms[RIDGE_DTYPES] = {
+    [RIDGE_F32] = 2, [RIDGE_F16] = 1, [RIDGE_BF16] = 1, [RIDGE_I32] = 2, [RIDGE_U8] = 0};
+
+static size_t vector_bytes(const struct tile_run *run) {
+    return run->functions->lanes * sizeof(float);
+}
+
+static size_t whole_vectors(const struct tile_run *run, size_t values) {
+    size_t lanes = run->functions->lanes;
+    return (values + lanes - 1) / lanes * lanes;
+}
+
+size_t tile_run_values(const struct tile_run *run) {
+    return whole_vectors(run, run->lines * run->pitch);
+}
+
+/* ---- Scratch memory ---- */
+
+static size_t rounded(size_t bytes) {
+    return (bytes + 63) / 64 * 64;
+}
+
+/* A little more than the values, so that tiles do not all fall on the same lines of cache. */
+static size_t bytes_of_tile(const struct steps *steps) {
+    return rounded((steps->tile_values + TILE_LANES_MAX) * sizeof(float));
+}
+
+static size_t bytes_of_row_value(bool side_by_side) {
+    return side_by_side ? RUN_ROWS_MAX * sizeof(float) : TILE_VECTOR_MAX;
+}
+
+static size_t bytes_of_reduction(bool side_by_side) {
+    return side_by_side ? 2 * RUN_ROWS_MAX * sizeof(float) : rounded(sizeof(struct row_reduction));
+}
+
+size_t tile_run_reductions_bytes(const struct steps *steps, bool side_by_side) {
+    return steps->reductions * bytes_of_reduction(side_by_side);
+}
+
+size_t tile_run_bytes(const struct steps *steps, bool side_by_side) {
+    return (steps->tiles + 2u) * bytes_of_tile(steps) +
+           steps->row_count * bytes_of_row_value(side_by_side) +
+           tile_run_reductions_bytes(steps, side_by_side) +
+           (steps->kept_count ? RUN_KEPT_BYTES : 0);
+}
+
+size_t tile_run_kept_room(const struct steps *steps) {
+    size_t each = RUN_KEPT_BYTES / sizeof(float) / (steps->kept_count ? steps->kept_count : 1);
+    return each / TILE_LANES_MAX * TILE_LANES_MAX;
+}
+
+static char *row_value(const struct tile_run *run, unsigned instruction) {
+    return run->rows + run->steps->place[instruction] * run->row_bytes;
+}
+
+/* ---- Expressions ---- */
+
+static void evaluate(const struct tile_run *run, const struct step *step, void *out, size_t first,
+                     size_t count) {
+    const void *operands[3];
+    size_t moves[3];
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned number = step->operands[i];
+        bool line = run->steps->class_of[number] == VALUE_OF_ROW;
+        moves[i] = run->moves[number];
+        operands[i] = (const char *)run->at[number] +
+                      (moves[i] == 0 || line ? 0 : first * sizeof(float));
+    }
+    run->functions->expressions[step->type][step->op](
+        (char *)out + first * sizeof(float), operands[0], operands[1], operands[2], count, moves);
+}
+
+static bool all_operands_stay(const struct tile_run *run, const struct step *step) {
+    for (unsigned i = 0; i < step->arity; i++)
+        if (run->moves[step->operands[i]] != 0)
+            return false;
+    return true;
+}
+
+static int64_t stride_of(const struct tile_run *run, unsigned operand, unsigned axis) {
+    return axis < run->steps->rank ? run->strides[operand * run->steps->rank + axis] : 0;
+}
+
+static char *element_at(const struct tile_run *run, unsigned operand) {
+    return (char *)run->buffers[operand] +
+           run->offsets[operand] * ((int64_t)1 << size_logarithms[run->steps->dtypes[operand]]);
+}
+
+/* Whether the tile's elements of the operand lie as its values do. */
+static bool lies_packed(const struct tile_run *run, unsigned operand) {
+    int64_t stride = stride_of(run, operand, run->width_axis);
+    int64_t line = stride_of(run, operand, run->line_axis);
+    return (stride == 1 || run->width == 1) &&
+           (run->lines == 1 || (run->pitch == run->width && line == (int64_t)run->width));
+}
+
+/* Whether it can be read and written a whole vector at a time. */
+static bool usable_in_place(const struct tile_run *run, unsigned operand) {
+    return size_logarithms[run->steps->dtypes[operand]] == 2 &&
+           run->lines * run->width == tile_run_values(run) && lies_packed(run, operand);
+}
+
+static void run_expression(struct tile_run *run, const struct step *step) {
+    bool stays = all_operands_stay(run, step);
+    char *out = run->tiles + step->tile * run->tile_bytes;
+    if (step->kept != STEPS_NO_PLACE)
+        out = run->kept + (step->kept * tile_run_kept_room(run->steps) + run->kept_at) * 4;
+    else if (step->direct && !stays && usable_in_place(run, step->direct - 1u))
+        out = element_at(run, step->direct - 1u);
+    if (stays && step->kept == STEPS_NO_PLACE) {
+        evaluate(run, step, out, 0, run->functions->lanes);
+    } else if (run->side_by_side && step->per_line) {
+        for (size_t line = 0; line < run->lines; line++)
+            evaluate(run, step, out, line * run->pitch, run->pitch);
+    } else {
+        evaluate(run, step, out, 0, tile_run_values(run));
+    }
+    run->at[step->result] = out;
+    run->moves[step->result] =
+        stays && step->kept == STEPS_NO_PLACE ? 0 : vector_bytes(run);
+}
+
+/* ---- Loading ---- */
+
+/* One element in every lane. */
+static void load_same(const struct tile_run *run, unsigned operand, void *to) {
+    uint32_t value;
+    run->functions->load[run->steps->dtypes[operand]](&value, element_at(run, operand), 1);
+    for (unsigned i = 0; i < run->functions->lanes; i++)
+        memcpy((char *)to + i * sizeof value, &value, sizeof value);
+}
+
+/* Elements at any distance, to values line after line. */
+static void load_strided(const struct tile_run *run, unsigned operand, int64_t line,
+                         int64_t stride, size_t lines, void *to) {
+    unsigned dtype = run->steps->dtypes[operand], size = size_logarithms[dtype];
+    const char *from = element_at(run, operand);
+    if (size != 2 && stride == 1 && run->width >= run->functions->lanes) {
+        for (size_t i = 0; i < lines; i++)
+            run->functions->load[dtype]((char *)to + i * run->pitch * sizeof(float),
+                                        from + (int64_t)i * line * (1 << size), run->width);
+        return;
+    }
+    void *raw = size == 2 ? to : run->staging;
+    run->functions->move[size](raw, (ptrdiff_t)run->pitch, 1, from, line, stride, lines,
+                               run->width);
+    if (size != 2)
+        run->functions->load[dtype](to, raw, (lines - 1) * run->pitch + run->width);
+}
+
+static void run_load(struct tile_run *run, const struct step *step) {
+    unsigned operand = step->slot;
+    int64_t stride = stride_of(run, operand, run->width_axis);
+    int64_t line = stride_of(run, operand, run->line_axis);
+    bool same = (stride == 0 || run->width == 1) && (line == 0 || run->lines == 1);
+    bool keep = step->kept != STEPS_NO_PLACE;
+    run->moves[step->result] = vector_bytes(run);
+    if (!keep && usable_in_place(run, operand)) {
+        run->at[step->result] = element_at(run, operand);
+        return;
+    }
+    char *to = run->tiles + step->tile * run->tile_bytes;
+    if (keep)
+        to = run->kept + (step->kept * tile_run_kept_room(run->steps) + run->kept_at) * 4;
+    run->at[step->result] = to;
+    size_t values = run->lines * run->pitch;
+    if (same && !keep) {
+        load_same(run, operand, to);
+        run->moves[step->result] = 0;
+        return;
+    }
+    if (lies_packed(run, operand))
+        run->functions->load[run->steps->dtypes[operand]](to, element_at(run, operand),
+                                                          run->lines * run->width);
+    else
+        load_strided(run, operand, line, stride, run->lines, to);
+    memset(to + values * sizeof(float), 0, (tile_run_values(run) - values) * sizeof(float));
+}
+
+static void run_accumulator(struct tile_run *run, const struct step *step) {
+    size_t values = run->lines * run->pitch;
+    run->moves[step->result] = vector_bytes(run);
+    if ((run->lines == 1 || run->accumulator_stride == run->width) &&
+        values == tile_run_values(run)) {
+        run->at[step->result] = run->accumulator;
+        return;
+    }
+    float *to = (float *)(run->tiles + step->tile * run->tile_bytes);
+    run->at[step->result] = to;
+    for (size_t i = 0; i < run->lines; i++)
+        memcpy(to + i * run->pitch, run->accumulator + i * run->accumulator_stride,
+               run->width * sizeof(float));
+    memset(to + values, 0, (tile_run_values(run) - values) * sizeof(float));
+}
+
+/* ---- Storing and reducing ---- */
+
+/* A value of every element, one beside the other, of whatever the value is one of. */
+static const void *values_of(const struct tile_run *run, unsigned instruction) {
+    const char *at = run->at[instruction];
+    if (run->moves[instruction] == 0) {
+        for (size_t i = 0; i < tile_run_values(run); i += run->functions->lanes)
+            memcpy(run->spare + i * sizeof(float), at, vector_bytes(run));
+        return run->spare;
+    }
+    if (run->steps->class_of[instruction] == VALUE_OF_ROW) {
+        for (size_t i = 0; i < run->lines; i++)
+            memcpy(run->spare + i * run->pitch * sizeof(float), at, run->pitch * sizeof(float));
+        return run->spare;
+    }
+    return at;
+}
+
+static void store_strided(const struct tile_run *run, unsigned operand, const char *values,
+                          int64_t line, int64_t stride, size_t lines) {
+    unsigned dtype = run->steps->dtypes[operand], size = size_logarithms[dtype];
+    char *to = element_at(run, operand);
+    if (stride == 1 && run->width >= run->functions->lanes) {
+        for (size_t i = 0; i < lines; i++)
+            run->functions->store[dtype](to + (int64_t)i * line * (1 << size),
+                                         values + i * run->pitch * sizeof(float), run->width);
+        return;
+    }
+    if (size != 2) {
+        run->functions->store[dtype](run->staging, values,
+                                     (lines - 1) * run->pitch + run->width);
+        values = run->staging;
+    }
+    run->functions->move[size](to, line, stride, values, (ptrdiff_t)run->pitch, 1, lines,
+                               run->width);
+}
+
+static void run_store(struct tile_run *run, const struct step *step) {
+    unsigned operand = step->slot;
+    char *to = element_at(run, operand);
+    const void *values = values_of(run, step->operands[0]);
+    if (values == to)
+        return;
+    if (lies_packed(run, operand))
+        run->functions->store[run->steps->dtypes[operand]](to, values, run->lines * run->width);
+    else
+        store_strided(run, operand, values, stride_of(run, operand, run->line_axis),
+                      stride_of(run, operand, run->width_axis), run->lines);
+}
+
+static void run_reduction(struct tile_run *run, const struct step *step) {
+    char *reduction = run->reductions + step->slot * run->reduction_bytes;
+    unsigned kind = step->op - OP_REDUCE_SUM;
+    const void *values = values_of(run, step->operands[0]);
+    if (run->side_by_side)
+        run->functions->reduce_rows[step->type][kind](
+            reduction, reduction + RUN_ROWS_MAX * sizeof(float), values, run->lines, run->pitch,
+            run->position);
+    else
+        run->functions->reduce[step->type][kind]((struct row_reduction *)reduction, values,
+                                                 run->lines * run->width, run->position);
+}
+
+void tile_run_elements(struct tile_run *run, struct step_list list) {
+    const struct step *step = run->steps->steps + list.first;
+    for (const struct step *end = step + list.count; step < end; step++) {
+        if (step->op < OP_EXPRESSIONS)
+            run_expression(run, step);
+        else if (step->op == OP_LOAD)
+            run_load(run, step);
+        else if (step->op == OP_STORE)
+            run_store(run, step);
+        else if (step->op == OP_ACCUMULATOR)
+            run_accumulator(run, step);
+        else
+            run_reduction(run, step);
+    }
+}
+
+/* ---- Rows ---- */
+
+static void fill(const struct tile_run *run, void *to, const void *value) {
+    for (unsigned i = 0; i < run->functions->lanes; i++)
+        memcpy((char *)to + i * 4, value, 4);
+}
+
+static bool is_arg(unsigned op) {
+    return op == OP_REDUCE_ARGMAX || op == OP_REDUCE_ARGMIN;
+}
+
+static void finish_reduction(const struct tile_run *run, const struct step *step, char *to) {
+    const char *reduction = run->reductions + step->slot * run->reduction_bytes;
+    if (!run->side_by_side) {
+        const struct row_reduction *one = (const struct row_reduction *)reduction;
+        float sum = (float)one->sum;
+        bool float_sum = step->op == OP_REDUCE_SUM && step->type == VALUE_F32;
+        fill(run, to,
+             is_arg(step->op) ? (const void *)&one->index
+             : float_sum      ? (const void *)&sum
+                              : (const void *)&one->best);
+        return;
+    }
+    const char *more = reduction + RUN_ROWS_MAX * sizeof(float);
+    memcpy(to, is_arg(step->op) ? more : reduction, run->pitch * sizeof(float));
+    if (step->op == OP_REDUCE_SUM && step->type == VALUE_F32) {
+        float *sums = (float *)to;
+        const float *errors = (const float *)more;
+        for (size_t i = 0; i < run->pitch; i++)
+            if (errors[i] == errors[i]) /* else the sum is infinite or NaN */
+                sums[i] += errors[i];
+    }
+}
+
+void tile_run_rows(struct tile_run *run, struct step_list list) {
+    for (uint32_t i = 0; i < list.count; i++) {
+        const struct step *step = &run->steps->steps[list.first + i];
+        char *to = row_value(run, step->result);
+        run->at[step->result] = to;
+        run->moves[step->result] = run->side_by_side ? vector_bytes(run) : 0;
+        if (op_is_reduction(step->op))
+            finish_reduction(run, step, to);
+        else if (step->op < OP_EXPRESSIONS)
+            evaluate(run, step, to, 0, run->side_by_side ? run->pitch : run->functions->lanes);
+        else if (run->side_by_side)
+            load_strided(run, step->slot, 0, stride_of(run, step->slot, run->width_axis), 1, to);
+        else
+            load_same(run, step->slot, to);
+    }
+}
+
+void tile_run_row_stores(struct tile_run *run) {
+    struct step_list list = run->steps->row_stores;
+    for (uint32_t i = 0; i < list.count; i++) {
+        const struct step *step = &run->steps->steps[list.first + i];
+        const char *values = run->at[step->operands[0]];
+        if (!run->side_by_side) {
+            run->functions->store[run->steps->dtypes[step->slot]](element_at(run, step->slot),
+                                                                  values, 1);
+            continue;
+        }
+        if (run->moves[step->operands[0]] == 0) {
+            for (size_t j = 0; j < run->pitch; j += run->functions->lanes)
+                memcpy(run->spare + j * sizeof(float), values, vector_bytes(run));
+            values = run->spare;
+        }
+        store_strided(run, step->slot, values, 0, stride_of(run, step->slot, run->width_axis), 1);
+    }
+}
+
+/* ---- Reductions as a whole ---- */
+
+static uint32_t identity(unsigned op, unsigned type) {
+    float least = -INFINITY, most = INFINITY;
+    uint32_t bits = 0;
+    if (op == OP_REDUCE_MAX && type == VALUE_F32)
+        memcpy(&bits, &least, sizeof bits);
+    else if (op == OP_REDUCE_MIN && type == VALUE_F32)
+        memcpy(&bits, &most, sizeof bits);
+    else if (op == OP_REDUCE_MAX)
+        bits = (uint32_t)INT32_MIN;
+    else if (op == OP_REDUCE_MIN)
+        bits = INT32_MAX;
+    return bits;
+}
+
+/* Calls for each reduction; they are finished in the lists of rows. */
+typedef void reduction_visit(struct tile_run *run, const struct step *step, char *reduction,
+                             const char *other);
+static void visit_reductions(struct tile_run *run, reduction_visit *visit, const char *others) {
+    for (unsigned pass = 0; pass <= run->steps->passes; pass++) {
+        struct step_list list = run->steps->rows[pass];
+        for (uint32_t i = 0; i < list.count; i++) {
+            const struct step *step = &run->steps->steps[list.first + i];
+            if (op_is_reduction(step->op))
+                visit(run, step, run->reductions + step->slot * run->reduction_bytes,
+                      others ? others + step->slot * run->reduction_bytes : NULL);
+        }
+    }
+}
+
+static void reset(struct tile_run *run, const struct step *step, char *reduction,
+                  const char *other) {
+    (void)other;
+    uint32_t bits = identity(step->op, step->type);
+    if (!run->side_by_side) {
+        struct row_reduction *one = (struct row_reduction *)reduction;
+        one->sum = 0;
+        memcpy(&one->best, &bits, sizeof bits);
+        one->index = -1;
+        return;
+    }
+    uint32_t *best = (uint32_t *)reduction, *more = best + RUN_ROWS_MAX;
+    for (size_t i = 0; i < run->pitch; i++) {
+        best[i] = bits;
+        more[i] = is_arg(step->op) ? UINT32_MAX : 0;
+    }
+}
+
+void tile_run_reset(struct tile_run *run) {
+    if (run->steps->reductions)
+        visit_reductions(run, reset, NULL);
+}
+
+/* What one lone later value of a row does to its reduction is what a tile of one does. */
+static void merge_row(struct tile_run *run, const struct step *step, char *reduction,
+                      const char *other) {
+    const struct row_reduction *from = (const struct row_reduction *)other;
+    struct row_reduction *to = (struct row_reduction *)reduction;
+    if (step->op == OP_REDUCE_SUM && step->type == VALUE_F32)
+        to->sum += from->sum;
+    else if (!is_arg(step->op) || from->index >= 0)
+        run->functions->reduce[step->type][step->op - OP_REDUCE_SUM](to, &from->best, 1,
+                                                                     from->index);
+}
+
+static void merge_side_by_side(struct tile_run *run, const struct step *step, char *reduction,
+                               const char *other) {
+    const size_t half = RUN_ROWS_MAX * sizeof(float);
+    unsigned kind = step->op - OP_REDUCE_SUM;
+    if (!is_arg(step->op)) {
+        run->functions->reduce_rows[step->type][kind](reduction, reduction + half, other, 1,
+                                                      run->pitch, 0);
+        if (step->op == OP_REDUCE_SUM && step->type == VALUE_F32)
+            for (size_t i = 0; i < run->pitch; i++)
+                ((float *)(reduction + half))[i] += ((const float *)(other + half))[i];
+        return;
+    }
+    for (size_t i = 0; i < run->pitch; i++) {
+        struct row_reduction one = {.index = ((int32_t *)(reduction + half))[i]};
+        memcpy(&one.best, reduction + i * 4, 4);
+        int32_t index = ((const int32_t *)(other + half))[i];
+        if (index >= 0)
+            run->functions->reduce[step->type][kind](&one, other + i * 4, 1, index);
+        memcpy(reduction + i * 4, &one.best, 4);
+        ((int32_t *)(reduction + half))[i] = one.index;
+    }
+}
+
+void tile_run_merge(struct tile_run *run, const void *reductions) {
+    visit_reductions(run, run->side_by_side ? merge_side_by_side : merge_row, reductions);
+}
+
+/* ---- Beginning ---- */
+
+static char *part(char **rest, size_t bytes) {
+    char *begin = *rest;
+    *rest += bytes;
+    return begin;
+}
+
+static void run_uniform(struct tile_run *run) {
+    struct step_list list = run->steps->uniform;
+    for (uint32_t i = 0; i < list.count; i++) {
+        const struct step *step = &run->steps->steps[list.first + i];
+        char *to = row_value(run, step->result);
+        run->at[step->result] = to;
+        run->moves[step->result] = 0;
+        if (step->op == OP_CONSTANT)
+            fill(run, to, (const char *)run->constants + run->steps->constants[step->result] * 4);
+        else
+            evaluate(run, step, to, 0, run->functions->lanes);
+    }
+}
+
+void tile_run_begin(struct tile_run *run, void *scratch) {
+    const struct steps *steps = run->steps;
+    char *rest = scratch;
+    run->tile_bytes = bytes_of_tile(steps);
+    run->row_bytes = bytes_of_row_value(run->side_by_side);
+    run->reduction_bytes = bytes_of_reduction(run->side_by_side);
+    run->rows = part(&rest, steps->row_count * run->row_bytes);
+    run->reductions = part(&rest, steps->reductions * run->reduction_bytes);
+    run->tiles = part(&rest, steps->tiles * run->tile_bytes);
+    run->spare = part(&rest, run->tile_bytes);
+    run->staging = part(&rest, run->tile_bytes);
+    run->kept = rest;
+    run_uniform(run);
+}

@@ -1,0 +1,250 @@
+/* Matrix products with few rows of A, in any language: B is read once, in wide loads, and every
+ * thread keeps its sums for all rows.
+ *
+ * When B is [k][n], a thread has a few neighbouring columns and every so many-th k; when it is
+ * [n][k], a group of threads shares a few columns and goes along k together. Either way k is
+ * divided among threads of one block, whose sums meet in shared memory at the end.
+ */
+#include "gen/source/matmul.h"
+
+enum skinny_choice {
+    ROWS = MATMUL_OTHERS, /* at least m: a power of two */
+    VECTOR,               /* elements of B that are loaded together */
+    ACROSS,               /* [k][n]: threads side by side; [n][k]: columns of a group */
+    LANES,                /* [n][k]: threads of a group */
+    A_VECTOR,             /* whether A's rows can be loaded VECTOR elements at a time */
+};
+
+enum { SUMS_MAX = 64, LANES_LEAST = 8 };
+
+static int64_t element_bytes(enum ridge_dtype type) {
+    return type == RIDGE_F32 ? 4 : 2;
+}
+
+/* The most elements that can be loaded together everywhere along lines that are `line` and `batch`
+ * elements apart and `length` long, at most 16 bytes. */
+static int32_t vector_of(enum ridge_dtype type, uint32_t alignment, int64_t length, int64_t line,
+                         int64_t batch) {
+    int64_t bytes = element_bytes(type);
+    int64_t vector = 16 / bytes;
+    while (vector > 1 && (alignment < vector * bytes || length % vector != 0 ||
+                          line % vector != 0 || batch % vector != 0))
+        vector /= 2;
+    return (int32_t)vector;
+}
+
+static int32_t rows_of(int64_t m) {
+    int32_t rows = 1;
+    while (rows < m)
+        rows *= 2;
+    return rows;
+}
+
+static int32_t threads_of(const struct device_capabilities *device) {
+    return device->block_max >= 256 ? 256 : device->block_max >= 64 ? 64 : 1;
+}
+
+static void set_grid(struct kernel_request *request, double blocks) {
+    request->grid[0] = (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX);
+}
+
+static bool plan_rows(const struct matmul_work *work, const struct device_capabilities *device,
+                      struct kernel_request *request) {
+    int32_t *choices = request->spec.choices, threads = threads_of(device);
+    if ((work->b_column != 1 && work->n > 1) || !source_is_float(work->b_type) || threads == 1)
+        return false;
+    int32_t rows = rows_of(work->m);
+    int32_t vector =
+        vector_of(work->b_type, work->b_alignment, work->n, work->b_row, work->b_batch);
+    while (vector > 1 && rows * vector > SUMS_MAX)
+        vector /= 2;
+    int32_t across = 32;
+    while (across > 4 && (double)divide_up(work->n, across * vector) * (double)work->batch <
+                             2.0 * device->compute_units)
+        across /= 2;
+    choices[MATMUL_THREADS] = threads;
+    choices[ROWS] = rows;
+    choices[VECTOR] = vector;
+    choices[ACROSS] = across;
+    set_grid(request, (double)divide_up(work->n, across * vector) * (double)work->batch);
+    return true;
+}
+
+static bool plan_columns(const struct matmul_work *work, const struct device_capabilities *device,
+                         struct kernel_request *request) {
+    int32_t *choices = request->spec.choices, threads = threads_of(device);
+    if ((work->b_row != 1 && work->k > 1) || !source_is_float(work->b_type) || threads == 1)
+        return false;
+    int32_t rows = rows_of(work->m);
+    int32_t vector =
+        vector_of(work->b_type, work->b_alignment, work->k, work->b_column, work->b_batch);
+    int32_t a_vector =
+        work->a_column == 1
+            ? vector_of(work->a_type, work->a_alignment, work->k, work->a_row, work->a_batch)
+            : 1;
+    int32_t columns = rows >= 16 ? 2 : 4, lanes = threads;
+    while (columns > 1 && work->n < (int64_t)columns * device->compute_units * 2)
+        columns /= 2;
+    while (lanes > LANES_LEAST &&
+           (lanes * vector * 2 > work->k || (double)divide_up(work->n, columns) * lanes >
+                                                2.0 * threads * device->compute_units))
+        lanes /= 2;
+    choices[MATMUL_THREADS] = threads;
+    choices[ROWS] = rows;
+    choices[VECTOR] = vector;
+    choices[ACROSS] = columns;
+    choices[LANES] = lanes;
+    choices[A_VECTOR] = a_vector >= vector;
+    int64_t groups = divide_up(work->n, columns);
+    set_grid(request, (double)divide_up(groups, threads / lanes) * (double)work->batch);
+    return true;
+}
+
+static const char rows_text[] =
+    "#define COLUMNS (ACROSS * VECTOR)\n"
+    "#define DOWN (THREADS / ACROSS)\n"
+    "#define STEPS 4\n";
+
+static const char rows_body[] =
+    "SHARED float partial[DOWN][COLUMNS];\n"
+    "SHARED float sums[ROWS][COLUMNS];\n"
+    "int across = (int)THREAD_X % ACROSS, down = (int)THREAD_X / ACROSS;\n"
+    "INT64 strips = (SIZE_N + COLUMNS - 1) / COLUMNS;\n"
+    "for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {\n"
+    "    INT64 batch = strip / strips, first = strip % strips * COLUMNS;\n"
+    "    GLOBAL const TYPE_A *a_batch = a + batch * A_BATCH;\n"
+    "    GLOBAL const TYPE_B *b_strip = b + batch * B_BATCH + first + across * VECTOR;\n"
+    "    float sum[ROWS][VECTOR];\n"
+    "    UNROLL for (int i = 0; i < ROWS; i++)\n"
+    "        UNROLL for (int j = 0; j < VECTOR; j++)\n"
+    "            sum[i][j] = 0.0f;\n"
+    "    INT64 end = first + across * VECTOR < SIZE_N ? SIZE_K : 0;\n"
+    "    for (INT64 k0 = down; k0 < end; k0 += DOWN * STEPS) {\n"
+    "        float y[STEPS][VECTOR];\n"
+    "        UNROLL for (int s = 0; s < STEPS; s++) {\n"
+    "            UNROLL for (int j = 0; j < VECTOR; j++)\n"
+    "                y[s][j] = 0.0f;\n"
+    "            if (k0 + s * DOWN < end)\n"
+    "                LOAD_B_VECTOR(b_strip + (k0 + s * DOWN) * B_ROW, y[s]);\n"
+    "        }\n"
+    "        UNROLL for (int s = 0; s < STEPS; s++) {\n"
+    "            INT64 k = k0 + s * DOWN < end ? k0 + s * DOWN : k0;\n"
+    "            UNROLL for (int i = 0; i < ROWS; i++)\n"
+    "                if (i < SIZE_M) {\n"
+    "                    float x = LOAD_A(a_batch, i * A_ROW + k * A_COLUMN);\n"
+    "                    if (k0 + s * DOWN >= end)\n"
+    "                        x = 0.0f;\n"
+    "                    UNROLL for (int j = 0; j < VECTOR; j++)\n"
+    "                        sum[i][j] = FMA(x, y[s][j], sum[i][j]);\n"
+    "                }\n"
+    "        }\n"
+    "    }\n"
+    "    UNROLL for (int i = 0; i < ROWS; i++) {\n"
+    "        UNROLL for (int j = 0; j < VECTOR; j++)\n"
+    "            partial[down][across * VECTOR + j] = sum[i][j];\n"
+    "        BARRIER();\n"
+    "        for (int c = (int)THREAD_X; c < COLUMNS; c += THREADS) {\n"
+    "            float total = 0.0f;\n"
+    "            for (int d = 0; d < DOWN; d++)\n"
+    "                total += partial[d][c];\n"
+    "            sums[i][c] = total;\n"
+    "        }\n"
+    "        BARRIER();\n"
+    "    }\n"
+    "    for (int e = (int)THREAD_X; e < ROWS * COLUMNS; e += THREADS) {\n"
+    "        INT64 row = e / COLUMNS, column = first + e % COLUMNS;\n"
+    "        if (row >= SIZE_M || column >= SIZE_N)\n"
+    "            continue;\n";
+
+static const char columns_text[] = "#define GROUPS (THREADS / LANES)\n";
+
+static const char columns_body[] =
+    "SHARED float sums[GROUPS][ROWS * ACROSS];\n"
+    "SHARED UINT32 scratch[2][THREADS];\n"
+    "int lane = (int)THREAD_X % LANES, group = (int)THREAD_X / LANES;\n"
+    "INT64 strips = (SIZE_N + GROUPS * ACROSS - 1) / (GROUPS * ACROSS);\n"
+    "for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {\n"
+    "    INT64 batch = strip / strips, first_column = strip % strips * (GROUPS * ACROSS);\n"
+    "    INT64 first = first_column + group * ACROSS;\n"
+    "    GLOBAL const TYPE_A *a_batch = a + batch * A_BATCH;\n"
+    "    GLOBAL const TYPE_B *b_strip = b + batch * B_BATCH + first * B_COLUMN;\n"
+    "    float sum[ROWS][ACROSS];\n"
+    "    UNROLL for (int i = 0; i < ROWS; i++)\n"
+    "        UNROLL for (int j = 0; j < ACROSS; j++)\n"
+    "            sum[i][j] = 0.0f;\n"
+    "    for (INT64 k = (INT64)lane * VECTOR; k < SIZE_K; k += LANES * VECTOR) {\n"
+    "        float y[ACROSS][VECTOR];\n"
+    "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
+    "            UNROLL for (int v = 0; v < VECTOR; v++)\n"
+    "                y[j][v] = 0.0f;\n"
+    "            if (first + j < SIZE_N)\n"
+    "                LOAD_B_VECTOR(b_strip + j * B_COLUMN + k, y[j]);\n"
+    "        }\n"
+    "        UNROLL for (int i = 0; i < ROWS; i++)\n"
+    "            if (i < SIZE_M) {\n"
+    "                float x[VECTOR];\n"
+    "                LOAD_A_VECTOR(a_batch + i * A_ROW + k * A_COLUMN, x);\n"
+    "                UNROLL for (int j = 0; j < ACROSS; j++)\n"
+    "                    UNROLL for (int v = 0; v < VECTOR; v++)\n"
+    "                        sum[i][j] = FMA(x[v], y[j][v], sum[i][j]);\n"
+    "            }\n"
+    "    }\n"
+    "    UNROLL for (int i = 0; i < ROWS; i++)\n"
+    "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
+    "            float total = GROUP_SUM(sum[i][j], LANES, scratch[(i * ACROSS + j) % 2]);\n"
+    "            if (lane == 0)\n"
+    "                sums[group][i * ACROSS + j] = total;\n"
+    "        }\n"
+    "    BARRIER();\n"
+    "    for (int e = (int)THREAD_X; e < GROUPS * ROWS * ACROSS; e += THREADS) {\n"
+    "        int part = e % (ROWS * ACROSS);\n"
+    "        INT64 row = part / ACROSS;\n"
+    "        INT64 column = first_column + e / (ROWS * ACROSS) * ACROSS + part % ACROSS;\n"
+    "        float total = sums[e / (ROWS * ACROSS)][part];\n"
+    "        if (row >= SIZE_M || column >= SIZE_N)\n"
+    "            continue;\n";
+
+static void define_loads(struct buffer *out, const struct kernel_spec *spec) {
+    int vector = spec->choices[VECTOR];
+    buffer_printf(out, "#define LOAD_B_VECTOR(p, x) LOAD_B_%d(p, x)\n", vector);
+    if (spec->choices[A_VECTOR])
+        buffer_printf(out, "#define LOAD_A_VECTOR(p, x) LOAD_A_%d(p, x)\n", vector);
+    else
+        buffer_string(out, "#define LOAD_A_VECTOR(p, x) \\\n"
+                           "    UNROLL for (int v = 0; v < VECTOR; v++) \\\n"
+                           "        x[v] = LOAD_A(p, v * A_COLUMN)\n");
+}
+
+static void define(struct buffer *out, const struct kernel_spec *spec) {
+    source_matmul_words(out, spec);
+    source_define(out, "ROWS", spec->choices[ROWS]);
+    source_define(out, "VECTOR", spec->choices[VECTOR]);
+    source_define(out, "ACROSS", spec->choices[ACROSS]);
+    define_loads(out, spec);
+}
+
+static void code_rows(const struct kernel_spec *spec, const struct device_capabilities *device,
+                      struct kernel_generated *generated) {
+    struct buffer *out = &generated->source;
+    define(out, spec);
+    buffer_string(out, rows_text);
+    source_matmul_begin(out, spec, device, generated->name, 0);
+    buffer_string(out, rows_body);
+    source_matmul_epilogue(out, spec, device, "sums[row][e % COLUMNS]");
+    buffer_string(out, "}\nBARRIER();\n}\n}\n");
+}
+
+static void code_columns(const struct kernel_spec *spec, const struct device_capabilities *device,
+                         struct kernel_generated *generated) {
+    struct buffer *out = &generated->source;
+    define(out, spec);
+    source_define(out, "LANES", spec->choices[LANES]);
+    buffer_string(out, columns_text);
+    source_matmul_begin(out, spec, device, generated->name, 0);
+    buffer_string(out, columns_body);
+    source_matmul_epilogue(out, spec, device, "total");
+    buffer_string(out, "}\nBARRIER();\n}\n}\n");
+}
+
+const struct matmul_maker matmul_skinny_rows = {plan_rows, code_rows};
+const struct matmul_maker matmul_skinny_columns = {plan_columns, code_columns};

@@ -1,0 +1,201 @@
+/* Products with few rows by a quantised B, in any language: a group of threads shares a few columns
+ * of B and goes along their blocks together, each thread 32 weights at a time.
+ *
+ * The 4 bits q of a Q4_K weight are put into the mantissa of a float that is 1 + q / 16, which
+ * spares a conversion; the sum of x, needed for the minimums in any case, takes the 1 away again.
+ */
+#include "gen/source/matmul.h"
+
+enum quantized_choice {
+    ROWS = MATMUL_OTHERS, /* at least m: a power of two */
+    ACROSS,               /* columns of a group */
+    LANES,                /* threads of a group */
+    A_VECTOR,             /* A's rows can be loaded 4 elements at a time */
+};
+
+enum { ROWS_MAX = 8, THREADS = 128, PIECE = 32 };
+
+static bool plan(const struct matmul_work *work, const struct device_capabilities *device,
+                 struct kernel_request *request) {
+    bool q4 = work->b_type == RIDGE_Q4_K;
+    if (work->m > ROWS_MAX || work->k % (q4 ? 256 : 32) != 0 ||
+        work->b_alignment < (q4 ? 16u : 2u) || device->block_max < THREADS)
+        return false;
+    int32_t rows = 1, across = 2, lanes = 32;
+    while (rows < work->m)
+        rows *= 2;
+    if (rows == ROWS_MAX || work->n < 8 * (int64_t)device->compute_units)
+        across = 1;
+    while (lanes > 1 && lanes > work->k / PIECE)
+        lanes /= 2;
+    int32_t *choices = request->spec.choices;
+    choices[MATMUL_THREADS] = THREADS;
+    choices[ROWS] = rows;
+    choices[ACROSS] = across;
+    choices[LANES] = lanes;
+    int64_t bytes = work->a_type == RIDGE_F32 ? 16 : 8;
+    choices[A_VECTOR] = work->a_column == 1 && work->a_alignment >= bytes &&
+                        (work->m == 1 || work->a_row % 4 == 0) &&
+                        (work->batch == 1 || work->a_batch % 4 == 0);
+    double blocks = (double)divide_up(work->n, (int64_t)across * (THREADS / lanes)) *
+                    (double)work->batch;
+    request->grid[0] = (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX);
+    return true;
+}
+
+static const char head_text[] =
+    "SHARED float sums[GROUPS][ROWS * ACROSS];\n"
+    "SHARED UINT32 scratch[2][THREADS];\n"
+    "int lane = (int)THREAD_X % LANES, group = (int)THREAD_X / LANES;\n"
+    "INT64 strips = (SIZE_N + GROUPS * ACROSS - 1) / (GROUPS * ACROSS);\n"
+    "INT64 line = SIZE_K / BLOCK_WEIGHTS * BLOCK_BYTES;\n"
+    "for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {\n"
+    "    INT64 batch = strip / strips, first_column = strip % strips * (GROUPS * ACROSS);\n"
+    "    INT64 first = first_column + group * ACROSS;\n"
+    "    GLOBAL const TYPE_A *a_batch = a + batch * A_BATCH;\n"
+    "    GLOBAL const UCHAR *b_batch = b + batch * (B_BATCH / BLOCK_WEIGHTS * BLOCK_BYTES);\n"
+    "    GLOBAL const UCHAR *lines[ACROSS];\n"
+    "    UNROLL for (int j = 0; j < ACROSS; j++)\n"
+    "        lines[j] = b_batch + (first + j < SIZE_N ? first + j : SIZE_N - 1) * line;\n"
+    "    float sum[ROWS][ACROSS];\n"
+    "    UNROLL for (int i = 0; i < ROWS; i++)\n"
+    "        UNROLL for (int j = 0; j < ACROSS; j++)\n"
+    "            sum[i][j] = 0.0f;\n"
+    "    for (INT64 piece = lane; piece < SIZE_K / 32; piece += LANES) {\n";
+
+static const char q4_k_text[] =
+    "        INT64 k = (piece >> 3) * 256 + ((piece >> 1) & 3) * 64 + (piece & 1) * 16;\n"
+    "        WORDS4 head[ACROSS], quants[ACROSS];\n"
+    "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
+    "            head[j] = LOAD16(lines[j] + (piece >> 3) * 144);\n"
+    "            quants[j] = LOAD16(lines[j] + (piece >> 3) * 144 + 16 + (piece & 7) * 16);\n"
+    "        }\n"
+    "        float low[ROWS][ACROSS], high[ROWS][ACROSS], x_low[ROWS], x_high[ROWS];\n"
+    "        UNROLL for (int i = 0; i < ROWS; i++) {\n"
+    "            x_low[i] = x_high[i] = 0.0f;\n"
+    "            UNROLL for (int j = 0; j < ACROSS; j++)\n"
+    "                low[i][j] = high[i][j] = 0.0f;\n"
+    "        }\n"
+    "        UNROLL for (int word = 0; word < 4; word++) {\n"
+    "            float w[ACROSS][8];\n"
+    "            UNROLL for (int j = 0; j < ACROSS; j++) {\n"
+    "                UINT32 u = word == 0   ? quants[j].x\n"
+    "                           : word == 1 ? quants[j].y\n"
+    "                           : word == 2 ? quants[j].z\n"
+    "                                       : quants[j].w;\n"
+    "                w[j][0] = ONE_AND(u << 19), w[j][1] = ONE_AND(u << 11);\n"
+    "                w[j][2] = ONE_AND(u << 3), w[j][3] = ONE_AND(u >> 5);\n"
+    "                w[j][4] = ONE_AND(u << 15), w[j][5] = ONE_AND(u << 7);\n"
+    "                w[j][6] = ONE_AND(u >> 1), w[j][7] = ONE_AND(u >> 9);\n"
+    "            }\n"
+    "            UNROLL for (int i = 0; i < ROWS; i++)\n"
+    "                if (i < SIZE_M) {\n"
+    "                    float x[8];\n"
+    "                    LOAD_FOUR(a_batch + i * A_ROW, k + word * 4, x);\n"
+    "                    LOAD_FOUR(a_batch + i * A_ROW, k + word * 4 + 32, x + 4);\n"
+    "                    x_low[i] += (x[0] + x[1]) + (x[2] + x[3]);\n"
+    "                    x_high[i] += (x[4] + x[5]) + (x[6] + x[7]);\n"
+    "                    UNROLL for (int j = 0; j < ACROSS; j++)\n"
+    "                        UNROLL for (int v = 0; v < 4; v++) {\n"
+    "                            low[i][j] = FMA(w[j][v], x[v], low[i][j]);\n"
+    "                            high[i][j] = FMA(w[j][v + 4], x[v + 4], high[i][j]);\n"
+    "                        }\n"
+    "                }\n"
+    "        }\n"
+    "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
+    "            WORDS2 packed = q4_k_scales(head[j].y, head[j].z, head[j].w,\n"
+    "                                        (UINT32)(piece >> 1) & 3u);\n"
+    "            float d = U32_LO_F16(head[j].x), least = U32_HI_F16(head[j].x);\n"
+    "            float scale_low = d * 16.0f * (float)(packed.x & 255u);\n"
+    "            float scale_high = d * 16.0f * (float)(packed.x >> 8);\n"
+    "            float least_low = least * (float)(packed.y & 255u);\n"
+    "            float least_high = least * (float)(packed.y >> 8);\n"
+    "            UNROLL for (int i = 0; i < ROWS; i++) {\n"
+    "                sum[i][j] = FMA(scale_low, low[i][j] - x_low[i], sum[i][j]);\n"
+    "                sum[i][j] = FMA(scale_high, high[i][j] - x_high[i], sum[i][j]);\n"
+    "                sum[i][j] = FMA(-least_low, x_low[i], sum[i][j]);\n"
+    "                sum[i][j] = FMA(-least_high, x_high[i], sum[i][j]);\n"
+    "            }\n"
+    "        }\n"
+    "    }\n";
+
+static const char q8_0_text[] =
+    "        GLOBAL const UINT16 *quants[ACROSS];\n"
+    "        float part[ROWS][ACROSS];\n"
+    "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
+    "            quants[j] = (GLOBAL const UINT16 *)(lines[j] + piece * 34);\n"
+    "            UNROLL for (int i = 0; i < ROWS; i++)\n"
+    "                part[i][j] = 0.0f;\n"
+    "        }\n"
+    "        UNROLL for (int word = 0; word < 8; word++) {\n"
+    "            float w[ACROSS][4];\n"
+    "            UNROLL for (int j = 0; j < ACROSS; j++) {\n"
+    "                UINT32 first = quants[j][1 + word * 2], second = quants[j][2 + word * 2];\n"
+    "                w[j][0] = (float)((int)(first << 24) >> 24);\n"
+    "                w[j][1] = (float)((int)(first << 16) >> 24);\n"
+    "                w[j][2] = (float)((int)(second << 24) >> 24);\n"
+    "                w[j][3] = (float)((int)(second << 16) >> 24);\n"
+    "            }\n"
+    "            UNROLL for (int i = 0; i < ROWS; i++)\n"
+    "                if (i < SIZE_M) {\n"
+    "                    float x[4];\n"
+    "                    LOAD_FOUR(a_batch + i * A_ROW, piece * 32 + word * 4, x);\n"
+    "                    UNROLL for (int j = 0; j < ACROSS; j++)\n"
+    "                        UNROLL for (int v = 0; v < 4; v++)\n"
+    "                            part[i][j] = FMA(w[j][v], x[v], part[i][j]);\n"
+    "                }\n"
+    "        }\n"
+    "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
+    "            float scale = f16_to_f32(quants[j][0]);\n"
+    "            UNROLL for (int i = 0; i < ROWS; i++)\n"
+    "                sum[i][j] = FMA(scale, part[i][j], sum[i][j]);\n"
+    "        }\n"
+    "    }\n";
+
+static const char tail_text[] =
+    "    UNROLL for (int i = 0; i < ROWS; i++)\n"
+    "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
+    "            float total = GROUP_SUM(sum[i][j], LANES, scratch[(i * ACROSS + j) % 2]);\n"
+    "            if (lane == 0)\n"
+    "                sums[group][i * ACROSS + j] = total;\n"
+    "        }\n"
+    "    BARRIER();\n"
+    "    for (int e = (int)THREAD_X; e < GROUPS * ROWS * ACROSS; e += THREADS) {\n"
+    "        int part = e % (ROWS * ACROSS);\n"
+    "        INT64 row = part / ACROSS;\n"
+    "        INT64 column = first_column + e / (ROWS * ACROSS) * ACROSS + part % ACROSS;\n"
+    "        float total = sums[e / (ROWS * ACROSS)][part];\n"
+    "        if (row >= SIZE_M || column >= SIZE_N)\n"
+    "            continue;\n";
+
+static const char one_and_text[] =
+    "#define ONE_AND(u) AS_FLOAT(0x3f800000u | ((u) & 0x780000u))\n";
+
+static const char load_four_text[] = "#define LOAD_FOUR(p, k, x) LOAD_A_4((p) + (k), x)\n";
+static const char gather_four_text[] =
+    "#define LOAD_FOUR(p, k, x) \\\n"
+    "    UNROLL for (int v = 0; v < 4; v++) \\\n"
+    "        (x)[v] = LOAD_A(p, ((k) + v) * A_COLUMN)\n";
+
+static void code(const struct kernel_spec *spec, const struct device_capabilities *device,
+                 struct kernel_generated *generated) {
+    struct buffer *out = &generated->source;
+    bool q4 = spec->types[1] == RIDGE_Q4_K;
+    source_matmul_words(out, spec);
+    source_define(out, "ROWS", spec->choices[ROWS]);
+    source_define(out, "ACROSS", spec->choices[ACROSS]);
+    source_define(out, "LANES", spec->choices[LANES]);
+    source_define(out, "GROUPS", THREADS / spec->choices[LANES]);
+    source_define(out, "BLOCK_WEIGHTS", q4 ? 256 : 32);
+    source_define(out, "BLOCK_BYTES", q4 ? 144 : 34);
+    buffer_string(out, one_and_text);
+    buffer_string(out, spec->choices[A_VECTOR] ? load_four_text : gather_four_text);
+    source_matmul_begin(out, spec, device, generated->name, 0);
+    buffer_string(out, head_text);
+    buffer_string(out, q4 ? q4_k_text : q8_0_text);
+    buffer_string(out, tail_text);
+    source_matmul_epilogue(out, spec, device, "total");
+    buffer_string(out, "}\nBARRIER();\n}\n}\n");
+}
+
+const struct matmul_maker matmul_quantized = {plan, code};

@@ -1,0 +1,225 @@
+/* Public functions that make tensors from numbers, and numbers from tensors. */
+#include <math.h>
+#include <string.h>
+
+#include "device/work.h"
+#include "tensor/operation.h"
+
+static bool check_device(const ridge_device *device, const char *name) {
+    struct status *status = tensor_status();
+    if (device)
+        return true;
+    return status->code == STATUS_OK
+               ? status_fail(status, STATUS_USAGE, "%s: the device is NULL: was it opened?", name)
+               : false;
+}
+
+static bool check_new(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                      const int64_t *sizes, struct view *view, const char *name) {
+    struct status *status = tensor_status();
+    if (!check_device(device, name))
+        return false;
+    if ((unsigned)dtype >= RIDGE_DTYPES)
+        return status_fail(status, STATUS_USAGE, "%s: there is no dtype %d", name, (int)dtype);
+    if (!view_contiguous(rank, sizes, view, status))
+        return status_context(status, "%s", name);
+    int64_t block = dtype == RIDGE_Q4_K ? 256 : dtype == RIDGE_Q8_0 ? 32 : 1;
+    if (block > 1 && (rank == 0 || sizes[rank - 1] % block != 0))
+        return status_fail(status, STATUS_USAGE,
+                           "%s: the last size of a %s tensor is a multiple of %lld", name,
+                           ridge_dtype_name(dtype), (long long)block);
+    return true;
+}
+
+static ridge_tensor *make(ridge_device *device, enum ridge_dtype dtype, const struct view *view) {
+    struct status *status = tensor_status();
+    struct storage *storage;
+    if (!storage_create(device, ridge_dtype_bytes(dtype, view_count(view)), &storage, status))
+        return NULL;
+    ridge_tensor *tensor = tensor_create(device, dtype, view, storage, status);
+    storage_release(storage);
+    return tensor;
+}
+
+ridge_tensor *ridge_from_host(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                              const int64_t *sizes, const void *data) {
+    struct view view;
+    if (!check_new(device, dtype, rank, sizes, &view, "ridge_from_host"))
+        return NULL;
+    ridge_tensor *tensor = make(device, dtype, &view);
+    size_t bytes = ridge_dtype_bytes(dtype, view_count(&view));
+    if (!tensor || !data || bytes == 0)
+        return tensor;
+    if (work_copy_in(device->device, device->recorder, device->queue, tensor->storage->block.memory,
+                     0, data, bytes, tensor_status()))
+        return tensor;
+    tensor_destroy(tensor);
+    return NULL;
+}
+
+ridge_tensor *ridge_from_floats(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                                const int64_t *sizes, const float *data) {
+    if (dtype == RIDGE_F32)
+        return ridge_from_host(device, dtype, rank, sizes, data);
+    ridge_scope_begin();
+    ridge_tensor *floats = ridge_from_host(device, RIDGE_F32, rank, sizes, data);
+    ridge_tensor *result =
+        dtype_is_quantised(dtype) ? ridge_quantize(floats, dtype) : ridge_cast(floats, dtype);
+    ridge_keep(result);
+    ridge_scope_end();
+    return result;
+}
+
+bool ridge_to_host(ridge_tensor *tensor, void *data, size_t bytes) {
+    struct status *status = tensor_status();
+    if (!tensor)
+        return status->code == STATUS_OK
+                   ? status_fail(status, STATUS_USAGE, "ridge_to_host: the tensor is NULL")
+                   : false;
+    if (tensor->graph)
+        return status_fail(status, STATUS_USAGE,
+                           "ridge_to_host: a tensor of a function that is being compiled has no "
+                           "data yet");
+    if (bytes != ridge_tensor_bytes(tensor))
+        return status_fail(status, STATUS_USAGE, "ridge_to_host: the tensor has %zu bytes, not %zu",
+                           ridge_tensor_bytes(tensor), bytes);
+    if (bytes == 0)
+        return true;
+    ridge_scope_begin();
+    ridge_tensor *whole = ridge_contiguous(tensor);
+    ridge_device *device = tensor->device;
+    bool ok =
+        whole && work_copy_out(device->device, device->recorder, device->queue, data,
+                               whole->storage->block.memory,
+                               tensor_byte_offset(whole->dtype, whole->view.offset), bytes, status);
+    ridge_scope_end();
+    return ok;
+}
+
+bool ridge_to_floats(ridge_tensor *tensor, float *data, size_t count) {
+    struct status *status = tensor_status();
+    if (tensor && count != (size_t)ridge_tensor_count(tensor))
+        return status_fail(status, STATUS_USAGE,
+                           "ridge_to_floats: the tensor has %lld elements, not %zu",
+                           (long long)ridge_tensor_count(tensor), count);
+    if (!tensor || tensor->dtype == RIDGE_F32)
+        return ridge_to_host(tensor, data, count * sizeof *data);
+    ridge_scope_begin();
+    ridge_tensor *floats = dtype_is_quantised(tensor->dtype) ? ridge_dequantize(tensor, RIDGE_F32)
+                                                             : ridge_cast(tensor, RIDGE_F32);
+    bool ok = floats && ridge_to_host(floats, data, count * sizeof *data);
+    ridge_scope_end();
+    return ok;
+}
+
+/* ---- Values ----------------------------------------------------------------------------- */
+
+static bool build_full(struct builder *build, const struct operation *operation,
+                       ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    (void)inputs;
+    enum ridge_dtype dtype = (enum ridge_dtype)operation->integers[0];
+    ridge_tensor *value = build_constant(build, dtype, operation->numbers[0]);
+    struct view view;
+    if (!value || !view_broadcast(&value->view, (unsigned)operation->integers[1],
+                                  &operation->integers[2], &view, build->status))
+        return false;
+    outputs[0] = build_copy(build, build_view(build, value, &view));
+    return outputs[0] != NULL;
+}
+
+static bool build_generate(struct builder *build, const struct operation *operation,
+                           ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    (void)inputs;
+    struct node_parameters parameters = {.value = operation->numbers[0],
+                                         .step = operation->numbers[1],
+                                         .seed = (uint64_t)operation->integers[10]};
+    struct view view;
+    if (!view_contiguous((unsigned)operation->integers[1], &operation->integers[2], &view,
+                         build->status))
+        return false;
+    outputs[0] =
+        build_kernel(build, (enum op)operation->integers[11],
+                     (enum ridge_dtype)operation->integers[0], &view, NULL, 0, &parameters);
+    return outputs[0] != NULL;
+}
+
+/* The integers of both: dtype, rank, sizes. */
+static struct operation filling(const char *name, operation_builder *build, ridge_device *device,
+                                enum ridge_dtype dtype, const struct view *view) {
+    struct operation operation = {
+        .name = name, .build = build, .device = device, .output_count = 1};
+    operation.integers[0] = dtype;
+    operation.integers[1] = view->rank;
+    memcpy(&operation.integers[2], view->sizes, view->rank * sizeof view->sizes[0]);
+    return operation;
+}
+
+static ridge_tensor *full(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                          const int64_t *sizes, double value, const char *name) {
+    struct view view;
+    if (!check_new(device, dtype, rank, sizes, &view, name))
+        return NULL;
+    if (dtype_is_quantised(dtype)) {
+        ridge_scope_begin();
+        ridge_tensor *floats = full(device, RIDGE_F32, rank, sizes, value, name);
+        ridge_tensor *result = ridge_keep(ridge_quantize(floats, dtype));
+        ridge_scope_end();
+        return result;
+    }
+    struct operation operation = filling(name, build_full, device, dtype, &view);
+    if (dtype == RIDGE_U8)
+        value = (double)((int64_t)value & 255);
+    operation.numbers[0] = value;
+    return operation_result(&operation);
+}
+
+ridge_tensor *ridge_zeros(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                          const int64_t *sizes) {
+    return full(device, dtype, rank, sizes, 0, "ridge_zeros");
+}
+
+ridge_tensor *ridge_full(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                         const int64_t *sizes, double value) {
+    if (!dtype_is_float(dtype) && !dtype_is_quantised(dtype) &&
+        !(value >= INT32_MIN && value <= INT32_MAX)) {
+        status_fail(tensor_status(), STATUS_USAGE, "ridge_full: %g does not fit into %s", value,
+                    ridge_dtype_name(dtype));
+        return NULL;
+    }
+    return full(device, dtype, rank, sizes, value, "ridge_full");
+}
+
+static ridge_tensor *generate(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                              const int64_t *sizes, enum op op, uint64_t seed, double start,
+                              double step, const char *name) {
+    struct view view;
+    if (!check_new(device, dtype, rank, sizes, &view, name))
+        return NULL;
+    if (op == OP_ARANGE ? dtype_is_quantised(dtype) : !dtype_is_float(dtype)) {
+        status_fail(tensor_status(), STATUS_USAGE, "%s: it makes %s, not %s", name,
+                    op == OP_ARANGE ? "floats and integers" : "f32, f16 and bf16",
+                    ridge_dtype_name(dtype));
+        return NULL;
+    }
+    struct operation operation = filling(name, build_generate, device, dtype, &view);
+    operation.integers[10] = (int64_t)seed;
+    operation.integers[11] = op;
+    operation.numbers[0] = start;
+    operation.numbers[1] = step;
+    return operation_result(&operation);
+}
+
+ridge_tensor *ridge_arange(ridge_device *device, enum ridge_dtype dtype, int64_t count,
+                           double start, double step) {
+    return generate(device, dtype, 1, &count, OP_ARANGE, 0, start, step, "ridge_arange");
+}
+
+ridge_tensor *ridge_rand(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                         const int64_t *sizes, uint64_t seed) {
+    return generate(device, dtype, rank, sizes, OP_RAND, seed, 0, 0, "ridge_rand");
+}
+
+ridge_tensor *ridge_randn(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                          const int64_t *sizes, uint64_t seed) {
+    return generate(device, dtype, rank, sizes, OP_RANDN, seed, 0, 0, "ridge_randn");
+}

@@ -1,0 +1,89 @@
+/* Public elementwise functions, made from the table of operations. */
+#include "tensor/operation.h"
+
+static bool build_row(struct builder *build, const struct operation *operation,
+                      ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    outputs[0] = build_expression(build, (enum op)operation->integers[0], inputs[0],
+                                  operation->input_count > 1 ? inputs[1] : NULL,
+                                  operation->input_count > 2 ? inputs[2] : NULL);
+    return outputs[0] != NULL;
+}
+
+static ridge_tensor *run(const char *name, enum op op, unsigned arity, ridge_tensor *x,
+                         ridge_tensor *y, ridge_tensor *z) {
+    struct operation operation = {.name = name,
+                                  .build = build_row,
+                                  .input_count = arity,
+                                  .output_count = 1,
+                                  .inputs = {x, y, z},
+                                  .integers = {op}};
+    return operation_result(&operation);
+}
+
+#define DEFINE_1(NAME, name)                                                                       \
+    ridge_tensor *ridge_##name(ridge_tensor *x) {                                                  \
+        return run("ridge_" #name, OP_##NAME, 1, x, NULL, NULL);                                   \
+    }
+#define DEFINE_2(NAME, name)                                                                       \
+    ridge_tensor *ridge_##name(ridge_tensor *x, ridge_tensor *y) {                                 \
+        return run("ridge_" #name, OP_##NAME, 2, x, y, NULL);                                      \
+    }
+#define DEFINE_3(NAME, name)                                                                       \
+    ridge_tensor *ridge_##name(ridge_tensor *x, ridge_tensor *y, ridge_tensor *z) {                \
+        return run("ridge_" #name, OP_##NAME, 3, x, y, z);                                         \
+    }
+#define DEFINE(NAME, name, arity, rule, flops, f32, i32) DEFINE_##arity(NAME, name)
+ELEMENTWISE_OPS(DEFINE)
+
+static bool build_with_number(struct builder *build, const struct operation *operation,
+                              ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    outputs[0] =
+        build_scalar(build, (enum op)operation->integers[0], inputs[0], operation->numbers[0]);
+    return outputs[0] != NULL;
+}
+
+static ridge_tensor *run_with_number(const char *name, enum op op, ridge_tensor *x, double y) {
+    struct operation operation = {.name = name,
+                                  .build = build_with_number,
+                                  .input_count = 1,
+                                  .output_count = 1,
+                                  .inputs = {x},
+                                  .integers = {op},
+                                  .numbers = {y}};
+    return operation_result(&operation);
+}
+
+ridge_tensor *ridge_add_scalar(ridge_tensor *x, double y) {
+    return run_with_number("ridge_add_scalar", OP_ADD, x, y);
+}
+
+ridge_tensor *ridge_mul_scalar(ridge_tensor *x, double y) {
+    return run_with_number("ridge_mul_scalar", OP_MUL, x, y);
+}
+
+ridge_tensor *ridge_pow_scalar(ridge_tensor *x, double y) {
+    return run_with_number("ridge_pow_scalar", OP_POW, x, y);
+}
+
+static bool build_converted(struct builder *build, const struct operation *operation,
+                            ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    enum ridge_dtype dtype = (enum ridge_dtype)operation->integers[0];
+    outputs[0] = build_cast(build, inputs[0], dtype);
+    return outputs[0] != NULL;
+}
+
+ridge_tensor *ridge_cast(ridge_tensor *x, enum ridge_dtype dtype) {
+    if (x && (unsigned)dtype >= RIDGE_DTYPES) {
+        status_fail(tensor_status(), STATUS_USAGE, "ridge_cast: there is no dtype %d", (int)dtype);
+        return NULL;
+    }
+    if (x && x->dtype == dtype)
+        return ridge_retain(x);
+    struct operation operation = {.name = "ridge_cast",
+                                  .build = build_converted,
+                                  .input_count = 1,
+                                  .output_count = 1,
+                                  .inputs = {x},
+                                  .integers = {dtype}};
+    return operation_result(&operation);
+}

@@ -1,0 +1,137 @@
+/* Public matrix products, and the layers that are made of them. */
+#include "tensor/operation.h"
+
+static ridge_tensor *transposed(struct builder *build, ridge_tensor *x) {
+    struct view view = x->view;
+    unsigned last = view.rank - 1;
+    view.sizes[last] = x->view.sizes[last - 1];
+    view.sizes[last - 1] = x->view.sizes[last];
+    view.strides[last] = x->view.strides[last - 1];
+    view.strides[last - 1] = x->view.strides[last];
+    return build_view(build, x, &view);
+}
+
+/* Inputs: a, b, bias. The integers: activation, whether b is transposed. */
+static bool build_product(struct builder *build, const struct operation *operation,
+                          ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    ridge_tensor *b = inputs[1];
+    if (operation->integers[1] && b->view.rank != 2)
+        return status_fail(build->status, STATUS_USAGE, "the weight has two axes, [out, in]");
+    if (operation->integers[1])
+        b = transposed(build, b);
+    ridge_tensor *y = build_matmul(build, inputs[0], b);
+    if (inputs[2])
+        y = build_expression(build, OP_ADD, y, inputs[2], NULL);
+    outputs[0] = build_activation(build, y, (enum ridge_activation)operation->integers[0]);
+    return outputs[0] != NULL;
+}
+
+static ridge_tensor *product(const char *name, ridge_tensor *a, ridge_tensor *b, ridge_tensor *bias,
+                             enum ridge_activation activation, bool transpose) {
+    struct operation operation = {.name = name,
+                                  .build = build_product,
+                                  .input_count = 3,
+                                  .output_count = 1,
+                                  .inputs = {a, b, bias},
+                                  .optional = 4,
+                                  .integers = {activation, transpose}};
+    return operation_result(&operation);
+}
+
+ridge_tensor *ridge_matmul(ridge_tensor *a, ridge_tensor *b) {
+    return product("ridge_matmul", a, b, NULL, RIDGE_ACTIVATION_NONE, false);
+}
+
+ridge_tensor *ridge_matmul_activation(ridge_tensor *a, ridge_tensor *b, ridge_tensor *bias,
+                                      enum ridge_activation activation) {
+    return product("ridge_matmul_activation", a, b, bias, activation, false);
+}
+
+ridge_tensor *ridge_linear(ridge_tensor *x, ridge_tensor *w, ridge_tensor *bias,
+                           enum ridge_activation activation) {
+    return product("ridge_linear", x, w, bias, activation, true);
+}
+
+static bool build_gated_mlp(struct builder *build, const struct operation *operation,
+                            ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    (void)operation;
+    ridge_tensor *gate =
+        build_activation(build, build_matmul(build, inputs[0], inputs[1]), RIDGE_ACTIVATION_SILU);
+    ridge_tensor *y =
+        build_expression(build, OP_MUL, gate, build_matmul(build, inputs[0], inputs[2]), NULL);
+    outputs[0] = inputs[3] ? build_matmul(build, y, inputs[3]) : y;
+    return outputs[0] != NULL;
+}
+
+ridge_tensor *ridge_gated_mlp(ridge_tensor *x, ridge_tensor *gate, ridge_tensor *up,
+                              ridge_tensor *down) {
+    struct operation operation = {.name = "ridge_gated_mlp",
+                                  .build = build_gated_mlp,
+                                  .input_count = 4,
+                                  .output_count = 1,
+                                  .inputs = {x, gate, up, down},
+                                  .optional = 8};
+    return operation_result(&operation);
+}
+
+static bool build_lora(struct builder *build, const struct operation *operation,
+                       ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    ridge_tensor *low = build_matmul(build, build_matmul(build, inputs[0], inputs[2]), inputs[3]);
+    ridge_tensor *scaled = build_scalar(build, OP_MUL, low, operation->numbers[0]);
+    outputs[0] =
+        build_expression(build, OP_ADD, scaled, build_matmul(build, inputs[0], inputs[1]), NULL);
+    return outputs[0] != NULL;
+}
+
+ridge_tensor *ridge_lora(ridge_tensor *x, ridge_tensor *w, ridge_tensor *a, ridge_tensor *b,
+                         float scale) {
+    struct operation operation = {.name = "ridge_lora",
+                                  .build = build_lora,
+                                  .input_count = 4,
+                                  .output_count = 1,
+                                  .inputs = {x, w, a, b},
+                                  .numbers = {scale}};
+    return operation_result(&operation);
+}
+
+/* ---- Quantised types ---------------------------------------------------------------------- */
+
+static bool build_quantized(struct builder *build, const struct operation *operation,
+                            ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    enum ridge_dtype dtype = (enum ridge_dtype)operation->integers[0];
+    enum op op = (enum op)operation->integers[1];
+    ridge_tensor *x = inputs[0];
+    enum ridge_dtype packed = op == OP_QUANTIZE ? dtype : x->dtype;
+    enum ridge_dtype plain = op == OP_QUANTIZE ? x->dtype : dtype;
+    if (!dtype_is_quantised(packed) || !dtype_is_float(plain))
+        return status_fail(build->status, STATUS_USAGE,
+                           "it goes between a float type and q8_0 or q4_k, not from %s to %s",
+                           ridge_dtype_name(x->dtype), ridge_dtype_name(dtype));
+    int64_t block = packed == RIDGE_Q4_K ? 256 : 32;
+    if (x->view.rank == 0 || x->view.sizes[x->view.rank - 1] % block != 0)
+        return status_fail(build->status, STATUS_USAGE,
+                           "%s has blocks of %lld: the last size must be a multiple of it",
+                           ridge_dtype_name(packed), (long long)block);
+    x = build_contiguous(build, x);
+    outputs[0] = x ? build_kernel(build, op, dtype, &x->view, &x, 1, NULL) : NULL;
+    return outputs[0] != NULL;
+}
+
+static ridge_tensor *quantized(const char *name, enum op op, ridge_tensor *x,
+                               enum ridge_dtype dtype) {
+    struct operation operation = {.name = name,
+                                  .build = build_quantized,
+                                  .input_count = 1,
+                                  .output_count = 1,
+                                  .inputs = {x},
+                                  .integers = {dtype, op}};
+    return operation_result(&operation);
+}
+
+ridge_tensor *ridge_quantize(ridge_tensor *x, enum ridge_dtype dtype) {
+    return quantized("ridge_quantize", OP_QUANTIZE, x, dtype);
+}
+
+ridge_tensor *ridge_dequantize(ridge_tensor *x, enum ridge_dtype dtype) {
+    return quantized("ridge_dequantize", OP_DEQUANTIZE, x, dtype);
+}

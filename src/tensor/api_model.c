@@ -1,0 +1,213 @@
+/* Public operations of language models. */
+#include <math.h>
+
+#include "tensor/operation.h"
+
+static bool build_embedding(struct builder *build, const struct operation *operation,
+                            ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    (void)operation;
+    ridge_tensor *table = inputs[0], *indices = inputs[1];
+    if (table->view.rank != 2 || indices->dtype != RIDGE_I32)
+        return status_fail(build->status, STATUS_USAGE,
+                           "it takes a table [rows, width] and i32 indices");
+    if (table->view.sizes[1] > 1 && table->view.strides[1] != 1)
+        table = build_contiguous(build, table);
+    indices = build_contiguous(build, indices);
+    if (!table || !indices)
+        return false;
+    struct view shape = indices->view;
+    if (!view_insert_axis(&shape, shape.rank, build->status))
+        return false;
+    shape.sizes[shape.rank - 1] = table->view.sizes[1];
+    ridge_tensor *operands[] = {table, indices};
+    enum ridge_dtype dtype = dtype_is_quantised(table->dtype) ? RIDGE_F32 : table->dtype;
+    if (!view_contiguous(shape.rank, shape.sizes, &shape, build->status))
+        return false;
+    outputs[0] = build_kernel(build, OP_EMBEDDING, dtype, &shape, operands, 2, NULL);
+    return outputs[0] != NULL;
+}
+
+ridge_tensor *ridge_embedding(ridge_tensor *table, ridge_tensor *indices) {
+    struct operation operation = {.name = "ridge_embedding",
+                                  .build = build_embedding,
+                                  .input_count = 2,
+                                  .output_count = 1,
+                                  .inputs = {table, indices}};
+    return operation_result(&operation);
+}
+
+/* Kernels of heads walk their last axis element by element. */
+static ridge_tensor *last_axis_together(struct builder *build, ridge_tensor *x) {
+    unsigned last = x->view.rank - 1;
+    bool together = x->view.strides[last] == 1 || x->view.sizes[last] == 1;
+    bool stored = build->graph->nodes[x->node].kind != NODE_CONSTANT;
+    return together && stored ? x : build_copy(build, x);
+}
+
+static bool build_rope(struct builder *build, const struct operation *operation,
+                       ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    ridge_tensor *x = inputs[0];
+    if (!dtype_is_float(x->dtype) || x->view.rank != 4 || x->view.sizes[3] % 2 != 0)
+        return status_fail(build->status, STATUS_USAGE,
+                           "it takes floats [batch, heads, tokens, width] with an even width");
+    if (!(operation->numbers[0] > 0))
+        return status_fail(build->status, STATUS_USAGE, "the base is positive, not %g",
+                           operation->numbers[0]);
+    struct node_parameters parameters = {.start = operation->integers[0],
+                                         .flags = operation->integers[1] != 0,
+                                         .base = (float)operation->numbers[0]};
+    x = last_axis_together(build, x);
+    outputs[0] = x ? build_kernel(build, OP_ROPE, x->dtype, &x->view, &x, 1, &parameters) : NULL;
+    return outputs[0] != NULL;
+}
+
+ridge_tensor *ridge_rope(ridge_tensor *x, int64_t start, float base, bool interleaved) {
+    struct operation operation = {.name = "ridge_rope",
+                                  .build = build_rope,
+                                  .input_count = 1,
+                                  .output_count = 1,
+                                  .inputs = {x},
+                                  .integers = {start, interleaved},
+                                  .numbers = {base}};
+    return operation_result(&operation);
+}
+
+static bool check_attention(struct builder *build, const ridge_tensor *q, const ridge_tensor *k,
+                            const ridge_tensor *v, bool causal) {
+    const int64_t *qs = q->view.sizes, *ks = k->view.sizes;
+    if (!dtype_is_float(q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype)
+        return status_fail(build->status, STATUS_USAGE, "q, k and v are floats of one type");
+    if (q->view.rank != 4 || k->view.rank != 4 || !view_same_sizes(&k->view, &v->view) ||
+        qs[0] != ks[0] || qs[3] != ks[3])
+        return status_fail(build->status, STATUS_USAGE,
+                           "q is [batch, heads, queries, width], k and v are [batch, kv_heads, "
+                           "keys, width]");
+    if (ks[1] == 0 || qs[1] % ks[1] != 0)
+        return status_fail(build->status, STATUS_USAGE,
+                           "%lld heads cannot share %lld key heads evenly", (long long)qs[1],
+                           (long long)ks[1]);
+    if (ks[2] == 0 || (causal && qs[2] > ks[2]))
+        return status_fail(build->status, STATUS_USAGE, "%lld queries have %lld keys to see",
+                           (long long)qs[2], (long long)ks[2]);
+    if (qs[3] > 256)
+        return status_fail(build->status, STATUS_UNSUPPORTED,
+                           "heads are at most 256 wide, not %lld", (long long)qs[3]);
+    return true;
+}
+
+static bool build_attention(struct builder *build, const struct operation *operation,
+                            ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    bool causal = operation->integers[0] != 0;
+    if (!check_attention(build, inputs[0], inputs[1], inputs[2], causal))
+        return false;
+    ridge_tensor *operands[3];
+    for (unsigned i = 0; i < 3; i++)
+        if (!(operands[i] = last_axis_together(build, inputs[i])))
+            return false;
+    struct node_parameters parameters = {.scale = (float)operation->numbers[0], .flags = causal};
+    outputs[0] = build_kernel(build, OP_ATTENTION, inputs[0]->dtype, &inputs[0]->view, operands, 3,
+                              &parameters);
+    return outputs[0] != NULL;
+}
+
+ridge_tensor *ridge_attention(ridge_tensor *q, ridge_tensor *k, ridge_tensor *v, float scale,
+                              bool causal) {
+    struct operation operation = {.name = "ridge_attention",
+                                  .build = build_attention,
+                                  .input_count = 3,
+                                  .output_count = 1,
+                                  .inputs = {q, k, v},
+                                  .integers = {causal},
+                                  .numbers = {scale}};
+    return operation_result(&operation);
+}
+
+static bool build_wkv7(struct builder *build, const struct operation *operation,
+                       ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    (void)operation;
+    const ridge_tensor *r = inputs[0], *state = inputs[6];
+    if (!dtype_is_float(r->dtype) || r->view.rank != 4)
+        return status_fail(build->status, STATUS_USAGE,
+                           "r, w, k, v, a and b are floats [batch, tokens, heads, width]");
+    for (unsigned i = 1; i < 6; i++)
+        if (inputs[i]->dtype != r->dtype || !view_same_sizes(&inputs[i]->view, &r->view))
+            return status_fail(build->status, STATUS_USAGE,
+                               "r, w, k, v, a and b have one type and shape");
+    const int64_t *sizes = r->view.sizes;
+    if (state->dtype != RIDGE_F32 || state->view.rank != 4 || state->view.sizes[0] != sizes[0] ||
+        state->view.sizes[1] != sizes[2] || state->view.sizes[2] != sizes[3] ||
+        state->view.sizes[3] != sizes[3])
+        return status_fail(build->status, STATUS_USAGE, "the state is f32 [%lld, %lld, %lld, %lld]",
+                           (long long)sizes[0], (long long)sizes[2], (long long)sizes[3],
+                           (long long)sizes[3]);
+    if (sizes[3] > 256)
+        return status_fail(build->status, STATUS_UNSUPPORTED,
+                           "heads are at most 256 wide, not %lld", (long long)sizes[3]);
+    ridge_tensor *operands[7];
+    for (unsigned i = 0; i < 7; i++)
+        if (!(operands[i] = build_contiguous(build, inputs[i])))
+            return false;
+    /* Without a token the state stays what it is. */
+    if (view_count(&r->view) == 0) {
+        outputs[0] = operands[0];
+        outputs[1] = build_copy(build, operands[6]);
+        return outputs[1] != NULL;
+    }
+    outputs[0] = build_kernel(build, OP_WKV7, r->dtype, &r->view, operands, 7, NULL);
+    outputs[1] = build_second(build, outputs[0], RIDGE_F32, &state->view);
+    return outputs[1] != NULL;
+}
+
+ridge_tensor *ridge_wkv7(ridge_tensor *r, ridge_tensor *w, ridge_tensor *k, ridge_tensor *v,
+                         ridge_tensor *a, ridge_tensor *b, ridge_tensor *state,
+                         ridge_tensor **state_out) {
+    struct operation operation = {.name = "ridge_wkv7",
+                                  .build = build_wkv7,
+                                  .input_count = 7,
+                                  .output_count = 2,
+                                  .inputs = {r, w, k, v, a, b, state}};
+    ridge_tensor *outputs[2];
+    bool ok = operation_run(&operation, outputs);
+    if (state_out)
+        *state_out = outputs[1];
+    else
+        ridge_release(outputs[1]);
+    return ok ? outputs[0] : NULL;
+}
+
+static bool build_token_shift(struct builder *build, const struct operation *operation,
+                              ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    (void)operation;
+    ridge_tensor *x = inputs[0], *previous = inputs[1], *mix = inputs[2];
+    const int64_t *sizes = x->view.sizes;
+    if (x->view.rank != 3 || previous->view.rank != 2 || previous->view.sizes[0] != sizes[0] ||
+        previous->view.sizes[1] != sizes[2] || previous->dtype != x->dtype)
+        return status_fail(build->status, STATUS_USAGE,
+                           "x is [batch, tokens, width] and previous [batch, width] of its type");
+    struct view first = previous->view, rest;
+    if (!view_insert_axis(&first, 1, build->status))
+        return false;
+    ridge_tensor *shifted = build_view(build, previous, &first);
+    if (sizes[1] == 0)
+        shifted = x;
+    if (sizes[1] > 1) {
+        if (!view_slice(&x->view, 1, 0, sizes[1] - 1, 1, &rest, build->status))
+            return false;
+        ridge_tensor *parts[2] = {shifted, build_view(build, x, &rest)};
+        shifted = parts[0] && parts[1] ? build_cat(build, parts, 2, 1) : NULL;
+    }
+    outputs[0] = !mix ? build_contiguous(build, shifted)
+                      : build_expression(build, OP_AFFINE,
+                                         build_expression(build, OP_SUB, shifted, x, NULL), mix, x);
+    return outputs[0] != NULL;
+}
+
+ridge_tensor *ridge_token_shift(ridge_tensor *x, ridge_tensor *previous, ridge_tensor *mix) {
+    struct operation operation = {.name = "ridge_token_shift",
+                                  .build = build_token_shift,
+                                  .input_count = 3,
+                                  .output_count = 1,
+                                  .inputs = {x, previous, mix},
+                                  .optional = 4};
+    return operation_result(&operation);
+}

@@ -1,0 +1,77 @@
+/* Which nodes of a graph run in one kernel.
+ *
+ * Elementwise nodes and reductions over the same space of indices are grouped: each node then has a
+ * value of every element of the space, or of every row, where the rows are what is left when the
+ * reduced axes are taken away. A matrix product takes the elementwise nodes that follow it into its
+ * group. All other nodes are alone.
+ */
+#ifndef RIDGE_TENSOR_FUSE_H
+#define RIDGE_TENSOR_FUSE_H
+
+#include "tensor/graph.h"
+
+enum { GROUP_NONE = UINT32_MAX };
+
+enum group_kind { GROUP_FUSED, GROUP_MATMUL, GROUP_ALONE };
+
+struct group {
+    enum group_kind kind;
+    uint32_t epoch;
+    uint32_t first, last; /* its nodes are among these: see group_of */
+    uint32_t count;       /* of nodes; 0 when another group took them in */
+    uint32_t matmul;      /* GROUP_MATMUL: the product's node */
+    /* The space, without axes of size 1; and which of its axes are reduced. */
+    unsigned rank;
+    int64_t sizes[RIDGE_RANK_MAX];
+    uint32_t reduced;
+};
+
+struct fusion {
+    const struct graph *graph;
+    const uint32_t *outputs;
+    unsigned output_count;
+    struct arena arena;
+    struct group *groups;
+    uint32_t group_count;
+    uint32_t *group_of; /* by node; GROUP_NONE when it is not computed by a kernel */
+    bool *live;         /* by node: something needs it */
+    bool *stored;       /* by node: something outside its group needs it */
+    bool *of_row;       /* by node: a value of the row */
+    uint32_t *order;    /* groups in the order in which they run */
+    uint32_t order_count;
+};
+
+/* `outputs` are the nodes that must be there in the end; they and the graph outlive the fusion. */
+bool fusion_make(struct fusion *fusion, const struct graph *graph, const uint32_t *outputs,
+                 unsigned output_count, struct status *status);
+void fusion_finish(struct fusion *fusion);
+
+/* The node that a kernel computes when it is asked for n: n, but for a second result. */
+uint32_t fusion_owner(const struct graph *graph, uint32_t n);
+
+/* Strides along the axes of the group's space of a view that has its sizes, or those of its rows,
+ * with any ones between. */
+void group_strides(const struct group *group, bool of_row, const struct view *view,
+                   int64_t *strides);
+
+/* What a group's kernel reads or writes: node `node` from element `offset` on, with strides along
+ * the axes of the space. */
+struct group_operand {
+    uint32_t node;
+    bool stored;
+    int64_t offset;
+    int64_t strides[RIDGE_RANK_MAX];
+};
+
+/* The group's work as a program over its space. Its axes are the space's, in the space's order: the
+ * program's rank, strides and shape are for the caller to set. */
+struct group_program {
+    struct program program;
+    struct group_operand operands[PROGRAM_OPERANDS_MAX];
+    double constants[PROGRAM_CONSTANTS_MAX];
+};
+/* False when it has too many operands, constants or instructions. */
+bool group_program(const struct fusion *fusion, const struct group *group,
+                   struct group_program *out);
+
+#endif

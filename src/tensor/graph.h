@@ -1,0 +1,81 @@
+/* The graph that tracing builds: operations as nodes, in an order in which they can run.
+ *
+ * A node's result is contiguous. What reads it does so through a view, so reshapes, transposes,
+ * slices and broadcasts are no nodes. Equal nodes are made once.
+ */
+#ifndef RIDGE_TENSOR_GRAPH_H
+#define RIDGE_TENSOR_GRAPH_H
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "gen/kernel.h"
+#include "tensor/tensor.h"
+#include "tensor/view.h"
+
+enum node_kind {
+    NODE_INPUT,      /* a storage given at each run */
+    NODE_CAPTURE,    /* a storage that the graph holds on to */
+    NODE_CONSTANT,   /* a scalar */
+    NODE_EXPRESSION, /* op is one with an expression, or OP_LOAD: the operand itself */
+    NODE_REDUCE,     /* op over the axes in axis_mask, which stay with size 1 */
+    NODE_MATMUL,
+    NODE_CAT,    /* inputs one after the other along `axis` */
+    NODE_ASSIGN, /* writes input 1 to where input 0's view lies in a storage */
+    NODE_KERNEL, /* op has a kernel of its own */
+    NODE_RESULT, /* the second result of input 0's node */
+};
+
+struct node_input {
+    uint32_t node;
+    struct view view;
+};
+
+/* What only some operations have. All zero otherwise: nodes are compared byte by byte. */
+struct node_parameters {
+    double value;       /* constant; arange's start */
+    double step;        /* arange's step */
+    uint64_t seed;      /* rand, randn */
+    float scale, base;  /* attention; rope */
+    int64_t start;      /* rope's first position */
+    uint32_t axis_mask; /* reduce */
+    uint32_t axis;      /* cat */
+    uint32_t index;     /* input, capture: which one */
+    uint32_t flags;     /* attention: causal; rope: interleaved */
+    uint32_t alignment; /* input: of its first element's address, bytes: 1..16 */
+};
+
+struct node {
+    enum node_kind kind;
+    enum op op;
+    enum ridge_dtype dtype;
+    struct view shape; /* sizes of the result, contiguous; inputs and captures: not used */
+    uint32_t input_count;
+    struct node_input *inputs; /* in the graph's arena */
+    struct node_parameters parameters;
+    uint32_t epoch; /* how many assignments came before it */
+};
+
+struct graph {
+    ridge_device *device;
+    struct node *nodes;
+    size_t count, capacity;
+    struct arena arena;
+    struct map unique; /* hash of a node to its number */
+    uint32_t input_count, epoch, operations;
+    struct storage **captures;
+    size_t capture_count, capture_capacity;
+};
+
+void graph_init(struct graph *graph, ridge_device *device);
+void graph_finish(struct graph *graph);
+
+/* Number of the node like `node` (its inputs are copied), a new one if there is none. */
+bool graph_add(struct graph *graph, const struct node *node, uint32_t *number,
+               struct status *status);
+bool graph_input(struct graph *graph, enum ridge_dtype dtype, uint32_t alignment, uint32_t *number,
+                 struct status *status);
+/* The tensor as an operand of this graph: its own node, or a captured storage. */
+bool graph_operand(struct graph *graph, const ridge_tensor *tensor, struct node_input *operand,
+                   struct status *status);
+
+#endif

@@ -1,0 +1,314 @@
+/* Eager execution: plans of single operations, found by a key of everything they depend on. */
+#include "tensor/operation.h"
+
+#include <string.h>
+
+#include "base/checksum.h"
+#include "tensor/plan.h"
+
+enum { KEY_MAX = 2048, PLANS_MAX = 4096 };
+
+struct entry {
+    struct entry *next;  /* with the same hash */
+    struct entry *older; /* of all */
+    struct plan *plan;
+    size_t length;
+    unsigned char key[];
+};
+
+struct plan_store {
+    struct map entries;
+    struct entry *newest;
+    size_t count;
+};
+
+struct plan_store *plan_store_create(struct status *status) {
+    return memory_allocate(1, sizeof(struct plan_store), status);
+}
+
+void plan_store_clear(struct plan_store *store) {
+    while (store->newest) {
+        struct entry *entry = store->newest;
+        store->newest = entry->older;
+        plan_destroy(entry->plan);
+        memory_free(entry);
+    }
+    map_finish(&store->entries);
+    store->entries = (struct map){0};
+    store->count = 0;
+}
+
+void plan_store_destroy(struct plan_store *store) {
+    if (!store)
+        return;
+    plan_store_clear(store);
+    memory_free(store);
+}
+
+/* ---- Keys ------------------------------------------------------------------------------- */
+
+struct key {
+    size_t length;
+    bool too_long;
+    unsigned char bytes[KEY_MAX];
+};
+
+static void append(struct key *key, const void *data, size_t length) {
+    if (key->length + length > KEY_MAX) {
+        key->too_long = true;
+        return;
+    }
+    memcpy(key->bytes + key->length, data, length);
+    key->length += length;
+}
+
+uint32_t tensor_alignment(const ridge_tensor *tensor) {
+    uint64_t bytes = tensor_byte_offset(tensor->dtype, tensor->view.offset) | 16;
+    return (uint32_t)(bytes & -bytes);
+}
+
+static void append_tensor(struct key *key, const ridge_tensor *tensor) {
+    if (!tensor) {
+        append(key, "-", 1);
+        return;
+    }
+    unsigned char head[3] = {(unsigned char)tensor->dtype, (unsigned char)tensor->view.rank,
+                             (unsigned char)tensor_alignment(tensor)};
+    append(key, head, sizeof head);
+    append(key, tensor->view.sizes, tensor->view.rank * sizeof tensor->view.sizes[0]);
+    append(key, tensor->view.strides, tensor->view.rank * sizeof tensor->view.strides[0]);
+}
+
+void operation_key_tensor(struct buffer *buffer, const ridge_tensor *tensor) {
+    struct key key;
+    key.length = 0;
+    append_tensor(&key, tensor);
+    buffer_append(buffer, key.bytes, key.length);
+}
+
+static ridge_tensor *const *inputs_of(const struct operation *operation) {
+    return operation->many ? operation->many : operation->inputs;
+}
+
+static void make_key(const struct operation *operation, struct key *key) {
+    key->length = 0;
+    key->too_long = false;
+    append(key, &operation->build, sizeof operation->build);
+    append(key, operation->integers, sizeof operation->integers);
+    append(key, operation->numbers, sizeof operation->numbers);
+    for (unsigned i = 0; i < operation->input_count; i++)
+        append_tensor(key, inputs_of(operation)[i]);
+}
+
+/* ---- Building --------------------------------------------------------------------------- */
+
+static bool describe_failure(const struct operation *operation, struct status *status) {
+    struct buffer shapes = {0};
+    for (unsigned i = 0; i < operation->input_count && shapes.length < 300; i++) {
+        const ridge_tensor *input = inputs_of(operation)[i];
+        buffer_string(&shapes, i ? ", " : "");
+        if (input)
+            view_describe(&shapes, input->dtype, &input->view);
+        else
+            buffer_string(&shapes, "NULL");
+    }
+    status_context(status, "%s(%.*s)", operation->name, TEXT_ARGS(buffer_as_text(&shapes)));
+    buffer_finish(&shapes);
+    return false;
+}
+
+/* Calls the builder with tensors of the graph; what it makes besides its outputs is released. */
+static bool trace(const struct operation *operation, struct graph *graph,
+                  ridge_tensor *const *inputs, ridge_tensor **outputs, struct status *status) {
+    struct builder build = {graph, status};
+    ridge_scope_begin();
+    bool ok = operation->build(&build, operation, inputs, outputs);
+    for (unsigned i = 0; i < operation->output_count; i++) {
+        if (!ok)
+            outputs[i] = NULL;
+        /* A builder may give back its input: the caller gets a handle of its own. */
+        else if (outputs[i])
+            outputs[i] = ridge_keep(tensor_view(outputs[i], &outputs[i]->view, status));
+        ok = ok && outputs[i];
+    }
+    ridge_scope_end();
+    return ok;
+}
+
+/* Within a function that is being compiled: tensors from outside become captures. */
+static bool trace_into(const struct operation *operation, struct graph *graph,
+                       ridge_tensor **outputs, struct status *status) {
+    ridge_tensor *few[OPERATION_INPUTS_MAX], **inputs = few;
+    if (operation->input_count > OPERATION_INPUTS_MAX) {
+        inputs = memory_allocate(operation->input_count, sizeof *inputs, status);
+        if (!inputs)
+            return false;
+    }
+    bool ok = true;
+    ridge_scope_begin();
+    for (unsigned i = 0; i < operation->input_count && ok; i++) {
+        const ridge_tensor *input = inputs_of(operation)[i];
+        struct node_input operand;
+        inputs[i] = NULL;
+        if (!input)
+            continue;
+        ok = graph_operand(graph, input, &operand, status) &&
+             (inputs[i] = tensor_of_node(graph, operand.node, &operand.view, status));
+    }
+    ok = ok && trace(operation, graph, inputs, outputs, status);
+    for (unsigned i = 0; i < operation->output_count && ok; i++)
+        ridge_keep(outputs[i]);
+    ridge_scope_end();
+    if (inputs != few)
+        memory_free(inputs);
+    return ok;
+}
+
+/* A graph of the operation alone. */
+static bool make_plan(const struct operation *operation, ridge_device *device, struct plan **plan,
+                      struct status *status) {
+    struct graph graph;
+    graph_init(&graph, device);
+    ridge_tensor *few[OPERATION_INPUTS_MAX], **inputs = few;
+    ridge_tensor *outputs[OPERATION_OUTPUTS_MAX] = {NULL};
+    bool ok = true;
+    if (operation->input_count > OPERATION_INPUTS_MAX) {
+        inputs = memory_allocate(operation->input_count, sizeof *inputs, status);
+        ok = inputs != NULL;
+    }
+    ridge_scope_begin();
+    for (unsigned i = 0; i < operation->input_count && ok; i++) {
+        const ridge_tensor *input = inputs_of(operation)[i];
+        uint32_t node;
+        inputs[i] = NULL;
+        if (!input)
+            continue;
+        struct view view = input->view;
+        view.offset = 0;
+        ok = graph_input(&graph, input->dtype, tensor_alignment(input), &node, status) &&
+             (inputs[i] = tensor_of_node(&graph, node, &view, status));
+    }
+    ok = ok && trace(operation, &graph, inputs, outputs, status) &&
+         plan_create(&graph, outputs, operation->output_count, plan, status);
+    ridge_scope_end();
+    if (inputs != few)
+        memory_free(inputs);
+    graph_finish(&graph);
+    return ok;
+}
+
+/* ---- Running ---------------------------------------------------------------------------- */
+
+static struct plan *find_plan(struct plan_store *store, const struct key *key, uint64_t hash) {
+    uint64_t *found = map_find(&store->entries, hash);
+    for (struct entry *entry = found ? (struct entry *)(uintptr_t)*found : NULL; entry;
+         entry = entry->next)
+        if (entry->length == key->length && memcmp(entry->key, key->bytes, key->length) == 0)
+            return entry->plan;
+    return NULL;
+}
+
+static bool keep_plan(struct plan_store *store, const struct key *key, uint64_t hash,
+                      struct plan *plan, struct status *status) {
+    if (store->count >= PLANS_MAX)
+        plan_store_clear(store);
+    struct entry *entry = memory_allocate(1, sizeof *entry + key->length, status);
+    if (!entry)
+        return false;
+    uint64_t *found = map_find(&store->entries, hash);
+    *entry = (struct entry){.next = found ? (struct entry *)(uintptr_t)*found : NULL, .plan = plan};
+    entry->length = key->length;
+    memcpy(entry->key, key->bytes, key->length);
+    if (!map_set(&store->entries, hash, (uint64_t)(uintptr_t)entry, status)) {
+        memory_free(entry);
+        return false;
+    }
+    entry->older = store->newest;
+    store->newest = entry;
+    store->count++;
+    return true;
+}
+
+/* The inputs that are there: a plan numbers those. */
+static unsigned present_inputs(const struct operation *operation, ridge_tensor **present) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < operation->input_count; i++)
+        if (operation->inputs[i])
+            present[count++] = operation->inputs[i];
+    return count;
+}
+
+static bool run_eager(const struct operation *operation, ridge_device *device,
+                      ridge_tensor **outputs, struct status *status) {
+    struct key key;
+    make_key(operation, &key);
+    uint64_t hash = checksum64(key.bytes, key.length);
+    struct plan *plan = key.too_long ? NULL : find_plan(device->plans, &key, hash);
+    bool kept = plan != NULL;
+    if (!plan) {
+        if (!make_plan(operation, device, &plan, status))
+            return describe_failure(operation, status);
+        if (!key.too_long) {
+            kept = keep_plan(device->plans, &key, hash, plan, status);
+            if (!kept) {
+                plan_destroy(plan);
+                return false;
+            }
+        }
+    }
+    ridge_tensor *present[OPERATION_INPUTS_MAX];
+    ridge_tensor *const *inputs = operation->many;
+    if (!inputs) {
+        present_inputs(operation, present);
+        inputs = present;
+    }
+    bool ok = plan_run(plan, inputs, outputs, status);
+    if (!kept)
+        plan_destroy(plan);
+    return ok || describe_failure(operation, status);
+}
+
+/* The device that all inputs share, and the graph if one of them is being traced. */
+static bool find_home(const struct operation *operation, ridge_device **device,
+                      struct graph **graph, struct status *status) {
+    *device = operation->device;
+    *graph = NULL;
+    for (unsigned i = 0; i < operation->input_count; i++) {
+        const ridge_tensor *input = inputs_of(operation)[i];
+        if (!input)
+            continue;
+        if (*device && input->device != *device) {
+            status_fail(status, STATUS_USAGE, "operands are on different devices, %s and %s",
+                        (*device)->name, input->device->name);
+            return describe_failure(operation, status);
+        }
+        *device = input->device;
+        if (input->graph)
+            *graph = input->graph;
+    }
+    return *device != NULL;
+}
+
+bool operation_run(const struct operation *operation, ridge_tensor **outputs) {
+    struct status *status = tensor_status();
+    for (unsigned i = 0; i < operation->output_count; i++)
+        outputs[i] = NULL;
+    for (unsigned i = 0; i < operation->input_count; i++)
+        if (!inputs_of(operation)[i] && (i >= 32 || !(operation->optional & 1u << i))) {
+            if (status->code == STATUS_OK)
+                status_fail(status, STATUS_USAGE, "%s: operand %u is NULL", operation->name, i);
+            return false;
+        }
+    ridge_device *device;
+    struct graph *graph;
+    if (!find_home(operation, &device, &graph, status))
+        return false;
+    if (!graph)
+        return run_eager(operation, device, outputs, status);
+    return trace_into(operation, graph, outputs, status) || describe_failure(operation, status);
+}
+
+ridge_tensor *operation_result(const struct operation *operation) {
+    ridge_tensor *output;
+    return operation_run(operation, &output) ? output : NULL;
+}

@@ -1,0 +1,86 @@
+/* Opening devices by name: what is found, and what is said of names that are not. */
+#include "../test.h"
+
+#include <stdlib.h>
+
+#include "device/device.h"
+
+static void check_refused(const char *name, const char *reason) {
+    struct status status = {0};
+    struct device *device = NULL;
+    CHECK(!device_open(name, &device, &status));
+    CHECK_INT(status.code, STATUS_USAGE);
+    if (!strstr(status.message, reason))
+        test_failed(__FILE__, __LINE__, "%s: %s", name, status.message);
+}
+
+TEST(the_cpu_opens_by_its_names) {
+    const char *const names[] = {"cpu", "cpu:0"};
+    for (size_t i = 0; i < 2; i++) {
+        struct status status = {0};
+        struct device *device = NULL;
+        CHECK_OK(device_open(names[i], &device, &status), status);
+        REQUIRE(device);
+        CHECK_STRING(device->ops->name, "cpu");
+        CHECK_INT(device->index, 0);
+        device_close(device);
+    }
+}
+
+TEST(names_that_are_none_are_refused_with_what_there_is) {
+    check_refused("gpu", "no kind of device is called \"gpu\"; there are \"cpu\", \"cuda\"");
+    check_refused("", "no kind of device is called \"\"");
+    check_refused("cpuX", "no kind of device is called \"cpuX\"");
+    check_refused("CPU", "\"cpu\"");
+    check_refused("cpu:1", "cpu:1: there is only one cpu device here: \"cpu:0\"");
+    check_refused("cpu:", "\"\" is not the number of a device; write \"cpu:0\"");
+    check_refused("cpu:x", "\"x\" is not the number of a device");
+    check_refused("cpu:-1", "\"-1\" is not the number of a device");
+    check_refused("cpu:99999999999999999999", "is not the number of a device");
+    check_refused("cpu:4294967296", "there is only one cpu device here");
+}
+
+/* Sets RIDGE_DEVICE for one opening of the default device. */
+static bool open_by_environment(const char *value, struct device **device, struct status *status) {
+    const char *before = getenv("RIDGE_DEVICE");
+    char kept[64];
+    snprintf(kept, sizeof kept, "%s", before ? before : "");
+    setenv("RIDGE_DEVICE", value, 1);
+    bool ok = device_open(NULL, device, status);
+    if (before)
+        setenv("RIDGE_DEVICE", kept, 1);
+    else
+        unsetenv("RIDGE_DEVICE");
+    return ok;
+}
+
+TEST(the_environment_chooses_the_default_device) {
+    struct status status = {0};
+    struct device *device = NULL;
+    CHECK_OK(open_by_environment("cpu:0", &device, &status), status);
+    REQUIRE(device);
+    CHECK_STRING(device->ops->name, "cpu");
+    device_close(device);
+    CHECK(!open_by_environment("abacus", &device, &status));
+    CHECK(strstr(status.message, "RIDGE_DEVICE: no kind of device is called \"abacus\""));
+}
+
+TEST(without_a_name_some_device_opens) {
+    struct status status = {0};
+    struct device *device = NULL;
+    CHECK_OK(open_by_environment("", &device, &status), status);
+    REQUIRE(device);
+    CHECK(device->capabilities.is_gpu || device->ops == &device_cpu);
+    device_close(device);
+}
+
+TEST(every_kind_counts_its_devices_or_says_why_there_are_none) {
+    for (unsigned i = 0; device_kinds[i]; i++) {
+        struct status status = {0};
+        unsigned count = 0;
+        if (!device_kinds[i]->count(&count, &status) || count == 0) {
+            CHECK(*status.message);
+            CHECK(strcmp(device_kinds[i]->name, "cpu") != 0);
+        }
+    }
+}
