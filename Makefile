@@ -120,7 +120,7 @@ $(BUILD)/flags $(BUILD)/fuzz/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
 
-test: $(BUILD)/unit $(BUILD)/ridge $(fuzz_programs)
+test: $(BUILD)/unit all $(fuzz_programs)
 	BUILD="$(BUILD)" FUZZERS="$(fuzz_programs)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run
 
 fuzz: $(fuzz_programs)
@@ -159,10 +159,12 @@ install: all
 	install -m 755 $(BUILD)/$(soname) $(libraries)/$(soname)
 	ln -sf $(soname) $(libraries)/$(shared_library)
 	install -m 644 $(BUILD)/libridge.a $(libraries)/libridge.a
-	printf '%s\n' 'prefix=$(PREFIX)' 'Name: ridge' 'Version: $(version)' \
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' \
+	    'Name: ridge' 'Version: $(version)' \
 	    'Description: Tensors on a CPU, an NVIDIA GPU or any OpenCL device' \
-	    'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lridge' \
-	    'Libs.private: -lzstd -lz -lm -ldl -pthread' > $(libraries)/pkgconfig/ridge.pc
+	    'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lridge' \
+	    'Libs.private: $(strip $(filter-out -lsqlite3 -lexpat,$(LDLIBS)))' \
+	    > $(libraries)/pkgconfig/ridge.pc
 	install -m 644 $(BUILD)/ridge.1 $(man_page)
 	install -m 644 $(BUILD)/completion.bash $(bash_completion)
 	install -m 644 $(BUILD)/completion.zsh $(zsh_completion)
@@ -180,7 +182,7 @@ clean:
 	rm -rf $(BUILD)
 
 help:
-	@echo 'make              build $(BUILD)/ridge'
+	@echo 'make              build $(BUILD)/ridge and $(BUILD)/libridge'
 	@echo 'make demo         build it and report on a trace that comes with it'
 	@echo 'make test         run every test; SAN=address,undefined with sanitizers'
 	@echo 'make fuzz         run the fuzzers, SECONDS_EACH=600 seconds each'

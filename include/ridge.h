@@ -90,7 +90,7 @@ struct ridge_device_info {
 RIDGE_API size_t ridge_device_list(struct ridge_device_info *rows, size_t capacity);
 
 /* "cpu", "cuda", "cuda:1", "opencl", "opencl:0"; NULL takes the environment's RIDGE_DEVICE or else
- * the first usable of cuda, opencl (a GPU), cpu. RIDGE_THREADS bounds the threads of "cpu". */
+ * the first usable of cuda, opencl (a GPU), cpu. RIDGE_THREADS sets the threads of "cpu". */
 RIDGE_API ridge_device *ridge_device_open(const char *name);
 /* Waits for the device, releases all its tensors and programs. Takes NULL. */
 RIDGE_API void ridge_device_close(ridge_device *device);
@@ -122,7 +122,7 @@ struct ridge_pool_stats {
     double reuse_rate;         /* reuses / allocations, 0 to 1 */
 };
 RIDGE_API bool ridge_pool_stats(const ridge_device *device, struct ridge_pool_stats *stats);
-/* At most this many idle buffers are kept in each size class (10 at first; 0 keeps none). */
+/* At most this many idle buffers are kept in each size class (64 at first; 0 keeps none). */
 RIDGE_API bool ridge_pool_set_capacity(ridge_device *device, unsigned buffers_per_class);
 /* Gives idle buffers back, largest first, until at most `bytes` are idle. */
 RIDGE_API bool ridge_pool_shrink_to_fit(ridge_device *device, uint64_t bytes);

@@ -10,7 +10,7 @@
 
 #include "device/device.h"
 
-enum { POOL_CAPACITY = 10 }; /* idle blocks of a class, unless set */
+enum { POOL_CAPACITY = 64 }; /* idle blocks of a class, unless set */
 
 struct pool;
 

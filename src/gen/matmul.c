@@ -92,9 +92,9 @@ static bool dense(int64_t rows, int64_t columns, int64_t *row, int64_t *column) 
 static bool library_product(const struct matmul_work *work,
                             const struct device_capabilities *device,
                             struct device_matmul *matmul) {
-    bool type = work->a_type == work->b_type &&
-                (work->a_type == RIDGE_F32 || work->a_type == RIDGE_F16 ||
-                 work->a_type == RIDGE_BF16);
+    bool type =
+        work->a_type == work->b_type &&
+        (work->a_type == RIDGE_F32 || work->a_type == RIDGE_F16 || work->a_type == RIDGE_BF16);
     bool size = work->m <= INT32_MAX && work->n <= INT32_MAX && work->k <= INT32_MAX &&
                 work->batch <= INT32_MAX && work->k > 0;
     if (!device->library_matmul || !type || !size || work->a_alignment < 16 ||

@@ -41,13 +41,14 @@
         UINT32 zeros = LEADING_ZEROS((UINT32)(bits >> 32) | 1u);                                   \
         UINT64 after = bits << (zeros + 1u);                                                       \
         INT32 row = 5 * (INT32)(4u * zeros + (UINT32)(after >> 62));                               \
-        INT64 t = (INT64)(INT32)((UINT32)(after >> 30) ^ 0x80000000u);                             \
-        INT64 x = random_normal_table[row + 4];                                                    \
-        x = random_normal_table[row + 3] + ((x * t) >> 31);                                        \
-        x = random_normal_table[row + 2] + ((x * t) >> 31);                                        \
-        x = random_normal_table[row + 1] + ((x * t) >> 31);                                        \
-        x = random_normal_table[row] + ((x * t) >> 31);                                            \
-        return (float)(INT32)((bits & 1u) ? x : -x) * 0x1p-28f;                                    \
+        INT32 t = (INT32)((UINT32)(after >> 30) ^ 0x80000000u);                                    \
+        INT32 x = random_normal_table[row + 4];                                                    \
+        x = random_normal_table[row + 3] + (INT32)(((INT64)x * t) >> 31);                          \
+        x = random_normal_table[row + 2] + (INT32)(((INT64)x * t) >> 31);                          \
+        x = random_normal_table[row + 1] + (INT32)(((INT64)x * t) >> 31);                          \
+        x = random_normal_table[row] + (INT32)(((INT64)x * t) >> 31);                              \
+        INT32 sign = (INT32)(bits & 1u) - 1;                                                       \
+        return (float)((x ^ sign) - sign) * 0x1p-28f;                                              \
     }
 
 /* The position of the leading one by a conversion, which vectors have, instead of a count. Clearing

@@ -18,9 +18,9 @@
 
 enum {
     CACHE_LINE = 64,
-    SPIN_NS = 20000,       /* before a thread parks */
-    SPINS_PER_CLOCK = 16,  /* looks between two readings of the clock */
-    SPINS_PER_YIELD = 2000 /* looks before a thread that waits for the team lets others run */
+    PARK_NS = 20000,      /* of spinning for work, then a thread parks */
+    YIELD_NS = 3000,      /* of spinning for the team, then it offers its core to others */
+    SPINS_PER_CLOCK = 16, /* looks between two readings of the clock */
 };
 
 struct member {
@@ -82,7 +82,7 @@ static int64_t clock_ns(void) {
 }
 
 static bool spin_for_post(const struct member *member, uint64_t seen) {
-    int64_t end = clock_ns() + SPIN_NS;
+    int64_t end = clock_ns() + PARK_NS;
     do {
         for (int i = 0; i < SPINS_PER_CLOCK; i++) {
             if (atomic_load_explicit(&member->posted, memory_order_acquire) != seen)
@@ -94,10 +94,11 @@ static bool spin_for_post(const struct member *member, uint64_t seen) {
 }
 
 /* `parked` is set before `posted` is looked at, and post() does it the other way round: one of the
- * two always sees the other. */
+ * two always sees the other. Exchanges, since they order what follows them everywhere: emulators of
+ * arm64 let a plain store pass a later load. */
 static void park(struct member *member, uint64_t seen) {
     pthread_mutex_lock(&member->lock);
-    atomic_store(&member->parked, true);
+    atomic_exchange(&member->parked, true);
     while (atomic_load(&member->posted) == seen)
         pthread_cond_wait(&member->wake, &member->lock);
     atomic_store(&member->parked, false);
@@ -105,7 +106,7 @@ static void park(struct member *member, uint64_t seen) {
 }
 
 static void post(struct member *member, uint64_t run) {
-    atomic_store(&member->posted, run);
+    atomic_exchange(&member->posted, run);
     if (!atomic_load(&member->parked))
         return;
     pthread_mutex_lock(&member->lock);
@@ -137,18 +138,25 @@ static void *work(void *argument) {
     }
 }
 
-/* Until *value is (or is no longer) `other`: whom we wait for is at work, so it will not be long.
- */
+/* Until *value is (or is no longer) `other`. Whom we wait for is at work, so it will not be long;
+ * or it lost its core to someone, and then giving ours away helps. */
 static void wait_while(const struct native_team *team, const _Atomic unsigned *value,
                        unsigned other, bool equal) {
-    unsigned spins = team->spins ? SPINS_PER_YIELD : 0;
-    while ((atomic_load_explicit(value, memory_order_acquire) == other) == equal) {
-        if (spins > 0) {
-            spins--;
-            relax();
-        } else {
+    int64_t end = team->spins ? 0 : -1; /* of spinning; 0: not yet known */
+    for (unsigned looks = 1; (atomic_load_explicit(value, memory_order_acquire) == other) == equal;
+         looks++) {
+        if (end < 0) {
             sched_yield();
+            continue;
         }
+        relax();
+        if (looks % SPINS_PER_CLOCK != 0)
+            continue;
+        int64_t time = clock_ns();
+        if (end == 0)
+            end = time + YIELD_NS;
+        else if (time > end)
+            end = -1;
     }
 }
 

@@ -73,6 +73,6 @@ bool cuda_order(struct device *device, unsigned queue, struct device_event event
                 struct status *status) {
     struct cuda_device *cuda = cuda_of(device);
     return cuda_enter_queue(cuda, queue, status) &&
-           CUDA_CALL(cuda, status, cuStreamWaitEvent, cuda->streams[queue], cuda_event_of(event.handle),
-                     0);
+           CUDA_CALL(cuda, status, cuStreamWaitEvent, cuda->streams[queue],
+                     cuda_event_of(event.handle), 0);
 }

@@ -19,7 +19,7 @@ enum {
     SHARED_ROW = 64 * 1024,   /* elements of a row that all threads work on together */
     SHARED_PARTS_MAX = 64,    /* of such a row */
     SHORT_ROW = 32,           /* elements of a row that is not worth a vector of its own */
-    SIDE_BY_SIDE_VALUES = 4096, /* elements of short rows taken together */
+    SIDE_BY_SIDE_VALUES = 2048, /* elements of short rows taken together */
 };
 
 /* Whether the kernel's rows are side by side: the one choice of the specification. */

@@ -1,6 +1,6 @@
 /* Walks the space of a fused program, tile by tile, shared out among the threads of the team.
  *
- * A block is what is reduced together: a row, or as many rows as lie side by side in a tile. Either
+ * A block is what is reduced together: a row, or as many rows as fit into a tile. Either
  * the threads take blocks, or all of them work on one block at a time and join their reductions
  * after each pass; then the order of additions depends on the number of units alone, not on the
  * threads. A program without rows is one block and one pass.
@@ -24,6 +24,7 @@ struct walk {
     unsigned first_other; /* ... from this one on */
     int64_t tiles;       /* of a block */
     int64_t blocks, blocks_across;
+    int64_t block_rows; /* along the last of the outer axes */
 };
 
 static int64_t least(int64_t a, int64_t b) {
@@ -78,7 +79,17 @@ static void shape_packed_tiles(struct walk *walk) {
         walk->tile_lines = walk->tile_lines / TILE_LANES_MAX * TILE_LANES_MAX;
 }
 
-static void shape_block(struct walk *walk, int64_t rows_width) {
+/* Rows so short that several fit into a tile, one to a line. */
+static int64_t rows_to_a_tile(const struct walk *walk, bool shared) {
+    const struct steps *steps = walk->run.steps;
+    int64_t pitch = pieces(walk->width_size, TILE_LANES_MAX) * TILE_LANES_MAX;
+    if (shared || steps->outer == 0 || steps->rank != steps->outer + 1 || walk->width_size == 0)
+        return 1;
+    int64_t fit = least(steps->tile_values / pitch, RUN_LINE_ROWS_MAX);
+    return least(fit > 1 ? fit : 1, size(walk, steps->outer - 1u));
+}
+
+static void shape_block(struct walk *walk, int64_t rows_width, bool shared) {
     const struct steps *steps = walk->run.steps;
     struct tile_run *run = &walk->run;
     /* Without rows the whole space is the block. */
@@ -93,7 +104,7 @@ static void shape_block(struct walk *walk, int64_t rows_width) {
         walk->tile_lines = least(walk->line_size, steps->tile_values / walk->tile_width);
         walk->tile_lines += walk->tile_lines == 0;
         walk->tiles_across = 1;
-        walk->blocks_across = pieces(size(walk, run->width_axis), walk->tile_width);
+        walk->block_rows = walk->tile_width;
     } else {
         run->width_axis = inner > 0 ? steps->rank - 1u : RUN_AXIS_NONE;
         run->line_axis = inner > 1 ? steps->rank - 2u : RUN_AXIS_NONE;
@@ -102,17 +113,21 @@ static void shape_block(struct walk *walk, int64_t rows_width) {
         walk->line_size = size(walk, run->line_axis);
         shape_packed_tiles(walk);
         walk->tiles_across = pieces(walk->width_size, walk->tile_width);
-        walk->blocks_across = 1;
+        walk->block_rows = rows_to_a_tile(walk, shared);
+        if (walk->block_rows > 1)
+            run->line_axis = steps->outer - 1u;
     }
     walk->first_other = first;
     walk->tiles_down = pieces(walk->line_size, walk->tile_lines);
     walk->tiles = walk->tiles_across * walk->tiles_down;
     for (unsigned i = 0; i < walk->others; i++)
         walk->tiles *= walk->sizes[first + i];
+    walk->blocks_across = first > 0 && walk->sizes[first - 1] > 0
+                              ? pieces(walk->sizes[first - 1], walk->block_rows)
+                              : first == 0;
     walk->blocks = walk->blocks_across;
-    for (unsigned axis = 0; axis < first; axis++)
-        if (!run->side_by_side || axis != run->width_axis)
-            walk->blocks *= walk->sizes[axis];
+    for (unsigned axis = 0; axis + 1 < first; axis++)
+        walk->blocks *= walk->sizes[axis];
 }
 
 /* Adds the place of element `index` of some axes, counted as one, to the operands' offsets. */
@@ -126,27 +141,43 @@ static void move_by_index(const struct walk *walk, unsigned first, unsigned coun
     }
 }
 
+/* The operands' offsets of a block, and where it begins along the last of the outer axes. */
+static int64_t find_block(const struct walk *walk, int64_t block, int64_t *bases) {
+    const struct steps *steps = walk->run.steps;
+    memset(bases, 0, sizeof walk->bases);
+    if (steps->outer == steps->rank || steps->outer == 0)
+        return 0;
+    unsigned last = steps->outer - 1u;
+    int64_t begin = block % walk->blocks_across * walk->block_rows;
+    for (unsigned i = 0; i < steps->operand_count; i++)
+        bases[i] = begin * stride(walk, i, last);
+    move_by_index(walk, 0, last, block / walk->blocks_across, bases);
+    return begin;
+}
+
 static void go_to_block(struct walk *walk, int64_t block) {
     struct tile_run *run = &walk->run;
-    const struct steps *steps = run->steps;
-    memset(walk->bases, 0, sizeof walk->bases);
-    if (run->side_by_side) {
-        int64_t begin = block % walk->blocks_across * walk->tile_width;
-        int64_t lanes = run->functions->lanes;
-        walk->width_size = least(walk->tile_width, size(walk, run->width_axis) - begin);
-        for (unsigned i = 0; i < steps->operand_count; i++)
-            walk->bases[i] = begin * stride(walk, i, run->width_axis);
-        move_by_index(walk, 0, run->width_axis, block / walk->blocks_across, walk->bases);
-        run->width = (size_t)walk->width_size;
-        run->pitch = (size_t)(pieces(walk->width_size, lanes) * lanes);
-    } else if (steps->outer < steps->rank) {
-        move_by_index(walk, 0, steps->outer, block, walk->bases);
-    }
+    int64_t begin = find_block(walk, block, walk->bases);
     memcpy(run->offsets, walk->bases, sizeof run->offsets);
+    if (walk->block_rows == 1 && !run->side_by_side)
+        return;
+    int64_t lanes = run->functions->lanes;
+    int64_t rows = least(walk->block_rows, size(walk, run->steps->outer - 1u) - begin);
+    if (run->side_by_side)
+        walk->width_size = rows;
+    else
+        run->rows = run->lines = (size_t)rows;
+    run->width = (size_t)walk->width_size;
+    run->pitch = (size_t)(pieces(walk->width_size, lanes) * lanes);
 }
 
 static void go_to_tile(struct walk *walk, int64_t tile) {
     struct tile_run *run = &walk->run;
+    memcpy(run->offsets, walk->bases, sizeof run->offsets);
+    if (walk->block_rows > 1 && !run->side_by_side) {
+        run->position = 0; /* it is the whole block */
+        return;
+    }
     int64_t across = tile % walk->tiles_across * walk->tile_width;
     tile /= walk->tiles_across;
     int64_t down = tile % walk->tiles_down * walk->tile_lines;
@@ -160,15 +191,18 @@ static void go_to_tile(struct walk *walk, int64_t tile) {
         run->position = (int32_t)(line * walk->width_size + across);
     }
     for (unsigned i = 0; i < run->steps->operand_count; i++)
-        run->offsets[i] = walk->bases[i] + across * stride(walk, i, run->width_axis) +
-                          down * stride(walk, i, run->line_axis);
+        run->offsets[i] += across * stride(walk, i, run->width_axis) +
+                           down * stride(walk, i, run->line_axis);
     move_by_index(walk, walk->first_other, walk->others, other, run->offsets);
 }
 
-static void run_tiles(struct walk *walk, struct step_list list, int64_t begin, int64_t end) {
+static void run_tiles(struct walk *walk, unsigned pass, bool keep, int64_t begin, int64_t end) {
+    struct step_list list = walk->run.steps->elements[keep][pass];
     walk->run.kept_at = 0;
     for (int64_t tile = begin; tile < end; tile++) {
         go_to_tile(walk, tile);
+        if (keep)
+            tile_run_find_kept(&walk->run);
         tile_run_elements(&walk->run, list);
         walk->run.kept_at += tile_run_values(&walk->run);
     }
@@ -183,6 +217,7 @@ static void run_rows(struct walk *walk, unsigned pass) {
 static bool keeps(const struct walk *walk) {
     int64_t lanes = walk->run.functions->lanes;
     int64_t values = walk->run.side_by_side ? walk->tile_lines * (int64_t)walk->run.pitch
+                     : walk->block_rows > 1 ? (int64_t)(walk->run.lines * walk->run.pitch)
                                             : walk->tile_lines * walk->tile_width + lanes;
     return walk->run.steps->passes > 1 &&
            walk->tiles <= (int64_t)tile_run_kept_room(walk->run.steps) / values;
@@ -195,7 +230,7 @@ static void run_block(struct walk *walk, int64_t block) {
     bool keep = keeps(walk);
     for (unsigned pass = 0; pass < steps->passes; pass++) {
         run_rows(walk, pass);
-        run_tiles(walk, steps->elements[keep][pass], 0, walk->tiles);
+        run_tiles(walk, pass, keep, 0, walk->tiles);
     }
     run_rows(walk, steps->passes);
     tile_run_row_stores(&walk->run);
@@ -213,12 +248,12 @@ static void run_own_blocks(struct walk *walk, const struct native_call *call) {
 }
 
 /* Part of a pass: the tiles of one unit; what it reduced goes to the unit's place in `parts`. */
-static void run_part(struct walk *walk, struct step_list list, int64_t unit, int64_t units,
-                     char *parts, size_t part_bytes) {
+static void run_part(struct walk *walk, unsigned pass, int64_t unit, int64_t units, char *parts,
+                     size_t part_bytes) {
     int64_t share = walk->tiles / units, rest = walk->tiles % units;
     int64_t first = unit * share + least(unit, rest);
     tile_run_reset(&walk->run);
-    run_tiles(walk, list, first, first + share + (unit < rest));
+    run_tiles(walk, pass, false, first, first + share + (unit < rest));
     if (part_bytes)
         memcpy(parts + (size_t)unit * part_bytes, walk->run.reductions, part_bytes);
 }
@@ -234,8 +269,7 @@ static void run_shared_blocks(struct walk *walk, const struct native_call *call)
             char *parts = (char *)call->shared + turn++ % 2 * call->units * part_bytes;
             run_rows(walk, pass);
             while (native_take(call, 1, &begin, &end))
-                run_part(walk, steps->elements[0][pass], (int64_t)begin, (int64_t)call->units,
-                         parts, part_bytes);
+                run_part(walk, pass, (int64_t)begin, (int64_t)call->units, parts, part_bytes);
             if (steps->outer == steps->rank)
                 return;
             native_barrier(call);
@@ -262,8 +296,9 @@ void native_program_run(const struct native_call *call) {
     walk.run.constants = scalars + steps->rank + steps->operand_count * steps->rank;
     walk.run.side_by_side = context->side_by_side;
     tile_run_begin(&walk.run, call->scratch);
-    shape_block(&walk, call->scalars[PROGRAM_ROWS_WIDTH]);
-    if (call->scalars[PROGRAM_SHARED_ROWS])
+    bool shared = call->scalars[PROGRAM_SHARED_ROWS] != 0;
+    shape_block(&walk, call->scalars[PROGRAM_ROWS_WIDTH], shared);
+    if (shared)
         run_shared_blocks(&walk, call);
     else
         run_own_blocks(&walk, call);

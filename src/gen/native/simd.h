@@ -331,4 +331,20 @@ SIMD_INLINE float floats_sum(floats x) {
 #endif
 }
 
+/* No lane may be NaN. */
+SIMD_INLINE float floats_greatest(floats x) {
+#if defined(SIMD_AVX512)
+    return _mm512_reduce_max_ps((__m512)x);
+#elif defined(SIMD_NEON)
+    return vmaxvq_f32((float32x4_t)x);
+#else
+    float parts[LANES];
+    memcpy(parts, &x, sizeof parts);
+    for (int width = LANES / 2; width > 0; width /= 2)
+        for (int i = 0; i < width; i++)
+            parts[i] = parts[i] > parts[i + width] ? parts[i] : parts[i + width];
+    return parts[0];
+#endif
+}
+
 #endif

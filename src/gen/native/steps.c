@@ -124,8 +124,10 @@ static void mark_pass(struct analysis *analysis, struct steps *steps, unsigned p
             continue;
         else if (keep && analysis->executed[i] && analysis->executed[i] <= pass &&
                  worth_keeping(analysis, i)) {
-            if (analysis->kept[i] == STEPS_NO_PLACE)
+            if (analysis->kept[i] == STEPS_NO_PLACE) {
+                steps->kept_values[steps->kept_count] = (uint16_t)i;
                 analysis->kept[i] = steps->kept_count++;
+            }
             continue;
         } else {
             runs[i] = true;

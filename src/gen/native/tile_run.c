@@ -36,11 +36,12 @@ static size_t bytes_of_tile(const struct steps *steps) {
 }
 
 static size_t bytes_of_row_value(bool side_by_side) {
-    return side_by_side ? RUN_ROWS_MAX * sizeof(float) : TILE_VECTOR_MAX;
+    return side_by_side ? RUN_ROWS_MAX * sizeof(float) : RUN_LINE_ROWS_MAX * TILE_VECTOR_MAX;
 }
 
 static size_t bytes_of_reduction(bool side_by_side) {
-    return side_by_side ? 2 * RUN_ROWS_MAX * sizeof(float) : rounded(sizeof(struct row_reduction));
+    return side_by_side ? 2 * RUN_ROWS_MAX * sizeof(float)
+                        : rounded(RUN_LINE_ROWS_MAX * sizeof(struct row_reduction));
 }
 
 size_t tile_run_reductions_bytes(const struct steps *steps, bool side_by_side) {
@@ -50,6 +51,7 @@ size_t tile_run_reductions_bytes(const struct steps *steps, bool side_by_side) {
 size_t tile_run_bytes(const struct steps *steps, bool side_by_side) {
     return (steps->tiles + 2u) * bytes_of_tile(steps) +
            steps->row_count * bytes_of_row_value(side_by_side) +
+           steps->instruction_count * (size_t)TILE_VECTOR_MAX +
            tile_run_reductions_bytes(steps, side_by_side) +
            (steps->kept_count ? RUN_KEPT_BYTES : 0);
 }
@@ -59,25 +61,53 @@ size_t tile_run_kept_room(const struct steps *steps) {
     return each / TILE_LANES_MAX * TILE_LANES_MAX;
 }
 
+static char *kept_value(const struct tile_run *run, unsigned kept) {
+    return run->kept + (kept * tile_run_kept_room(run->steps) + run->kept_at) * sizeof(float);
+}
+
+void tile_run_find_kept(struct tile_run *run) {
+    for (unsigned i = 0; i < run->steps->kept_count; i++) {
+        run->at[run->steps->kept_values[i]] = kept_value(run, i);
+        run->moves[run->steps->kept_values[i]] = vector_bytes(run);
+    }
+}
+
 static char *row_value(const struct tile_run *run, unsigned instruction) {
-    return run->rows + run->steps->place[instruction] * run->row_bytes;
+    return run->row_values + run->steps->place[instruction] * run->row_bytes;
 }
 
 /* ---- Expressions ---- */
 
+/* Values from `first` on, of the given line when some operand is a value of the row. */
 static void evaluate(const struct tile_run *run, const struct step *step, void *out, size_t first,
-                     size_t count) {
+                     size_t count, size_t line) {
     const void *operands[3];
     size_t moves[3];
     for (unsigned i = 0; i < 3; i++) {
         unsigned number = step->operands[i];
-        bool line = run->steps->class_of[number] == VALUE_OF_ROW;
+        const char *at = run->at[number];
         moves[i] = run->moves[number];
-        operands[i] = (const char *)run->at[number] +
-                      (moves[i] == 0 || line ? 0 : first * sizeof(float));
+        if (run->steps->class_of[number] != VALUE_OF_ROW)
+            at += moves[i] == 0 ? 0 : first * sizeof(float);
+        else if (!run->side_by_side)
+            at += line * vector_bytes(run), moves[i] = 0;
+        operands[i] = at;
     }
     run->functions->expressions[step->type][step->op](
         (char *)out + first * sizeof(float), operands[0], operands[1], operands[2], count, moves);
+}
+
+/* For every row of the tile. */
+static void evaluate_rows(const struct tile_run *run, const struct step *step, void *out) {
+    const void *operands[3];
+    size_t moves[3];
+    for (unsigned i = 0; i < 3; i++) {
+        operands[i] = run->at[step->operands[i]];
+        moves[i] = run->moves[step->operands[i]];
+    }
+    size_t count = run->side_by_side ? run->pitch : run->rows * run->functions->lanes;
+    run->functions->expressions[step->type][step->op](out, operands[0], operands[1], operands[2],
+                                                      count, moves);
 }
 
 static bool all_operands_stay(const struct tile_run *run, const struct step *step) {
@@ -110,24 +140,29 @@ static bool usable_in_place(const struct tile_run *run, unsigned operand) {
            run->lines * run->width == tile_run_values(run) && lies_packed(run, operand);
 }
 
+/* What is the same for the whole tile is one vector, in a place of its own: a result may lie where
+ * its operands lie only if both move on together. */
+static char *vector_of(const struct tile_run *run, unsigned instruction) {
+    return run->vectors + instruction * (size_t)TILE_VECTOR_MAX;
+}
+
 static void run_expression(struct tile_run *run, const struct step *step) {
-    bool stays = all_operands_stay(run, step);
-    char *out = run->tiles + step->tile * run->tile_bytes;
-    if (step->kept != STEPS_NO_PLACE)
-        out = run->kept + (step->kept * tile_run_kept_room(run->steps) + run->kept_at) * 4;
-    else if (step->direct && !stays && usable_in_place(run, step->direct - 1u))
+    bool keep = step->kept != STEPS_NO_PLACE, stays = !keep && all_operands_stay(run, step);
+    char *out = keep    ? kept_value(run, step->kept)
+                : stays ? vector_of(run, step->result)
+                        : run->tiles + step->tile * run->tile_bytes;
+    if (!keep && !stays && step->direct && usable_in_place(run, step->direct - 1u))
         out = element_at(run, step->direct - 1u);
-    if (stays && step->kept == STEPS_NO_PLACE) {
-        evaluate(run, step, out, 0, run->functions->lanes);
-    } else if (run->side_by_side && step->per_line) {
+    if (stays) {
+        evaluate(run, step, out, 0, run->functions->lanes, 0);
+    } else if (step->per_line && (run->side_by_side || run->rows > 1)) {
         for (size_t line = 0; line < run->lines; line++)
-            evaluate(run, step, out, line * run->pitch, run->pitch);
+            evaluate(run, step, out, line * run->pitch, run->pitch, line);
     } else {
-        evaluate(run, step, out, 0, tile_run_values(run));
+        evaluate(run, step, out, 0, tile_run_values(run), 0);
     }
     run->at[step->result] = out;
-    run->moves[step->result] =
-        stays && step->kept == STEPS_NO_PLACE ? 0 : vector_bytes(run);
+    run->moves[step->result] = stays ? 0 : vector_bytes(run);
 }
 
 /* ---- Loading ---- */
@@ -164,27 +199,24 @@ static void run_load(struct tile_run *run, const struct step *step) {
     int64_t line = stride_of(run, operand, run->line_axis);
     bool same = (stride == 0 || run->width == 1) && (line == 0 || run->lines == 1);
     bool keep = step->kept != STEPS_NO_PLACE;
+    char *to = keep ? kept_value(run, step->kept) : run->tiles + step->tile * run->tile_bytes;
+    size_t values = run->lines * run->pitch;
     run->moves[step->result] = vector_bytes(run);
     if (!keep && usable_in_place(run, operand)) {
-        run->at[step->result] = element_at(run, operand);
-        return;
-    }
-    char *to = run->tiles + step->tile * run->tile_bytes;
-    if (keep)
-        to = run->kept + (step->kept * tile_run_kept_room(run->steps) + run->kept_at) * 4;
-    run->at[step->result] = to;
-    size_t values = run->lines * run->pitch;
-    if (same && !keep) {
+        to = element_at(run, operand);
+    } else if (!keep && same) {
+        to = vector_of(run, step->result);
         load_same(run, operand, to);
         run->moves[step->result] = 0;
-        return;
+    } else {
+        if (lies_packed(run, operand))
+            run->functions->load[run->steps->dtypes[operand]](to, element_at(run, operand),
+                                                              run->lines * run->width);
+        else
+            load_strided(run, operand, line, stride, run->lines, to);
+        memset(to + values * sizeof(float), 0, (tile_run_values(run) - values) * sizeof(float));
     }
-    if (lies_packed(run, operand))
-        run->functions->load[run->steps->dtypes[operand]](to, element_at(run, operand),
-                                                          run->lines * run->width);
-    else
-        load_strided(run, operand, line, stride, run->lines, to);
-    memset(to + values * sizeof(float), 0, (tile_run_values(run) - values) * sizeof(float));
+    run->at[step->result] = to;
 }
 
 static void run_accumulator(struct tile_run *run, const struct step *step) {
@@ -205,20 +237,28 @@ static void run_accumulator(struct tile_run *run, const struct step *step) {
 
 /* ---- Storing and reducing ---- */
 
+static void repeat_vector(const struct tile_run *run, const void *vector, char *to, size_t count) {
+    for (size_t i = 0; i < count; i += run->functions->lanes)
+        memcpy(to + i * sizeof(float), vector, vector_bytes(run));
+}
+
 /* A value of every element, one beside the other, of whatever the value is one of. */
 static const void *values_of(const struct tile_run *run, unsigned instruction) {
     const char *at = run->at[instruction];
-    if (run->moves[instruction] == 0) {
-        for (size_t i = 0; i < tile_run_values(run); i += run->functions->lanes)
-            memcpy(run->spare + i * sizeof(float), at, vector_bytes(run));
-        return run->spare;
-    }
-    if (run->steps->class_of[instruction] == VALUE_OF_ROW) {
-        for (size_t i = 0; i < run->lines; i++)
-            memcpy(run->spare + i * run->pitch * sizeof(float), at, run->pitch * sizeof(float));
-        return run->spare;
-    }
-    return at;
+    bool of_row = run->steps->class_of[instruction] == VALUE_OF_ROW;
+    if (run->moves[instruction] != 0 && !of_row)
+        return at;
+    if (run->moves[instruction] == 0)
+        repeat_vector(run, at, run->spare, tile_run_values(run));
+    else
+        for (size_t i = 0; i < run->lines; i++) {
+            char *to = run->spare + i * run->pitch * sizeof(float);
+            if (run->side_by_side)
+                memcpy(to, at, run->pitch * sizeof(float));
+            else
+                repeat_vector(run, at + i * vector_bytes(run), to, run->pitch);
+        }
+    return run->spare;
 }
 
 static void store_strided(const struct tile_run *run, unsigned operand, const char *values,
@@ -256,14 +296,20 @@ static void run_store(struct tile_run *run, const struct step *step) {
 static void run_reduction(struct tile_run *run, const struct step *step) {
     char *reduction = run->reductions + step->slot * run->reduction_bytes;
     unsigned kind = step->op - OP_REDUCE_SUM;
-    const void *values = values_of(run, step->operands[0]);
-    if (run->side_by_side)
+    const char *values = values_of(run, step->operands[0]);
+    if (run->side_by_side) {
         run->functions->reduce_rows[step->type][kind](
             reduction, reduction + RUN_ROWS_MAX * sizeof(float), values, run->lines, run->pitch,
             run->position);
+        return;
+    }
+    tile_reduce *reduce = run->functions->reduce[step->type][kind];
+    struct row_reduction *rows = (struct row_reduction *)reduction;
+    if (run->rows == 1)
+        reduce(rows, values, run->lines * run->width, run->position);
     else
-        run->functions->reduce[step->type][kind]((struct row_reduction *)reduction, values,
-                                                 run->lines * run->width, run->position);
+        for (size_t i = 0; i < run->rows; i++)
+            reduce(&rows[i], values + i * run->pitch * sizeof(float), run->width, run->position);
 }
 
 void tile_run_elements(struct tile_run *run, struct step_list list) {
@@ -293,16 +339,20 @@ static bool is_arg(unsigned op) {
     return op == OP_REDUCE_ARGMAX || op == OP_REDUCE_ARGMIN;
 }
 
+static const void *reduced_value(const struct step *step, struct row_reduction *reduction) {
+    if (is_arg(step->op))
+        return &reduction->index;
+    if (step->op == OP_REDUCE_SUM && step->type == VALUE_F32)
+        reduction->best.f32 = (float)reduction->sum;
+    return &reduction->best;
+}
+
 static void finish_reduction(const struct tile_run *run, const struct step *step, char *to) {
-    const char *reduction = run->reductions + step->slot * run->reduction_bytes;
+    char *reduction = run->reductions + step->slot * run->reduction_bytes;
     if (!run->side_by_side) {
-        const struct row_reduction *one = (const struct row_reduction *)reduction;
-        float sum = (float)one->sum;
-        bool float_sum = step->op == OP_REDUCE_SUM && step->type == VALUE_F32;
-        fill(run, to,
-             is_arg(step->op) ? (const void *)&one->index
-             : float_sum      ? (const void *)&sum
-                              : (const void *)&one->best);
+        struct row_reduction *rows = (struct row_reduction *)reduction;
+        for (size_t i = 0; i < run->rows; i++)
+            fill(run, to + i * vector_bytes(run), reduced_value(step, &rows[i]));
         return;
     }
     const char *more = reduction + RUN_ROWS_MAX * sizeof(float);
@@ -316,40 +366,58 @@ static void finish_reduction(const struct tile_run *run, const struct step *step
     }
 }
 
+static void load_rows(struct tile_run *run, unsigned operand, char *to) {
+    if (run->side_by_side) {
+        load_strided(run, operand, 0, stride_of(run, operand, run->width_axis), 1, to);
+        return;
+    }
+    int64_t first = run->offsets[operand];
+    for (size_t i = 0; i < run->rows; i++) {
+        load_same(run, operand, to + i * vector_bytes(run));
+        run->offsets[operand] += stride_of(run, operand, run->line_axis);
+    }
+    run->offsets[operand] = first;
+}
+
 void tile_run_rows(struct tile_run *run, struct step_list list) {
     for (uint32_t i = 0; i < list.count; i++) {
         const struct step *step = &run->steps->steps[list.first + i];
         char *to = row_value(run, step->result);
         run->at[step->result] = to;
-        run->moves[step->result] = run->side_by_side ? vector_bytes(run) : 0;
+        run->moves[step->result] = run->side_by_side || run->rows > 1 ? vector_bytes(run) : 0;
         if (op_is_reduction(step->op))
             finish_reduction(run, step, to);
         else if (step->op < OP_EXPRESSIONS)
-            evaluate(run, step, to, 0, run->side_by_side ? run->pitch : run->functions->lanes);
-        else if (run->side_by_side)
-            load_strided(run, step->slot, 0, stride_of(run, step->slot, run->width_axis), 1, to);
+            evaluate_rows(run, step, to);
         else
-            load_same(run, step->slot, to);
+            load_rows(run, step->slot, to);
     }
+}
+
+static void store_rows(struct tile_run *run, const struct step *step) {
+    unsigned operand = step->slot;
+    const char *values = run->at[step->operands[0]];
+    bool moves = run->moves[step->operands[0]] != 0;
+    if (run->side_by_side) {
+        if (!moves)
+            repeat_vector(run, values, run->spare, run->pitch);
+        store_strided(run, operand, moves ? values : run->spare, 0,
+                      stride_of(run, operand, run->width_axis), 1);
+        return;
+    }
+    int64_t first = run->offsets[operand];
+    for (size_t i = 0; i < run->rows; i++) {
+        run->functions->store[run->steps->dtypes[operand]](
+            element_at(run, operand), values + (moves ? i * vector_bytes(run) : 0), 1);
+        run->offsets[operand] += stride_of(run, operand, run->line_axis);
+    }
+    run->offsets[operand] = first;
 }
 
 void tile_run_row_stores(struct tile_run *run) {
     struct step_list list = run->steps->row_stores;
-    for (uint32_t i = 0; i < list.count; i++) {
-        const struct step *step = &run->steps->steps[list.first + i];
-        const char *values = run->at[step->operands[0]];
-        if (!run->side_by_side) {
-            run->functions->store[run->steps->dtypes[step->slot]](element_at(run, step->slot),
-                                                                  values, 1);
-            continue;
-        }
-        if (run->moves[step->operands[0]] == 0) {
-            for (size_t j = 0; j < run->pitch; j += run->functions->lanes)
-                memcpy(run->spare + j * sizeof(float), values, vector_bytes(run));
-            values = run->spare;
-        }
-        store_strided(run, step->slot, values, 0, stride_of(run, step->slot, run->width_axis), 1);
-    }
+    for (uint32_t i = 0; i < list.count; i++)
+        store_rows(run, &run->steps->steps[list.first + i]);
 }
 
 /* ---- Reductions as a whole ---- */
@@ -388,10 +456,10 @@ static void reset(struct tile_run *run, const struct step *step, char *reduction
     (void)other;
     uint32_t bits = identity(step->op, step->type);
     if (!run->side_by_side) {
-        struct row_reduction *one = (struct row_reduction *)reduction;
-        one->sum = 0;
-        memcpy(&one->best, &bits, sizeof bits);
-        one->index = -1;
+        struct row_reduction start = {.sum = 0, .index = -1};
+        memcpy(&start.best, &bits, sizeof bits);
+        for (size_t i = 0; i < run->rows; i++)
+            ((struct row_reduction *)reduction)[i] = start;
         return;
     }
     uint32_t *best = (uint32_t *)reduction, *more = best + RUN_ROWS_MAX;
@@ -463,7 +531,7 @@ static void run_uniform(struct tile_run *run) {
         if (step->op == OP_CONSTANT)
             fill(run, to, (const char *)run->constants + run->steps->constants[step->result] * 4);
         else
-            evaluate(run, step, to, 0, run->functions->lanes);
+            evaluate(run, step, to, 0, run->functions->lanes, 0);
     }
 }
 
@@ -473,11 +541,13 @@ void tile_run_begin(struct tile_run *run, void *scratch) {
     run->tile_bytes = bytes_of_tile(steps);
     run->row_bytes = bytes_of_row_value(run->side_by_side);
     run->reduction_bytes = bytes_of_reduction(run->side_by_side);
-    run->rows = part(&rest, steps->row_count * run->row_bytes);
+    run->row_values = part(&rest, steps->row_count * run->row_bytes);
+    run->vectors = part(&rest, steps->instruction_count * (size_t)TILE_VECTOR_MAX);
     run->reductions = part(&rest, steps->reductions * run->reduction_bytes);
     run->tiles = part(&rest, steps->tiles * run->tile_bytes);
     run->spare = part(&rest, run->tile_bytes);
     run->staging = part(&rest, run->tile_bytes);
     run->kept = rest;
+    run->rows = 1;
     run_uniform(run);
 }

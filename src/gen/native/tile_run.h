@@ -1,10 +1,11 @@
 /* Running lists of steps on one tile of elements.
  *
  * A tile is `lines` times `width` elements: of two axes of the space, whose strides each operand
- * has. Its values lie line after line, `pitch` apart. Either all of them belong to one row (or the
- * program has none), packed (pitch == width), and a value of the row is a vector of equal lanes; or
- * the rows are side by side along the lines, pitch is whole vectors, and a value of the row is a
- * line.
+ * has. Its values lie line after line, `pitch` apart. There are three ways:
+ *   - all belong to one row, or the program has none: packed, pitch == width;
+ *   - each line is a row, short enough for many to fit: pitch is whole vectors;
+ *   - the rows are side by side, a line has one element of each: pitch is whole vectors.
+ * A value of the row is a vector of equal lanes for each row of the tile or, side by side, a line.
  */
 #ifndef RIDGE_GEN_NATIVE_TILE_RUN_H
 #define RIDGE_GEN_NATIVE_TILE_RUN_H
@@ -14,6 +15,7 @@
 
 enum {
     RUN_ROWS_MAX = 1024,          /* side by side */
+    RUN_LINE_ROWS_MAX = 32,       /* one to a line */
     RUN_KEPT_BYTES = 256 * 1024,  /* of values kept from pass to pass */
     RUN_AXIS_NONE = RIDGE_RANK_MAX /* an axis that is not there: of size 1 */
 };
@@ -30,11 +32,12 @@ struct tile_run {
     unsigned width_axis, line_axis;
 
     /* The scratch memory's parts. */
-    char *tiles, *spare, *staging, *rows, *reductions, *kept;
+    char *tiles, *spare, *staging, *row_values, *vectors, *reductions, *kept;
     size_t tile_bytes, row_bytes, reduction_bytes;
 
     /* The tile at hand. */
     size_t lines, width, pitch;
+    size_t rows; /* of the tile, when they are not side by side: 1, or one to a line */
     int64_t offsets[PROGRAM_OPERANDS_MAX]; /* of its first element */
     size_t kept_at;                        /* its place among the values kept, in values */
     int32_t position;                      /* of its first element in the row */
@@ -55,6 +58,8 @@ size_t tile_run_values(const struct tile_run *run);
 /* How many values of each kept kind there is room for. */
 size_t tile_run_kept_room(const struct steps *steps);
 
+/* Points at the values that earlier passes kept of this tile. */
+void tile_run_find_kept(struct tile_run *run);
 /* A list over elements; over rows (offsets are of the first row's first element). */
 void tile_run_elements(struct tile_run *run, struct step_list list);
 void tile_run_rows(struct tile_run *run, struct step_list list);

@@ -62,14 +62,13 @@ static void plan_queries(const struct attention_work *work,
     int32_t vector = choices[VECTOR], lanes = lanes_of(work->width / vector, device);
     int64_t bytes = shared_of(device) < GROUP_BYTES ? shared_of(device) / 2 : GROUP_BYTES;
     int32_t threads = GROUP_THREADS;
-    while (threads > lanes &&
-           (threads > (int32_t)device->block_max || threads / lanes * (work->width + 2) * 4 > bytes ||
-            (threads > 32 && threads / lanes / 2 >= work->keys)))
+    while (threads > lanes && (threads > (int32_t)device->block_max ||
+                               threads / lanes * (work->width + 2) * 4 > bytes ||
+                               (threads > 32 && threads / lanes / 2 >= work->keys)))
         threads /= 2;
     choices[LANES] = lanes;
     choices[THREADS] = threads;
-    source_geometry(request,
-                    (double)work->batch * (double)work->heads * (double)work->queries,
+    source_geometry(request, (double)work->batch * (double)work->heads * (double)work->queries,
                     (unsigned)threads);
 }
 
@@ -85,18 +84,18 @@ static void plan_tiles(const struct attention_work *work, const struct device_ca
     choices[TILED] = 1;
     choices[TILE] = tile;
     choices[THREADS] = tile == 8 ? 64 : 128;
-    source_geometry(request,
-                    (double)work->batch * (double)work->heads *
-                        (double)divide_up(work->queries, tile),
-                    (unsigned)choices[THREADS]);
+    source_geometry(
+        request, (double)work->batch * (double)work->heads * (double)divide_up(work->queries, tile),
+        (unsigned)choices[THREADS]);
 }
 
 bool source_attention(const struct attention_work *work, const struct device_capabilities *device,
                       struct kernel_request *request, struct status *status) {
     if (work->width > WIDTH_MAX || work->width < 1)
-        return status_fail(status, STATUS_UNSUPPORTED,
-                           "attention: heads of width %lld cannot be done on this device; at most %d",
-                           (long long)work->width, WIDTH_MAX);
+        return status_fail(
+            status, STATUS_UNSUPPORTED,
+            "attention: heads of width %lld cannot be done on this device; at most %d",
+            (long long)work->width, WIDTH_MAX);
     int32_t *choices = request->spec.choices;
     request->spec.family = KERNEL_ATTENTION;
     request->spec.types[0] = (uint8_t)work->type;
@@ -151,7 +150,8 @@ static const char query_words[] =
     "#define PIECES ((WIDTH / VECTOR + LANES - 1) / LANES)\n"
     "#define STEPS (PIECES * VECTOR > 32 ? 1 : 4)\n"
     /* Piece i of a lane, or one that exists in place of one that does not. */
-    "#define PIECE_AT(i) ((lane + (i) * LANES) * VECTOR < WIDTH ? (lane + (i) * LANES) * VECTOR : 0)\n"
+    "#define PIECE_AT(i) ((lane + (i) * LANES) * VECTOR < WIDTH ? (lane + (i) * LANES) * VECTOR : "
+    "0)\n"
     "#define HAS_PIECE(i) ((lane + (i) * LANES) * VECTOR < WIDTH)\n";
 
 static const char query_text[] =
@@ -161,7 +161,8 @@ static const char query_text[] =
     "int thread = (int)THREAD_X, lane = thread % LANES, group = thread / LANES;\n"
     "bool aligned = ALIGNED(q) && ALIGNED(k) && ALIGNED(v);\n"
     "for (INT64 task = BLOCK_X; task < BATCHES * HEADS * QUERIES; task += GRID_X) {\n"
-    "    INT64 query = task % QUERIES, head = task / QUERIES % HEADS, batch = task / QUERIES / HEADS;\n"
+    "    INT64 query = task % QUERIES, head = task / QUERIES % HEADS, batch = task / QUERIES / "
+    "HEADS;\n"
     "    INT64 kv_head = head / HEADS_PER_KV, seen = KEYS_SEEN(query);\n"
     "    GLOBAL const TYPE *q_line =\n"
     "        q + batch * Q_STRIDE(0) + head * Q_STRIDE(1) + query * Q_STRIDE(2);\n"
@@ -250,7 +251,8 @@ static const char tile_words[] =
     "    for (int e = thread * VECTOR; e < TILE * WIDTH; e += THREADS * VECTOR) { \\\n"
     "        float piece[VECTOR]; \\\n"
     "        INT64 line = (first) + e / WIDTH; \\\n"
-    "        load_piece((head) + (line < (end) ? line : 0) * (stride) + e % WIDTH, piece, aligned); \\\n"
+    "        load_piece((head) + (line < (end) ? line : 0) * (stride) + e % WIDTH, piece, "
+    "aligned); \\\n"
     "        UNROLL for (int j = 0; j < VECTOR; j++) \\\n"
     "            tile[e / WIDTH][e % WIDTH + j] = line < (end) ? piece[j] * (factor) : 0.0f; \\\n"
     "    }\n";
@@ -360,7 +362,7 @@ bool source_attention_code(const struct kernel_spec *spec, const struct device_c
     struct buffer *out = &generated->source;
     enum ridge_dtype type = (enum ridge_dtype)spec->types[0];
     bool tiled = spec->choices[TILED];
-    source_prelude(out, device->language, false);
+    source_words(out, device);
     source_element_words(out, type);
     source_define(out, "WIDTH", spec->choices[WIDTH]);
     source_define(out, "THREADS", spec->choices[THREADS]);

@@ -50,7 +50,8 @@ static const char q4_k_text[] =
     "    }\n"
     "    WORDS2 scales = q4_k_scales(packed[0], packed[1], packed[2], pair);\n"
     "    float unit = weights_half(block), least = weights_half(block + 2);\n"
-    "    float scale_low = unit * (float)(scales.x & 255u), scale_high = unit * (float)(scales.x >> 8);\n"
+    "    float scale_low = unit * (float)(scales.x & 255u), scale_high = unit * (float)(scales.x "
+    ">> 8);\n"
     "    float low = least * (float)(scales.y & 255u), high = least * (float)(scales.y >> 8);\n"
     "    to += pair * 64u + (UINT32)piece % 8u * 4u;\n"
     "    UNROLL for (int i = 0; i < 4; i++) {\n"
@@ -70,7 +71,7 @@ bool source_dequantize_code(const struct kernel_spec *spec,
         return status_fail(status, STATUS_USAGE, "%s cannot be dequantised to %s",
                            ridge_dtype_name(from), ridge_dtype_name(to));
     struct buffer *out = &generated->source;
-    source_prelude(out, device->language, false);
+    source_words(out, device);
     source_element_words(out, from);
     buffer_printf(out, "#define STORE(p, i, x) STORE_%s(p, i, x)\n", source_type_word(to));
     source_define(out, "PER_BLOCK", (long)threads_of(from));

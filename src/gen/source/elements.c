@@ -16,6 +16,12 @@ void source_define(struct buffer *out, const char *name, long value) {
     buffer_printf(out, "#define %s %ld\n", name, value);
 }
 
+void source_words(struct buffer *out, const struct device_capabilities *device) {
+    source_prelude(out, device->language, false);
+    if (device->language == LANGUAGE_OPENCL && !device->is_gpu)
+        buffer_string(out, "#undef UNROLL\n#define UNROLL\n");
+}
+
 void source_element_words(struct buffer *out, enum ridge_dtype type) {
     const char *word = type_words[type];
     buffer_printf(out, "#define TYPE %s\n#define LOAD(p, i) LOAD_%s(p, i)\n", source_storage(type),

@@ -5,6 +5,10 @@
 #include "gen/kernel.h"
 #include "gen/source/dialect.h"
 
+/* The prelude for a hand-made kernel: with UNROLL only where the device is a GPU. Elsewhere it
+ * makes compiling take several times as long and the kernel no faster. */
+void source_words(struct buffer *out, const struct device_capabilities *device);
+
 /* Defines TYPE, LOAD(p, i), STORE(p, i, x) and, for those that are not quantised, LOAD_1, LOAD_2,
  * LOAD_4 and LOAD_8(p, x) of the type. A quantised type has only TYPE and LOAD. */
 void source_element_words(struct buffer *out, enum ridge_dtype type);

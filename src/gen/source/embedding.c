@@ -35,23 +35,22 @@ static const char body_text[] =
     "    INT64 stride = (INT64)GRID_Y * THREADS_X;\n";
 
 /* Whole words when both rows begin at one and hold a whole number of them. */
-static const char copy_text[] =
-    "    GLOBAL const TYPE *source = table + from;\n"
-    "    GLOBAL TYPE *target = result + to;\n"
-    "    INT64 done = 0;\n"
-    "    if ((((UINT64)source | (UINT64)target) & 15u) == 0) {\n"
-    "        INT64 words = width / PER_WORD;\n"
-    "        done = words * PER_WORD;\n"
-    "        for (INT64 c = first; c < words; c += stride) {\n"
-    "            WORDS4 word = MAKE_WORDS4(0u, 0u, 0u, 0u);\n"
-    "            if (inside)\n"
-    "                word = LOAD16(source + c * PER_WORD);\n"
-    "            STORE16(target + c * PER_WORD, word);\n"
-    "        }\n"
-    "    }\n"
-    "    for (INT64 c = done + first; c < width; c += stride)\n"
-    "        target[c] = inside ? source[c] : (TYPE)0;\n"
-    "}\n}\n";
+static const char copy_text[] = "    GLOBAL const TYPE *source = table + from;\n"
+                                "    GLOBAL TYPE *target = result + to;\n"
+                                "    INT64 done = 0;\n"
+                                "    if ((((UINT64)source | (UINT64)target) & 15u) == 0) {\n"
+                                "        INT64 words = width / PER_WORD;\n"
+                                "        done = words * PER_WORD;\n"
+                                "        for (INT64 c = first; c < words; c += stride) {\n"
+                                "            WORDS4 word = MAKE_WORDS4(0u, 0u, 0u, 0u);\n"
+                                "            if (inside)\n"
+                                "                word = LOAD16(source + c * PER_WORD);\n"
+                                "            STORE16(target + c * PER_WORD, word);\n"
+                                "        }\n"
+                                "    }\n"
+                                "    for (INT64 c = done + first; c < width; c += stride)\n"
+                                "        target[c] = inside ? source[c] : (TYPE)0;\n"
+                                "}\n}\n";
 
 static const char quantized_text[] =
     "    for (INT64 c = first; c < width; c += stride)\n"
@@ -64,7 +63,7 @@ bool source_embedding_code(const struct kernel_spec *spec, const struct device_c
     enum ridge_dtype type = (enum ridge_dtype)spec->types[0];
     bool quantized = source_is_quantized(type);
     struct buffer *out = &generated->source;
-    source_prelude(out, device->language, false);
+    source_words(out, device);
     source_element_words(out, type);
     if (!quantized)
         source_define(out, "PER_WORD", (long)(16 / ridge_dtype_bytes(type, 1)));

@@ -21,9 +21,8 @@ const char *emit_dtype(enum ridge_dtype dtype) {
 static const char *expression_of(const struct program *program,
                                  const struct program_instruction *instruction) {
     const struct op_info *info = op_info(instruction->op);
-    enum value_type type = info->rule == RULE_WHERE
-                               ? instruction->type
-                               : program->instructions[instruction->a].type;
+    enum value_type type =
+        info->rule == RULE_WHERE ? instruction->type : program->instructions[instruction->a].type;
     return type == VALUE_F32 ? info->f32 : info->i32;
 }
 
@@ -35,7 +34,10 @@ void emit_expression(struct buffer *out, const struct program *program, unsigned
         while (isalnum((unsigned char)text[length]) || text[length] == '_' || text[length] == '.')
             length++;
         if (length == 1 && *text >= 'x' && *text <= 'z')
-            buffer_printf(out, "value%u", *text == 'x' ? self->a : *text == 'y' ? self->b : self->c);
+            buffer_printf(out, "value%u",
+                          *text == 'x'   ? self->a
+                          : *text == 'y' ? self->b
+                                         : self->c);
         else
             buffer_append(out, text, length ? length : 1);
         text += length ? length : 1;
@@ -118,5 +120,35 @@ void emit_constants(const struct emitter *emitter) {
                           i, scalar);
         else
             buffer_printf(emitter->out, "const int value%u = (int)scalars.v[%u];\n", i, scalar);
+    }
+}
+
+void emit_row_pointers(const struct emitter *emitter) {
+    const struct program *program = emitter->program;
+    for (unsigned i = 0; i < program->operand_count; i++) {
+        const struct program_operand *operand = &program->operands[i];
+        buffer_printf(emitter->out, "GLOBAL %s%s *row%u = operand%u + (",
+                      operand->stored ? "" : "const ", source_storage(operand->dtype), i, i);
+        emit_offset(emitter, i, 0, emitter->passes.axis);
+        buffer_string(emitter->out, ");\n");
+    }
+}
+
+void emit_uniform(const struct emitter *emitter, unsigned level) {
+    struct buffer *out = emitter->out;
+    const struct program *program = emitter->program;
+    for (unsigned i = 0; i < program->instruction_count; i++) {
+        const struct program_instruction *self = &program->instructions[i];
+        if (!emitter->passes.needed[i] || !emitter->passes.uniform[i] ||
+            emitter->passes.level[i] != level ||
+            (self->op != OP_LOAD && self->op >= OP_EXPRESSIONS))
+            continue;
+        buffer_printf(out, "const %s value%u = ", emit_type(self->type), i);
+        if (self->op == OP_LOAD)
+            buffer_printf(out, "LOAD_%s(row%u, 0)", emit_dtype(program->operands[self->slot].dtype),
+                          self->slot);
+        else
+            emit_expression(out, program, i);
+        buffer_string(out, ";\n");
     }
 }

@@ -19,13 +19,13 @@ struct scalar_layout {
 };
 void scalar_layout_make(const struct program *program, struct scalar_layout *layout);
 
-/* How many elements a thread takes at once, and where they lie in the row. */
+/* How many elements a thread takes at once, and where they lie. */
 struct tile {
-    unsigned vector; /* neighbours */
-    unsigned count;  /* vectors */
-    bool checked;    /* some of them may lie beyond `end` */
-    const char *position; /* of vector `u` of this thread, an expression */
-    const char *end;
+    unsigned vector;      /* neighbours */
+    unsigned count;       /* vectors */
+    const char *position; /* of vector `u` of this thread in the row, an expression; or NULL when */
+    const char *axes;     /* these statements give the indices axis<n> instead */
+    const char *condition; /* whether vector `u` exists; NULL: it does */
 };
 
 struct emitter {
@@ -34,6 +34,7 @@ struct emitter {
     struct passes passes;
     struct scalar_layout scalars;
     unsigned aligned; /* bit i: operand i's vectors are aligned to their size (at most 16) */
+    unsigned across;  /* bit i: operand i comes through shared memory, see emit_across.c */
     unsigned team;    /* threads of a row */
     bool keep;        /* as in passes_plan() */
     unsigned scratch; /* words of shared memory that a reduction needs; 0: none */
@@ -55,6 +56,11 @@ void emit_axes(const struct emitter *emitter, const char *index, unsigned first,
 /* Declares the constants' values. */
 void emit_constants(const struct emitter *emitter);
 
+/* Declares row<i>, the operands' pointers at the row whose outer indices are axis<n>. */
+void emit_row_pointers(const struct emitter *emitter);
+/* Declares the values of the row (or of all elements) that need `level` reductions, but for the
+ * reductions themselves. */
+void emit_uniform(const struct emitter *emitter, unsigned level);
 /* Declares what the pass' tiles need of divisors that all their elements share. */
 void emit_divisors(const struct emitter *emitter, const bool wanted[PROGRAM_INSTRUCTIONS_MAX]);
 /* What a pass does with one tile: loads, computes, feeds the reductions (sum<i>, and carry<i> or

@@ -4,39 +4,8 @@
 
 #include <stdio.h>
 
+#include "gen/source/emit_across.h"
 #include "gen/source/schedule.h"
-
-static void emit_row_pointers(const struct emitter *emitter) {
-    const struct program *program = emitter->program;
-    for (unsigned i = 0; i < program->operand_count; i++) {
-        const struct program_operand *operand = &program->operands[i];
-        buffer_printf(emitter->out, "GLOBAL %s%s *row%u = operand%u + (", operand->stored ? "" : "const ",
-                      source_storage(operand->dtype), i, i);
-        emit_offset(emitter, i, 0, emitter->passes.axis);
-        buffer_string(emitter->out, ");\n");
-    }
-}
-
-/* The values of the row (or of all elements) that need `level` reductions, but for the reductions
- * themselves. */
-static void emit_uniform(const struct emitter *emitter, unsigned level) {
-    struct buffer *out = emitter->out;
-    const struct program *program = emitter->program;
-    for (unsigned i = 0; i < program->instruction_count; i++) {
-        const struct program_instruction *self = &program->instructions[i];
-        if (!emitter->passes.needed[i] || !emitter->passes.uniform[i] ||
-            emitter->passes.level[i] != level ||
-            (self->op != OP_LOAD && self->op >= OP_EXPRESSIONS))
-            continue;
-        buffer_printf(out, "const %s value%u = ", emit_type(self->type), i);
-        if (self->op == OP_LOAD)
-            buffer_printf(out, "LOAD_%s(row%u, 0)", emit_dtype(program->operands[self->slot].dtype),
-                          self->slot);
-        else
-            emit_expression(out, program, i);
-        buffer_string(out, ";\n");
-    }
-}
 
 static void emit_map(const struct emitter *emitter, const struct kernel_spec *spec) {
     struct buffer *out = emitter->out;
@@ -58,15 +27,15 @@ static void emit_map(const struct emitter *emitter, const struct kernel_spec *sp
              schedule->vector);
     struct tile tile = {.vector = schedule->vector,
                         .count = schedule->per_thread,
-                        .checked = !spec->choices[CHOICE_EXACT],
                         .position = position,
-                        .end = "end"};
+                        .condition = spec->choices[CHOICE_EXACT] ? NULL : "at < end"};
     emit_tile(emitter, &tile, wanted);
     buffer_string(out, "}\n");
     if (!tail)
         return;
     buffer_string(out, "if (BLOCK_X == 0) {\n");
-    tile = (struct tile){.vector = 1, .count = 1, .checked = true, .position = "end + THREAD_X + u", .end = "count"};
+    tile = (struct tile){
+        .vector = 1, .count = 1, .position = "end + THREAD_X + u", .condition = "at < count"};
     emit_tile(emitter, &tile, wanted);
     buffer_string(out, "}\n");
 }
@@ -162,9 +131,8 @@ static void emit_pass(const struct emitter *emitter, const struct kernel_spec *s
              emitter->team, schedule->vector);
     struct tile tile = {.vector = schedule->vector,
                         .count = schedule->per_thread,
-                        .checked = !spec->choices[CHOICE_EXACT],
                         .position = position,
-                        .end = "count"};
+                        .condition = spec->choices[CHOICE_EXACT] ? NULL : "at < count"};
     bool wanted[PROGRAM_INSTRUCTIONS_MAX];
     passes_wanted(emitter->program, &emitter->passes, emitter->keep, pass, wanted);
     emit_divisors(emitter, wanted);
@@ -247,13 +215,14 @@ void emit_kernel(struct buffer *out, const struct kernel_spec *spec, const char 
                  enum device_language language) {
     const struct program *program = &spec->program;
     const struct program_schedule *schedule = &program->schedule;
-    struct emitter emitter = {.out = out,
-                              .program = program,
-                              .aligned = (unsigned)spec->choices[CHOICE_ALIGNED],
-                              .team = schedule_team(schedule),
-                              .keep = schedule->kind != SCHEDULE_ROW_STREAM &&
-                                      schedule->kind != SCHEDULE_ROW_THREAD,
-                              .partial = schedule->kind != SCHEDULE_MAP && schedule_rows(schedule) > 1};
+    struct emitter emitter = {
+        .out = out,
+        .program = program,
+        .aligned = (unsigned)spec->choices[CHOICE_ALIGNED],
+        .across = (unsigned)spec->choices[CHOICE_ACROSS],
+        .team = schedule_team(schedule),
+        .keep = schedule->kind != SCHEDULE_ROW_STREAM && schedule->kind != SCHEDULE_ROW_THREAD,
+        .partial = schedule->kind != SCHEDULE_MAP && schedule_rows(schedule) > 1};
     passes_plan(program, emitter.keep, &emitter.passes);
     scalar_layout_make(program, &emitter.scalars);
     emitter.scratch = scratch_words(&emitter, language);
@@ -269,7 +238,9 @@ void emit_kernel(struct buffer *out, const struct kernel_spec *spec, const char 
                                                 .scalar_count = emitter.scalars.total,
                                                 .threads = schedule->threads});
     emit_constants(&emitter);
-    if (schedule->kind == SCHEDULE_MAP)
+    if (emitter.across)
+        emit_across(&emitter, (unsigned)spec->choices[CHOICE_ACROSS_AXIS]);
+    else if (schedule->kind == SCHEDULE_MAP)
         emit_map(&emitter, spec);
     else
         emit_rows(&emitter, spec);

@@ -6,17 +6,22 @@
  * so the arrays become registers.
  */
 #include "gen/source/emit.h"
+#include "gen/source/emit_across.h"
 
 static void open_vectors(const struct emitter *emitter, const struct tile *tile) {
     buffer_printf(emitter->out, "UNROLL for (UINT32 u = 0; u < %u; u++) {\n", tile->count);
-    buffer_printf(emitter->out, "const INDEX at = %s;\n", tile->position);
-    if (tile->checked)
-        buffer_printf(emitter->out, "if (at < %s) {\n", tile->end);
-    emit_axes(emitter, "at", emitter->passes.axis, emitter->program->rank);
+    if (tile->position)
+        buffer_printf(emitter->out, "const INDEX at = %s;\n", tile->position);
+    else
+        buffer_string(emitter->out, tile->axes);
+    if (tile->condition)
+        buffer_printf(emitter->out, "if (%s) {\n", tile->condition);
+    if (tile->position)
+        emit_axes(emitter, "at", emitter->passes.axis, emitter->program->rank);
 }
 
 static void close_vectors(const struct emitter *emitter, const struct tile *tile) {
-    buffer_string(emitter->out, tile->checked ? "}\n}\n" : "}\n");
+    buffer_string(emitter->out, tile->condition ? "}\n}\n" : "}\n");
 }
 
 static enum stride_kind last_stride(const struct program *program, unsigned slot) {
@@ -52,6 +57,10 @@ static void emit_load(const struct emitter *emitter, const struct tile *tile, un
     const struct program *program = emitter->program;
     unsigned slot = program->instructions[i].slot, vector = tile->vector;
     const char *dtype = emit_dtype(program->operands[slot].dtype);
+    if (emitter->across >> slot & 1) {
+        emit_across_load(emitter, i);
+        return;
+    }
     open_access(emitter, slot);
     if (whole(emitter, tile, slot)) {
         buffer_printf(out, "LOAD_%s_%u(row%u + offset, kept%u + u * %u);\n}\n", dtype, vector, slot,
@@ -150,8 +159,8 @@ static bool divides_by_one(const struct emitter *emitter, unsigned i) {
 void emit_divisors(const struct emitter *emitter, const bool wanted[PROGRAM_INSTRUCTIONS_MAX]) {
     for (unsigned i = 0; i < emitter->program->instruction_count; i++)
         if (wanted[i] && divides_by_one(emitter, i))
-            buffer_printf(emitter->out, "const struct divisor divisor%u = divisor_of(value%u);\n", i,
-                          emitter->program->instructions[i].b);
+            buffer_printf(emitter->out, "const struct divisor divisor%u = divisor_of(value%u);\n",
+                          i, emitter->program->instructions[i].b);
 }
 
 /* Element `e` of vector `u`: its values in order. */
@@ -210,8 +219,8 @@ void emit_tile(const struct emitter *emitter, const struct tile *tile,
     for (unsigned i = 0; i < program->instruction_count; i++) {
         const struct program_instruction *self = &program->instructions[i];
         if (wanted[i] && self->op == OP_STORE)
-            buffer_printf(out, "%s stored%u[%u];\n",
-                          emit_type(program->instructions[self->a].type), i, tile->vector);
+            buffer_printf(out, "%s stored%u[%u];\n", emit_type(program->instructions[self->a].type),
+                          i, tile->vector);
         if (wanted[i] && sums_floats(program, i))
             buffer_printf(out, "float part%u = 0.0f;\n", i);
     }

@@ -91,10 +91,10 @@ static void set_stride_kinds(struct program *program, const struct program_shape
     for (unsigned i = 0; i < program->operand_count; i++)
         for (unsigned axis = 0; axis < 3; axis++) {
             int64_t stride = shape->strides[i][axis];
-            program->operands[i].strides[axis] =
-                stride == 0 || shape->sizes[axis] == 1 ? STRIDE_ZERO
-                : stride == 1 && axis == 2             ? STRIDE_ONE
-                                                       : STRIDE_ANY;
+            program->operands[i].strides[axis] = stride == 0 || shape->sizes[axis] == 1
+                                                     ? STRIDE_ZERO
+                                                 : stride == 1 && axis == 2 ? STRIDE_ONE
+                                                                            : STRIDE_ANY;
         }
 }
 
@@ -153,7 +153,7 @@ bool source_matmul_code(const struct kernel_spec *spec, const struct device_capa
     int32_t kind = spec->choices[MATMUL_KIND];
     if (kind < 0 || kind >= MATMUL_KINDS)
         return status_fail(status, STATUS_USAGE, "there is no kind %d of matrix products", kind);
-    source_prelude(&generated->source, device->language, false);
+    source_words(&generated->source, device);
     makers[kind]->code(spec, device, generated);
     return true;
 }
@@ -171,8 +171,8 @@ static void operand_words(struct buffer *out, char letter, enum ridge_dtype type
 }
 
 static const char *const scalar_names[MATMUL_SCALARS] = {
-    [MATMUL_BATCH] = "BATCHES",   [MATMUL_M] = "SIZE_M",      [MATMUL_N] = "SIZE_N",
-    [MATMUL_K] = "SIZE_K",        [MATMUL_A_BATCH] = "A_BATCH", [MATMUL_A_ROW] = "A_ROW",
+    [MATMUL_BATCH] = "BATCHES",     [MATMUL_M] = "SIZE_M",        [MATMUL_N] = "SIZE_N",
+    [MATMUL_K] = "SIZE_K",          [MATMUL_A_BATCH] = "A_BATCH", [MATMUL_A_ROW] = "A_ROW",
     [MATMUL_A_COLUMN] = "A_COLUMN", [MATMUL_B_BATCH] = "B_BATCH", [MATMUL_B_ROW] = "B_ROW",
     [MATMUL_B_COLUMN] = "B_COLUMN",
 };
@@ -186,9 +186,8 @@ void source_matmul_words(struct buffer *out, const struct kernel_spec *spec) {
         buffer_printf(out, "#define %s scalars.v[%d]\n", scalar_names[i], i);
 }
 
-void source_matmul_begin(struct buffer *out, const struct kernel_spec *spec,
-                         const struct device_capabilities *device, const char *name,
-                         unsigned dynamic_shared) {
+void source_matmul_begin(const struct kernel_spec *spec, const struct device_capabilities *device,
+                         struct kernel_generated *generated, unsigned blocks_per_unit) {
     bool swapped = spec->choices[MATMUL_SWAPPED];
     struct source_parameter buffers[2 + PROGRAM_OPERANDS_MAX] = {
         {.name = swapped ? "b" : "a", .dtype = spec->types[0]},
@@ -196,14 +195,15 @@ void source_matmul_begin(struct buffer *out, const struct kernel_spec *spec,
     };
     source_program_parameters(&spec->program, buffers + 2);
     struct source_kernel kernel = {
-        .name = name,
+        .name = generated->name,
         .buffers = buffers,
         .buffer_count = 2u + spec->program.operand_count,
         .scalar_count = MATMUL_SCALARS + source_program_scalars(&spec->program, NULL, NULL),
         .threads = (unsigned)spec->choices[MATMUL_THREADS],
-        .dynamic_shared = dynamic_shared > 0,
+        .blocks_per_unit = blocks_per_unit,
+        .dynamic_shared = generated->code.shared_max > 0,
     };
-    source_kernel_begin(out, device->language, &kernel);
+    source_kernel_begin(&generated->source, device->language, &kernel);
 }
 
 void source_matmul_epilogue(struct buffer *out, const struct kernel_spec *spec,

@@ -13,10 +13,10 @@
 #include "gen/source/elements.h"
 
 enum matmul_kind {
-    MATMUL_TILED,            /* any strides: tiles in shared memory */
-    MATMUL_SKINNY_ROWS,      /* B is [k][n] */
-    MATMUL_SKINNY_COLUMNS,   /* B is [n][k] */
-    MATMUL_TENSOR_ROWS,      /* the same two on CUDA's matrix units */
+    MATMUL_TILED,          /* any strides: tiles in shared memory */
+    MATMUL_SKINNY_ROWS,    /* B is [k][n] */
+    MATMUL_SKINNY_COLUMNS, /* B is [n][k] */
+    MATMUL_TENSOR_ROWS,    /* the same two on CUDA's matrix units */
     MATMUL_TENSOR_COLUMNS,
     MATMUL_QUANTIZED,        /* B is Q8_0 or Q4_K, few rows of A */
     MATMUL_QUANTIZED_TENSOR, /* B is Q4_K, CUDA's matrix units */
@@ -61,10 +61,10 @@ extern const struct matmul_maker matmul_tiled, matmul_skinny_rows, matmul_skinny
  * A_ROW, ...). */
 void source_matmul_words(struct buffer *out, const struct kernel_spec *spec);
 
-/* The kernel's head, with the pointers a and b and the epilogue's operands. */
-void source_matmul_begin(struct buffer *out, const struct kernel_spec *spec,
-                         const struct device_capabilities *device, const char *name,
-                         unsigned dynamic_shared);
+/* The kernel's head, with the pointers a and b and the epilogue's operands. `generated` is the
+ * kernel's; when its code asks for dynamic shared memory, the head has it. */
+void source_matmul_begin(const struct kernel_spec *spec, const struct device_capabilities *device,
+                         struct kernel_generated *generated, unsigned blocks_per_unit);
 
 /* The epilogue of one element, at integers of the kernel called batch, row and column. */
 void source_matmul_epilogue(struct buffer *out, const struct kernel_spec *spec,

@@ -40,8 +40,10 @@ static int32_t rows_of(int64_t m) {
     return rows;
 }
 
+/* Where threads cannot shuffle, each one's sums go to shared memory, so there are fewer. */
 static int32_t threads_of(const struct device_capabilities *device) {
-    return device->block_max >= 256 ? 256 : device->block_max >= 64 ? 64 : 1;
+    int32_t most = device->language == LANGUAGE_CUDA ? 256 : 128;
+    return (int32_t)device->block_max >= most ? most : device->block_max >= 64 ? 64 : 1;
 }
 
 static void set_grid(struct kernel_request *request, double blocks) {
@@ -78,16 +80,15 @@ static bool plan_columns(const struct matmul_work *work, const struct device_cap
     int32_t rows = rows_of(work->m);
     int32_t vector =
         vector_of(work->b_type, work->b_alignment, work->k, work->b_column, work->b_batch);
-    int32_t a_vector =
-        work->a_column == 1
-            ? vector_of(work->a_type, work->a_alignment, work->k, work->a_row, work->a_batch)
-            : 1;
+    int32_t a_vector = work->a_column == 1 ? vector_of(work->a_type, work->a_alignment, work->k,
+                                                       work->a_row, work->a_batch)
+                                           : 1;
     int32_t columns = rows >= 16 ? 2 : 4, lanes = threads;
     while (columns > 1 && work->n < (int64_t)columns * device->compute_units * 2)
         columns /= 2;
     while (lanes > LANES_LEAST &&
-           (lanes * vector * 2 > work->k || (double)divide_up(work->n, columns) * lanes >
-                                                2.0 * threads * device->compute_units))
+           (lanes * vector * 2 > work->k ||
+            (double)divide_up(work->n, columns) * lanes > 2.0 * threads * device->compute_units))
         lanes /= 2;
     choices[MATMUL_THREADS] = threads;
     choices[ROWS] = rows;
@@ -100,10 +101,9 @@ static bool plan_columns(const struct matmul_work *work, const struct device_cap
     return true;
 }
 
-static const char rows_text[] =
-    "#define COLUMNS (ACROSS * VECTOR)\n"
-    "#define DOWN (THREADS / ACROSS)\n"
-    "#define STEPS 4\n";
+static const char rows_text[] = "#define COLUMNS (ACROSS * VECTOR)\n"
+                                "#define DOWN (THREADS / ACROSS)\n"
+                                "#define STEPS (SUBGROUP > 1 ? 4 : 2)\n";
 
 static const char rows_body[] =
     "SHARED float partial[DOWN][COLUMNS];\n"
@@ -156,11 +156,11 @@ static const char rows_body[] =
     "        if (row >= SIZE_M || column >= SIZE_N)\n"
     "            continue;\n";
 
-static const char columns_text[] = "#define GROUPS (THREADS / LANES)\n";
+static const char columns_text[] = "#define GROUPS (THREADS / LANES)\n"
+                                   "#define SHUFFLED (SUBGROUP < LANES ? SUBGROUP : LANES)\n";
 
 static const char columns_body[] =
-    "SHARED float sums[GROUPS][ROWS * ACROSS];\n"
-    "SHARED UINT32 scratch[2][THREADS];\n"
+    "SHARED float partial[ROWS * ACROSS][THREADS / SHUFFLED];\n"
     "int lane = (int)THREAD_X % LANES, group = (int)THREAD_X / LANES;\n"
     "INT64 strips = (SIZE_N + GROUPS * ACROSS - 1) / (GROUPS * ACROSS);\n"
     "for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {\n"
@@ -191,16 +191,18 @@ static const char columns_body[] =
     "    }\n"
     "    UNROLL for (int i = 0; i < ROWS; i++)\n"
     "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
-    "            float total = GROUP_SUM(sum[i][j], LANES, scratch[(i * ACROSS + j) % 2]);\n"
-    "            if (lane == 0)\n"
-    "                sums[group][i * ACROSS + j] = total;\n"
+    "            float total = GROUP_SUM(sum[i][j], SHUFFLED, (IN_SHARED UINT32 *)0);\n"
+    "            if (lane % SHUFFLED == 0)\n"
+    "                partial[i * ACROSS + j][THREAD_X / SHUFFLED] = total;\n"
     "        }\n"
     "    BARRIER();\n"
     "    for (int e = (int)THREAD_X; e < GROUPS * ROWS * ACROSS; e += THREADS) {\n"
     "        int part = e % (ROWS * ACROSS);\n"
     "        INT64 row = part / ACROSS;\n"
     "        INT64 column = first_column + e / (ROWS * ACROSS) * ACROSS + part % ACROSS;\n"
-    "        float total = sums[e / (ROWS * ACROSS)][part];\n"
+    "        float total = 0.0f;\n"
+    "        for (int l = 0; l < LANES / SHUFFLED; l++)\n"
+    "            total += partial[part][e / (ROWS * ACROSS) * (LANES / SHUFFLED) + l];\n"
     "        if (row >= SIZE_M || column >= SIZE_N)\n"
     "            continue;\n";
 
@@ -228,7 +230,7 @@ static void code_rows(const struct kernel_spec *spec, const struct device_capabi
     struct buffer *out = &generated->source;
     define(out, spec);
     buffer_string(out, rows_text);
-    source_matmul_begin(out, spec, device, generated->name, 0);
+    source_matmul_begin(spec, device, generated, 0);
     buffer_string(out, rows_body);
     source_matmul_epilogue(out, spec, device, "sums[row][e % COLUMNS]");
     buffer_string(out, "}\nBARRIER();\n}\n}\n");
@@ -240,7 +242,7 @@ static void code_columns(const struct kernel_spec *spec, const struct device_cap
     define(out, spec);
     source_define(out, "LANES", spec->choices[LANES]);
     buffer_string(out, columns_text);
-    source_matmul_begin(out, spec, device, generated->name, 0);
+    source_matmul_begin(spec, device, generated, 0);
     buffer_string(out, columns_body);
     source_matmul_epilogue(out, spec, device, "total");
     buffer_string(out, "}\nBARRIER();\n}\n}\n");

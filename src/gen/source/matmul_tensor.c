@@ -70,10 +70,10 @@ static bool plan_rows(const struct matmul_work *work, const struct device_capabi
     double per_vector = (double)work->n / COLUMN_GROUPS * (double)work->batch;
     while (vector > 2 && per_vector / vector < 0.9 * device->compute_units)
         vector /= 2;
-    int32_t most = 128 / vector < WARPS_MAX ? 128 / vector : WARPS_MAX;
+    int32_t most = vector == 2 ? WARPS_MAX : WARPS_MAX / 2;
     int32_t warps = warps_of(per_vector / vector, divide_up(work->k, 16), 8, most, device);
     request->spec.choices[A_VECTOR] = a_loads(work, 4);
-    request->spec.choices[STEPS] = vector == 2 ? 4 : 2;
+    request->spec.choices[STEPS] = vector == 4 ? 4 : 2;
     finish_plan(work, request, warps, vector);
     return true;
 }
@@ -96,7 +96,8 @@ static const char words_text[] =
     "#define FRAGMENT (64 * VECTOR)\n"
     "#define PAIR(low, high) ((UINT32)(low) | (UINT32)(high) << 16)\n"
     /* Halves k and k + 1 of a row of A, zero outside of it. */
-    "INLINE UINT32 load_pair(const UINT16 *line, INT64 k, INT64 size, INT64 stride, bool inside) {\n"
+    "INLINE UINT32 load_pair(const UINT16 *line, INT64 k, INT64 size, INT64 stride, bool inside) "
+    "{\n"
     "    UINT32 low = inside && k < size ? line[k * stride] : 0u;\n"
     "    UINT32 high = inside && k + 1 < size ? line[(k + 1) * stride] : 0u;\n"
     "    return PAIR(low, high);\n"
@@ -125,18 +126,33 @@ static const char a_text[] =
     "    words[0] = w.x, words[1] = w.y;\n"
     "}\n";
 
-static const char rows_load_text[] =
-    "INLINE void load_columns(UINT32 *y, const UINT16 *p) {\n"
-    "#if VECTOR == 8\n"
-    "    WORDS4 w = LOAD16_ONCE(p);\n"
-    "    y[0] = w.x, y[1] = w.y, y[2] = w.z, y[3] = w.w;\n"
-    "#elif VECTOR == 4\n"
-    "    WORDS2 w = LOAD8_ONCE(p);\n"
-    "    y[0] = w.x, y[1] = w.y;\n"
-    "#else\n"
-    "    y[0] = LOAD4_ONCE(p);\n"
-    "#endif\n"
-    "}\n";
+static const char rows_load_text[] = "INLINE void load_columns(UINT32 *y, const UINT16 *p) {\n"
+                                     "#if VECTOR == 8\n"
+                                     "    WORDS4 w = LOAD16_ONCE(p);\n"
+                                     "    y[0] = w.x, y[1] = w.y, y[2] = w.z, y[3] = w.w;\n"
+                                     "#elif VECTOR == 4\n"
+                                     "    WORDS2 w = LOAD8_ONCE(p);\n"
+                                     "    y[0] = w.x, y[1] = w.y;\n"
+                                     "#else\n"
+                                     "    y[0] = LOAD4_ONCE(p);\n"
+                                     "#endif\n"
+                                     "}\n"
+                                     "#define READ_NEXT(from) \\\n"
+                                     "    UNROLL for (int s = 0; s < STEPS; s++) { \\\n"
+                                     "        INT64 k = (from) + s * (WARPS * 16) + part * 4; \\\n"
+                                     "        const UINT16 *p = b_lane + k * B_ROW; \\\n"
+                                     "        UNROLL for (int r = 0; r < 4; r++, p += B_ROW) { \\\n"
+                                     "            UNROLL for (int i = 0; i < VECTOR / 2; i++) \\\n"
+                                     "                next_y[s][r][i] = 0u; \\\n"
+                                     "            if (k + r < end) \\\n"
+                                     "                load_columns(next_y[s][r], p); \\\n"
+                                     "        } \\\n"
+                                     "        LOAD_LINE(next_x0[s], line0, k, inside0); \\\n"
+                                     "        next_x1[s][0] = next_x1[s][1] = 0u; \\\n"
+                                     "        if (ROWS > 8) { \\\n"
+                                     "            LOAD_LINE(next_x1[s], line1, k, inside1); \\\n"
+                                     "        } \\\n"
+                                     "    }\n";
 
 static const char head_text[] =
     "__shared__ float partial[WARPS * FRAGMENT];\n"
@@ -152,28 +168,23 @@ static const char head_text[] =
     "        UNROLL for (int i = 0; i < 4; i++)\n"
     "            sum[j][i] = 0.0f;\n";
 
+/* The next step's loads are on their way while this one's products are made. */
 static const char rows_text[] =
     "    const UINT16 *b_lane = b + batch * B_BATCH + first + group * VECTOR;\n"
     "    INT64 end = first + group * VECTOR < SIZE_N ? SIZE_K : 0;\n"
-    "    for (INT64 k0 = warp * 16; k0 < SIZE_K; k0 += WARPS * STEPS * 16) {\n"
+    "    UINT32 next_y[STEPS][4][VECTOR / 2], next_x0[STEPS][2], next_x1[STEPS][2];\n"
+    "    INT64 k0 = warp * 16;\n"
+    "    READ_NEXT(k0)\n"
+    "    for (; k0 < SIZE_K; k0 += WARPS * STEPS * 16) {\n"
     "        UINT32 y[STEPS][4][VECTOR / 2], x0[STEPS][2], x1[STEPS][2];\n"
     "        UNROLL for (int s = 0; s < STEPS; s++) {\n"
-    "            INT64 k = k0 + s * (WARPS * 16) + part * 4;\n"
-    "            UNROLL for (int r = 0; r < 4; r++) {\n"
+    "            UNROLL for (int r = 0; r < 4; r++)\n"
     "                UNROLL for (int i = 0; i < VECTOR / 2; i++)\n"
-    "                    y[s][r][i] = 0u;\n"
-    "                if (k + r < end)\n"
-    "                    load_columns(y[s][r], b_lane + (k + r) * B_ROW);\n"
-    "            }\n"
+    "                    y[s][r][i] = next_y[s][r][i];\n"
+    "            UNROLL for (int i = 0; i < 2; i++)\n"
+    "                x0[s][i] = next_x0[s][i], x1[s][i] = next_x1[s][i];\n"
     "        }\n"
-    "        UNROLL for (int s = 0; s < STEPS; s++) {\n"
-    "            INT64 k = k0 + s * (WARPS * 16) + part * 4;\n"
-    "            LOAD_LINE(x0[s], line0, k, inside0);\n"
-    "            x1[s][0] = x1[s][1] = 0u;\n"
-    "            if (ROWS > 8) {\n"
-    "                LOAD_LINE(x1[s], line1, k, inside1);\n"
-    "            }\n"
-    "        }\n"
+    "        READ_NEXT(k0 + WARPS * STEPS * 16)\n"
     "        UNROLL for (int s = 0; s < STEPS; s++)\n"
     "            UNROLL for (int j = 0; j < VECTOR; j++) {\n"
     "                UINT32 halves = j % 2 ? 0x7632u : 0x5410u;\n"
@@ -242,7 +253,7 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
     buffer_string(out, a_text);
     if (rows)
         buffer_string(out, rows_load_text);
-    source_matmul_begin(out, spec, device, generated->name, 0);
+    source_matmul_begin(spec, device, generated, 0);
     buffer_string(out, head_text);
     buffer_string(out, rows ? rows_text : columns_text);
     buffer_string(out, tail_text);

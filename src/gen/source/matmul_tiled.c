@@ -80,7 +80,8 @@ static const char words_text[] =
     "    UNROLL for (int i = 0; i < PER_B; i++) { \\\n"
     "        int e = thread + i * THREADS; \\\n"
     "        INT64 c = first_column + B_J(e), k = (k0) + B_K(e); \\\n"
-    "        next_b[i] = c < SIZE_N && k < SIZE_K ? LOAD_B(b, b_first + k * B_ROW + c * B_COLUMN) \\\n"
+    "        next_b[i] = c < SIZE_N && k < SIZE_K ? LOAD_B(b, b_first + k * B_ROW + c * B_COLUMN) "
+    "\\\n"
     "                                             : 0.0f; \\\n"
     "    }\n";
 
@@ -110,7 +111,7 @@ static const char body_text[] =
     "            tile_b[B_K(thread + i * THREADS)][B_J(thread + i * THREADS)] = next_b[i];\n"
     "        BARRIER();\n"
     "        READ_NEXT(k0 + TILE_DEPTH)\n"
-    "        UNROLL for (int k = 0; k < TILE_DEPTH; k++) {\n"
+    "        for (int k = 0; k < TILE_DEPTH; k++) {\n"
     "            float x[THREAD_ROWS], y[THREAD_COLUMNS];\n"
     "            UNROLL for (int i = 0; i < THREAD_ROWS; i++)\n"
     "                x[i] = tile_a[k][down + i * THREADS_DOWN];\n"
@@ -141,7 +142,7 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
     source_define(out, "A_ALONG_K", spec->choices[A_ALONG_K]);
     source_define(out, "B_ALONG_K", spec->choices[B_ALONG_K]);
     buffer_string(out, words_text);
-    source_matmul_begin(out, spec, device, generated->name, 0);
+    source_matmul_begin(spec, device, generated, 0);
     buffer_string(out, body_text);
     source_matmul_epilogue(out, spec, device, "sum[i][j]");
     buffer_string(out, "}\n}\n}\n");

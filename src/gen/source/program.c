@@ -1,6 +1,8 @@
 /* Requests for and code of fused programs, and the epilogues of matrix products. */
 #include "gen/source/program.h"
 
+#include <stdlib.h>
+
 #include "gen/families.h"
 #include "gen/source/emit_kernel.h"
 #include "gen/source/schedule.h"
@@ -20,6 +22,8 @@ void source_program_parameters(const struct program *program, struct source_para
 /* n / size is (n * low word) >> high word for n below 2^31: the reciprocal, scaled so that it just
  * fits into 32 bits and rounded up, is off by less than what could be seen. */
 static int64_t divisor_of(int64_t size) {
+    if (size < 1)
+        size = 1;
     unsigned bits = 0;
     while ((int64_t)1 << bits < size)
         bits++;
@@ -56,6 +60,47 @@ static void fill_scalars(const struct program *program, const struct program_sha
         scalars[layout->constants + i] = constant_bits(shape, i);
 }
 
+/* Rows there must be; they may be empty. */
+static bool check_sizes(const struct program *program, const struct program_shape *shape,
+                        struct status *status) {
+    int64_t elements = 1;
+    for (unsigned axis = 0; axis < program->rank; axis++) {
+        int64_t size = shape->sizes[axis];
+        if (size < 0 || (size == 0 && axis < program->outer))
+            return status_fail(status, STATUS_USAGE,
+                               "a fused program over an axis of size %lld has nothing to do",
+                               (long long)size);
+        if (__builtin_mul_overflow(elements, size > 0 ? size : 1, &elements))
+            return status_fail(status, STATUS_USAGE,
+                               "a fused program has more elements than can be counted");
+    }
+    return true;
+}
+
+static void swap_sizes(int64_t *sizes) {
+    int64_t first = sizes[0];
+    sizes[0] = sizes[1];
+    sizes[1] = first;
+}
+
+static void swap_axes(const struct program *program, struct program_shape *shape, unsigned axis) {
+    swap_sizes(&shape->sizes[axis]);
+    for (unsigned i = 0; i < program->operand_count; i++)
+        swap_sizes(&shape->strides[i][axis]);
+}
+
+/* Without rows the order of the axes is free: the first result's is the best to write in. */
+static void order_axes(struct program *program, struct program_shape *shape) {
+    unsigned result = 0;
+    while (result + 1u < program->operand_count && !program->operands[result].stored)
+        result++;
+    for (unsigned end = 1; end < program->rank && program->operand_count > 0; end++)
+        for (unsigned axis = end; axis > 0 && llabs(shape->strides[result][axis]) >
+                                                  llabs(shape->strides[result][axis - 1]);
+             axis--)
+            swap_axes(program, shape, axis - 1);
+}
+
 bool source_program(const struct program *program, const struct program_shape *shape,
                     const struct device_capabilities *device, struct kernel_request *request,
                     struct status *status) {
@@ -64,20 +109,20 @@ bool source_program(const struct program *program, const struct program_shape *s
     spec->family = KERNEL_PROGRAM;
     spec->has_program = true;
     spec->program = *program;
+    if (!check_sizes(program, shape, status))
+        return false;
+    if (program->rank == program->outer)
+        order_axes(&spec->program, &collapsed);
     program_collapse(&spec->program, &collapsed);
-    for (unsigned axis = 0; axis < spec->program.rank; axis++)
-        if (collapsed.sizes[axis] <= 0)
-            return status_fail(status, STATUS_USAGE,
-                               "a fused program over no elements must not be launched");
     schedule_choose(&spec->program, &collapsed, device, request);
     struct scalar_layout layout;
     scalar_layout_make(&spec->program, &layout);
     if (layout.total > LAUNCH_SCALARS_MAX)
-        return status_fail(status, STATUS_UNSUPPORTED,
-                           "a fused program of %u operands with %u axes needs %u scalars, more than "
-                           "the %d of a launch; make the operands contiguous first",
-                           spec->program.operand_count, spec->program.rank, layout.total,
-                           LAUNCH_SCALARS_MAX);
+        return status_fail(
+            status, STATUS_UNSUPPORTED,
+            "a fused program of %u operands with %u axes needs %u scalars, more than "
+            "the %d of a launch; make the operands contiguous first",
+            spec->program.operand_count, spec->program.rank, layout.total, LAUNCH_SCALARS_MAX);
     request->scalar_count = layout.total;
     fill_scalars(&spec->program, &collapsed, &layout, request->scalars);
     return true;

@@ -171,7 +171,7 @@ bool source_quantize_code(const struct kernel_spec *spec, const struct device_ca
         return status_fail(status, STATUS_USAGE, "%s cannot be quantised to %s",
                            ridge_dtype_name(from), ridge_dtype_name(to));
     struct buffer *out = &generated->source;
-    source_prelude(out, device->language, false);
+    source_words(out, device);
     source_element_words(out, from);
     if (q4)
         buffer_string(out, q4_k_words);

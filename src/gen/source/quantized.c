@@ -37,15 +37,14 @@ static bool plan(const struct matmul_work *work, const struct device_capabilitie
     choices[A_VECTOR] = work->a_column == 1 && work->a_alignment >= bytes &&
                         (work->m == 1 || work->a_row % 4 == 0) &&
                         (work->batch == 1 || work->a_batch % 4 == 0);
-    double blocks = (double)divide_up(work->n, (int64_t)across * (THREADS / lanes)) *
-                    (double)work->batch;
+    double blocks =
+        (double)divide_up(work->n, (int64_t)across * (THREADS / lanes)) * (double)work->batch;
     request->grid[0] = (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX);
     return true;
 }
 
 static const char head_text[] =
-    "SHARED float sums[GROUPS][ROWS * ACROSS];\n"
-    "SHARED UINT32 scratch[2][THREADS];\n"
+    "SHARED float partial[ROWS * ACROSS][THREADS / SHUFFLED];\n"
     "int lane = (int)THREAD_X % LANES, group = (int)THREAD_X / LANES;\n"
     "INT64 strips = (SIZE_N + GROUPS * ACROSS - 1) / (GROUPS * ACROSS);\n"
     "INT64 line = SIZE_K / BLOCK_WEIGHTS * BLOCK_BYTES;\n"
@@ -155,27 +154,28 @@ static const char q8_0_text[] =
 static const char tail_text[] =
     "    UNROLL for (int i = 0; i < ROWS; i++)\n"
     "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
-    "            float total = GROUP_SUM(sum[i][j], LANES, scratch[(i * ACROSS + j) % 2]);\n"
-    "            if (lane == 0)\n"
-    "                sums[group][i * ACROSS + j] = total;\n"
+    "            float total = GROUP_SUM(sum[i][j], SHUFFLED, (IN_SHARED UINT32 *)0);\n"
+    "            if (lane % SHUFFLED == 0)\n"
+    "                partial[i * ACROSS + j][THREAD_X / SHUFFLED] = total;\n"
     "        }\n"
     "    BARRIER();\n"
     "    for (int e = (int)THREAD_X; e < GROUPS * ROWS * ACROSS; e += THREADS) {\n"
     "        int part = e % (ROWS * ACROSS);\n"
     "        INT64 row = part / ACROSS;\n"
     "        INT64 column = first_column + e / (ROWS * ACROSS) * ACROSS + part % ACROSS;\n"
-    "        float total = sums[e / (ROWS * ACROSS)][part];\n"
+    "        float total = 0.0f;\n"
+    "        for (int l = 0; l < LANES / SHUFFLED; l++)\n"
+    "            total += partial[part][e / (ROWS * ACROSS) * (LANES / SHUFFLED) + l];\n"
     "        if (row >= SIZE_M || column >= SIZE_N)\n"
     "            continue;\n";
 
-static const char one_and_text[] =
-    "#define ONE_AND(u) AS_FLOAT(0x3f800000u | ((u) & 0x780000u))\n";
+static const char words_text[] = "#define SHUFFLED (SUBGROUP < LANES ? SUBGROUP : LANES)\n"
+                                 "#define ONE_AND(u) AS_FLOAT(0x3f800000u | ((u) & 0x780000u))\n";
 
 static const char load_four_text[] = "#define LOAD_FOUR(p, k, x) LOAD_A_4((p) + (k), x)\n";
-static const char gather_four_text[] =
-    "#define LOAD_FOUR(p, k, x) \\\n"
-    "    UNROLL for (int v = 0; v < 4; v++) \\\n"
-    "        (x)[v] = LOAD_A(p, ((k) + v) * A_COLUMN)\n";
+static const char gather_four_text[] = "#define LOAD_FOUR(p, k, x) \\\n"
+                                       "    UNROLL for (int v = 0; v < 4; v++) \\\n"
+                                       "        (x)[v] = LOAD_A(p, ((k) + v) * A_COLUMN)\n";
 
 static void code(const struct kernel_spec *spec, const struct device_capabilities *device,
                  struct kernel_generated *generated) {
@@ -188,9 +188,9 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
     source_define(out, "GROUPS", THREADS / spec->choices[LANES]);
     source_define(out, "BLOCK_WEIGHTS", q4 ? 256 : 32);
     source_define(out, "BLOCK_BYTES", q4 ? 144 : 34);
-    buffer_string(out, one_and_text);
+    buffer_string(out, words_text);
     buffer_string(out, spec->choices[A_VECTOR] ? load_four_text : gather_four_text);
-    source_matmul_begin(out, spec, device, generated->name, 0);
+    source_matmul_begin(spec, device, generated, 0);
     buffer_string(out, head_text);
     buffer_string(out, q4 ? q4_k_text : q8_0_text);
     buffer_string(out, tail_text);

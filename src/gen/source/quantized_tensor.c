@@ -1,33 +1,36 @@
 /* Products by a Q4_K matrix on CUDA's matrix units, bound by reading the matrix.
  *
- * A warp takes 8 columns of B (lines of the quantised [n][k]) and a block of 256 weights of each at
- * a time. Weights become halves without a conversion: as f16 the 4 bits are a subnormal number, q
- * times 2^-24 (or 2^-20, where they lie 4 bits higher), which a product takes exactly; as bf16 they
- * are the mantissa of 128 + q, and the sum of x takes the 128 away.
+ * A warp takes 16 columns of B (lines of the quantised [n][k]) and a block of 256 weights of each
+ * at a time: the weights are the left matrix of a product here, x the right one. Weights become f16
+ * without a conversion: their 4 bits are a subnormal number, q times 2^-24 (or 2^-20, where they
+ * lie 4 bits higher), which a product takes exactly.
  *
  * A product sums over the lanes of a quad, but these hold weights of two sub-blocks (a lane loads
- * 16 bytes, two of them 32, the quants of sub-blocks 2 g and 2 g + 1), whose scales differ. So each
- * row of x is given twice, with zeros for the one half of the quad and for the other, and its two
- * rows of the product are the sums of the two: half of a warp's 16 rows would be idle anyway.
+ * 16 bytes, two of them 32, the quants of sub-blocks 2 j and 2 j + 1), whose scales differ. So x is
+ * given in two columns, with zeros for the one half of the quad and for the other, and the two
+ * columns of the product are the sums of the two. When x has one or two rows only, the columns left
+ * over keep apart what else has scales of its own (SLOTS), so that the lanes share the scaling.
  *
- * x is laid out in shared memory in the order in which the lanes need it. f16 and bf16 are taken as
- * they are; f32 as three rows of bf16 that add up to it.
+ * x lies in shared memory in the order in which the lanes need it. f16 is taken as it is; bf16 and
+ * f32 are scaled by a power of two for each 32 elements, and f32 becomes two rows of f16 that add
+ * up to it, to 22 bits.
  */
 #include "gen/source/matmul.h"
 #include "gen/source/tensor_words.h"
 
 enum quantized_choice {
     ROWS = MATMUL_OTHERS, /* of A that a block takes: at least m, or as many as there is room for */
-    PARTS,                /* rows of halves for a row of A */
+    PARTS,                /* rows of f16 for a row of A */
     SPLIT,                /* warps that divide k */
     STAGE,                /* blocks of 256 k in shared memory at a time */
+    A_VECTOR,             /* A's rows can be loaded 8 elements at a time */
 };
 
-enum { WARPS = 16, BLOCK_WEIGHTS = 256, X_ROWS_MAX = 16, SHARED_LIMIT = 96 * 1024 };
+enum { WARPS = 16, LINES = 16, BLOCK_WEIGHTS = 256, X_ROWS_MAX = 16, SHARED_LIMIT = 96 * 1024 };
 
-/* Shared memory for 256 k: the halves of each row, and their 8 sums. */
+/* Shared memory for 256 k of a row of x: f16, and a sum and a unit for each 32. */
 static int32_t stage_bytes(int32_t x_rows) {
-    return x_rows * (BLOCK_WEIGHTS * 2 + 8 * 4);
+    return x_rows * (BLOCK_WEIGHTS * 2 + 8 * 4 + 8 * 4);
 }
 
 static int32_t rows_of(int64_t m, int32_t parts) {
@@ -41,17 +44,22 @@ static uint32_t bounded(int64_t count, int64_t most) {
     return (uint32_t)(count < most ? count : most);
 }
 
+static bool a_loads(const struct matmul_work *work) {
+    return work->a_column == 1 && work->a_alignment >= 16 &&
+           (work->m == 1 || work->a_row % 8 == 0) && (work->batch == 1 || work->a_batch % 8 == 0);
+}
+
 static bool plan(const struct matmul_work *work, const struct device_capabilities *device,
                  struct kernel_request *request) {
     if (work->b_type != RIDGE_Q4_K || !tensor_units(device) || work->k % BLOCK_WEIGHTS != 0 ||
         work->k == 0 || work->b_alignment < 16 || device->block_max < WARPS * 32 ||
         device->shared_max < SHARED_LIMIT)
         return false;
-    int32_t parts = work->a_type == RIDGE_F32 ? 3 : 1, split = 1;
+    int32_t parts = work->a_type == RIDGE_F32 ? 2 : 1, split = 1;
     int32_t rows = rows_of(work->m, parts);
     int32_t stage = SHARED_LIMIT / stage_bytes(rows * parts);
-    int64_t blocks = work->k / BLOCK_WEIGHTS, tiles = divide_up(work->n, 8);
-    int64_t wanted = 2 * (int64_t)device->compute_units * 9 / 10;
+    int64_t blocks = work->k / BLOCK_WEIGHTS, tiles = divide_up(work->n, LINES);
+    int64_t wanted = (int64_t)device->compute_units * 9 / 10;
     while (split < WARPS && split * 2 <= blocks && tiles * split / WARPS < wanted)
         split *= 2;
     int32_t *choices = request->spec.choices;
@@ -60,158 +68,159 @@ static bool plan(const struct matmul_work *work, const struct device_capabilitie
     choices[PARTS] = parts;
     choices[SPLIT] = split;
     choices[STAGE] = stage;
-    request->shared_bytes =
-        (uint32_t)stage_bytes(rows * parts) * bounded(blocks, stage);
-    request->grid[0] =
-        bounded(divide_up(tiles, WARPS / split), 2 * (int64_t)device->compute_units);
+    choices[A_VECTOR] = a_loads(work);
+    request->shared_bytes = (uint32_t)stage_bytes(rows * parts) * bounded(blocks, stage);
+    request->grid[0] = bounded(divide_up(tiles, WARPS / split), device->compute_units);
     request->grid[1] = bounded(divide_up(work->m, rows), 65535);
     request->grid[2] = bounded(work->batch, 65535);
     return true;
 }
 
-static const char f16_text[] =
-    "#define LOW_QUANTS(u) ((u) & 0x000f000fu)\n"
-    "#define HIGH_QUANTS(u) ((u) & 0x00f000f0u)\n"
-    "#define LOW_UNIT 16777216.0f\n"
-    "#define HIGH_UNIT 1048576.0f\n"
-    "#define QUANT_OFFSET 0.0f\n";
-
-static const char bf16_text[] =
-    "#define LOW_QUANTS(u) (((u) & 0x000f000fu) | 0x43004300u)\n"
-    "#define HIGH_QUANTS(u) ((((u) >> 4) & 0x000f000fu) | 0x43004300u)\n"
-    "#define LOW_UNIT 1.0f\n"
-    "#define HIGH_UNIT 1.0f\n"
-    "#define QUANT_OFFSET 128.0f\n";
-
-/* The bits of part `part` of x, and its value. */
-static const char whole_part_text[] =
-    "INLINE UINT32 part_bits(const TYPE_A *p, int part) { return *p; }\n"
-    "INLINE float part_value(const TYPE_A *p, int part) { return LOAD_A(p, 0); }\n";
-static const char three_parts_text[] =
-    "INLINE UINT32 part_bits(const float *p, int part) {\n"
-    "    float x = *p;\n"
-    "    for (int i = 0; i < part; i++)\n"
-    "        x -= ROUND_BF16(x);\n"
-    "    return f32_to_bf16(x);\n"
-    "}\n"
-    "INLINE float part_value(const float *p, int part) { return U32_LO_BF16(part_bits(p, part)); }\n";
-
 static const char words_text[] =
     "#define WARPS (THREADS / 32)\n"
     "#define TILES (WARPS / SPLIT)\n"
     "#define X_ROWS (ROWS * PARTS)\n"
-    "#define SETS ((X_ROWS + 7) / 8)\n"
-    /* Small integers as floats times `unit`, without a conversion. */
+    "#define SETS ((X_ROWS + 3) / 4)\n"
+    /* Of the four combinations of l (which 16 bytes of a line) and h (which half of them), those
+     * that the columns keep apart, and sums for the others. */
+    "#define SLOTS (X_ROWS == 1 ? 4 : X_ROWS == 2 ? 2 : 1)\n"
+    "#define SUMS (4 / SLOTS)\n"
+    "#define SUM_OF(l, h) (SLOTS == 4 ? 0 : SLOTS == 2 ? (h) : (l) * 2 + (h))\n"
+    /* Of a column pair: its row of x in a set, and whether it is for this l and h. */
+    "#define X_ROW(pair) (SLOTS == 4 ? 0 : SLOTS == 2 ? (pair) & 1 : (pair))\n"
+    "#define SLOT_IS(pair, l, h) \\\n"
+    "    (SLOTS == 4 ? (pair) == (l) * 2 + (h) : SLOTS == 2 ? (pair) / 2 == (l) : true)\n"
+    "#define SLOT_L(pair, sum) (SLOTS == 1 ? (sum) / 2 : (pair) / 2)\n"
+    "#define SLOT_H(pair, sum) (SLOTS == 4 ? (pair) & 1 : (sum) & 1)\n"
+    "#define LOW_QUANTS(u) ((u) & 0x000f000fu)\n"
+    "#define HIGH_QUANTS(u) ((u) & 0x00f000f0u)\n"
+    /* A small integer as a float times `unit`, without a conversion. */
     "INLINE float scaled_byte(UINT32 bytes, int byte, float unit) {\n"
     "    float with_offset = AS_FLOAT(__byte_perm(bytes, 0x4b000000u, 0x7540u + byte));\n"
     "    return FMA(with_offset, unit, -8388608.0f * unit);\n"
     "}\n"
-    /* The scales and minimums that a lane needs of a line: sub-blocks 4 l + 2 odd + h at [l][h]. */
-    "INLINE void line_scales(WORDS4 head, int odd, float scale[2][2], float least[2][2]) {\n"
-    "    float d = U32_LO_F16(head.x), minimum = U32_HI_F16(head.x);\n"
-    "    UINT32 first = head.y >> (odd * 16), second = head.z >> (odd * 16);\n"
-    "    UINT32 third = head.w >> (odd * 16);\n"
-    "    UINT32 scales[2], minimums[2];\n"
-    "    scales[0] = first & 0x3f3fu;\n"
-    "    scales[1] = (third & 0x0f0fu) | ((first >> 2) & 0x3030u);\n"
-    "    minimums[0] = second & 0x3f3fu;\n"
-    "    minimums[1] = ((third >> 4) & 0x0f0fu) | ((second >> 2) & 0x3030u);\n"
-    "    UNROLL for (int l = 0; l < 2; l++)\n"
-    "        UNROLL for (int h = 0; h < 2; h++) {\n"
-    "            scale[l][h] = scaled_byte(scales[l], h, d * (h ? HIGH_UNIT : LOW_UNIT));\n"
-    "            least[l][h] = scaled_byte(minimums[l], h, minimum);\n"
-    "            least[l][h] = FMA(QUANT_OFFSET, scale[l][h], least[l][h]);\n"
-    "        }\n"
+    /* The 6-bit scales (first) or minimums (second) of sub-blocks 4 l .. 4 l + 3. */
+    "INLINE UINT32 four_scales(UINT32 whole, UINT32 quarters, int l) {\n"
+    "    UINT32 later = (quarters & 0x0f0f0f0fu) | ((whole >> 2) & 0x30303030u);\n"
+    "    return l ? later : whole & 0x3f3f3f3fu;\n"
     "}\n"
     "INLINE UINT32 nth_word(WORDS4 words, int i) {\n"
     "    return i == 0 ? words.x : i == 1 ? words.y : i == 2 ? words.z : words.w;\n"
     "}\n";
 
-/* Fills the stage with `count` blocks from `base` on. Words of x are in the order block, l, h,
- * pair of words, row, part of the quad, word: what a quad reads together lies together. */
+static const char vector_text[] = "#define LOAD_EIGHT(p, x) LOAD_A_8(p, x)\n";
+static const char gather_text[] = "#define LOAD_EIGHT(p, x) \\\n"
+                                  "    UNROLL for (int v = 0; v < 8; v++) \\\n"
+                                  "        x[v] = LOAD_A(p, v * A_COLUMN)\n";
+
+/* Fills the stage with `count` blocks from `base` on, 8 elements of a row of A by a thread. Four
+ * neighbouring threads have the 32 that share a sum and a unit. */
 static const char stage_text[] =
-    "for (int e = THREAD_X; e < count * X_ROWS * 128; e += THREADS) {\n"
-    "    int t = (e >> 2) & 3, rest = e >> 4;\n"
-    "    int r = rest % X_ROWS;\n"
-    "    rest /= X_ROWS;\n"
-    "    int word = (rest & 1) * 2 + ((e >> 1) & 1), h = (rest >> 1) & 1, l = (rest >> 2) & 1;\n"
-    "    INT64 k = (base + (rest >> 3)) * 256 + (l * 2 + (t >> 1)) * 64 + h * 32 +\n"
-    "              (t & 1) * 16 + word * 4 + (e & 1);\n"
-    "    INT64 i = first_row + r / PARTS;\n"
-    "    UINT32 low = 0u, high = 0u;\n"
-    "    if (i < SIZE_M) {\n"
-    "        low = part_bits(a_batch + i * A_ROW + k * A_COLUMN, r % PARTS);\n"
-    "        high = part_bits(a_batch + i * A_ROW + (k + 2) * A_COLUMN, r % PARTS);\n"
+    "for (int e = THREAD_X; e < count * ROWS * 32; e += THREADS) {\n"
+    "    int unit = e % 32, block = e / 32 % count, i = e / 32 / count;\n"
+    "    float x[8] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};\n"
+    "    if (first_row + i < SIZE_M) {\n"
+    "        LOAD_EIGHT(a_batch + (first_row + i) * A_ROW +\n"
+    "                   ((INT64)(base + block) * 256 + unit * 8) * A_COLUMN, x);\n"
     "    }\n"
-    "    x_words[e] = low | high << 16;\n"
-    "}\n"
-    "for (int e = THREAD_X; e < count * X_ROWS * 8; e += THREADS) {\n"
-    "    int r = e / 8 % X_ROWS, block = e / 8 / X_ROWS;\n"
-    "    INT64 i = first_row + r / PARTS, k = (base + block) * 256 + e % 8 * 32;\n"
-    "    float total = 0.0f;\n"
-    "    if (i < SIZE_M)\n"
-    "        UNROLL for (int v = 0; v < 32; v++)\n"
-    "            total += part_value(a_batch + i * A_ROW + (k + v) * A_COLUMN, r % PARTS);\n"
-    "    x_sums[e] = total;\n"
+    "    float total = ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));\n"
+    "    total += SHUFFLE_XOR(total, 1);\n"
+    "    total += SHUFFLE_XOR(total, 2);\n"
+    "    float back = 1.0f;\n"
+    "    if (SCALED) {\n"
+    "        float most = 0.0f;\n"
+    "        UNROLL for (int v = 0; v < 8; v++)\n"
+    "            most = fmaxf(most, ABS(x[v]));\n"
+    "        most = fmaxf(most, SHUFFLE_XOR(most, 1));\n"
+    "        most = fmaxf(most, SHUFFLE_XOR(most, 2));\n"
+    /* The power of two that takes the greatest to below 2^15. */
+    "        UINT32 exponent = AS_UINT(most) >> 23;\n"
+    "        exponent = exponent < 15u ? 15u : exponent;\n"
+    "        float there = AS_FLOAT((268u - exponent) << 23);\n"
+    "        back = AS_FLOAT((exponent - 14u) << 23);\n"
+    "        UNROLL for (int v = 0; v < 8; v++)\n"
+    "            x[v] *= there;\n"
+    "    }\n"
+    "    int l = unit >> 4, h = (unit >> 2) & 1, t = ((unit >> 3) & 1) * 2 + ((unit >> 1) & 1);\n"
+    "    int place = ((block * 2 + l) * 2 + h) * 2 + (unit & 1), sub_block = unit >> 2;\n"
+    "    UNROLL for (int p = 0; p < PARTS; p++) {\n"
+    "        int r = i * PARTS + p;\n"
+    "        *(WORDS4 *)(x_words + ((place * X_ROWS + r) * 4 + t) * 4) =\n"
+    "            MAKE_WORDS4(PACK_F16(x[0], x[2]), PACK_F16(x[1], x[3]), PACK_F16(x[4], x[6]),\n"
+    "                        PACK_F16(x[5], x[7]));\n"
+    "        if (unit % 4 == 0) {\n"
+    "            x_sums[(block * X_ROWS + r) * 8 + sub_block] = p == 0 ? total : 0.0f;\n"
+    "            x_units[(block * X_ROWS + r) * 8 + sub_block] = back;\n"
+    "        }\n"
+    "        UNROLL for (int v = 0; v < 8; v++)\n"
+    "            x[v] -= ROUND_F16(x[v]);\n"
+    "    }\n"
     "}\n";
 
-/* One block of 256 weights of 8 lines: `head` and `quants` are loaded, `at` is its place in the
- * stage. */
-static const char block_text[] =
-    "float c[SETS][2][2][4];\n"
+/* One block of 256 weights of the warp's lines: `quants` and `head` are loaded, `at` is its place
+ * in the stage. Lanes for which a column is zero never load into its registers. */
+static const char products_text[] =
+    "float c[SETS][SUMS][4];\n"
+    "UNROLL for (int s = 0; s < SETS; s++)\n"
+    "    UNROLL for (int i = 0; i < SUMS; i++)\n"
+    "        c[s][i][0] = c[s][i][1] = c[s][i][2] = c[s][i][3] = 0.0f;\n"
     "UNROLL for (int l = 0; l < 2; l++)\n"
-    "    UNROLL for (int word = 0; word < 4; word++) {\n"
-    "        UINT32 u = nth_word(quants[l], word);\n"
-    "        UNROLL for (int h = 0; h < 2; h++) {\n"
-    "            UINT32 b0 = h ? HIGH_QUANTS(u) : LOW_QUANTS(u);\n"
-    "            UINT32 b1 = h ? HIGH_QUANTS(u >> 8) : LOW_QUANTS(u >> 8);\n"
+    "    UNROLL for (int h = 0; h < 2; h++)\n"
+    "        UNROLL for (int s = 0; s < SETS; s++)\n"
+    "            UNROLL for (int v = 0; v < 2; v++) {\n"
+    "                const UINT32 *from = x_lane +\n"
+    "                    ((((at * 2 + l) * 2 + h) * 2 + v) * X_ROWS + s * 4) * 16;\n"
+    "                WORDS4 *to = &x[SLOTS == 1 ? s : l * 2 + h][v];\n"
+    "                if (mine && SLOT_IS(group / 2, l, h) && s * 4 + X_ROW(group / 2) < X_ROWS)\n"
+    "                    *to = *(const WORDS4 *)from;\n"
+    "                UNROLL for (int word = v * 2; word < v * 2 + 2; word++) {\n"
+    "                    UINT32 upper = nth_word(quants[0][l], word);\n"
+    "                    UINT32 lower = nth_word(quants[1][l], word);\n"
+    "                    tensor_multiply(c[s][SUM_OF(l, h)],\n"
+    "                                    h ? HIGH_QUANTS(upper) : LOW_QUANTS(upper),\n"
+    "                                    h ? HIGH_QUANTS(lower) : LOW_QUANTS(lower),\n"
+    "                                    h ? HIGH_QUANTS(upper >> 8) : LOW_QUANTS(upper >> 8),\n"
+    "                                    h ? HIGH_QUANTS(lower >> 8) : LOW_QUANTS(lower >> 8),\n"
+    "                                    word % 2 ? to->z : to->x, word % 2 ? to->w : to->y);\n"
+    "                }\n"
+    "            }\n";
+
+static const char scales_text[] =
+    "UNROLL for (int i = 0; i < 2; i++) {\n"
+    "    float d = U32_LO_F16(head[i].x), minimum = U32_HI_F16(head[i].x);\n"
+    "    UNROLL for (int sum = 0; sum < SUMS; sum++) {\n"
+    "        int l = SLOT_L(part, sum), h = SLOT_H(part, sum);\n"
+    "        UINT32 scales = four_scales(head[i].y, head[i].w, l);\n"
+    "        UINT32 minimums = four_scales(head[i].z, head[i].w >> 4, l);\n"
+    "        float unit = d * (h ? 1048576.0f : 16777216.0f);\n"
+    "        UNROLL for (int odd = 0; odd < 2; odd++) {\n"
+    "            float scale = scaled_byte(scales, odd * 2 + h, unit);\n"
+    "            float least = scaled_byte(minimums, odd * 2 + h, minimum);\n"
     "            UNROLL for (int s = 0; s < SETS; s++) {\n"
-    "                int unit = (((at * 2 + l) * 2 + h) * 2 + word / 2) * X_ROWS + s * 8;\n"
-    "                int place = ((unit + group / 2) * 4 + part) * 4 + word % 2 * 2;\n"
-    "                if (mine && s * 8 + group / 2 < X_ROWS) {\n"
-    "                    WORDS2 w = *(const WORDS2 *)(x_words + place);\n"
-    "                    x0[s][0] = w.x, x0[s][1] = w.y;\n"
-    "                }\n"
-    "                if (X_ROWS > s * 8 + 4 && mine && s * 8 + 4 + group / 2 < X_ROWS) {\n"
-    "                    WORDS2 w = *(const WORDS2 *)(x_words + place + 64);\n"
-    "                    x1[s][0] = w.x, x1[s][1] = w.y;\n"
-    "                }\n"
-    "                if (word == 0)\n"
-    "                    tensor_begin(c[s][l][h], x0[s][0], x1[s][0], x0[s][1], x1[s][1], b0, b1);\n"
-    "                else\n"
-    "                    tensor_multiply(c[s][l][h], x0[s][0], x1[s][0], x0[s][1], x1[s][1], b0,\n"
-    "                                    b1);\n"
+    "                int r = s * 4 + X_ROW(part);\n"
+    "                int sub_block = (at * X_ROWS + (r < X_ROWS ? r : 0)) * 8 + l * 4 + odd * 2 + "
+    "h;\n"
+    "                float product = c[s][sum][i * 2 + odd];\n"
+    "                if (SCALED)\n"
+    "                    product *= x_units[sub_block];\n"
+    "                y[s][i] = FMA(scale, product, y[s][i]);\n"
+    "                y[s][i] = FMA(-least, x_sums[sub_block], y[s][i]);\n"
     "            }\n"
     "        }\n"
     "    }\n"
-    "UNROLL for (int column = 0; column < 2; column++) {\n"
-    "    float scale[2][2], least[2][2];\n"
-    "    line_scales(head[column], odd, scale, least);\n"
-    "    UNROLL for (int s = 0; s < SETS; s++)\n"
-    "        UNROLL for (int upper = 0; upper < 2; upper++)\n"
-    "            if (X_ROWS > s * 8 + upper * 4) {\n"
-    "                int r = s * 8 + upper * 4 + group / 2;\n"
-    "                const float *of_row = x_sums + (at * X_ROWS + (r < X_ROWS ? r : 0)) * 8;\n"
-    "                UNROLL for (int l = 0; l < 2; l++)\n"
-    "                    UNROLL for (int h = 0; h < 2; h++) {\n"
-    "                        float x_sum = of_row[l * 4 + odd * 2 + h];\n"
-    "                        float total = y[s][upper][column];\n"
-    "                        total = FMA(scale[l][h], c[s][l][h][upper * 2 + column], total);\n"
-    "                        y[s][upper][column] = FMA(-least[l][h], x_sum, total);\n"
-    "                    }\n"
-    "            }\n"
     "}\n";
 
 static const char head_text[] =
-    "__shared__ float sums[WARPS][X_ROWS][8];\n"
+    "__shared__ float sums[WARPS][X_ROWS][16];\n"
     "UINT32 *x_words = (UINT32 *)dynamic_shared;\n"
     "int blocks = (int)(SIZE_K / 256), stage = blocks < STAGE ? blocks : STAGE;\n"
     "float *x_sums = (float *)(x_words + stage * X_ROWS * 128);\n"
+    "float *x_units = x_sums + stage * X_ROWS * 8;\n"
     "int lane = THREAD_X % 32, warp = THREAD_X / 32, group = lane / 4, part = lane % 4;\n"
-    /* Which half of the quad a lane's rows of A are for. */
-    "int odd = group % 2;\n"
-    "bool mine = odd == part / 2;\n"
-    "INT64 strips = (SIZE_N + TILES * 8 - 1) / (TILES * 8);\n"
+    /* Whether the lane's column of x is for its half of the quad. */
+    "bool mine = group % 2 == part / 2;\n"
+    "const UINT32 *x_lane = x_words + (X_ROW(group / 2) * 4 + part) * 4;\n"
+    "INT64 strips = (SIZE_N + TILES * 16 - 1) / (TILES * 16), line = blocks * (INT64)144;\n"
     "for (INT64 batch = BLOCK_Z; batch < BATCHES; batch += GRID_Z)\n"
     "for (INT64 first_row = BLOCK_Y * (INT64)ROWS; first_row < SIZE_M;\n"
     "     first_row += GRID_Y * (INT64)ROWS) {\n"
@@ -219,21 +228,20 @@ static const char head_text[] =
     "    const UCHAR *b_batch = b + batch * (B_BATCH / 256 * 144);\n"
     "    int staged = -1;\n"
     "    for (INT64 strip = BLOCK_X; strip < strips; strip += GRID_X) {\n"
-    "        INT64 first = (strip * TILES + warp / SPLIT) * 8;\n"
-    "        INT64 last = SIZE_N - 1, line = blocks * (INT64)144;\n"
-    "        const UCHAR *b_quants =\n"
-    "            b_batch + (first + group < last ? first + group : last) * line + part * 16;\n"
-    "        const UCHAR *b_head0 =\n"
-    "            b_batch + (first + part * 2 < last ? first + part * 2 : last) * line;\n"
-    "        const UCHAR *b_head1 =\n"
-    "            b_batch + (first + part * 2 + 1 < last ? first + part * 2 + 1 : last) * line;\n"
-    "        float y[SETS][2][2];\n"
-    "        UINT32 x0[SETS][2], x1[SETS][2];\n"
+    "        INT64 upper = (strip * TILES + warp / SPLIT) * 16 + group, lower = upper + 8;\n"
+    "        const UCHAR *b_upper = b_batch + (upper < SIZE_N ? upper : SIZE_N - 1) * line;\n"
+    "        const UCHAR *b_lower = b_batch + (lower < SIZE_N ? lower : SIZE_N - 1) * line;\n"
+    "        WORDS4 x[SLOTS == 1 ? SETS : 4][2];\n"
+    "        UNROLL for (int i = 0; i < (SLOTS == 1 ? SETS : 4); i++)\n"
+    "            x[i][0] = x[i][1] = MAKE_WORDS4(0u, 0u, 0u, 0u);\n"
+    "        float y[SETS][2];\n"
     "        UNROLL for (int s = 0; s < SETS; s++)\n"
-    "            UNROLL for (int i = 0; i < 2; i++)\n"
-    "                y[s][i][0] = y[s][i][1] = 0.0f, x0[s][i] = x1[s][i] = 0u;\n"
+    "            y[s][0] = y[s][1] = 0.0f;\n"
     "        for (int base = 0; base < blocks; base += stage) {\n"
-    "            int count = blocks - base < stage ? blocks - base : stage;\n"
+    "            int count = blocks - base < stage ? blocks - base : stage, at = warp % SPLIT;\n"
+    "            WORDS4 next[6];\n"
+    "            if (at < count)\n"
+    "                LOAD_NEXT(at)\n"
     "            if (staged != base) {\n"
     "                BARRIER();\n";
 
@@ -241,68 +249,68 @@ static const char loop_text[] =
     "                BARRIER();\n"
     "                staged = base;\n"
     "            }\n"
-    "            int at = warp % SPLIT;\n"
-    "            WORDS4 next[4];\n"
-    "            if (at < count)\n"
-    "                LOAD_NEXT(at)\n"
     "            for (; at < count; at += SPLIT) {\n"
-    "                WORDS4 quants[2] = {next[0], next[1]}, head[2] = {next[2], next[3]};\n"
+    "                WORDS4 quants[2][2] = {{next[0], next[1]}, {next[2], next[3]}};\n"
+    "                WORDS4 head[2] = {next[4], next[5]};\n"
     "                if (at + SPLIT < count)\n"
     "                    LOAD_NEXT(at + SPLIT)\n";
 
-static const char load_text[] =
-    "#define LOAD_NEXT(place) { \\\n"
-    "    INT64 offset = (base + (place)) * (INT64)144; \\\n"
-    "    next[0] = LOAD16_ONCE(b_quants + offset + 16); \\\n"
-    "    next[1] = LOAD16_ONCE(b_quants + offset + 80); \\\n"
-    "    next[2] = LOAD16(b_head0 + offset); \\\n"
-    "    next[3] = LOAD16(b_head1 + offset); \\\n"
-    "}\n";
+static const char load_text[] = "#define LOAD_NEXT(place) { \\\n"
+                                "    INT64 offset = (base + (place)) * (INT64)144; \\\n"
+                                "    next[0] = LOAD16(b_upper + offset + 16 + part * 16); \\\n"
+                                "    next[1] = LOAD16(b_upper + offset + 80 + part * 16); \\\n"
+                                "    next[2] = LOAD16(b_lower + offset + 16 + part * 16); \\\n"
+                                "    next[3] = LOAD16(b_lower + offset + 80 + part * 16); \\\n"
+                                "    next[4] = LOAD16(b_upper + offset); \\\n"
+                                "    next[5] = LOAD16(b_lower + offset); \\\n"
+                                "}\n";
 
 static const char tail_text[] =
     "            }\n"
     "        }\n"
     "        UNROLL for (int s = 0; s < SETS; s++)\n"
-    "            UNROLL for (int upper = 0; upper < 2; upper++)\n"
-    "                UNROLL for (int column = 0; column < 2; column++) {\n"
-    "                    int r = s * 8 + upper * 4 + group / 2;\n"
-    "                    float total = y[s][upper][column];\n"
-    "                    total += SHUFFLE_XOR(total, 4);\n"
-    "                    if (odd == 0 && r < X_ROWS)\n"
-    "                        sums[warp][r][part * 2 + column] = total;\n"
-    "                }\n"
+    "            UNROLL for (int i = 0; i < 2; i++) {\n"
+    "                float total = y[s][i];\n"
+    "                if (SLOTS == 4)\n"
+    "                    total += SHUFFLE_XOR(total, 1);\n"
+    "                if (SLOTS >= 2)\n"
+    "                    total += SHUFFLE_XOR(total, 2);\n"
+    "                int r = s * 4 + X_ROW(part);\n"
+    "                if (part < SUMS && r < X_ROWS)\n"
+    "                    sums[warp][r][i * 8 + group] = total;\n"
+    "            }\n"
     "        BARRIER();\n"
-    "        for (int e = THREAD_X; e < TILES * ROWS * 8; e += THREADS) {\n"
-    "            int tile = e / (ROWS * 8), i = e / 8 % ROWS;\n"
-    "            INT64 row = first_row + i, column = (strip * TILES + tile) * 8 + e % 8;\n"
+    "        for (int e = THREAD_X; e < TILES * ROWS * 16; e += THREADS) {\n"
+    "            int tile = e / (ROWS * 16), i = e / 16 % ROWS;\n"
+    "            INT64 row = first_row + i, column = (strip * TILES + tile) * 16 + e % 16;\n"
     "            float total = 0.0f;\n"
     "            for (int w = 0; w < SPLIT; w++)\n"
     "                UNROLL for (int p = 0; p < PARTS; p++)\n"
-    "                    total += sums[tile * SPLIT + w][i * PARTS + p][e % 8];\n"
+    "                    total += sums[tile * SPLIT + w][i * PARTS + p][e % 16];\n"
     "            if (row >= SIZE_M || column >= SIZE_N)\n"
     "                continue;\n";
 
 static void code(const struct kernel_spec *spec, const struct device_capabilities *device,
                  struct kernel_generated *generated) {
     struct buffer *out = &generated->source;
-    bool f16 = spec->types[0] == RIDGE_F16;
     source_matmul_words(out, spec);
-    source_tensor_words(out, f16 ? RIDGE_F16 : RIDGE_BF16);
+    source_tensor_words(out, RIDGE_F16);
     source_define(out, "ROWS", spec->choices[ROWS]);
     source_define(out, "PARTS", spec->choices[PARTS]);
     source_define(out, "SPLIT", spec->choices[SPLIT]);
     source_define(out, "STAGE", spec->choices[STAGE]);
-    buffer_string(out, f16 ? f16_text : bf16_text);
-    buffer_string(out, spec->choices[PARTS] == 1 ? whole_part_text : three_parts_text);
+    source_define(out, "SCALED", spec->types[0] != RIDGE_F16);
+    buffer_string(out, spec->choices[A_VECTOR] ? vector_text : gather_text);
     buffer_string(out, words_text);
     buffer_string(out, load_text);
-    generated->code.shared_max = (uint32_t)(spec->choices[STAGE] *
-                                            stage_bytes(spec->choices[ROWS] * spec->choices[PARTS]));
-    source_matmul_begin(out, spec, device, generated->name, generated->code.shared_max);
+    int32_t x_rows = spec->choices[ROWS] * spec->choices[PARTS];
+    generated->code.shared_max = (uint32_t)(spec->choices[STAGE] * stage_bytes(x_rows));
+    source_matmul_begin(spec, device, generated, 1);
     buffer_string(out, head_text);
     buffer_string(out, stage_text);
     buffer_string(out, loop_text);
-    buffer_string(out, block_text);
+    buffer_string(out, products_text);
+    buffer_string(out, scales_text);
     buffer_string(out, tail_text);
     source_matmul_epilogue(out, spec, device, "total");
     buffer_string(out, "}\nBARRIER();\n}\n}\n}\n");

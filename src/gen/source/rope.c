@@ -45,11 +45,12 @@ bool source_rope(const struct rope_work *work, const struct device_capabilities 
     /* Heads that share an angle, as long as enough threads are left. */
     int64_t shared = 1;
     double threads = (double)lines * (double)places;
-    while (shared < lines && shared < 16 && threads / (double)shared > 2048.0 * device->compute_units)
+    while (shared < lines && shared < 16 &&
+           threads / (double)shared > 2048.0 * device->compute_units)
         shared *= 2;
-    int64_t fixed[FIXED_SCALARS] = {work->heads,      work->tokens,     work->width, pairs,
-                                    work->strides[0], work->strides[1], work->strides[2],
-                                    work->start,      lines,            shared};
+    int64_t fixed[FIXED_SCALARS] = {
+        work->heads,      work->tokens,     work->width, pairs, work->strides[0],
+        work->strides[1], work->strides[2], work->start, lines, shared};
     for (unsigned i = 0; i < FIXED_SCALARS; i++)
         request->scalars[i] = fixed[i];
     for (unsigned i = 0; i < bits; i++)
@@ -65,12 +66,14 @@ bool source_rope(const struct rope_work *work, const struct device_capabilities 
 static const char words_text[] =
     /* The upper 64 bits of the product, but for the last one or two. */
     "INLINE UINT64 multiply_high(UINT64 a, UINT64 b) {\n"
-    "    UINT64 a_high = a >> 32, a_low = a & 0xffffffffu, b_high = b >> 32, b_low = b & 0xffffffffu;\n"
+    "    UINT64 a_high = a >> 32, a_low = a & 0xffffffffu, b_high = b >> 32, b_low = b & "
+    "0xffffffffu;\n"
     "    return a_high * b_high + ((a_high * b_low) >> 32) + ((a_low * b_high) >> 32);\n"
     "}\n";
 
 static const char body_text[] =
-    "INT64 heads = scalars.v[0], tokens = scalars.v[1], width = scalars.v[2], pairs = scalars.v[3];\n"
+    "INT64 heads = scalars.v[0], tokens = scalars.v[1], width = scalars.v[2], pairs = "
+    "scalars.v[3];\n"
     "INT64 lines = scalars.v[8], sharing = scalars.v[9];\n"
     "INT64 places = tokens * pairs, work = (lines + sharing - 1) / sharing * places;\n"
     "INT64 stride = (INT64)GRID_X * THREADS_X;\n"
@@ -106,7 +109,7 @@ bool source_rope_code(const struct kernel_spec *spec, const struct device_capabi
     (void)status;
     struct buffer *out = &generated->source;
     enum ridge_dtype type = (enum ridge_dtype)spec->types[0];
-    source_prelude(out, device->language, false);
+    source_words(out, device);
     source_element_words(out, type);
     source_define(out, "INTERLEAVED", spec->choices[0]);
     source_define(out, "BITS", spec->choices[1]);

@@ -177,20 +177,64 @@ static unsigned map_vectors(const struct program *program, const struct passes *
     return vectors;
 }
 
+/* Operands that walk their neighbours along `axis` while the results do so along the last one. */
+static unsigned across_operands(const struct program *program, const struct program_shape *shape,
+                                const struct passes *passes, unsigned axis) {
+    unsigned mask = 0;
+    for (unsigned i = 0; i < program->instruction_count; i++) {
+        const struct program_instruction *self = &program->instructions[i];
+        if (self->op == OP_LOAD && passes->needed[i] && !passes->uniform[i] &&
+            program->operands[self->slot].strides[program->rank - 1] == STRIDE_ANY &&
+            shape->strides[self->slot][axis] == 1)
+            mask |= 1u << self->slot;
+        if (self->op == OP_STORE && !walks_neighbours(program, self->slot))
+            return 0;
+    }
+    return mask;
+}
+
+/* Squares of the space, turned around in shared memory: worth it from some size on. */
+static bool schedule_across(const struct program *program, const struct program_shape *shape,
+                            const struct device_capabilities *device, const struct passes *passes,
+                            struct kernel_request *request) {
+    struct program_schedule *schedule = &request->spec.program.schedule;
+    const int64_t side = SQUARE_SIDE;
+    unsigned last = program->rank - 1;
+    if (program->rank < 2 || shape->sizes[last] < side / 2 || block_limit(device) < MAP_THREADS)
+        return false;
+    for (unsigned axis = last; axis-- > 0;) {
+        unsigned mask = across_operands(program, shape, passes, axis);
+        unsigned bytes = (unsigned)__builtin_popcount(mask) * SQUARE_SIDE * (SQUARE_SIDE + 1) * 4;
+        if (mask == 0 || shape->sizes[axis] < side / 2 || bytes > device->shared_bytes)
+            continue;
+        schedule->vector = 1;
+        schedule->threads = MAP_THREADS;
+        schedule->per_thread = SQUARE_SIDE * SQUARE_SIDE / MAP_THREADS;
+        request->spec.choices[CHOICE_ACROSS] = (int32_t)mask;
+        request->spec.choices[CHOICE_ACROSS_AXIS] = (int32_t)axis;
+        int64_t squares = divide_up(shape->sizes[last], side) * divide_up(shape->sizes[axis], side);
+        for (unsigned other = 0; other < last; other++)
+            squares *= other == axis ? 1 : shape->sizes[other];
+        request->grid[0] = at_most(squares, INT32_MAX);
+        return true;
+    }
+    return false;
+}
+
 static void schedule_map(const struct program *program, const struct program_shape *shape,
-                         const struct device_capabilities *device,
-                         struct kernel_request *request) {
+                         const struct device_capabilities *device, struct kernel_request *request) {
     struct program_schedule *schedule = &request->spec.program.schedule;
     struct passes passes;
     passes_plan(program, true, &passes);
-    int64_t count = product(shape->sizes, 0, program->rank);
-    unsigned vector = choose_vector(program, shape, program->rank == 1);
     schedule->kind = SCHEDULE_MAP;
     schedule->rows = 1;
+    if (schedule_across(program, shape, device, &passes, request))
+        return;
+    int64_t count = product(shape->sizes, 0, program->rank);
+    unsigned vector = choose_vector(program, shape, program->rank == 1);
     schedule->vector = (uint8_t)vector;
     schedule->threads = (uint16_t)at_most(MAP_THREADS, block_limit(device));
-    schedule->per_thread =
-        (uint16_t)map_vectors(program, &passes, device, count, schedule->vector);
+    schedule->per_thread = (uint16_t)map_vectors(program, &passes, device, count, schedule->vector);
     request->spec.choices[CHOICE_TAIL] = count % vector != 0;
     int64_t tile = (int64_t)schedule->threads * schedule->per_thread * vector;
     request->spec.choices[CHOICE_EXACT] = count / vector * vector % tile == 0;
@@ -241,7 +285,7 @@ static bool schedule_group(const struct rows *rows, const struct device_capabili
                            struct program_schedule *schedule) {
     int64_t vectors = rows->count / rows->vector;
     unsigned team = at_most(power_of_two_from(vectors), GROUP_WIDTH);
-    int64_t per_thread = divide_up(vectors, team);
+    int64_t per_thread = vectors > 0 ? divide_up(vectors, team) : 1;
     int64_t elements = per_thread * rows->vector;
     if (elements > ELEMENTS_GROUP || elements * rows->held > ELEMENTS_HELD_MAX)
         return false;
@@ -303,7 +347,7 @@ static void schedule_thread(const struct rows *rows, const struct device_capabil
            rows->rows / schedule->threads < 2 * (int64_t)device->compute_units)
         schedule->threads /= 2;
     schedule->per_thread = (uint16_t)stream_vectors(rows, 1);
-    while (schedule->per_thread > rows->count)
+    while (schedule->per_thread > 1 && schedule->per_thread > rows->count)
         schedule->per_thread /= 2;
 }
 
@@ -321,8 +365,7 @@ static void schedule_rows_of(const struct program *program, const struct program
         schedule_stream(&rows, device, schedule);
     }
     bool keeps = schedule->kind == SCHEDULE_ROW_GROUP || schedule->kind == SCHEDULE_ROW_BLOCK;
-    int64_t tile =
-        (int64_t)schedule_team(schedule) * schedule->per_thread * schedule->vector;
+    int64_t tile = (int64_t)schedule_team(schedule) * schedule->per_thread * schedule->vector;
     request->spec.choices[CHOICE_EXACT] = keeps ? rows.count == tile : rows.count % tile == 0;
     if (keeps && rows.count != tile)
         schedule->per_thread = (uint16_t)power_of_two_from(schedule->per_thread);

@@ -2,19 +2,14 @@
 #include "gen/source/tensor_words.h"
 
 static const char multiply_text[] =
-    "#define TENSOR_OP \"mma.sync.aligned.m16n8k16.row.col.f32.\" TENSOR_TYPE \".\" TENSOR_TYPE \\\n"
+    "#define TENSOR_OP \"mma.sync.aligned.m16n8k16.row.col.f32.\" TENSOR_TYPE \".\" TENSOR_TYPE "
+    "\\\n"
     "    \".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, \"\n"
     "INLINE void tensor_multiply(float *sum, UINT32 a0, UINT32 a1, UINT32 a2, UINT32 a3,\n"
     "                            UINT32 b0, UINT32 b1) {\n"
     "    asm(TENSOR_OP \"{%0, %1, %2, %3};\"\n"
     "        : \"+f\"(sum[0]), \"+f\"(sum[1]), \"+f\"(sum[2]), \"+f\"(sum[3])\n"
     "        : \"r\"(a0), \"r\"(a1), \"r\"(a2), \"r\"(a3), \"r\"(b0), \"r\"(b1));\n"
-    "}\n"
-    "INLINE void tensor_begin(float *sum, UINT32 a0, UINT32 a1, UINT32 a2, UINT32 a3,\n"
-    "                         UINT32 b0, UINT32 b1) {\n"
-    "    asm(TENSOR_OP \"{%10, %10, %10, %10};\"\n"
-    "        : \"=f\"(sum[0]), \"=f\"(sum[1]), \"=f\"(sum[2]), \"=f\"(sum[3])\n"
-    "        : \"r\"(a0), \"r\"(a1), \"r\"(a2), \"r\"(a3), \"r\"(b0), \"r\"(b1), \"f\"(0.0f));\n"
     "}\n";
 
 static const char load_text[] =

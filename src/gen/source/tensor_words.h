@@ -17,7 +17,6 @@ static inline bool tensor_units(const struct device_capabilities *device) {
  *   sum[0, 1]  row g, sum[2, 3] row g + 8, columns 2 t and 2 t + 1
  * Which k those are is free as long as A and B agree: the four k of a lane are a lane's own, and
  * each kernel deals them out so that what lies together in memory is loaded together.
- * tensor_begin() is the same with sums that were zero.
  * Also LOAD16_ONCE, LOAD8_ONCE, LOAD4_ONCE(p): loads of what is not read again. */
 void source_tensor_words(struct buffer *out, enum ridge_dtype type);
 

@@ -122,7 +122,7 @@ bool source_wkv7_code(const struct kernel_spec *spec, const struct device_capabi
     (void)status;
     enum ridge_dtype type = (enum ridge_dtype)spec->types[0];
     struct buffer *out = &generated->source;
-    source_prelude(out, device->language, false);
+    source_words(out, device);
     source_element_words(out, type);
     source_define(out, "WIDTH", spec->choices[WIDTH]);
     source_define(out, "LANES", spec->choices[LANES]);

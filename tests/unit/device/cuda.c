@@ -15,9 +15,23 @@
 
 static const struct device_ops *const cuda = &device_cuda;
 
+/* Nothing that a test compiles is to be found by a program. */
+static char cache_before[4096];
+static void forbid_cache(void) {
+    const char *before = getenv("RIDGE_CACHE");
+    snprintf(cache_before, sizeof cache_before, "%s", before ? before : "");
+    setenv("RIDGE_CACHE", "off", 1);
+}
+static void allow_cache(void) {
+    if (cache_before[0])
+        setenv("RIDGE_CACHE", cache_before, 1);
+    else
+        unsetenv("RIDGE_CACHE");
+}
+
 static struct device *open_fake(struct status *status) {
     struct device *device = NULL;
-    setenv("RIDGE_CACHE", "off", 1);
+    forbid_cache();
     fake_cuda_use();
     CHECK_OK(cuda->open(0, &device, status), *status);
     return device;
@@ -29,7 +43,7 @@ static void close_fake(struct device *device) {
         cuda->close(device);
     CHECK_INT(fake_cuda.live, 0);
     fake_cuda_remove();
-    unsetenv("RIDGE_CACHE");
+    allow_cache();
 }
 
 static const struct kernel_code source_code = {
@@ -71,6 +85,7 @@ TEST(no_gpu_and_no_such_gpu_say_what_to_do) {
     struct status status;
     struct device *device;
     unsigned count;
+    forbid_cache();
     fake_cuda_use();
     CHECK(!cuda->open(2, &device, &status));
     CHECK(strstr(status.message, "there is no cuda:2: this machine has 2 CUDA GPUs"));
@@ -87,6 +102,7 @@ TEST(no_gpu_and_no_such_gpu_say_what_to_do) {
 TEST(a_probed_gpu_is_described_and_not_opened) {
     struct status status;
     struct device_capabilities found;
+    forbid_cache();
     fake_cuda_use();
     CHECK_OK(cuda->probe(1, &found, &status), status);
     CHECK_STRING(found.description, "Fake GPU 1");
@@ -607,7 +623,7 @@ static bool run_everything(struct status *status) {
 static void fail_each_call(unsigned error, bool sticky) {
     struct status status;
     unsigned reported = 0;
-    setenv("RIDGE_CACHE", "off", 1);
+    forbid_cache();
     for (uint64_t nth = 1;; nth++) {
         fake_cuda_use();
         fake_cuda.fail_at = nth;
@@ -641,7 +657,7 @@ TEST(the_device_may_be_lost_at_every_driver_call) {
 
 TEST(every_allocation_of_the_host_may_fail_while_cuda_is_used) {
     struct status status;
-    setenv("RIDGE_CACHE", "off", 1);
+    forbid_cache();
     unsigned failures = 0;
     for (uint64_t nth = 1;; nth++) {
         fake_cuda_use();
@@ -670,7 +686,7 @@ TEST(nvrtc_compiles_for_a_gpu_that_need_not_be_here) {
         test_skip("NVRTC is not installed");
         return;
     }
-    setenv("RIDGE_CACHE", "off", 1);
+    forbid_cache();
     CHECK_OK(cuda_compile(good_source, strlen(good_source), "scale", 9, 0, false, &binary, &status),
              status);
     CHECK(binary.length > 4 && memcmp(binary.data, "\177ELF", 4) == 0);
@@ -684,7 +700,7 @@ TEST(nvrtc_compiles_for_a_gpu_that_need_not_be_here) {
     CHECK(strstr(status.message, "kernel scale does not compile: scale.cu(1): error: "
                                  "identifier \"zork\" is undefined"));
     buffer_finish(&binary);
-    unsetenv("RIDGE_CACHE");
+    allow_cache();
 }
 
 TEST(a_library_named_in_the_environment_is_the_only_one_tried) {

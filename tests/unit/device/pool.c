@@ -306,6 +306,7 @@ TEST(idle_blocks_are_bounded_by_class_and_given_back_when_told) {
     struct ridge_pool_stats stats;
     struct pool *pool = pool_create(&counting.device, &status);
     REQUIRE(pool);
+    CHECK_OK(pool_set_capacity(pool, 10, &status), status);
     fill(pool, 12);
     pool_stats(pool, &stats);
     CHECK_INT(stats.pooled_buffers, 30);

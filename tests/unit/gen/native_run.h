@@ -31,6 +31,7 @@ static inline bool native_run(const struct kernel_request *request, native_code_
         team_run(team, generated.code.function,
                  &(struct native_call){.buffers = buffers,
                                        .scalars = request->scalars,
+                                       .context = generated.code.context,
                                        .units = request->grid[0],
                                        .shared = shared});
     kernel_generated_finish(&generated);

@@ -241,3 +241,31 @@ TEST(arange_refuses_what_is_no_number) {
     CHECK(!arange_prepare(0, 1e30, 1 << 30, false, &arange, &status));
     CHECK(status.code == STATUS_USAGE && strstr(status.message, "arange"));
 }
+
+TEST(generators_have_source_in_every_language_but_not_for_quantised_types) {
+    static const enum device_language languages[] = {LANGUAGE_CUDA, LANGUAGE_OPENCL,
+                                                     LANGUAGE_METAL};
+    for (int i = 0; i < 3; i++)
+        for (int kind = GENERATE_ARANGE; kind <= GENERATE_RANDN; kind++) {
+            struct status status = {0};
+            struct device_capabilities device = {.language = languages[i], .compute_units = 4};
+            struct generate_work work = {
+                .kind = (enum generate_kind)kind, .type = RIDGE_F16, .count = 1 << 20, .step = 1};
+            struct kernel_request request = {0};
+            struct kernel_generated generated = {.name = "generate_f16"};
+            CHECK_OK(source_generate_values(&work, &device, &request, &status), status);
+            CHECK(request.grid[0] > 0 && request.block[0] > 0);
+            CHECK_OK(source_generate_values_code(&request.spec, &device, &generated, &status),
+                     status);
+            buffer_byte(&generated.source, 0);
+            REQUIRE(!generated.source.failed);
+            /* One algorithm: its constants are in the text as they are in C. */
+            const char *constant = kind == GENERATE_ARANGE ? "arange_fixed" : "0xD6E8FEB86659FD93u";
+            CHECK(strstr(generated.source.data, constant));
+            CHECK(strstr(generated.source.data, "generate_f16"));
+            request.spec.types[0] = RIDGE_Q4_K;
+            CHECK(!source_generate_values_code(&request.spec, &device, &generated, &status));
+            CHECK(status.code == STATUS_USAGE && strstr(status.message, "q4_k"));
+            kernel_generated_finish(&generated);
+        }
+}

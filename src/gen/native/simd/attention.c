@@ -3,8 +3,9 @@
  * The rows' q are turned once, so that the rows of a block lie in the lanes of vectors. Scores are
  * then k (element by element) times q (in vectors) and stay turned: the greatest score of a row and
  * the sum of its exponentials need nothing across lanes. The sums of the values are probability
- * (one by one) times v (in vectors). Both are the same small matrix product. K and V are read where
- * they lie when they are f32, otherwise block by block through scratch.
+ * (one by one) times v (in vectors). Both are the same small matrix product. Rows that are too few
+ * to fill vectors, as in decoding, are not turned: their scores are sums across lanes. K and V are
+ * read where they lie when they are f32, otherwise block by block through scratch.
  */
 #include "gen/native/attention.h"
 
@@ -60,6 +61,8 @@ SIMD_INLINE void multiply_piece(const struct product *product, int64_t row, int6
 
 static void multiply_wide(const struct product *product, int64_t rows, int64_t column) {
     int64_t row = 0;
+    for (; row + 6 <= rows; row += 6)
+        multiply_piece(product, row, column, 6, PIECE_VECTORS);
     for (; row + 4 <= rows; row += 4)
         multiply_piece(product, row, column, 4, PIECE_VECTORS);
     for (; row < rows; row++)
@@ -83,14 +86,33 @@ static void multiply(const struct product *product, int64_t rows, int64_t column
         multiply_narrow(product, rows, column);
 }
 
+/* scores[j][r] of `count` keys and `rows` rows of q, all in whole vectors. */
+static void dot_products(const float *keys, int64_t key_stride, int64_t count, const float *q,
+                         int64_t rows, int64_t width, float *scores) {
+    for (int64_t j = 0; j < count; j++)
+        for (int64_t r = 0; r < rows; r++) {
+            const float *k = keys + j * key_stride, *row = q + r * attention_padded(width);
+            floats sums[2] = {floats_of(0), floats_of(0)};
+            int64_t d = 0;
+            for (; d + LANES < width; d += 2 * LANES) {
+                sums[0] += floats_load(k + d) * floats_load(row + d);
+                sums[1] += floats_load(k + d + LANES) * floats_load(row + d + LANES);
+            }
+            if (d < width)
+                sums[0] += floats_load(k + d) * floats_load(row + d);
+            scores[j * ROWS + r] = floats_sum(sums[0] + sums[1]);
+        }
+}
+
 /* A block of rows against some of the keys. */
 struct block {
     const struct attention_plan *plan;
     int64_t batch, kv_head;
     int64_t first_row, rows; /* of batch's kv_head */
     int64_t first_key, end_key;
+    bool few; /* rows: they are not turned */
 
-    float *q;                       /* [width][ROWS], scaled */
+    float *q;                       /* [width][ROWS], of few rows [rows][padded width]; scaled */
     float *keys, *values;           /* widened: [KEYS][padded width] */
     float *scores;                  /* [KEYS][ROWS], then probabilities */
     float *keep;                    /* [ROWS]: what the sums are to be scaled by */
@@ -122,25 +144,28 @@ static int64_t keys_seen(const struct block *block, int64_t row) {
 
 static void take_rows(const struct native_call *call, struct block *block) {
     const struct attention_plan *plan = block->plan;
+    int64_t padded = attention_padded(plan->width);
     float scale = (float)plan->scale;
     float *row = block->keys; /* not used yet */
-    memset(block->q, 0, sizeof(float) * (size_t)(plan->width * ROWS));
+    memset(block->q, 0,
+           sizeof(float) * (size_t)(block->few ? block->rows * padded : plan->width * ROWS));
     for (int64_t r = 0; r < block->rows; r++) {
         int64_t query = (block->first_row + r) / plan->group;
         int64_t head = block->kv_head * plan->group + (block->first_row + r) % plan->group;
         widen(row, (enum ridge_dtype)plan->type,
               row_of(call, 0, plan, plan->q_strides, block->batch, head, query), plan->width);
         for (int64_t d = 0; d < plan->width; d++)
-            block->q[d * ROWS + r] = row[d] * scale;
+            block->q[block->few ? r * padded + d : d * ROWS + r] = row[d] * scale;
     }
     for (int64_t r = 0; r < ROWS; r++) {
         block->greatest[r] = -INFINITY;
         block->exponentials[r] = 0;
     }
-    memset(block->sums, 0, sizeof(float) * (size_t)(block->rows * attention_padded(plan->width)));
+    memset(block->sums, 0, sizeof(float) * (size_t)(block->rows * padded));
 }
 
-/* Rows of K or V from `key` on, as f32: where they lie, or widened into `scratch`. */
+/* Rows of K or V from `key` on, as f32: where they lie, or widened into `scratch`. To be read in
+ * vectors they need whole ones: zeros follow then. */
 static const float *take_keys(const struct native_call *call, const struct block *block,
                               unsigned buffer, const int64_t strides[3], int64_t key, int64_t count,
                               bool in_vectors, float *scratch, int64_t *stride) {
@@ -152,8 +177,12 @@ static const float *take_keys(const struct native_call *call, const struct block
     }
     *stride = attention_padded(plan->width);
     int64_t step = strides[2] * (int64_t)element_bytes(plan);
-    for (int64_t i = 0; i < count; i++)
-        widen(scratch + i * *stride, (enum ridge_dtype)plan->type, from + i * step, plan->width);
+    for (int64_t i = 0; i < count; i++) {
+        float *to = scratch + i * *stride;
+        widen(to, (enum ridge_dtype)plan->type, from + i * step, plan->width);
+        for (int64_t d = plan->width; d % LANES != 0; d++)
+            to[d] = 0;
+    }
     return scratch;
 }
 
@@ -184,18 +213,29 @@ static void soften(struct block *block, int64_t row, int64_t count, bool hides) 
     floats_store(block->keep + row, keep);
 }
 
+static void score(const struct native_call *call, struct block *block, int64_t key, int64_t count) {
+    const struct attention_plan *plan = block->plan;
+    int64_t stride;
+    const float *keys =
+        take_keys(call, block, 1, plan->k_strides, key, count, block->few, block->keys, &stride);
+    if (block->few)
+        dot_products(keys, stride, count, block->q, block->rows, plan->width, block->scores);
+    else
+        multiply(&(struct product){.a = keys,
+                                   .a_row = stride,
+                                   .a_step = 1,
+                                   .b = block->q,
+                                   .b_step = ROWS,
+                                   .depth = plan->width,
+                                   .c = block->scores,
+                                   .c_row = ROWS},
+                 count, block->rows);
+}
+
 static void meet_keys(const struct native_call *call, struct block *block, int64_t key,
                       int64_t count) {
     const struct attention_plan *plan = block->plan;
-    struct product scores = {.a_step = 1,
-                             .b = block->q,
-                             .b_step = ROWS,
-                             .depth = plan->width,
-                             .c = block->scores,
-                             .c_row = ROWS};
-    scores.a =
-        take_keys(call, block, 1, plan->k_strides, key, count, false, block->keys, &scores.a_row);
-    multiply(&scores, count, block->rows);
+    score(call, block, key, count);
     bool hides = keys_seen(block, 0) < key + count;
     for (int64_t row = 0; hides && row < ROWS; row++) {
         int64_t seen = row < block->rows ? keys_seen(block, row) - key : 0;
@@ -238,6 +278,8 @@ static struct block block_of(const struct attention_plan *plan, int64_t rows_uni
     block.kv_head = rows_unit % plan->kv_heads;
     block.first_row = (plan->row_blocks - 1 - rows_unit / heads) * ROWS;
     block.rows = all_rows - block.first_row < ROWS ? all_rows - block.first_row : ROWS;
+    /* Per key: the vectors of a row and about 8 more to sum up, against an element at a time. */
+    block.few = block.rows * (plan->width / LANES + 8) < plan->width;
     block.first_key = part * plan->part_keys;
     int64_t seen = keys_seen(&block, block.rows - 1);
     int64_t end = block.first_key + plan->part_keys;

@@ -93,24 +93,25 @@ SIMD_INLINE void put_nothing(void *out, int value) {
 #define PUT(out, value)                                                                            \
     _Generic((value), floats: put_floats, ints: put_ints, int: put_nothing)(out, value)
 
-#define NEXT(type, name, n)                                                                        \
+#define NEXT(type, name)                                                                           \
     type name = type##_load((const void *)name##_at);                                              \
     (void)name;                                                                                    \
-    name##_at += steps[n]
-#define NEXT_1(X, Y) NEXT(X, x, 0)
+    name##_at += name##_step
+#define NEXT_1(X, Y) NEXT(X, x)
 #define NEXT_2(X, Y)                                                                               \
     NEXT_1(X, Y);                                                                                  \
-    NEXT(Y, y, 1)
+    NEXT(Y, y)
 #define NEXT_3(X, Y)                                                                               \
     NEXT_2(X, Y);                                                                                  \
-    NEXT(Y, z, 2)
+    NEXT(Y, z)
 
 /* X is the type of x, Y that of y and z. */
 #define TILE_EXPRESSION(name, arity, X, Y, expression)                                             \
     static void name(void *out, const void *xs, const void *ys, const void *zs, size_t count,      \
                      const size_t steps[3]) {                                                      \
         const char *x_at = xs, *y_at = ys, *z_at = zs;                                             \
-        (void)y_at, (void)z_at;                                                                    \
+        const size_t x_step = steps[0], y_step = steps[1], z_step = steps[2];                      \
+        (void)y_at, (void)z_at, (void)y_step, (void)z_step;                                        \
         char *out_at = out;                                                                        \
         for (size_t i = 0; i < count; i += LANES) {                                                \
             NEXT_##arity(X, Y);                                                                    \

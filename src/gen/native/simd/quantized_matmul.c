@@ -65,30 +65,33 @@ static int place_of(int index) {
     return (vector * 4 + number) * PAIRS + lane;
 }
 
+/* The sum is of what the integers stand for, not of x: then what rounding did to an element meets
+ * its weight less the minimum, as the element itself does. */
 static void quantize_part(const float *x, int16_t *values, float *scale, float *sum) {
-    floats greatest = floats_of(0), total = floats_of(0), poison = floats_of(0);
+    floats greatest = floats_of(0), poison = floats_of(0);
     for (int i = 0; i < PART; i += LANES) {
         floats some = floats_load(x + i);
         greatest = floats_max(greatest, floats_abs(some));
-        total += some;
         poison += some * 0;
     }
     float most = 0;
     for (int i = 0; i < LANES; i++)
         most = greatest[i] > most ? greatest[i] : most;
-    *sum = floats_sum(total);
     /* What is not finite must show in the product. */
     bool finite = floats_sum(poison) == 0, tiny = most < 0x1p-100f;
     *scale = finite ? (tiny ? 0 : most / 32767) : NAN;
     floats inverse = floats_of(finite && !tiny ? 32767 / most : 0);
+    int32_t total = 0;
     for (int i = 0; i < PART; i += LANES) {
         floats scaled = finite ? floats_load(x + i) * inverse : floats_of(0);
-        ints whole = __builtin_convertvector(floats_round_small(scaled), ints);
         int32_t wide[LANES];
-        ints_store(wide, whole);
-        for (int j = 0; j < LANES; j++)
+        ints_store(wide, __builtin_convertvector(floats_round_small(scaled), ints));
+        for (int j = 0; j < LANES; j++) {
             values[i + j] = (int16_t)wide[j];
+            total += wide[j];
+        }
     }
+    *sum = *scale * (float)total;
 }
 
 static void quantize_activations(const struct native_call *call, int64_t row, int64_t block,
@@ -109,6 +112,14 @@ static void quantize_activations(const struct native_call *call, int64_t row, in
         to->values[in_order ? i : place_of(i)] = values[i];
 }
 
+/* Columns follow each other in memory, so what lies ahead is wanted next; the processor's own
+ * guesses stop at the end of each page. */
+SIMD_INLINE void prefetch(const void *block, size_t bytes) {
+    enum { AHEAD = 4096, LINE = 64 };
+    for (size_t i = 0; i < bytes; i += LINE)
+        __builtin_prefetch((const char *)block + AHEAD + i);
+}
+
 /* ---- Q8_0 ---- */
 
 /* One column with `rows` rows of A, whose blocks are `a_row` apart. */
@@ -119,6 +130,7 @@ SIMD_INLINE void dot_q8_0(const struct q8_0_block *column, int64_t count,
     UNROLL for (int i = 0; i < rows; i++)
         sums[i] = floats_of(0);
     for (int64_t b = 0; b < count; b++) {
+        prefetch(&column[b], sizeof column[b]);
         float scale = f16_to_float(column[b].scale);
         const struct matmul_activations *of_a = a + b / PARTS;
         int64_t part = b % PARTS;
@@ -232,6 +244,7 @@ SIMD_INLINE void dot_q4_k(const struct q4_k_block *column, int64_t count,
     UNROLL for (int i = 0; i < rows; i++)
         sums[i] = taken[i] = floats_of(0);
     for (int64_t b = 0; b < count; b++) {
+        prefetch(&column[b], sizeof column[b]);
         struct sides sides = q4_k_sides(&column[b]);
         factors all[MATMUL_FEW_ROWS];
         UNROLL for (int i = 0; i < rows; i++)
@@ -247,8 +260,8 @@ SIMD_INLINE void dot_q4_k(const struct q4_k_block *column, int64_t count,
                            multiply_pairs(third, pairs_load(values + 2 * PAIRS));
                 ints high = multiply_pairs(second, pairs_load(values + PAIRS)) +
                             multiply_pairs(fourth, pairs_load(values + 3 * PAIRS));
-                sums[i] += __builtin_convertvector(low, floats) * FACTORS_OF(all[i], v, 0) +
-                           __builtin_convertvector(high, floats) * FACTORS_OF(all[i], v, 1);
+                sums[i] += __builtin_convertvector(low, floats) * FACTORS_OF(all[i], v, 0);
+                sums[i] += __builtin_convertvector(high, floats) * FACTORS_OF(all[i], v, 1);
             }
         }
     }

@@ -82,19 +82,33 @@ static void sum_i32(struct row_reduction *reduction, const void *x, size_t count
     reduction->best.i32 = (int32_t)sum;
 }
 
-#define REDUCE_BEST(name, type, field, better)                                                     \
+static void amax_f32(struct row_reduction *reduction, const void *x, size_t count, int32_t first) {
+    (void)first;
+    floats lanes = vector_amax_f32(x, count);
+    float greatest = ints_any(lanes != lanes) ? __builtin_nanf("") : floats_greatest(lanes);
+    if (greatest > reduction->best.f32 || greatest != greatest)
+        reduction->best.f32 = greatest;
+}
+
+static void amin_f32(struct row_reduction *reduction, const void *x, size_t count, int32_t first) {
+    (void)first;
+    floats lanes = vector_amin_f32(x, count);
+    float least = ints_any(lanes != lanes) ? __builtin_nanf("") : -floats_greatest(-lanes);
+    if (least < reduction->best.f32 || least != least)
+        reduction->best.f32 = least;
+}
+
+#define REDUCE_BEST(name, better)                                                                  \
     static void name(struct row_reduction *reduction, const void *x, size_t count,                 \
                      int32_t first) {                                                              \
         (void)first;                                                                               \
-        type lanes = vector_##name(x, count);                                                      \
+        ints lanes = vector_##name(x, count);                                                      \
         for (int i = 0; i < LANES; i++)                                                            \
-            if (lanes[i] better reduction->best.field || lanes[i] != lanes[i])                     \
-                reduction->best.field = lanes[i];                                                  \
+            if (lanes[i] better reduction->best.i32)                                               \
+                reduction->best.i32 = lanes[i];                                                    \
     }
-REDUCE_BEST(amax_f32, floats, f32, >)
-REDUCE_BEST(amin_f32, floats, f32, <)
-REDUCE_BEST(amax_i32, ints, i32, >)
-REDUCE_BEST(amin_i32, ints, i32, <)
+REDUCE_BEST(amax_i32, >)
+REDUCE_BEST(amin_i32, <)
 
 /* Lanes in which x takes the place of the best so far; index -1 means that there is none yet. */
 #define TAKES(better) ((x better best) | ((x != x) & (best == best)) | (index < 0))

@@ -76,7 +76,8 @@ typedef uint32_t ints4 __attribute__((vector_size(16)));
                 mixed[2 * i] = LOW_##size(rows[i], rows[i + SIDE / 2]);                            \
                 mixed[2 * i + 1] = HIGH_##size(rows[i], rows[i + SIDE / 2]);                       \
             }                                                                                      \
-            memcpy(rows, mixed, sizeof rows);                                                      \
+            for (int i = 0; i < SIDE; i++)                                                         \
+                rows[i] = mixed[i];                                                                \
         }                                                                                          \
         for (int i = 0; i < SIDE; i++)                                                             \
             memcpy(to + i * to_line, &rows[i], sizeof rows[i]);                                    \

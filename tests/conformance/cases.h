@@ -1,0 +1,72 @@
+/* Cases: what is checked, counted and printed.
+ *
+ *   if (case_begin("sum f32 [3, 4] axis %d", axis)) {
+ *       ...ridge calls, case_fail() where something is wrong...
+ *       case_end();
+ *   }
+ *
+ * Everything made in a case ends with it: its tensors (a scope), its memory (case_memory()). A case
+ * that leaves device memory in use fails.
+ */
+#ifndef RIDGE_TESTS_CONFORMANCE_CASES_H
+#define RIDGE_TESTS_CONFORMANCE_CASES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ridge.h>
+
+struct session {
+    ridge_device *device;
+    char name[32];      /* of the device, as it calls itself */
+    const char *filter; /* only cases whose name has this in it; NULL: all */
+    bool quick;         /* a part of the cases, with as few different kernels as tell something */
+    bool native;        /* the device is the CPU: kernels cost nothing to make */
+    unsigned passed, failed, skipped;
+};
+extern struct session session;
+
+/* False when the filter leaves the case out. */
+bool case_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The first failure of a case is printed, the others are left out. */
+void case_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void case_end(void);
+/* Instead of case_end(). */
+void case_skip(const char *reason);
+
+/* Zeroed, and freed when the case ends; when there is none the program ends. */
+void *case_memory(size_t count, size_t size);
+
+#define CASE_CHECK(condition)                                                                      \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            case_fail("%s:%d: not so: %s", __FILE__, __LINE__, #condition);                        \
+    } while (0)
+
+/* A number that depends on its arguments alone. */
+uint64_t noise_bits(uint64_t seed, uint64_t index);
+/* Uniform in [low, high). */
+double noise_between(uint64_t seed, uint64_t index, double low, double high);
+
+/* The parts of the program, each in a file of its name. */
+void check_elementwise(void);
+void check_special_values(void);
+void check_casts(void);
+void check_creation(void);
+void check_views(void);
+void check_joining(void);
+void check_reductions(void);
+void check_norms(void);
+void check_matmul(void);
+void check_layers(void);
+void check_quantized(void);
+void check_models(void);
+void check_attention(void);
+void check_compiled(void);
+void check_random_graphs(void);
+void check_misuse(void);
+void check_large(void);
+void check_failing_memory(void);
+
+#endif
