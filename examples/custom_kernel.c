@@ -78,11 +78,11 @@ static bool run(ridge_device *device, bool times, float *fused, float *unfused) 
         return false;
     float difference = largest_difference(fused, unfused);
     printf("fused and unfused %s\n", difference < 1e-4f ? "agree" : "DIFFER");
-    printf("kernels     %u one by one, %u fused\n", info.operations, info.kernels);
-    printf("bytes       %" PRIu64 " one by one, %" PRIu64 " fused: %.1f times less\n",
-           info.eager_bytes, info.bytes, (double)info.eager_bytes / (double)info.bytes);
-    printf("memory      %" PRIu64 " bytes of intermediates one by one, %" PRIu64 " fused\n",
-           info.eager_intermediate_bytes, info.intermediate_bytes);
+    printf("kernels  %u for %u operations\n", info.kernels, info.operations);
+    printf("bytes    %" PRIu64 " instead of %" PRIu64 ", operation by operation: %.1f times less\n",
+           info.bytes, info.eager_bytes, (double)info.eager_bytes / (double)info.bytes);
+    printf("memory   %" PRIu64 " bytes of intermediates instead of %" PRIu64 "\n",
+           info.intermediate_bytes, info.eager_intermediate_bytes);
     if (times)
         print_times(device, program, &block, inputs);
     return difference < 1e-4f;

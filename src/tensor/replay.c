@@ -8,7 +8,7 @@
 #include "base/checksum.h"
 #include "device/work.h"
 
-enum { REPLAYS_KEPT = 4, CANDIDATES_KEPT = 8 };
+enum { REPLAYS_KEPT = 16, CANDIDATES_KEPT = 32 };
 
 struct replay {
     struct {
@@ -49,7 +49,7 @@ static bool came_before(struct replay *replay, uint64_t key) {
 bool replay_run(struct plan *plan, const struct launch *launches, struct status *status) {
     struct device *device = plan->device->device;
     unsigned queue = plan->device->queue;
-    if (plan->step_count < 2 || !plan->may_replay || plan->device->recorder)
+    if (plan->step_count == 0 || !plan->may_replay || plan->device->recorder)
         return launch_steps(plan, launches, status);
     if (!plan->replay) {
         plan->replay = memory_allocate(1, sizeof *plan->replay, status);

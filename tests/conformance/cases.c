@@ -14,7 +14,8 @@ struct piece {
 };
 
 static char name[300];
-static bool has_failed;
+static unsigned failures; /* of this case */
+enum { FAILURES_SHOWN = 4 };
 static struct piece *pieces;
 static uint64_t used_before;
 
@@ -31,7 +32,7 @@ bool case_begin(const char *format, ...) {
     va_end(arguments);
     if (session.filter && !strstr(name, session.filter))
         return false;
-    has_failed = false;
+    failures = 0;
     used_before = used_bytes();
     ridge_error_clear();
     ridge_scope_begin();
@@ -39,9 +40,8 @@ bool case_begin(const char *format, ...) {
 }
 
 void case_fail(const char *format, ...) {
-    if (has_failed)
+    if (failures++ >= FAILURES_SHOWN)
         return;
-    has_failed = true;
     printf("FAILED %s: ", name);
     va_list arguments;
     va_start(arguments, format);
@@ -65,7 +65,7 @@ void case_end(void) {
     uint64_t used = used_bytes();
     if (used != used_before)
         case_fail("%lld bytes of the device stay in use", (long long)(used - used_before));
-    if (has_failed)
+    if (failures)
         session.failed++;
     else
         session.passed++;

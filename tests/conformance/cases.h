@@ -29,7 +29,7 @@ extern struct session session;
 
 /* False when the filter leaves the case out. */
 bool case_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The first failure of a case is printed, the others are left out. */
+/* The first few failures of a case are printed, the others are left out. */
 void case_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void case_end(void);
 /* Instead of case_end(). */

@@ -199,7 +199,9 @@ if "$prefix/bin/ridge" query "$scratch/trace.ridge" "SELECT 1" > /dev/null 2>&1;
 else
     skip "ridge was built without SQLite"
 fi
-check "the code in docs/runtime.md" code_is_real "$root/docs/runtime.md"
+for document in docs/runtime.md README.md; do
+    check "the code in $document" code_is_real "$root/$document"
+done
 for name in custom_kernel pool_report; do
     check "the session of $name in docs/runtime.md" session_is_real "$root/docs/runtime.md" "$name"
 done

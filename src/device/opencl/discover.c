@@ -11,6 +11,7 @@
 static const cl_bitfield device_types[] = {CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ACCELERATOR,
                                            CL_DEVICE_TYPE_CPU};
 enum { DEVICE_TYPES = sizeof device_types / sizeof device_types[0], DEVICES_MAX = 64 };
+enum { BLOCK_MAX = 256 };
 
 /* Appends the devices of one type of one platform. */
 static bool add_places(const struct opencl_driver *driver, cl_platform_id platform,
@@ -205,7 +206,9 @@ static void describe_sizes(struct questions *questions, struct device_capabiliti
     enum { SMALLEST_ALIGNMENT = 16, BITS = 8 };
     capabilities->memory_bytes = ask_u64(questions, CL_DEVICE_GLOBAL_MEM_SIZE);
     capabilities->compute_units = ask_u32(questions, CL_DEVICE_MAX_COMPUTE_UNITS);
-    capabilities->block_max = clamp_u32(ask_size(questions, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    /* Drivers compile for blocks of 256 and then refuse larger ones, whatever the device can. */
+    uint32_t block_max = clamp_u32(ask_size(questions, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    capabilities->block_max = block_max < BLOCK_MAX ? block_max : BLOCK_MAX;
     capabilities->shared_bytes = clamp_u32(ask_u64(questions, CL_DEVICE_LOCAL_MEM_SIZE));
     capabilities->shared_max = capabilities->shared_per_unit = capabilities->shared_bytes;
     capabilities->clock_khz =
@@ -218,10 +221,10 @@ static void describe_sizes(struct questions *questions, struct device_capabiliti
         capabilities->cache_bytes = ask_u64(questions, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
 }
 
-/* OpenCL does not tell how many threads a unit holds: of GPUs two full blocks are a fair guess, a
- * CPU's unit runs one block at a time. */
+/* OpenCL does not tell how many threads a unit holds: of GPUs eight full blocks are a fair guess,
+ * a CPU's unit runs one block at a time. */
 static void guess_threads(struct device_capabilities *capabilities) {
-    uint64_t threads = (uint64_t)capabilities->block_max * (capabilities->is_gpu ? 2 : 1);
+    uint64_t threads = (uint64_t)capabilities->block_max * (capabilities->is_gpu ? 8 : 1);
     capabilities->threads_per_unit = clamp_u32(threads);
 }
 

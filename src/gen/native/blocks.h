@@ -3,8 +3,9 @@
  * Q8_0: 32 weights w[i] = scale * quants[i].
  *
  * Q4_K: 256 weights in 8 sub-blocks of 32, each with a 6-bit scale and a 6-bit minimum:
- * w = scale * scales[s] * q - minimum * minimums[s], where q is 0 to 15. Bytes 32 * g .. 32 * g + 31
- * of the quants hold sub-block 2 * g in their low halves and sub-block 2 * g + 1 in their high ones.
+ * w = scale * scales[s] * q - minimum * minimums[s], where q is 0 to 15. Bytes 32 * g .. 32 * g +
+ * 31 of the quants hold sub-block 2 * g in their low halves and sub-block 2 * g + 1 in their high
+ * ones.
  */
 #ifndef RIDGE_GEN_NATIVE_BLOCKS_H
 #define RIDGE_GEN_NATIVE_BLOCKS_H
@@ -34,9 +35,9 @@ _Static_assert(sizeof(struct q4_k_block) == 144, "a Q4_K block is 144 bytes");
 
 /* The 6-bit scales and minimums of the sub-blocks.
  *
- * Bytes 0..3 hold scales 0..3 and bytes 4..7 minimums 0..3 in their low 6 bits; bytes 8..11 hold the
- * low 4 bits of scales 4..7 (low half) and of minimums 4..7 (high half), whose upper 2 bits are the
- * upper ones of bytes 0..3 and 4..7. Four bytes are unpacked at a time.
+ * Bytes 0..3 hold scales 0..3 and bytes 4..7 minimums 0..3 in their low 6 bits; bytes 8..11 hold
+ * the low 4 bits of scales 4..7 (low half) and of minimums 4..7 (high half), whose upper 2 bits are
+ * the upper ones of bytes 0..3 and 4..7. Four bytes are unpacked at a time.
  */
 static inline void q4_k_unpack(const uint8_t packed[12], uint8_t scales[8], uint8_t minimums[8]) {
     uint32_t first, second, third;

@@ -18,8 +18,8 @@ enum {
     TINY_BYTES = 128 * 1024, /* of B, likewise */
     UNITS_PER_THREAD = 4,    /* so that a thread that was held up holds up nobody for long */
     UNITS_MOST = 1 << 20,
-    NARROW = 64,             /* rows or columns: too few to pack the other side for all */
-    ALONE_ROWS = 224,        /* of blocks that a thread packs for itself */
+    NARROW = 64,      /* rows or columns: too few to pack the other side for all */
+    ALONE_ROWS = 224, /* of blocks that a thread packs for itself */
     ALONE_COLUMNS = 512,
     ALONE_DEPTH = 512,
     TILE_ROWS = 224, /* with TILE_COLUMNS: the sums and what they are made of fit a core's cache */
@@ -104,8 +104,8 @@ static void plan_team(struct matmul_plan *plan, int64_t width, int64_t threads) 
     }
 }
 
-static void plan_packed(struct matmul_plan *plan, const struct matmul_kernels *set,
-                        int64_t threads, struct kernel_request *request) {
+static void plan_packed(struct matmul_plan *plan, const struct matmul_kernels *set, int64_t threads,
+                        struct kernel_request *request) {
     int64_t panels = most(1, matmul_blocks(plan->m, set->panel_rows));
     plan->panel_rows = most(1, matmul_blocks(plan->m, panels));
     if (better_alone(plan, threads))
@@ -151,9 +151,8 @@ static void plan_units(struct matmul_plan *plan, int64_t least, double b_bytes, 
     request->grid[0] = tiny ? 1 : (uint32_t)matmul_least(most(plan->total, 1), UNITS_MOST);
     if (plan->parts > 1) {
         plan->part_sums = round_up(request->shared_bytes, 64);
-        request->shared_bytes =
-            (uint32_t)(plan->part_sums +
-                       plan->total * plan->m * plan->columns * (int64_t)sizeof(float));
+        request->shared_bytes = (uint32_t)(plan->part_sums + plan->total * plan->m * plan->columns *
+                                                                 (int64_t)sizeof(float));
     }
 }
 
@@ -190,8 +189,7 @@ static void plan_streamed(struct matmul_plan *plan, size_t b_element, int64_t th
     else if (plan->k == 1 && plan->b_column != 1)
         plan->b_row = 1;
     int64_t least = plan->b_column == 1 ? 64 : 8;
-    double b_bytes =
-        (double)plan->batch * (double)plan->n * (double)plan->k * (double)b_element;
+    double b_bytes = (double)plan->batch * (double)plan->n * (double)plan->k * (double)b_element;
     plan_units(plan, least, b_bytes, threads, request);
 }
 
@@ -232,8 +230,7 @@ static bool check(const struct matmul_work *work, struct status *status) {
         return status_fail(status, STATUS_USAGE,
                            "the columns of a %s matrix are whole blocks of %lld weights, one after "
                            "the other; here they are %lld long",
-                           ridge_dtype_name(work->b_type), (long long)weights,
-                           (long long)work->k);
+                           ridge_dtype_name(work->b_type), (long long)weights, (long long)work->k);
     return true;
 }
 
@@ -298,8 +295,7 @@ bool native_matmul_code(const struct kernel_spec *spec, const struct device_capa
     buffer_append(&generated->source, &context, sizeof context);
     if (!buffer_ok(&generated->source, status))
         return false;
-    generated->code.function =
-        kernels[spec->choices[CHOICE_SET]]->run[spec->choices[CHOICE_PATH]];
+    generated->code.function = kernels[spec->choices[CHOICE_SET]]->run[spec->choices[CHOICE_PATH]];
     generated->code.context = generated->source.data;
     generated->code.context_size = sizeof context;
     generated->code.scratch_bytes = NATIVE_EPILOGUE_SCRATCH + MATMUL_SCRATCH;
@@ -329,8 +325,8 @@ void matmul_finish_unit(const struct native_call *call, int64_t unit, const floa
     int64_t batch = unit / across, column = unit % across * plan->columns;
     int64_t columns = matmul_least(plan->columns, plan->n - column);
     if (!plan->swapped) {
-        native_epilogue(&context->epilogue, scalars, call->buffers + 2, sums,
-                        (size_t)plan->columns, batch, 0, plan->m, column, columns, call->scratch);
+        native_epilogue(&context->epilogue, scalars, call->buffers + 2, sums, (size_t)plan->columns,
+                        batch, 0, plan->m, column, columns, call->scratch);
         return;
     }
     float *turned = matmul_scratch(call) + MATMUL_TURNED;

@@ -16,13 +16,14 @@
 enum matmul_path { MATMUL_PACKED, MATMUL_STREAMED, MATMUL_QUANTIZED, MATMUL_PATHS };
 
 enum {
-    MATMUL_FEW_ROWS = 8,          /* at most, of the paths that do not pack */
-    MATMUL_STREAM_DEPTH = 2048,   /* of A's rows that are widened at a time */
-    MATMUL_STREAM_COLUMNS = 512,  /* of a unit, at most */
+    MATMUL_FEW_ROWS = 8,           /* at most, of the paths that do not pack */
+    MATMUL_STREAM_DEPTH = 2048,    /* of A's rows that are widened at a time */
+    MATMUL_STREAM_COLUMNS = 512,   /* of a unit, at most */
     MATMUL_DEQUANTIZED_DEPTH = 256 /* of columns that are dequantised at a time */
 };
 
-/* All members are 64 bits wide: these are the first scalars of the launch; the epilogue's follow. */
+/* All members are 64 bits wide: these are the first scalars of the launch; the epilogue's follow.
+ */
 struct matmul_plan {
     int64_t batch, m, n, k;
     int64_t a_batch, a_row, a_column; /* strides in elements */
@@ -30,8 +31,8 @@ struct matmul_plan {
     int64_t total; /* pieces of work that the launch's units share out, where no phases do it */
 
     /* packed */
-    int64_t alone;       /* every thread packs and multiplies blocks of its own */
-    int64_t panel_rows;  /* of a panel of A */
+    int64_t alone;      /* every thread packs and multiplies blocks of its own */
+    int64_t panel_rows; /* of a panel of A */
     int64_t block_rows, block_columns, block_depth; /* packed at a time; whole panels */
     int64_t tile_rows, tile_columns; /* of a block, summed up in a thread's scratch; whole panels */
 
@@ -49,8 +50,8 @@ struct matmul_context {
     struct program epilogue;
 };
 
-/* A thread's scratch: first the epilogue's, then floats, in this order: rows of A that were widened,
- * the sums of a unit, and those sums transposed. */
+/* A thread's scratch: first the epilogue's, then floats, in this order: rows of A that were
+ * widened, the sums of a unit, and those sums transposed. */
 enum {
     MATMUL_SUMS = MATMUL_FEW_ROWS * MATMUL_STREAM_DEPTH,
     MATMUL_TURNED = MATMUL_SUMS + MATMUL_FEW_ROWS * MATMUL_STREAM_COLUMNS,

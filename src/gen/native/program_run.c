@@ -196,13 +196,35 @@ static void go_to_tile(struct walk *walk, int64_t tile) {
     move_by_index(walk, walk->first_other, walk->others, other, run->offsets);
 }
 
-static void run_tiles(struct walk *walk, unsigned pass, bool keep, int64_t begin, int64_t end) {
+/* While a pass computes, memory has time to bring the same tile of the next block, whose offsets
+ * are given. */
+static void prefetch(const struct walk *walk, const int64_t *next) {
+    const struct tile_run *run = &walk->run;
+    struct step_list list = run->steps->elements[0][0];
+    for (uint32_t i = 0; i < list.count; i++) {
+        const struct step *step = &run->steps->steps[list.first + i];
+        unsigned operand = step->slot;
+        if (step->op != OP_LOAD || next[operand] == walk->bases[operand] ||
+            stride(walk, operand, run->width_axis) != 1)
+            continue;
+        int64_t size = (int64_t)ridge_dtype_bytes(run->steps->dtypes[operand], 1);
+        const char *begin = (const char *)run->buffers[operand] +
+                            (run->offsets[operand] - walk->bases[operand] + next[operand]) * size;
+        for (int64_t at = 0; at < (int64_t)(run->width * run->lines) * size; at += 64)
+            __builtin_prefetch(begin + at, 0, 2);
+    }
+}
+
+static void run_tiles(struct walk *walk, unsigned pass, bool keep, int64_t begin, int64_t end,
+                      const int64_t *next) {
     struct step_list list = walk->run.steps->elements[keep][pass];
     walk->run.kept_at = 0;
     for (int64_t tile = begin; tile < end; tile++) {
         go_to_tile(walk, tile);
         if (keep)
             tile_run_find_kept(&walk->run);
+        if (next)
+            prefetch(walk, next);
         tile_run_elements(&walk->run, list);
         walk->run.kept_at += tile_run_values(&walk->run);
     }
@@ -228,9 +250,14 @@ static void run_block(struct walk *walk, int64_t block) {
     go_to_block(walk, block);
     tile_run_reset(&walk->run);
     bool keep = keeps(walk);
+    int64_t next[PROGRAM_OPERANDS_MAX];
+    if (steps->passes > 1 && block + 1 < walk->blocks)
+        find_block(walk, block + 1, next);
+    else
+        memcpy(next, walk->bases, sizeof next);
     for (unsigned pass = 0; pass < steps->passes; pass++) {
         run_rows(walk, pass);
-        run_tiles(walk, pass, keep, 0, walk->tiles);
+        run_tiles(walk, pass, keep, 0, walk->tiles, pass == 1 ? next : NULL);
     }
     run_rows(walk, steps->passes);
     tile_run_row_stores(&walk->run);
@@ -253,7 +280,7 @@ static void run_part(struct walk *walk, unsigned pass, int64_t unit, int64_t uni
     int64_t share = walk->tiles / units, rest = walk->tiles % units;
     int64_t first = unit * share + least(unit, rest);
     tile_run_reset(&walk->run);
-    run_tiles(walk, pass, false, first, first + share + (unit < rest));
+    run_tiles(walk, pass, false, first, first + share + (unit < rest), NULL);
     if (part_bytes)
         memcpy(parts + (size_t)unit * part_bytes, walk->run.reductions, part_bytes);
 }

@@ -78,23 +78,36 @@ static char *row_value(const struct tile_run *run, unsigned instruction) {
 
 /* ---- Expressions ---- */
 
-/* Values from `first` on, of the given line when some operand is a value of the row. */
-static void evaluate(const struct tile_run *run, const struct step *step, void *out, size_t first,
-                     size_t count, size_t line) {
-    const void *operands[3];
-    size_t moves[3];
+static tile_expression *function_of(const struct tile_run *run, const struct step *step,
+                                    bool one_divisor) {
+    if (step->op == OP_DIV && step->type == VALUE_F32 && one_divisor)
+        return run->functions->divide_by_one;
+    return run->functions->expressions[step->type][step->op];
+}
+
+/* The whole tile; line by line when an operand is a value of the row. */
+static void evaluate(const struct tile_run *run, const struct step *step, char *out, size_t count,
+                     size_t lines) {
+    const char *operands[3];
+    size_t moves[3], line_moves[3], line_bytes = count * sizeof(float);
     for (unsigned i = 0; i < 3; i++) {
         unsigned number = step->operands[i];
-        const char *at = run->at[number];
+        bool of_row = run->steps->class_of[number] == VALUE_OF_ROW;
+        operands[i] = run->at[number];
         moves[i] = run->moves[number];
-        if (run->steps->class_of[number] != VALUE_OF_ROW)
-            at += moves[i] == 0 ? 0 : first * sizeof(float);
-        else if (!run->side_by_side)
-            at += line * vector_bytes(run), moves[i] = 0;
-        operands[i] = at;
+        line_moves[i] = moves[i] == 0 || (of_row && run->side_by_side) ? 0
+                        : of_row                                       ? vector_bytes(run)
+                                                                       : line_bytes;
+        if (of_row && !run->side_by_side)
+            moves[i] = 0;
     }
-    run->functions->expressions[step->type][step->op](
-        (char *)out + first * sizeof(float), operands[0], operands[1], operands[2], count, moves);
+    tile_expression *function = function_of(run, step, moves[1] == 0 && moves[0] != 0);
+    for (size_t line = 0; line < lines; line++) {
+        function(out, operands[0], operands[1], operands[2], count, moves);
+        out += line_bytes;
+        for (unsigned i = 0; i < 3; i++)
+            operands[i] += line_moves[i];
+    }
 }
 
 /* For every row of the tile. */
@@ -153,14 +166,12 @@ static void run_expression(struct tile_run *run, const struct step *step) {
                         : run->tiles + step->tile * run->tile_bytes;
     if (!keep && !stays && step->direct && usable_in_place(run, step->direct - 1u))
         out = element_at(run, step->direct - 1u);
-    if (stays) {
-        evaluate(run, step, out, 0, run->functions->lanes, 0);
-    } else if (step->per_line && (run->side_by_side || run->rows > 1)) {
-        for (size_t line = 0; line < run->lines; line++)
-            evaluate(run, step, out, line * run->pitch, run->pitch, line);
-    } else {
-        evaluate(run, step, out, 0, tile_run_values(run), 0);
-    }
+    if (stays)
+        evaluate(run, step, out, run->functions->lanes, 1);
+    else if (step->per_line && (run->side_by_side || run->rows > 1))
+        evaluate(run, step, out, run->pitch, run->lines);
+    else
+        evaluate(run, step, out, tile_run_values(run), 1);
     run->at[step->result] = out;
     run->moves[step->result] = stays ? 0 : vector_bytes(run);
 }
@@ -171,8 +182,7 @@ static void run_expression(struct tile_run *run, const struct step *step) {
 static void load_same(const struct tile_run *run, unsigned operand, void *to) {
     uint32_t value;
     run->functions->load[run->steps->dtypes[operand]](&value, element_at(run, operand), 1);
-    for (unsigned i = 0; i < run->functions->lanes; i++)
-        memcpy((char *)to + i * sizeof value, &value, sizeof value);
+    run->functions->fill(to, &value, run->functions->lanes);
 }
 
 /* Elements at any distance, to values line after line. */
@@ -237,11 +247,6 @@ static void run_accumulator(struct tile_run *run, const struct step *step) {
 
 /* ---- Storing and reducing ---- */
 
-static void repeat_vector(const struct tile_run *run, const void *vector, char *to, size_t count) {
-    for (size_t i = 0; i < count; i += run->functions->lanes)
-        memcpy(to + i * sizeof(float), vector, vector_bytes(run));
-}
-
 /* A value of every element, one beside the other, of whatever the value is one of. */
 static const void *values_of(const struct tile_run *run, unsigned instruction) {
     const char *at = run->at[instruction];
@@ -249,14 +254,14 @@ static const void *values_of(const struct tile_run *run, unsigned instruction) {
     if (run->moves[instruction] != 0 && !of_row)
         return at;
     if (run->moves[instruction] == 0)
-        repeat_vector(run, at, run->spare, tile_run_values(run));
+        run->functions->fill(run->spare, at, tile_run_values(run));
     else
         for (size_t i = 0; i < run->lines; i++) {
             char *to = run->spare + i * run->pitch * sizeof(float);
             if (run->side_by_side)
                 memcpy(to, at, run->pitch * sizeof(float));
             else
-                repeat_vector(run, at + i * vector_bytes(run), to, run->pitch);
+                run->functions->fill(to, at + i * vector_bytes(run), run->pitch);
         }
     return run->spare;
 }
@@ -330,11 +335,6 @@ void tile_run_elements(struct tile_run *run, struct step_list list) {
 
 /* ---- Rows ---- */
 
-static void fill(const struct tile_run *run, void *to, const void *value) {
-    for (unsigned i = 0; i < run->functions->lanes; i++)
-        memcpy((char *)to + i * 4, value, 4);
-}
-
 static bool is_arg(unsigned op) {
     return op == OP_REDUCE_ARGMAX || op == OP_REDUCE_ARGMIN;
 }
@@ -352,7 +352,8 @@ static void finish_reduction(const struct tile_run *run, const struct step *step
     if (!run->side_by_side) {
         struct row_reduction *rows = (struct row_reduction *)reduction;
         for (size_t i = 0; i < run->rows; i++)
-            fill(run, to + i * vector_bytes(run), reduced_value(step, &rows[i]));
+            run->functions->fill(to + i * vector_bytes(run), reduced_value(step, &rows[i]),
+                                 run->functions->lanes);
         return;
     }
     const char *more = reduction + RUN_ROWS_MAX * sizeof(float);
@@ -400,7 +401,7 @@ static void store_rows(struct tile_run *run, const struct step *step) {
     bool moves = run->moves[step->operands[0]] != 0;
     if (run->side_by_side) {
         if (!moves)
-            repeat_vector(run, values, run->spare, run->pitch);
+            run->functions->fill(run->spare, values, run->pitch);
         store_strided(run, operand, moves ? values : run->spare, 0,
                       stride_of(run, operand, run->width_axis), 1);
         return;
@@ -529,9 +530,11 @@ static void run_uniform(struct tile_run *run) {
         run->at[step->result] = to;
         run->moves[step->result] = 0;
         if (step->op == OP_CONSTANT)
-            fill(run, to, (const char *)run->constants + run->steps->constants[step->result] * 4);
+            run->functions->fill(
+                to, (const char *)run->constants + run->steps->constants[step->result] * 4,
+                run->functions->lanes);
         else
-            evaluate(run, step, to, 0, run->functions->lanes, 0);
+            evaluate(run, step, to, run->functions->lanes, 1);
     }
 }
 

@@ -55,7 +55,10 @@ struct tile_functions {
     /* By the type of the operands (of the two to choose from, for "where"), then by operation. */
     tile_expression *const (*expressions)[OP_EXPRESSIONS];
     tile_convert *load[RIDGE_DTYPES], *store[RIDGE_DTYPES]; /* NULL for quantised types */
+    tile_convert *fill; /* `count` values, whole vectors, that are all the first one of `from` */
     tile_move *move[TILE_SIZES];
+    /* x / y of one y, which is what y_step 0 says to the expression too, but faster. */
+    tile_expression *divide_by_one;
     tile_reduce *const (*reduce)[TILE_REDUCTIONS];
     tile_reduce_rows *const (*reduce_rows)[TILE_REDUCTIONS];
 };

@@ -1,6 +1,14 @@
 /* The language that kernels are written in: C with the words below, which mean the same in CUDA,
  * OpenCL C and Metal. source_prelude() defines them for a device; source_kernel_begin() writes the
  * head of a kernel, which the three spell too differently for words.
+ */
+#ifndef RIDGE_GEN_SOURCE_DIALECT_H
+#define RIDGE_GEN_SOURCE_DIALECT_H
+
+#include "base/text.h"
+#include "device/device.h"
+
+/* The words.
  *
  *   INT64 UINT64 UINT32 UINT16 UCHAR      integers of that size; int and float are themselves
  *   GLOBAL const T *p                     a pointer to a buffer
@@ -11,6 +19,7 @@
  *   THREAD_X THREADS_X BLOCK_X BLOCK_Y BLOCK_Z GRID_X GRID_Y GRID_Z
  *                                         unsigned; in Metal only in the kernel itself
  *   INLINE                                begins a function
+ *   PRIVATE T *p                          its parameter that points to a variable of the thread
  *   UNROLL                                before a for loop with constant bounds
  *   scalars.v[i]                          the launch's scalars, INT64
  *
@@ -24,12 +33,14 @@
  *                                         private array of float (int); all five types, 2, 4 and 8
  *   U32_LO_F16(u) U32_HI_F16(u) U32_LO_BF16(u) U32_HI_BF16(u)   a half of a word as float
  *   PACK_F16(lo, hi) PACK_BF16(lo, hi)    two floats as a word
- *   AS_FLOAT(u) AS_UINT(x)                the same 32 bits
+ *   AS_FLOAT(u) AS_UINT(x)                the same 32 bits; AS_INT(u) INT_AS_UINT(x) for ints
  *   MUL_HIGH(a, b)                        the upper 32 bits of a product of two UINT32
  *
  *   FMA(a, b, c), and the words of gen/ops.h: EXP ... POW TRUTH SELECT ISELECT IABS IDIV IMOD
  *   I2F F2I ROUND_F16 ROUND_BF16; INFINITE, a float
  *   MAX_NAN(a, b) MIN_NAN(a, b)           NaN if either is
+ *   divide_by(x, d)                       x / y for one y and many x, with struct divisor d =
+ *                                         divisor_of(y)
  *
  *   GROUP_SUM(x, width, scratch) GROUP_MAX GROUP_MIN          of floats
  *   GROUP_SUM_INT GROUP_MAX_INT GROUP_MIN_INT                 of ints
@@ -42,11 +53,6 @@
  *   SUBGROUP                              threads that can shuffle, 1 in OpenCL; where it is more:
  *   SUBGROUP_SUM(x) SUBGROUP_MAX(x) SHUFFLE_XOR(x, mask)      floats; all threads must come along
  */
-#ifndef RIDGE_GEN_SOURCE_DIALECT_H
-#define RIDGE_GEN_SOURCE_DIALECT_H
-
-#include "base/text.h"
-#include "device/device.h"
 
 /* Defines the words. When not to contract, a * b + c rounds twice; set kernel_code.no_contraction
  * as well. */

@@ -163,7 +163,7 @@ static void check_product(struct device *device, const struct product *p) {
 
 static const struct product products[] = {
     /* tiles: ragged, batched, all four layouts */
-    {RIDGE_F32, RIDGE_F32, 1, 65, 67, 33, .everywhere = true},
+    {RIDGE_F32, RIDGE_F32, 1, 65, 67, 33, .padding = 0},
     {RIDGE_F16, RIDGE_F16, 2, 40, 35, 17, .a_transposed = true, .padding = 3, .everywhere = true},
     {RIDGE_BF16, RIDGE_BF16, 1, 130, 20, 70, .b_transposed = true},
     {RIDGE_F32, RIDGE_F16, 2, 33, 34, 19, .a_transposed = true, .b_transposed = true},
@@ -179,7 +179,7 @@ static const struct product products[] = {
     {RIDGE_F32, RIDGE_F32, 1, 1, 1, 1, .padding = 0},
     /* few columns: the transpose of few rows */
     {RIDGE_F16, RIDGE_F16, 1, 200, 2, 128, .padding = 0},
-    {RIDGE_F32, RIDGE_F32, 2, 50, 1, 31, .a_transposed = true, .everywhere = true},
+    {RIDGE_F32, RIDGE_F32, 2, 50, 1, 31, .a_transposed = true},
     /* quantised */
     {RIDGE_F32, RIDGE_Q4_K, 1, 1, 19, 512, .b_transposed = true, .everywhere = true},
     {RIDGE_F16, RIDGE_Q4_K, 2, 5, 10, 256, .b_transposed = true, .padding = 4},
@@ -187,7 +187,7 @@ static const struct product products[] = {
     {RIDGE_F32, RIDGE_Q8_0, 1, 1, 33, 160, .b_transposed = true},
     {RIDGE_F16, RIDGE_Q8_0, 2, 7, 8, 64, .b_transposed = true, .shared_b = true,
      .everywhere = true},
-    {RIDGE_F32, RIDGE_Q4_K, 1, 20, 35, 256, .b_transposed = true, .everywhere = true},
+    {RIDGE_F32, RIDGE_Q4_K, 1, 20, 35, 256, .b_transposed = true},
     {RIDGE_BF16, RIDGE_Q8_0, 1, 18, 21, 96, .b_transposed = true},
 };
 

@@ -136,6 +136,32 @@ ELEMENTWISE_OPS(ELEMENTWISE_FUNCTIONS)
     TILE_EXPRESSION(convert_##name, 1, VECTOR_##from, VECTOR_##from, expression)
 CONVERSION_OPS(CONVERSION_FUNCTION)
 
+/* Division takes as long as eight multiplications. With r the reciprocal of y, q = x r is off by at
+ * most one unit, and adding r times what x - q y leaves makes it right: as long as nothing on the
+ * way is subnormal or infinite. */
+extern tile_expression SIMD_NAME(tile_divide_by_one);
+void SIMD_NAME(tile_divide_by_one)(void *out, const void *x, const void *y, const void *z,
+                                   size_t count, const size_t steps[3]) {
+    float divisor;
+    memcpy(&divisor, y, sizeof divisor);
+#if defined(SIMD_FMA)
+    if (fabsf(divisor) > 0x1p-60f && fabsf(divisor) < 0x1p60f) {
+        floats r = floats_of(1.0f / divisor), minus_y = floats_of(-divisor);
+        const char *at = x;
+        for (size_t i = 0; i < count; i += LANES, at += steps[0]) {
+            floats value = floats_load((const void *)at), q = value * r;
+            floats better = floats_fma(floats_fma(q, minus_y, value), r, q);
+            ints ordinary = (floats_abs(value) > 0x1p-60f) & (floats_abs(value) < 0x1p60f);
+            if (__builtin_expect(ints_any(~ordinary), 0))
+                better = floats_choose(ordinary, better, value / divisor);
+            floats_store((float *)out + i, better);
+        }
+        return;
+    }
+#endif
+    div_f32(out, x, y, z, count, steps);
+}
+
 #define ELEMENTWISE_F32(NAME, name, arity, rule, flops, f32, i32) [OP_##NAME] = name##_f32,
 #define ELEMENTWISE_I32(NAME, name, arity, rule, flops, f32, i32) [OP_##NAME] = name##_i32,
 #define CONVERSION_ROW(NAME, name, from, to, expression) [OP_##NAME] = convert_##name,

@@ -8,11 +8,14 @@
 #include "gen/native/simd.h"
 #include "gen/native/simd/widen.h"
 
-/* Before a loop whose count is a small constant: its arrays become registers. */
+/* Before a loop whose count is a small constant: its arrays become registers. And before one that
+ * is not worth the code. */
 #if defined(__clang__)
 #define UNROLL _Pragma("unroll")
+#define NO_UNROLL _Pragma("nounroll")
 #else
 #define UNROLL _Pragma("GCC unroll 16")
+#define NO_UNROLL _Pragma("GCC unroll 1")
 #endif
 
 SIMD_INLINE float f16_to_float(uint16_t half) {

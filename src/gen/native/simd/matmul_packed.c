@@ -1,9 +1,9 @@
 /* Matrix products of any size, stride and type, by way of packed panels.
  *
- * A block of A becomes panels of up to PANEL_ROWS rows and one of B panels of PANEL_COLUMNS columns,
- * both in f32, element by element along k, so that the innermost loop reads them in order and keeps
- * a panel_rows x PANEL_COLUMNS piece of the product in registers. A tile of such pieces is summed up
- * in memory that stays in a core's cache, and the epilogue runs on it there.
+ * A block of A becomes panels of up to PANEL_ROWS rows and one of B panels of PANEL_COLUMNS
+ * columns, both in f32, element by element along k, so that the innermost loop reads them in order
+ * and keeps a panel_rows x PANEL_COLUMNS piece of the product in registers. A tile of such pieces
+ * is summed up in memory that stays in a core's cache, and the epilogue runs on it there.
  *
  * Threads share the packing of a block and then its tiles; or, for many small products and for
  * narrow ones, each packs and multiplies blocks of its own and nobody waits.
@@ -35,13 +35,11 @@ enum {
 
 /* Sums `rows` x `vectors` vectors of products over `depth` steps; both counts are constants where
  * this is inlined, so that all sums are registers. */
-SIMD_INLINE void
-multiply(const float *a, const float *b, int64_t depth, float *sums, int64_t stride, bool add,
-         const int rows, const int vectors) {
+SIMD_INLINE void multiply(const float *a, const float *b, int64_t depth, float *sums,
+                          int64_t stride, bool add, const int rows, const int vectors) {
     floats piece[PANEL_ROWS][PANEL_VECTORS];
-    UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int v = 0; v < vectors; v++)
-            piece[i][v] = floats_of(0);
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++) piece[i][v] =
+        floats_of(0);
     for (int64_t p = 0; p < depth; p++, a += rows, b += PANEL_COLUMNS) {
         floats of_b[PANEL_VECTORS];
         UNROLL for (int v = 0; v < vectors; v++) {
@@ -50,15 +48,13 @@ multiply(const float *a, const float *b, int64_t depth, float *sums, int64_t str
         }
         UNROLL for (int i = 0; i < rows; i++) {
             floats of_a = floats_of(a[i]);
-            UNROLL for (int v = 0; v < vectors; v++)
-                piece[i][v] += of_a * of_b[v];
+            UNROLL for (int v = 0; v < vectors; v++) piece[i][v] += of_a * of_b[v];
         }
     }
-    UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int v = 0; v < vectors; v++) {
-            float *to = sums + i * stride + v * LANES;
-            floats_store(to, add ? floats_load(to) + piece[i][v] : piece[i][v]);
-        }
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++) {
+        float *to = sums + i * stride + v * LANES;
+        floats_store(to, add ? floats_load(to) + piece[i][v] : piece[i][v]);
+    }
 }
 
 typedef void multiply_function(const float *a, const float *b, int64_t depth, float *sums,
@@ -152,8 +148,8 @@ static void pack_b(const struct crew *crew, const struct block *block, int64_t p
         .count = plan->n - column,
     };
     if (source.type == RIDGE_Q8_0 || source.type == RIDGE_Q4_K)
-        SIMD_NAME(panel_pack_quantized)(b_panel(crew, panel), PANEL_COLUMNS, &source, block->depth,
-                             crew->call->scratch);
+        SIMD_NAME(panel_pack_quantized)
+        (b_panel(crew, panel), PANEL_COLUMNS, &source, block->depth, crew->call->scratch);
     else
         SIMD_NAME(panel_pack)(b_panel(crew, panel), PANEL_COLUMNS, &source, block->depth);
 }

@@ -26,14 +26,12 @@ SIMD_INLINE void transpose(floats lines[LANES]) {
             turned[2 * i] = __builtin_shufflevector(lines[i], lines[i + LANES / 2], LOW_TURNS);
             turned[2 * i + 1] = __builtin_shufflevector(lines[i], lines[i + LANES / 2], HIGH_TURNS);
         }
-        UNROLL for (int i = 0; i < LANES; i++)
-            lines[i] = turned[i];
+        UNROLL for (int i = 0; i < LANES; i++) lines[i] = turned[i];
     }
 }
 
-SIMD_INLINE void
-pack_elements(float *panel, int64_t width, const struct panel_source *source, int64_t from,
-              int64_t depth, const enum ridge_dtype type) {
+SIMD_INLINE void pack_elements(float *panel, int64_t width, const struct panel_source *source,
+                               int64_t from, int64_t depth, const enum ridge_dtype type) {
     int64_t count = matmul_least(width, source->count);
     for (int64_t p = from; p < depth; p++) {
         float *to = panel + p * width;
@@ -47,9 +45,8 @@ pack_elements(float *panel, int64_t width, const struct panel_source *source, in
 
 /* Lines are neighbours: whole vectors of them. What a vector holds past the width is overwritten by
  * the next step, or lies in the slack. */
-SIMD_INLINE void
-pack_neighbours(float *panel, int64_t width, const struct panel_source *source, int64_t depth,
-                const enum ridge_dtype type) {
+SIMD_INLINE void pack_neighbours(float *panel, int64_t width, const struct panel_source *source,
+                                 int64_t depth, const enum ridge_dtype type) {
     for (int64_t p = 0; p < depth; p++) {
         float *to = panel + p * width;
         int64_t first = source->offset + p * source->along;
@@ -61,15 +58,13 @@ pack_neighbours(float *panel, int64_t width, const struct panel_source *source, 
 /* LANES lines from `line` on, LANES steps from `step` on. The last store of a step may reach into
  * the next one's lines: that is harmless for the first lines, which are written again after it, and
  * so others are stored in part. */
-SIMD_INLINE void
-pack_square(float *panel, int64_t width, const struct panel_source *source, int64_t line,
-            int64_t step, const enum ridge_dtype type) {
+SIMD_INLINE void pack_square(float *panel, int64_t width, const struct panel_source *source,
+                             int64_t line, int64_t step, const enum ridge_dtype type) {
     floats lines[LANES];
-    UNROLL for (int i = 0; i < LANES; i++)
-        lines[i] = line + i < matmul_least(width, source->count)
-                       ? elements(source->data, type,
-                                  source->offset + (line + i) * source->across + step)
-                       : floats_of(0);
+    UNROLL for (int i = 0; i < LANES; i++) lines[i] =
+        line + i < matmul_least(width, source->count)
+            ? elements(source->data, type, source->offset + (line + i) * source->across + step)
+            : floats_of(0);
     transpose(lines);
     bool whole = line == 0 || line + LANES <= width;
     for (int i = 0; i < LANES; i++) {
@@ -81,9 +76,8 @@ pack_square(float *panel, int64_t width, const struct panel_source *source, int6
     }
 }
 
-SIMD_INLINE void
-pack_transposed(float *panel, int64_t width, const struct panel_source *source, int64_t depth,
-                const enum ridge_dtype type) {
+SIMD_INLINE void pack_transposed(float *panel, int64_t width, const struct panel_source *source,
+                                 int64_t depth, const enum ridge_dtype type) {
     int64_t whole = depth / LANES * LANES;
     for (int64_t step = 0; step < whole; step += LANES)
         for (int64_t line = 0; line < width; line += LANES)
@@ -91,9 +85,8 @@ pack_transposed(float *panel, int64_t width, const struct panel_source *source, 
     pack_elements(panel, width, source, whole, depth, type);
 }
 
-SIMD_INLINE void pack(float *panel, int64_t width,
-                                                       const struct panel_source *source,
-                                                       int64_t depth, const enum ridge_dtype type) {
+SIMD_INLINE void pack(float *panel, int64_t width, const struct panel_source *source, int64_t depth,
+                      const enum ridge_dtype type) {
     if (source->across == 1 && source->count >= matmul_blocks(width, LANES) * LANES)
         pack_neighbours(panel, width, source, depth, type);
     else if (source->along == 1)
@@ -125,7 +118,8 @@ static void dequantize_q4_k(float *to, const struct q4_k_block *block) {
     uint8_t scales[Q4_K_PARTS], minimums[Q4_K_PARTS];
     q4_k_unpack(block->packed, scales, minimums);
     for (int part = 0; part < Q4_K_PARTS; part++) {
-        floats factor = floats_of(scale * scales[part]), offset = floats_of(minimum * minimums[part]);
+        floats factor = floats_of(scale * scales[part]),
+               offset = floats_of(minimum * minimums[part]);
         const uint8_t *quants = block->quants + part / 2 * Q4_K_PART_WEIGHTS;
         for (int i = 0; i < Q4_K_PART_WEIGHTS; i += LANES) {
             bytes pairs = bytes_load(quants + i);

@@ -1,5 +1,5 @@
-/* Products of few rows (at most MATMUL_FEW_ROWS) with a dense B of which one axis is contiguous: B is
- * read once, in order, where it lies, and that is what takes the time.
+/* Products of few rows (at most MATMUL_FEW_ROWS) with a dense B of which one axis is contiguous: B
+ * is read once, in order, where it lies, and that is what takes the time.
  *
  * A unit is some columns of the product over all of k, or over a part of it when there are too few
  * columns for all threads: then the parts' sums meet in the team's memory.
@@ -27,7 +27,7 @@ struct strip {
 
 /* ---- B's rows are contiguous: a few of them at a time are added, scaled, to the sums ---- */
 
-enum { ROWS_AT_ONCE = 4 };
+enum { ROWS_AT_ONCE = 4 }; /* of B */
 
 SIMD_INLINE void add_rows(const struct strip *strip, int64_t step, int row,
                           const enum ridge_dtype type, const int rows, const int steps) {
@@ -36,17 +36,15 @@ SIMD_INLINE void add_rows(const struct strip *strip, int64_t step, int row,
     int64_t b = strip->b_offset + step * strip->b_row;
     int64_t whole = strip->columns / LANES * LANES;
     floats scales[ROWS_AT_ONCE][ROWS_AT_ONCE];
-    UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int s = 0; s < steps; s++)
-            scales[i][s] = floats_of(a[i * strip->a_row + s]);
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int s = 0; s < steps; s++) scales[i][s] =
+        floats_of(a[i * strip->a_row + s]);
     for (int64_t j = 0; j < whole; j += LANES) {
         floats of_b[ROWS_AT_ONCE];
-        UNROLL for (int s = 0; s < steps; s++)
-            of_b[s] = elements(strip->b, type, b + s * strip->b_row + j);
+        UNROLL for (int s = 0; s < steps; s++) of_b[s] =
+            elements(strip->b, type, b + s * strip->b_row + j);
         UNROLL for (int i = 0; i < rows; i++) {
             floats sum = floats_load(sums + i * strip->stride + j);
-            UNROLL for (int s = 0; s < steps; s++)
-                sum += scales[i][s] * of_b[s];
+            UNROLL for (int s = 0; s < steps; s++) sum += scales[i][s] * of_b[s];
             floats_store(sums + i * strip->stride + j, sum);
         }
     }
@@ -58,67 +56,63 @@ SIMD_INLINE void add_rows(const struct strip *strip, int64_t step, int row,
         }
 }
 
-SIMD_INLINE void add_all_rows(const struct strip *strip, int64_t step, int rows,
-                              const enum ridge_dtype type, const int steps) {
-    const int at_once = REGISTERS == 32 ? 4 : 2;
-    int row = 0;
-    for (; row + at_once <= rows; row += at_once)
-        add_rows(strip, step, row, type, at_once, steps);
-    if (at_once == 4 && row + 2 <= rows) {
-        add_rows(strip, step, row, type, 2, steps);
-        row += 2;
-    }
-    if (row < rows)
-        add_rows(strip, step, row, type, 1, steps);
-}
-
 SIMD_INLINE void stream_rows(const struct strip *strip, int rows, const enum ridge_dtype type) {
+    const int at_once = REGISTERS == 32 ? 4 : 2;
     int64_t step = 0;
-    for (; step + ROWS_AT_ONCE <= strip->depth; step += ROWS_AT_ONCE)
-        add_all_rows(strip, step, rows, type, ROWS_AT_ONCE);
+    for (; step + ROWS_AT_ONCE <= strip->depth; step += ROWS_AT_ONCE) {
+        int row = 0;
+        for (; row + at_once <= rows; row += at_once)
+            add_rows(strip, step, row, type, at_once, ROWS_AT_ONCE);
+        for (; row < rows; row++)
+            add_rows(strip, step, row, type, 1, ROWS_AT_ONCE);
+    }
     for (; step < strip->depth; step++)
-        add_all_rows(strip, step, rows, type, 1);
+        for (int row = 0; row < rows; row++)
+            add_rows(strip, step, row, type, 1, 1);
 }
 
 /* ---- B's columns are contiguous: dot products ---- */
 
-/* All rows of A with `columns` columns of B from `column` on. */
-SIMD_INLINE void add_dots(const struct strip *strip, int64_t column, const enum ridge_dtype type,
-                          const int rows, const int columns) {
-    floats sums[MATMUL_FEW_ROWS][4];
+enum { COLUMNS_AT_ONCE = 4 };
+
+/* `rows` rows of A from `row` on with `columns` columns of B from `column` on. */
+SIMD_INLINE void add_dots(const struct strip *strip, int row, int64_t column,
+                          const enum ridge_dtype type, const int rows, const int columns) {
+    const float *a = strip->a + row * strip->a_row;
     int64_t b = strip->b_offset + column * strip->b_column, step = 0;
-    UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int j = 0; j < columns; j++)
-            sums[i][j] = floats_of(0);
+    floats sums[MATMUL_FEW_ROWS][COLUMNS_AT_ONCE];
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < columns; j++) sums[i][j] =
+        floats_of(0);
     for (; step + LANES <= strip->depth; step += LANES) {
-        floats of_b[4];
-        UNROLL for (int j = 0; j < columns; j++)
-            of_b[j] = elements(strip->b, type, b + j * strip->b_column + step);
+        floats of_b[COLUMNS_AT_ONCE];
+        UNROLL for (int j = 0; j < columns; j++) of_b[j] =
+            elements(strip->b, type, b + j * strip->b_column + step);
         UNROLL for (int i = 0; i < rows; i++) {
-            floats of_a = floats_load(strip->a + i * strip->a_row + step);
-            UNROLL for (int j = 0; j < columns; j++)
-                sums[i][j] += of_a * of_b[j];
+            floats of_a = floats_load(a + i * strip->a_row + step);
+            UNROLL for (int j = 0; j < columns; j++) sums[i][j] += of_a * of_b[j];
         }
     }
-    UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int j = 0; j < columns; j++) {
-            float sum = floats_sum(sums[i][j]);
-            for (int64_t p = step; p < strip->depth; p++)
-                sum += strip->a[i * strip->a_row + p] *
-                       element(strip->b, type, b + j * strip->b_column + p);
-            strip->sums[i * strip->stride + column + j] += sum;
-        }
+    float lanes[MATMUL_FEW_ROWS][COLUMNS_AT_ONCE][LANES];
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < columns; j++)
+        floats_store(lanes[i][j], sums[i][j]);
+    NO_UNROLL for (int i = 0; i < rows; i++) NO_UNROLL for (int j = 0; j < columns; j++) {
+        float sum = floats_sum(floats_load(lanes[i][j]));
+        for (int64_t p = step; p < strip->depth; p++)
+            sum += a[i * strip->a_row + p] * element(strip->b, type, b + j * strip->b_column + p);
+        strip->sums[(row + i) * strip->stride + column + j] += sum;
+    }
 }
 
 SIMD_INLINE void stream_columns(const struct strip *strip, const enum ridge_dtype type,
                                 const int rows) {
     const int few = REGISTERS == 32 ? 4 : 2;
-    const int at_once = rows <= few ? 4 : rows <= 2 * few ? 2 : 1;
+    const int at_once = rows <= few ? COLUMNS_AT_ONCE : rows <= 2 * few ? 2 : 1;
     int64_t column = 0;
     for (; column + at_once <= strip->columns; column += at_once)
-        add_dots(strip, column, type, rows, at_once);
+        add_dots(strip, 0, column, type, rows, at_once);
     for (; column < strip->columns; column++)
-        add_dots(strip, column, type, rows, 1);
+        for (int row = 0; row < rows; row++)
+            add_dots(strip, row, column, type, 1, 1);
 }
 
 #define STREAM_COLUMNS(rows)                                                                       \
@@ -182,7 +176,8 @@ static void sum_up(const struct stream_job *job, struct strip *strip, int64_t ba
         int64_t offset = batch * plan->a_batch + step * plan->a_column;
         if (!in_place)
             widen_rows(job, offset, strip->depth);
-        strip->a = in_place ? (const float *)job->call->buffers[plan->swapped ? 1 : 0] + offset : job->widened;
+        strip->a = in_place ? (const float *)job->call->buffers[plan->swapped ? 1 : 0] + offset
+                            : job->widened;
         strip->a_row = in_place ? plan->a_row : MATMUL_STREAM_DEPTH;
         strip->b_offset = batch * plan->b_batch + column * plan->b_column + step * plan->b_row;
         (job->context->b_type == RIDGE_F32   ? stream_f32
@@ -197,8 +192,8 @@ static void run_piece(const struct stream_job *job, int64_t number) {
     int64_t across = matmul_blocks(plan->n, plan->columns);
     int64_t part = number % plan->parts, unit = number / plan->parts;
     int64_t batch = unit / across, column = unit % across * plan->columns;
-    float *sums = plan->parts > 1 ? matmul_part_sums(job->call, plan, number)
-                                  : job->widened + MATMUL_SUMS;
+    float *sums =
+        plan->parts > 1 ? matmul_part_sums(job->call, plan, number) : job->widened + MATMUL_SUMS;
     struct strip strip = {
         .b = job->call->buffers[plan->swapped ? 0 : 1],
         .b_row = plan->b_row,

@@ -102,8 +102,8 @@ static void quantize_activations(const struct native_call *call, int64_t row, in
     int64_t depth = matmul_least(MATMUL_ACTIVATIONS, plan->k - step);
     int64_t first = row / plan->m * plan->a_batch + row % plan->m * plan->a_row;
     float x[MATMUL_ACTIVATIONS] = {0};
-    element_run(x, call->buffers[0], context->a_type, first + step * plan->a_column,
-                plan->a_column, depth);
+    element_run(x, call->buffers[0], context->a_type, first + step * plan->a_column, plan->a_column,
+                depth);
     int16_t values[MATMUL_ACTIVATIONS];
     for (int part = 0; part < PARTS; part++)
         quantize_part(x + part * PART, values + part * PART, &to->scales[part], &to->sums[part]);
@@ -127,28 +127,24 @@ SIMD_INLINE void dot_q8_0(const struct q8_0_block *column, int64_t count,
                           const struct matmul_activations *a, int64_t a_row, const int rows,
                           float *result) {
     floats sums[MATMUL_FEW_ROWS];
-    UNROLL for (int i = 0; i < rows; i++)
-        sums[i] = floats_of(0);
+    UNROLL for (int i = 0; i < rows; i++) sums[i] = floats_of(0);
     for (int64_t b = 0; b < count; b++) {
         prefetch(&column[b], sizeof column[b]);
         float scale = f16_to_float(column[b].scale);
         const struct matmul_activations *of_a = a + b / PARTS;
         int64_t part = b % PARTS;
         ints products[MATMUL_FEW_ROWS];
-        UNROLL for (int i = 0; i < rows; i++)
-            products[i] = ints_of(0);
+        UNROLL for (int i = 0; i < rows; i++) products[i] = ints_of(0);
         UNROLL for (int v = 0; v < PART; v += PAIRS) {
             pairs weights = pairs_from_bytes(column[b].quants + v);
-            UNROLL for (int i = 0; i < rows; i++)
-                products[i] += multiply_pairs(
-                    weights, pairs_load(of_a[i * a_row].values + part * PART + v));
+            UNROLL for (int i = 0; i < rows; i++) products[i] +=
+                multiply_pairs(weights, pairs_load(of_a[i * a_row].values + part * PART + v));
         }
-        UNROLL for (int i = 0; i < rows; i++)
-            sums[i] += __builtin_convertvector(products[i], floats) *
-                       floats_of(scale * of_a[i * a_row].scales[part]);
+        UNROLL for (int i = 0; i < rows; i++) sums[i] +=
+            __builtin_convertvector(products[i], floats) *
+            floats_of(scale * of_a[i * a_row].scales[part]);
     }
-    UNROLL for (int i = 0; i < rows; i++)
-        result[i] = floats_sum(sums[i]);
+    UNROLL for (int i = 0; i < rows; i++) result[i] = floats_sum(sums[i]);
 }
 
 /* ---- Q4_K ---- */
@@ -159,30 +155,29 @@ struct sides {
     floats of[SIDES];
 };
 
-/* The header is four 32-bit words, the first of which holds the two f16; q4_k_unpack() says what the
- * others hold. Here all of it is taken apart at once. */
+/* The header is four 32-bit words, the first of which holds the two f16; q4_k_unpack() says what
+ * the others hold. Here all of it is taken apart at once. */
 SIMD_INLINE struct sides q4_k_sides(const struct q4_k_block *block) {
     typedef uint32_t words __attribute__((vector_size(16)));
     words header;
     memcpy(&header, block, sizeof header);
     words first = __builtin_shufflevector(header, header, 1, 1, 2, 2);
     words third = __builtin_shufflevector(header, header, 3, 3, 3, 3);
-    words unpacked = (first >> (words){0, 2, 0, 2} &
-                      (words){0x3f3f3f3f, 0x30303030, 0x3f3f3f3f, 0x30303030}) |
-                     (third >> (words){0, 0, 0, 4} & (words){0, 0x0f0f0f0f, 0, 0x0f0f0f0f});
+    words unpacked =
+        (first >> (words){0, 2, 0, 2} & (words){0x3f3f3f3f, 0x30303030, 0x3f3f3f3f, 0x30303030}) |
+        (third >> (words){0, 0, 0, 4} & (words){0, 0x0f0f0f0f, 0, 0x0f0f0f0f});
     bytes narrow[SIDES];
     memcpy(narrow, &unpacked, sizeof unpacked);
     /* The first two of these; loading more of the block is no dearer. */
     floats both = floats_from_f16(shorts_load(&block->scale));
     struct sides sides;
 #if defined(SIMD_AVX512)
-    floats scales = __builtin_shufflevector(both, both, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1,
-                                            1, 1);
+    floats scales =
+        __builtin_shufflevector(both, both, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
     sides.of[0] = floats_from_bytes(narrow[0]) * scales;
 #else
-    UNROLL for (int s = 0; s < SIDES; s++)
-        sides.of[s] =
-            floats_from_bytes(narrow[s]) * floats_of(s < SIDES / 2 ? both[0] : both[1]);
+    UNROLL for (int s = 0; s < SIDES; s++) sides.of[s] =
+        floats_from_bytes(narrow[s]) * floats_of(s < SIDES / 2 ? both[0] : both[1]);
 #endif
     return sides;
 }
@@ -203,8 +198,7 @@ typedef floats factors;
 typedef struct {
     float of[PARTS];
 } factors;
-#define FACTORS_OF(all, vector, high)                                                              \
-    floats_of((all).of[(vector) * VECTOR_BYTES / PART * 2 + (high)])
+#define FACTORS_OF(all, vector, high) floats_of((all).of[(vector)*VECTOR_BYTES / PART * 2 + (high)])
 #endif
 
 /* The factors for one row of A; adds what the minimums take away to `taken`: on the widest vectors
@@ -241,14 +235,13 @@ SIMD_INLINE void dot_q4_k(const struct q4_k_block *column, int64_t count,
                           const struct matmul_activations *a, int64_t a_row, const int rows,
                           float *result) {
     floats sums[MATMUL_FEW_ROWS], taken[MATMUL_FEW_ROWS];
-    UNROLL for (int i = 0; i < rows; i++)
-        sums[i] = taken[i] = floats_of(0);
+    UNROLL for (int i = 0; i < rows; i++) sums[i] = taken[i] = floats_of(0);
     for (int64_t b = 0; b < count; b++) {
         prefetch(&column[b], sizeof column[b]);
         struct sides sides = q4_k_sides(&column[b]);
         factors all[MATMUL_FEW_ROWS];
-        UNROLL for (int i = 0; i < rows; i++)
-            all[i] = q4_k_factors(&sides, &a[i * a_row + b], &taken[i]);
+        UNROLL for (int i = 0; i < rows; i++) all[i] =
+            q4_k_factors(&sides, &a[i * a_row + b], &taken[i]);
         UNROLL for (int v = 0; v < (int)sizeof column[b].quants / VECTOR_BYTES; v++) {
             quads quants;
             memcpy(&quants, column[b].quants + v * VECTOR_BYTES, sizeof quants);
@@ -265,8 +258,7 @@ SIMD_INLINE void dot_q4_k(const struct q4_k_block *column, int64_t count,
             }
         }
     }
-    UNROLL for (int i = 0; i < rows; i++)
-        result[i] = q4_k_total(sums[i], taken[i]);
+    UNROLL for (int i = 0; i < rows; i++) result[i] = q4_k_total(sums[i], taken[i]);
 }
 
 /* ---- Units ---- */
@@ -301,7 +293,7 @@ static void run_piece(const struct native_call *call, int64_t number) {
     bool q8_0 = context->b_type == RIDGE_Q8_0;
     int64_t weights = q8_0 ? Q8_0_WEIGHTS : Q4_K_WEIGHTS;
     size_t block_bytes = q8_0 ? sizeof(struct q8_0_block) : sizeof(struct q4_k_block);
-    dot_function *dot = (q8_0 ? dots_q8_0 : dots_q4_k)[plan->m - 1];
+    dot_function *dot = q8_0 ? dots_q8_0[plan->m - 1] : dots_q4_k[plan->m - 1];
 
     int64_t across = matmul_blocks(plan->n, plan->columns);
     int64_t part = number % plan->parts, unit = number / plan->parts;
@@ -313,12 +305,12 @@ static void run_piece(const struct native_call *call, int64_t number) {
     int64_t a_row = matmul_blocks(plan->k, MATMUL_ACTIVATIONS);
     const struct matmul_activations *a = (const struct matmul_activations *)call->shared +
                                          batch * plan->m * a_row + from / MATMUL_ACTIVATIONS;
-    const char *b = (const char *)call->buffers[1] +
-                    (size_t)((batch * plan->b_batch + column * plan->b_column + from) / weights) *
-                        block_bytes;
+    const char *b =
+        (const char *)call->buffers[1] +
+        (size_t)((batch * plan->b_batch + column * plan->b_column + from) / weights) * block_bytes;
     size_t b_column = (size_t)(plan->b_column / weights) * block_bytes;
-    float *sums = plan->parts > 1 ? matmul_part_sums(call, plan, number)
-                                  : matmul_scratch(call) + MATMUL_SUMS;
+    float *sums =
+        plan->parts > 1 ? matmul_part_sums(call, plan, number) : matmul_scratch(call) + MATMUL_SUMS;
     for (int64_t j = 0; j < columns; j++) {
         float results[MATMUL_FEW_ROWS];
         dot(b + (size_t)j * b_column, depth / weights, a, a_row, results);

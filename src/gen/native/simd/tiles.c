@@ -8,6 +8,13 @@ static void copy_4(void *to, const void *from, size_t count) {
     memcpy(to, from, count * 4);
 }
 
+static void fill(void *to, const void *from, size_t count) {
+    int32_t value;
+    memcpy(&value, from, sizeof value);
+    for (size_t i = 0; i < count; i += LANES)
+        ints_store((int32_t *)to + i, ints_of(value));
+}
+
 #define WHOLE_VECTORS_THEN_REST(to_type, from_type, convert)                                       \
     to_type *out = to;                                                                             \
     const from_type *in = from;                                                                    \
@@ -142,6 +149,7 @@ MOVE(4, uint32_t)
 /* ---- The table ---- */
 
 extern tile_expression *const SIMD_NAME(tile_expressions)[2][OP_EXPRESSIONS];
+extern tile_expression SIMD_NAME(tile_divide_by_one);
 extern tile_reduce *const SIMD_NAME(tile_reduces)[2][TILE_REDUCTIONS];
 extern tile_reduce_rows *const SIMD_NAME(tile_row_reduces)[2][TILE_REDUCTIONS];
 extern const struct tile_functions SIMD_NAME(tile_functions);
@@ -159,6 +167,8 @@ const struct tile_functions SIMD_NAME(tile_functions) = {
               [RIDGE_BF16] = store_bf16,
               [RIDGE_I32] = copy_4,
               [RIDGE_U8] = store_u8},
+    .fill = fill,
+    .divide_by_one = SIMD_NAME(tile_divide_by_one),
     .move = {move_1, move_2, move_4},
     .reduce = SIMD_NAME(tile_reduces),
     .reduce_rows = SIMD_NAME(tile_row_reduces),
