@@ -59,8 +59,11 @@ ridge_tensor *ridge_from_host(ridge_device *device, enum ridge_dtype dtype, unsi
 
 ridge_tensor *ridge_from_floats(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
                                 const int64_t *sizes, const float *data) {
+    struct view view;
     if (dtype == RIDGE_F32)
         return ridge_from_host(device, dtype, rank, sizes, data);
+    if (!check_new(device, dtype, rank, sizes, &view, "ridge_from_floats"))
+        return NULL;
     ridge_scope_begin();
     ridge_tensor *floats = ridge_from_host(device, RIDGE_F32, rank, sizes, data);
     ridge_tensor *result =

@@ -12,16 +12,15 @@ static bool build_reduced(struct builder *build, const struct operation *operati
     return outputs[0] != NULL;
 }
 
-static bool axis_mask(const ridge_tensor *x, unsigned count, const int *axes, uint32_t *mask,
-                      const char *name) {
+static bool axis_mask(const ridge_tensor *x, unsigned count, const int *axes, uint32_t *mask) {
     struct status *status = tensor_status();
     *mask = count == 0 ? (1u << x->view.rank) - 1 : 0;
     for (unsigned i = 0; i < count; i++) {
         unsigned axis;
         if (!view_axis(&x->view, axes[i], &axis, status))
-            return status_context(status, "%s", name);
+            return false;
         if (*mask & 1u << axis)
-            return status_fail(status, STATUS_USAGE, "%s: axis %d is given twice", name, axes[i]);
+            return status_fail(status, STATUS_USAGE, "axis %d is given twice", axes[i]);
         *mask |= 1u << axis;
     }
     return true;
@@ -31,8 +30,8 @@ static bool axis_mask(const ridge_tensor *x, unsigned count, const int *axes, ui
 static ridge_tensor *reduce(const char *name, enum op op, ridge_tensor *x, unsigned count,
                             const int *axes, bool keep) {
     uint32_t mask = 0;
-    if (x && !axis_mask(x, count, axes, &mask, name))
-        return NULL;
+    if (x && !axis_mask(x, count, axes, &mask))
+        return tensor_failed(name, x);
     struct operation operation = {.name = name,
                                   .build = build_reduced,
                                   .input_count = 1,

@@ -7,15 +7,6 @@ static ridge_tensor *as_view(ridge_tensor *x, const struct view *view) {
     return tensor_view(x, view, tensor_status());
 }
 
-/* NULL with what was done, to what. */
-static ridge_tensor *fail_view(const char *name, const ridge_tensor *x) {
-    struct buffer shape = {0};
-    view_describe(&shape, x->dtype, &x->view);
-    status_context(tensor_status(), "%s(%.*s)", name, TEXT_ARGS(buffer_as_text(&shape)));
-    buffer_finish(&shape);
-    return NULL;
-}
-
 /* Blocks of a quantised tensor lie along its last axis and cannot be cut or walked in steps. */
 static bool keeps_blocks(const ridge_tensor *x, const struct view *view) {
     if (!dtype_is_quantised(x->dtype))
@@ -32,7 +23,7 @@ static bool keeps_blocks(const ridge_tensor *x, const struct view *view) {
 
 static ridge_tensor *checked_view(const char *name, ridge_tensor *x, bool ok,
                                   const struct view *view) {
-    return ok && keeps_blocks(x, view) ? as_view(x, view) : fail_view(name, x);
+    return ok && keeps_blocks(x, view) ? as_view(x, view) : tensor_failed(name, x);
 }
 
 ridge_tensor *ridge_reshape(ridge_tensor *x, unsigned rank, const int64_t *sizes) {
@@ -41,13 +32,13 @@ ridge_tensor *ridge_reshape(ridge_tensor *x, unsigned rank, const int64_t *sizes
     if (!x)
         return NULL;
     if (!view_reshape(&x->view, rank, sizes, &view, &possible, tensor_status()))
-        return fail_view("ridge_reshape", x);
+        return tensor_failed("ridge_reshape", x);
     if (possible)
         return checked_view("ridge_reshape", x, true, &view);
     ridge_scope_begin();
     ridge_tensor *whole = ridge_contiguous(x);
     ridge_tensor *result =
-        whole ? ridge_keep(ridge_reshape(whole, rank, sizes)) : fail_view("ridge_reshape", x);
+        whole ? ridge_keep(ridge_reshape(whole, rank, sizes)) : tensor_failed("ridge_reshape", x);
     ridge_scope_end();
     return result;
 }
@@ -66,7 +57,7 @@ ridge_tensor *ridge_transpose(ridge_tensor *x, int axis_a, int axis_b) {
         return NULL;
     if (!view_axis(&x->view, axis_a, &a, tensor_status()) ||
         !view_axis(&x->view, axis_b, &b, tensor_status()))
-        return fail_view("ridge_transpose", x);
+        return tensor_failed("ridge_transpose", x);
     for (unsigned axis = 0; axis < x->view.rank; axis++)
         axes[axis] = axis == a ? b : axis == b ? a : axis;
     return ridge_permute(x, axes);
@@ -163,18 +154,22 @@ static bool build_joined(struct builder *build, const struct operation *operatio
     return outputs[0] != NULL;
 }
 
-ridge_tensor *ridge_cat(ridge_tensor *const *parts, unsigned count, int axis) {
-    if (count == 0) {
-        status_fail(tensor_status(), STATUS_USAGE, "ridge_cat: there is nothing to join");
-        return NULL;
-    }
-    struct operation operation = {.name = "ridge_cat",
+static ridge_tensor *join(const char *name, ridge_tensor *const *parts, unsigned count, int axis) {
+    struct operation operation = {.name = name,
                                   .build = build_joined,
                                   .input_count = count,
                                   .output_count = 1,
                                   .many = parts,
                                   .integers = {axis}};
     return operation_result(&operation);
+}
+
+ridge_tensor *ridge_cat(ridge_tensor *const *parts, unsigned count, int axis) {
+    if (count == 0) {
+        status_fail(tensor_status(), STATUS_USAGE, "ridge_cat: there is nothing to join");
+        return NULL;
+    }
+    return join("ridge_cat", parts, count, axis);
 }
 
 ridge_tensor *ridge_stack(ridge_tensor *const *parts, unsigned count, int axis) {
@@ -191,7 +186,7 @@ ridge_tensor *ridge_stack(ridge_tensor *const *parts, unsigned count, int axis) 
     for (unsigned i = 0; i < count && ok; i++)
         ok = (wide[i] = ridge_unsqueeze(parts[i], axis)) != NULL;
     int counted = ok && axis < 0 ? axis + (int)ridge_tensor_rank(wide[0]) : axis;
-    ridge_tensor *result = ok ? ridge_keep(ridge_cat(wide, count, counted)) : NULL;
+    ridge_tensor *result = ok ? ridge_keep(join("ridge_stack", wide, count, counted)) : NULL;
     ridge_scope_end();
     memory_free(wide);
     return result;
@@ -213,11 +208,11 @@ bool ridge_split(ridge_tensor *x, unsigned count, int axis, ridge_tensor **parts
     if (!x)
         return false;
     if (!view_axis(&x->view, axis, &found, status))
-        return fail_view("ridge_split", x);
+        return tensor_failed("ridge_split", x);
     if (count == 0 || x->view.sizes[found] % count != 0) {
         status_fail(status, STATUS_USAGE, "axis %u of size %lld cannot be parted into %u", found,
                     (long long)x->view.sizes[found], count);
-        return fail_view("ridge_split", x);
+        return tensor_failed("ridge_split", x);
     }
     int64_t size = x->view.sizes[found] / count;
     for (unsigned i = 0; i < count; i++)
@@ -231,7 +226,7 @@ bool ridge_unstack(ridge_tensor *x, int axis, ridge_tensor **parts) {
     if (!x)
         return false;
     if (!view_axis(&x->view, axis, &found, tensor_status()))
-        return fail_view("ridge_unstack", x);
+        return tensor_failed("ridge_unstack", x);
     unsigned count = (unsigned)x->view.sizes[found];
     for (unsigned i = 0; i < count; i++)
         parts[i] = NULL;

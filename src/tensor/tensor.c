@@ -21,6 +21,14 @@ struct status *tensor_status(void) {
     return &thread_status;
 }
 
+ridge_tensor *tensor_failed(const char *name, const ridge_tensor *x) {
+    struct buffer shape = {0};
+    view_describe(&shape, x->dtype, &x->view);
+    status_context(&thread_status, "%s(%.*s)", name, TEXT_ARGS(buffer_as_text(&shape)));
+    buffer_finish(&shape);
+    return NULL;
+}
+
 const char *ridge_error_message(void) {
     return thread_status.code == STATUS_OK ? "" : thread_status.message;
 }

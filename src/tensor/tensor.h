@@ -53,6 +53,8 @@ struct ridge_device {
 
 /* Where a public function and all below it put their failure. */
 struct status *tensor_status(void);
+/* Puts "name(f32 [3, 4]): " in front of the thread's failure; returns NULL. */
+ridge_tensor *tensor_failed(const char *name, const ridge_tensor *x);
 
 /* ---- Handles ---------------------------------------------------------------------------- */
 

@@ -21,7 +21,7 @@ bool view_contiguous(unsigned rank, const int64_t *sizes, struct view *view,
     if (rank > RIDGE_RANK_MAX)
         return status_fail(status, STATUS_USAGE, "rank %u is more than the %d that tensors have",
                            rank, RIDGE_RANK_MAX);
-    *view = (struct view){.rank = rank};
+    struct view made = {.rank = rank};
     int64_t count = 1;
     for (unsigned axis = 0; axis < rank; axis++) {
         int64_t size = sizes[axis];
@@ -32,9 +32,10 @@ bool view_contiguous(unsigned rank, const int64_t *sizes, struct view *view,
             return status_fail(status, STATUS_USAGE,
                                "a tensor with that many elements is too large");
         count *= size > 0 ? size : 1;
-        view->sizes[axis] = size;
+        made.sizes[axis] = size;
     }
-    view_set_contiguous(view);
+    view_set_contiguous(&made);
+    *view = made;
     return true;
 }
 
@@ -47,9 +48,9 @@ int64_t view_count(const struct view *view) {
 
 bool view_is_contiguous(const struct view *view) {
     int64_t stride = 1;
+    if (view_count(view) == 0)
+        return true;
     for (unsigned axis = view->rank; axis-- > 0;) {
-        if (view->sizes[axis] == 0)
-            return true;
         if (view->sizes[axis] != 1 && view->strides[axis] != stride)
             return false;
         stride *= view->sizes[axis];

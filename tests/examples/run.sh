@@ -107,6 +107,12 @@ END
     link "$scratch/clash" "$scratch/clash.c" "$static" && "$scratch/clash"
 }
 
+# The program in the header's first comment.
+header_example_works() {
+    sed -n '/^ \*   #include <ridge.h>/,/^ \*   }/s/^ \*   //p' "$root/include/ridge.h" > "$scratch/first.c"
+    link "$scratch/first" "$scratch/first.c" "$shared" && "$scratch/first" && ! "$scratch/first" 2>&1 | grep .
+}
+
 works_from_cpp() {
     echo '#include <ridge.h>
 int main() { return ridge_device_list(nullptr, 0) > 0 ? 0 : 1; }' > "$scratch/header.cpp"
@@ -168,6 +174,7 @@ make -C "$root" BUILD="$build" PREFIX="$prefix" install > "$scratch/log" 2>&1 ||
     finish
 }
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib DYLD_LIBRARY_PATH=$prefix/lib
+export RIDGE_CACHE=$scratch/cache
 shared=$(pkg-config --libs ridge)
 # Apart from the shared library, which -lridge would prefer.
 mkdir "$scratch/static" && cp "$prefix/lib/libridge.a" "$scratch/static"
@@ -188,6 +195,7 @@ if [ "$(uname -s)" = Darwin ]; then
 else
     check "a program may have a function called map_set" names_do_not_clash
 fi
+check "the program in ridge.h" header_example_works
 if command -v c++ > /dev/null; then
     check "ridge.h in C++" works_from_cpp
 else

@@ -107,8 +107,8 @@ static void lose(struct cuda_device *cuda, cuda_result result, const char *call)
     describe_culprit(cuda, culprit, sizeof culprit);
     cuda->lost = true;
     snprintf(cuda->lost_message, sizeof cuda->lost_message,
-             "the device was lost: %s failed: %s%s; close it and open it again", call, text,
-             culprit);
+             "the device was lost: %s failed: %s%s; start the process anew to use the GPU again",
+             call, text, culprit);
 }
 
 bool cuda_failed(struct cuda_device *cuda, cuda_result result, const char *call,

@@ -100,6 +100,7 @@ void native_epilogue(const struct program *program, const int64_t *scalars, void
     run.constants = scalars + AXES * (1u + program->operand_count);
     run.accumulator_stride = accumulator_stride;
     run.side_by_side = false;
+    run.streams = false;
     run.line_axis = ROW_AXIS;
     run.width_axis = COLUMN_AXIS;
     run.kept_at = 0;

@@ -162,7 +162,7 @@ static double quantized_rows_bytes(const struct matmul_plan *plan) {
 }
 
 static bool can_stream(const struct matmul_plan *plan) {
-    return plan->m <= MATMUL_FEW_ROWS &&
+    return plan->m > 0 && plan->m <= MATMUL_FEW_ROWS &&
            (plan->b_row == 1 || plan->b_column == 1 || plan->n == 1 || plan->k == 1);
 }
 

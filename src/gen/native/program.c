@@ -19,6 +19,7 @@ enum {
     SHARED_ROW = 64 * 1024,   /* elements of a row that all threads work on together */
     SHARED_PARTS_MAX = 64,    /* of such a row */
     SHORT_ROW = 32,           /* elements of a row that is not worth a vector of its own */
+    STREAMED_BYTES = 16 << 20,  /* results from which on the caches are left to others */
     SIDE_BY_SIDE_VALUES = 2048, /* elements of short rows taken together */
 };
 
@@ -215,6 +216,8 @@ static void share_out(struct kernel_request *request, const struct program_shape
     request->grid[0] = (uint32_t)at_least(most, 1);
     request->scalars[PROGRAM_SHARED_ROWS] = shared;
     request->scalars[PROGRAM_ROWS_WIDTH] = width;
+    request->scalars[PROGRAM_STREAMS] =
+        stores_elements(program) && count >= STREAMED_BYTES / (int64_t)sizeof(float);
     if (rows && shared) {
         size_t reductions = 0;
         for (unsigned i = 0; i < program->instruction_count; i++)

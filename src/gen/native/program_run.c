@@ -322,6 +322,7 @@ void native_program_run(const struct native_call *call) {
     walk.run.strides = scalars + steps->rank;
     walk.run.constants = scalars + steps->rank + steps->operand_count * steps->rank;
     walk.run.side_by_side = context->side_by_side;
+    walk.run.streams = call->scalars[PROGRAM_STREAMS] != 0;
     tile_run_begin(&walk.run, call->scratch);
     bool shared = call->scalars[PROGRAM_SHARED_ROWS] != 0;
     shape_block(&walk, call->scalars[PROGRAM_ROWS_WIDTH], shared);
@@ -329,4 +330,6 @@ void native_program_run(const struct native_call *call) {
         run_shared_blocks(&walk, call);
     else
         run_own_blocks(&walk, call);
+    if (walk.run.streams)
+        walk.run.functions->fence();
 }

@@ -71,6 +71,27 @@ SIMD_STORE(shorts_store, shorts, uint16_t)
 SIMD_LOAD(bytes_load, bytes, uint8_t)
 SIMD_STORE(bytes_store, bytes, uint8_t)
 
+/* Stores to memory that is not read soon, past the caches; `to` is aligned to the value's size. Other
+ * threads see them after simd_fence(). */
+#if defined(SIMD_AVX512)
+#define floats_stream(to, value) _mm512_stream_ps(to, (__m512)(value))
+#define shorts_stream(to, value) _mm256_stream_si256((__m256i *)(to), (__m256i)(value))
+#elif defined(SIMD_AVX2)
+#define floats_stream(to, value) _mm256_stream_ps(to, (__m256)(value))
+#define shorts_stream(to, value) _mm_stream_si128((__m128i *)(to), (__m128i)(value))
+#elif defined(__x86_64__)
+#define floats_stream(to, value) _mm_stream_ps(to, (__m128)(value))
+#define shorts_stream(to, value) shorts_store(to, value)
+#else
+#define floats_stream(to, value) floats_store(to, value)
+#define shorts_stream(to, value) shorts_store(to, value)
+#endif
+SIMD_INLINE void simd_fence(void) {
+#if defined(__x86_64__)
+    _mm_sfence();
+#endif
+}
+
 /* The same value in every lane. */
 SIMD_INLINE floats floats_of(float value) {
     return value - (floats){0};

@@ -164,7 +164,8 @@ static void run_expression(struct tile_run *run, const struct step *step) {
     char *out = keep    ? kept_value(run, step->kept)
                 : stays ? vector_of(run, step->result)
                         : run->tiles + step->tile * run->tile_bytes;
-    if (!keep && !stays && step->direct && usable_in_place(run, step->direct - 1u))
+    if (!keep && !stays && step->direct && !run->streams &&
+        usable_in_place(run, step->direct - 1u))
         out = element_at(run, step->direct - 1u);
     if (stays)
         evaluate(run, step, out, run->functions->lanes, 1);
@@ -291,8 +292,12 @@ static void run_store(struct tile_run *run, const struct step *step) {
     const void *values = values_of(run, step->operands[0]);
     if (values == to)
         return;
+    unsigned dtype = run->steps->dtypes[operand];
+    tile_convert *store = run->functions->store[dtype];
+    if (run->streams && run->functions->stream[dtype])
+        store = run->functions->stream[dtype];
     if (lies_packed(run, operand))
-        run->functions->store[run->steps->dtypes[operand]](to, values, run->lines * run->width);
+        store(to, values, run->lines * run->width);
     else
         store_strided(run, operand, values, stride_of(run, operand, run->line_axis),
                       stride_of(run, operand, run->width_axis), run->lines);

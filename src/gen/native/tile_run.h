@@ -29,6 +29,7 @@ struct tile_run {
     const float *accumulator; /* of the tile's first element, when the program has one */
     size_t accumulator_stride;
     bool side_by_side;
+    bool streams; /* what is stored is too much for the caches */
     unsigned width_axis, line_axis;
 
     /* The scratch memory's parts. */

@@ -55,6 +55,8 @@ struct tile_functions {
     /* By the type of the operands (of the two to choose from, for "where"), then by operation. */
     tile_expression *const (*expressions)[OP_EXPRESSIONS];
     tile_convert *load[RIDGE_DTYPES], *store[RIDGE_DTYPES]; /* NULL for quantised types */
+    tile_convert *stream[RIDGE_DTYPES]; /* store, past the caches; NULL where that is not better */
+    void (*fence)(void);                /* before other threads read what was streamed */
     tile_convert *fill; /* `count` values, whole vectors, that are all the first one of `from` */
     tile_move *move[TILE_SIZES];
     /* x / y of one y, which is what y_step 0 says to the expression too, but faster. */

@@ -274,7 +274,7 @@ TEST(products_on_a_gpu_are_right_for_every_type_and_layout) {
     cuda->close(device);
 }
 
-TEST(a_kernel_that_crashes_loses_the_device_until_it_is_opened_again) {
+TEST(a_kernel_that_crashes_loses_the_device_and_says_so) {
     struct status status;
     struct device *device = open_gpu();
     if (!device)
@@ -293,8 +293,9 @@ TEST(a_kernel_that_crashes_loses_the_device_until_it_is_opened_again) {
         CHECK(!cuda->finish(device, &status));
     CHECK(strstr(status.message, "the device was lost") && strstr(status.message, "crash"));
     cuda->close(device);
-    device = open_gpu();
-    REQUIRE(device);
-    CHECK_OK(cuda->finish(device, &status), status);
-    cuda->close(device);
+    /* Whether the driver lets a process go on after that is up to it. */
+    if (cuda->open(0, &device, &status))
+        cuda->close(device);
+    else
+        CHECK(strstr(status.message, "start the process anew"));
 }

@@ -8,14 +8,11 @@
 #include "gen/native/simd.h"
 #include "gen/native/simd/widen.h"
 
-/* Before a loop whose count is a small constant: its arrays become registers. And before one that
- * is not worth the code. */
+/* Before a loop whose count is a small constant: its arrays become registers. */
 #if defined(__clang__)
 #define UNROLL _Pragma("unroll")
-#define NO_UNROLL _Pragma("nounroll")
 #else
 #define UNROLL _Pragma("GCC unroll 16")
-#define NO_UNROLL _Pragma("GCC unroll 1")
 #endif
 
 SIMD_INLINE float f16_to_float(uint16_t half) {
@@ -37,6 +34,25 @@ SIMD_INLINE floats floats_from_signed_bytes(bytes narrow) {
     return floats_from_bytes(narrow ^ 0x80) - 128;
 }
 
+/* The lower halves of two vectors, element by element in turn; and the upper ones. */
+#if VECTOR_BYTES == 64
+#define LOW_TURNS 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH_TURNS 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif VECTOR_BYTES == 32
+#define LOW_TURNS 0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH_TURNS 4, 12, 5, 13, 6, 14, 7, 15
+#else
+#define LOW_TURNS 0, 4, 1, 5
+#define HIGH_TURNS 2, 6, 3, 7
+#endif
+
+SIMD_INLINE floats floats_low_turns(floats a, floats b) {
+    return __builtin_shufflevector(a, b, LOW_TURNS);
+}
+SIMD_INLINE floats floats_high_turns(floats a, floats b) {
+    return __builtin_shufflevector(a, b, HIGH_TURNS);
+}
+
 SIMD_INLINE float element(const void *data, enum ridge_dtype type, int64_t index) {
     if (type == RIDGE_F32)
         return ((const float *)data)[index];
@@ -49,6 +65,13 @@ SIMD_INLINE floats elements(const void *data, enum ridge_dtype type, int64_t ind
         return floats_load((const float *)data + index);
     shorts halves = shorts_load((const uint16_t *)data + index);
     return type == RIDGE_F16 ? floats_from_f16(halves) : floats_from_bf16(halves);
+}
+
+/* What is wanted soon: the processor's own guesses stop at the end of a page. There may be nothing
+ * at that place. */
+SIMD_INLINE void prefetch_element(const void *data, enum ridge_dtype type, int64_t index) {
+    uintptr_t size = type == RIDGE_F32 ? sizeof(float) : sizeof(uint16_t);
+    __builtin_prefetch((const void *)((uintptr_t)data + (uintptr_t)index * size));
 }
 
 /* `count` elements, `stride` apart, to f32. */

@@ -38,8 +38,11 @@ enum {
 SIMD_INLINE void multiply(const float *a, const float *b, int64_t depth, float *sums,
                           int64_t stride, bool add, const int rows, const int vectors) {
     floats piece[PANEL_ROWS][PANEL_VECTORS];
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++) piece[i][v] =
-        floats_of(0);
+    UNROLL for (int i = 0; i < rows; i++) {
+        UNROLL for (int v = 0; v < vectors; v++) {
+            piece[i][v] = floats_of(0);
+        }
+    }
     for (int64_t p = 0; p < depth; p++, a += rows, b += PANEL_COLUMNS) {
         floats of_b[PANEL_VECTORS];
         UNROLL for (int v = 0; v < vectors; v++) {
@@ -48,12 +51,16 @@ SIMD_INLINE void multiply(const float *a, const float *b, int64_t depth, float *
         }
         UNROLL for (int i = 0; i < rows; i++) {
             floats of_a = floats_of(a[i]);
-            UNROLL for (int v = 0; v < vectors; v++) piece[i][v] += of_a * of_b[v];
+            UNROLL for (int v = 0; v < vectors; v++) {
+                piece[i][v] += of_a * of_b[v];
+            }
         }
     }
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++) {
-        float *to = sums + i * stride + v * LANES;
-        floats_store(to, add ? floats_load(to) + piece[i][v] : piece[i][v]);
+    UNROLL for (int i = 0; i < rows; i++) {
+        UNROLL for (int v = 0; v < vectors; v++) {
+            float *to = sums + i * stride + v * LANES;
+            floats_store(to, add ? floats_load(to) + piece[i][v] : piece[i][v]);
+        }
     }
 }
 
@@ -64,7 +71,7 @@ typedef void multiply_function(const float *a, const float *b, int64_t depth, fl
                                 int64_t stride, bool add, int vectors) {                           \
         if (vectors == PANEL_VECTORS)                                                              \
             multiply(a, b, depth, sums, stride, add, rows, PANEL_VECTORS);                         \
-        else if (vectors == 1)                                                                     \
+        else if (PANEL_VECTORS == 2 || vectors == 1)                                               \
             multiply(a, b, depth, sums, stride, add, rows, 1);                                     \
         else                                                                                       \
             multiply(a, b, depth, sums, stride, add, rows, 2);                                     \
@@ -149,9 +156,8 @@ static void pack_b(const struct crew *crew, const struct block *block, int64_t p
     };
     if (source.type == RIDGE_Q8_0 || source.type == RIDGE_Q4_K)
         SIMD_NAME(panel_pack_quantized)
-        (b_panel(crew, panel), PANEL_COLUMNS, &source, block->depth, crew->call->scratch);
-    else
-        SIMD_NAME(panel_pack)(b_panel(crew, panel), PANEL_COLUMNS, &source, block->depth);
+    (b_panel(crew, panel), PANEL_COLUMNS, &source, block->depth, crew->call->scratch);
+    else SIMD_NAME(panel_pack)(b_panel(crew, panel), PANEL_COLUMNS, &source, block->depth);
 }
 
 static void pack(struct crew *crew, const struct block *block) {

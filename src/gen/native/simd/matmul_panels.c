@@ -5,28 +5,18 @@
 #include "gen/native/matmul.h"
 #include "gen/native/simd/matmul_elements.h"
 
-/* Both halves of two vectors, element by element in turn. */
-#if VECTOR_BYTES == 64
-#define LOW_TURNS 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define HIGH_TURNS 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#elif VECTOR_BYTES == 32
-#define LOW_TURNS 0, 8, 1, 9, 2, 10, 3, 11
-#define HIGH_TURNS 4, 12, 5, 13, 6, 14, 7, 15
-#else
-#define LOW_TURNS 0, 4, 1, 5
-#define HIGH_TURNS 2, 6, 3, 7
-#endif
-
 /* Each round takes line i and i + LANES / 2 in turns: it rotates the bits of an element's place by
  * one, and so as many rounds as a line number has bits swap lines and places. */
 SIMD_INLINE void transpose(floats lines[LANES]) {
     UNROLL for (int round = 1; round < LANES; round *= 2) {
         floats turned[LANES];
         UNROLL for (int i = 0; i < LANES / 2; i++) {
-            turned[2 * i] = __builtin_shufflevector(lines[i], lines[i + LANES / 2], LOW_TURNS);
-            turned[2 * i + 1] = __builtin_shufflevector(lines[i], lines[i + LANES / 2], HIGH_TURNS);
+            turned[2 * i] = floats_low_turns(lines[i], lines[i + LANES / 2]);
+            turned[2 * i + 1] = floats_high_turns(lines[i], lines[i + LANES / 2]);
         }
-        UNROLL for (int i = 0; i < LANES; i++) lines[i] = turned[i];
+        UNROLL for (int i = 0; i < LANES; i++) {
+            lines[i] = turned[i];
+        }
     }
 }
 
@@ -61,10 +51,12 @@ SIMD_INLINE void pack_neighbours(float *panel, int64_t width, const struct panel
 SIMD_INLINE void pack_square(float *panel, int64_t width, const struct panel_source *source,
                              int64_t line, int64_t step, const enum ridge_dtype type) {
     floats lines[LANES];
-    UNROLL for (int i = 0; i < LANES; i++) lines[i] =
-        line + i < matmul_least(width, source->count)
-            ? elements(source->data, type, source->offset + (line + i) * source->across + step)
-            : floats_of(0);
+    UNROLL for (int i = 0; i < LANES; i++) {
+        lines[i] =
+            line + i < matmul_least(width, source->count)
+                ? elements(source->data, type, source->offset + (line + i) * source->across + step)
+                : floats_of(0);
+    }
     transpose(lines);
     bool whole = line == 0 || line + LANES <= width;
     for (int i = 0; i < LANES; i++) {

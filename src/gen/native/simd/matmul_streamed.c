@@ -13,6 +13,8 @@ enum { REGISTERS = 32 };
 enum { REGISTERS = 16 };
 #endif
 
+enum { FIRST_CACHE_FLOATS = 8192 };
+
 /* What a kernel gets: `depth` steps of A's rows in f32, and B from its first step and column on. It
  * adds to `sums`, rows of `stride` floats. */
 struct strip {
@@ -29,31 +31,51 @@ struct strip {
 
 enum { ROWS_AT_ONCE = 4 }; /* of B */
 
-SIMD_INLINE void add_rows(const struct strip *strip, int64_t step, int row,
-                          const enum ridge_dtype type, const int rows, const int steps) {
+/* The columns after the last whole vector. */
+static __attribute__((noinline)) void add_rest(const struct strip *strip, enum ridge_dtype type,
+                                               int64_t step, int row, int rows, int steps) {
     const float *a = strip->a + row * strip->a_row + step;
     float *sums = strip->sums + row * strip->stride;
     int64_t b = strip->b_offset + step * strip->b_row;
-    int64_t whole = strip->columns / LANES * LANES;
-    floats scales[ROWS_AT_ONCE][ROWS_AT_ONCE];
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int s = 0; s < steps; s++) scales[i][s] =
-        floats_of(a[i * strip->a_row + s]);
-    for (int64_t j = 0; j < whole; j += LANES) {
-        floats of_b[ROWS_AT_ONCE];
-        UNROLL for (int s = 0; s < steps; s++) of_b[s] =
-            elements(strip->b, type, b + s * strip->b_row + j);
-        UNROLL for (int i = 0; i < rows; i++) {
-            floats sum = floats_load(sums + i * strip->stride + j);
-            UNROLL for (int s = 0; s < steps; s++) sum += scales[i][s] * of_b[s];
-            floats_store(sums + i * strip->stride + j, sum);
-        }
-    }
-    for (int64_t j = whole; j < strip->columns; j++)
+    for (int64_t j = strip->columns / LANES * LANES; j < strip->columns; j++)
         for (int s = 0; s < steps; s++) {
             float of_b = element(strip->b, type, b + s * strip->b_row + j);
             for (int i = 0; i < rows; i++)
                 sums[i * strip->stride + j] += a[i * strip->a_row + s] * of_b;
         }
+}
+
+SIMD_INLINE void add_rows(const struct strip *strip, int64_t step, int row,
+                          const enum ridge_dtype type, const int rows, const int steps) {
+    const float *a = strip->a + row * strip->a_row + step;
+    float *sums = strip->sums + row * strip->stride;
+    int64_t b = strip->b_offset + step * strip->b_row;
+    const void *data = strip->b;
+    int64_t b_row = strip->b_row, stride = strip->stride;
+    int64_t whole = strip->columns / LANES * LANES;
+    floats scales[ROWS_AT_ONCE][ROWS_AT_ONCE];
+    UNROLL for (int i = 0; i < rows; i++) {
+        UNROLL for (int s = 0; s < steps; s++) {
+            scales[i][s] = floats_of(a[i * strip->a_row + s]);
+        }
+    }
+    for (int64_t j = 0; j < whole; j += LANES) {
+        floats of_b[ROWS_AT_ONCE];
+        UNROLL for (int s = 0; s < steps; s++) {
+            int64_t at = b + s * b_row + j;
+            prefetch_element(data, type, at + steps * b_row);
+            of_b[s] = elements(data, type, at);
+        }
+        UNROLL for (int i = 0; i < rows; i++) {
+            floats sum = floats_load(sums + i * stride + j);
+            UNROLL for (int s = 0; s < steps; s++) {
+                sum += scales[i][s] * of_b[s];
+            }
+            floats_store(sums + i * stride + j, sum);
+        }
+    }
+    if (whole < strip->columns)
+        add_rest(strip, type, step, row, rows, steps);
 }
 
 SIMD_INLINE void stream_rows(const struct strip *strip, int rows, const enum ridge_dtype type) {
@@ -75,32 +97,73 @@ SIMD_INLINE void stream_rows(const struct strip *strip, int rows, const enum rid
 
 enum { COLUMNS_AT_ONCE = 4 };
 
+/* Adds the steps after the last whole vector to rows x columns sums. */
+static __attribute__((noinline)) void add_last_steps(const struct strip *strip,
+                                                     enum ridge_dtype type, int row, int rows,
+                                                     int64_t column, int columns) {
+    for (int i = row; i < row + rows; i++)
+        for (int64_t j = column; j < column + columns; j++)
+            for (int64_t p = strip->depth / LANES * LANES; p < strip->depth; p++)
+                strip->sums[i * strip->stride + j] +=
+                    strip->a[i * strip->a_row + p] *
+                    element(strip->b, type, strip->b_offset + j * strip->b_column + p);
+}
+
+/* The sums of the lanes of `count` vectors, a power of two and at most LANES. Folding two vectors
+ * leaves half of each, in turns: in the end sum i is in lane i * LANES / count. */
+SIMD_INLINE void sum_lanes(floats *vectors, const int count, float *sums) {
+    UNROLL for (int half = count / 2; half > 0; half /= 2) {
+        UNROLL for (int i = 0; i < half; i++) {
+            vectors[i] = floats_low_turns(vectors[i], vectors[i + half]) +
+                         floats_high_turns(vectors[i], vectors[i + half]);
+        }
+    }
+    UNROLL for (int repeats = LANES / count; repeats > 1; repeats /= 2) {
+        vectors[0] =
+            floats_low_turns(vectors[0], vectors[0]) + floats_high_turns(vectors[0], vectors[0]);
+    }
+    float lanes[LANES];
+    floats_store(lanes, vectors[0]);
+    UNROLL for (int i = 0; i < count; i++) {
+        sums[i] = lanes[i * (LANES / count)];
+    }
+}
+
 /* `rows` rows of A from `row` on with `columns` columns of B from `column` on. */
 SIMD_INLINE void add_dots(const struct strip *strip, int row, int64_t column,
                           const enum ridge_dtype type, const int rows, const int columns) {
     const float *a = strip->a + row * strip->a_row;
-    int64_t b = strip->b_offset + column * strip->b_column, step = 0;
-    floats sums[MATMUL_FEW_ROWS][COLUMNS_AT_ONCE];
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < columns; j++) sums[i][j] =
-        floats_of(0);
-    for (; step + LANES <= strip->depth; step += LANES) {
+    int64_t b = strip->b_offset + column * strip->b_column;
+    floats sums[MATMUL_FEW_ROWS * COLUMNS_AT_ONCE];
+    UNROLL for (int i = 0; i < MATMUL_FEW_ROWS * COLUMNS_AT_ONCE; i++) {
+        sums[i] = floats_of(0);
+    }
+    for (int64_t step = 0; step + LANES <= strip->depth; step += LANES) {
         floats of_b[COLUMNS_AT_ONCE];
-        UNROLL for (int j = 0; j < columns; j++) of_b[j] =
-            elements(strip->b, type, b + j * strip->b_column + step);
+        UNROLL for (int j = 0; j < columns; j++) {
+            int64_t at = b + j * strip->b_column + step;
+            prefetch_element(strip->b, type, at + columns * strip->b_column);
+            of_b[j] = elements(strip->b, type, at);
+        }
         UNROLL for (int i = 0; i < rows; i++) {
             floats of_a = floats_load(a + i * strip->a_row + step);
-            UNROLL for (int j = 0; j < columns; j++) sums[i][j] += of_a * of_b[j];
+            UNROLL for (int j = 0; j < columns; j++) {
+                sums[i * columns + j] += of_a * of_b[j];
+            }
         }
     }
-    float lanes[MATMUL_FEW_ROWS][COLUMNS_AT_ONCE][LANES];
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < columns; j++)
-        floats_store(lanes[i][j], sums[i][j]);
-    NO_UNROLL for (int i = 0; i < rows; i++) NO_UNROLL for (int j = 0; j < columns; j++) {
-        float sum = floats_sum(floats_load(lanes[i][j]));
-        for (int64_t p = step; p < strip->depth; p++)
-            sum += a[i * strip->a_row + p] * element(strip->b, type, b + j * strip->b_column + p);
-        strip->sums[(row + i) * strip->stride + column + j] += sum;
+    const int count = rows * columns;
+    const int padded = count > 8 ? 16 : count > 4 ? 8 : count > 2 ? 4 : count;
+    const int at_once = padded < LANES ? padded : LANES;
+    float totals[MATMUL_FEW_ROWS * COLUMNS_AT_ONCE];
+    UNROLL for (int i = 0; i < padded; i += at_once) {
+        sum_lanes(sums + i, at_once, totals + i);
     }
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++)
+            strip->sums[(row + i) * strip->stride + column + j] += totals[i * columns + j];
+    if (strip->depth % LANES != 0)
+        add_last_steps(strip, type, row, rows, column, columns);
 }
 
 SIMD_INLINE void stream_columns(const struct strip *strip, const enum ridge_dtype type,
@@ -170,7 +233,8 @@ static void sum_up(const struct stream_job *job, struct strip *strip, int64_t ba
                    int64_t from, int64_t to) {
     const struct matmul_plan *plan = job->plan;
     bool in_place = job->context->a_type == RIDGE_F32 && (plan->a_column == 1 || plan->k == 1);
-    int64_t most = in_place && plan->b_column != 1 ? to - from : MATMUL_STREAM_DEPTH;
+    /* So many steps that all rows of A stay in the first cache while columns go by. */
+    int64_t most = matmul_least(MATMUL_STREAM_DEPTH, FIRST_CACHE_FLOATS / plan->m);
     for (int64_t step = from; step < to; step += strip->depth) {
         strip->depth = matmul_least(most, to - step);
         int64_t offset = batch * plan->a_batch + step * plan->a_column;

@@ -127,24 +127,33 @@ SIMD_INLINE void dot_q8_0(const struct q8_0_block *column, int64_t count,
                           const struct matmul_activations *a, int64_t a_row, const int rows,
                           float *result) {
     floats sums[MATMUL_FEW_ROWS];
-    UNROLL for (int i = 0; i < rows; i++) sums[i] = floats_of(0);
+    UNROLL for (int i = 0; i < rows; i++) {
+        sums[i] = floats_of(0);
+    }
     for (int64_t b = 0; b < count; b++) {
         prefetch(&column[b], sizeof column[b]);
         float scale = f16_to_float(column[b].scale);
         const struct matmul_activations *of_a = a + b / PARTS;
         int64_t part = b % PARTS;
         ints products[MATMUL_FEW_ROWS];
-        UNROLL for (int i = 0; i < rows; i++) products[i] = ints_of(0);
+        UNROLL for (int i = 0; i < rows; i++) {
+            products[i] = ints_of(0);
+        }
         UNROLL for (int v = 0; v < PART; v += PAIRS) {
             pairs weights = pairs_from_bytes(column[b].quants + v);
-            UNROLL for (int i = 0; i < rows; i++) products[i] +=
-                multiply_pairs(weights, pairs_load(of_a[i * a_row].values + part * PART + v));
+            UNROLL for (int i = 0; i < rows; i++) {
+                products[i] +=
+                    multiply_pairs(weights, pairs_load(of_a[i * a_row].values + part * PART + v));
+            }
         }
-        UNROLL for (int i = 0; i < rows; i++) sums[i] +=
-            __builtin_convertvector(products[i], floats) *
-            floats_of(scale * of_a[i * a_row].scales[part]);
+        UNROLL for (int i = 0; i < rows; i++) {
+            sums[i] += __builtin_convertvector(products[i], floats) *
+                       floats_of(scale * of_a[i * a_row].scales[part]);
+        }
     }
-    UNROLL for (int i = 0; i < rows; i++) result[i] = floats_sum(sums[i]);
+    UNROLL for (int i = 0; i < rows; i++) {
+        result[i] = floats_sum(sums[i]);
+    }
 }
 
 /* ---- Q4_K ---- */
@@ -176,8 +185,9 @@ SIMD_INLINE struct sides q4_k_sides(const struct q4_k_block *block) {
         __builtin_shufflevector(both, both, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
     sides.of[0] = floats_from_bytes(narrow[0]) * scales;
 #else
-    UNROLL for (int s = 0; s < SIDES; s++) sides.of[s] =
-        floats_from_bytes(narrow[s]) * floats_of(s < SIDES / 2 ? both[0] : both[1]);
+    UNROLL for (int s = 0; s < SIDES; s++) {
+        sides.of[s] = floats_from_bytes(narrow[s]) * floats_of(s < SIDES / 2 ? both[0] : both[1]);
+    }
 #endif
     return sides;
 }
@@ -235,13 +245,16 @@ SIMD_INLINE void dot_q4_k(const struct q4_k_block *column, int64_t count,
                           const struct matmul_activations *a, int64_t a_row, const int rows,
                           float *result) {
     floats sums[MATMUL_FEW_ROWS], taken[MATMUL_FEW_ROWS];
-    UNROLL for (int i = 0; i < rows; i++) sums[i] = taken[i] = floats_of(0);
+    UNROLL for (int i = 0; i < rows; i++) {
+        sums[i] = taken[i] = floats_of(0);
+    }
     for (int64_t b = 0; b < count; b++) {
         prefetch(&column[b], sizeof column[b]);
         struct sides sides = q4_k_sides(&column[b]);
         factors all[MATMUL_FEW_ROWS];
-        UNROLL for (int i = 0; i < rows; i++) all[i] =
-            q4_k_factors(&sides, &a[i * a_row + b], &taken[i]);
+        UNROLL for (int i = 0; i < rows; i++) {
+            all[i] = q4_k_factors(&sides, &a[i * a_row + b], &taken[i]);
+        }
         UNROLL for (int v = 0; v < (int)sizeof column[b].quants / VECTOR_BYTES; v++) {
             quads quants;
             memcpy(&quants, column[b].quants + v * VECTOR_BYTES, sizeof quants);
@@ -258,7 +271,9 @@ SIMD_INLINE void dot_q4_k(const struct q4_k_block *column, int64_t count,
             }
         }
     }
-    UNROLL for (int i = 0; i < rows; i++) result[i] = q4_k_total(sums[i], taken[i]);
+    UNROLL for (int i = 0; i < rows; i++) {
+        result[i] = q4_k_total(sums[i], taken[i]);
+    }
 }
 
 /* ---- Units ---- */

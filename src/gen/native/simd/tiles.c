@@ -23,7 +23,7 @@ static void fill(void *to, const void *from, size_t count) {
         convert(out + i, in + i);                                                                  \
     if (i < count) {                                                                               \
         from_type rest[LANES] = {0};                                                               \
-        to_type converted[LANES];                                                                  \
+        _Alignas(VECTOR_BYTES) to_type converted[LANES];                                           \
         memcpy(rest, in + i, (count - i) * sizeof rest[0]);                                        \
         convert(converted, rest);                                                                  \
         memcpy(out + i, converted, (count - i) * sizeof converted[0]);                             \
@@ -53,6 +53,36 @@ static void store_bf16(void *to, const void *from, size_t count) {
 }
 static void store_u8(void *to, const void *from, size_t count) {
     WHOLE_VECTORS_THEN_REST(uint8_t, int32_t, STORE_U8)
+}
+
+#define STREAM_F32(to, from) floats_stream(to, floats_load(from))
+#define STREAM_F16(to, from) shorts_stream(to, floats_to_f16(floats_load(from)))
+#define STREAM_BF16(to, from) shorts_stream(to, floats_to_bf16(floats_load(from)))
+
+/* Streaming needs whole vectors in their places; what does not begin at one is stored. */
+static void stream_f32(void *to, const void *from, size_t count) {
+    if ((uintptr_t)to % VECTOR_BYTES) {
+        copy_4(to, from, count);
+        return;
+    }
+    WHOLE_VECTORS_THEN_REST(float, float, STREAM_F32)
+}
+static void stream_f16(void *to, const void *from, size_t count) {
+    if ((uintptr_t)to % VECTOR_BYTES) {
+        store_f16(to, from, count);
+        return;
+    }
+    WHOLE_VECTORS_THEN_REST(uint16_t, float, STREAM_F16)
+}
+static void stream_bf16(void *to, const void *from, size_t count) {
+    if ((uintptr_t)to % VECTOR_BYTES) {
+        store_bf16(to, from, count);
+        return;
+    }
+    WHOLE_VECTORS_THEN_REST(uint16_t, float, STREAM_BF16)
+}
+static void fence(void) {
+    simd_fence();
 }
 
 /* ---- Moves between layouts ---- */
@@ -167,6 +197,11 @@ const struct tile_functions SIMD_NAME(tile_functions) = {
               [RIDGE_BF16] = store_bf16,
               [RIDGE_I32] = copy_4,
               [RIDGE_U8] = store_u8},
+    .stream = {[RIDGE_F32] = stream_f32,
+               [RIDGE_F16] = stream_f16,
+               [RIDGE_BF16] = stream_bf16,
+               [RIDGE_I32] = stream_f32},
+    .fence = fence,
     .fill = fill,
     .divide_by_one = SIMD_NAME(tile_divide_by_one),
     .move = {move_1, move_2, move_4},
