@@ -14,6 +14,7 @@ struct piece {
 };
 
 static char name[300];
+static const char *part;
 static unsigned failures; /* of this case */
 enum { FAILURES_SHOWN = 4 };
 static struct piece *pieces;
@@ -33,16 +34,21 @@ bool case_begin(const char *format, ...) {
     if (session.filter && !strstr(name, session.filter))
         return false;
     failures = 0;
+    part = NULL;
     used_before = used_bytes();
     ridge_error_clear();
     ridge_scope_begin();
     return true;
 }
 
+void case_about(const char *about) {
+    part = about;
+}
+
 void case_fail(const char *format, ...) {
     if (failures++ >= FAILURES_SHOWN)
         return;
-    printf("FAILED %s: ", name);
+    printf("FAILED %s%s%s: ", name, part ? ": " : "", part ? part : "");
     va_list arguments;
     va_start(arguments, format);
     vprintf(format, arguments);

@@ -31,6 +31,8 @@ extern struct session session;
 bool case_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The first few failures of a case are printed, the others are left out. */
 void case_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Names the part of the case that is checked next. */
+void case_about(const char *part);
 void case_end(void);
 /* Instead of case_end(). */
 void case_skip(const char *reason);

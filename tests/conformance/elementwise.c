@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arrays.h"
-#include "reference.h"
+#include "grouped.h"
 
 struct place {
     enum layout layout;
@@ -67,13 +66,12 @@ static bool compares_sum(const struct row *row) {
     return strstr(row->name, "_relu") != NULL;
 }
 
-static double operand_value(const struct row *row, enum ridge_dtype dtype, unsigned operand,
-                            uint64_t i) {
+static double operand_value(enum ridge_dtype dtype, unsigned operand, uint64_t i, bool wraps) {
     uint64_t seed = 10 + operand, bits = noise_bits(seed + 100, i);
     if (dtype == RIDGE_U8)
         return (double)(bits % 4 == 0 ? bits >> 8 & 255 : bits >> 8 & 3);
     if (dtype == RIDGE_I32) {
-        if (bits % 8 == 0 && !compares_sum(row))
+        if (bits % 8 == 0 && wraps)
             return (double)wrap_integer(RIDGE_I32, (int64_t)(bits >> 16));
         return (double)((int64_t)(bits >> 8 & 255) - 100);
     }
@@ -89,11 +87,11 @@ static double operand_value(const struct row *row, enum ridge_dtype dtype, unsig
     }
 }
 
-static struct array operand(const struct row *row, enum ridge_dtype dtype, unsigned number,
-                            const struct place *place) {
+static struct array operand(enum ridge_dtype dtype, unsigned number, const struct place *place,
+                            bool wraps) {
     struct array array = array_make(place->rank, place->sizes);
     for (int64_t i = 0; i < array.count; i++)
-        array.values[i] = operand_value(row, dtype, number, (uint64_t)i);
+        array.values[i] = operand_value(dtype, number, (uint64_t)i, wraps);
     return array;
 }
 
@@ -113,6 +111,23 @@ static struct array broadcast_shape(const struct array *operands, unsigned count
     return array_make(rank, sizes);
 }
 
+/* What the row gives for operands broadcast together, and how far off it may be. */
+static struct array expected_of(const struct row *row, enum ridge_dtype dtype,
+                                const struct array *operands, double **slack) {
+    struct array expected = broadcast_shape(operands, row->arity);
+    *slack = case_memory((size_t)expected.count + 1, sizeof **slack);
+    int64_t index[RIDGE_RANK_MAX] = {0};
+    for (int64_t i = 0; i < expected.count; i++) {
+        double value[3] = {0};
+        for (unsigned j = 0; j < row->arity; j++)
+            value[j] = operands[j].values[array_place(&operands[j], expected.rank, index)];
+        expected.values[i] = row_value(row, dtype, value[0], value[1], value[2]);
+        (*slack)[i] = is_float(dtype) ? row_slack(row, value[0], value[1], value[2]) : 0;
+        index_advance(expected.rank, expected.sizes, index);
+    }
+    return expected;
+}
+
 static void check(const struct row *row, enum ridge_dtype dtype, enum ridge_dtype condition,
                   const struct arrangement *arrangement) {
     if (!case_begin("elementwise %s %s %s", row->name, ridge_dtype_name(dtype), arrangement->name))
@@ -121,46 +136,68 @@ static void check(const struct row *row, enum ridge_dtype dtype, enum ridge_dtyp
     ridge_tensor *tensors[3] = {NULL};
     for (unsigned i = 0; i < row->arity; i++) {
         enum ridge_dtype type = row->rule == RULE_WHERE && i == 0 ? condition : dtype;
-        operands[i] = operand(row, type, i, &arrangement->operands[i]);
+        operands[i] = operand(type, i, &arrangement->operands[i], !compares_sum(row));
         tensors[i] = array_tensor(&operands[i], type, arrangement->operands[i].layout);
     }
-    struct array expected = broadcast_shape(operands, row->arity);
-    double *slack = case_memory((size_t)expected.count + 1, sizeof *slack);
-    int64_t index[RIDGE_RANK_MAX] = {0};
-    for (int64_t i = 0; i < expected.count; i++) {
-        double value[3] = {0};
-        for (unsigned j = 0; j < row->arity; j++)
-            value[j] = operands[j].values[array_place(&operands[j], expected.rank, index)];
-        expected.values[i] = row_value(row, dtype, value[0], value[1], value[2]);
-        slack[i] = is_float(dtype) ? row_slack(row, value[0], value[1], value[2]) : 0;
-        index_advance(expected.rank, expected.sizes, index);
-    }
+    double *slack;
+    struct array expected = expected_of(row, dtype, operands, &slack);
     ridge_tensor *got = row->call(tensors[0], tensors[1], tensors[2]);
     expect_array(got, row_gives(row, dtype), &expected, row_ulps(row), slack);
     case_end();
 }
 
-/* A device that compiles its kernels takes all arrangements with a few operations, and all
- * operations in one arrangement. */
+/* All operations of a type in a few kernels. */
+static void check_groups(enum ridge_dtype dtype, unsigned most) {
+    static const struct place place = {CONTIGUOUS, 1, {1000}};
+    for (unsigned first = 0, groups = 0; first < row_count && groups < most; groups++) {
+        if (!case_begin("elementwise group %u %s", groups, ridge_dtype_name(dtype)))
+            return;
+        struct array operands[4];
+        ridge_tensor *tensors[4];
+        for (unsigned i = 0; i < 4; i++) {
+            enum ridge_dtype type = i == 3 ? RIDGE_I32 : dtype;
+            operands[i] = operand(type, i, &place, false);
+            tensors[i] = array_tensor(&operands[i], type, CONTIGUOUS);
+        }
+        const struct row *group[GROUP_ROWS];
+        ridge_tensor *results[GROUP_ROWS];
+        unsigned count = group_run(dtype, tensors, &first, group, results);
+        for (unsigned i = 0; i < count; i++) {
+            struct array used[3] = {operands[group[i]->rule == RULE_WHERE ? 3 : 0], operands[1],
+                                    operands[2]};
+            double *slack;
+            struct array expected = expected_of(group[i], dtype, used, &slack);
+            case_about(group[i]->name);
+            expect_array(results[i], row_gives(group[i], dtype), &expected, row_ulps(group[i]),
+                         slack);
+        }
+        case_end();
+    }
+}
+
+/* A device that compiles its kernels takes all arrangements with a few operations; the others go in
+ * groups, and one by one where it is not to be quick. */
 static bool stands_for_others(const struct row *row, enum ridge_dtype dtype) {
     return (strcmp(row->name, "sub") == 0 && (dtype == RIDGE_F32 || dtype == RIDGE_U8)) ||
            (strcmp(row->name, "where") == 0 && dtype == RIDGE_F16);
 }
 
+static unsigned arrangements_of(const struct row *row, enum ridge_dtype dtype) {
+    if (session.native)
+        return ARRANGEMENTS;
+    bool chosen = stands_for_others(row, dtype);
+    if (session.quick)
+        return chosen ? (dtype == RIDGE_F32 ? QUICK_ARRANGEMENTS : 1) : 0;
+    return chosen ? ARRANGEMENTS : 1;
+}
+
 void check_elementwise(void) {
-    for (unsigned r = 0; r < row_count; r++)
-        for (unsigned t = 0; t < sizeof dtypes / sizeof dtypes[0]; t++) {
-            const struct row *row = &rows[r];
-            if (!row_takes(row, dtypes[t]))
-                continue;
-            unsigned count = ARRANGEMENTS;
-            if (session.quick)
-                count = stands_for_others(row, dtypes[t])
-                            ? QUICK_ARRANGEMENTS
-                            : dtypes[t] == RIDGE_F32 || dtypes[t] == RIDGE_I32;
-            else if (!session.native)
-                count = stands_for_others(row, dtypes[t]) ? ARRANGEMENTS : 1;
-            for (unsigned a = 0; a < count; a++)
-                check(row, dtypes[t], a % 2 ? RIDGE_I32 : RIDGE_U8, &arrangements[a]);
-        }
+    for (unsigned t = 0; t < sizeof dtypes / sizeof dtypes[0]; t++) {
+        bool whole = !session.quick || dtypes[t] == RIDGE_F32 || dtypes[t] == RIDGE_I32;
+        check_groups(dtypes[t], whole ? UINT32_MAX : 1);
+        for (unsigned r = 0; r < row_count; r++)
+            for (unsigned a = 0;
+                 row_takes(&rows[r], dtypes[t]) && a < arrangements_of(&rows[r], dtypes[t]); a++)
+                check(&rows[r], dtypes[t], a % 2 ? RIDGE_I32 : RIDGE_U8, &arrangements[a]);
+    }
 }

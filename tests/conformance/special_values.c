@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arrays.h"
-#include "reference.h"
+#include "grouped.h"
 
 static const double special_floats[] = {NAN,
                                         INFINITY,
@@ -65,57 +64,71 @@ static int64_t combinations(const double *values, int64_t count, unsigned arity,
 }
 
 /* In between, an expression may overflow in f32 where it does not in double: what the expression
- * gives in C's float is right as well. Results that a device may flush to zero are below the least
- * normal number. */
-static void check_row(const struct row *row) {
-    if (!case_begin("special values %s f32", row->name))
-        return;
-    struct array operands[3];
-    int64_t total = combinations(special_floats, FLOATS, row->arity, operands);
-    enum ridge_dtype first = row->rule == RULE_WHERE ? RIDGE_I32 : RIDGE_F32;
-    for (int64_t i = 0; i < total && first == RIDGE_I32; i++)
-        operands[0].values[i] = (double)(i % 3 - 1);
-    ridge_tensor *tensors[3] = {NULL};
-    for (unsigned i = 0; i < row->arity; i++)
-        tensors[i] = array_tensor(&operands[i], i == 0 ? first : RIDGE_F32, CONTIGUOUS);
-    ridge_tensor *result = row->call(tensors[0], tensors[1], tensors[2]);
-    if (!result)
+ * gives in C's float is right as well. */
+static void expect_floats(const struct row *row, ridge_tensor *result,
+                          const struct array operands[3]) {
+    if (!result) {
         case_fail("%s", ridge_error_message());
-    struct array got = result ? array_read(result) : (struct array){0};
+        return;
+    }
+    struct array got = array_read(result);
     enum ridge_dtype gives = row_gives(row, RIDGE_F32);
-    for (int64_t i = 0; got.values && i < total; i++) {
+    for (int64_t i = 0; got.values && i < got.count; i++) {
         double x = operands[0].values[i], y = operands[1].values[i], z = operands[2].values[i];
         double error, bound, slack = row_slack(row, x, y, z);
         double exact = row_value(row, RIDGE_F32, x, y, z);
         double single = row->in_float((float)x, (float)y, (float)z);
-        /* A result below the least normal number is rounded with the unit of those above. */
+        /* What is below the least normal number may be flushed to zero by a function. */
         if (gives == RIDGE_F32 && row_ulps(row) > 0.5)
             slack += 0x1p-126;
         if (!value_is_close(gives, got.values[i], exact, row_ulps(row), slack, &error, &bound) &&
             !value_is_close(gives, got.values[i], single, row_ulps(row), slack, &error, &bound)) {
             case_fail("of (%.9g, %.9g, %.9g): got %.9g, expected %.9g", x, y, z, got.values[i],
                       exact);
-            break;
+            return;
         }
     }
-    case_end();
 }
 
-static void check_integers(const struct row *row) {
-    if (!case_begin("special values %s i32", row->name))
+static void expect_integers(const struct row *row, ridge_tensor *result,
+                            const struct array operands[3]) {
+    /* Comparing a sum that wrapped is left to the device. */
+    if (strstr(row->name, "_relu"))
         return;
-    struct array operands[3];
-    int64_t total = combinations(special_integers, INTEGERS, row->arity, operands);
-    ridge_tensor *tensors[3] = {NULL};
-    for (unsigned i = 0; i < row->arity; i++)
-        tensors[i] = array_tensor(&operands[i], RIDGE_I32, CONTIGUOUS);
-    struct array expected = array_make(1, &total);
-    for (int64_t i = 0; i < total; i++)
+    struct array expected = array_make(operands[0].rank, operands[0].sizes);
+    for (int64_t i = 0; i < expected.count; i++)
         expected.values[i] = row_value(row, RIDGE_I32, operands[0].values[i], operands[1].values[i],
                                        operands[2].values[i]);
-    expect_array(row->call(tensors[0], tensors[1], tensors[2]), row_gives(row, RIDGE_I32),
-                 &expected, 0, NULL);
-    case_end();
+    expect_array(result, row_gives(row, RIDGE_I32), &expected, 0, NULL);
+}
+
+/* Rows that take fewer operands than three see each of their combinations many times: it is the
+ * price of one kernel for many rows. */
+static void check_groups(enum ridge_dtype dtype) {
+    const double *values = dtype == RIDGE_F32 ? special_floats : special_integers;
+    int64_t count = dtype == RIDGE_F32 ? FLOATS : INTEGERS;
+    for (unsigned first = 0, groups = 0; first < row_count; groups++) {
+        if (!case_begin("special values group %u %s", groups, ridge_dtype_name(dtype)))
+            return;
+        struct array operands[4];
+        ridge_tensor *tensors[4];
+        int64_t total = combinations(values, count, 3, operands);
+        operands[3] = array_make(1, &total);
+        for (int64_t i = 0; i < total; i++)
+            operands[3].values[i] = (double)(i % 3 - 1);
+        for (unsigned i = 0; i < 4; i++)
+            tensors[i] = array_tensor(&operands[i], i == 3 ? RIDGE_I32 : dtype, CONTIGUOUS);
+        const struct row *group[GROUP_ROWS];
+        ridge_tensor *results[GROUP_ROWS];
+        unsigned rows_of_group = group_run(dtype, tensors, &first, group, results);
+        for (unsigned i = 0; i < rows_of_group; i++) {
+            struct array used[3] = {operands[group[i]->rule == RULE_WHERE ? 3 : 0], operands[1],
+                                    operands[2]};
+            case_about(group[i]->name);
+            (dtype == RIDGE_F32 ? expect_floats : expect_integers)(group[i], results[i], used);
+        }
+        case_end();
+    }
 }
 
 /* The expressions against the same by hand, on this host alone. */
@@ -146,12 +159,8 @@ static void check_expression(const struct row *row) {
 }
 
 void check_special_values(void) {
-    for (unsigned r = 0; r < row_count; r++) {
+    for (unsigned r = 0; r < row_count; r++)
         check_expression(&rows[r]);
-        if (row_takes(&rows[r], RIDGE_F32))
-            check_row(&rows[r]);
-        /* Comparing a sum that wrapped is left to the device. */
-        if (row_takes(&rows[r], RIDGE_I32) && !strstr(rows[r].name, "_relu"))
-            check_integers(&rows[r]);
-    }
+    check_groups(RIDGE_F32);
+    check_groups(RIDGE_I32);
 }

@@ -17,6 +17,8 @@ struct walk {
     struct tile_run run;
     const int64_t *sizes;
     int64_t bases[PROGRAM_OPERANDS_MAX]; /* of the block's first element */
+    int64_t next_bases[PROGRAM_OPERANDS_MAX]; /* of the next block's, if it will come */
+    bool has_next;
     /* Of the two axes of a tile: how far they go, and a tile's share. */
     int64_t width_size, line_size, tile_width, tile_lines;
     int64_t tiles_across, tiles_down;
@@ -196,35 +198,36 @@ static void go_to_tile(struct walk *walk, int64_t tile) {
     move_by_index(walk, walk->first_other, walk->others, other, run->offsets);
 }
 
-/* While a pass computes, memory has time to bring the same tile of the next block, whose offsets
- * are given. */
-static void prefetch(const struct walk *walk, const int64_t *next) {
+/* While passes after the first compute, memory has time to bring the next block's elements: each
+ * such pass asks for its share of the same tile there. */
+static void prefetch(const struct walk *walk, unsigned pass) {
     const struct tile_run *run = &walk->run;
     struct step_list list = run->steps->elements[0][0];
     for (uint32_t i = 0; i < list.count; i++) {
         const struct step *step = &run->steps->steps[list.first + i];
         unsigned operand = step->slot;
-        if (step->op != OP_LOAD || next[operand] == walk->bases[operand] ||
+        if (step->op != OP_LOAD || walk->next_bases[operand] == walk->bases[operand] ||
             stride(walk, operand, run->width_axis) != 1)
             continue;
         int64_t size = (int64_t)ridge_dtype_bytes(run->steps->dtypes[operand], 1);
         const char *begin = (const char *)run->buffers[operand] +
-                            (run->offsets[operand] - walk->bases[operand] + next[operand]) * size;
-        for (int64_t at = 0; at < (int64_t)(run->width * run->lines) * size; at += 64)
+                            (run->offsets[operand] - walk->bases[operand] +
+                             walk->next_bases[operand]) * size;
+        int64_t bytes = (int64_t)(run->width * run->lines) * size, shares = run->steps->passes - 1;
+        for (int64_t at = bytes * (pass - 1) / shares; at < bytes * pass / shares; at += 64)
             __builtin_prefetch(begin + at, 0, 2);
     }
 }
 
-static void run_tiles(struct walk *walk, unsigned pass, bool keep, int64_t begin, int64_t end,
-                      const int64_t *next) {
+static void run_tiles(struct walk *walk, unsigned pass, bool keep, int64_t begin, int64_t end) {
     struct step_list list = walk->run.steps->elements[keep][pass];
     walk->run.kept_at = 0;
     for (int64_t tile = begin; tile < end; tile++) {
         go_to_tile(walk, tile);
         if (keep)
             tile_run_find_kept(&walk->run);
-        if (next)
-            prefetch(walk, next);
+        if (pass > 0 && walk->has_next)
+            prefetch(walk, pass);
         tile_run_elements(&walk->run, list);
         walk->run.kept_at += tile_run_values(&walk->run);
     }
@@ -250,17 +253,16 @@ static void run_block(struct walk *walk, int64_t block) {
     go_to_block(walk, block);
     tile_run_reset(&walk->run);
     bool keep = keeps(walk);
-    int64_t next[PROGRAM_OPERANDS_MAX];
-    if (steps->passes > 1 && block + 1 < walk->blocks)
-        find_block(walk, block + 1, next);
-    else
-        memcpy(next, walk->bases, sizeof next);
+    walk->has_next = steps->passes > 1 && block + 1 < walk->blocks;
+    if (walk->has_next)
+        find_block(walk, block + 1, walk->next_bases);
     for (unsigned pass = 0; pass < steps->passes; pass++) {
         run_rows(walk, pass);
-        run_tiles(walk, pass, keep, 0, walk->tiles, pass == 1 ? next : NULL);
+        run_tiles(walk, pass, keep, 0, walk->tiles);
     }
     run_rows(walk, steps->passes);
     tile_run_row_stores(&walk->run);
+    walk->run.lasting_there = keep;
 }
 
 static void run_own_blocks(struct walk *walk, const struct native_call *call) {
@@ -280,7 +282,7 @@ static void run_part(struct walk *walk, unsigned pass, int64_t unit, int64_t uni
     int64_t share = walk->tiles / units, rest = walk->tiles % units;
     int64_t first = unit * share + least(unit, rest);
     tile_run_reset(&walk->run);
-    run_tiles(walk, pass, false, first, first + share + (unit < rest), NULL);
+    run_tiles(walk, pass, false, first, first + share + (unit < rest));
     if (part_bytes)
         memcpy(parts + (size_t)unit * part_bytes, walk->run.reductions, part_bytes);
 }
@@ -315,6 +317,7 @@ void native_program_run(const struct native_call *call) {
     const struct steps *steps = &context->steps;
     const int64_t *scalars = call->scalars + PROGRAM_SCALARS;
     struct walk walk;
+    walk.has_next = false;
     walk.sizes = scalars;
     walk.run.steps = steps;
     walk.run.functions = simd_best()->tile;

@@ -1,7 +1,8 @@
 /* Cuts a program into passes and lists of steps, and gives each value a place.
  *
  * A program is pure, so any element's value may be computed again in a later pass. What is stored
- * is stored in the last pass: no operand is written before all of them have been read.
+ * is stored in the last pass: no operand is written before all of them have been read. Two pairs of
+ * operations that often follow each other become one: a product and a sum, a square and its sum.
  */
 #include "gen/native/steps.h"
 
@@ -9,8 +10,9 @@
 
 /* What is worked out on the way, by instruction. */
 struct analysis {
-    const struct program *program;
+    struct program program; /* with pairs of operations joined */
     bool side_by_side;
+    bool squares[PROGRAM_INSTRUCTIONS_MAX]; /* a sum of squares */
     bool needed[PROGRAM_INSTRUCTIONS_MAX];
     /* Of an element: the first pass that can compute it. Of the row: the pass before which it is
      * computed. */
@@ -63,8 +65,48 @@ static enum value_class class_of(const struct program *program, unsigned number,
     return greatest;
 }
 
+static unsigned uses_of(const struct program *program, unsigned number) {
+    unsigned uses = 0;
+    for (unsigned i = number + 1; i < program->instruction_count; i++) {
+        uint16_t operands[3];
+        for (unsigned j = 0, count = operands_of(&program->instructions[i], operands); j < count;
+             j++)
+            uses += operands[j] == number;
+    }
+    return uses;
+}
+
+/* x * y + z and the sum of x * x, where the product is not used otherwise. */
+static void join_pairs(struct analysis *analysis) {
+    struct program *program = &analysis->program;
+    for (unsigned i = 0; i < program->instruction_count; i++) {
+        struct program_instruction *instruction = &program->instructions[i];
+        if (instruction->type != VALUE_F32)
+            continue;
+        const struct program_instruction *a = &program->instructions[instruction->a];
+        const struct program_instruction *b = &program->instructions[instruction->b];
+        if (instruction->op == OP_REDUCE_SUM && a->op == OP_SQUARE &&
+            uses_of(program, instruction->a) == 1) {
+            instruction->a = a->a;
+            analysis->squares[i] = true;
+        } else if (instruction->op == OP_ADD && a->op == OP_MUL &&
+                   uses_of(program, instruction->a) == 1) {
+            instruction->op = OP_AFFINE;
+            instruction->c = instruction->b;
+            instruction->b = a->b;
+            instruction->a = a->a;
+        } else if (instruction->op == OP_ADD && b->op == OP_MUL &&
+                   uses_of(program, instruction->b) == 1) {
+            instruction->op = OP_AFFINE;
+            instruction->c = instruction->a;
+            instruction->a = b->a;
+            instruction->b = b->b;
+        }
+    }
+}
+
 static void find_passes(struct analysis *analysis, const struct steps *steps) {
-    const struct program *program = analysis->program;
+    const struct program *program = &analysis->program;
     analysis->passes = 1;
     for (unsigned i = 0; i < program->instruction_count; i++) {
         const struct program_instruction *instruction = &program->instructions[i];
@@ -81,7 +123,7 @@ static void find_passes(struct analysis *analysis, const struct steps *steps) {
 }
 
 static void find_needed(struct analysis *analysis) {
-    const struct program *program = analysis->program;
+    const struct program *program = &analysis->program;
     for (unsigned i = program->instruction_count; i-- > 0;) {
         const struct program_instruction *instruction = &program->instructions[i];
         if (instruction->op == OP_STORE)
@@ -93,18 +135,44 @@ static void find_needed(struct analysis *analysis) {
     }
 }
 
-/* Loading again is as good as keeping, unless the elements are far apart. */
+static bool has_four_bytes(const struct program_operand *operand) {
+    return operand->dtype == RIDGE_F32 || operand->dtype == RIDGE_I32;
+}
+
+/* Loading again is as good as keeping, unless the elements are far apart or converted. */
 static bool worth_keeping(const struct analysis *analysis, unsigned number) {
-    const struct program_instruction *instruction = &analysis->program->instructions[number];
-    const struct program *program = analysis->program;
-    return instruction->op != OP_LOAD || analysis->side_by_side ||
-           program->operands[instruction->slot].strides[program->rank - 1] == STRIDE_ANY;
+    const struct program_instruction *instruction = &analysis->program.instructions[number];
+    const struct program *program = &analysis->program;
+    const struct program_operand *operand = &program->operands[instruction->slot];
+    return instruction->op != OP_LOAD || analysis->side_by_side || !has_four_bytes(operand) ||
+           operand->strides[program->rank - 1] == STRIDE_ANY;
+}
+
+/* A converted operand that all rows share, such as weights, is converted once. */
+static bool lasts(const struct analysis *analysis, const struct steps *steps, unsigned number) {
+    const struct program *program = &analysis->program;
+    const struct program_instruction *instruction = &program->instructions[number];
+    if (instruction->op != OP_LOAD || steps->class_of[number] != VALUE_OF_ELEMENT ||
+        analysis->side_by_side || program->outer == program->rank ||
+        has_four_bytes(&program->operands[instruction->slot]))
+        return false;
+    for (unsigned axis = 0; axis < program->outer; axis++)
+        if (program->operands[instruction->slot].strides[axis] != STRIDE_ZERO)
+            return false;
+    return true;
+}
+
+static void keep_value(struct analysis *analysis, struct steps *steps, unsigned number) {
+    if (analysis->kept[number] != STEPS_NO_PLACE)
+        return;
+    steps->kept_values[steps->kept_count] = (uint16_t)number;
+    analysis->kept[number] = steps->kept_count++;
 }
 
 /* Whether the instruction runs over elements in this pass because of what it does there. */
 static bool acts_in(const struct analysis *analysis, const struct steps *steps, unsigned number,
                     unsigned pass) {
-    const struct program_instruction *instruction = &analysis->program->instructions[number];
+    const struct program_instruction *instruction = &analysis->program.instructions[number];
     if (op_is_reduction(instruction->op))
         return analysis->needed[number] && analysis->pass[number] == pass + 1;
     return instruction->op == OP_STORE && steps->class_of[number] == VALUE_OF_ELEMENT &&
@@ -114,7 +182,7 @@ static bool acts_in(const struct analysis *analysis, const struct steps *steps, 
 /* Marks what the pass has to compute. Keeping, it stops at what earlier passes computed. */
 static void mark_pass(struct analysis *analysis, struct steps *steps, unsigned pass, bool keep,
                       bool *runs) {
-    const struct program *program = analysis->program;
+    const struct program *program = &analysis->program;
     bool wanted[PROGRAM_INSTRUCTIONS_MAX] = {false};
     memset(runs, 0, PROGRAM_INSTRUCTIONS_MAX * sizeof *runs);
     for (unsigned i = program->instruction_count; i-- > 0;) {
@@ -124,15 +192,14 @@ static void mark_pass(struct analysis *analysis, struct steps *steps, unsigned p
             continue;
         else if (keep && analysis->executed[i] && analysis->executed[i] <= pass &&
                  worth_keeping(analysis, i)) {
-            if (analysis->kept[i] == STEPS_NO_PLACE) {
-                steps->kept_values[steps->kept_count] = (uint16_t)i;
-                analysis->kept[i] = steps->kept_count++;
-            }
+            keep_value(analysis, steps, i);
             continue;
         } else {
             runs[i] = true;
             if (keep && !analysis->executed[i])
                 analysis->executed[i] = (uint16_t)(pass + 1);
+            if (keep && lasts(analysis, steps, i))
+                keep_value(analysis, steps, i);
         }
         uint16_t operands[3];
         for (unsigned j = 0, count = operands_of(&program->instructions[i], operands); j < count;
@@ -143,7 +210,7 @@ static void mark_pass(struct analysis *analysis, struct steps *steps, unsigned p
 
 static struct step make_step(const struct analysis *analysis, const struct steps *steps,
                              unsigned number) {
-    const struct program *program = analysis->program;
+    const struct program *program = &analysis->program;
     const struct program_instruction *instruction = &program->instructions[number];
     struct step step = {.op = instruction->op,
                         .slot = instruction->slot,
@@ -159,6 +226,7 @@ static struct step make_step(const struct analysis *analysis, const struct steps
     unsigned telling = instruction->op == OP_WHERE ? 1 : 0;
     step.type =
         step.arity ? program->instructions[step.operands[telling]].type : instruction->type;
+    step.squares = analysis->squares[number];
     if (op_is_reduction(instruction->op))
         for (unsigned i = 0; i < number; i++)
             step.slot += op_is_reduction(program->instructions[i].op) && analysis->needed[i];
@@ -207,7 +275,7 @@ static void place_in_tiles(struct steps *steps, struct step_list list) {
  * the memory may be the same. */
 static void mark_direct(const struct analysis *analysis, const struct steps *steps,
                         struct step_list list) {
-    const struct program *program = analysis->program;
+    const struct program *program = &analysis->program;
     struct step *all = (struct step *)steps->steps + list.first;
     for (uint32_t i = list.count; i-- > 0;) {
         struct step *step = &all[i];
@@ -215,7 +283,7 @@ static void mark_direct(const struct analysis *analysis, const struct steps *ste
             for (uint32_t j = i + 1; j < list.count && !step->direct; j++) {
                 const struct program_operand *operand = &program->operands[all[j].slot];
                 if (all[j].op == OP_STORE && all[j].operands[0] == step->result &&
-                    (operand->dtype == RIDGE_F32 || operand->dtype == RIDGE_I32))
+                    has_four_bytes(operand))
                     step->direct = (uint8_t)(all[j].slot + 1);
             }
         bool reads = step->op == OP_LOAD || step->op == OP_ACCUMULATOR;
@@ -229,12 +297,13 @@ static void mark_direct(const struct analysis *analysis, const struct steps *ste
 static void list_pass(struct analysis *analysis, struct steps *steps, unsigned pass, bool keep,
                       const bool *runs) {
     struct step_list *list = &steps->elements[keep][pass];
-    for (unsigned i = 0; i < analysis->program->instruction_count; i++) {
+    for (unsigned i = 0; i < analysis->program.instruction_count; i++) {
         if (!runs[i])
             continue;
         struct step step = make_step(analysis, steps, i);
         if (keep && analysis->executed[i] == pass + 1u)
             step.kept = analysis->kept[i];
+        step.lasting = step.kept != STEPS_NO_PLACE && lasts(analysis, steps, i);
         append(steps, list, step);
     }
     place_in_tiles(steps, *list);
@@ -259,7 +328,7 @@ static void list_passes(struct analysis *analysis, struct steps *steps) {
 }
 
 static void list_rows(struct analysis *analysis, struct steps *steps) {
-    const struct program *program = analysis->program;
+    const struct program *program = &analysis->program;
     for (unsigned i = 0; i < program->instruction_count; i++) {
         if (!analysis->needed[i] || program->instructions[i].op == OP_STORE ||
             steps->class_of[i] == VALUE_OF_ELEMENT)
@@ -287,8 +356,10 @@ static uint32_t tile_values(unsigned tiles) {
     return values < least ? least : values > most ? most : values;
 }
 
-void steps_build(const struct program *program, bool side_by_side, struct steps *steps) {
-    struct analysis analysis = {.program = program, .side_by_side = side_by_side};
+void steps_build(const struct program *given, bool side_by_side, struct steps *steps) {
+    struct analysis analysis = {.program = *given, .side_by_side = side_by_side};
+    const struct program *program = &analysis.program;
+    join_pairs(&analysis);
     memset(steps, 0, sizeof *steps);
     steps->operand_count = program->operand_count;
     steps->constant_count = program->constant_count;

@@ -24,6 +24,8 @@ struct step {
     uint8_t slot;     /* OP_LOAD, OP_STORE: the operand; reductions: their number */
     uint8_t direct;   /* the operand + 1 to which the result may be written at once, or 0 */
     uint8_t per_line; /* some operand is a value of the row */
+    uint8_t squares;  /* a sum of the operand's squares */
+    uint8_t lasting;  /* a load that is the same for all rows and is kept from row to row */
     uint16_t result;  /* number of the instruction */
     uint16_t operands[3];
     uint16_t tile; /* that holds the result */
@@ -40,7 +42,7 @@ struct steps {
     uint16_t instruction_count;
     uint16_t passes;      /* over the elements: at least 1 */
     uint16_t tiles;       /* live at once, the most */
-    uint16_t kept_count;  /* values kept from pass to pass */
+    uint16_t kept_count;  /* values kept from pass to pass, or from row to row */
     uint16_t row_count;   /* values of the row or of everything: they have a place each */
     uint16_t reductions;  /* in all */
     uint32_t tile_values; /* elements of a tile */

@@ -213,7 +213,9 @@ static void run_load(struct tile_run *run, const struct step *step) {
     char *to = keep ? kept_value(run, step->kept) : run->tiles + step->tile * run->tile_bytes;
     size_t values = run->lines * run->pitch;
     run->moves[step->result] = vector_bytes(run);
-    if (!keep && usable_in_place(run, operand)) {
+    if (step->lasting && run->lasting_there) {
+        /* nothing to do */
+    } else if (!keep && usable_in_place(run, operand)) {
         to = element_at(run, operand);
     } else if (!keep && same) {
         to = vector_of(run, step->result);
@@ -308,12 +310,14 @@ static void run_reduction(struct tile_run *run, const struct step *step) {
     unsigned kind = step->op - OP_REDUCE_SUM;
     const char *values = values_of(run, step->operands[0]);
     if (run->side_by_side) {
-        run->functions->reduce_rows[step->type][kind](
-            reduction, reduction + RUN_ROWS_MAX * sizeof(float), values, run->lines, run->pitch,
-            run->position);
+        tile_reduce_rows *reduce = step->squares ? run->functions->sum_squares_rows
+                                                 : run->functions->reduce_rows[step->type][kind];
+        reduce(reduction, reduction + RUN_ROWS_MAX * sizeof(float), values, run->lines, run->pitch,
+               run->position);
         return;
     }
-    tile_reduce *reduce = run->functions->reduce[step->type][kind];
+    tile_reduce *reduce = step->squares ? run->functions->sum_squares
+                                        : run->functions->reduce[step->type][kind];
     struct row_reduction *rows = (struct row_reduction *)reduction;
     if (run->rows == 1)
         reduce(rows, values, run->lines * run->width, run->position);
@@ -557,5 +561,6 @@ void tile_run_begin(struct tile_run *run, void *scratch) {
     run->staging = part(&rest, run->tile_bytes);
     run->kept = rest;
     run->rows = 1;
+    run->lasting_there = false;
     run_uniform(run);
 }

@@ -40,6 +40,7 @@ struct tile_run {
     size_t lines, width, pitch;
     size_t rows; /* of the tile, when they are not side by side: 1, or one to a line */
     int64_t offsets[PROGRAM_OPERANDS_MAX]; /* of its first element */
+    bool lasting_there;                    /* what lasts from row to row has been loaded */
     size_t kept_at;                        /* its place among the values kept, in values */
     int32_t position;                      /* of its first element in the row */
 

@@ -63,6 +63,9 @@ struct tile_functions {
     tile_expression *divide_by_one;
     tile_reduce *const (*reduce)[TILE_REDUCTIONS];
     tile_reduce_rows *const (*reduce_rows)[TILE_REDUCTIONS];
+    /* The sum of squares, without storing them in between; of floats. */
+    tile_reduce *sum_squares;
+    tile_reduce_rows *sum_squares_rows;
 };
 
 #endif

@@ -113,7 +113,7 @@ SIMD_INLINE void put_nothing(void *out, int value) {
         const size_t x_step = steps[0], y_step = steps[1], z_step = steps[2];                      \
         (void)y_at, (void)z_at, (void)y_step, (void)z_step;                                        \
         char *out_at = out;                                                                        \
-        for (size_t i = 0; i < count; i += LANES) {                                                \
+        _Pragma("GCC unroll 2") for (size_t i = 0; i < count; i += LANES) {                                                \
             NEXT_##arity(X, Y);                                                                    \
             PUT(out_at, expression);                                                               \
             out_at += VECTOR_BYTES;                                                                \

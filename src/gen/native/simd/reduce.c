@@ -9,6 +9,9 @@
 
 enum { BLOCK = 4 * LANES };
 
+extern tile_reduce SIMD_NAME(tile_sum_squares);
+extern tile_reduce_rows SIMD_NAME(tile_sum_squares_rows);
+
 /* ---- One row ---- */
 
 /* The last `count` values of a tile, fewer than a vector, and `rest` in the other lanes. */
@@ -28,6 +31,9 @@ SIMD_INLINE ints ints_tail(const int32_t *x, size_t count, int32_t rest) {
 SIMD_INLINE floats float_sum(floats a, floats b) {
     return a + b;
 }
+SIMD_INLINE floats add_square(floats sum, floats x) {
+    return floats_fma(x, x, sum);
+}
 SIMD_INLINE ints int_sum(ints a, ints b) {
     return a + b;
 }
@@ -45,7 +51,7 @@ SIMD_INLINE ints int_amin(ints best, ints x) {
 }
 
 /* All values of a tile in one vector. */
-#define REDUCE_TO_VECTOR(name, type, element, step, identity)                                      \
+#define REDUCE_TO_VECTOR(name, type, element, step, join, identity)                                      \
     SIMD_INLINE type name(const element *x, size_t count) {                                        \
         type a = type##_of(identity), b = a, c = a, d = a;                                         \
         size_t i = 0;                                                                              \
@@ -59,18 +65,25 @@ SIMD_INLINE ints int_amin(ints best, ints x) {
             a = step(a, type##_load(x + i));                                                       \
         if (i < count)                                                                             \
             b = step(b, type##_tail(x + i, count - i, identity));                                  \
-        return step(step(a, b), step(c, d));                                                       \
+        return join(join(a, b), join(c, d));                                                       \
     }
-REDUCE_TO_VECTOR(vector_sum_f32, floats, float, float_sum, 0.0f)
-REDUCE_TO_VECTOR(vector_sum_i32, ints, int32_t, int_sum, 0)
-REDUCE_TO_VECTOR(vector_amax_f32, floats, float, float_amax, -__builtin_inff())
-REDUCE_TO_VECTOR(vector_amin_f32, floats, float, float_amin, __builtin_inff())
-REDUCE_TO_VECTOR(vector_amax_i32, ints, int32_t, int_amax, INT32_MIN)
-REDUCE_TO_VECTOR(vector_amin_i32, ints, int32_t, int_amin, INT32_MAX)
+REDUCE_TO_VECTOR(vector_sum_f32, floats, float, float_sum, float_sum, 0.0f)
+REDUCE_TO_VECTOR(vector_squares_f32, floats, float, add_square, float_sum, 0.0f)
+REDUCE_TO_VECTOR(vector_sum_i32, ints, int32_t, int_sum, int_sum, 0)
+REDUCE_TO_VECTOR(vector_amax_f32, floats, float, float_amax, float_amax, -__builtin_inff())
+REDUCE_TO_VECTOR(vector_amin_f32, floats, float, float_amin, float_amin, __builtin_inff())
+REDUCE_TO_VECTOR(vector_amax_i32, ints, int32_t, int_amax, int_amax, INT32_MIN)
+REDUCE_TO_VECTOR(vector_amin_i32, ints, int32_t, int_amin, int_amin, INT32_MAX)
 
 static void sum_f32(struct row_reduction *reduction, const void *x, size_t count, int32_t first) {
     (void)first;
     reduction->sum += (double)floats_sum(vector_sum_f32(x, count));
+}
+
+void SIMD_NAME(tile_sum_squares)(struct row_reduction *reduction, const void *x, size_t count,
+                                 int32_t first) {
+    (void)first;
+    reduction->sum += (double)floats_sum(vector_squares_f32(x, count));
 }
 
 static void sum_i32(struct row_reduction *reduction, const void *x, size_t count, int32_t first) {
@@ -145,28 +158,30 @@ REDUCE_ARG(argmin_i32, ints, int32_t, i32, <)
 
 /* ---- Many rows ---- */
 
-static void rows_sum_f32(void *best, void *more, const void *x, size_t lines, size_t width,
-                         int32_t first) {
-    (void)first;
-    float *sums = best, *errors = more;
-    for (size_t j = 0; j < width; j += LANES) {
-        const float *at = (const float *)x + j;
-        floats a = floats_of(0.0f), b = a;
-        size_t i = 0;
-        for (; i + 2 <= lines; i += 2) {
-            a += floats_load(at + i * width);
-            b += floats_load(at + (i + 1) * width);
-        }
-        if (i < lines)
-            a += floats_load(at + i * width);
-        a += b;
-        /* What the addition to the sum rounds away is kept. */
-        floats sum = floats_load(sums + j), total = sum + a, part = total - sum;
-        floats error = (sum - (total - part)) + (a - part);
-        floats_store(sums + j, total);
-        floats_store(errors + j, floats_load(errors + j) + error);
+#define REDUCE_ROWS_SUM(name, step)                                                                \
+    void name(void *best, void *more, const void *x, size_t lines, size_t width, int32_t first) {  \
+        (void)first;                                                                               \
+        float *sums = best, *errors = more;                                                        \
+        for (size_t j = 0; j < width; j += LANES) {                                                \
+            const float *at = (const float *)x + j;                                                \
+            floats a = floats_of(0.0f), b = a;                                                     \
+            size_t i = 0;                                                                          \
+            for (; i + 2 <= lines; i += 2) {                                                       \
+                a = step(a, floats_load(at + i * width));                                          \
+                b = step(b, floats_load(at + (i + 1) * width));                                    \
+            }                                                                                      \
+            if (i < lines)                                                                         \
+                a = step(a, floats_load(at + i * width));                                          \
+            a += b;                                                                                \
+            /* What the addition to the sum rounds away is kept. */                                \
+            floats sum = floats_load(sums + j), total = sum + a, part = total - sum;               \
+            floats error = (sum - (total - part)) + (a - part);                                    \
+            floats_store(sums + j, total);                                                         \
+            floats_store(errors + j, floats_load(errors + j) + error);                             \
+        }                                                                                          \
     }
-}
+static REDUCE_ROWS_SUM(rows_sum_f32, float_sum)
+REDUCE_ROWS_SUM(SIMD_NAME(tile_sum_squares_rows), add_square)
 
 #define REDUCE_ROWS(name, type, element, step)                                                     \
     static void rows_##name(void *best, void *more, const void *x, size_t lines, size_t width,     \

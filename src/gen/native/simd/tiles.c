@@ -182,6 +182,8 @@ extern tile_expression *const SIMD_NAME(tile_expressions)[2][OP_EXPRESSIONS];
 extern tile_expression SIMD_NAME(tile_divide_by_one);
 extern tile_reduce *const SIMD_NAME(tile_reduces)[2][TILE_REDUCTIONS];
 extern tile_reduce_rows *const SIMD_NAME(tile_row_reduces)[2][TILE_REDUCTIONS];
+extern tile_reduce SIMD_NAME(tile_sum_squares);
+extern tile_reduce_rows SIMD_NAME(tile_sum_squares_rows);
 extern const struct tile_functions SIMD_NAME(tile_functions);
 
 const struct tile_functions SIMD_NAME(tile_functions) = {
@@ -207,4 +209,6 @@ const struct tile_functions SIMD_NAME(tile_functions) = {
     .move = {move_1, move_2, move_4},
     .reduce = SIMD_NAME(tile_reduces),
     .reduce_rows = SIMD_NAME(tile_row_reduces),
+    .sum_squares = SIMD_NAME(tile_sum_squares),
+    .sum_squares_rows = SIMD_NAME(tile_sum_squares_rows),
 };
