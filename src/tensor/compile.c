@@ -68,7 +68,10 @@ static bool call_function(const ridge_program *program, struct graph *graph,
     }
     enum status_code before = status->code;
     status->code = STATUS_OK;
-    if (!program->function(program->context, traced, outputs)) {
+    struct graph *outer = graph_set_current(graph);
+    bool ok = program->function(program->context, traced, outputs);
+    graph_set_current(outer);
+    if (!ok) {
         if (status->code == STATUS_OK)
             status_fail(status, STATUS_USAGE, "the function to be compiled returned false");
         return false;

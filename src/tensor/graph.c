@@ -5,6 +5,18 @@
 
 #include "base/checksum.h"
 
+static _Thread_local struct graph *current;
+
+struct graph *graph_current(void) {
+    return current;
+}
+
+struct graph *graph_set_current(struct graph *graph) {
+    struct graph *before = current;
+    current = graph;
+    return before;
+}
+
 void graph_init(struct graph *graph, ridge_device *device) {
     *graph = (struct graph){.device = device};
 }

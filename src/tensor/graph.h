@@ -69,6 +69,11 @@ struct graph {
 void graph_init(struct graph *graph, ridge_device *device);
 void graph_finish(struct graph *graph);
 
+/* The graph that this thread is tracing a function into, or NULL; and setting it, which gives the one
+ * before. */
+struct graph *graph_current(void);
+struct graph *graph_set_current(struct graph *graph);
+
 /* Number of the node like `node` (its inputs are copied), a new one if there is none. */
 bool graph_add(struct graph *graph, const struct node *node, uint32_t *number,
                struct status *status);

@@ -106,11 +106,10 @@ static bool describe_failure(const struct operation *operation, struct status *s
     struct buffer shapes = {0};
     for (unsigned i = 0; i < operation->input_count && shapes.length < 300; i++) {
         const ridge_tensor *input = inputs_of(operation)[i];
-        buffer_string(&shapes, i ? ", " : "");
-        if (input)
-            view_describe(&shapes, input->dtype, &input->view);
-        else
-            buffer_string(&shapes, "NULL");
+        if (!input)
+            continue;
+        buffer_string(&shapes, shapes.length ? ", " : "");
+        view_describe(&shapes, input->dtype, &input->view);
     }
     status_context(status, "%s(%.*s)", operation->name, TEXT_ARGS(buffer_as_text(&shapes)));
     buffer_finish(&shapes);
@@ -303,6 +302,10 @@ bool operation_run(const struct operation *operation, ridge_tensor **outputs) {
     struct graph *graph;
     if (!find_home(operation, &device, &graph, status))
         return false;
+    /* Within a function that is being compiled all work belongs to it, also that on tensors from
+     * outside alone: they may have been assigned to by then. */
+    if (!graph && graph_current() && graph_current()->device == device)
+        graph = graph_current();
     if (!graph)
         return run_eager(operation, device, outputs, status);
     return trace_into(operation, graph, outputs, status) || describe_failure(operation, status);

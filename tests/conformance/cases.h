@@ -21,7 +21,7 @@ struct session {
     ridge_device *device;
     char name[32];      /* of the device, as it calls itself */
     const char *filter; /* only cases whose name has this in it; NULL: all */
-    bool quick;         /* a part of the cases, with as few different kernels as tell something */
+    bool quick;         /* a part of the cases, with as few kernels as still tell something */
     bool native;        /* the device is the CPU: kernels cost nothing to make */
     unsigned passed, failed, skipped;
 };

@@ -139,7 +139,7 @@ static void check_position(generator *make, const char *name) {
 }
 
 void check_creation(void) {
-    for (unsigned i = 0; i < DTYPES; i++) {
+    for (unsigned i = 0; i < DTYPES; i += session.quick ? 2 : 1) {
         check_full(dtypes[i], 3, SIZES(5, 7));
         check_full(dtypes[i], is_float(dtypes[i]) ? 0.1 : 200, SIZES(4099));
         check_full(dtypes[i], 1, 0, NULL);
@@ -150,11 +150,13 @@ void check_creation(void) {
     }
     check_full(RIDGE_F32, -1e-40, SIZES(3));
     check_full(RIDGE_F32, INFINITY, SIZES(3));
-    check_full(RIDGE_F16, 1e6, SIZES(3));
-    check_full(RIDGE_I32, -2147483648.0, SIZES(3));
+    if (!session.quick) {
+        check_full(RIDGE_F16, 1e6, SIZES(3));
+        check_full(RIDGE_I32, -2147483648.0, SIZES(3));
+        check_arange(RIDGE_F16, 1000, 1, 0.01);
+    }
     check_arange(RIDGE_F32, 100003, -5, 0.1);
     check_arange(RIDGE_F32, 1000, 1e6, -0.37);
-    check_arange(RIDGE_F16, 1000, 1, 0.01);
     check_arange(RIDGE_BF16, 1000, -3, 0.25);
     check_arange(RIDGE_I32, 1000, 1000000000, -2000000);
     check_arange(RIDGE_I32, 1000, -2147483648.0, 4294967);

@@ -127,15 +127,16 @@ static void check_transposing(void) {
 }
 
 void check_joining(void) {
-    unsigned types = session.quick ? 2 : sizeof dtypes / sizeof dtypes[0];
+    unsigned types = session.quick ? 1 : sizeof dtypes / sizeof dtypes[0];
     for (unsigned i = 0; i < types; i++) {
-        for (unsigned axis = 0; axis < 3; axis++)
+        for (unsigned axis = session.quick; axis < 3; axis += 1 + session.quick)
             check_cat(dtypes[i], axis);
-        for (int axis = -3; axis < 3; axis++)
+        for (int axis = -3; axis < (session.quick ? -2 : 3); axis++)
             check_stack(dtypes[i], axis);
         check_assign(dtypes[i], dtypes[i], PADDED);
-        check_assign(dtypes[i], RIDGE_F32, CONTIGUOUS);
         check_assign(RIDGE_I32, dtypes[i], TRANSPOSED);
+        if (!session.quick)
+            check_assign(dtypes[i], RIDGE_F32, CONTIGUOUS);
     }
     check_many();
     check_overlapping(0, 1);

@@ -82,7 +82,11 @@ static void check_lora(enum ridge_dtype dtype, int64_t tokens) {
 }
 
 void check_layers(void) {
-    for (unsigned t = 0; t < (session.quick ? 1 : 3); t++) {
+    if (session.quick) {
+        check_gated_mlp(RIDGE_F32, false, 35);
+        return;
+    }
+    for (unsigned t = 0; t < sizeof dtypes / sizeof dtypes[0]; t++) {
         check_linear(dtypes[t], RIDGE_ACTIVATION_NONE, SIZES(1, 96));
         check_linear(dtypes[t], RIDGE_ACTIVATION_SILU, SIZES(2, 5, 33));
         check_linear(dtypes[t], RIDGE_ACTIVATION_GELU, SIZES(70, 128));

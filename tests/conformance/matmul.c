@@ -64,7 +64,6 @@ static const int64_t shapes[][3] = {
     {64, 1, 255}, {512, 2, 128}, {255, 1, 17},    {128, 128, 512}, {255, 512, 65}, {65, 255, 1},
     {2, 2, 4096}, {1, 3, 10000}, {300, 310, 320},
 };
-static const int64_t quick_shapes[][3] = {{1, 65, 255}, {3, 17, 64}, {65, 63, 65}, {128, 128, 128}};
 
 static void check_layouts(enum ridge_dtype dtype) {
     static const enum layout layouts[] = {CONTIGUOUS, TRANSPOSED, STEPPED, PADDED, OFFSET};
@@ -94,34 +93,34 @@ static void check_batches(enum ridge_dtype dtype) {
     check(dtype, CONTIGUOUS, CONTIGUOUS, SIZES(64, 1, 40), SIZES(64, 40, 33));
 }
 
+static void check_type(enum ridge_dtype dtype) {
+    for (unsigned i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        check_sizes(dtype, shapes[i][0], shapes[i][1], shapes[i][2]);
+    check_layouts(dtype);
+    check_batches(dtype);
+    for (int i = RIDGE_ACTIVATION_NONE; i <= RIDGE_ACTIVATION_SILU; i++) {
+        enum ridge_activation activation = (enum ridge_activation)i;
+        check_epilogue(dtype, 33, 65, 64, activation, SIZES(65));
+        check_epilogue(dtype, 1, 65, 64, activation, SIZES(65));
+        check_epilogue(dtype, 33, 65, 64, activation, 0, NULL);
+    }
+    check_epilogue(dtype, 33, 65, 64, RIDGE_ACTIVATION_GELU, SIZES(33, 1));
+    check_epilogue(dtype, 33, 65, 64, RIDGE_ACTIVATION_NONE, SIZES(33, 65));
+    check_epilogue(dtype, 200, 300, 700, RIDGE_ACTIVATION_SILU, SIZES(1));
+    check_epilogue(dtype, 9, 1, 100, RIDGE_ACTIVATION_RELU, SIZES(1));
+    check_epilogue(dtype, 4, 5, 0, RIDGE_ACTIVATION_NONE, SIZES(5));
+}
+
 void check_matmul(void) {
-    for (unsigned t = 0; t < 3; t++) {
-        if (session.quick) {
-            for (unsigned i = 0; i < sizeof quick_shapes / sizeof quick_shapes[0]; i++)
-                check_sizes(dtypes[t], quick_shapes[i][0], quick_shapes[i][1], quick_shapes[i][2]);
-            check_epilogue(dtypes[t], 33, 65, 64, RIDGE_ACTIVATION_RELU, SIZES(65));
-            continue;
-        }
-        for (unsigned i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
-            check_sizes(dtypes[t], shapes[i][0], shapes[i][1], shapes[i][2]);
-        check_layouts(dtypes[t]);
-        check_batches(dtypes[t]);
-        for (int activation = RIDGE_ACTIVATION_NONE; activation <= RIDGE_ACTIVATION_SILU;
-             activation++) {
-            enum ridge_activation chosen = (enum ridge_activation)activation;
-            check_epilogue(dtypes[t], 33, 65, 64, chosen, SIZES(65));
-            check_epilogue(dtypes[t], 1, 65, 64, chosen, SIZES(65));
-            check_epilogue(dtypes[t], 33, 65, 64, chosen, 0, NULL);
-        }
-        check_epilogue(dtypes[t], 33, 65, 64, RIDGE_ACTIVATION_GELU, SIZES(33, 1));
-        check_epilogue(dtypes[t], 33, 65, 64, RIDGE_ACTIVATION_NONE, SIZES(33, 65));
-        check_epilogue(dtypes[t], 200, 300, 700, RIDGE_ACTIVATION_SILU, SIZES(1));
-        check_epilogue(dtypes[t], 9, 1, 100, RIDGE_ACTIVATION_RELU, SIZES(1));
-        check_epilogue(dtypes[t], 4, 5, 0, RIDGE_ACTIVATION_NONE, SIZES(5));
+    if (!session.quick) {
+        for (unsigned t = 0; t < sizeof dtypes / sizeof dtypes[0]; t++)
+            check_type(dtypes[t]);
+        return;
     }
-    if (session.quick) {
-        check(RIDGE_F32, TRANSPOSED, TRANSPOSED, SIZES(37, 70), SIZES(70, 45));
-        check(RIDGE_F32, STEPPED, PADDED, SIZES(37, 70), SIZES(70, 45));
-        check(RIDGE_F32, CONTIGUOUS, CONTIGUOUS, SIZES(3, 5, 7, 16), SIZES(5, 16, 9));
-    }
+    check_sizes(RIDGE_F32, 1, 65, 255);
+    check_sizes(RIDGE_F32, 65, 63, 65);
+    check_sizes(RIDGE_F16, 65, 63, 65);
+    check_epilogue(RIDGE_F32, 33, 65, 64, RIDGE_ACTIVATION_RELU, SIZES(65));
+    check(RIDGE_F32, TRANSPOSED, STEPPED, SIZES(37, 70), SIZES(70, 45));
+    check(RIDGE_F32, CONTIGUOUS, CONTIGUOUS, SIZES(3, 5, 7, 16), SIZES(5, 16, 9));
 }

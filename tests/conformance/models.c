@@ -170,26 +170,38 @@ static void check_token_shift(enum ridge_dtype dtype, int64_t tokens, bool mixed
     case_end();
 }
 
+static void check_type(enum ridge_dtype dtype) {
+    for (int interleaved = 0; interleaved < 2; interleaved++) {
+        check_rope(dtype, CONTIGUOUS, 64, 0, interleaved);
+        check_rope(dtype, TRANSPOSED, 10, 1000003, interleaved);
+        check_rope(dtype, PADDED, 2, 131072, interleaved);
+        check_rope(dtype, REVERSED, 128, 7, interleaved);
+    }
+    check_wkv7(dtype, 9, 64);
+    check_wkv7(dtype, 3, 16);
+    for (int mixed = 0; mixed < 2; mixed++) {
+        check_token_shift(dtype, 1, mixed);
+        check_token_shift(dtype, 5, mixed);
+    }
+}
+
 void check_models(void) {
+    if (session.quick) {
+        check_embedding(RIDGE_F32, CONTIGUOUS, 256);
+        check_embedding(RIDGE_Q4_K, CONTIGUOUS, 256);
+        check_rope(RIDGE_F32, TRANSPOSED, 10, 1000003, false);
+        check_rope(RIDGE_F32, CONTIGUOUS, 64, 0, true);
+        check_wkv7(RIDGE_F32, 9, 64);
+        check_token_shift(RIDGE_F32, 5, true);
+        return;
+    }
     for (int dtype = 0; dtype < RIDGE_DTYPES; dtype++)
         check_embedding((enum ridge_dtype)dtype, CONTIGUOUS, 256);
     check_embedding(RIDGE_F32, PADDED, 33);
     check_embedding(RIDGE_F16, TRANSPOSED, 7);
     check_embedding(RIDGE_U8, OFFSET, 1);
-    for (unsigned t = 0; t < (session.quick ? 1 : 3); t++) {
-        for (int interleaved = 0; interleaved < 2; interleaved++) {
-            check_rope(floats[t], CONTIGUOUS, 64, 0, interleaved);
-            check_rope(floats[t], TRANSPOSED, 10, 1000003, interleaved);
-            check_rope(floats[t], PADDED, 2, 131072, interleaved);
-            check_rope(floats[t], REVERSED, 128, 7, interleaved);
-        }
-        check_wkv7(floats[t], 9, 64);
-        check_wkv7(floats[t], 3, 16);
-        for (int mixed = 0; mixed < 2; mixed++) {
-            check_token_shift(floats[t], 1, mixed);
-            check_token_shift(floats[t], 5, mixed);
-        }
-    }
+    for (unsigned t = 0; t < sizeof floats / sizeof floats[0]; t++)
+        check_type(floats[t]);
     check_wkv7(RIDGE_F32, 40, 33);
     check_wkv7(RIDGE_F32, 4, 1);
     check_wkv7(RIDGE_F32, 3, 128);

@@ -4,7 +4,7 @@
 
 #include "compiled.h"
 
-enum { GRAPHS = 200, QUICK_GRAPHS = 12, NODES = 18, VALUES = NODES + 3 };
+enum { GRAPHS = 200, QUICK_GRAPHS = 4, NODES = 18, VALUES = NODES + 3 };
 
 struct growing {
     uint64_t seed, drawn;

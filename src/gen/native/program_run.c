@@ -8,6 +8,7 @@
 #include "gen/native/program.h"
 
 #include <string.h>
+#include <stdlib.h>
 
 #include "gen/native/sets.h"
 #include "gen/native/tile_run.h"
@@ -19,6 +20,7 @@ struct walk {
     int64_t bases[PROGRAM_OPERANDS_MAX]; /* of the block's first element */
     int64_t next_bases[PROGRAM_OPERANDS_MAX]; /* of the next block's, if it will come */
     bool has_next;
+    bool down_first; /* the order of tiles: down the lines, then across */
     /* Of the two axes of a tile: how far they go, and a tile's share. */
     int64_t width_size, line_size, tile_width, tile_lines;
     int64_t tiles_across, tiles_down;
@@ -68,7 +70,8 @@ static void shape_packed_tiles(struct walk *walk) {
     if (walk->width_size == 0 || walk->line_size == 0) {
         walk->tile_width = walk->tile_lines = 1;
     } else if (transposes(walk) && walk->line_size > 1) {
-        walk->tile_width = least(walk->width_size, most >= 1024 ? 64 : 16);
+        walk->down_first = getenv("DF") != NULL;
+        walk->tile_width = least(walk->width_size, getenv("TW")?atoi(getenv("TW")): 64);
         walk->tile_lines = least(walk->line_size, most / walk->tile_width);
     } else {
         walk->tile_width = walk->width_size <= most ? walk->width_size
@@ -180,10 +183,12 @@ static void go_to_tile(struct walk *walk, int64_t tile) {
         run->position = 0; /* it is the whole block */
         return;
     }
-    int64_t across = tile % walk->tiles_across * walk->tile_width;
-    tile /= walk->tiles_across;
-    int64_t down = tile % walk->tiles_down * walk->tile_lines;
-    int64_t other = tile / walk->tiles_down;
+    int64_t plane = walk->tiles_across * walk->tiles_down, other = tile / plane;
+    tile %= plane;
+    int64_t across = walk->down_first ? tile / walk->tiles_down : tile % walk->tiles_across;
+    int64_t down = walk->down_first ? tile % walk->tiles_down : tile / walk->tiles_across;
+    across *= walk->tile_width;
+    down *= walk->tile_lines;
     int64_t line = other * walk->line_size + down;
     run->lines = (size_t)least(walk->tile_lines, walk->line_size - down);
     if (run->side_by_side) {
@@ -262,7 +267,8 @@ static void run_block(struct walk *walk, int64_t block) {
     }
     run_rows(walk, steps->passes);
     tile_run_row_stores(&walk->run);
-    walk->run.lasting_there = keep;
+    /* Of a block that is not whole there may be too few lines for the next one. */
+    walk->run.lasting_there |= keep && (int64_t)walk->run.rows >= walk->block_rows;
 }
 
 static void run_own_blocks(struct walk *walk, const struct native_call *call) {
@@ -317,7 +323,7 @@ void native_program_run(const struct native_call *call) {
     const struct steps *steps = &context->steps;
     const int64_t *scalars = call->scalars + PROGRAM_SCALARS;
     struct walk walk;
-    walk.has_next = false;
+    walk.has_next = walk.down_first = false;
     walk.sizes = scalars;
     walk.run.steps = steps;
     walk.run.functions = simd_best()->tile;

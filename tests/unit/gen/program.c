@@ -325,6 +325,30 @@ TEST(softmax_over_rows_of_any_length_is_softmax) {
         }
 }
 
+TEST(weights_that_all_rows_share_apply_to_each_of_them) {
+    static const int64_t lengths[] = {40, 64, 700, 5000};
+    for (unsigned i = 0; i < 4; i++)
+        for (enum ridge_dtype dtype = RIDGE_F32; dtype <= RIDGE_BF16; dtype++) {
+            struct example example = {.seed = i};
+            set_sizes(&example, 2, 3, (int64_t[]){3, 37, lengths[i]});
+            /* The outer axes do not join, so that blocks of rows end at each turn of the first. */
+            int64_t spread[3] = {50 * lengths[i], lengths[i], 1}, shared[3] = {0, 0, 1};
+            unsigned x = emit_load(&example, add_array(&example, dtype, false, spread), false);
+            unsigned w = emit_load(&example, add_array(&example, dtype, false, shared), false);
+            unsigned b = emit_load(&example, add_array(&example, dtype, false, shared), false);
+            unsigned square = emit(&example, OP_SQUARE, VALUE_F32, x, 0, 0);
+            unsigned sum = emit(&example, OP_REDUCE_SUM, VALUE_F32, square, 0, 0);
+            unsigned scale = emit(&example, OP_RSQRT, VALUE_F32, sum, 0, 0);
+            unsigned scaled = emit(&example, OP_MUL, VALUE_F32, x, scale, 0);
+            unsigned product = emit(&example, OP_MUL, VALUE_F32, scaled, w, 0);
+            unsigned result = emit(&example, OP_ADD, VALUE_F32, b, product, 0);
+            emit_store(&example, add_array(&example, RIDGE_F32, true, spread), result, false);
+            expect_gaps_untouched(&example);
+            check(&example, "norm");
+            finish(&example);
+        }
+}
+
 TEST(a_reduction_over_the_slow_axis_is_the_same_as_over_the_fast_one) {
     static const int64_t shapes[][2] = {{9, 4}, {100, 33}, {64, 1500}, {3000, 40}, {70000, 3}};
     for (unsigned i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
