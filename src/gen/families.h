@@ -51,4 +51,10 @@
 KERNEL_MAKER(native)
 KERNEL_MAKER(source)
 
+/* There are no native kernels of these. */
+bool source_joint(const struct joint_work *, const struct device_capabilities *,
+                  struct kernel_request *, struct status *);
+bool source_joint_code(const struct kernel_spec *, const struct device_capabilities *,
+                       struct kernel_generated *, struct status *);
+
 #endif

@@ -25,6 +25,12 @@ FAMILY(kernel_wkv7, wkv7_work, wkv7)
 FAMILY(kernel_quantize, quantize_work, quantize)
 FAMILY(kernel_dequantize, quantize_work, dequantize)
 
+bool kernel_joint(const struct joint_work *work, const struct device_capabilities *device,
+                  struct kernel_request *request, struct status *status) {
+    memset(request, 0, sizeof *request);
+    return source_joint(work, device, request, status);
+}
+
 bool kernel_program(const struct program *program, const struct program_shape *shape,
                     const struct device_capabilities *device, struct kernel_request *request,
                     struct status *status) {
@@ -53,6 +59,8 @@ static code_function *const makers[KERNEL_FAMILIES][2] = {
     CODE_ROW(WKV7, wkv7),
     CODE_ROW(QUANTIZE, quantize),
     CODE_ROW(DEQUANTIZE, dequantize),
+    [KERNEL_GATED] = {NULL, source_joint_code},
+    [KERNEL_LORA] = {NULL, source_joint_code},
 };
 
 bool kernel_generate(const struct kernel_spec *spec, const struct device_capabilities *device,
@@ -95,6 +103,8 @@ static const char *const family_names[KERNEL_FAMILIES] = {
     [KERNEL_WKV7] = "wkv7",
     [KERNEL_QUANTIZE] = "quantize",
     [KERNEL_DEQUANTIZE] = "dequantize",
+    [KERNEL_GATED] = "gated_mlp",
+    [KERNEL_LORA] = "lora",
 };
 
 /* Appends "_word" while there is room for it. */

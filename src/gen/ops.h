@@ -120,7 +120,9 @@ enum op_rule {
     X(ATTENTION, attention)                                                                        \
     X(WKV7, wkv7)                                                                                  \
     X(QUANTIZE, quantize)                                                                          \
-    X(DEQUANTIZE, dequantize)
+    X(DEQUANTIZE, dequantize)                                                                      \
+    X(GATED, gated_mlp)                                                                            \
+    X(LORA, lora)
 
 #define OP_ELEMENTWISE_ENUM(NAME, name, arity, rule, flops, f32, i32) OP_##NAME,
 #define OP_CONVERSION_ENUM(NAME, name, from, to, expression) OP_##NAME,

@@ -1,4 +1,5 @@
 /* Public matrix products, and the layers that are made of them. */
+#include "tensor/joint.h"
 #include "tensor/operation.h"
 
 static ridge_tensor *transposed(struct builder *build, ridge_tensor *x) {
@@ -52,13 +53,35 @@ ridge_tensor *ridge_linear(ridge_tensor *x, ridge_tensor *w, ridge_tensor *bias,
     return product("ridge_linear", x, w, bias, activation, true);
 }
 
+/* The operation as one kernel, where the device has one for it; *y stays NULL elsewhere. */
+static bool build_joint(struct builder *build, enum op op, ridge_tensor *const *operands,
+                        unsigned count, float scale, ridge_tensor **y) {
+    struct node_input inputs[4];
+    struct joint_work work;
+    for (unsigned i = 0; i < count; i++)
+        if (!graph_operand(build->graph, operands[i], &inputs[i], build->status))
+            return false;
+    if (!joint_work_of(build->graph, op, inputs, scale, &work) ||
+        !kernel_joint_fits(&work, &build->graph->device->device->capabilities))
+        return true;
+    struct node_parameters parameters = {.scale = scale};
+    struct view shape = operands[0]->view;
+    shape.sizes[shape.rank - 1] = work.n;
+    *y = build_kernel(build, op, work.type, &shape, operands, count, &parameters);
+    return *y != NULL;
+}
+
 static bool build_gated_mlp(struct builder *build, const struct operation *operation,
                             ridge_tensor *const *inputs, ridge_tensor **outputs) {
     (void)operation;
-    ridge_tensor *gate =
-        build_activation(build, build_matmul(build, inputs[0], inputs[1]), RIDGE_ACTIVATION_SILU);
-    ridge_tensor *y =
-        build_expression(build, OP_MUL, gate, build_matmul(build, inputs[0], inputs[2]), NULL);
+    ridge_tensor *y = NULL;
+    if (!build_joint(build, OP_GATED, inputs, 3, 0, &y))
+        return false;
+    if (!y) {
+        ridge_tensor *gate = build_activation(build, build_matmul(build, inputs[0], inputs[1]),
+                                              RIDGE_ACTIVATION_SILU);
+        y = build_expression(build, OP_MUL, gate, build_matmul(build, inputs[0], inputs[2]), NULL);
+    }
     outputs[0] = inputs[3] ? build_matmul(build, y, inputs[3]) : y;
     return outputs[0] != NULL;
 }
@@ -76,6 +99,11 @@ ridge_tensor *ridge_gated_mlp(ridge_tensor *x, ridge_tensor *gate, ridge_tensor 
 
 static bool build_lora(struct builder *build, const struct operation *operation,
                        ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    outputs[0] = NULL;
+    if (!build_joint(build, OP_LORA, inputs, 4, (float)operation->numbers[0], &outputs[0]))
+        return false;
+    if (outputs[0])
+        return true;
     ridge_tensor *low = build_matmul(build, build_matmul(build, inputs[0], inputs[2]), inputs[3]);
     ridge_tensor *scaled = build_scalar(build, OP_MUL, low, operation->numbers[0]);
     outputs[0] =

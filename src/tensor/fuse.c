@@ -47,25 +47,12 @@ static void set_space(struct group *group, const struct node *node) {
     }
 }
 
-/* The space's axes that number the rows. */
-static unsigned row_sizes(const struct group *group, int64_t *sizes) {
-    unsigned rank = 0;
-    for (unsigned axis = 0; axis < group->rank; axis++)
-        if (!(group->reduced & 1u << axis))
-            sizes[rank++] = group->sizes[axis];
-    return rank;
-}
-
-static bool same(unsigned rank, const int64_t *sizes, unsigned other_rank, const int64_t *other) {
-    return rank == other_rank && (rank == 0 || memcmp(sizes, other, rank * sizeof *sizes) == 0);
-}
-
-void group_strides(const struct group *group, bool of_row, const struct view *view,
+void group_strides(const struct group *group, uint32_t axes, const struct view *view,
                    int64_t *strides) {
     unsigned axis = 0;
     for (unsigned position = 0; position < group->rank; position++) {
         strides[position] = 0;
-        if (of_row && (group->reduced & 1u << position))
+        if (!(axes & 1u << position))
             continue;
         while (axis < view->rank && view->sizes[axis] == 1)
             axis++;
@@ -74,53 +61,121 @@ void group_strides(const struct group *group, bool of_row, const struct view *vi
     }
 }
 
+/* The axes along which a node reads its operands. */
+static uint32_t read_axes(const struct group *group, const struct node *node, uint32_t axes) {
+    return node->kind == NODE_REDUCE ? group_all_axes(group) : axes;
+}
+
 /* ---- Merging ---------------------------------------------------------------------------- */
 
-/* What merging gives: the space, and whether the nodes of one side become values of rows. */
+/* What merging gives: the space of one side, and the axes of it that the other side's space is. */
 struct union_space {
     const struct group *space;
     uint32_t reduced;
-    bool producer_of_row, consumer_of_row;
+    uint32_t producer_axes, consumer_axes;
 };
 
+static bool same(unsigned rank, const int64_t *sizes, unsigned other_rank, const int64_t *other) {
+    return rank == other_rank && (rank == 0 || memcmp(sizes, other, rank * sizeof *sizes) == 0);
+}
+
+/* The sizes of the masked axes. */
+static unsigned sizes_of(const struct group *group, uint32_t axes, int64_t *sizes) {
+    unsigned rank = 0;
+    for (unsigned axis = 0; axis < group->rank; axis++)
+        if (axes & 1u << axis)
+            sizes[rank++] = group->sizes[axis];
+    return rank;
+}
+
+/* One side's space is the other's, or its rows. */
 static bool unify(const struct group *producer, const struct group *consumer,
                   struct union_space *out) {
+    uint32_t all = group_all_axes(producer), reduced = producer->reduced | consumer->reduced;
     int64_t rows[RIDGE_RANK_MAX];
     if (same(producer->rank, producer->sizes, consumer->rank, consumer->sizes)) {
-        if (producer->reduced && consumer->reduced && producer->reduced != consumer->reduced)
-            return false;
-        *out = (struct union_space){producer, producer->reduced | consumer->reduced, false, false};
-        return true;
+        *out = (struct union_space){producer, reduced, all, all};
+        return !producer->reduced || !consumer->reduced || producer->reduced == consumer->reduced;
     }
     if (producer->reduced && !consumer->reduced) {
-        unsigned rank = row_sizes(producer, rows);
-        *out = (struct union_space){producer, producer->reduced, false, true};
-        return same(rank, rows, consumer->rank, consumer->sizes);
+        uint32_t axes = all & ~producer->reduced;
+        *out = (struct union_space){producer, reduced, all, axes};
+        return same(sizes_of(producer, axes, rows), rows, consumer->rank, consumer->sizes);
     }
     if (consumer->reduced && !producer->reduced) {
-        unsigned rank = row_sizes(consumer, rows);
-        *out = (struct union_space){consumer, consumer->reduced, true, false};
-        return same(rank, rows, producer->rank, producer->sizes);
+        uint32_t axes = group_all_axes(consumer) & ~consumer->reduced;
+        *out = (struct union_space){consumer, reduced, axes, group_all_axes(consumer)};
+        return same(sizes_of(consumer, axes, rows), rows, producer->rank, producer->sizes);
     }
     return false;
 }
 
-/* Whether the reader finds in this input just the element (or row) that it is at itself. */
-static bool edge_fits(const struct group *space, const struct node *reader, bool reader_of_row,
-                      const struct node_input *input, const struct node *producer,
-                      bool producer_of_row) {
-    if (input->view.offset != 0)
-        return false;
-    int64_t wanted[RIDGE_RANK_MAX], given[RIDGE_RANK_MAX];
-    bool reads_rows = reader_of_row && reader->kind != NODE_REDUCE;
-    if (reads_rows && !producer_of_row)
-        return false;
-    group_strides(space, reads_rows, &input->view, given);
-    group_strides(space, producer_of_row, &producer->shape, wanted);
-    for (unsigned axis = 0; axis < space->rank; axis++)
-        if (given[axis] != wanted[axis] && !(reads_rows && (space->reduced & 1u << axis)))
+enum { CHEAP_FLOPS = 16 };
+
+/* Whether it costs less to compute the producer again for each element than to store and load it:
+ * little work, which nothing else needs. */
+static bool is_cheap(const struct fusion *fusion, uint32_t producer, uint32_t consumer) {
+    const struct graph *graph = fusion->graph;
+    unsigned flops = 0;
+    for (uint32_t n = 0; n < graph->count; n++) {
+        const struct node *node = &graph->nodes[n];
+        uint32_t group = fusion->group_of[n];
+        if (group == producer)
+            flops += op_info(node->op)->flops;
+        for (uint32_t i = 0; i < node->input_count && fusion->live[n]; i++)
+            if (fusion->group_of[node->inputs[i].node] == producer && group != producer &&
+                group != consumer)
+                return false;
+    }
+    for (unsigned i = 0; i < fusion->output_count; i++)
+        if (fusion->group_of[fusion->outputs[i]] == producer)
             return false;
-    return true;
+    return flops <= CHEAP_FLOPS;
+}
+
+/* The producer's space is that of some axes of the consumer's, along the others of which it is
+ * repeated: those that the view walks. */
+static bool unify_broadcast(const struct fusion *fusion, uint32_t producer, uint32_t consumer,
+                            uint32_t reader, const struct node_input *input,
+                            struct union_space *out) {
+    const struct group *from = &fusion->groups[producer], *to = &fusion->groups[consumer];
+    if (from->kind != GROUP_FUSED || from->reduced || !is_cheap(fusion, producer, consumer))
+        return false;
+    int64_t strides[RIDGE_RANK_MAX], sizes[RIDGE_RANK_MAX];
+    uint32_t axes = 0;
+    group_strides(to, read_axes(to, &fusion->graph->nodes[reader], fusion->axes[reader]),
+                  &input->view, strides);
+    for (unsigned axis = 0; axis < to->rank; axis++)
+        if (strides[axis] != 0)
+            axes |= 1u << axis;
+    *out = (struct union_space){to, to->reduced, axes, group_all_axes(to)};
+    return same(sizes_of(to, axes, sizes), sizes, from->rank, from->sizes);
+}
+
+/* The mask within a space that is itself the masked axes of a larger one. */
+static uint32_t spread(uint32_t axes, uint32_t within) {
+    uint32_t result = 0;
+    unsigned position = 0;
+    for (unsigned axis = 0; axis < RIDGE_RANK_MAX; axis++)
+        if (within & 1u << axis) {
+            if (axes & 1u << position)
+                result |= 1u << axis;
+            position++;
+        }
+    return result;
+}
+
+/* Whether the reader finds in this input just the element that it is at itself. */
+static bool edge_fits(const struct group *space, const struct node *reader, uint32_t reader_axes,
+                      const struct node_input *input, const struct node *producer,
+                      uint32_t producer_axes) {
+    int64_t wanted[RIDGE_RANK_MAX], given[RIDGE_RANK_MAX];
+    uint32_t read = read_axes(space, reader, reader_axes);
+    if (input->view.offset != 0 || reader->kind == NODE_MATMUL || (producer_axes & ~read))
+        return false;
+    group_strides(space, read, &input->view, given);
+    group_strides(space, producer_axes, &producer->shape, wanted);
+    return memcmp(given, wanted, space->rank * sizeof given[0]) == 0;
 }
 
 /* Whether every edge from the producer's nodes to the consumer's fits. */
@@ -133,12 +188,12 @@ static bool edges_fit(const struct fusion *fusion, uint32_t producer, uint32_t c
         if (fusion->group_of[n] != consumer)
             continue;
         const struct node *node = &fusion->graph->nodes[n];
-        bool reader_of_row = fusion->of_row[n] || space->consumer_of_row;
+        uint32_t axes = spread(fusion->axes[n], space->consumer_axes);
         for (uint32_t i = 0; i < node->input_count; i++) {
             uint32_t p = node->inputs[i].node;
             if (fusion->group_of[p] == producer &&
-                !edge_fits(&merged, node, reader_of_row, &node->inputs[i], &fusion->graph->nodes[p],
-                           fusion->of_row[p] || space->producer_of_row))
+                !edge_fits(&merged, node, axes, &node->inputs[i], &fusion->graph->nodes[p],
+                           spread(fusion->axes[p], space->producer_axes)))
                 return false;
         }
     }
@@ -187,67 +242,72 @@ static void find_stored(struct fusion *fusion) {
     }
 }
 
-/* Gives the nodes of group `from` to group `to`, or those marked when `marked` is given. */
-static void move_nodes(struct fusion *fusion, uint32_t from, uint32_t to, const bool *marked,
-                       bool *mark) {
-    for (uint32_t n = 0; n < fusion->graph->count; n++) {
-        if (fusion->group_of[n] != from || (marked && !marked[n]))
-            continue;
-        fusion->group_of[n] = to;
-        if (mark)
-            mark[n] = true;
-    }
-}
-
-static void set_of_row(struct fusion *fusion, uint32_t group, bool of_row) {
-    for (uint32_t n = 0; n < fusion->graph->count; n++)
-        if (fusion->group_of[n] == group)
-            fusion->of_row[n] = of_row;
-}
-
+/* What a merge that does not work out is undone with. */
 struct merging {
     bool *reached; /* by group */
-    bool *moved;   /* by node */
+    uint32_t *group_of, *axes;
 };
 
-/* The side that becomes values of rows has no reductions, so none of its nodes was one before. */
-static void try_merge(struct fusion *fusion, uint32_t producer, uint32_t consumer,
-                      struct merging *merging) {
+/* A product's group may take in elementwise work, and be taken in by it; not a second product, and
+ * no reductions. */
+static bool kinds_merge(const struct group *from, const struct group *to,
+                        const struct union_space *space) {
+    if (from->kind == GROUP_FUSED && to->kind == GROUP_FUSED)
+        return true;
+    const struct group *product = from->kind == GROUP_MATMUL ? from : to;
+    return from->kind != GROUP_ALONE && to->kind != GROUP_ALONE && from->kind != to->kind &&
+           !space->reduced &&
+           same(space->space->rank, space->space->sizes, product->rank, product->sizes);
+}
+
+static void merge(struct fusion *fusion, uint32_t producer, uint32_t consumer,
+                  const struct union_space *space) {
     struct group *from = &fusion->groups[producer], *to = &fusion->groups[consumer];
-    struct union_space space;
-    if (from->kind == GROUP_ALONE || to->kind != GROUP_FUSED || from->epoch != to->epoch ||
-        !unify(from, to, &space) ||
-        (from->kind == GROUP_MATMUL && (space.reduced || space.consumer_of_row)) ||
-        !edges_fit(fusion, producer, consumer, &space) ||
-        runs_between(fusion, producer, consumer, merging->reached))
-        return;
-    struct group before = *to, merged = *space.space;
-    merged.kind = from->kind;
-    merged.matmul = from->matmul;
-    merged.reduced = space.reduced;
+    struct group merged = *space->space;
+    merged.kind = from->kind == GROUP_MATMUL ? from->kind : to->kind;
+    merged.matmul = from->kind == GROUP_MATMUL ? from->matmul : to->matmul;
+    merged.reduced = space->reduced;
     merged.epoch = to->epoch;
     merged.first = from->first < to->first ? from->first : to->first;
     merged.last = from->last > to->last ? from->last : to->last;
     merged.count = from->count + to->count;
-    if (space.producer_of_row)
-        set_of_row(fusion, producer, true);
-    if (space.consumer_of_row)
-        set_of_row(fusion, consumer, true);
-    memset(merging->moved, 0, fusion->graph->count * sizeof *merging->moved);
-    move_nodes(fusion, producer, consumer, NULL, merging->moved);
-    *to = merged;
-    find_stored(fusion);
-    struct group_program program;
-    if (group_program(fusion, to, &program)) {
-        from->count = 0;
-        return;
+    for (uint32_t n = merged.first; n <= merged.last; n++) {
+        if (fusion->group_of[n] == producer) {
+            fusion->group_of[n] = consumer;
+            fusion->axes[n] = spread(fusion->axes[n], space->producer_axes);
+        } else if (fusion->group_of[n] == consumer) {
+            fusion->axes[n] = spread(fusion->axes[n], space->consumer_axes);
+        }
     }
-    *to = before;
-    move_nodes(fusion, consumer, producer, merging->moved, NULL);
-    if (space.producer_of_row)
-        set_of_row(fusion, producer, false);
-    if (space.consumer_of_row)
-        set_of_row(fusion, consumer, false);
+    *to = merged;
+    from->count = 0;
+    find_stored(fusion);
+}
+
+/* Merges the group of an operand with that of its reader, if that can be. */
+static void try_merge(struct fusion *fusion, uint32_t reader, const struct node_input *input,
+                      struct merging *merging) {
+    uint32_t producer = fusion->group_of[input->node], consumer = fusion->group_of[reader];
+    struct group *from = &fusion->groups[producer], *to = &fusion->groups[consumer];
+    struct union_space space;
+    if (from->epoch != to->epoch ||
+        (!unify(from, to, &space) &&
+         !unify_broadcast(fusion, producer, consumer, reader, input, &space)) ||
+        !kinds_merge(from, to, &space) || !edges_fit(fusion, producer, consumer, &space) ||
+        runs_between(fusion, producer, consumer, merging->reached))
+        return;
+    struct group from_before = *from, to_before = *to;
+    size_t count = fusion->graph->count;
+    memcpy(merging->group_of, fusion->group_of, count * sizeof *merging->group_of);
+    memcpy(merging->axes, fusion->axes, count * sizeof *merging->axes);
+    merge(fusion, producer, consumer, &space);
+    struct group_program program;
+    if (group_program(fusion, to, &program))
+        return;
+    *from = from_before;
+    *to = to_before;
+    memcpy(fusion->group_of, merging->group_of, count * sizeof *merging->group_of);
+    memcpy(fusion->axes, merging->axes, count * sizeof *merging->axes);
     find_stored(fusion);
 }
 
@@ -260,7 +320,7 @@ static void merge_all(struct fusion *fusion, struct merging *merging) {
         for (uint32_t i = 0; i < node->input_count; i++) {
             uint32_t producer = fusion->group_of[node->inputs[i].node];
             if (producer != GROUP_NONE && producer != fusion->group_of[n])
-                try_merge(fusion, producer, fusion->group_of[n], merging);
+                try_merge(fusion, n, &node->inputs[i], merging);
         }
     }
 }
@@ -293,7 +353,7 @@ static void make_groups(struct fusion *fusion) {
                                                   : GROUP_ALONE;
         group->matmul = n;
         set_space(group, node);
-        fusion->of_row[n] = node->kind == NODE_REDUCE;
+        fusion->axes[n] = group_all_axes(group) & ~group->reduced;
         fusion->group_of[n] = fusion->group_count++;
     }
 }
@@ -346,9 +406,10 @@ bool fusion_make(struct fusion *fusion, const struct graph *graph, const uint32_
         {(void **)&fusion->order, sizeof *fusion->order},
         {(void **)&fusion->live, sizeof *fusion->live},
         {(void **)&fusion->stored, sizeof *fusion->stored},
-        {(void **)&fusion->of_row, sizeof *fusion->of_row},
+        {(void **)&fusion->axes, sizeof *fusion->axes},
         {(void **)&merging.reached, sizeof *merging.reached},
-        {(void **)&merging.moved, sizeof *merging.moved},
+        {(void **)&merging.group_of, sizeof *merging.group_of},
+        {(void **)&merging.axes, sizeof *merging.axes},
     };
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
         *arrays[i].array = arena_allocate(arena, nodes * arrays[i].size, status);

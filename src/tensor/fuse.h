@@ -1,9 +1,10 @@
 /* Which nodes of a graph run in one kernel.
  *
- * Elementwise nodes and reductions over the same space of indices are grouped: each node then has a
- * value of every element of the space, or of every row, where the rows are what is left when the
- * reduced axes are taken away. A matrix product takes the elementwise nodes that follow it into its
- * group. All other nodes are alone.
+ * Elementwise nodes and reductions over the same space of indices are grouped. A node has a value
+ * for each index along some axes of the space: all of them, those that number the rows (what is
+ * left when the reduced axes are taken away), or, for cheap work on what is then broadcast, any. A
+ * matrix product takes the elementwise nodes around its result into its group. All other nodes are
+ * alone.
  */
 #ifndef RIDGE_TENSOR_FUSE_H
 #define RIDGE_TENSOR_FUSE_H
@@ -36,7 +37,7 @@ struct fusion {
     uint32_t *group_of; /* by node; GROUP_NONE when it is not computed by a kernel */
     bool *live;         /* by node: something needs it */
     bool *stored;       /* by node: something outside its group needs it */
-    bool *of_row;       /* by node: a value of the row */
+    uint32_t *axes;     /* by node: mask of the space's axes along which its values differ */
     uint32_t *order;    /* groups in the order in which they run */
     uint32_t order_count;
 };
@@ -49,10 +50,13 @@ void fusion_finish(struct fusion *fusion);
 /* The node that a kernel computes when it is asked for n: n, but for a second result. */
 uint32_t fusion_owner(const struct graph *graph, uint32_t n);
 
-/* Strides along the axes of the group's space of a view that has its sizes, or those of its rows,
- * with any ones between. */
-void group_strides(const struct group *group, bool of_row, const struct view *view,
+/* Strides along the axes of the group's space of a view that has the sizes of the masked axes, with
+ * any ones between. */
+void group_strides(const struct group *group, uint32_t axes, const struct view *view,
                    int64_t *strides);
+static inline uint32_t group_all_axes(const struct group *group) {
+    return (1u << group->rank) - 1;
+}
 
 /* What a group's kernel reads or writes: node `node` from element `offset` on, with strides along
  * the axes of the space. */

@@ -69,8 +69,8 @@ struct graph {
 void graph_init(struct graph *graph, ridge_device *device);
 void graph_finish(struct graph *graph);
 
-/* The graph that this thread is tracing a function into, or NULL; and setting it, which gives the one
- * before. */
+/* The graph that this thread is tracing a function into, or NULL; and setting it, which gives the
+ * one before. */
 struct graph *graph_current(void);
 struct graph *graph_set_current(struct graph *graph);
 

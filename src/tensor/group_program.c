@@ -48,13 +48,14 @@ static bool repeats_in_row(const struct group *group, const int64_t *strides) {
     return true;
 }
 
-static int load(struct writing *writing, const struct node_input *input, bool reader_of_row,
+/* `axes` are those along which the reader reads. */
+static int load(struct writing *writing, const struct node_input *input, uint32_t axes,
                 bool for_reduction) {
     struct group_operand operand = {.node = input->node, .offset = input->view.offset};
-    group_strides(writing->group, reader_of_row, &input->view, operand.strides);
+    group_strides(writing->group, axes, &input->view, operand.strides);
     int slot = find_operand(writing, &operand);
-    bool of_row = writing->rows && !for_reduction &&
-                  (reader_of_row || repeats_in_row(writing->group, operand.strides));
+    bool of_row =
+        writing->rows && !for_reduction && repeats_in_row(writing->group, operand.strides);
     enum ridge_dtype dtype = writing->fusion->graph->nodes[input->node].dtype;
     struct program *program = &writing->out->program;
     for (unsigned i = 0; i < program->instruction_count; i++)
@@ -105,7 +106,8 @@ static int operand_value(struct writing *writing, uint32_t reader, unsigned inde
     if (value >= 0)
         return value;
     bool reduces = node->kind == NODE_REDUCE;
-    return load(writing, input, fusion->of_row[reader] && !reduces, reduces);
+    return load(writing, input, reduces ? group_all_axes(writing->group) : fusion->axes[reader],
+                reduces);
 }
 
 /* Results that are wider than what their type holds: bytes wrap when they are used further. */
@@ -118,6 +120,11 @@ static int wrap(struct writing *writing, const struct node *node, int value, boo
                    .op = OP_TO_U8, .type = VALUE_I32, .of_row = of_row, .a = (uint16_t)value});
 }
 
+/* Whether the node has one value for a whole row. */
+static bool is_of_row(const struct writing *writing, uint32_t n) {
+    return writing->rows && !(writing->fusion->axes[n] & writing->group->reduced);
+}
+
 static int compute(struct writing *writing, uint32_t n) {
     const struct node *node = &writing->fusion->graph->nodes[n];
     if (node->kind == NODE_MATMUL)
@@ -127,7 +134,7 @@ static int compute(struct writing *writing, uint32_t n) {
         operands[i] = operand_value(writing, n, i);
     if (node->op == OP_LOAD)
         return operands[0];
-    bool of_row = writing->rows && writing->fusion->of_row[n];
+    bool of_row = is_of_row(writing, n);
     int value =
         add(writing, (struct program_instruction){.op = (uint8_t)node->op,
                                                   .type = (uint8_t)value_type_of(node->dtype),
@@ -140,9 +147,9 @@ static int compute(struct writing *writing, uint32_t n) {
 
 static void store(struct writing *writing, uint32_t n, int value) {
     const struct node *node = &writing->fusion->graph->nodes[n];
-    bool of_row = writing->rows && writing->fusion->of_row[n];
+    bool of_row = is_of_row(writing, n);
     struct group_operand operand = {.node = n, .stored = true};
-    group_strides(writing->group, of_row, &node->shape, operand.strides);
+    group_strides(writing->group, writing->fusion->axes[n], &node->shape, operand.strides);
     int slot = find_operand(writing, &operand);
     add(writing, (struct program_instruction){.op = OP_STORE,
                                               .type = (uint8_t)value_type_of(node->dtype),

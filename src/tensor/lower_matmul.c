@@ -155,7 +155,7 @@ static bool lower_apart(struct lowering *lowering, const struct group *group,
     struct group_program plain = {0};
     program_operand(&plain.program, node->dtype, true);
     plain.operands[0] = (struct group_operand){.node = group->matmul, .stored = true};
-    group_strides(group, false, &node->shape, plain.operands[0].strides);
+    group_strides(group, group_all_axes(group), &node->shape, plain.operands[0].strides);
     program_instruction(&plain.program,
                         (struct program_instruction){.op = OP_ACCUMULATOR, .type = VALUE_F32});
     program_instruction(&plain.program,

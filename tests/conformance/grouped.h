@@ -9,7 +9,7 @@
 #include "arrays.h"
 #include "reference.h"
 
-enum { GROUP_ROWS = 11 };
+enum { GROUP_ROWS = 10 };
 
 /* Rows from *first on that take the type, at most GROUP_ROWS, applied to operands x, y, z and the
  * condition of RULE_WHERE (i32). *first becomes the row after them; returns how many there are.

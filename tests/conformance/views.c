@@ -155,9 +155,11 @@ void check_views(void) {
         for (unsigned layout = 0; layout < LAYOUTS; layout++)
             if (!session.quick || dtypes[i] == RIDGE_F32 || dtypes[i] + layout == LAYOUTS)
                 check_layout(dtypes[i], (enum layout)layout);
+    check_sharing();
+    check_scopes();
+    if (session.quick)
+        return;
     check_slices();
     check_shapes();
     check_reshape();
-    check_sharing();
-    check_scopes();
 }

@@ -26,15 +26,15 @@ static bool only_stores(const struct program *program, const int64_t *scalars) {
            strides_of(program, scalars, program->instructions[1].slot)[COLUMN_AXIS] == 1;
 }
 
-static void store_rows(const struct program *program, const int64_t *scalars,
-                       void *const *buffers, const struct region *region) {
+static void store_rows(const struct program *program, const int64_t *scalars, void *const *buffers,
+                       const struct region *region) {
     unsigned operand = program->instructions[1].slot, dtype = program->operands[operand].dtype;
     const int64_t *strides = strides_of(program, scalars, operand);
     size_t element = ridge_dtype_bytes(dtype, 1);
     tile_convert *store = simd_best()->tile->store[dtype];
     for (int64_t i = 0; i < region->row_count; i++) {
-        int64_t at = region->batch * strides[BATCH_AXIS] +
-                     (region->row + i) * strides[ROW_AXIS] + region->column;
+        int64_t at = region->batch * strides[BATCH_AXIS] + (region->row + i) * strides[ROW_AXIS] +
+                     region->column;
         store((char *)buffers[operand] + at * (int64_t)element,
               region->accumulator + (size_t)i * region->accumulator_stride,
               (size_t)region->column_count);

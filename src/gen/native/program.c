@@ -14,11 +14,11 @@
 #include "gen/native/tile_run.h"
 
 enum {
-    UNIT_WORK = 16 * 1024,    /* elements, of a few operations each, that a thread is woken for */
-    UNITS_PER_THREAD = 32,    /* at most: enough to even out */
-    SHARED_ROW = 64 * 1024,   /* elements of a row that all threads work on together */
-    SHARED_PARTS_MAX = 64,    /* of such a row */
-    SHORT_ROW = 32,           /* elements of a row that is not worth a vector of its own */
+    UNIT_WORK = 16 * 1024,      /* elements, of a few operations each, that a thread is woken for */
+    UNITS_PER_THREAD = 32,      /* at most: enough to even out */
+    SHARED_ROW = 64 * 1024,     /* elements of a row that all threads work on together */
+    SHARED_PARTS_MAX = 64,      /* of such a row */
+    SHORT_ROW = 32,             /* elements of a row that is not worth a vector of its own */
     STREAMED_BYTES = 16 << 20,  /* results from which on the caches are left to others */
     SIDE_BY_SIDE_VALUES = 2048, /* elements of short rows taken together */
 };
@@ -223,8 +223,8 @@ static void share_out(struct kernel_request *request, const struct program_shape
         for (unsigned i = 0; i < program->instruction_count; i++)
             reductions += op_is_reduction(program->instructions[i].op);
         struct steps counted = {.reductions = (uint16_t)reductions};
-        request->shared_bytes = (uint32_t)(2 * request->grid[0] *
-                                           tile_run_reductions_bytes(&counted, side_by_side));
+        request->shared_bytes =
+            (uint32_t)(2 * request->grid[0] * tile_run_reductions_bytes(&counted, side_by_side));
     }
 }
 

@@ -8,7 +8,8 @@
 /* The launch's scalars: these, then what native_program_scalars() writes. */
 enum {
     PROGRAM_SHARED_ROWS, /* 1: the team works on one row after the other, the units are parts of it;
-                            0: the units are parts of the rows. A program without rows is one row. */
+                            0: the units are parts of the rows. A program without rows is one row.
+                          */
     PROGRAM_ROWS_WIDTH,  /* rows side by side in a tile, at most */
     PROGRAM_STREAMS,     /* 1: what is stored is too much for the caches */
     PROGRAM_SCALARS

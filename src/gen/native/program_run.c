@@ -8,7 +8,6 @@
 #include "gen/native/program.h"
 
 #include <string.h>
-#include <stdlib.h>
 
 #include "gen/native/sets.h"
 #include "gen/native/tile_run.h"
@@ -17,16 +16,16 @@
 struct walk {
     struct tile_run run;
     const int64_t *sizes;
-    int64_t bases[PROGRAM_OPERANDS_MAX]; /* of the block's first element */
+    int64_t bases[PROGRAM_OPERANDS_MAX];      /* of the block's first element */
     int64_t next_bases[PROGRAM_OPERANDS_MAX]; /* of the next block's, if it will come */
     bool has_next;
     bool down_first; /* the order of tiles: down the lines, then across */
     /* Of the two axes of a tile: how far they go, and a tile's share. */
     int64_t width_size, line_size, tile_width, tile_lines;
     int64_t tiles_across, tiles_down;
-    unsigned others;     /* axes of a block before those of the tile, ... */
+    unsigned others;      /* axes of a block before those of the tile, ... */
     unsigned first_other; /* ... from this one on */
-    int64_t tiles;       /* of a block */
+    int64_t tiles;        /* of a block */
     int64_t blocks, blocks_across;
     int64_t block_rows; /* along the last of the outer axes */
 };
@@ -40,9 +39,8 @@ static int64_t pieces(int64_t size, int64_t piece) {
 }
 
 static int64_t stride(const struct walk *walk, unsigned operand, unsigned axis) {
-    return axis < walk->run.steps->rank
-               ? walk->run.strides[operand * walk->run.steps->rank + axis]
-               : 0;
+    return axis < walk->run.steps->rank ? walk->run.strides[operand * walk->run.steps->rank + axis]
+                                        : 0;
 }
 
 static int64_t size(const struct walk *walk, unsigned axis) {
@@ -53,8 +51,7 @@ static int64_t size(const struct walk *walk, unsigned axis) {
  * as square as whole lines of cache allow. */
 static bool transposes(const struct walk *walk) {
     for (unsigned i = 0; i < walk->run.steps->operand_count; i++)
-        if (stride(walk, i, walk->run.line_axis) == 1 &&
-            stride(walk, i, walk->run.width_axis) > 1)
+        if (stride(walk, i, walk->run.line_axis) == 1 && stride(walk, i, walk->run.width_axis) > 1)
             return true;
     return false;
 }
@@ -70,14 +67,15 @@ static void shape_packed_tiles(struct walk *walk) {
     if (walk->width_size == 0 || walk->line_size == 0) {
         walk->tile_width = walk->tile_lines = 1;
     } else if (transposes(walk) && walk->line_size > 1) {
-        walk->down_first = getenv("DF") != NULL;
-        walk->tile_width = least(walk->width_size, getenv("TW")?atoi(getenv("TW")): 64);
+        walk->down_first = true;
+        walk->tile_width = least(walk->width_size, most >= 1024 ? 64 : 16);
         walk->tile_lines = least(walk->line_size, most / walk->tile_width);
     } else {
-        walk->tile_width = walk->width_size <= most ? walk->width_size
-                                                    : even_share(walk->width_size, most);
-        walk->tile_lines =
-            walk->tile_width < walk->width_size ? 1 : least(walk->line_size, most / walk->tile_width);
+        walk->tile_width =
+            walk->width_size <= most ? walk->width_size : even_share(walk->width_size, most);
+        walk->tile_lines = walk->tile_width < walk->width_size
+                               ? 1
+                               : least(walk->line_size, most / walk->tile_width);
     }
     /* So that tiles are whole vectors and operands can be used where they lie. */
     if (walk->tile_lines > TILE_LANES_MAX && walk->tile_lines < walk->line_size)
@@ -198,8 +196,8 @@ static void go_to_tile(struct walk *walk, int64_t tile) {
         run->position = (int32_t)(line * walk->width_size + across);
     }
     for (unsigned i = 0; i < run->steps->operand_count; i++)
-        run->offsets[i] += across * stride(walk, i, run->width_axis) +
-                           down * stride(walk, i, run->line_axis);
+        run->offsets[i] +=
+            across * stride(walk, i, run->width_axis) + down * stride(walk, i, run->line_axis);
     move_by_index(walk, walk->first_other, walk->others, other, run->offsets);
 }
 
@@ -215,12 +213,28 @@ static void prefetch(const struct walk *walk, unsigned pass) {
             stride(walk, operand, run->width_axis) != 1)
             continue;
         int64_t size = (int64_t)ridge_dtype_bytes(run->steps->dtypes[operand], 1);
-        const char *begin = (const char *)run->buffers[operand] +
-                            (run->offsets[operand] - walk->bases[operand] +
-                             walk->next_bases[operand]) * size;
+        const char *begin =
+            (const char *)run->buffers[operand] +
+            (run->offsets[operand] - walk->bases[operand] + walk->next_bases[operand]) * size;
         int64_t bytes = (int64_t)(run->width * run->lines) * size, shares = run->steps->passes - 1;
         for (int64_t at = bytes * (pass - 1) / shares; at < bytes * pass / shares; at += 64)
             __builtin_prefetch(begin + at, 0, 2);
+    }
+}
+
+/* The next lines of a transposed operand: every element of a line is a stream of its own, more than
+ * the processor follows by itself. */
+static void prefetch_down(const struct walk *walk) {
+    const struct tile_run *run = &walk->run;
+    for (unsigned i = 0; i < run->steps->operand_count; i++) {
+        if (stride(walk, i, run->line_axis) != 1)
+            continue;
+        int64_t size = (int64_t)ridge_dtype_bytes(run->steps->dtypes[i], 1);
+        const char *begin =
+            (const char *)run->buffers[i] + (run->offsets[i] + (int64_t)run->lines) * size;
+        for (int64_t j = 0; j < (int64_t)run->width; j++)
+            for (int64_t at = 0; at < (int64_t)run->lines * size; at += 64)
+                __builtin_prefetch(begin + j * stride(walk, i, run->width_axis) * size + at, 0, 2);
     }
 }
 
@@ -233,6 +247,8 @@ static void run_tiles(struct walk *walk, unsigned pass, bool keep, int64_t begin
             tile_run_find_kept(&walk->run);
         if (pass > 0 && walk->has_next)
             prefetch(walk, pass);
+        else if (walk->down_first)
+            prefetch_down(walk);
         tile_run_elements(&walk->run, list);
         walk->run.kept_at += tile_run_values(&walk->run);
     }
@@ -249,7 +265,7 @@ static bool keeps(const struct walk *walk) {
     int64_t values = walk->run.side_by_side ? walk->tile_lines * (int64_t)walk->run.pitch
                      : walk->block_rows > 1 ? (int64_t)(walk->run.lines * walk->run.pitch)
                                             : walk->tile_lines * walk->tile_width + lanes;
-    return walk->run.steps->passes > 1 &&
+    return walk->run.steps->kept_count > 0 &&
            walk->tiles <= (int64_t)tile_run_kept_room(walk->run.steps) / values;
 }
 

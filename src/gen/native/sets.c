@@ -14,7 +14,8 @@ static bool has_sse2(void) {
 static bool has_avx2(void) {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi2"); /* f16c is older than avx2, and clang has no word for it */
+           __builtin_cpu_supports(
+               "bmi2"); /* f16c is older than avx2, and clang has no word for it */
 }
 static bool has_avx512(void) {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

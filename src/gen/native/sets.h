@@ -19,13 +19,16 @@
 
 #if defined(__x86_64__)
 #define SIMD_DECLARE(type, name) extern type name##_sse2, name##_avx2, name##_avx512;
-#define SIMD_ROWS(name) {name##_sse2, name##_avx2, name##_avx512}
+#define SIMD_ROWS(name)                                                                            \
+    { name##_sse2, name##_avx2, name##_avx512 }
 #elif defined(__aarch64__)
 #define SIMD_DECLARE(type, name) extern type name##_neon;
-#define SIMD_ROWS(name) {name##_neon}
+#define SIMD_ROWS(name)                                                                            \
+    { name##_neon }
 #else
 #define SIMD_DECLARE(type, name) extern type name##_generic;
-#define SIMD_ROWS(name) {name##_generic}
+#define SIMD_ROWS(name)                                                                            \
+    { name##_generic }
 #endif
 
 struct simd_set {

@@ -71,8 +71,8 @@ SIMD_STORE(shorts_store, shorts, uint16_t)
 SIMD_LOAD(bytes_load, bytes, uint8_t)
 SIMD_STORE(bytes_store, bytes, uint8_t)
 
-/* Stores to memory that is not read soon, past the caches; `to` is aligned to the value's size. Other
- * threads see them after simd_fence(). */
+/* Stores to memory that is not read soon, past the caches; `to` is aligned to the value's size.
+ * Other threads see them after simd_fence(). */
 #if defined(SIMD_AVX512)
 #define floats_stream(to, value) _mm512_stream_ps(to, (__m512)(value))
 #define shorts_stream(to, value) _mm256_stream_si256((__m256i *)(to), (__m256i)(value))

@@ -148,13 +148,12 @@ static bool worth_keeping(const struct analysis *analysis, unsigned number) {
            operand->strides[program->rank - 1] == STRIDE_ANY;
 }
 
-/* A converted operand that all rows share, such as weights, is converted once. */
+/* An operand that all rows share, such as weights, is converted and laid out once. */
 static bool lasts(const struct analysis *analysis, const struct steps *steps, unsigned number) {
     const struct program *program = &analysis->program;
     const struct program_instruction *instruction = &program->instructions[number];
     if (instruction->op != OP_LOAD || steps->class_of[number] != VALUE_OF_ELEMENT ||
-        analysis->side_by_side || program->outer == program->rank ||
-        has_four_bytes(&program->operands[instruction->slot]))
+        analysis->side_by_side || program->outer == program->rank)
         return false;
     for (unsigned axis = 0; axis < program->outer; axis++)
         if (program->operands[instruction->slot].strides[axis] != STRIDE_ZERO)
@@ -224,8 +223,7 @@ static struct step make_step(const struct analysis *analysis, const struct steps
         step.per_line |= steps->class_of[step.operands[i]] == VALUE_OF_ROW;
     /* "where" has an integer first whatever it chooses from. */
     unsigned telling = instruction->op == OP_WHERE ? 1 : 0;
-    step.type =
-        step.arity ? program->instructions[step.operands[telling]].type : instruction->type;
+    step.type = step.arity ? program->instructions[step.operands[telling]].type : instruction->type;
     step.squares = analysis->squares[number];
     if (op_is_reduction(instruction->op))
         for (unsigned i = 0; i < number; i++)
@@ -316,7 +314,7 @@ static void list_passes(struct analysis *analysis, struct steps *steps) {
         mark_pass(analysis, steps, pass, false, runs);
         list_pass(analysis, steps, pass, false, runs);
     }
-    if (analysis->passes == 1)
+    if (analysis->program.outer == analysis->program.rank)
         return;
     /* Which values are kept is known after the last pass only. */
     for (unsigned pass = 0; pass < analysis->passes; pass++)

@@ -46,14 +46,14 @@ struct steps {
     uint16_t row_count;   /* values of the row or of everything: they have a place each */
     uint16_t reductions;  /* in all */
     uint32_t tile_values; /* elements of a tile */
-    uint8_t class_of[PROGRAM_INSTRUCTIONS_MAX];       /* enum value_class */
-    uint16_t place[PROGRAM_INSTRUCTIONS_MAX];         /* of values of the row and of everything */
-    uint16_t constants[PROGRAM_INSTRUCTIONS_MAX];     /* the constant of an OP_CONSTANT */
-    uint16_t kept_values[PROGRAM_INSTRUCTIONS_MAX];   /* instructions, by number among the kept */
-    struct step_list uniform;                         /* once */
-    struct step_list rows[STEPS_PASSES_MAX + 1];      /* before pass i, and after the last */
-    struct step_list elements[2][STEPS_PASSES_MAX];   /* [1]: with values kept */
-    struct step_list row_stores;                      /* at the end of the row */
+    uint8_t class_of[PROGRAM_INSTRUCTIONS_MAX];     /* enum value_class */
+    uint16_t place[PROGRAM_INSTRUCTIONS_MAX];       /* of values of the row and of everything */
+    uint16_t constants[PROGRAM_INSTRUCTIONS_MAX];   /* the constant of an OP_CONSTANT */
+    uint16_t kept_values[PROGRAM_INSTRUCTIONS_MAX]; /* instructions, by number among the kept */
+    struct step_list uniform;                       /* once */
+    struct step_list rows[STEPS_PASSES_MAX + 1];    /* before pass i, and after the last */
+    struct step_list elements[2][STEPS_PASSES_MAX]; /* [1]: with values kept */
+    struct step_list row_stores;                    /* at the end of the row */
     uint32_t step_count;
     struct step steps[]; /* that all lists are parts of */
 };

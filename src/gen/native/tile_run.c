@@ -5,7 +5,6 @@
  */
 #include "gen/native/tile_run.h"
 
-#include <math.h>
 #include <string.h>
 
 static const uint8_t size_logarithms[RIDGE_DTYPES] = {
@@ -164,8 +163,7 @@ static void run_expression(struct tile_run *run, const struct step *step) {
     char *out = keep    ? kept_value(run, step->kept)
                 : stays ? vector_of(run, step->result)
                         : run->tiles + step->tile * run->tile_bytes;
-    if (!keep && !stays && step->direct && !run->streams &&
-        usable_in_place(run, step->direct - 1u))
+    if (!keep && !stays && step->direct && !run->streams && usable_in_place(run, step->direct - 1u))
         out = element_at(run, step->direct - 1u);
     if (stays)
         evaluate(run, step, out, run->functions->lanes, 1);
@@ -187,8 +185,8 @@ static void load_same(const struct tile_run *run, unsigned operand, void *to) {
 }
 
 /* Elements at any distance, to values line after line. */
-static void load_strided(const struct tile_run *run, unsigned operand, int64_t line,
-                         int64_t stride, size_t lines, void *to) {
+static void load_strided(const struct tile_run *run, unsigned operand, int64_t line, int64_t stride,
+                         size_t lines, void *to) {
     unsigned dtype = run->steps->dtypes[operand], size = size_logarithms[dtype];
     const char *from = element_at(run, operand);
     if (size != 2 && stride == 1 && run->width >= run->functions->lanes) {
@@ -269,19 +267,25 @@ static const void *values_of(const struct tile_run *run, unsigned instruction) {
     return run->spare;
 }
 
+/* Stores elements side by side: past the caches when there are too many for them. */
+static tile_convert *storing(const struct tile_run *run, unsigned dtype) {
+    tile_convert *stream = run->functions->stream[dtype];
+    return run->streams && stream ? stream : run->functions->store[dtype];
+}
+
 static void store_strided(const struct tile_run *run, unsigned operand, const char *values,
                           int64_t line, int64_t stride, size_t lines) {
     unsigned dtype = run->steps->dtypes[operand], size = size_logarithms[dtype];
     char *to = element_at(run, operand);
     if (stride == 1 && run->width >= run->functions->lanes) {
+        tile_convert *store = storing(run, dtype);
         for (size_t i = 0; i < lines; i++)
-            run->functions->store[dtype](to + (int64_t)i * line * (1 << size),
-                                         values + i * run->pitch * sizeof(float), run->width);
+            store(to + (int64_t)i * line * (1 << size), values + i * run->pitch * sizeof(float),
+                  run->width);
         return;
     }
     if (size != 2) {
-        run->functions->store[dtype](run->staging, values,
-                                     (lines - 1) * run->pitch + run->width);
+        run->functions->store[dtype](run->staging, values, (lines - 1) * run->pitch + run->width);
         values = run->staging;
     }
     run->functions->move[size](to, line, stride, values, (ptrdiff_t)run->pitch, 1, lines,
@@ -294,12 +298,8 @@ static void run_store(struct tile_run *run, const struct step *step) {
     const void *values = values_of(run, step->operands[0]);
     if (values == to)
         return;
-    unsigned dtype = run->steps->dtypes[operand];
-    tile_convert *store = run->functions->store[dtype];
-    if (run->streams && run->functions->stream[dtype])
-        store = run->functions->stream[dtype];
     if (lies_packed(run, operand))
-        store(to, values, run->lines * run->width);
+        storing(run, run->steps->dtypes[operand])(to, values, run->lines * run->width);
     else
         store_strided(run, operand, values, stride_of(run, operand, run->line_axis),
                       stride_of(run, operand, run->width_axis), run->lines);
@@ -316,8 +316,8 @@ static void run_reduction(struct tile_run *run, const struct step *step) {
                run->position);
         return;
     }
-    tile_reduce *reduce = step->squares ? run->functions->sum_squares
-                                        : run->functions->reduce[step->type][kind];
+    tile_reduce *reduce =
+        step->squares ? run->functions->sum_squares : run->functions->reduce[step->type][kind];
     struct row_reduction *rows = (struct row_reduction *)reduction;
     if (run->rows == 1)
         reduce(rows, values, run->lines * run->width, run->position);
@@ -344,38 +344,6 @@ void tile_run_elements(struct tile_run *run, struct step_list list) {
 
 /* ---- Rows ---- */
 
-static bool is_arg(unsigned op) {
-    return op == OP_REDUCE_ARGMAX || op == OP_REDUCE_ARGMIN;
-}
-
-static const void *reduced_value(const struct step *step, struct row_reduction *reduction) {
-    if (is_arg(step->op))
-        return &reduction->index;
-    if (step->op == OP_REDUCE_SUM && step->type == VALUE_F32)
-        reduction->best.f32 = (float)reduction->sum;
-    return &reduction->best;
-}
-
-static void finish_reduction(const struct tile_run *run, const struct step *step, char *to) {
-    char *reduction = run->reductions + step->slot * run->reduction_bytes;
-    if (!run->side_by_side) {
-        struct row_reduction *rows = (struct row_reduction *)reduction;
-        for (size_t i = 0; i < run->rows; i++)
-            run->functions->fill(to + i * vector_bytes(run), reduced_value(step, &rows[i]),
-                                 run->functions->lanes);
-        return;
-    }
-    const char *more = reduction + RUN_ROWS_MAX * sizeof(float);
-    memcpy(to, is_arg(step->op) ? more : reduction, run->pitch * sizeof(float));
-    if (step->op == OP_REDUCE_SUM && step->type == VALUE_F32) {
-        float *sums = (float *)to;
-        const float *errors = (const float *)more;
-        for (size_t i = 0; i < run->pitch; i++)
-            if (errors[i] == errors[i]) /* else the sum is infinite or NaN */
-                sums[i] += errors[i];
-    }
-}
-
 static void load_rows(struct tile_run *run, unsigned operand, char *to) {
     if (run->side_by_side) {
         load_strided(run, operand, 0, stride_of(run, operand, run->width_axis), 1, to);
@@ -396,7 +364,7 @@ void tile_run_rows(struct tile_run *run, struct step_list list) {
         run->at[step->result] = to;
         run->moves[step->result] = run->side_by_side || run->rows > 1 ? vector_bytes(run) : 0;
         if (op_is_reduction(step->op))
-            finish_reduction(run, step, to);
+            tile_run_finish_reduction(run, step, to);
         else if (step->op < OP_EXPRESSIONS)
             evaluate_rows(run, step, to);
         else
@@ -428,99 +396,6 @@ void tile_run_row_stores(struct tile_run *run) {
     struct step_list list = run->steps->row_stores;
     for (uint32_t i = 0; i < list.count; i++)
         store_rows(run, &run->steps->steps[list.first + i]);
-}
-
-/* ---- Reductions as a whole ---- */
-
-static uint32_t identity(unsigned op, unsigned type) {
-    float least = -INFINITY, most = INFINITY;
-    uint32_t bits = 0;
-    if (op == OP_REDUCE_MAX && type == VALUE_F32)
-        memcpy(&bits, &least, sizeof bits);
-    else if (op == OP_REDUCE_MIN && type == VALUE_F32)
-        memcpy(&bits, &most, sizeof bits);
-    else if (op == OP_REDUCE_MAX)
-        bits = (uint32_t)INT32_MIN;
-    else if (op == OP_REDUCE_MIN)
-        bits = INT32_MAX;
-    return bits;
-}
-
-/* Calls for each reduction; they are finished in the lists of rows. */
-typedef void reduction_visit(struct tile_run *run, const struct step *step, char *reduction,
-                             const char *other);
-static void visit_reductions(struct tile_run *run, reduction_visit *visit, const char *others) {
-    for (unsigned pass = 0; pass <= run->steps->passes; pass++) {
-        struct step_list list = run->steps->rows[pass];
-        for (uint32_t i = 0; i < list.count; i++) {
-            const struct step *step = &run->steps->steps[list.first + i];
-            if (op_is_reduction(step->op))
-                visit(run, step, run->reductions + step->slot * run->reduction_bytes,
-                      others ? others + step->slot * run->reduction_bytes : NULL);
-        }
-    }
-}
-
-static void reset(struct tile_run *run, const struct step *step, char *reduction,
-                  const char *other) {
-    (void)other;
-    uint32_t bits = identity(step->op, step->type);
-    if (!run->side_by_side) {
-        struct row_reduction start = {.sum = 0, .index = -1};
-        memcpy(&start.best, &bits, sizeof bits);
-        for (size_t i = 0; i < run->rows; i++)
-            ((struct row_reduction *)reduction)[i] = start;
-        return;
-    }
-    uint32_t *best = (uint32_t *)reduction, *more = best + RUN_ROWS_MAX;
-    for (size_t i = 0; i < run->pitch; i++) {
-        best[i] = bits;
-        more[i] = is_arg(step->op) ? UINT32_MAX : 0;
-    }
-}
-
-void tile_run_reset(struct tile_run *run) {
-    if (run->steps->reductions)
-        visit_reductions(run, reset, NULL);
-}
-
-/* What one lone later value of a row does to its reduction is what a tile of one does. */
-static void merge_row(struct tile_run *run, const struct step *step, char *reduction,
-                      const char *other) {
-    const struct row_reduction *from = (const struct row_reduction *)other;
-    struct row_reduction *to = (struct row_reduction *)reduction;
-    if (step->op == OP_REDUCE_SUM && step->type == VALUE_F32)
-        to->sum += from->sum;
-    else if (!is_arg(step->op) || from->index >= 0)
-        run->functions->reduce[step->type][step->op - OP_REDUCE_SUM](to, &from->best, 1,
-                                                                     from->index);
-}
-
-static void merge_side_by_side(struct tile_run *run, const struct step *step, char *reduction,
-                               const char *other) {
-    const size_t half = RUN_ROWS_MAX * sizeof(float);
-    unsigned kind = step->op - OP_REDUCE_SUM;
-    if (!is_arg(step->op)) {
-        run->functions->reduce_rows[step->type][kind](reduction, reduction + half, other, 1,
-                                                      run->pitch, 0);
-        if (step->op == OP_REDUCE_SUM && step->type == VALUE_F32)
-            for (size_t i = 0; i < run->pitch; i++)
-                ((float *)(reduction + half))[i] += ((const float *)(other + half))[i];
-        return;
-    }
-    for (size_t i = 0; i < run->pitch; i++) {
-        struct row_reduction one = {.index = ((int32_t *)(reduction + half))[i]};
-        memcpy(&one.best, reduction + i * 4, 4);
-        int32_t index = ((const int32_t *)(other + half))[i];
-        if (index >= 0)
-            run->functions->reduce[step->type][kind](&one, other + i * 4, 1, index);
-        memcpy(reduction + i * 4, &one.best, 4);
-        ((int32_t *)(reduction + half))[i] = one.index;
-    }
-}
-
-void tile_run_merge(struct tile_run *run, const void *reductions) {
-    visit_reductions(run, run->side_by_side ? merge_side_by_side : merge_row, reductions);
 }
 
 /* ---- Beginning ---- */

@@ -14,9 +14,9 @@
 #include "gen/native/tiles.h"
 
 enum {
-    RUN_ROWS_MAX = 1024,          /* side by side */
-    RUN_LINE_ROWS_MAX = 32,       /* one to a line */
-    RUN_KEPT_BYTES = 256 * 1024,  /* of values kept from pass to pass */
+    RUN_ROWS_MAX = 1024,           /* side by side */
+    RUN_LINE_ROWS_MAX = 32,        /* one to a line */
+    RUN_KEPT_BYTES = 256 * 1024,   /* of values kept from pass to pass */
     RUN_AXIS_NONE = RIDGE_RANK_MAX /* an axis that is not there: of size 1 */
 };
 
@@ -71,6 +71,8 @@ void tile_run_row_stores(struct tile_run *run);
  * row, taken in. */
 void tile_run_reset(struct tile_run *run);
 void tile_run_merge(struct tile_run *run, const void *reductions);
+/* The result as a value of the row. */
+void tile_run_finish_reduction(const struct tile_run *run, const struct step *step, char *to);
 /* Bytes of a run's reductions, as tile_run_merge() takes them. */
 size_t tile_run_reductions_bytes(const struct steps *steps, bool side_by_side);
 

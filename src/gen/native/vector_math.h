@@ -49,9 +49,9 @@ SIMD_INLINE floats floats_exp(floats x) {
 
 /* e ln 2 + log(1 + f), -0.25 <= f < 0.5 */
 SIMD_INLINE floats log_of_parts(floats e, floats f) {
-    floats p = POLYNOMIAL(f, 0x1.55555ap-2f, -0x1.00006ep-2f, 0x1.999764p-3f, -0x1.5519d6p-3f,
-                          0x1.246388p-3f, -0x1.04ad32p-3f, 0x1.df1c64p-4f, -0x1.7506p-4f,
-                          0x1.341cb4p-5f);
+    floats p =
+        POLYNOMIAL(f, 0x1.55555ap-2f, -0x1.00006ep-2f, 0x1.999764p-3f, -0x1.5519d6p-3f,
+                   0x1.246388p-3f, -0x1.04ad32p-3f, 0x1.df1c64p-4f, -0x1.7506p-4f, 0x1.341cb4p-5f);
     floats square = f * f;
     floats rest = floats_fma(square * f, p, e * 0x1.7f7d1cp-20f);
     rest = floats_fma(square, floats_of(-0.5f), rest);
@@ -198,9 +198,9 @@ SIMD_INLINE floats floats_erf(floats x) {
                           0x1.544b08p-8f, -0x1.a6181p-11f, 0x1.4fa924p-14f);
     floats small = floats_fma(x, p, x);
     /* The logarithm of 1 - erf */
-    floats q = POLYNOMIAL(magnitude, -0x1.763de6p-13f, 0x1.212916p+0f, 0x1.44412ep-1f,
-                          0x1.bbaf0cp-4f, -0x1.9bfeeep-6f, 0x1.1206e4p-8f, -0x1.c9cdf2p-12f,
-                          0x1.650ap-16f);
+    floats q =
+        POLYNOMIAL(magnitude, -0x1.763de6p-13f, 0x1.212916p+0f, 0x1.44412ep-1f, 0x1.bbaf0cp-4f,
+                   -0x1.9bfeeep-6f, 0x1.1206e4p-8f, -0x1.c9cdf2p-12f, 0x1.650ap-16f);
     floats large = 1.0f - exp_in_range(-q);
     return floats_choose(floats_abs(x) < 0.94f, small, with_sign_of(large, x));
 }
@@ -224,10 +224,10 @@ SIMD_INLINE doubles pow_of_positive(doubles x, doubles y) {
     longs e = ((raw - 0x3fe6a09e667f3bcd) >> 52); /* of a mantissa from sqrt(1/2) */
     doubles f = (doubles)(raw - (e << 52)) - 1.0;
     doubles p = POLYNOMIAL_DOUBLE(
-        f, 0x1.71547652b58f1p+0, -0x1.71547651b7069p-1, 0x1.ec709de33c9fdp-2,
-        -0x1.7154788838314p-2, 0x1.2776b6cd050e5p-2, -0x1.ec6f2e0276b31p-3, 0x1.a61b7dcba260dp-3,
-        -0x1.7188d2f7a4c6dp-3, 0x1.481fad161eeb5p-3, -0x1.23d6514e25eecp-3, 0x1.0acdefab82f43p-3,
-        -0x1.13b88b8a6c6ccp-3, 0x1.0f627be0e7365p-3, -0x1.1da6ccc78a5a1p-4);
+        f, 0x1.71547652b58f1p+0, -0x1.71547651b7069p-1, 0x1.ec709de33c9fdp-2, -0x1.7154788838314p-2,
+        0x1.2776b6cd050e5p-2, -0x1.ec6f2e0276b31p-3, 0x1.a61b7dcba260dp-3, -0x1.7188d2f7a4c6dp-3,
+        0x1.481fad161eeb5p-3, -0x1.23d6514e25eecp-3, 0x1.0acdefab82f43p-3, -0x1.13b88b8a6c6ccp-3,
+        0x1.0f627be0e7365p-3, -0x1.1da6ccc78a5a1p-4);
     doubles log2_x = doubles_fma(f, p, (doubles)(e + magic) - 0x1.8p52);
     log2_x = doubles_choose(x == 0.0, doubles_of(-__builtin_inf()), log2_x);
     log2_x = doubles_choose(x < __builtin_inf(), log2_x, x);
@@ -247,14 +247,13 @@ SIMD_INLINE floats floats_pow(floats x, floats y) {
     doubles x_low, x_high, y_low, y_high;
     floats_widen(floats_abs(x), &x_low, &x_high);
     floats_widen(y, &y_low, &y_high);
-    floats result =
-        floats_narrow(pow_of_positive(x_low, y_low), pow_of_positive(x_high, y_high));
+    floats result = floats_narrow(pow_of_positive(x_low, y_low), pow_of_positive(x_high, y_high));
     ints whole = floats_round(y) == y;
     floats half = y * 0.5f;
     ints odd = whole & (floats_round(half) != half);
     floats negative = (floats)((ints)result ^ (odd & INT32_MIN));
-    negative = floats_choose(whole | (x == 0.0f) | (x == -FLOAT_INFINITY), negative,
-                             floats_of(FLOAT_NAN));
+    negative =
+        floats_choose(whole | (x == 0.0f) | (x == -FLOAT_INFINITY), negative, floats_of(FLOAT_NAN));
     result = floats_choose((ints)x < 0, negative, result);
     result = floats_choose(x != x, x, result);
     ints one = (x == 1.0f) | (y == 0.0f) | ((x == -1.0f) & (floats_abs(y) == FLOAT_INFINITY));

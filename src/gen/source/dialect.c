@@ -43,7 +43,10 @@ static const char *constness(const struct source_parameter *parameter) {
 }
 
 static void cuda_head(struct buffer *out, const struct source_kernel *kernel) {
-    buffer_printf(out, "extern \"C\" __global__ void __launch_bounds__(%u", kernel->threads);
+    buffer_string(out, "extern \"C\" __global__ void ");
+    if (kernel->cluster > 1)
+        buffer_printf(out, "__cluster_dims__(%u, 1, 1) ", kernel->cluster);
+    buffer_printf(out, "__launch_bounds__(%u", kernel->threads);
     if (kernel->blocks_per_unit)
         buffer_printf(out, ", %u", kernel->blocks_per_unit);
     buffer_printf(out, ") %s(", kernel->name);

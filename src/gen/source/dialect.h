@@ -74,6 +74,7 @@ struct source_kernel {
     unsigned threads;         /* of a block, all along x */
     unsigned blocks_per_unit; /* that should fit into a compute unit; 0: as the compiler likes */
     bool dynamic_shared;      /* kernel_code.shared_max must be more than 0 then */
+    unsigned cluster;         /* CUDA: neighbouring blocks that read each other's shared memory */
 };
 
 /* Everything from the type of the scalars to the first statement of the body; the writer goes on

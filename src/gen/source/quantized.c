@@ -1,5 +1,5 @@
 /* Products with few rows by a quantised B, in any language: a group of threads shares a few columns
- * of B and goes along their blocks together, each thread 32 weights at a time.
+ * of B and goes along their blocks together, each thread 32 weights of Q4_K or 8 of Q8_0 at a time.
  *
  * The 4 bits q of a Q4_K weight are put into the mantissa of a float that is 1 + q / 16, which
  * spares a conversion; the sum of x, needed for the minimums in any case, takes the 1 away again.
@@ -10,33 +10,43 @@ enum quantized_choice {
     ROWS = MATMUL_OTHERS, /* at least m: a power of two */
     ACROSS,               /* columns of a group */
     LANES,                /* threads of a group */
-    A_VECTOR,             /* A's rows can be loaded 4 elements at a time */
+    STEPS,                /* Q8_0: pieces whose loads are in flight together */
+    A_VECTOR,             /* A's rows can be loaded 4 (Q8_0: 8) elements at a time */
 };
 
-enum { ROWS_MAX = 8, THREADS = 128, PIECE = 32 };
+enum { ROWS_MAX = 8, THREADS = 128 };
+
+static int32_t piece_of(enum ridge_dtype type) {
+    return type == RIDGE_Q4_K ? 32 : 8;
+}
+
+static bool a_loads(const struct matmul_work *work, int64_t vector) {
+    int64_t bytes = vector * (work->a_type == RIDGE_F32 ? 4 : 2);
+    return work->a_column == 1 && work->a_alignment >= (bytes < 16 ? bytes : 16) &&
+           (work->m == 1 || work->a_row % vector == 0) &&
+           (work->batch == 1 || work->a_batch % vector == 0);
+}
 
 static bool plan(const struct matmul_work *work, const struct device_capabilities *device,
                  struct kernel_request *request) {
     bool q4 = work->b_type == RIDGE_Q4_K;
     if (work->m > ROWS_MAX || work->k % (q4 ? 256 : 32) != 0 ||
-        work->b_alignment < (q4 ? 16u : 2u) || device->block_max < THREADS)
+        work->b_alignment < (q4 ? 16u : 4u) || device->block_max < THREADS)
         return false;
     int32_t rows = 1, across = 2, lanes = 32;
     while (rows < work->m)
         rows *= 2;
-    if (rows == ROWS_MAX || work->n < 8 * (int64_t)device->compute_units)
+    if (rows == ROWS_MAX || (rows == 1 && !q4) || work->n < 8 * (int64_t)device->compute_units)
         across = 1;
-    while (lanes > 1 && lanes > work->k / PIECE)
+    while (lanes > 1 && lanes > work->k / piece_of(work->b_type))
         lanes /= 2;
     int32_t *choices = request->spec.choices;
     choices[MATMUL_THREADS] = THREADS;
     choices[ROWS] = rows;
     choices[ACROSS] = across;
     choices[LANES] = lanes;
-    int64_t bytes = work->a_type == RIDGE_F32 ? 16 : 8;
-    choices[A_VECTOR] = work->a_column == 1 && work->a_alignment >= bytes &&
-                        (work->m == 1 || work->a_row % 4 == 0) &&
-                        (work->batch == 1 || work->a_batch % 4 == 0);
+    choices[STEPS] = q4 ? 1 : rows <= 2 ? 4 : 2;
+    choices[A_VECTOR] = a_loads(work, q4 ? 4 : 8);
     double blocks =
         (double)divide_up(work->n, (int64_t)across * (THREADS / lanes)) * (double)work->batch;
     request->grid[0] = (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX);
@@ -60,7 +70,7 @@ static const char head_text[] =
     "    UNROLL for (int i = 0; i < ROWS; i++)\n"
     "        UNROLL for (int j = 0; j < ACROSS; j++)\n"
     "            sum[i][j] = 0.0f;\n"
-    "    for (INT64 piece = lane; piece < SIZE_K / 32; piece += LANES) {\n";
+    "    for (INT64 piece = lane; piece < SIZE_K / PIECE; piece += LANES * STEPS) {\n";
 
 static const char q4_k_text[] =
     "        INT64 k = (piece >> 3) * 256 + ((piece >> 1) & 3) * 64 + (piece & 1) * 16;\n"
@@ -118,36 +128,45 @@ static const char q4_k_text[] =
     "        }\n"
     "    }\n";
 
+/* A block of 34 bytes begins at an even address only, so that eight weights are taken from two or
+ * three aligned words. */
 static const char q8_0_text[] =
-    "        GLOBAL const UINT16 *quants[ACROSS];\n"
-    "        float part[ROWS][ACROSS];\n"
-    "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
-    "            quants[j] = (GLOBAL const UINT16 *)(lines[j] + piece * 34);\n"
-    "            UNROLL for (int i = 0; i < ROWS; i++)\n"
-    "                part[i][j] = 0.0f;\n"
-    "        }\n"
-    "        UNROLL for (int word = 0; word < 8; word++) {\n"
-    "            float w[ACROSS][4];\n"
+    "        UINT32 words[STEPS][ACROSS][3];\n"
+    "        UINT16 scales[STEPS][ACROSS];\n"
+    "        UNROLL for (int s = 0; s < STEPS; s++)\n"
     "            UNROLL for (int j = 0; j < ACROSS; j++) {\n"
-    "                UINT32 first = quants[j][1 + word * 2], second = quants[j][2 + word * 2];\n"
-    "                w[j][0] = (float)((int)(first << 24) >> 24);\n"
-    "                w[j][1] = (float)((int)(first << 16) >> 24);\n"
-    "                w[j][2] = (float)((int)(second << 24) >> 24);\n"
-    "                w[j][3] = (float)((int)(second << 16) >> 24);\n"
+    "                INT64 p = piece + s * LANES < SIZE_K / 8 ? piece + s * LANES : piece;\n"
+    "                INT64 block = (lines[j] - b) + (p >> 2) * 34, at = block + 2 + (p & 3) * 8;\n"
+    "                GLOBAL const UCHAR *aligned = b + (at & ~(INT64)3);\n"
+    "                words[s][j][0] = LOAD4(aligned), words[s][j][1] = LOAD4(aligned + 4);\n"
+    "                words[s][j][2] = 0u;\n"
+    "                if (at & 2)\n"
+    "                    words[s][j][2] = LOAD4(aligned + 8);\n"
+    "                scales[s][j] = *(GLOBAL const UINT16 *)(b + block);\n"
+    "            }\n"
+    "        UNROLL for (int s = 0; s < STEPS; s++) {\n"
+    "            bool inside = piece + s * LANES < SIZE_K / 8;\n"
+    "            INT64 p = inside ? piece + s * LANES : piece;\n"
+    "            float w[ACROSS][8];\n"
+    "            UNROLL for (int j = 0; j < ACROSS; j++) {\n"
+    "                bool odd = ((lines[j] - b) + (p >> 2) * 34 + 2) & 2;\n"
+    "                UINT32 *u = words[s][j];\n"
+    "                UINT32 eight[2] = {odd ? u[0] >> 16 | u[1] << 16 : u[0],\n"
+    "                                   odd ? u[1] >> 16 | u[2] << 16 : u[1]};\n"
+    "                UNROLL for (int v = 0; v < 8; v++)\n"
+    "                    w[j][v] = (float)((int)(eight[v / 4] << (24 - v % 4 * 8)) >> 24);\n"
     "            }\n"
     "            UNROLL for (int i = 0; i < ROWS; i++)\n"
     "                if (i < SIZE_M) {\n"
-    "                    float x[4];\n"
-    "                    LOAD_FOUR(a_batch + i * A_ROW, piece * 32 + word * 4, x);\n"
-    "                    UNROLL for (int j = 0; j < ACROSS; j++)\n"
-    "                        UNROLL for (int v = 0; v < 4; v++)\n"
-    "                            part[i][j] = FMA(w[j][v], x[v], part[i][j]);\n"
+    "                    float x[8];\n"
+    "                    LOAD_EIGHT(a_batch + i * A_ROW, p * 8, x);\n"
+    "                    UNROLL for (int j = 0; j < ACROSS; j++) {\n"
+    "                        float part = 0.0f;\n"
+    "                        UNROLL for (int v = 0; v < 8; v++)\n"
+    "                            part = FMA(w[j][v], x[v], part);\n"
+    "                        sum[i][j] += inside ? f16_to_f32(scales[s][j]) * part : 0.0f;\n"
+    "                    }\n"
     "                }\n"
-    "        }\n"
-    "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
-    "            float scale = f16_to_f32(quants[j][0]);\n"
-    "            UNROLL for (int i = 0; i < ROWS; i++)\n"
-    "                sum[i][j] = FMA(scale, part[i][j], sum[i][j]);\n"
     "        }\n"
     "    }\n";
 
@@ -172,10 +191,13 @@ static const char tail_text[] =
 static const char words_text[] = "#define SHUFFLED (SUBGROUP < LANES ? SUBGROUP : LANES)\n"
                                  "#define ONE_AND(u) AS_FLOAT(0x3f800000u | ((u) & 0x780000u))\n";
 
-static const char load_four_text[] = "#define LOAD_FOUR(p, k, x) LOAD_A_4((p) + (k), x)\n";
-static const char gather_four_text[] = "#define LOAD_FOUR(p, k, x) \\\n"
-                                       "    UNROLL for (int v = 0; v < 4; v++) \\\n"
-                                       "        (x)[v] = LOAD_A(p, ((k) + v) * A_COLUMN)\n";
+static const char vector_text[] = "#define LOAD_FOUR(p, k, x) LOAD_A_4((p) + (k), x)\n"
+                                  "#define LOAD_EIGHT(p, k, x) LOAD_A_8((p) + (k), x)\n";
+static const char gather_text[] = "#define LOAD_FOUR(p, k, x) GATHER(4, p, k, x)\n"
+                                  "#define LOAD_EIGHT(p, k, x) GATHER(8, p, k, x)\n"
+                                  "#define GATHER(count, p, k, x) \\\n"
+                                  "    UNROLL for (int v = 0; v < count; v++) \\\n"
+                                  "        (x)[v] = LOAD_A(p, ((k) + v) * A_COLUMN)\n";
 
 static void code(const struct kernel_spec *spec, const struct device_capabilities *device,
                  struct kernel_generated *generated) {
@@ -186,10 +208,12 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
     source_define(out, "ACROSS", spec->choices[ACROSS]);
     source_define(out, "LANES", spec->choices[LANES]);
     source_define(out, "GROUPS", THREADS / spec->choices[LANES]);
+    source_define(out, "STEPS", spec->choices[STEPS]);
+    source_define(out, "PIECE", piece_of(spec->types[1]));
     source_define(out, "BLOCK_WEIGHTS", q4 ? 256 : 32);
     source_define(out, "BLOCK_BYTES", q4 ? 144 : 34);
     buffer_string(out, words_text);
-    buffer_string(out, spec->choices[A_VECTOR] ? load_four_text : gather_four_text);
+    buffer_string(out, spec->choices[A_VECTOR] ? vector_text : gather_text);
     source_matmul_begin(spec, device, generated, 0);
     buffer_string(out, head_text);
     buffer_string(out, q4 ? q4_k_text : q8_0_text);

@@ -8,10 +8,9 @@
 enum { BATCHES = 2, ROWS = 13, COLUMNS = 70, COUNT = BATCHES * ROWS * COLUMNS };
 
 static int add(struct program *program, enum op op, unsigned slot, int a, int b) {
-    return program_instruction(program, (struct program_instruction){.op = (uint8_t)op,
-                                                                     .slot = (uint8_t)slot,
-                                                                     .a = (uint16_t)a,
-                                                                     .b = (uint16_t)b});
+    return program_instruction(
+        program, (struct program_instruction){
+                     .op = (uint8_t)op, .slot = (uint8_t)slot, .a = (uint16_t)a, .b = (uint16_t)b});
 }
 
 static void set_strides(struct program_shape *shape, unsigned operand, int64_t batch, int64_t row,
@@ -68,10 +67,10 @@ static void check_epilogue(enum ridge_dtype type, bool bias, bool transposed) {
                 double want = product[i];
                 if (bias)
                     want = fmax(0, (float)(want + element(buffers[1], RIDGE_F16, column)));
-                double got = element(buffers[0], type,
-                                     batch * shape.strides[result][0] +
-                                         row * shape.strides[result][1] +
-                                         column * shape.strides[result][2]);
+                double got =
+                    element(buffers[0], type,
+                            batch * shape.strides[result][0] + row * shape.strides[result][1] +
+                                column * shape.strides[result][2]);
                 wrong += got != rounded_to_type(want, type);
             }
             CHECK_INT(wrong, 0);

@@ -37,8 +37,8 @@ static unsigned add_array(struct example *example, enum ridge_dtype dtype, bool 
     int64_t count = 1;
     for (unsigned axis = 0; axis < example->program.rank; axis++) {
         example->shape.strides[operand][axis] = strides[axis];
-        count += (example->shape.sizes[axis] > 0 ? example->shape.sizes[axis] - 1 : 0) *
-                 strides[axis];
+        count +=
+            (example->shape.sizes[axis] > 0 ? example->shape.sizes[axis] - 1 : 0) * strides[axis];
     }
     example->counts[operand] = count;
     void *array = memory_allocate((size_t)count, ridge_dtype_bytes(dtype, 1), &status);
@@ -97,22 +97,21 @@ static unsigned emit(struct example *example, enum op op, enum value_type type, 
         for (unsigned i = 0; i < op_info(op)->arity; i++)
             of_row &= program->instructions[operands[i]].of_row;
     }
-    return (unsigned)program_instruction(
-        program, (struct program_instruction){.op = (uint8_t)op,
-                                              .type = (uint8_t)type,
-                                              .of_row = of_row,
-                                              .a = (uint16_t)a,
-                                              .b = (uint16_t)b,
-                                              .c = (uint16_t)c});
+    return (unsigned)program_instruction(program,
+                                         (struct program_instruction){.op = (uint8_t)op,
+                                                                      .type = (uint8_t)type,
+                                                                      .of_row = of_row,
+                                                                      .a = (uint16_t)a,
+                                                                      .b = (uint16_t)b,
+                                                                      .c = (uint16_t)c});
 }
 
 static unsigned emit_load(struct example *example, unsigned operand, bool of_row) {
     enum value_type type = value_type_of(example->program.operands[operand].dtype);
-    return (unsigned)program_instruction(&example->program,
-                                         (struct program_instruction){.op = OP_LOAD,
-                                                                      .type = (uint8_t)type,
-                                                                      .of_row = of_row,
-                                                                      .slot = (uint8_t)operand});
+    return (unsigned)program_instruction(
+        &example->program,
+        (struct program_instruction){
+            .op = OP_LOAD, .type = (uint8_t)type, .of_row = of_row, .slot = (uint8_t)operand});
 }
 
 static void emit_store(struct example *example, unsigned operand, unsigned value, bool of_row) {
@@ -129,10 +128,9 @@ static unsigned emit_constant(struct example *example, enum value_type type, flo
     else
         example->shape.constants[slot].i32 = (int32_t)value;
     return (unsigned)program_instruction(
-        &example->program, (struct program_instruction){.op = OP_CONSTANT,
-                                                        .type = (uint8_t)type,
-                                                        .of_row = 1,
-                                                        .slot = (uint8_t)slot});
+        &example->program,
+        (struct program_instruction){
+            .op = OP_CONSTANT, .type = (uint8_t)type, .of_row = 1, .slot = (uint8_t)slot});
 }
 
 static void finish(struct example *example) {
@@ -229,10 +227,10 @@ static unsigned random_value(struct example *example, enum value_type type) {
 }
 
 static void random_operation(struct example *example, bool rows) {
-    static const enum op floats[] = {OP_ADD, OP_SUB, OP_MIN, OP_MAX, OP_NEG, OP_ABS,
-                                     OP_RELU, OP_TANH, OP_SIGMOID, OP_CLAMP};
-    static const enum op ints[] = {OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MOD, OP_MIN,
-                                   OP_LESS, OP_LOGICAL_AND, OP_LOGICAL_NOT, OP_SIGN};
+    static const enum op floats[] = {OP_ADD, OP_SUB,  OP_MIN,  OP_MAX,     OP_NEG,
+                                     OP_ABS, OP_RELU, OP_TANH, OP_SIGMOID, OP_CLAMP};
+    static const enum op ints[] = {OP_ADD, OP_SUB,  OP_MUL,         OP_DIV,         OP_MOD,
+                                   OP_MIN, OP_LESS, OP_LOGICAL_AND, OP_LOGICAL_NOT, OP_SIGN};
     enum value_type type = next(example) % 3 ? VALUE_F32 : VALUE_I32;
     unsigned a = random_value(example, type), b = random_value(example, type),
              c = random_value(example, type);
@@ -281,8 +279,8 @@ static void random_program(struct example *example) {
     enum ridge_dtype dtype = example->program.instructions[last].type == VALUE_F32
                                  ? float_types[next(example) % 3]
                                  : RIDGE_I32;
-    unsigned stored = of_row ? add_of_rows(example, dtype, true)
-                             : random_array(example, dtype, true);
+    unsigned stored =
+        of_row ? add_of_rows(example, dtype, true) : random_array(example, dtype, true);
     emit_store(example, stored, last, of_row);
     unsigned also = random_array(example, RIDGE_F32, true);
     emit_store(example, also, random_value(example, VALUE_F32), false);
@@ -305,15 +303,15 @@ TEST(any_fused_program_gives_what_its_instructions_say) {
 static void make_softmax(struct example *example, enum ridge_dtype dtype) {
     unsigned x = emit_load(example, add_dense(example, dtype, false), false);
     unsigned most = emit(example, OP_REDUCE_MAX, VALUE_F32, x, 0, 0);
-    unsigned power = emit(example, OP_EXP, VALUE_F32,
-                          emit(example, OP_SUB, VALUE_F32, x, most, 0), 0, 0);
+    unsigned power =
+        emit(example, OP_EXP, VALUE_F32, emit(example, OP_SUB, VALUE_F32, x, most, 0), 0, 0);
     unsigned sum = emit(example, OP_REDUCE_SUM, VALUE_F32, power, 0, 0);
     unsigned share = emit(example, OP_DIV, VALUE_F32, power, sum, 0);
     emit_store(example, add_dense(example, dtype, true), share, false);
 }
 
 TEST(softmax_over_rows_of_any_length_is_softmax) {
-    static const int64_t shapes[][2] = {{1, 1},   {300, 3}, {40, 32},   {33, 33},
+    static const int64_t shapes[][2] = {{1, 1},   {300, 3},  {40, 32},   {33, 33},
                                         {7, 255}, {5, 2050}, {2, 70001}, {1, 140000}};
     for (unsigned i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         for (enum ridge_dtype dtype = RIDGE_F32; dtype <= RIDGE_BF16; dtype++) {

@@ -133,8 +133,9 @@ static inline void reference_run(const struct program *program, const struct pro
                 double operands[3] = {a[j], values[instruction->b * room + j],
                                       values[instruction->c * room + j]};
                 enum value_type type =
-                    program->instructions[instruction->op == OP_WHERE ? instruction->b
-                                                                      : instruction->a]
+                    program
+                        ->instructions[instruction->op == OP_WHERE ? instruction->b
+                                                                   : instruction->a]
                         .type;
                 if (instruction->op == OP_LOAD)
                     own[j] = element(buffers[instruction->slot],

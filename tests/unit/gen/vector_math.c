@@ -25,12 +25,12 @@ static float float_of_bits(uint32_t bits) {
     return x;
 }
 
-static const float special[] = {0.0f,        -0.0f,        1.0f,        -1.0f,   2.0f,
-                                -2.0f,       3.0f,         -3.0f,       0.5f,    -0.5f,
-                                1e-45f,      -1e-45f,      0x1p-126f,   1e-40f,  -1e-40f,
-                                3.4e38f,     -3.4e38f,     INFINITY,    -INFINITY, NAN,
-                                1.0000001f,  0.99999994f,  16777217.0f, 1e9f,    -1.5f,
-                                2147483648.0f, -2147483648.0f, 65504.0f, 0x1p23f,  -0x1.8p22f};
+static const float special[] = {0.0f,          -0.0f,          1.0f,        -1.0f,     2.0f,
+                                -2.0f,         3.0f,           -3.0f,       0.5f,      -0.5f,
+                                1e-45f,        -1e-45f,        0x1p-126f,   1e-40f,    -1e-40f,
+                                3.4e38f,       -3.4e38f,       INFINITY,    -INFINITY, NAN,
+                                1.0000001f,    0.99999994f,    16777217.0f, 1e9f,      -1.5f,
+                                2147483648.0f, -2147483648.0f, 65504.0f,    0x1p23f,   -0x1.8p22f};
 enum { SPECIAL = sizeof special / sizeof special[0] };
 
 /* The worst distance of a function of one operand, over all floats in steps. */
@@ -92,12 +92,35 @@ TEST(activations_are_close_to_what_they_stand_for) {
             for (unsigned i = 0; i < BATCH; i++) {
                 double want =
                     reference_expression(ops[k], VALUE_F32, (double[3]){x[i], x[i], x[i]});
-                if (!(fabs(got[i] - want) <= 2e-7 * fmax(fabs(want), fabs((double)x[i]) * (k < 3)) + 1e-37)) {
+                if (!(fabs(got[i] - want) <=
+                      2e-7 * fmax(fabs(want), fabs((double)x[i]) * (k < 3)) + 1e-37)) {
                     test_failed(__FILE__, __LINE__, "%s(%g) is %g, not %g", op_info(ops[k])->name,
                                 (double)x[i], (double)got[i], want);
                     break;
                 }
             }
+        }
+}
+
+TEST(dividing_by_one_number_gives_what_division_gives) {
+    static float x[BATCH], got[BATCH];
+    for (unsigned set = 0; use_simd_set(&set); set++)
+        for (unsigned k = 0; k < 400; k++) {
+            const struct tile_functions *tile = simd_best()->tile;
+            const size_t moves[3] = {tile->lanes * 4, 0, 0};
+            float y[TILE_LANES_MAX];
+            for (unsigned i = 0; i < TILE_LANES_MAX; i++)
+                y[i] = k < SPECIAL ? special[k] : float_of_bits(k * 10653907u);
+            for (unsigned i = 0; i < BATCH; i++)
+                x[i] = i < SPECIAL ? special[i] : float_of_bits((k * BATCH + i) * 2654435761u);
+            tile->divide_by_one(got, x, y, y, BATCH, moves);
+            unsigned wrong = 0;
+            for (unsigned i = 0; i < BATCH; i++) {
+                float want = x[i] / y[0];
+                wrong +=
+                    memcmp(&got[i], &want, sizeof want) != 0 && !(isnan(got[i]) && isnan(want));
+            }
+            CHECK_INT(wrong, 0);
         }
 }
 
@@ -107,8 +130,8 @@ static void check_powers(const float *x, const float *y) {
     simd_best()->tile->expressions[VALUE_F32][OP_POW](got, x, y, y, BATCH, moves);
     for (unsigned i = 0; i < BATCH; i++)
         if (distance(got[i], pow(x[i], y[i])) > 1.0) {
-            test_failed(__FILE__, __LINE__, "pow(%a, %a) is %a, not %a", (double)x[i],
-                        (double)y[i], (double)got[i], pow(x[i], y[i]));
+            test_failed(__FILE__, __LINE__, "pow(%a, %a) is %a, not %a", (double)x[i], (double)y[i],
+                        (double)got[i], pow(x[i], y[i]));
             return;
         }
 }
@@ -171,9 +194,10 @@ TEST(halves_are_widened_exactly_and_rounded_to_the_nearest_even) {
 }
 
 TEST(integers_divide_towards_zero_wrap_and_never_trap) {
-    static const int32_t values[] = {0, 1, -1, 2, -2, 3, 7, -7, 100, INT32_MAX, INT32_MIN,
-                                     INT32_MIN + 1, 46341, -65536, 123456789, -987654321};
-    static const enum op ops[] = {OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MOD, OP_MIN, OP_MAX,
+    static const int32_t values[] = {0,     1,      -1,        2,         -2,        3,
+                                     7,     -7,     100,       INT32_MAX, INT32_MIN, INT32_MIN + 1,
+                                     46341, -65536, 123456789, -987654321};
+    static const enum op ops[] = {OP_ADD, OP_SUB, OP_MUL,  OP_DIV,    OP_MOD,  OP_MIN,       OP_MAX,
                                   OP_NEG, OP_ABS, OP_SIGN, OP_SQUARE, OP_LESS, OP_LOGICAL_OR};
     int32_t x[256], y[256], got[256];
     for (unsigned i = 0; i < 256; i++)
@@ -184,8 +208,8 @@ TEST(integers_divide_towards_zero_wrap_and_never_trap) {
             simd_best()->tile->expressions[VALUE_I32][ops[k]](
                 got, x, y, y, 256, (const size_t[3]){vector, vector, vector});
             for (unsigned i = 0; i < 256; i++)
-                CHECK_INT(got[i], reference_expression(ops[k], VALUE_I32,
-                                                       (double[3]){x[i], y[i], y[i]}));
+                CHECK_INT(got[i],
+                          reference_expression(ops[k], VALUE_I32, (double[3]){x[i], y[i], y[i]}));
         }
 }
 
@@ -199,7 +223,7 @@ TEST(floats_become_integers_towards_zero_and_saturate) {
         simd_best()->tile->expressions[VALUE_F32][OP_TO_I32](
             got, x, x, x, 32, (const size_t[3]){vector, vector, vector});
         for (unsigned i = 0; i < 32; i++)
-            CHECK_INT(got[i], reference_expression(OP_TO_I32, VALUE_F32,
-                                                   (double[3]){x[i], x[i], x[i]}));
+            CHECK_INT(got[i],
+                      reference_expression(OP_TO_I32, VALUE_F32, (double[3]){x[i], x[i], x[i]}));
     }
 }

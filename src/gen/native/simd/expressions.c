@@ -13,8 +13,8 @@ SIMD_INLINE floats floats_same(floats x) {
 SIMD_INLINE ints ints_same(ints x) {
     return x;
 }
-#define FLOATS(x) _Generic((x), floats: floats_same, default: floats_of)(x)
-#define INTS(x) _Generic((x), ints: ints_same, default: ints_of)(x)
+#define FLOATS(x) _Generic((x), floats : floats_same, default : floats_of)(x)
+#define INTS(x) _Generic((x), ints : ints_same, default : ints_of)(x)
 
 #define EXP(x) floats_exp(x)
 #define LOG(x) floats_log(x)
@@ -31,7 +31,7 @@ SIMD_INLINE ints ints_same(ints x) {
 #define RINT(x) floats_round(x)
 #define ABS(x) floats_abs(x)
 #define POW(x, y) floats_pow(x, y)
-#define TRUTH(comparison) ((ints)(comparison) & 1)
+#define TRUTH(comparison) ((ints)(comparison)&1)
 #define SELECT(t, a, b) floats_choose((ints)((t) != 0), FLOATS(a), FLOATS(b))
 #define ISELECT(t, a, b) ints_choose((ints)((t) != 0), INTS(a), INTS(b))
 #define IABS(x) ints_abs(x)
@@ -91,7 +91,7 @@ SIMD_INLINE void put_nothing(void *out, int value) {
     ints_store(out, ints_of(value));
 }
 #define PUT(out, value)                                                                            \
-    _Generic((value), floats: put_floats, ints: put_ints, int: put_nothing)(out, value)
+    _Generic((value), floats : put_floats, ints : put_ints, int : put_nothing)(out, value)
 
 #define NEXT(type, name)                                                                           \
     type name = type##_load((const void *)name##_at);                                              \
@@ -113,7 +113,7 @@ SIMD_INLINE void put_nothing(void *out, int value) {
         const size_t x_step = steps[0], y_step = steps[1], z_step = steps[2];                      \
         (void)y_at, (void)z_at, (void)y_step, (void)z_step;                                        \
         char *out_at = out;                                                                        \
-        _Pragma("GCC unroll 2") for (size_t i = 0; i < count; i += LANES) {                                                \
+        _Pragma("GCC unroll 2") for (size_t i = 0; i < count; i += LANES) {                        \
             NEXT_##arity(X, Y);                                                                    \
             PUT(out_at, expression);                                                               \
             out_at += VECTOR_BYTES;                                                                \

@@ -51,7 +51,7 @@ SIMD_INLINE ints int_amin(ints best, ints x) {
 }
 
 /* All values of a tile in one vector. */
-#define REDUCE_TO_VECTOR(name, type, element, step, join, identity)                                      \
+#define REDUCE_TO_VECTOR(name, type, element, step, join, identity)                                \
     SIMD_INLINE type name(const element *x, size_t count) {                                        \
         type a = type##_of(identity), b = a, c = a, d = a;                                         \
         size_t i = 0;                                                                              \
@@ -181,7 +181,7 @@ REDUCE_ARG(argmin_i32, ints, int32_t, i32, <)
         }                                                                                          \
     }
 static REDUCE_ROWS_SUM(rows_sum_f32, float_sum)
-REDUCE_ROWS_SUM(SIMD_NAME(tile_sum_squares_rows), add_square)
+    REDUCE_ROWS_SUM(SIMD_NAME(tile_sum_squares_rows), add_square)
 
 #define REDUCE_ROWS(name, type, element, step)                                                     \
     static void rows_##name(void *best, void *more, const void *x, size_t lines, size_t width,     \
@@ -195,11 +195,11 @@ REDUCE_ROWS_SUM(SIMD_NAME(tile_sum_squares_rows), add_square)
             type##_store((element *)best + j, kept);                                               \
         }                                                                                          \
     }
-REDUCE_ROWS(sum_i32, ints, int32_t, int_sum)
-REDUCE_ROWS(amax_f32, floats, float, float_amax)
-REDUCE_ROWS(amin_f32, floats, float, float_amin)
-REDUCE_ROWS(amax_i32, ints, int32_t, int_amax)
-REDUCE_ROWS(amin_i32, ints, int32_t, int_amin)
+        REDUCE_ROWS(sum_i32, ints, int32_t, int_sum)
+            REDUCE_ROWS(amax_f32, floats, float, float_amax)
+                REDUCE_ROWS(amin_f32, floats, float, float_amin)
+                    REDUCE_ROWS(amax_i32, ints, int32_t, int_amax)
+                        REDUCE_ROWS(amin_i32, ints, int32_t, int_amin)
 
 #define REDUCE_ROWS_ARG(name, type, element, better)                                               \
     static void rows_##name(void *bests, void *indices, const void *values, size_t lines,          \
@@ -218,16 +218,16 @@ REDUCE_ROWS(amin_i32, ints, int32_t, int_amin)
             ints_store((int32_t *)indices + j, index);                                             \
         }                                                                                          \
     }
-REDUCE_ROWS_ARG(argmax_f32, floats, float, >)
-REDUCE_ROWS_ARG(argmin_f32, floats, float, <)
-REDUCE_ROWS_ARG(argmax_i32, ints, int32_t, >)
-REDUCE_ROWS_ARG(argmin_i32, ints, int32_t, <)
+                            REDUCE_ROWS_ARG(argmax_f32, floats, float, >)
+                                REDUCE_ROWS_ARG(argmin_f32, floats, float, <)
+                                    REDUCE_ROWS_ARG(argmax_i32, ints, int32_t, >)
+                                        REDUCE_ROWS_ARG(argmin_i32, ints, int32_t, <)
 
 #define ROW_F32(NAME, name, flops) [OP_REDUCE_##NAME - OP_REDUCE_SUM] = name##_f32,
 #define ROW_I32(NAME, name, flops) [OP_REDUCE_##NAME - OP_REDUCE_SUM] = name##_i32,
 #define ROWS_F32(NAME, name, flops) [OP_REDUCE_##NAME - OP_REDUCE_SUM] = rows_##name##_f32,
 #define ROWS_I32(NAME, name, flops) [OP_REDUCE_##NAME - OP_REDUCE_SUM] = rows_##name##_i32,
-tile_reduce *const SIMD_NAME(tile_reduces)[2][TILE_REDUCTIONS] = {{REDUCE_OPS(ROW_F32)},
-                                                                  {REDUCE_OPS(ROW_I32)}};
+                                            tile_reduce *const
+    SIMD_NAME(tile_reduces)[2][TILE_REDUCTIONS] = {{REDUCE_OPS(ROW_F32)}, {REDUCE_OPS(ROW_I32)}};
 tile_reduce_rows *const SIMD_NAME(tile_row_reduces)[2][TILE_REDUCTIONS] = {{REDUCE_OPS(ROWS_F32)},
                                                                            {REDUCE_OPS(ROWS_I32)}};
