@@ -52,6 +52,8 @@ objects := $(sources:%.c=$(BUILD)/%.o) $(simd_objects)
 library := $(filter-out $(BUILD)/src/cmd/main.o,$(objects))
 unit_sources := $(wildcard tests/unit/*.c tests/unit/*/*.c)
 unit_objects := $(unit_sources:%.c=$(BUILD)/%.o)
+conformance_sources := $(wildcard tests/conformance/*.c)
+conformance_objects := $(conformance_sources:%.c=$(BUILD)/%.o)
 bench_sources := $(wildcard tests/bench/*.c)
 bench_objects := $(bench_sources:%.c=$(BUILD)/%.o)
 bench_programs := $(bench_sources:tests/bench/%.c=$(BUILD)/bench/%)
@@ -88,6 +90,9 @@ $(BUILD)/libridge.a: $(runtime_objects)
 $(BUILD)/unit: $(unit_objects) $(library)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(unit_objects) $(library) $(LDLIBS)
 
+$(BUILD)/conformance: $(conformance_objects) $(library)
+	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(conformance_objects) $(library) $(LDLIBS)
+
 $(bench_programs): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(library)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
@@ -120,7 +125,7 @@ $(BUILD)/flags $(BUILD)/fuzz/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
 
-test: $(BUILD)/unit all $(fuzz_programs)
+test: $(BUILD)/unit $(BUILD)/conformance all $(fuzz_programs)
 	BUILD="$(BUILD)" FUZZERS="$(fuzz_programs)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run
 
 fuzz: $(fuzz_programs)
@@ -128,6 +133,8 @@ fuzz: $(fuzz_programs)
 
 bench: $(BUILD)/ridge $(bench_programs)
 	BUILD="$(BUILD)" RIDGE="$(BUILD)/ridge" tests/bench/run
+	BUILD="$(BUILD)" tests/bench/runtime cpu
+	if $(BUILD)/ridge devices | grep -q '^cuda:'; then BUILD="$(BUILD)" tests/bench/runtime cuda; fi
 
 demo: $(BUILD)/ridge
 	@echo
@@ -196,5 +203,5 @@ help:
 FORCE:
 .PHONY: all test fuzz bench demo format lint install uninstall clean help FORCE
 .SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_target_objects)
--include $(objects:.o=.d) $(unit_objects:.o=.d) $(bench_objects:.o=.d)
+-include $(objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d)
 -include $(fuzz_objects:.o=.d) $(fuzz_target_objects:.o=.d)

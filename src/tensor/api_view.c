@@ -178,6 +178,14 @@ ridge_tensor *ridge_stack(ridge_tensor *const *parts, unsigned count, int axis) 
         status_fail(status, STATUS_USAGE, "ridge_stack: there is nothing to stack");
         return NULL;
     }
+    for (unsigned i = 0; i < count; i++)
+        if (parts[0] && parts[i] &&
+            (parts[i]->dtype != parts[0]->dtype ||
+             !view_same_sizes(&parts[i]->view, &parts[0]->view))) {
+            status_fail(status, STATUS_USAGE, "all parts of a stack are alike, part %u is not", i);
+            tensor_failed("ridge_stack", parts[i]);
+            return NULL;
+        }
     ridge_tensor **wide = memory_allocate(count, sizeof *wide, status);
     if (!wide)
         return NULL;

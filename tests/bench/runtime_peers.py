@@ -1,5 +1,5 @@
 """The workloads of tests/bench/runtime.c in PyTorch and MLX: the same names, the same sizes, the same way
-of timing. Prints lines "name<TAB>median microseconds" for one framework:
+of timing (pip install torch 'mlx[cpu]'). Prints lines "name<TAB>median microseconds" for one framework:
 
     python3 tests/bench/runtime_peers.py torch|torch.compile|mlx cuda|cpu [WORD]
 """

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 struct array array_make(unsigned rank, const int64_t *sizes) {
     struct array array = {.rank = rank, .count = 1};

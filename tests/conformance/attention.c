@@ -1,6 +1,5 @@
 /* Attention: grouped heads, causal or not, slices of a cache, every kind of width. */
 #include <math.h>
-#include <stdio.h>
 
 #include "arrays.h"
 

@@ -1,7 +1,5 @@
 /* Every row of the table of operations, for every type it takes, in every layout of its operands.
  */
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "grouped.h"
@@ -57,7 +55,7 @@ static const struct arrangement arrangements[] = {
     {"both broadcast", {{TRANSPOSED, 3, {4, 1, 7}}, {STEPPED, 3, {1, 6, 7}}, {CONTIGUOUS, 0, {0}}}},
     {"empty broadcast", {{CONTIGUOUS, 2, {0, 1}}, {CONTIGUOUS, 2, {1, 5}}, {CONTIGUOUS, 0, {0}}}},
 };
-enum { ARRANGEMENTS = sizeof arrangements / sizeof arrangements[0], QUICK_ARRANGEMENTS = 6 };
+enum { ARRANGEMENTS = sizeof arrangements / sizeof arrangements[0], QUICK_ARRANGEMENTS = 4 };
 
 static const enum ridge_dtype dtypes[] = {RIDGE_F32, RIDGE_F16, RIDGE_BF16, RIDGE_I32, RIDGE_U8};
 
@@ -194,7 +192,7 @@ static unsigned arrangements_of(const struct row *row, enum ridge_dtype dtype) {
 void check_elementwise(void) {
     for (unsigned t = 0; t < sizeof dtypes / sizeof dtypes[0]; t++) {
         bool whole = !session.quick || dtypes[t] == RIDGE_F32 || dtypes[t] == RIDGE_I32;
-        check_groups(dtypes[t], whole ? UINT32_MAX : 1);
+        check_groups(dtypes[t], whole ? UINT32_MAX : dtypes[t] != RIDGE_BF16);
         for (unsigned r = 0; r < row_count; r++)
             for (unsigned a = 0;
                  row_takes(&rows[r], dtypes[t]) && a < arrangements_of(&rows[r], dtypes[t]); a++)

@@ -1,6 +1,4 @@
 /* cat, stack, split, unstack and assign. */
-#include <stdio.h>
-
 #include "arrays.h"
 
 static const enum ridge_dtype dtypes[] = {RIDGE_F32, RIDGE_F16, RIDGE_BF16, RIDGE_I32, RIDGE_U8};

@@ -1,7 +1,6 @@
 /* Wrong use: every function refuses what makes no sense with a message that names it and the
  * shapes, gives NULL or false, and leaves nothing behind. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "arrays.h"

@@ -1,6 +1,5 @@
 /* embedding, rope, wkv7 and token_shift. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "arrays.h"

@@ -1,6 +1,5 @@
 /* softmax over each axis, layer_norm and rms_norm: ordinary, large and tiny values. */
 #include <math.h>
-#include <stdio.h>
 
 #include "arrays.h"
 
@@ -132,8 +131,7 @@ void check_norms(void) {
     if (session.quick) {
         check_softmax(RIDGE_F32, CONTIGUOUS, 2, 10, SIZES(5, 17, 33));
         check_softmax(RIDGE_F32, CONTIGUOUS, 0, 10, SIZES(5, 17, 33));
-        check_norm(RIDGE_F16, CONTIGUOUS, true, true, 3, 1, SIZES(7, 1000));
-        check_norm(RIDGE_F32, CONTIGUOUS, false, true, 3, 1, SIZES(7, 1000));
+        check_norm(RIDGE_F32, CONTIGUOUS, true, true, 3, 1, SIZES(7, 1000));
         return;
     }
     for (unsigned t = 0; t < sizeof dtypes / sizeof dtypes[0]; t++)

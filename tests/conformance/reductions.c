@@ -1,6 +1,5 @@
 /* Reductions over every set of axes, of every type; long rows and columns; nothing and NaN. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "arrays.h"
@@ -122,7 +121,8 @@ static void check_nan(enum kind kind, int64_t place) {
     x.values[1000 + place] = NAN;
     x.values[2000] = kind == AMIN ? -INFINITY : INFINITY;
     check_array(kind, RIDGE_F32, &x, CONTIGUOUS, 2, false);
-    check_array(kind, RIDGE_F32, &x, TRANSPOSED, 2, false);
+    if (!session.quick)
+        check_array(kind, RIDGE_F32, &x, TRANSPOSED, 2, false);
     case_end();
 }
 
@@ -220,7 +220,7 @@ void check_reductions(void) {
             if (takes((enum kind)kind, dtypes[t]) && (!session.quick || dtypes[t] == RIDGE_F32 ||
                                                       (kind == SUM && dtypes[t] == RIDGE_U8)))
                 check_every_axis(kind, dtypes[t]);
-    for (unsigned kind = 0; kind < KINDS; kind += session.quick ? AMAX : 1) {
+    for (unsigned kind = 0; kind < KINDS; kind += session.quick ? KINDS : 1) {
         check_shape((enum kind)kind, RIDGE_F32, 1, SIZES(1000000));
         check_shape((enum kind)kind, RIDGE_F32, 1, SIZES(3000, 17));
         check_shape((enum kind)kind, RIDGE_F32, 2, SIZES(17, 3000));

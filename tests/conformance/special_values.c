@@ -1,7 +1,6 @@
 /* NaN, infinities, zeros of both signs, subnormals, huge numbers and the ends of integers; and that
  * the table's expressions say what the operations are to mean. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "grouped.h"

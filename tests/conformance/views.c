@@ -1,8 +1,5 @@
 /* Views: which element is where. Elements are their own places in the whole tensor, so what is read
  * says where it was read from. */
-#include <stdio.h>
-#include <string.h>
-
 #include "arrays.h"
 
 static const enum ridge_dtype dtypes[] = {RIDGE_F32, RIDGE_F16, RIDGE_BF16, RIDGE_I32, RIDGE_U8};

@@ -1,7 +1,8 @@
 /* What a set of vector instructions offers to run fused programs with: functions over tiles.
  *
  * A tile is a run of f32 or i32 values in cache, whole vectors long. Everything here works on tiles
- * or moves elements between tiles and operands; which tile comes when is decided in program.c.
+ * or moves elements between tiles and operands; what is done with which tile is decided in
+ * tile_run.c, and which tile comes when in program_run.c.
  */
 #ifndef RIDGE_GEN_NATIVE_TILES_H
 #define RIDGE_GEN_NATIVE_TILES_H
@@ -59,7 +60,8 @@ struct tile_functions {
     void (*fence)(void);                /* before other threads read what was streamed */
     tile_convert *fill; /* `count` values, whole vectors, that are all the first one of `from` */
     tile_move *move[TILE_SIZES];
-    /* x / y of one y, which is what y_step 0 says to the expression too, but faster. */
+    /* x / y where y is the same in all lanes and does not move on: what the expression gives, only
+     * faster. */
     tile_expression *divide_by_one;
     tile_reduce *const (*reduce)[TILE_REDUCTIONS];
     tile_reduce_rows *const (*reduce_rows)[TILE_REDUCTIONS];

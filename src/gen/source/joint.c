@@ -8,11 +8,9 @@
  * them: word j of a lane is two neighbouring columns, by two rows of x. Where there are too few
  * columns for all units, two blocks of a cluster divide k as well.
  */
-#include "gen/source/dialect.h"
+#include "gen/families.h"
 #include "gen/source/elements.h"
 #include "gen/source/tensor_words.h"
-
-#include "gen/families.h"
 
 enum joint_choice {
     THREADS,
@@ -41,27 +39,35 @@ enum {
     FEW_RANK = 16, /* more of it takes the registers of half the warps */
     COLUMN_GROUPS = 8,
     WARPS_MAX = 16,
-    STRIPS_MAX = 1 << 24,
+    LENGTH_MAX = 1 << 29,     /* indices have 32 bits */
+    COLUMNS_OF_UNIT = 48,     /* at most, and */
+    READ_AGAIN_MAX = 1 << 29, /* n k rank: a block for 32 columns reads k rank elements again */
 };
 
-/* Whether lines of `length` can be loaded `vector` elements at a time. */
+/* Whether lines of `length` can be loaded `vector` elements at a time, with indices of 32 bits. */
 static bool loads(const struct joint_matrix *matrix, int64_t length, int64_t vector) {
-    return matrix->alignment >= vector * 2 && matrix->row % vector == 0 && length % vector == 0;
+    return matrix->row >= INT32_MIN && matrix->row <= INT32_MAX && length <= LENGTH_MAX &&
+           matrix->alignment >= vector * 2 && matrix->row % vector == 0 && length % vector == 0;
 }
 
 static bool matrices_load(const struct joint_work *work, int64_t vector) {
     if (!loads(&work->first, work->n, vector))
         return false;
-    return work->family == KERNEL_LORA ? loads(&work->second, work->rank, 2)
-                                       : loads(&work->second, work->n, vector);
+    if (work->family == KERNEL_LORA)
+        return loads(&work->second, work->rank, 2) && loads(&work->third, work->n, 1);
+    return loads(&work->second, work->n, vector);
 }
 
 bool kernel_joint_fits(const struct joint_work *work, const struct device_capabilities *device) {
     /* One block sums up all of k: with few outputs and many terms the device would stay empty. */
     bool fills = work->n >= 256 || work->k <= 8192;
+    /* Products with kernels of their own are as fast where they keep the device busy for long, and
+     * where all blocks together would read much of lora's second matrix again. */
+    bool pays = (double)work->n <= COLUMNS_OF_UNIT * (double)device->compute_units &&
+                (double)work->n * (double)work->k * (double)work->rank <= READ_AGAIN_MAX;
     return tensor_units(device) && device->block_max >= WARPS_MAX * 32 &&
            (work->type == RIDGE_F16 || work->type == RIDGE_BF16) && work->m >= 1 &&
-           work->m <= ROWS_MAX && work->k >= 1 && work->n >= 1 && fills &&
+           work->m <= ROWS_MAX && work->k >= 1 && work->n >= 1 && fills && pays &&
            (work->family != KERNEL_LORA || (work->rank >= 1 && work->rank <= RANK_MAX)) &&
            loads(&work->x, work->k, 4) && matrices_load(work, 2);
 }
@@ -75,15 +81,14 @@ static void plan(const struct joint_work *work, const struct device_capabilities
         split = 2;
     if (per_vector / vector * split < 0.9 * units)
         vector = 2;
-    bool few_warps = per_vector / vector > 2 * units || work->rank > FEW_RANK;
+    bool few_warps = per_vector / vector > units || work->rank > FEW_RANK;
     choices[THREADS] = (few_warps ? WARPS_MAX / 2 : WARPS_MAX) * 32;
     choices[ROWS] = work->m > 8 ? 16 : 8;
     choices[VECTOR] = vector;
     choices[STEPS] = work->m > 8 ? 1 : 2;
     choices[RANK] = (int32_t)work->rank;
     choices[SPLIT] = split;
-    int64_t strips = divide_up(work->n, (int64_t)COLUMN_GROUPS * vector);
-    source_geometry(request, split * (double)(strips < STRIPS_MAX ? strips : STRIPS_MAX),
+    source_geometry(request, (double)(split * divide_up(work->n, COLUMN_GROUPS * vector)),
                     (unsigned)choices[THREADS]);
 }
 
@@ -112,13 +117,13 @@ bool source_joint(const struct joint_work *work, const struct device_capabilitie
 }
 
 static const char words_text[] =
-    "#define SIZE_M scalars.v[0]\n"
-    "#define SIZE_N scalars.v[1]\n"
-    "#define SIZE_K scalars.v[2]\n"
-    "#define X_ROW scalars.v[3]\n"
-    "#define FIRST_ROW scalars.v[4]\n"
-    "#define SECOND_ROW scalars.v[5]\n"
-    "#define THIRD_ROW scalars.v[6]\n"
+    "#define SIZE_M (int)scalars.v[0]\n"
+    "#define SIZE_N (int)scalars.v[1]\n"
+    "#define SIZE_K (int)scalars.v[2]\n"
+    "#define X_ROW (int)scalars.v[3]\n"
+    "#define FIRST_ROW (int)scalars.v[4]\n"
+    "#define SECOND_ROW (int)scalars.v[5]\n"
+    "#define THIRD_ROW (int)scalars.v[6]\n"
     "#define SCALE AS_FLOAT((UINT32)scalars.v[7])\n"
     "#define WARPS (THREADS / 32)\n"
     "#define COLUMNS (8 * VECTOR)\n"
@@ -140,19 +145,20 @@ static const char words_text[] =
     "#define FIRST_SUM(row, low) totals[(row) / 8][IN_STRIP(row, low)]\n"
     "#define READ_NEXT(from) \\\n"
     "    UNROLL for (int s = 0; s < STEPS; s++) { \\\n"
-    "        INT64 k = (from) + s * (WARPS * SPLIT * 16) + part * 4; \\\n"
+    "        int k = (from) + s * (WARPS * SPLIT * 16) + part * 4; \\\n"
     "        UNROLL for (int r = 0; r < 4; r++) { \\\n"
     "            UNROLL for (int j = 0; j < ALL_WORDS; j++) \\\n"
     "                next_y[s][r][j] = 0u; \\\n"
     "            if (k < SIZE_K) { \\\n"
-    "                load_columns(next_y[s][r], first_lane + (k + r) * FIRST_ROW); \\\n"
-    "                LOAD_SECOND(next_y[s][r] + WORDS, second_lane + (k + r) * SECOND_ROW) \\\n"
+    "                load_columns(next_y[s][r], first_lane + (INT64)(k + r) * FIRST_ROW); \\\n"
+    "                LOAD_SECOND(next_y[s][r] + WORDS, second_lane + (INT64)(k + r) * SECOND_ROW) "
+    "\\\n"
     "            } \\\n"
     "        } \\\n"
     "        UNROLL for (int i = 0; i < SETS; i++) { \\\n"
     "            next_x[s][i] = MAKE_WORDS2(0u, 0u); \\\n"
     "            if (group + i * 8 < SIZE_M && k < SIZE_K) \\\n"
-    "                next_x[s][i] = LOAD8(x_lane + i * 8 * X_ROW + k); \\\n"
+    "                next_x[s][i] = LOAD8(x_lane + (INT64)(i * 8) * X_ROW + k); \\\n"
     "        } \\\n"
     "    }\n";
 
@@ -194,11 +200,11 @@ static const char head_text[] =
     "__shared__ float partial[WARPS][ALL_WORDS * 128];\n"
     "__shared__ float sums[SETS][ALL_WORDS * 128];\n"
     "int lane = THREAD_X % 32, warp = THREAD_X / 32, group = lane / 4, part = lane % 4;\n"
-    "const UINT16 *x_lane = x + group * X_ROW;\n"
+    "const UINT16 *x_lane = x + (INT64)group * X_ROW;\n"
     "int slice = BLOCK_X % SPLIT;\n"
-    "for (INT64 strip = BLOCK_X / SPLIT; strip * COLUMNS < SIZE_N; strip += GRID_X / SPLIT) {\n"
-    "    INT64 first = strip * COLUMNS;\n"
-    "    INT64 lane_column = first + group * VECTOR < SIZE_N ? first + group * VECTOR : 0;\n"
+    "for (int first = BLOCK_X / SPLIT * COLUMNS; first < SIZE_N; first += GRID_X / SPLIT * "
+    "COLUMNS) {\n"
+    "    int lane_column = first + group * VECTOR < SIZE_N ? first + group * VECTOR : 0;\n"
     "    const UINT16 *first_lane = first_matrix + lane_column;\n"
     "    const UINT16 *second_lane = second_matrix + SECOND_COLUMN;\n"
     "    float sum[SETS][ALL_WORDS][4];\n"
@@ -208,14 +214,14 @@ static const char head_text[] =
     "                sum[set][j][i] = 0.0f;\n"
     "    UINT32 next_y[STEPS][4][ALL_WORDS];\n"
     "    WORDS2 next_x[STEPS][SETS];\n"
-    "    INT64 k0 = (slice * WARPS + warp) * 16;\n"
+    "    int k0 = (slice * WARPS + warp) * 16;\n"
     "    READ_NEXT(k0)\n";
 
 /* The strip of the third matrix is on its way together with the first loads of the others. */
 static const char third_text[] =
     "    for (int e = THREAD_X; e < RANK * COLUMNS; e += THREADS) {\n"
-    "        INT64 column = first + e % COLUMNS < SIZE_N ? first + e % COLUMNS : 0;\n"
-    "        third[e] = third_matrix[e / COLUMNS * THIRD_ROW + column];\n"
+    "        int column = first + e % COLUMNS < SIZE_N ? first + e % COLUMNS : 0;\n"
+    "        third[e] = third_matrix[e / COLUMNS * (INT64)THIRD_ROW + column];\n"
     "    }\n";
 
 /* The next step's loads are on their way while this one's products are made. */
@@ -282,15 +288,14 @@ static const char lora_result_text[] =
     "        float value = FMA(SCALE, low_rank, FIRST_SUM(row, low));\n";
 
 /* No block leaves, or begins another strip, while a neighbour reads its sums. */
-static const char end_text[] =
-    "        STORE(result, row * SIZE_N + first + low, value);\n"
-    "    }\n"
-    "    BARRIER();\n"
-    "#if SPLIT > 1\n"
-    "    CLUSTER_WAIT();\n"
-    "#endif\n"
-    "}\n"
-    "}\n";
+static const char end_text[] = "        STORE(result, (INT64)row * SIZE_N + first + low, value);\n"
+                               "    }\n"
+                               "    BARRIER();\n"
+                               "#if SPLIT > 1\n"
+                               "    CLUSTER_WAIT();\n"
+                               "#endif\n"
+                               "}\n"
+                               "}\n";
 
 static void gated_result(struct buffer *out) {
     buffer_printf(out,

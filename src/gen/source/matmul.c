@@ -127,7 +127,8 @@ bool source_matmul(const struct matmul_work *work, const struct device_capabilit
     if (work->epilogue.rank != 3 || has_reduction(&work->epilogue))
         return status_fail(status, STATUS_USAGE,
                            "a matrix product's epilogue is elementwise over [batch, m, n]");
-    if (source_is_quantized(work->b_type) && (work->b_row != 1 || work->b_column != work->k))
+    if (source_is_quantized(work->b_type) &&
+        (work->b_row != 1 || (work->n > 1 && work->b_column != work->k)))
         return status_fail(status, STATUS_USAGE,
                            "a quantised matrix is multiplied as the transpose of [n, k]");
     struct matmul_work seen;

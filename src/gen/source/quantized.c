@@ -36,7 +36,7 @@ static bool plan(const struct matmul_work *work, const struct device_capabilitie
     int32_t rows = 1, across = 2, lanes = 32;
     while (rows < work->m)
         rows *= 2;
-    if (rows == ROWS_MAX || (rows == 1 && !q4) || work->n < 8 * (int64_t)device->compute_units)
+    if (rows == (q4 ? ROWS_MAX : 1) || work->n < 8 * (int64_t)device->compute_units)
         across = 1;
     while (lanes > 1 && lanes > work->k / piece_of(work->b_type))
         lanes /= 2;
@@ -45,7 +45,7 @@ static bool plan(const struct matmul_work *work, const struct device_capabilitie
     choices[ROWS] = rows;
     choices[ACROSS] = across;
     choices[LANES] = lanes;
-    choices[STEPS] = q4 ? 1 : rows <= 2 ? 4 : 2;
+    choices[STEPS] = q4 ? 1 : rows <= 4 ? 4 : 2;
     choices[A_VECTOR] = a_loads(work, q4 ? 4 : 8);
     double blocks =
         (double)divide_up(work->n, (int64_t)across * (THREADS / lanes)) * (double)work->batch;
@@ -69,10 +69,10 @@ static const char head_text[] =
     "    float sum[ROWS][ACROSS];\n"
     "    UNROLL for (int i = 0; i < ROWS; i++)\n"
     "        UNROLL for (int j = 0; j < ACROSS; j++)\n"
-    "            sum[i][j] = 0.0f;\n"
-    "    for (INT64 piece = lane; piece < SIZE_K / PIECE; piece += LANES * STEPS) {\n";
+    "            sum[i][j] = 0.0f;\n";
 
 static const char q4_k_text[] =
+    "    for (INT64 piece = lane; piece < SIZE_K / 32; piece += LANES) {\n"
     "        INT64 k = (piece >> 3) * 256 + ((piece >> 1) & 3) * 64 + (piece & 1) * 16;\n"
     "        WORDS4 head[ACROSS], quants[ACROSS];\n"
     "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
@@ -129,46 +129,72 @@ static const char q4_k_text[] =
     "    }\n";
 
 /* A block of 34 bytes begins at an even address only, so that eight weights are taken from two or
- * three aligned words. */
-static const char q8_0_text[] =
-    "        UINT32 words[STEPS][ACROSS][3];\n"
-    "        UINT16 scales[STEPS][ACROSS];\n"
-    "        UNROLL for (int s = 0; s < STEPS; s++)\n"
+ * three aligned words; which, is the same for all pieces of a lane. */
+static const char q8_0_text[] = "    GLOBAL const UCHAR *words_at[ACROSS], *scale_at[ACROSS];\n"
+                                "    bool odd[ACROSS];\n"
+                                "    UNROLL for (int j = 0; j < ACROSS; j++) {\n"
+                                "        scale_at[j] = lines[j] + (lane >> 2) * 34;\n"
+                                "        INT64 at = (scale_at[j] - b) + 2 + (lane & 3) * 8;\n"
+                                "        words_at[j] = b + (at & ~(INT64)3);\n"
+                                "        odd[j] = (at & 2) != 0;\n"
+                                "    }\n"
+                                "    INT64 piece = lane;\n";
+
+/* Goes on as long as there are COUNT pieces, whose loads are in flight together: a branch would end
+ * that, so rows past the last one are computed like the first. */
+static const char q8_0_loop_text[] =
+    "    for (; piece + (COUNT - 1) * LANES < SIZE_K / 8; piece += COUNT * LANES) {\n"
+    "        UINT32 words[COUNT][ACROSS][3];\n"
+    "        UINT16 scales[COUNT][ACROSS];\n"
+    "        UNROLL for (int s = 0; s < COUNT; s++)\n"
     "            UNROLL for (int j = 0; j < ACROSS; j++) {\n"
-    "                INT64 p = piece + s * LANES < SIZE_K / 8 ? piece + s * LANES : piece;\n"
-    "                INT64 block = (lines[j] - b) + (p >> 2) * 34, at = block + 2 + (p & 3) * 8;\n"
-    "                GLOBAL const UCHAR *aligned = b + (at & ~(INT64)3);\n"
-    "                words[s][j][0] = LOAD4(aligned), words[s][j][1] = LOAD4(aligned + 4);\n"
+    "                words[s][j][0] = LOAD4(words_at[j] + s * APART);\n"
+    "                words[s][j][1] = LOAD4(words_at[j] + s * APART + 4);\n"
     "                words[s][j][2] = 0u;\n"
-    "                if (at & 2)\n"
-    "                    words[s][j][2] = LOAD4(aligned + 8);\n"
-    "                scales[s][j] = *(GLOBAL const UINT16 *)(b + block);\n"
+    "                if (odd[j])\n"
+    "                    words[s][j][2] = LOAD4(words_at[j] + s * APART + 8);\n"
+    "                scales[s][j] = *(GLOBAL const UINT16 *)(scale_at[j] + s * APART);\n"
     "            }\n"
-    "        UNROLL for (int s = 0; s < STEPS; s++) {\n"
-    "            bool inside = piece + s * LANES < SIZE_K / 8;\n"
-    "            INT64 p = inside ? piece + s * LANES : piece;\n"
+    "        UNROLL for (int s = 0; s < COUNT; s++) {\n"
     "            float w[ACROSS][8];\n"
     "            UNROLL for (int j = 0; j < ACROSS; j++) {\n"
-    "                bool odd = ((lines[j] - b) + (p >> 2) * 34 + 2) & 2;\n"
-    "                UINT32 *u = words[s][j];\n"
-    "                UINT32 eight[2] = {odd ? u[0] >> 16 | u[1] << 16 : u[0],\n"
-    "                                   odd ? u[1] >> 16 | u[2] << 16 : u[1]};\n"
-    "                UNROLL for (int v = 0; v < 8; v++)\n"
-    "                    w[j][v] = (float)((int)(eight[v / 4] << (24 - v % 4 * 8)) >> 24);\n"
-    "            }\n"
-    "            UNROLL for (int i = 0; i < ROWS; i++)\n"
-    "                if (i < SIZE_M) {\n"
-    "                    float x[8];\n"
-    "                    LOAD_EIGHT(a_batch + i * A_ROW, p * 8, x);\n"
-    "                    UNROLL for (int j = 0; j < ACROSS; j++) {\n"
-    "                        float part = 0.0f;\n"
-    "                        UNROLL for (int v = 0; v < 8; v++)\n"
-    "                            part = FMA(w[j][v], x[v], part);\n"
-    "                        sum[i][j] += inside ? f16_to_f32(scales[s][j]) * part : 0.0f;\n"
-    "                    }\n"
+    "                UINT32 first = words[s][j][0], second = words[s][j][1];\n"
+    "                first = odd[j] ? first >> 16 | second << 16 : first;\n"
+    "                second = odd[j] ? second >> 16 | words[s][j][2] << 16 : second;\n"
+    "                UNROLL for (int v = 0; v < 4; v++) {\n"
+    "                    w[j][v] = (float)((int)(first << (24 - v * 8)) >> 24);\n"
+    "                    w[j][v + 4] = (float)((int)(second << (24 - v * 8)) >> 24);\n"
     "                }\n"
+    "            }\n"
+    "            UNROLL for (int i = 0; i < ROWS; i++) {\n"
+    "                float x[8];\n"
+    "                LOAD_EIGHT(a_batch + (i < SIZE_M ? i : 0) * A_ROW, (piece + s * LANES) * 8, "
+    "x);\n"
+    "                UNROLL for (int j = 0; j < ACROSS; j++) {\n"
+    "                    float part = 0.0f;\n"
+    "                    UNROLL for (int v = 0; v < 8; v++)\n"
+    "                        part = FMA(w[j][v], x[v], part);\n"
+    "                    sum[i][j] = FMA(f16_to_f32(scales[s][j]), part, sum[i][j]);\n"
+    "                }\n"
+    "            }\n"
     "        }\n"
+    "        UNROLL for (int j = 0; j < ACROSS; j++)\n"
+    "            words_at[j] += COUNT * APART, scale_at[j] += COUNT * APART;\n"
     "    }\n";
+
+/* Blocks of a unit. When it is not told, CUDA's compiler saves registers by loading late. */
+static unsigned q8_0_blocks(int32_t rows) {
+    return rows == 1 ? 8 : rows == 4 ? 3 : 4;
+}
+
+static void q8_0_loops(struct buffer *out, int32_t steps) {
+    buffer_string(out, q8_0_text);
+    source_define(out, "COUNT", steps);
+    buffer_string(out, q8_0_loop_text);
+    buffer_string(out, "#undef COUNT\n");
+    source_define(out, "COUNT", 1);
+    buffer_string(out, q8_0_loop_text);
+}
 
 static const char tail_text[] =
     "    UNROLL for (int i = 0; i < ROWS; i++)\n"
@@ -208,15 +234,18 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
     source_define(out, "ACROSS", spec->choices[ACROSS]);
     source_define(out, "LANES", spec->choices[LANES]);
     source_define(out, "GROUPS", THREADS / spec->choices[LANES]);
-    source_define(out, "STEPS", spec->choices[STEPS]);
-    source_define(out, "PIECE", piece_of(spec->types[1]));
+    /* From one piece of a lane to the next. A lane of fewer than eight has one piece only. */
+    source_define(out, "APART", spec->choices[LANES] / 4 * 34);
     source_define(out, "BLOCK_WEIGHTS", q4 ? 256 : 32);
     source_define(out, "BLOCK_BYTES", q4 ? 144 : 34);
     buffer_string(out, words_text);
     buffer_string(out, spec->choices[A_VECTOR] ? vector_text : gather_text);
-    source_matmul_begin(spec, device, generated, 0);
+    source_matmul_begin(spec, device, generated, q4 ? 0 : q8_0_blocks(spec->choices[ROWS]));
     buffer_string(out, head_text);
-    buffer_string(out, q4 ? q4_k_text : q8_0_text);
+    if (q4)
+        buffer_string(out, q4_k_text);
+    else
+        q8_0_loops(out, spec->choices[STEPS]);
     buffer_string(out, tail_text);
     source_matmul_epilogue(out, spec, device, "total");
     buffer_string(out, "}\nBARRIER();\n}\n}\n");

@@ -187,6 +187,8 @@ static const struct product products[] = {
     {RIDGE_F32, RIDGE_Q8_0, 1, 1, 33, 160, .b_transposed = true},
     {RIDGE_F16, RIDGE_Q8_0, 2, 7, 8, 64, .b_transposed = true, .shared_b = true,
      .everywhere = true},
+    {RIDGE_F16, RIDGE_Q8_0, 1, 1, 9, 2336, .b_transposed = true, .everywhere = true},
+    {RIDGE_BF16, RIDGE_Q8_0, 1, 3, 5, 96, .a_transposed = true, .b_transposed = true},
     {RIDGE_F32, RIDGE_Q4_K, 1, 20, 35, 256, .b_transposed = true},
     {RIDGE_BF16, RIDGE_Q8_0, 1, 18, 21, 96, .b_transposed = true},
 };
@@ -266,6 +268,16 @@ TEST(products_that_the_library_would_refuse_or_do_badly_stay_here) {
     work.b_alignment = 2;
     CHECK_OK(kernel_matmul(&work, &hopper, &request, buffers, &status), status);
     CHECK(!request.library);
+}
+
+TEST(a_quantised_matrix_of_one_column_may_have_any_stride_between_columns) {
+    struct matmul_work work =
+        work_of(&(struct product){RIDGE_F32, RIDGE_Q8_0, 1, 2, 1, 256, .b_transposed = true});
+    work.b_column = 1;
+    struct kernel_request request;
+    struct status status = {0};
+    unsigned buffers[2];
+    CHECK_OK(kernel_matmul(&work, &hopper, &request, buffers, &status), status);
 }
 
 TEST(a_quantised_matrix_that_does_not_lie_by_columns_is_refused) {
