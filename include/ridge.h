@@ -182,14 +182,15 @@ RIDGE_API size_t ridge_tensor_bytes(const ridge_tensor *tensor); /* as ridge_to_
 RIDGE_API bool ridge_tensor_contiguous(const ridge_tensor *tensor);
 RIDGE_API ridge_device *ridge_tensor_device(const ridge_tensor *tensor);
 
-/* Another handle of the same tensor. */
+/* Another handle of the same tensor, with the life of any other: to take a tensor out of a scope
+ * use ridge_keep(). */
 RIDGE_API ridge_tensor *ridge_retain(ridge_tensor *tensor);
 RIDGE_API void ridge_release(ridge_tensor *tensor); /* takes NULL */
 
 /* Tensors made in this thread from here to the matching end are released there. Scopes nest. */
 RIDGE_API void ridge_scope_begin(void);
 RIDGE_API void ridge_scope_end(void);
-/* Hands the tensor to the scope around the innermost one, or to the caller; returns it. */
+/* Hands the tensor to the scope around its own, or to the caller; returns it. */
 RIDGE_API ridge_tensor *ridge_keep(ridge_tensor *tensor);
 
 /* ---- Views: the same data under another shape, nothing is copied -------------------------- */
@@ -279,7 +280,8 @@ RIDGE_TERNARY(affine)  /* x * y + z */
 RIDGE_API ridge_tensor *ridge_add_scalar(ridge_tensor *x, double y);
 RIDGE_API ridge_tensor *ridge_mul_scalar(ridge_tensor *x, double y);
 RIDGE_API ridge_tensor *ridge_pow_scalar(ridge_tensor *x, double y);
-/* As in C: to i32 towards zero, saturating; to u8 the low 8 bits of that. */
+/* As in C: to i32 towards zero, saturating; to u8 the low 8 bits of that. A view of x when it has
+ * that dtype already. */
 RIDGE_API ridge_tensor *ridge_cast(ridge_tensor *x, enum ridge_dtype dtype);
 
 /* ---- Reductions and norms --------------------------------------------------------------- */
@@ -317,7 +319,7 @@ RIDGE_API ridge_tensor *ridge_matmul(ridge_tensor *a, ridge_tensor *b);
 RIDGE_API ridge_tensor *ridge_matmul_activation(ridge_tensor *a, ridge_tensor *b,
                                                 ridge_tensor *bias,
                                                 enum ridge_activation activation);
-/* activation(x x transpose(w) + bias): w is [out, in], of any dtype. */
+/* activation(x x transpose(w) + bias): w is [out, in], of x's dtype or quantised. */
 RIDGE_API ridge_tensor *ridge_linear(ridge_tensor *x, ridge_tensor *w, ridge_tensor *bias,
                                      enum ridge_activation activation);
 /* silu(x x gate) * (x x up), then x down unless it is NULL. Weights are [in, out]. */
@@ -365,8 +367,11 @@ RIDGE_API ridge_tensor *ridge_token_shift(ridge_tensor *x, ridge_tensor *previou
  * computed once, what is not used not at all; intermediates share planned memory; and running it
  * costs the host next to nothing (one graph launch on CUDA). The function must do the same
  * operations for every input of the same shapes; other tensors that it uses are captured as they
- * are. Running with other shapes or dtypes traces again. This is also how to make a fused operation
- * of one's own: see examples/custom_kernel.c. */
+ * are. Running with other shapes, dtypes or
+ * layouts calls the function again, so the context and what it captures must live as long as the
+ * program. While it is being compiled nothing can be read back, only tensors from outside can be
+ * assigned to, and handles made in it are good for nothing afterwards. This is also how to make a
+ * fused operation of one's own: see examples/custom_kernel.c. */
 
 typedef bool ridge_function(void *context, ridge_tensor *const *inputs, ridge_tensor **outputs);
 

@@ -42,6 +42,7 @@ struct pool {
     struct device *device;
     unsigned capacity;
     uint64_t queues; /* that were ever used */
+    uint64_t returns;
     struct ridge_pool_stats stats;
     pool_observer *observer;
     void *context;
@@ -114,6 +115,7 @@ static void give_back(struct pool *pool, unsigned number) {
     struct idle idle = take_out(pool, number, 0);
     forget_event(pool, &idle);
     pool->device->ops->release(pool->device, idle.memory);
+    pool->returns++;
 }
 
 /* Largest first, until at most `bytes` are idle. */
@@ -192,10 +194,13 @@ static bool device_is_full(struct pool *pool, size_t bytes, struct status *statu
 static bool allocate_anew(struct pool *pool, size_t bytes, struct device_memory *memory,
                           struct status *status) {
     struct device *device = pool->device;
-    if (device->ops->allocate(device, bytes, memory, status))
+    struct status first = {0};
+    if (device->ops->allocate(device, bytes, memory, &first))
         return true;
-    if (status->code != STATUS_MEMORY)
+    if (first.code != STATUS_MEMORY) {
+        *status = first;
         return false;
+    }
     if (!device->ops->finish(device, status))
         return false;
     give_back_down_to(pool, 0);
@@ -257,6 +262,7 @@ void pool_release(struct pool *pool, struct pool_block block, unsigned queue) {
         !memory_grow((void **)&class->idle, &class->capacity, class->count + 1, sizeof *class->idle,
                      &ignored)) {
         device->ops->release(device, block.memory);
+        pool->returns++;
     } else {
         struct idle *idle = &class->idle[class->count++];
         *idle = (struct idle){.memory = block.memory, .queues = block.queues};
@@ -267,6 +273,10 @@ void pool_release(struct pool *pool, struct pool_block block, unsigned queue) {
         pool->stats.size_classes += class->count == 1;
     }
     tell(pool, &block, true);
+}
+
+uint64_t pool_returns(const struct pool *pool) {
+    return pool->returns;
 }
 
 void pool_stats(const struct pool *pool, struct ridge_pool_stats *stats) {

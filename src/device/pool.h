@@ -40,6 +40,10 @@ void pool_release(struct pool *pool, struct pool_block block, unsigned queue);
 /* How many bytes a request of `bytes` takes; 0 when no class is that large. */
 size_t pool_class_bytes(size_t bytes);
 
+/* How often memory was given back to the device: what was built on addresses or handles from before
+ * the last time may mean other memory since. */
+uint64_t pool_returns(const struct pool *pool);
+
 /* As the functions of the same names in ridge.h. */
 void pool_stats(const struct pool *pool, struct ridge_pool_stats *stats);
 bool pool_set_capacity(struct pool *pool, unsigned buffers_per_class, struct status *status);

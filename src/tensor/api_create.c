@@ -79,10 +79,10 @@ bool ridge_to_host(ridge_tensor *tensor, void *data, size_t bytes) {
         return status->code == STATUS_OK
                    ? status_fail(status, STATUS_USAGE, "ridge_to_host: the tensor is NULL")
                    : false;
-    if (tensor->graph)
+    if (!tensor->storage || graph_current())
         return status_fail(status, STATUS_USAGE,
                            "ridge_to_host: a tensor of a function that is being compiled has no "
-                           "data yet");
+                           "data to read");
     if (bytes != ridge_tensor_bytes(tensor))
         return status_fail(status, STATUS_USAGE, "ridge_to_host: the tensor has %zu bytes, not %zu",
                            ridge_tensor_bytes(tensor), bytes);

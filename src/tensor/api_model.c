@@ -10,6 +10,8 @@ static bool build_embedding(struct builder *build, const struct operation *opera
     if (table->view.rank != 2 || indices->dtype != RIDGE_I32)
         return status_fail(build->status, STATUS_USAGE,
                            "it takes a table [rows, width] and i32 indices");
+    if (dtype_is_quantised(table->dtype) && table->view.strides[1] != 1)
+        return status_fail(build->status, STATUS_USAGE, "rows of a quantised table lie together");
     if (table->view.sizes[1] > 1 && table->view.strides[1] != 1)
         table = build_contiguous(build, table);
     indices = build_contiguous(build, indices);

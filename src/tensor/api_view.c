@@ -16,6 +16,7 @@ static bool keeps_blocks(const ridge_tensor *x, const struct view *view) {
     for (unsigned axis = 0; axis < view->rank; axis++)
         whole = whole && (view->sizes[axis] == 1 || view->strides[axis] % block == 0 ||
                           (view->strides[axis] == 1 && view->sizes[axis] % block == 0));
+    whole = whole && view_count(view) % block == 0;
     return whole || status_fail(tensor_status(), STATUS_USAGE,
                                 "it would cut the blocks of %lld that %s is made of",
                                 (long long)block, ridge_dtype_name(x->dtype));
@@ -253,9 +254,8 @@ static bool build_duplicate(struct builder *build, const struct operation *opera
 
 static bool build_assignment(struct builder *build, const struct operation *operation,
                              ridge_tensor *const *inputs, ridge_tensor **outputs) {
-    (void)operation;
     (void)outputs;
-    return build_assign(build, inputs[0], inputs[1]);
+    return build_assign(build, inputs[0], inputs[1], operation->integers[0] != 0);
 }
 
 bool ridge_assign(ridge_tensor *target, ridge_tensor *source) {
@@ -263,7 +263,10 @@ bool ridge_assign(ridge_tensor *target, ridge_tensor *source) {
                                .build = build_assignment,
                                .input_count = 2,
                                .inputs = {target, source}};
-    if (!target || !source || !target->storage || target->storage != source->storage)
+    assign.integers[0] = target && source && target->storage && source->storage &&
+                         target->storage != source->storage && !graph_current();
+    if (!target || !source || !target->storage || target->storage != source->storage ||
+        graph_current())
         return operation_run(&assign, NULL);
     /* Within one storage the source might be written before it is read. */
     struct operation copy = {.name = "ridge_assign",

@@ -98,6 +98,12 @@ ridge_tensor *build_expression(struct builder *build, enum op op, ridge_tensor *
 }
 
 ridge_tensor *build_scalar(struct builder *build, enum op op, ridge_tensor *x, double y) {
+    if (x && value_type_of(x->dtype) == VALUE_I32 &&
+        !(y >= INT32_MIN && y <= INT32_MAX && y == (double)(int32_t)y)) {
+        status_fail(build->status, STATUS_USAGE, "%g is no number of %s: cast first", y,
+                    ridge_dtype_name(x->dtype));
+        return NULL;
+    }
     return x ? build_expression(build, op, x, build_constant(build, x->dtype, y), NULL) : NULL;
 }
 
@@ -394,7 +400,11 @@ ridge_tensor *build_cat(struct builder *build, ridge_tensor *const *parts, unsig
     return add_node(build, &node);
 }
 
-bool build_assign(struct builder *build, ridge_tensor *target, ridge_tensor *source) {
+bool build_assign(struct builder *build, ridge_tensor *target, ridge_tensor *source, bool apart) {
+    if (dtype_is_quantised(target->dtype))
+        return status_fail(build->status, STATUS_USAGE,
+                           "%s is quantised and cannot be assigned to: quantise anew",
+                           ridge_dtype_name(target->dtype));
     source = build_cast(build, source, target->dtype);
     if (!source)
         return false;
@@ -414,8 +424,10 @@ bool build_assign(struct builder *build, ridge_tensor *target, ridge_tensor *sou
         !view_broadcast(&source->view, target->view.rank, target->view.sizes, &inputs[1].view,
                         build->status))
         return false;
-    /* Within one storage the source may be written before it is read. */
-    if (inputs[0].node == inputs[1].node) {
+    /* Within one storage the source may be written before it is read; whether two tensors from
+     * outside share one is known to eager callers only. */
+    enum node_kind source_kind = build->graph->nodes[inputs[1].node].kind;
+    if (!apart && (source_kind == NODE_INPUT || source_kind == NODE_CAPTURE)) {
         ridge_tensor *copy = build_copy(build, source);
         if (!copy || !graph_operand(build->graph, copy, &inputs[1], build->status) ||
             !view_broadcast(&copy->view, target->view.rank, target->view.sizes, &inputs[1].view,

@@ -32,7 +32,8 @@ ridge_tensor *build_activation(struct builder *build, ridge_tensor *x,
                                enum ridge_activation activation);
 ridge_tensor *build_cat(struct builder *build, ridge_tensor *const *parts, unsigned count,
                         unsigned axis);
-bool build_assign(struct builder *build, ridge_tensor *target, ridge_tensor *source);
+/* `apart`: the two are known to share no storage. */
+bool build_assign(struct builder *build, ridge_tensor *target, ridge_tensor *source, bool apart);
 /* An operation with a kernel of its own, its operands checked and contiguous where that is needed.
  */
 ridge_tensor *build_kernel(struct builder *build, enum op op, enum ridge_dtype dtype,

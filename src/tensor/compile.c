@@ -76,6 +76,11 @@ static bool call_function(const ridge_program *program, struct graph *graph,
             status_fail(status, STATUS_USAGE, "the function to be compiled returned false");
         return false;
     }
+    /* A failure that the function let pass would be missing in each run. */
+    if (graph->failed) {
+        *status = graph->failure;
+        return false;
+    }
     status->code = before;
     return adopt_outputs(graph, outputs, program->output_count, status) &&
            materialise(graph, outputs, program->output_count, status);
@@ -196,9 +201,16 @@ bool ridge_program_run(ridge_program *program, ridge_tensor *const *inputs,
                        ridge_tensor **outputs) {
     struct status *status = tensor_status();
     if (!program)
-        return false;
+        return status->code == STATUS_OK
+                   ? status_fail(status, STATUS_USAGE, "ridge_program_run: the program is NULL")
+                   : false;
     for (unsigned i = 0; i < program->output_count; i++)
         outputs[i] = NULL;
+    if (graph_current())
+        return status_fail(
+            status, STATUS_USAGE,
+            "ridge_program_run: a function that is being compiled calls the function "
+            "itself, not its compiled form");
     if (!check_inputs(program->device, inputs, program->input_count, "ridge_program_run", status))
         return false;
     if (!find_variant(program, inputs, status) ||

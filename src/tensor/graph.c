@@ -21,7 +21,15 @@ void graph_init(struct graph *graph, ridge_device *device) {
     *graph = (struct graph){.device = device};
 }
 
+/* Handles that were kept beyond the tracing stand for nothing any more. */
+static void forget_tensors(const struct graph *graph) {
+    for (ridge_tensor *tensor = graph->device->tensors; tensor; tensor = tensor->device_next)
+        if (tensor->graph == graph)
+            tensor->graph = NULL;
+}
+
 void graph_finish(struct graph *graph) {
+    forget_tensors(graph);
     for (size_t i = 0; i < graph->capture_count; i++)
         storage_release(graph->captures[i]);
     memory_free(graph->captures);

@@ -64,6 +64,8 @@ struct graph {
     uint32_t input_count, epoch, operations;
     struct storage **captures;
     size_t capture_count, capture_capacity;
+    bool failed; /* an operation could not be traced */
+    struct status failure;
 };
 
 void graph_init(struct graph *graph, ridge_device *device);

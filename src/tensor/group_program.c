@@ -175,6 +175,12 @@ bool group_program(const struct fusion *fusion, const struct group *group,
         if (fusion->stored[n])
             store(&writing, n, value);
     }
+    /* Sizes, strides and constants travel as scalars of the launch, beside a few of the kernel's.
+     */
+    unsigned scalars =
+        (out->program.operand_count + 1u) * (group->rank + 1u) + out->program.constant_count;
+    if (group->count > 1 && scalars > LAUNCH_SCALARS_MAX - 16)
+        return false;
     /* A product whose epilogue runs apart needs one more: the product itself. */
     return !writing.full &&
            (group->kind != GROUP_MATMUL || out->program.operand_count < PROGRAM_OPERANDS_MAX);

@@ -40,36 +40,51 @@ void lower_constants(const struct group_program *group, struct program_shape *sh
     }
 }
 
+/* What is read of a storage from outside: the axes of the space along which it differs. */
+static void describe_operand(struct buffer *out, const struct group *group,
+                             const struct group_operand *operand, const struct node *node) {
+    struct view view = {0};
+    if (node->kind != NODE_INPUT && node->kind != NODE_CAPTURE)
+        view = node->shape;
+    else
+        for (unsigned axis = 0; axis < group->rank; axis++)
+            if (operand->strides[axis] != 0)
+                view.sizes[view.rank++] = group->sizes[axis];
+    view_describe(out, node->dtype, &view);
+}
+
 static void append_shapes(struct buffer *out, const struct lowering *lowering,
-                          const struct group_program *program, bool stored, bool first) {
+                          const struct group *group, const struct group_program *program,
+                          bool stored, bool first) {
     for (unsigned i = 0; i < program->program.operand_count; i++) {
         const struct group_operand *operand = &program->operands[i];
         if (operand->stored != stored)
             continue;
-        const struct node *node = &lowering->fusion->graph->nodes[operand->node];
         buffer_string(out, first ? "\"" : ", \"");
-        if (node->kind == NODE_INPUT || node->kind == NODE_CAPTURE)
-            buffer_string(out, ridge_dtype_name(node->dtype));
-        else
-            view_describe(out, node->dtype, &node->shape);
+        describe_operand(out, group, operand, &lowering->fusion->graph->nodes[operand->node]);
         buffer_string(out, "\"");
         first = false;
     }
 }
 
-const char *lower_detail(struct lowering *lowering, const struct group_program *program,
-                         const struct node *matmul) {
+const char *lower_detail(struct lowering *lowering, const struct group *group,
+                         const struct group_program *program, const struct node *kernel) {
     struct buffer text = {0};
     buffer_string(&text, "{\"inputs\": [");
-    for (unsigned i = 0; matmul && i < matmul->input_count; i++) {
+    for (unsigned i = 0; kernel && i < kernel->input_count; i++) {
         buffer_string(&text, i ? ", \"" : "\"");
-        view_describe(&text, lowering->fusion->graph->nodes[matmul->inputs[i].node].dtype,
-                      &matmul->inputs[i].view);
+        view_describe(&text, lowering->fusion->graph->nodes[kernel->inputs[i].node].dtype,
+                      &kernel->inputs[i].view);
         buffer_string(&text, "\"");
     }
-    append_shapes(&text, lowering, program, false, !matmul);
+    append_shapes(&text, lowering, group, program, false, !kernel);
     buffer_string(&text, "], \"outputs\": [");
-    append_shapes(&text, lowering, program, true, true);
+    if (kernel && program->program.operand_count == 0) {
+        buffer_string(&text, "\"");
+        view_describe(&text, kernel->dtype, &kernel->shape);
+        buffer_string(&text, "\"");
+    }
+    append_shapes(&text, lowering, group, program, true, true);
     buffer_string(&text, "]}");
     struct status ignored;
     char *kept =
@@ -320,7 +335,7 @@ static bool lower_fused(struct lowering *lowering, const struct group *group) {
         places[i] = lower_place(lowering, operand->node, operand->offset);
         shape.alignment[i] = lower_alignment(lowering, operand->node, operand->offset);
     }
-    const char *detail = lower_detail(lowering, &work, NULL);
+    const char *detail = lower_detail(lowering, group, &work, NULL);
     bool done = false;
     if (group->reduced && !lower_in_parts(lowering, &work.program, &shape, places, detail, &done))
         return false;

@@ -10,7 +10,6 @@ struct lowering {
     const struct place *places; /* by node: where its result lies */
     size_t scratch;             /* where in the arena temporary memory of a group begins */
     size_t scratch_bytes;       /* the most that a group needed */
-    uint64_t eager_bytes;       /* what the nodes would move one by one */
     struct status *status;
 };
 
@@ -27,10 +26,10 @@ uint32_t lower_alignment(const struct lowering *lowering, uint32_t node, int64_t
 bool lower_program(struct lowering *lowering, struct program *program, struct program_shape *shape,
                    const struct place *places, const char *detail);
 void lower_constants(const struct group_program *group, struct program_shape *shape);
-/* {"inputs": [...], "outputs": [...]} of the nodes, in the plan's memory; NULL when there is none.
- */
-const char *lower_detail(struct lowering *lowering, const struct group_program *program,
-                         const struct node *matmul);
+/* {"inputs": [...], "outputs": [...]} of a group's program, or of a node with a kernel of its own
+ * (then the group's program may be empty), in the plan's memory; NULL when there is none. */
+const char *lower_detail(struct lowering *lowering, const struct group *group,
+                         const struct group_program *program, const struct node *kernel);
 /* Elements that an operand touches, each once. */
 uint64_t lower_touched(unsigned rank, const int64_t *sizes, const int64_t *strides);
 

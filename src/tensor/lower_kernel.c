@@ -187,7 +187,7 @@ bool lower_kernel(struct lowering *lowering, uint32_t n) {
     if (node->op == OP_WKV7)
         places[count++] = lower_place(lowering, second_result(lowering, n), 0);
     struct group_program shapes = {0};
-    const char *detail = lower_detail(lowering, &shapes, node);
+    const char *detail = lower_detail(lowering, NULL, &shapes, node);
     return functions[node->op](lowering, node, &lowering->plan->device->device->capabilities,
                                &lowered) &&
            plan_add_step(lowering->plan, &lowered.request, places, count, lowered.flops,

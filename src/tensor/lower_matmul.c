@@ -207,7 +207,7 @@ bool lower_matmul(struct lowering *lowering, const struct group *group) {
         places[i] = lower_place(lowering, node->inputs[i].node, node->inputs[i].view.offset);
     for (unsigned i = 0; i < rest.program.operand_count; i++)
         places[2 + i] = lower_place(lowering, rest.operands[i].node, rest.operands[i].offset);
-    const char *detail = lower_detail(lowering, &rest, node);
+    const char *detail = lower_detail(lowering, group, &rest, node);
 
     struct matmul_work work = {0};
     set_product(lowering, node, &work);

@@ -276,8 +276,11 @@ static bool find_home(const struct operation *operation, ridge_device **device,
         const ridge_tensor *input = inputs_of(operation)[i];
         if (!input)
             continue;
+        if (tensor_is_gone(input, status))
+            return describe_failure(operation, status);
         if (*device && input->device != *device) {
-            status_fail(status, STATUS_USAGE, "operands are on different devices, %s and %s",
+            status_fail(status, STATUS_USAGE,
+                        "operands are on different devices, %s and %s (each opening is one)",
                         (*device)->name, input->device->name);
             return describe_failure(operation, status);
         }
@@ -308,7 +311,13 @@ bool operation_run(const struct operation *operation, ridge_tensor **outputs) {
         graph = graph_current();
     if (!graph)
         return run_eager(operation, device, outputs, status);
-    return trace_into(operation, graph, outputs, status) || describe_failure(operation, status);
+    if (trace_into(operation, graph, outputs, status))
+        return true;
+    describe_failure(operation, status);
+    if (!graph->failed)
+        graph->failure = *status;
+    graph->failed = true;
+    return false;
 }
 
 ridge_tensor *operation_result(const struct operation *operation) {

@@ -62,7 +62,6 @@ bool plan_run(struct plan *plan, ridge_tensor *const *inputs, ridge_tensor **out
               struct status *status);
 
 /* While a plan is made: adds a launch of the requested kernel. */
-struct lowering;
 bool plan_add_step(struct plan *plan, const struct kernel_request *request,
                    const struct place *places, unsigned place_count, uint64_t flops, uint64_t bytes,
                    const char *detail, struct status *status);

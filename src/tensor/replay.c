@@ -1,6 +1,7 @@
 /* A graph fixes the addresses of all buffers. The pool gives a steady program the same ones again
  * and again, often a few sets in turn, so a few graphs are kept; a set that was not seen before is
- * launched step by step, and becomes a graph when it comes a second time. */
+ * launched step by step, and becomes a graph when it comes a second time. Once memory went back to
+ * the device the same address may be another buffer: graphs from before are not used any more. */
 #include "tensor/replay.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ struct replay {
 };
 
 static uint64_t address_key(const struct plan *plan, const struct launch *launches) {
-    uint64_t hash = 0;
+    uint64_t hash = pool_returns(plan->device->pool);
     for (unsigned i = 0; i < plan->step_count; i++)
         for (unsigned b = 0; b < launches[i].buffer_count; b++)
             hash = checksum_integer(hash ^ launches[i].buffers[b].memory.handle) +

@@ -107,8 +107,10 @@ static bool make_outputs(const struct run *run, ridge_tensor **outputs, struct s
         }
         outputs[i] = tensor_create(plan->device, output->dtype, &view, storage, status);
         if (!outputs[i]) {
-            while (i-- > 0)
+            while (i-- > 0) {
                 tensor_destroy(outputs[i]);
+                outputs[i] = NULL;
+            }
             return false;
         }
     }

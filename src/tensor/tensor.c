@@ -127,7 +127,16 @@ ridge_tensor *tensor_of_node(struct graph *graph, uint32_t node, const struct vi
     return tensor;
 }
 
+bool tensor_is_gone(const ridge_tensor *x, struct status *status) {
+    return !x->graph && !x->storage &&
+           !status_fail(status, STATUS_USAGE,
+                        "the tensor belongs to a function whose compiling is over: return it as an "
+                        "output instead");
+}
+
 ridge_tensor *tensor_view(const ridge_tensor *x, const struct view *view, struct status *status) {
+    if (tensor_is_gone(x, status))
+        return NULL;
     return x->graph ? tensor_of_node(x->graph, x->node, view, status)
                     : tensor_create(x->device, x->dtype, view, x->storage, status);
 }

@@ -69,6 +69,8 @@ ridge_tensor *tensor_create(ridge_device *device, enum ridge_dtype dtype, const 
 /* The same of a graph's node. */
 ridge_tensor *tensor_of_node(struct graph *graph, uint32_t node, const struct view *view,
                              struct status *status);
+/* Whether it was traced into a graph that is no more; the status then says so. */
+bool tensor_is_gone(const ridge_tensor *x, struct status *status);
 /* Another view of what x is. */
 ridge_tensor *tensor_view(const ridge_tensor *x, const struct view *view, struct status *status);
 void tensor_destroy(ridge_tensor *tensor);

@@ -104,7 +104,9 @@ static void shape_block(struct walk *walk, int64_t rows_width, bool shared) {
         walk->others = inner - 1;
         walk->tile_width = least(least(rows_width, steps->tile_values), RUN_ROWS_MAX);
         walk->line_size = size(walk, run->line_axis);
-        walk->tile_lines = least(walk->line_size, steps->tile_values / walk->tile_width);
+        /* lines lie whole vectors apart */
+        int64_t pitch = pieces(walk->tile_width, TILE_LANES_MAX) * TILE_LANES_MAX;
+        walk->tile_lines = least(walk->line_size, steps->tile_values / pitch);
         walk->tile_lines += walk->tile_lines == 0;
         walk->tiles_across = 1;
         walk->block_rows = walk->tile_width;

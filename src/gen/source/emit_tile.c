@@ -174,8 +174,8 @@ static void emit_values(const struct emitter *emitter, const struct tile *tile, 
         if (read[i]) {
             buffer_printf(out, "const %s value%u = kept%u[u * %u + e];\n", type, i, i,
                           tile->vector);
-        } else if (!wanted[i]) {
-            continue;
+        } else if (!wanted[i] || self->op == OP_LOAD) {
+            continue; /* a load that only later passes read is in its array already */
         } else if (op_is_reduction(self->op)) {
             emit_reduction(emitter, i);
         } else if (self->op == OP_STORE) {
