@@ -1,6 +1,6 @@
 /* Runs every operation on one device against double-precision references.
  *
- *   conformance DEVICE [--filter WORD] [--quick]
+ *   conformance DEVICE [--part NAME] [--filter WORD] [--quick]
  *
  * Prints what failed and at last `N passed, N failed, N skipped`; ends with 1 when something
  * failed, and with `SKIP reason` and 77 when the device cannot be used here. */
@@ -9,20 +9,27 @@
 
 #include "cases.h"
 
-static void (*const parts[])(void) = {
-    check_elementwise, check_special_values, check_casts,         check_creation,
-    check_views,       check_joining,        check_reductions,    check_norms,
-    check_matmul,      check_layers,         check_quantized,     check_models,
-    check_attention,   check_compiled,       check_random_graphs, check_misuse,
-    check_large,       check_failing_memory,
+#define PART(name)                                                                                 \
+    { #name, check_##name }
+static const struct {
+    const char *name;
+    void (*check)(void);
+} parts[] = {
+    PART(elementwise), PART(special_values), PART(casts),         PART(creation),
+    PART(views),       PART(joining),        PART(reductions),    PART(norms),
+    PART(matmul),      PART(layers),         PART(quantized),     PART(models),
+    PART(attention),   PART(compiled),       PART(random_graphs), PART(misuse),
+    PART(large),       PART(failing_memory),
 };
 
-static bool read_arguments(int count, char **arguments, const char **device) {
+static bool read_arguments(int count, char **arguments, const char **device, const char **part) {
     for (int i = 1; i < count; i++) {
         if (strcmp(arguments[i], "--quick") == 0)
             session.quick = true;
         else if (strcmp(arguments[i], "--filter") == 0 && i + 1 < count)
             session.filter = arguments[++i];
+        else if (strcmp(arguments[i], "--part") == 0 && i + 1 < count)
+            *part = arguments[++i];
         else if (!*device && arguments[i][0] != '-')
             *device = arguments[i];
         else
@@ -32,9 +39,9 @@ static bool read_arguments(int count, char **arguments, const char **device) {
 }
 
 int main(int count, char **arguments) {
-    const char *device = NULL;
-    if (!read_arguments(count, arguments, &device)) {
-        fprintf(stderr, "usage: conformance DEVICE [--filter WORD] [--quick]\n");
+    const char *device = NULL, *part = NULL;
+    if (!read_arguments(count, arguments, &device, &part)) {
+        fprintf(stderr, "usage: conformance DEVICE [--part NAME] [--filter WORD] [--quick]\n");
         return 2;
     }
     session.device = ridge_device_open(device);
@@ -46,7 +53,8 @@ int main(int count, char **arguments) {
     snprintf(session.name, sizeof session.name, "%s", info.name);
     session.native = strncmp(info.name, "cpu", 3) == 0;
     for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        parts[i]();
+        if (!part || strcmp(part, parts[i].name) == 0)
+            parts[i].check();
     ridge_device_close(session.device);
     printf("%u passed, %u failed, %u skipped\n", session.passed, session.failed, session.skipped);
     return session.failed ? 1 : 0;
