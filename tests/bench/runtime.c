@@ -2,9 +2,10 @@
  *
  *   runtime DEVICE [WORD]      the workloads whose names contain WORD
  *
- * prints a line for each: name, median microseconds of a call, spread (half the range of the middle half,
- * in percent), bytes and flops of a call. A call is asynchronous; the device is waited for at the end of
- * each batch of calls. Data is random, and large inputs take turns so that no cache holds them. */
+ * prints a line for each: name, median microseconds of a call, spread (half the range of the middle
+ * half, in percent), bytes and flops of a call. A call is asynchronous; the device is waited for at
+ * the end of each batch of calls. Data is random, and large inputs take turns so that no cache
+ * holds them. */
 #include <ridge.h>
 
 #include <stdio.h>
@@ -200,8 +201,8 @@ static void run_lora(const char *name, int64_t width, int64_t rank, enum ridge_d
     run(&work, true, true);
 }
 
-static void run_quantized(const char *name, int64_t m, int64_t n, int64_t k,
-                          enum ridge_dtype dtype, enum ridge_dtype activations) {
+static void run_quantized(const char *name, int64_t m, int64_t n, int64_t k, enum ridge_dtype dtype,
+                          enum ridge_dtype activations) {
     struct work work = {.name = name, .function = linear, .input_count = 2};
     work.turns = turns_for((int64_t)ridge_dtype_bytes(dtype, n * k));
     for (unsigned turn = 0; turn < work.turns; turn++) {

@@ -1,5 +1,5 @@
-/* Norms of rows whose width is no whole number of vectors, with and without many rows: tiles must not
- * run into each other. */
+/* Norms of rows whose width is no whole number of vectors, with and without many rows: tiles must
+ * not run into each other. */
 #include <math.h>
 #include <ridge.h>
 
