@@ -47,7 +47,7 @@ struct device_capabilities {
     bool half;           /* the language has a 16-bit float type to load and store */
     bool dot8;           /* dp4a */
     bool library_matmul; /* load() takes CODE_MATMUL */
-    bool host_memory;    /* memory.pointer is an address that the host may use */
+    bool host_memory;    /* memory.handle is an address that the host may use */
 };
 
 struct device_memory {

@@ -48,7 +48,7 @@ struct program_instruction {
     uint16_t a, b, c; /* numbers of earlier instructions; OP_STORE stores a */
 };
 
-/* How the kernel is laid out on the device: chosen by program_schedule(). */
+/* How the kernel is laid out on the device: chosen by source_program(). */
 enum schedule_kind {
     SCHEDULE_MAP,        /* no rows: a thread per `vector` elements, striding over the grid */
     SCHEDULE_ROW_BLOCK,  /* a block per row, its elements kept in registers */

@@ -149,17 +149,6 @@ ridge_tensor *build_contiguous(struct builder *build, ridge_tensor *x) {
     return build_copy(build, x);
 }
 
-ridge_tensor *build_reshape(struct builder *build, ridge_tensor *x, unsigned rank,
-                            const int64_t *sizes) {
-    struct view view;
-    bool possible;
-    if (!x || !view_reshape(&x->view, rank, sizes, &view, &possible, build->status))
-        return NULL;
-    if (possible)
-        return build_view(build, x, &view);
-    return build_reshape(build, build_copy(build, x), rank, sizes);
-}
-
 /* ---- Reductions ------------------------------------------------------------------------- */
 
 static ridge_tensor *reduce_nothing(struct builder *build, enum op op, const struct node *node) {

@@ -42,9 +42,6 @@ ridge_tensor *build_kernel(struct builder *build, enum op op, enum ridge_dtype d
 /* The second result of the kernel that made `first`. */
 ridge_tensor *build_second(struct builder *build, ridge_tensor *first, enum ridge_dtype dtype,
                            const struct view *shape);
-/* The same tensor under sizes with as many elements; copies where that must be. */
-ridge_tensor *build_reshape(struct builder *build, ridge_tensor *x, unsigned rank,
-                            const int64_t *sizes);
 ridge_tensor *build_view(struct builder *build, ridge_tensor *x, const struct view *view);
 
 #endif

@@ -44,17 +44,6 @@ static bool adopt_outputs(struct graph *graph, ridge_tensor **outputs, unsigned 
     return true;
 }
 
-/* A result that is a constant scalar has no storage: it gets one by being copied. */
-static bool materialise(struct graph *graph, ridge_tensor **outputs, unsigned count,
-                        struct status *status) {
-    struct builder build = {graph, status};
-    for (unsigned i = 0; i < count; i++)
-        if (graph->nodes[outputs[i]->node].kind == NODE_CONSTANT &&
-            !(outputs[i] = build_copy(&build, outputs[i])))
-            return false;
-    return true;
-}
-
 static bool call_function(const ridge_program *program, struct graph *graph,
                           ridge_tensor *const *inputs, ridge_tensor **traced,
                           ridge_tensor **outputs, struct status *status) {
@@ -82,8 +71,7 @@ static bool call_function(const ridge_program *program, struct graph *graph,
         return false;
     }
     status->code = before;
-    return adopt_outputs(graph, outputs, program->output_count, status) &&
-           materialise(graph, outputs, program->output_count, status);
+    return adopt_outputs(graph, outputs, program->output_count, status);
 }
 
 static bool trace_variant(const ridge_program *program, ridge_tensor *const *inputs,

@@ -30,7 +30,7 @@ struct node_input {
     struct view view;
 };
 
-/* What only some operations have. All zero otherwise: nodes are compared byte by byte. */
+/* What only some operations have; zero otherwise. */
 struct node_parameters {
     double value;       /* constant; arange's start */
     double step;        /* arange's step */
