@@ -1,5 +1,5 @@
 /* Element types: their names and sizes. */
-#include <ridge.h>
+#include "gen/dtype.h"
 
 static const struct {
     const char *name;
@@ -20,4 +20,8 @@ size_t ridge_dtype_bytes(enum ridge_dtype dtype, int64_t count) {
         return 0;
     int64_t blocks = count / dtypes[dtype].block + (count % dtypes[dtype].block != 0);
     return (size_t)blocks * dtypes[dtype].bytes;
+}
+
+int64_t dtype_block(enum ridge_dtype dtype) {
+    return dtypes[dtype].block;
 }

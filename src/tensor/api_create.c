@@ -23,7 +23,7 @@ static bool check_new(ridge_device *device, enum ridge_dtype dtype, unsigned ran
         return status_fail(status, STATUS_USAGE, "%s: there is no dtype %d", name, (int)dtype);
     if (!view_contiguous(rank, sizes, view, status))
         return status_context(status, "%s", name);
-    int64_t block = dtype == RIDGE_Q4_K ? 256 : dtype == RIDGE_Q8_0 ? 32 : 1;
+    int64_t block = dtype_block(dtype);
     if (block > 1 && (rank == 0 || sizes[rank - 1] % block != 0))
         return status_fail(status, STATUS_USAGE,
                            "%s: the last size of a %s tensor is a multiple of %lld", name,

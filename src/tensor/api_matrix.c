@@ -135,7 +135,7 @@ static bool build_quantized(struct builder *build, const struct operation *opera
         return status_fail(build->status, STATUS_USAGE,
                            "it goes between a float type and q8_0 or q4_k, not from %s to %s",
                            ridge_dtype_name(x->dtype), ridge_dtype_name(dtype));
-    int64_t block = packed == RIDGE_Q4_K ? 256 : 32;
+    int64_t block = dtype_block(packed);
     if (x->view.rank == 0 || x->view.sizes[x->view.rank - 1] % block != 0)
         return status_fail(build->status, STATUS_USAGE,
                            "%s has blocks of %lld: the last size must be a multiple of it",

@@ -11,7 +11,7 @@ static ridge_tensor *as_view(ridge_tensor *x, const struct view *view) {
 static bool keeps_blocks(const ridge_tensor *x, const struct view *view) {
     if (!dtype_is_quantised(x->dtype))
         return true;
-    int64_t block = x->dtype == RIDGE_Q4_K ? 256 : 32;
+    int64_t block = dtype_block(x->dtype);
     bool whole = view->offset % block == 0;
     for (unsigned axis = 0; axis < view->rank; axis++)
         whole = whole && (view->sizes[axis] == 1 || view->strides[axis] % block == 0 ||

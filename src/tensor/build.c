@@ -232,21 +232,6 @@ ridge_tensor *build_squeeze(struct builder *build, ridge_tensor *x, uint32_t axi
 
 /* ---- Matrix products ---------------------------------------------------------------------- */
 
-/* Whether the axes before the last two walk the storage as one. */
-static bool batch_collapses(const struct view *view) {
-    int64_t stride = -1, size = 1;
-    for (unsigned axis = view->rank - 2; axis-- > 0;) {
-        if (view->sizes[axis] == 1)
-            continue;
-        if (stride >= 0 && view->strides[axis] != stride * size)
-            return false;
-        if (stride < 0)
-            stride = view->strides[axis];
-        size *= view->sizes[axis];
-    }
-    return true;
-}
-
 static bool check_matmul_types(ridge_tensor *a, ridge_tensor *b, struct status *status) {
     if (!dtype_is_float(a->dtype))
         return status_fail(status, STATUS_USAGE, "the left matrix holds floats, not %s",
@@ -281,7 +266,9 @@ static ridge_tensor *matmul_operand(struct builder *build, ridge_tensor *x, unsi
     if (!x || !view_broadcast(&x->view, rank, wide, &view, build->status))
         return NULL;
     x = build_view(build, x, &view);
-    return x && !batch_collapses(&view) ? build_copy(build, x) : x;
+    int64_t stride;
+    bool as_one = view_batch_stride(rank - 2, view.sizes, view.strides, &stride);
+    return x && !as_one ? build_copy(build, x) : x;
 }
 
 ridge_tensor *build_matmul(struct builder *build, ridge_tensor *a, ridge_tensor *b) {

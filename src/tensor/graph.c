@@ -135,6 +135,14 @@ bool graph_input(struct graph *graph, enum ridge_dtype dtype, uint32_t alignment
     return true;
 }
 
+uint32_t graph_alignment(const struct graph *graph, uint32_t node, int64_t offset) {
+    const struct node *found = &graph->nodes[node];
+    uint64_t bytes = tensor_byte_offset(found->dtype, offset) | 16;
+    if (found->kind == NODE_INPUT)
+        bytes |= found->parameters.alignment;
+    return (uint32_t)(bytes & -bytes);
+}
+
 bool graph_operand(struct graph *graph, const ridge_tensor *tensor, struct node_input *operand,
                    struct status *status) {
     operand->view = tensor->view;

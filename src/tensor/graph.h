@@ -81,6 +81,9 @@ bool graph_add(struct graph *graph, const struct node *node, uint32_t *number,
                struct status *status);
 bool graph_input(struct graph *graph, enum ridge_dtype dtype, uint32_t alignment, uint32_t *number,
                  struct status *status);
+/* 1..16: what the address of an element of the node's storage is a multiple of. Storages and the
+ * plan's own places begin at multiples of 16 bytes. */
+uint32_t graph_alignment(const struct graph *graph, uint32_t node, int64_t offset);
 /* The tensor as an operand of this graph: its own node, or a captured storage. */
 bool graph_operand(struct graph *graph, const ridge_tensor *tensor, struct node_input *operand,
                    struct status *status);

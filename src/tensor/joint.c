@@ -2,14 +2,6 @@
  * the device says in the end whether it has such a kernel. */
 #include "tensor/joint.h"
 
-static uint32_t alignment_of(const struct graph *graph, const struct node_input *input) {
-    const struct node *node = &graph->nodes[input->node];
-    uint64_t bytes = tensor_byte_offset(node->dtype, input->view.offset) | 16;
-    if (node->kind == NODE_INPUT)
-        bytes |= node->parameters.alignment;
-    return (uint32_t)(bytes & -bytes);
-}
-
 /* A matrix [rows, columns] with neighbours along its rows. */
 static bool matrix_of(const struct graph *graph, const struct node_input *input, int64_t rows,
                       int64_t columns, struct joint_matrix *matrix) {
@@ -18,7 +10,7 @@ static bool matrix_of(const struct graph *graph, const struct node_input *input,
         view->strides[1] != 1)
         return false;
     matrix->row = view->strides[0];
-    matrix->alignment = alignment_of(graph, input);
+    matrix->alignment = graph_alignment(graph, input->node, input->view.offset);
     return true;
 }
 
@@ -32,7 +24,7 @@ static bool left_of(const struct graph *graph, const struct node_input *input,
     work->k = view->sizes[last];
     work->m = work->k > 0 ? view_count(view) / work->k : 0;
     work->x.row = work->m == 1 ? 0 : view->rank > 2 ? work->k : view->strides[0];
-    work->x.alignment = alignment_of(graph, input);
+    work->x.alignment = graph_alignment(graph, input->node, input->view.offset);
     return true;
 }
 

@@ -9,16 +9,6 @@ struct place lower_place(const struct lowering *lowering, uint32_t node, int64_t
     return place;
 }
 
-/* Storages and the plan's own places begin at multiples of 16 bytes. */
-uint32_t lower_alignment(const struct lowering *lowering, uint32_t node, int64_t offset) {
-    const struct node *found = &lowering->fusion->graph->nodes[node];
-    uint64_t bytes = tensor_byte_offset(found->dtype, offset);
-    if (found->kind == NODE_INPUT)
-        bytes |= found->parameters.alignment;
-    bytes |= 16;
-    return (uint32_t)(bytes & -bytes);
-}
-
 uint64_t lower_touched(unsigned rank, const int64_t *sizes, const int64_t *strides) {
     uint64_t count = 1;
     for (unsigned axis = 0; axis < rank; axis++)
@@ -333,7 +323,8 @@ static bool lower_fused(struct lowering *lowering, const struct group *group) {
     for (unsigned i = 0; i < work.program.operand_count; i++) {
         const struct group_operand *operand = &work.operands[i];
         places[i] = lower_place(lowering, operand->node, operand->offset);
-        shape.alignment[i] = lower_alignment(lowering, operand->node, operand->offset);
+        shape.alignment[i] =
+            graph_alignment(lowering->fusion->graph, operand->node, operand->offset);
     }
     const char *detail = lower_detail(lowering, group, &work, NULL);
     bool done = false;
@@ -364,13 +355,14 @@ static bool lower_copy(struct lowering *lowering, const struct node_input *from,
     } else {
         program_operand(&program, source->dtype, false);
         memcpy(shape.strides[count], from->view.strides, sizeof from->view.strides);
-        shape.alignment[count] = lower_alignment(lowering, from->node, from->view.offset);
+        shape.alignment[count] =
+            graph_alignment(lowering->fusion->graph, from->node, from->view.offset);
         places[count++] = lower_place(lowering, from->node, from->view.offset);
     }
     program_operand(&program, source->dtype, true);
     memcpy(shape.strides[count], target->strides, sizeof target->strides);
     memcpy(shape.sizes, target->sizes, sizeof target->sizes);
-    shape.alignment[count] = lower_alignment(lowering, to, target->offset);
+    shape.alignment[count] = graph_alignment(lowering->fusion->graph, to, target->offset);
     places[count] = lower_place(lowering, to, target->offset);
     program_instruction(&program, load);
     program_instruction(&program, (struct program_instruction){

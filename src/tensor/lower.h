@@ -20,7 +20,6 @@ bool lower_matmul(struct lowering *lowering, const struct group *group);
 bool lower_kernel(struct lowering *lowering, uint32_t node);
 /* Where an operand lies, for a buffer of a launch. */
 struct place lower_place(const struct lowering *lowering, uint32_t node, int64_t offset);
-uint32_t lower_alignment(const struct lowering *lowering, uint32_t node, int64_t offset);
 /* The launch of a program whose operands lie at `places`; the program is over `rank` axes, of which
  * the caller has set sizes and strides. */
 bool lower_program(struct lowering *lowering, struct program *program, struct program_shape *shape,

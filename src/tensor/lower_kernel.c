@@ -129,7 +129,7 @@ static bool lower_quantize(struct lowering *lowering, const struct node *node,
                            const struct device_capabilities *device, struct lowered *out) {
     struct quantize_work work = {.from = input_type(lowering, node, 0), .to = node->dtype};
     enum ridge_dtype quantised = dtype_is_quantised(work.to) ? work.to : work.from;
-    work.blocks = view_count(&node->shape) / (quantised == RIDGE_Q4_K ? 256 : 32);
+    work.blocks = view_count(&node->shape) / dtype_block(quantised);
     out->flops = (uint64_t)view_count(&node->shape) * 2;
     out->bytes = inputs_bytes(lowering, node) + node_bytes(node);
     return dtype_is_quantised(work.to)

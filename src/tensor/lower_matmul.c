@@ -4,23 +4,6 @@
 
 #include "tensor/lower.h"
 
-/* The strides of a view or operand along [batch, m, n]; the batch axes must walk as one. */
-static bool batch_stride(unsigned batch_rank, const int64_t *sizes, const int64_t *strides,
-                         int64_t *stride) {
-    int64_t size = 1;
-    *stride = 0;
-    for (unsigned axis = batch_rank; axis-- > 0;) {
-        if (sizes[axis] == 1)
-            continue;
-        if (size > 1 && strides[axis] != *stride * size)
-            return false;
-        if (size == 1)
-            *stride = strides[axis];
-        size *= sizes[axis];
-    }
-    return true;
-}
-
 /* The operand's strides along all axes of the product's result, ones included. */
 static void result_strides(const struct view *result, const int64_t *space, int64_t *strides) {
     unsigned position = 0;
@@ -39,7 +22,7 @@ static bool set_epilogue(const struct node *node, const struct group_program *gr
     for (unsigned i = 0; i < group->program.operand_count; i++) {
         int64_t strides[RIDGE_RANK_MAX];
         result_strides(&node->shape, group->operands[i].strides, strides);
-        if (!batch_stride(batch_rank, node->shape.sizes, strides, &work->shape.strides[i][0]))
+        if (!view_batch_stride(batch_rank, node->shape.sizes, strides, &work->shape.strides[i][0]))
             return false;
         work->shape.strides[i][1] = strides[batch_rank];
         work->shape.strides[i][2] = strides[batch_rank + 1];
@@ -63,10 +46,10 @@ static void set_product(const struct lowering *lowering, const struct node *node
     work->a_column = a->view.strides[batch_rank + 1];
     work->b_row = b->view.strides[batch_rank];
     work->b_column = b->view.strides[batch_rank + 1];
-    batch_stride(batch_rank, a->view.sizes, a->view.strides, &work->a_batch);
-    batch_stride(batch_rank, b->view.sizes, b->view.strides, &work->b_batch);
-    work->a_alignment = lower_alignment(lowering, a->node, a->view.offset);
-    work->b_alignment = lower_alignment(lowering, b->node, b->view.offset);
+    view_batch_stride(batch_rank, a->view.sizes, a->view.strides, &work->a_batch);
+    view_batch_stride(batch_rank, b->view.sizes, b->view.strides, &work->b_batch);
+    work->a_alignment = graph_alignment(lowering->fusion->graph, a->node, a->view.offset);
+    work->b_alignment = graph_alignment(lowering->fusion->graph, b->node, b->view.offset);
 }
 
 /* Many small products with one right matrix are one product with more rows. */
@@ -183,9 +166,10 @@ static bool lower_apart(struct lowering *lowering, const struct group *group,
         }
     for (unsigned i = 0; i < rest->program.operand_count; i++) {
         memcpy(shape.strides[i], rest->operands[i].strides, sizeof shape.strides[i]);
-        shape.alignment[i] = i == (unsigned)slot ? 16
-                                                 : lower_alignment(lowering, rest->operands[i].node,
-                                                                   rest->operands[i].offset);
+        shape.alignment[i] = i == (unsigned)slot
+                                 ? 16
+                                 : graph_alignment(lowering->fusion->graph, rest->operands[i].node,
+                                                   rest->operands[i].offset);
     }
     memcpy(shape.sizes, group->sizes, sizeof group->sizes);
     rest->program.rank = rest->program.outer = (uint8_t)group->rank;
@@ -215,8 +199,8 @@ bool lower_matmul(struct lowering *lowering, const struct group *group) {
         return lower_apart(lowering, group, &rest, places, detail);
     lower_constants(&rest, &work.shape);
     for (unsigned i = 0; i < rest.program.operand_count; i++)
-        work.shape.alignment[i] =
-            lower_alignment(lowering, rest.operands[i].node, rest.operands[i].offset);
+        work.shape.alignment[i] = graph_alignment(lowering->fusion->graph, rest.operands[i].node,
+                                                  rest.operands[i].offset);
     fold_batch(&work);
     program_set_strides(&work.epilogue, &work.shape);
     if (kernel_matmul_splits(&work, &lowering->plan->device->device->capabilities))

@@ -12,6 +12,7 @@
 #include "device/device.h"
 #include "device/pool.h"
 #include "device/recorder.h"
+#include "gen/dtype.h"
 #include "tensor/view.h"
 
 struct storage {

@@ -281,6 +281,22 @@ bool view_broadcast_sizes(const struct view *view, unsigned *rank, int64_t *size
     return true;
 }
 
+bool view_batch_stride(unsigned rank, const int64_t *sizes, const int64_t *strides,
+                       int64_t *stride) {
+    int64_t size = 1;
+    *stride = 0;
+    for (unsigned axis = rank; axis-- > 0;) {
+        if (sizes[axis] == 1)
+            continue;
+        if (size > 1 && strides[axis] != *stride * size)
+            return false;
+        if (size == 1)
+            *stride = strides[axis];
+        size *= sizes[axis];
+    }
+    return true;
+}
+
 void view_describe(struct buffer *out, enum ridge_dtype dtype, const struct view *view) {
     buffer_printf(out, "%s [", ridge_dtype_name(dtype));
     for (unsigned axis = 0; axis < view->rank; axis++)

@@ -45,6 +45,11 @@ bool view_broadcast(const struct view *view, unsigned rank, const int64_t *sizes
 bool view_broadcast_sizes(const struct view *view, unsigned *rank, int64_t *sizes,
                           struct status *status);
 
+/* The stride with which the first `rank` axes walk the storage as one, 0 when all of them have size
+ * 1; false when they do not. */
+bool view_batch_stride(unsigned rank, const int64_t *sizes, const int64_t *strides,
+                       int64_t *stride);
+
 /* "f32 [3, 4]" */
 void view_describe(struct buffer *out, enum ridge_dtype dtype, const struct view *view);
 

@@ -1,6 +1,7 @@
 /* Rows of a table at indices, on the CPU. Rows of plain types are copied, quantised ones become
  * f32; an index out of range gives zeros. */
 #include "gen/families.h"
+#include "gen/dtype.h"
 #include "gen/native/plan.h"
 #include "gen/native/quantize.h"
 
@@ -55,7 +56,7 @@ bool native_embedding(const struct embedding_work *work, const struct device_cap
         .table_stride = (int64_t)ridge_dtype_bytes(work->type, work->table_row),
         .result_stride =
             (int64_t)ridge_dtype_bytes(quantized ? RIDGE_F32 : work->type, work->width),
-        .blocks = work->width / (work->type == RIDGE_Q4_K ? 256 : 32),
+        .blocks = work->width / dtype_block(work->type),
     };
     plan.unit_rows = plan.result_stride < UNIT_BYTES ? UNIT_BYTES / (plan.result_stride + 1) : 1;
     plan_request(request, KERNEL_EMBEDDING, work->type, plan_units(plan.count, plan.unit_rows),

@@ -1,5 +1,6 @@
 /* Q8_0 and Q4_K blocks to floats on GPUs: a thread takes four neighbouring quants of a sub-block,
  * and for Q4_K the four that share their bytes. */
+#include "gen/dtype.h"
 #include "gen/families.h"
 #include "gen/source/elements.h"
 
@@ -75,7 +76,7 @@ bool source_dequantize_code(const struct kernel_spec *spec,
     source_element_words(out, from);
     buffer_printf(out, "#define STORE(p, i, x) STORE_%s(p, i, x)\n", source_type_word(to));
     source_define(out, "PER_BLOCK", (long)threads_of(from));
-    source_define(out, "BLOCK_WEIGHTS", q4 ? 256 : 32);
+    source_define(out, "BLOCK_WEIGHTS", (long)dtype_block(from));
     source_define(out, "BLOCK_BYTES", q4 ? 144 : 34);
     struct source_parameter buffers[] = {
         {.name = "x", .dtype = from},

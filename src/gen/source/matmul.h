@@ -70,4 +70,8 @@ void source_matmul_begin(const struct kernel_spec *spec, const struct device_cap
 void source_matmul_epilogue(struct buffer *out, const struct kernel_spec *spec,
                             const struct device_capabilities *device, const char *accumulator);
 
+/* Where a group of LANES threads has sums of ROWS x ACROSS elements each: adds them up through
+ * `partial` and begins the loop over elements in which `total` is one, at `row` and `column`. */
+extern const char source_lanes_tail[];
+
 #endif

@@ -188,23 +188,7 @@ static const char columns_body[] =
     "                    UNROLL for (int v = 0; v < VECTOR; v++)\n"
     "                        sum[i][j] = FMA(x[v], y[j][v], sum[i][j]);\n"
     "            }\n"
-    "    }\n"
-    "    UNROLL for (int i = 0; i < ROWS; i++)\n"
-    "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
-    "            float total = GROUP_SUM(sum[i][j], SHUFFLED, (IN_SHARED UINT32 *)0);\n"
-    "            if (lane % SHUFFLED == 0)\n"
-    "                partial[i * ACROSS + j][THREAD_X / SHUFFLED] = total;\n"
-    "        }\n"
-    "    BARRIER();\n"
-    "    for (int e = (int)THREAD_X; e < GROUPS * ROWS * ACROSS; e += THREADS) {\n"
-    "        int part = e % (ROWS * ACROSS);\n"
-    "        INT64 row = part / ACROSS;\n"
-    "        INT64 column = first_column + e / (ROWS * ACROSS) * ACROSS + part % ACROSS;\n"
-    "        float total = 0.0f;\n"
-    "        for (int l = 0; l < LANES / SHUFFLED; l++)\n"
-    "            total += partial[part][e / (ROWS * ACROSS) * (LANES / SHUFFLED) + l];\n"
-    "        if (row >= SIZE_M || column >= SIZE_N)\n"
-    "            continue;\n";
+    "    }\n";
 
 static void define_loads(struct buffer *out, const struct kernel_spec *spec) {
     int vector = spec->choices[VECTOR];
@@ -244,6 +228,7 @@ static void code_columns(const struct kernel_spec *spec, const struct device_cap
     buffer_string(out, columns_text);
     source_matmul_begin(spec, device, generated, 0);
     buffer_string(out, columns_body);
+    buffer_string(out, source_lanes_tail);
     source_matmul_epilogue(out, spec, device, "total");
     buffer_string(out, "}\nBARRIER();\n}\n}\n");
 }

@@ -4,6 +4,7 @@
  * The 4 bits q of a Q4_K weight are put into the mantissa of a float that is 1 + q / 16, which
  * spares a conversion; the sum of x, needed for the minimums in any case, takes the 1 away again.
  */
+#include "gen/dtype.h"
 #include "gen/source/matmul.h"
 
 enum quantized_choice {
@@ -30,7 +31,7 @@ static bool a_loads(const struct matmul_work *work, int64_t vector) {
 static bool plan(const struct matmul_work *work, const struct device_capabilities *device,
                  struct kernel_request *request) {
     bool q4 = work->b_type == RIDGE_Q4_K;
-    if (work->m > ROWS_MAX || work->k % (q4 ? 256 : 32) != 0 ||
+    if (work->m > ROWS_MAX || work->k % dtype_block(work->b_type) != 0 ||
         work->b_alignment < (q4 ? 16u : 4u) || device->block_max < THREADS)
         return false;
     int32_t rows = 1, across = 2, lanes = 32;
@@ -196,24 +197,6 @@ static void q8_0_loops(struct buffer *out, int32_t steps) {
     buffer_string(out, q8_0_loop_text);
 }
 
-static const char tail_text[] =
-    "    UNROLL for (int i = 0; i < ROWS; i++)\n"
-    "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
-    "            float total = GROUP_SUM(sum[i][j], SHUFFLED, (IN_SHARED UINT32 *)0);\n"
-    "            if (lane % SHUFFLED == 0)\n"
-    "                partial[i * ACROSS + j][THREAD_X / SHUFFLED] = total;\n"
-    "        }\n"
-    "    BARRIER();\n"
-    "    for (int e = (int)THREAD_X; e < GROUPS * ROWS * ACROSS; e += THREADS) {\n"
-    "        int part = e % (ROWS * ACROSS);\n"
-    "        INT64 row = part / ACROSS;\n"
-    "        INT64 column = first_column + e / (ROWS * ACROSS) * ACROSS + part % ACROSS;\n"
-    "        float total = 0.0f;\n"
-    "        for (int l = 0; l < LANES / SHUFFLED; l++)\n"
-    "            total += partial[part][e / (ROWS * ACROSS) * (LANES / SHUFFLED) + l];\n"
-    "        if (row >= SIZE_M || column >= SIZE_N)\n"
-    "            continue;\n";
-
 static const char words_text[] = "#define SHUFFLED (SUBGROUP < LANES ? SUBGROUP : LANES)\n"
                                  "#define ONE_AND(u) AS_FLOAT(0x3f800000u | ((u) & 0x780000u))\n";
 
@@ -236,7 +219,7 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
     source_define(out, "GROUPS", THREADS / spec->choices[LANES]);
     /* From one piece of a lane to the next. A lane of fewer than eight has one piece only. */
     source_define(out, "APART", spec->choices[LANES] / 4 * 34);
-    source_define(out, "BLOCK_WEIGHTS", q4 ? 256 : 32);
+    source_define(out, "BLOCK_WEIGHTS", (long)dtype_block(spec->types[1]));
     source_define(out, "BLOCK_BYTES", q4 ? 144 : 34);
     buffer_string(out, words_text);
     buffer_string(out, spec->choices[A_VECTOR] ? vector_text : gather_text);
@@ -246,7 +229,7 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
         buffer_string(out, q4_k_text);
     else
         q8_0_loops(out, spec->choices[STEPS]);
-    buffer_string(out, tail_text);
+    buffer_string(out, source_lanes_tail);
     source_matmul_epilogue(out, spec, device, "total");
     buffer_string(out, "}\nBARRIER();\n}\n}\n");
 }
