@@ -403,6 +403,10 @@ RIDGE_API bool ridge_program_describe(const ridge_program *program,
 RIDGE_API bool ridge_trace_begin(ridge_device *device, const char *path);
 /* Waits for the device and completes the file. */
 RIDGE_API bool ridge_trace_end(ridge_device *device);
+/* Between the two nothing is recorded and nothing slowed down; a trace can be paused at once after
+ * its beginning, to record parts of a run alone. */
+RIDGE_API bool ridge_trace_pause(ridge_device *device);
+RIDGE_API bool ridge_trace_resume(ridge_device *device);
 /* Names what happens in this thread between the two, on the device's trace; they nest. */
 RIDGE_API void ridge_range_begin(ridge_device *device, const char *name);
 RIDGE_API void ridge_range_end(ridge_device *device);

@@ -69,6 +69,9 @@ struct recorder {
     unsigned waiting;
     struct status trouble; /* the first failure of the device while its times were collected */
 
+    recorder_observer *observer;
+    void *observer_context;
+
     struct open_range *ranges;
     size_t range_count, range_capacity;
     uint64_t ranges_lost; /* begun and not noted: their ends are to be passed over */
@@ -261,6 +264,8 @@ static void write_batch(struct recorder *recorder, struct batch *batch) {
         pending->row.start = start;
         pending->row.duration = end > start ? end - start : 0;
         trace_write_activity(recorder->writer, &pending->row);
+        if (recorder->observer)
+            recorder->observer(recorder->observer_context, &pending->row);
     }
     for (unsigned queue = 0; batch->marked >> queue; queue++)
         if (batch->marked >> queue & 1)
@@ -301,6 +306,15 @@ static void wait_and_write_all(struct recorder *recorder) {
     while (recorder->oldest)
         write_oldest(recorder);
     write_batch(recorder, recorder->filling);
+}
+
+void recorder_settle(struct recorder *recorder) {
+    wait_and_write_all(recorder);
+}
+
+void recorder_set_observer(struct recorder *recorder, recorder_observer *observer, void *context) {
+    recorder->observer = observer;
+    recorder->observer_context = context;
 }
 
 static bool mark_queues(struct recorder *recorder, struct batch *batch) {

@@ -25,6 +25,12 @@ void recorder_range_end(struct recorder *recorder);
 /* For pool_set_observer(), with the recorder as context. */
 pool_observer recorder_memory;
 
+/* Told of each activity when its times are known, in the order of each queue. NULL tells no one. */
+typedef void recorder_observer(void *context, const struct row_activity *row);
+void recorder_set_observer(struct recorder *recorder, recorder_observer *observer, void *context);
+/* Waits for the device, and writes and tells all that is pending. */
+void recorder_settle(struct recorder *recorder);
+
 /* ---- For device/work.c ------------------------------------------------------------------ */
 
 int64_t recorder_clock(void); /* nanoseconds on CLOCK_MONOTONIC */

@@ -45,10 +45,9 @@ void ridge_device_close(ridge_device *device) {
     struct status ignored;
     if (device->device)
         device->device->ops->finish(device->device, &ignored);
-    if (device->recorder) {
-        pool_set_observer(device->pool, NULL, NULL);
-        recorder_finish(device->recorder, &ignored);
-    }
+    pool_set_observer(device->pool, NULL, NULL);
+    recorder_finish(device->recorder, &ignored);
+    recorder_finish(device->paused, &ignored);
     while (device->programs)
         ridge_program_release(device->programs);
     plan_store_destroy(device->plans);
@@ -142,7 +141,7 @@ bool ridge_trace_begin(ridge_device *device, const char *path) {
     if (!device)
         return no_device();
     struct status *status = tensor_status();
-    if (device->recorder)
+    if (device->recorder || device->paused)
         return status_fail(status, STATUS_USAGE, "%s is being traced already: end that trace first",
                            device->name);
     device->recorder = recorder_create(device->device, path, status);
@@ -155,12 +154,35 @@ bool ridge_trace_begin(ridge_device *device, const char *path) {
 bool ridge_trace_end(ridge_device *device) {
     if (!device)
         return no_device();
-    if (!device->recorder)
+    struct recorder *recorder = device->recorder ? device->recorder : device->paused;
+    if (!recorder)
         return status_fail(tensor_status(), STATUS_USAGE, "%s is not being traced", device->name);
     pool_set_observer(device->pool, NULL, NULL);
-    struct recorder *recorder = device->recorder;
-    device->recorder = NULL;
+    device->recorder = device->paused = NULL;
     return recorder_finish(recorder, tensor_status());
+}
+
+bool ridge_trace_pause(ridge_device *device) {
+    if (!device)
+        return no_device();
+    if (!device->recorder)
+        return status_fail(tensor_status(), STATUS_USAGE, "%s %s", device->name,
+                           device->paused ? "is paused already" : "is not being traced");
+    pool_set_observer(device->pool, NULL, NULL);
+    device->paused = device->recorder;
+    device->recorder = NULL;
+    return true;
+}
+
+bool ridge_trace_resume(ridge_device *device) {
+    if (!device)
+        return no_device();
+    if (!device->paused)
+        return status_fail(tensor_status(), STATUS_USAGE, "%s has no paused trace", device->name);
+    device->recorder = device->paused;
+    device->paused = NULL;
+    pool_set_observer(device->pool, recorder_memory, device->recorder);
+    return true;
 }
 
 void ridge_range_begin(ridge_device *device, const char *name) {

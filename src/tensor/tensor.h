@@ -42,6 +42,7 @@ struct ridge_device {
     struct device *device;
     struct pool *pool;
     struct recorder *recorder; /* NULL unless a trace is on */
+    struct recorder *paused;   /* a trace that is on, but paused */
     unsigned queue;
     char name[32];
     struct ridge_tensor *tensors;

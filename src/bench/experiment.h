@@ -1,0 +1,41 @@
+/* The experiments: a table, one row and one file in bench/experiments each. */
+#ifndef RIDGE_BENCH_EXPERIMENT_H
+#define RIDGE_BENCH_EXPERIMENT_H
+
+#include "bench/result.h"
+
+enum experiment_takes {
+    TAKES_DTYPE = 1,
+    TAKES_SIZE = 2,
+    TAKES_BATCH = 4,
+    TAKES_MODEL = 8,
+};
+
+struct experiment {
+    const char *name;
+    const char *summary; /* one line, no full stop */
+    const char *sizes;   /* what --size counts and its defaults: "width; 512, 2048, 4096" */
+    const char *batches; /* likewise; NULL: it takes none */
+    unsigned takes;
+    /* The lines of its table, in order, for this stage and its options. */
+    bool (*plan)(const struct stage *stage, struct case_list *list, struct status *status);
+    /* What the results say together: adds findings. `results` are those of this experiment on this
+     * device, in the order of the plan; those with a problem have no times. May be NULL. */
+    bool (*conclude)(const struct stage *stage, const struct result *results, size_t count,
+                     struct result_set *set, struct status *status);
+};
+
+/* NULL ends it. */
+extern const struct experiment *const experiments[];
+const struct experiment *experiment_find(const char *name);
+
+/* The user's list, or the defaults: *count of them. */
+const int64_t *experiment_sizes(const struct stage *stage, const int64_t *defaults,
+                                unsigned default_count, unsigned *count);
+const int64_t *experiment_batches(const struct stage *stage, const int64_t *defaults,
+                                  unsigned default_count, unsigned *count);
+const enum ridge_dtype *experiment_dtypes(const struct stage *stage,
+                                          const enum ridge_dtype *defaults, unsigned default_count,
+                                          unsigned *count);
+
+#endif

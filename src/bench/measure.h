@@ -1,0 +1,46 @@
+/* How long does a call take? Warm up until it is steady, then time batches of calls until the
+ * median is known well enough.
+ *
+ * Several works can be measured together: they then take turns, batch by batch, so that whatever
+ * the machine does meanwhile happens to all of them alike. That is how a peer is compared.
+ */
+#ifndef RIDGE_BENCH_MEASURE_H
+#define RIDGE_BENCH_MEASURE_H
+
+#include "base/status.h"
+#include "bench/statistics.h"
+
+enum { MEASURE_SAMPLES = 128, MEASURE_TOGETHER = 4 };
+
+struct measure_plan {
+    double seconds;      /* the most time that timing may take, for each work */
+    double precision;    /* enough when the error of the median is below it: 0.01 */
+    unsigned iterations; /* time exactly so many calls instead; 0: as many as it takes */
+};
+
+struct measured_work {
+    void *context;
+    /* Does `calls` calls one after another, waits for the last and says how long that took. */
+    bool (*batch)(void *context, unsigned calls, double *nanoseconds, struct status *status);
+};
+
+struct measurement {
+    struct summary time;             /* nanoseconds of a call */
+    double samples[MEASURE_SAMPLES]; /* of a call, one for each batch, in the order of time */
+    unsigned sample_count;
+    unsigned calls; /* in a batch */
+    unsigned warm_up_calls;
+    bool steady; /* the warm-up ended because times had settled, and the error is small enough */
+};
+
+/* measurements[i] is of works[i]; count is at most MEASURE_TOGETHER. */
+bool measure(const struct measure_plan *plan, const struct measured_work *works, unsigned count,
+             struct measurement *measurements, struct status *status);
+
+/* Samples of a later round are added to those of earlier ones: the summary is then of all. When
+ * there are too many, every second one of both is left out. */
+void measurement_add(struct measurement *sum, const struct measurement *round);
+
+double measure_clock(void); /* nanoseconds on CLOCK_MONOTONIC */
+
+#endif
