@@ -45,7 +45,8 @@ void ridge_device_close(ridge_device *device) {
     struct status ignored;
     if (device->device)
         device->device->ops->finish(device->device, &ignored);
-    pool_set_observer(device->pool, NULL, NULL);
+    if (device->pool)
+        pool_set_observer(device->pool, NULL, NULL);
     recorder_finish(device->recorder, &ignored);
     recorder_finish(device->paused, &ignored);
     while (device->programs)
