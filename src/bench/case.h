@@ -43,6 +43,7 @@ struct bench_case {
     const void *subject;               /* likewise: often a struct workload */
     uint64_t memory_bytes;             /* of the device, at least */
     bool compare;  /* its line is compared with the one before it: "1.8 times as fast" */
+    bool curve;    /* one of a sweep: drawn as a bar */
     bool timeline; /* keep when each kernel ran, for a picture */
 };
 

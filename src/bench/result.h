@@ -18,7 +18,7 @@ struct result {
     char experiment[24], device[32], label[56], variant[24];
     enum ridge_dtype dtype;
     int64_t size, batch, numbers[CASE_NUMBERS_MAX];
-    bool compare;
+    bool compare, curve; /* as in struct bench_case */
 
     struct amount amount;
     struct limit limit;
@@ -28,6 +28,7 @@ struct result {
     double device_ns; /* of a call, when the device was busy, by its own clock; 0: not told */
     double kernels;   /* of a call, as traced */
     bool checked;
+    bool wrong;        /* the output was not what it should be: `problem` says more */
     double error;      /* of the output, see struct case_kind */
     char problem[200]; /* why it has no figures; "" when it has */
     char notes[200];   /* "noisy", "throttled: power" ...; or "" */
@@ -54,6 +55,7 @@ struct result_set {
     size_t finding_count, finding_capacity;
     struct roofs *roofs; /* of each device */
     size_t roofs_count, roofs_capacity;
+    char ridge[24];     /* the version that measured them; "": this one */
     char machine[128];  /* host's processor, system */
     char peer[128];     /* "" when there was none */
     int64_t started_at; /* seconds of Unix time */
@@ -61,6 +63,8 @@ struct result_set {
     size_t reference_count, reference_capacity;
 };
 
+/* Appends a copy, which owns the spans from then on. Results move when the next is added: keep
+ * their numbers, not their addresses. NULL on failure. */
 struct result *result_add(struct result_set *set, const struct result *result,
                           struct status *status);
 bool finding_add(struct result_set *set, const char *experiment, const char *device,
@@ -70,7 +74,8 @@ bool finding_add(struct result_set *set, const char *experiment, const char *dev
 const struct result *result_find(const struct result_set *set, const struct result *like);
 void result_set_finish(struct result_set *set);
 
-/* One JSON document, docs/bench-json.md; result_set_read() reads it back. */
+/* One JSON document, docs/bench-json.md; result_set_read() reads it back, into an empty set, which
+ * stays empty when it fails. */
 void result_set_write(const struct result_set *set, struct output *output);
 bool result_set_read(struct result_set *set, const char *path, struct status *status);
 

@@ -100,7 +100,8 @@ bool roofs_read_json(struct text object, struct roofs *roofs, struct status *sta
 
 /* What one call does. */
 struct amount {
-    uint64_t bytes;   /* that must go through device memory: each input read, each output written */
+    uint64_t bytes; /* that must go through device memory: each input read, each output written */
+    uint64_t moved_bytes; /* that the kernels as launched read and write; 0: not known */
     uint64_t touched; /* that all calls in turn go through: when it fits a cache, the cache binds */
     uint64_t flops;
     enum roof_id arithmetic; /* what does the flops */

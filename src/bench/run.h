@@ -2,6 +2,8 @@
 #ifndef RIDGE_BENCH_RUN_H
 #define RIDGE_BENCH_RUN_H
 
+#include <signal.h>
+
 #include "bench/experiment.h"
 
 struct run_options {
@@ -9,16 +11,17 @@ struct run_options {
     const char *const *devices;                  /* names; NULL ends it */
     struct bench_options bench;
     struct measure_plan measure;
-    unsigned rounds;   /* times that all cases are gone through, anew each time; at least 1 */
-    const char *peer;  /* torch, mlx, jax; or NULL */
-    const char *trace; /* file for the traced calls; or NULL */
+    unsigned rounds;      /* times that all cases are gone through, anew each time; at least 1 */
+    const char *peer;     /* torch, mlx, jax; or NULL */
+    struct output *trace; /* gets the traced calls of all devices; or NULL */
     bool quick_roofs, refresh_roofs;
-    const struct result_set
-        *done; /* results of an earlier run that need not be had again; or NULL */
-    /* Told before each case (number, of how many) and before what else takes long (number 0); false
-     * stops the run, which then fails. After each result `kept` has the set so far. NULL: nothing.
-     */
-    bool (*progress)(void *context, unsigned number, unsigned total, const char *what);
+    const struct result_set *done;     /* of an earlier run: need not be had again; or NULL */
+    const struct result_set *only;     /* just the lines that are in it, if not NULL */
+    const volatile sig_atomic_t *stop; /* the run fails soon after this is not 0; or NULL */
+    /* Told before each case (number, of how many on this device) and before what else takes long
+     * (number 0). NULL: nothing. */
+    void (*progress)(void *context, unsigned number, unsigned total, const char *what);
+    /* Given the set after each result that is complete. NULL: nothing. */
     bool (*kept)(void *context, const struct result_set *set, struct status *status);
     void *context;
 };

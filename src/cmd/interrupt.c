@@ -8,19 +8,21 @@
 
 #include "import/import.h"
 
-static const char *volatile doomed;
+enum { DOOMED_MAX = 4 }; /* outputs that are open at a time */
+static const char *volatile doomed[DOOMED_MAX];
 
 static void clean_up(int signal_number) {
-    const char *paths[] = {doomed, import_temporary()};
-    for (size_t i = 0; i < 2; i++)
-        if (paths[i])
-            unlink(paths[i]);
+    for (size_t i = 0; i < DOOMED_MAX; i++)
+        if (doomed[i])
+            unlink(doomed[i]);
+    const char *imported = import_temporary();
+    if (imported)
+        unlink(imported);
     raise(signal_number); /* the handler was reset on entry */
 }
 
-static void remove_on_signal(const char *path) {
+void interrupt_arm(void) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    doomed = path;
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         struct sigaction action = {.sa_handler = clean_up, .sa_flags = (int)SA_RESETHAND}, old;
         sigemptyset(&action.sa_mask);
@@ -29,22 +31,28 @@ static void remove_on_signal(const char *path) {
     }
 }
 
-void interrupt_arm(void) {
-    remove_on_signal(NULL);
+/* The first place that holds `old` gets `path`. */
+static void replace_doomed(const char *old, const char *path) {
+    for (size_t i = 0; i < DOOMED_MAX; i++)
+        if (doomed[i] == old) {
+            doomed[i] = path;
+            return;
+        }
 }
 
 bool interrupt_open(struct output *output, const char *path, bool replace, struct status *status) {
     if (!output_open(output, path, replace, status))
         return false;
-    remove_on_signal(output->temporary);
+    if (output->temporary)
+        replace_doomed(NULL, output->temporary);
     return true;
 }
 
 bool interrupt_close(struct output *output, bool ok, struct status *status) {
+    if (output->temporary)
+        replace_doomed(output->temporary, NULL);
     if (ok)
-        ok = output_commit(output, status);
-    else
-        output_abandon(output);
-    remove_on_signal(NULL);
-    return ok;
+        return output_commit(output, status);
+    output_abandon(output);
+    return false;
 }

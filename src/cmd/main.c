@@ -10,11 +10,21 @@
 #include "cmd/options.h"
 
 extern const struct command command_report, command_info, command_import, command_query,
-    command_export, command_devices, command_help_page, command_completion, command_manual;
+    command_export, command_devices, command_bench, command_help_page, command_completion,
+    command_manual;
 
 static const struct command *const commands[] = {
-    &command_report,  &command_info,      &command_import,     &command_query,  &command_export,
-    &command_devices, &command_help_page, &command_completion, &command_manual, NULL,
+    &command_report,
+    &command_info,
+    &command_import,
+    &command_query,
+    &command_export,
+    &command_devices,
+    &command_bench,
+    &command_help_page,
+    &command_completion,
+    &command_manual,
+    NULL,
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] - 1 };
 

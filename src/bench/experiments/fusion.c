@@ -1,0 +1,95 @@
+/* fusion: one chain of elementwise operations, eager and compiled. Eager, each operation is a
+ * kernel that reads its input from memory and writes its output back, with a gap before the next;
+ * compiled, the chain is one kernel that keeps everything in registers. What does that buy, and
+ * why?
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/format.h"
+#include "bench/experiment.h"
+#include "bench/workload.h"
+
+static bool add(struct case_list *list, int64_t size, bool compiled, bool timeline,
+                struct status *status) {
+    struct bench_case work = {
+        .kind = compiled ? &workload_compiled : &workload_eager,
+        .subject = &workload_chain,
+        .size = size,
+        .dtype = RIDGE_F32,
+        .compare = compiled,
+        .timeline = timeline,
+    };
+    char count[FORMAT_SIZE];
+    snprintf(work.label, sizeof work.label, "chain of 20, %s elements",
+             format_count((uint64_t)size, count));
+    snprintf(work.variant, sizeof work.variant, "%s", compiled ? "compiled" : "eager");
+    workload_size_up(&work);
+    return case_add(list, &work, status);
+}
+
+static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+    static const int64_t for_cpu[] = {1 << 14, 1 << 18, 1 << 22};
+    static const int64_t for_gpu[] = {1 << 14, 1 << 20, 1 << 26};
+    static const int64_t for_tests[] = {1 << 10, 1 << 14};
+    unsigned count = 3;
+    const int64_t *defaults = stage->is_gpu ? for_gpu : for_cpu;
+    if (stage->options.small) {
+        defaults = for_tests;
+        count = 2;
+    }
+    const int64_t *sizes = experiment_sizes(stage, defaults, count, &count);
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned compiled = 0; compiled < 2; compiled++)
+            if (!add(list, sizes[i], compiled, i == count / 2, status))
+                return false;
+    return true;
+}
+
+/* What the eager run spends more on: starting kernels, or moving intermediates. */
+static const char *why(const struct stage *stage, const struct result *eager,
+                       const struct result *compiled) {
+    const struct roofs *roofs = &stage->roofs;
+    double launches = (eager->kernels - compiled->kernels) * roofs->of[ROOF_LAUNCH].value;
+    double moved = (double)eager->amount.moved_bytes - (double)compiled->amount.moved_bytes;
+    double bandwidth = compiled->limit.kind == LIMIT_CACHE ? roofs->of[ROOF_CACHE_COPY].value
+                                                           : roofs->of[ROOF_MEMORY_COPY].value;
+    if (bandwidth <= 0 || roofs->of[ROOF_LAUNCH].value <= 0)
+        return "";
+    return launches > moved / bandwidth * 1e9
+               ? "; at this size it is the launches that cost"
+               : "; at this size it is the traffic of intermediates that costs";
+}
+
+static bool compare_pair(const struct stage *stage, const struct result *eager,
+                         const struct result *compiled, struct result_set *set,
+                         struct status *status) {
+    char size[FORMAT_SIZE], before[FORMAT_SIZE], after[FORMAT_SIZE];
+    double speedup = eager->time.time.median / compiled->time.time.median;
+    return finding_add(
+        set, eager->experiment, eager->device, "speedup", speedup, status,
+        "%s elements: compiled is %.2f times as fast as eager: %.0f kernel%s instead of %.0f, %s "
+        "of memory traffic instead of %s%s.",
+        format_count((uint64_t)eager->size, size), speedup, compiled->kernels,
+        compiled->kernels == 1 ? "" : "s", eager->kernels,
+        format_bytes(compiled->amount.moved_bytes, after),
+        format_bytes(eager->amount.moved_bytes, before), why(stage, eager, compiled));
+}
+
+static bool conclude(const struct stage *stage, const struct result *results, size_t count,
+                     struct result_set *set, struct status *status) {
+    for (size_t i = 1; i < count; i++)
+        if (results[i].compare && !*results[i].problem && !*results[i - 1].problem &&
+            !compare_pair(stage, &results[i - 1], &results[i], set, status))
+            return false;
+    return true;
+}
+
+const struct experiment experiment_fusion = {
+    .name = "fusion",
+    .summary = "A chain of elementwise operations, eager and compiled: the gap and the block",
+    .sizes = "elements; 16384, 262144, 4194304 (GPU: 16384, 1048576, 67108864)",
+    .takes = TAKES_SIZE,
+    .plan = plan,
+    .conclude = conclude,
+};
