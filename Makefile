@@ -48,7 +48,10 @@ simd_sets := $(if $(filter x86_64,$(machine)),sse2 avx2 avx512,$(if $(filter aar
 simd_flags_avx2 := -mavx2 -mfma -mf16c -mbmi2
 simd_flags_avx512 := $(simd_flags_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
 simd_objects := $(foreach set,$(simd_sets),$(simd_sources:%.c=$(BUILD)/%.$(set).o))
-objects := $(sources:%.c=$(BUILD)/%.o) $(simd_objects)
+# Files that become a part of the program as they are.
+embedded := src/bench/peer.py
+embedded_objects := $(embedded:%=$(BUILD)/%.o)
+objects := $(sources:%.c=$(BUILD)/%.o) $(simd_objects) $(embedded_objects)
 library := $(filter-out $(BUILD)/src/cmd/main.o,$(objects))
 unit_sources := $(wildcard tests/unit/*.c tests/unit/*/*.c)
 unit_objects := $(unit_sources:%.c=$(BUILD)/%.o)
@@ -58,7 +61,7 @@ bench_sources := $(wildcard tests/bench/*.c)
 bench_objects := $(bench_sources:%.c=$(BUILD)/%.o)
 bench_programs := $(bench_sources:tests/bench/%.c=$(BUILD)/bench/%)
 fuzz_sources := $(wildcard tests/fuzz/*.c)
-fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out src/cmd/% src/device/% src/gen/% src/tensor/%,$(sources)))
+fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out src/bench/% src/cmd/% src/device/% src/gen/% src/tensor/%,$(sources)))
 fuzz_target_objects := $(fuzz_sources:%.c=$(BUILD)/fuzz/%.o)
 fuzz_programs := $(if $(FUZZ_CC),$(fuzz_sources:tests/fuzz/%.c=$(BUILD)/fuzz/%))
 
@@ -100,6 +103,12 @@ $(bench_programs): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(library)
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(embedded_objects:%.o=%.c): $(BUILD)/%.c: % scripts/embed
+	@mkdir -p $(@D)
+	$(call quiet,EMB )scripts/embed $< > $@.part && mv $@.part $@
+$(embedded_objects): %.o: %.c $(BUILD)/flags
+	$(call quiet,CC  )$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 simd_flags := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv
 define simd_rule
@@ -202,6 +211,6 @@ help:
 
 FORCE:
 .PHONY: all test fuzz bench demo format lint install uninstall clean help FORCE
-.SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_target_objects)
+.SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_target_objects) $(embedded_objects:.o=.c)
 -include $(objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d)
 -include $(fuzz_objects:.o=.d) $(fuzz_target_objects:.o=.d)

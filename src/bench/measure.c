@@ -1,39 +1,75 @@
 /* A batch is long enough that reading the clock and waiting at its end do not matter, and short
- * enough that many fit into the time there is. The number of calls in it is found by doubling,
- * which is also the first part of the warm-up; the second lasts until batches stop getting faster.
+ * enough that many fit into the time there is. How many calls that takes is found by trying, which
+ * is the first part of the warm-up; the second lasts until batches stop getting faster. A batch
+ * that something came in between looks longer than it is, so their number may grow at any time
+ * until the warm-up ends: one hiccup must not leave batches of a single short call.
+ *
+ * Calls that are long beside the time there is are made only a few times: with one of 5 s and a
+ * second of time, two to warm up and three to time.
  */
 #include "bench/measure.h"
 
+#include <math.h>
+#include <stdint.h>
 #include <string.h>
 #include <time.h>
 
 enum {
     SAMPLES_WANTED = 30, /* batches that should fit into the time */
-    SAMPLES_MIN = 7,
-    STEADY_BATCHES = 3, /* that bring nothing: the warm-up is over */
-    WARM_UP_BATCHES = 40,
+    SAMPLES_SURE = 15,   /* before the median may be called well known */
+    SAMPLES_FEW = 7,     /* taken even when they do not fit */
+    SAMPLES_LEAST = 3,   /* taken however long they are */
+    STEADY_BATCHES = 3,  /* that bring nothing: the warm-up is over */
+    WARM_UP_BATCHES = 400,
     CALLS_MAX = 1 << 20,
+    GROWTH_MAX = 10, /* from one trial to the next */
+    PACE_STEPS = 40000,
 };
 #define BATCH_MIN_NS 200e3 /* waiting costs microseconds: a batch must be much longer */
+#define BATCH_MAX_NS 3e6   /* short ones fit between the moments when others run */
 #define STEADY_GAIN 0.01
-#define WARM_UP_SHARE 0.5 /* of the time for timing */
+#define WARM_UP_LEAST 0.1 /* of the time for timing: clocks take a while to rise */
+#define WARM_UP_MOST 0.5
+#define PATIENCE 3       /* times the time for timing, to get the few samples */
+#define UNSTEADY_ERROR 5 /* times the error that was wanted */
 
 struct progress {
     const struct measured_work *work;
     struct measurement *result;
-    double spent; /* on timing */
+    double call_ns;   /* as the warm-up found it */
+    unsigned batches; /* that a fixed number of calls is parted into */
+    double spent;     /* on timing */
 };
 
-double measure_clock(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+static double read_clock(clockid_t clock) {
+    struct timespec time = {0};
+    clock_gettime(clock, &time);
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+double measure_clock(void) {
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+/* Each step waits for the one before, whatever the compiler: integers, so that no two of them make
+ * one step of it, and nothing that a neighbour on the same core could take away. */
+double measure_pace(void) {
+    static volatile uint64_t seed = 1;
+    uint64_t x = seed;
+    double start = measure_clock();
+    for (unsigned i = 0; i < PACE_STEPS; i++)
+        x = x * 6364136223846793005u + 1442695040888963407u;
+    seed = x;
+    return measure_clock() - start;
 }
 
 static bool batch(const struct measured_work *work, unsigned calls, double *ns,
                   struct status *status) {
     if (!work->batch(work->context, calls, ns, status))
         return false;
+    if (!isfinite(*ns))
+        return status_fail(status, STATUS_INPUT, "%u calls are said to have taken %g ns", calls,
+                           *ns);
     if (*ns < 1)
         *ns = 1;
     return true;
@@ -41,59 +77,58 @@ static bool batch(const struct measured_work *work, unsigned calls, double *ns,
 
 static double batch_length(const struct measure_plan *plan) {
     double length = plan->seconds * 1e9 / SAMPLES_WANTED;
-    return length < BATCH_MIN_NS ? BATCH_MIN_NS : length > 50e6 ? 50e6 : length;
+    return length < BATCH_MIN_NS ? BATCH_MIN_NS : length > BATCH_MAX_NS ? BATCH_MAX_NS : length;
 }
 
-/* With a fixed number of iterations: as many batches as are useful, each of at least one call. */
-static unsigned fixed_calls(const struct measure_plan *plan) {
-    unsigned calls = plan->iterations / SAMPLES_WANTED;
-    return calls > 0 ? calls : 1;
+static unsigned more_calls(unsigned calls, double factor) {
+    double more = calls * (factor < GROWTH_MAX ? factor : GROWTH_MAX) + 1;
+    return more < CALLS_MAX ? (unsigned)more : CALLS_MAX;
 }
 
-static bool find_calls(const struct measure_plan *plan, struct progress *progress,
-                       struct status *status) {
-    double target = batch_length(plan), ns;
-    unsigned calls = 1;
+/* Finds how many calls make a batch, and lasts until batches stop getting faster. */
+static bool warm_up(const struct measure_plan *plan, struct progress *progress,
+                    struct status *status) {
     struct measurement *result = progress->result;
+    double target = batch_length(plan), time = plan->seconds * 1e9, best = 0, spent = 0, ns;
+    unsigned calls = 1, idle = 0;
     /* The first call compiles and allocates: it says nothing about the second. */
     if (!batch(progress->work, 1, &ns, status))
         return false;
     result->warm_up_calls = 1;
-    for (;;) {
+    for (unsigned i = 0; i < WARM_UP_BATCHES && spent <= time * WARM_UP_MOST &&
+                         (idle < STEADY_BATCHES || spent < time * WARM_UP_LEAST);
+         i++) {
         if (!batch(progress->work, calls, &ns, status))
             return false;
         result->warm_up_calls += calls;
-        if (ns >= target || calls >= CALLS_MAX)
-            break;
-        double factor = target / ns;
-        factor = factor > 10 ? 10 : factor < 1.2 ? 1.2 : factor;
-        unsigned more = (unsigned)((double)calls * factor) + 1;
-        calls = more < CALLS_MAX ? more : CALLS_MAX;
-    }
-    if (ns > 2 * target && calls > 1)
-        calls = (unsigned)((double)calls * target / ns) + 1;
-    result->calls = plan->iterations > 0 ? fixed_calls(plan) : calls;
-    return true;
-}
-
-static bool warm_up(const struct measure_plan *plan, struct progress *progress,
-                    struct status *status) {
-    double best = 0, spent = 0, ns;
-    unsigned idle = 0;
-    struct measurement *result = progress->result;
-    for (unsigned i = 0; i < WARM_UP_BATCHES && idle < STEADY_BATCHES; i++) {
-        if (!batch(progress->work, result->calls, &ns, status))
-            return false;
-        result->warm_up_calls += result->calls;
         spent += ns;
+        if (ns < target / 2 && calls < CALLS_MAX) {
+            calls = more_calls(calls, target / ns);
+            best = 0;
+            idle = 0;
+            continue;
+        }
         idle = best > 0 && ns > best * (1 - STEADY_GAIN) ? idle + 1 : 0;
         if (best == 0 || ns < best)
             best = ns;
-        if (spent > plan->seconds * 1e9 * WARM_UP_SHARE)
-            break;
     }
+    progress->call_ns = best > 0 ? best / calls : ns / calls;
+    result->calls = calls;
+    if (best > 2 * target)
+        result->calls = (unsigned)(calls * target / best) + 1;
     result->steady = idle >= STEADY_BATCHES;
     return true;
+}
+
+/* A fixed number of calls is parted into as many batches as are useful and long enough; but into a
+ * few at least, for without them nothing is known of the spread. */
+static void part_iterations(const struct measure_plan *plan, struct progress *progress) {
+    double fit = plan->iterations * progress->call_ns / BATCH_MIN_NS;
+    unsigned batches = fit < SAMPLES_FEW      ? SAMPLES_FEW
+                       : fit > SAMPLES_WANTED ? SAMPLES_WANTED
+                                              : (unsigned)fit;
+    progress->batches = batches < plan->iterations ? batches : plan->iterations;
+    progress->result->calls = plan->iterations / progress->batches;
 }
 
 static void summarize(struct measurement *measurement) {
@@ -104,56 +139,87 @@ static void summarize(struct measurement *measurement) {
 
 static bool is_enough(const struct measure_plan *plan, const struct progress *progress) {
     const struct measurement *result = progress->result;
+    double share = progress->spent / (plan->seconds * 1e9);
+    if (plan->iterations > 0)
+        return result->sample_count == progress->batches;
     if (result->sample_count == MEASURE_SAMPLES)
         return true;
-    if (plan->iterations > 0)
-        return result->sample_count * result->calls >= plan->iterations;
-    if (progress->spent >= plan->seconds * 1e9 && result->sample_count >= SAMPLES_MIN)
-        return true;
-    return result->sample_count >= SAMPLES_WANTED / 2 &&
-           statistics_error(&result->time) < plan->precision;
+    if (result->sample_count < (share < PATIENCE ? SAMPLES_FEW : SAMPLES_LEAST))
+        return false;
+    return share >= 1 || (result->sample_count >= SAMPLES_SURE &&
+                          statistics_error(&result->time) < plan->precision);
 }
 
-static bool take_sample(struct progress *progress, struct status *status) {
+/* So that the batches of a fixed number of calls have that many together. */
+static unsigned calls_of_next(const struct measure_plan *plan, const struct progress *progress) {
+    uint64_t next = progress->result->sample_count, batches = progress->batches;
+    if (plan->iterations == 0)
+        return progress->result->calls;
+    return (unsigned)(plan->iterations * (next + 1) / batches - plan->iterations * next / batches);
+}
+
+static bool take_sample(const struct measure_plan *plan, struct progress *progress,
+                        struct status *status) {
     struct measurement *result = progress->result;
-    double ns;
-    if (!batch(progress->work, result->calls, &ns, status))
+    unsigned calls = calls_of_next(plan, progress);
+    double pace = measure_pace(), ns;
+    if (!batch(progress->work, calls, &ns, status))
         return false;
     progress->spent += ns;
-    result->samples[result->sample_count++] = ns / result->calls;
+    result->samples[result->sample_count++] = ns / calls;
+    if (result->pace == 0 || pace < result->pace)
+        result->pace = pace;
     summarize(result);
     return true;
 }
 
-/* All works get a sample in each turn until every one has enough. */
+static bool all_enough(const struct measure_plan *plan, const struct progress *works,
+                       unsigned count) {
+    for (unsigned i = 0; i < count; i++)
+        if (!is_enough(plan, &works[i]))
+            return false;
+    return true;
+}
+
+static bool has_room(const struct measure_plan *plan, const struct progress *progress) {
+    return progress->result->sample_count <
+           (plan->iterations > 0 ? progress->batches : MEASURE_SAMPLES);
+}
+
+/* All works get a sample in each turn until every one has enough. Every second turn goes backwards:
+ * none is always the one that comes after another. */
 static bool take_turns(const struct measure_plan *plan, struct progress *works, unsigned count,
                        struct status *status) {
-    for (;;) {
-        bool enough = true;
-        for (unsigned i = 0; i < count; i++)
-            enough = enough && is_enough(plan, &works[i]);
-        if (enough)
-            return true;
-        for (unsigned i = 0; i < count; i++)
-            if (works[i].result->sample_count < MEASURE_SAMPLES && !take_sample(&works[i], status))
+    for (unsigned turn = 0; !all_enough(plan, works, count); turn++)
+        for (unsigned i = 0; i < count; i++) {
+            struct progress *work = &works[turn % 2 ? count - 1 - i : i];
+            if (has_room(plan, work) && !take_sample(plan, work, status))
                 return false;
-    }
+        }
+    return true;
 }
 
 bool measure(const struct measure_plan *plan, const struct measured_work *works, unsigned count,
              struct measurement *measurements, struct status *status) {
     struct progress progress[MEASURE_TOGETHER] = {0};
+    double own_before = read_clock(CLOCK_PROCESS_CPUTIME_ID);
     for (unsigned i = 0; i < count; i++) {
         measurements[i] = (struct measurement){0};
         progress[i] = (struct progress){.work = &works[i], .result = &measurements[i]};
-        if (!find_calls(plan, &progress[i], status) || !warm_up(plan, &progress[i], status))
+        if (!warm_up(plan, &progress[i], status))
             return false;
+        if (plan->iterations > 0)
+            part_iterations(plan, &progress[i]);
     }
     if (!take_turns(plan, progress, count, status))
         return false;
-    for (unsigned i = 0; i < count; i++)
-        if (plan->iterations == 0 && statistics_error(&measurements[i].time) > 5 * plan->precision)
+    double own = read_clock(CLOCK_PROCESS_CPUTIME_ID) - own_before;
+    for (unsigned i = 0; i < count; i++) {
+        measurements[i].own_ns = own;
+        if (plan->iterations == 0 &&
+            statistics_error(&measurements[i].time) > UNSTEADY_ERROR * plan->precision)
             measurements[i].steady = false;
+    }
     return true;
 }
 
@@ -162,6 +228,7 @@ static void thin(struct measurement *measurement) {
     for (unsigned i = 0; i < measurement->sample_count; i += 2)
         measurement->samples[kept++] = measurement->samples[i];
     measurement->sample_count = kept;
+    measurement->thinned++;
 }
 
 void measurement_add(struct measurement *sum, const struct measurement *round) {
@@ -170,6 +237,8 @@ void measurement_add(struct measurement *sum, const struct measurement *round) {
         *sum = *round;
         return;
     }
+    while (more.thinned < sum->thinned)
+        thin(&more);
     while (sum->sample_count + more.sample_count > MEASURE_SAMPLES) {
         thin(sum);
         thin(&more);
@@ -178,6 +247,9 @@ void measurement_add(struct measurement *sum, const struct measurement *round) {
            more.sample_count * sizeof more.samples[0]);
     sum->sample_count += more.sample_count;
     sum->warm_up_calls += more.warm_up_calls;
+    sum->own_ns += more.own_ns;
     sum->steady = sum->steady && more.steady;
+    if (more.pace > 0 && (sum->pace == 0 || more.pace < sum->pace))
+        sum->pace = more.pace;
     summarize(sum);
 }

@@ -30,6 +30,9 @@ struct measurement {
     unsigned sample_count;
     unsigned calls; /* in a batch */
     unsigned warm_up_calls;
+    unsigned thinned; /* times that every second sample was left out */
+    double pace;      /* the fastest of measure_pace() before each batch */
+    double own_ns;    /* processor time that this program used meanwhile, on all threads */
     bool steady; /* the warm-up ended because times had settled, and the error is small enough */
 };
 
@@ -38,9 +41,13 @@ bool measure(const struct measure_plan *plan, const struct measured_work *works,
              struct measurement *measurements, struct status *status);
 
 /* Samples of a later round are added to those of earlier ones: the summary is then of all. When
- * there are too many, every second one of both is left out. */
+ * there are too many, every second one is left out, of all rounds alike. */
 void measurement_add(struct measurement *sum, const struct measurement *round);
 
 double measure_clock(void); /* nanoseconds on CLOCK_MONOTONIC */
+
+/* Nanoseconds of a fixed piece of arithmetic that needs no memory, some 50 microseconds: how fast
+ * the processor's clock runs at the moment. */
+double measure_pace(void);
 
 #endif

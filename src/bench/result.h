@@ -6,7 +6,7 @@
 #include "bench/case.h"
 #include "bench/measure.h"
 
-enum { ROUNDS_MAX = 16 };
+enum { ROUNDS_MAX = 32 };
 
 /* Work on the device in the traced calls, from the first one's start on. */
 struct span {
@@ -24,6 +24,8 @@ struct result {
     struct limit limit;
     struct measurement time;          /* wall time of a call, in batches */
     double round_medians[ROUNDS_MAX]; /* when it was measured in rounds, minutes apart */
+    double round_fastest[ROUNDS_MAX], round_pace[ROUNDS_MAX]; /* of struct measurement */
+    double round_disturbed[ROUNDS_MAX]; /* share of the processors' time that others took */
     unsigned round_count;
     double device_ns; /* of a call, when the device was busy, by its own clock; 0: not told */
     double kernels;   /* of a call, as traced */

@@ -21,14 +21,25 @@ struct workload_shape {
     struct workload_input inputs[WORKLOAD_INPUTS_MAX];
     unsigned input_count;
     double numbers[PEER_NUMBERS_MAX];
-    uint64_t functions; /* sin, cos, exp and log in one call */
-    bool product;       /* its flops are those of matrix products of the case's dtype */
+    int64_t outputs;     /* elements of the output, which has the first input's type */
+    uint64_t functions;  /* sin, cos, exp and log in one call */
+    bool product;        /* its flops are those of matrix products of the case's dtype */
+    unsigned operations; /* public functions of ridge.h that it calls, if more than one */
+    double magnitude;    /* errors are judged by outputs of at least this size */
+    int64_t row_values;  /* numbers that the reference keeps of a row, if any */
+};
+
+/* What a reference worked out for a whole row of the output, since more of its elements follow. */
+struct reference_row {
+    int64_t row;    /* -1: none yet */
+    double *values; /* shape.row_values of them */
 };
 
 /* Inputs of a turn on the host, as f32 (rounded to their type first), for reference(). */
 struct host_inputs {
     const float *data[WORKLOAD_INPUTS_MAX];
     const struct workload_shape *shape;
+    struct reference_row *kept;
 };
 
 struct workload {
@@ -62,7 +73,7 @@ extern const struct workload workload_attention;  /* size tokens; batch; heads n
                                                      width numbers[1]; causal */
 extern const struct workload workload_rmsnorm_linear; /* batch rows of size to size */
 extern const struct workload workload_sum;            /* all of size elements to one */
-extern const struct workload workload_row_max;        /* rows */
+extern const struct workload workload_row_max;        /* size elements, rows of numbers[0] */
 extern const struct workload workload_add, workload_mul, workload_exp, workload_relu,
     workload_gelu;                                                            /* size elements */
 extern const struct workload workload_matmul_relu, workload_matmul_then_relu; /* fused and not */

@@ -10,8 +10,8 @@
 #include "cmd/options.h"
 
 extern const struct command command_report, command_info, command_import, command_query,
-    command_export, command_devices, command_bench, command_help_page, command_completion,
-    command_manual;
+    command_export, command_devices, command_peaks, command_bench, command_demo, command_help_page,
+    command_completion, command_manual;
 
 static const struct command *const commands[] = {
     &command_report,
@@ -20,7 +20,9 @@ static const struct command *const commands[] = {
     &command_query,
     &command_export,
     &command_devices,
+    &command_peaks,
     &command_bench,
+    &command_demo,
     &command_help_page,
     &command_completion,
     &command_manual,

@@ -15,7 +15,7 @@
 #include "base/memory.h"
 
 struct progress {
-    const char *what;
+    char what[64]; /* with the seconds behind it, it fits on a line */
     int fd;
     bool shown, ended;
     pthread_t thread;
@@ -61,7 +61,7 @@ struct progress *progress_begin(const char *what, int fd) {
     struct progress *progress = memory_allocate(1, sizeof *progress, &ignored);
     if (!progress)
         return NULL;
-    progress->what = what;
+    snprintf(progress->what, sizeof progress->what, "%s", what);
     progress->fd = fd;
     pthread_mutex_init(&progress->lock, NULL);
     pthread_cond_init(&progress->wake, NULL);
@@ -75,6 +75,14 @@ struct progress *progress_begin(const char *what, int fd) {
         return NULL;
     }
     return progress;
+}
+
+void progress_say(struct progress *progress, const char *what) {
+    if (!progress)
+        return;
+    pthread_mutex_lock(&progress->lock);
+    snprintf(progress->what, sizeof progress->what, "%s", what);
+    pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_end(struct progress *progress) {

@@ -9,9 +9,11 @@
 
 struct progress;
 
-/* `what` must stay until the end. `fd` is the file that grows meanwhile, or -1. NULL when nothing
+/* `what` is copied. `fd` is the file that grows meanwhile, or -1. NULL when nothing
  * will be shown. */
 struct progress *progress_begin(const char *what, int fd);
+/* Shows this text instead from now on; it is copied. Takes NULL. */
+void progress_say(struct progress *progress, const char *what);
 /* Erases the line. Takes NULL. */
 void progress_end(struct progress *progress);
 

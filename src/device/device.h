@@ -82,6 +82,8 @@ void native_barrier(const struct native_call *call);
  */
 struct device_matmul {
     enum ridge_dtype ab_type, d_type; /* f32, f16 or bf16; computed and accumulated in f32 */
+    bool tf32; /* f32 may be computed with 10 bits of fraction; RIDGE_TF32=1 says so for all */
+    bool signed_bytes; /* instead of these types: A and B signed bytes, D i32; no epilogue */
     int64_t m, n, k, batch;
     int64_t a_row, a_column, a_batch, b_row, b_column, b_batch, d_row, d_batch;
     bool bias;
@@ -171,6 +173,13 @@ struct device_ops {
     bool (*allocate)(struct device *device, size_t bytes, struct device_memory *memory,
                      struct status *status);
     void (*release)(struct device *device, struct device_memory memory);
+
+    /* Host memory that copies go from and to without a detour: page-locked, where there is such a
+     * thing. Unlike from other memory, copy_in() may still be reading it on return; finish() or an
+     * event tells when it is done. What is not given back goes with the device. */
+    bool (*host_allocate)(struct device *device, size_t bytes, void **memory,
+                          struct status *status);
+    void (*host_release)(struct device *device, void *memory); /* takes NULL */
 
     /* Host memory may be reused on return; copy_out waits for what is before it on the queue. */
     bool (*copy_in)(struct device *device, unsigned queue, struct device_memory to, size_t offset,

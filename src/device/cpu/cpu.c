@@ -165,6 +165,18 @@ static void cpu_release(struct device *device, struct device_memory memory) {
     disown(owned);
 }
 
+static bool cpu_host_allocate(struct device *device, size_t bytes, void **memory,
+                              struct status *status) {
+    *memory = own(cpu_of(device), bytes, status);
+    return *memory != NULL;
+}
+
+static void cpu_host_release(struct device *device, void *memory) {
+    (void)device;
+    if (memory)
+        disown(owned_of(memory));
+}
+
 static bool in_bounds(struct device_memory memory, size_t offset, size_t bytes,
                       struct status *status) {
     if (offset <= memory.bytes && bytes <= memory.bytes - offset)
@@ -424,6 +436,8 @@ const struct device_ops device_cpu = {
     .close = cpu_close,
     .allocate = cpu_allocate,
     .release = cpu_release,
+    .host_allocate = cpu_host_allocate,
+    .host_release = cpu_host_release,
     .copy_in = cpu_copy_in,
     .copy_out = cpu_copy_out,
     .copy_within = cpu_copy_within,

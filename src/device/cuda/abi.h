@@ -118,6 +118,9 @@ struct blas_heuristic {
     X(BLAS_OPERAND_TRANSPOSED, CUBLAS_OP_T, 1)                                                     \
     X(BLAS_COMPUTE_F32, CUBLAS_COMPUTE_32F, 68)                                                    \
     X(BLAS_COMPUTE_TF32, CUBLAS_COMPUTE_32F_FAST_TF32, 77)                                         \
+    X(BLAS_COMPUTE_I32, CUBLAS_COMPUTE_32I, 72)                                                    \
+    X(BLAS_I8, CUDA_R_8I, 3)                                                                       \
+    X(BLAS_I32, CUDA_R_32I, 10)                                                                    \
     X(BLAS_F32, CUDA_R_32F, 0)                                                                     \
     X(BLAS_F16, CUDA_R_16F, 2)                                                                     \
     X(BLAS_BF16, CUDA_R_16BF, 14)                                                                  \

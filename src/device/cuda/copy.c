@@ -95,6 +95,14 @@ static bool copy_in_waiting(struct cuda_device *cuda, unsigned queue, cuda_addre
            CUDA_CALL(cuda, status, cuStreamSynchronize, cuda->streams[queue]);
 }
 
+static bool copy_in(struct cuda_device *cuda, unsigned queue, cuda_address to, const void *from,
+                    size_t bytes, struct status *status) {
+    if (cuda_is_pinned(cuda, from, bytes))
+        return CUDA_CALL(cuda, status, cuMemcpyHtoDAsync, to, from, bytes, cuda->streams[queue]);
+    return staging_ready(cuda) ? copy_in_staged(cuda, queue, to, from, bytes, status)
+                               : copy_in_waiting(cuda, queue, to, from, bytes, status);
+}
+
 bool cuda_copy_in(struct device *device, unsigned queue, struct device_memory to, size_t offset,
                   const void *from, size_t bytes, struct device_stamp *stamp,
                   struct status *status) {
@@ -105,9 +113,7 @@ bool cuda_copy_in(struct device *device, unsigned queue, struct device_memory to
         return true;
     if (!cuda_stamp_begin(cuda, cuda->streams[queue], stamp, status))
         return false;
-    bool copied = staging_ready(cuda)
-                      ? copy_in_staged(cuda, queue, to.handle + offset, from, bytes, status)
-                      : copy_in_waiting(cuda, queue, to.handle + offset, from, bytes, status);
+    bool copied = copy_in(cuda, queue, to.handle + offset, from, bytes, status);
     if (!copied)
         cuda_stamp_cancel(cuda, stamp);
     return copied && cuda_stamp_end(cuda, cuda->streams[queue], stamp, status);
@@ -147,7 +153,7 @@ bool cuda_copy_out(struct device *device, unsigned queue, void *to, struct devic
         return false;
     cuda_stream stream = cuda->streams[queue];
     bool copied =
-        bytes >= PIPELINED_BYTES && staging_ready(cuda)
+        bytes >= PIPELINED_BYTES && !cuda_is_pinned(cuda, to, bytes) && staging_ready(cuda)
             ? copy_out_staged(cuda, queue, to, from.handle + offset, bytes, status)
             : CUDA_CALL(cuda, status, cuMemcpyDtoHAsync, to, from.handle + offset, bytes, stream);
     if (!copied)

@@ -64,6 +64,8 @@ static void close_device(struct device *device) {
         while (cuda->kernels)
             cuda_unload(device, &cuda->kernels->base);
         cuda_staging_finish(cuda);
+        while (cuda->pinned)
+            cuda_host_release(device, cuda->pinned->memory);
         cuda_events_finish(cuda, &cuda->marks);
         cuda_events_finish(cuda, &cuda->times);
         cuda_release_all(cuda);
@@ -125,6 +127,8 @@ const struct device_ops device_cuda = {
     .close = close_device,
     .allocate = cuda_allocate,
     .release = cuda_release,
+    .host_allocate = cuda_host_allocate,
+    .host_release = cuda_host_release,
     .copy_in = cuda_copy_in,
     .copy_out = cuda_copy_out,
     .copy_within = cuda_copy_within,

@@ -52,6 +52,13 @@ struct cuda_staging {
     bool cannot_be_had; /* the system refused the memory */
 };
 
+/* Pinned memory that was given out. */
+struct cuda_pinned {
+    struct cuda_pinned *next;
+    char *memory;
+    size_t bytes;
+};
+
 /* Scratch memory of matrix products that run one after another. */
 struct cuda_workspace {
     cuda_address address;
@@ -81,6 +88,7 @@ struct cuda_device {
     struct cuda_events marks, times;
     struct cuda_clock clock;
     struct cuda_staging staging;
+    struct cuda_pinned *pinned;
     cuda_address *allocations;
     size_t allocation_count, allocation_capacity;
     struct cuda_kernel *kernels;
@@ -146,6 +154,13 @@ void cuda_release_all(struct cuda_device *cuda);
  * to be replaced. */
 bool cuda_workspace_grow(struct cuda_device *cuda, struct cuda_workspace *workspace, size_t bytes,
                          cuda_stream stream, struct status *status);
+
+/* ---- Pinned memory: pinned.c --------------------------------------------------------------- */
+
+bool cuda_host_allocate(struct device *device, size_t bytes, void **memory, struct status *status);
+void cuda_host_release(struct device *device, void *memory);
+/* Whether all of it was given out by cuda_host_allocate(). */
+bool cuda_is_pinned(const struct cuda_device *cuda, const void *memory, size_t bytes);
 
 /* ---- Copies: copy.c ---------------------------------------------------------------------- */
 

@@ -49,8 +49,16 @@ static unsigned blas_type(enum ridge_dtype type) {
     return type == RIDGE_F32 ? BLAS_F32 : type == RIDGE_F16 ? BLAS_F16 : BLAS_BF16;
 }
 
-size_t matmul_element_bytes(enum ridge_dtype type) {
+static size_t element_bytes(enum ridge_dtype type) {
     return type == RIDGE_F32 ? 4 : type == RIDGE_F16 || type == RIDGE_BF16 ? 2 : 0;
+}
+
+size_t matmul_ab_bytes(const struct device_matmul *shape) {
+    return shape->signed_bytes ? 1 : element_bytes(shape->ab_type);
+}
+
+size_t matmul_d_bytes(const struct device_matmul *shape) {
+    return shape->signed_bytes ? 4 : element_bytes(shape->d_type);
 }
 
 static int32_t epilogue_of(const struct device_matmul *shape) {
@@ -70,16 +78,18 @@ static int32_t epilogue_of(const struct device_matmul *shape) {
 /* f32 keeps all its bits unless the user says that 10 of them are enough. */
 static unsigned compute_type(const struct device_matmul *shape) {
     const char *allowed = getenv("RIDGE_TF32");
-    bool tf32 = shape->ab_type == RIDGE_F32 && allowed && strcmp(allowed, "1") == 0;
-    return tf32 ? BLAS_COMPUTE_TF32 : BLAS_COMPUTE_F32;
+    if (shape->signed_bytes)
+        return BLAS_COMPUTE_I32;
+    bool tf32 = shape->tf32 || (allowed && strcmp(allowed, "1") == 0);
+    return tf32 && shape->ab_type == RIDGE_F32 ? BLAS_COMPUTE_TF32 : BLAS_COMPUTE_F32;
 }
 
-static bool create_layout(struct cuda_device *cuda, enum ridge_dtype type,
-                          const struct operand *operand, const struct device_matmul *shape,
-                          int64_t batch_stride, blas_layout *layout, struct status *status) {
+static bool create_layout(struct cuda_device *cuda, unsigned type, const struct operand *operand,
+                          const struct device_matmul *shape, int64_t batch_stride,
+                          blas_layout *layout, struct status *status) {
     int32_t batch = (int32_t)shape->batch;
-    if (!BLAS_CALL(cuda, status, cublasLtMatrixLayoutCreate, layout, blas_type(type),
-                   (uint64_t)operand->rows, (uint64_t)operand->columns, operand->leading))
+    if (!BLAS_CALL(cuda, status, cublasLtMatrixLayoutCreate, layout, type, (uint64_t)operand->rows,
+                   (uint64_t)operand->columns, operand->leading))
         return false;
     return batch == 1 || (BLAS_CALL(cuda, status, cublasLtMatrixLayoutSetAttribute, *layout,
                                     BLAS_LAYOUT_BATCH_COUNT, &batch, sizeof batch) &&
@@ -92,7 +102,8 @@ static bool create_description(struct cuda_device *cuda, struct cuda_matmul *mat
                                struct status *status) {
     int32_t epilogue = epilogue_of(&matmul->shape);
     return BLAS_CALL(cuda, status, cublasLtMatmulDescCreate, &matmul->description,
-                     compute_type(&matmul->shape), BLAS_F32) &&
+                     compute_type(&matmul->shape),
+                     matmul->shape.signed_bytes ? BLAS_I32 : BLAS_F32) &&
            BLAS_CALL(cuda, status, cublasLtMatmulDescSetAttribute, matmul->description,
                      BLAS_DESCRIPTION_TRANSPOSE_A, &b->transposed, sizeof b->transposed) &&
            BLAS_CALL(cuda, status, cublasLtMatmulDescSetAttribute, matmul->description,
@@ -106,7 +117,8 @@ static bool check_shape(const struct device_matmul *shape, struct operand *a, st
     if (shape->m < 0 || shape->n < 0 || shape->k <= 0 || shape->batch < 0 ||
         shape->batch > INT32_MAX)
         return status_fail(status, STATUS_UNSUPPORTED, "the sizes are not for cuBLASLt");
-    if (matmul_element_bytes(shape->ab_type) == 0 || matmul_element_bytes(shape->d_type) == 0)
+    if (matmul_ab_bytes(shape) == 0 || matmul_d_bytes(shape) == 0 ||
+        (shape->signed_bytes && epilogue_of(shape) != BLAS_EPILOGUE_DEFAULT))
         return status_fail(status, STATUS_UNSUPPORTED, "the types are not for cuBLASLt");
     if (epilogue_of(shape) < 0)
         return status_fail(status, STATUS_UNSUPPORTED, "the activation is not for cuBLASLt");
@@ -120,6 +132,8 @@ static bool check_shape(const struct device_matmul *shape, struct operand *a, st
 static bool create_objects(struct cuda_device *cuda, struct cuda_matmul *matmul,
                            struct status *status) {
     const struct device_matmul *shape = &matmul->shape;
+    unsigned ab_type = shape->signed_bytes ? BLAS_I8 : blas_type(shape->ab_type);
+    unsigned d_type = shape->signed_bytes ? BLAS_I32 : blas_type(shape->d_type);
     struct operand a, b, d;
     if (!check_shape(shape, &a, &b, &d, status))
         return false;
@@ -127,9 +141,9 @@ static bool create_objects(struct cuda_device *cuda, struct cuda_matmul *matmul,
     if (matmul->empty)
         return true;
     return create_description(cuda, matmul, &a, &b, status) &&
-           create_layout(cuda, shape->ab_type, &b, shape, shape->b_batch, &matmul->a, status) &&
-           create_layout(cuda, shape->ab_type, &a, shape, shape->a_batch, &matmul->b, status) &&
-           create_layout(cuda, shape->d_type, &d, shape, shape->d_batch, &matmul->d, status) &&
+           create_layout(cuda, ab_type, &b, shape, shape->b_batch, &matmul->a, status) &&
+           create_layout(cuda, ab_type, &a, shape, shape->a_batch, &matmul->b, status) &&
+           create_layout(cuda, d_type, &d, shape, shape->d_batch, &matmul->d, status) &&
            matmul_choose(cuda, matmul, 0, true, status);
 }
 
@@ -150,7 +164,8 @@ bool cuda_matmul_create(struct cuda_device *cuda, const struct device_matmul *sh
     return create_objects(cuda, *matmul, status) ||
            status_context(status, "the product of %lld x %lld x %lld (m, n, k) of %s to %s",
                           (long long)shape->m, (long long)shape->n, (long long)shape->k,
-                          ridge_dtype_name(shape->ab_type), ridge_dtype_name(shape->d_type));
+                          shape->signed_bytes ? "signed bytes" : ridge_dtype_name(shape->ab_type),
+                          ridge_dtype_name(shape->signed_bytes ? RIDGE_I32 : shape->d_type));
 }
 
 void cuda_matmul_destroy(struct cuda_device *cuda, struct cuda_matmul *matmul) {
@@ -172,11 +187,13 @@ static void *pointer_of(cuda_address address) {
 bool matmul_run(struct cuda_device *cuda, struct cuda_matmul *matmul,
                 const struct matmul_buffers *buffers, const struct blas_algorithm *algorithm,
                 const struct cuda_workspace *workspace, cuda_stream stream, struct status *status) {
-    static const float one = 1, zero = 0;
+    static const float float_one = 1;
+    static const int32_t integer_one = 1, zero = 0; /* 0 is the same bytes in both types */
+    const void *one = matmul->shape.signed_bytes ? (const void *)&integer_one : &float_one;
     void *bias = pointer_of(buffers->bias), *d = pointer_of(buffers->d);
     return (!bias || BLAS_CALL(cuda, status, cublasLtMatmulDescSetAttribute, matmul->description,
                                BLAS_DESCRIPTION_BIAS_POINTER, &bias, sizeof bias)) &&
-           BLAS_CALL(cuda, status, cublasLtMatmul, cuda->blas_handle, matmul->description, &one,
+           BLAS_CALL(cuda, status, cublasLtMatmul, cuda->blas_handle, matmul->description, one,
                      pointer_of(buffers->b), matmul->a, pointer_of(buffers->a), matmul->b, &zero, d,
                      matmul->d, d, matmul->d, algorithm,
                      workspace->bytes > 0 ? pointer_of(workspace->address) : NULL, workspace->bytes,

@@ -36,7 +36,8 @@ bool matmul_run(struct cuda_device *cuda, struct cuda_matmul *matmul,
 bool matmul_choose(struct cuda_device *cuda, struct cuda_matmul *matmul, unsigned alignment,
                    bool measure, struct status *status);
 
-/* Bytes of an element; 0 for types that cuBLASLt does not take. */
-size_t matmul_element_bytes(enum ridge_dtype type);
+/* Bytes of an element of A and B, and of D; 0 for types that cuBLASLt does not take. */
+size_t matmul_ab_bytes(const struct device_matmul *shape);
+size_t matmul_d_bytes(const struct device_matmul *shape);
 
 #endif

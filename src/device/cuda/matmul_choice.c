@@ -21,8 +21,8 @@ static bool prefer(struct cuda_device *cuda, blas_preference preference,
                    const struct device_matmul *shape, uint32_t alignment, struct status *status) {
     uint64_t workspace = workspace_limit(cuda);
     uint32_t reductions = BLAS_REDUCTION_IN_F32;
-    uint32_t ab = alignment ? alignment : (uint32_t)matmul_element_bytes(shape->ab_type);
-    uint32_t d = alignment ? alignment : (uint32_t)matmul_element_bytes(shape->d_type);
+    uint32_t ab = alignment ? alignment : (uint32_t)matmul_ab_bytes(shape);
+    uint32_t d = alignment ? alignment : (uint32_t)matmul_d_bytes(shape);
     const struct {
         cuda_choice attribute;
         const void *value;
@@ -47,8 +47,7 @@ static bool prefer(struct cuda_device *cuda, blas_preference preference,
 /* cuBLASLt takes the bias' alignment from its address, and looks at no more of it here. */
 static bool announce_bias(struct cuda_device *cuda, struct cuda_matmul *matmul, uint32_t alignment,
                           struct status *status) {
-    void *address =
-        (void *)(uintptr_t)(alignment ? alignment : matmul_element_bytes(matmul->shape.d_type));
+    void *address = (void *)(uintptr_t)(alignment ? alignment : matmul_d_bytes(&matmul->shape));
     if (!matmul->shape.bias)
         return true;
     cuda_result result = cuda->blas->cublasLtMatmulDescSetAttribute(
@@ -111,7 +110,7 @@ struct scratch {
 static bool scratch_create(struct cuda_device *cuda, const struct device_matmul *shape,
                            size_t workspace_bytes, struct scratch *scratch) {
     struct status ignored;
-    size_t ab = matmul_element_bytes(shape->ab_type), element = matmul_element_bytes(shape->d_type);
+    size_t ab = matmul_ab_bytes(shape), element = matmul_d_bytes(shape);
     int64_t a = span((int64_t[]){shape->batch, shape->m, shape->k},
                      (int64_t[]){shape->a_batch, shape->a_row, shape->a_column}, ab);
     int64_t b = span((int64_t[]){shape->batch, shape->k, shape->n},

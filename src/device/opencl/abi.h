@@ -60,6 +60,9 @@ typedef intptr_t cl_context_properties;
     X(CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, 128)                                                    \
     X(CL_QUEUE_PROFILING_ENABLE, 2)                                                                \
     X(CL_CONTEXT_PLATFORM, 0x1084)                                                                 \
+    X(CL_MEM_ALLOC_HOST_PTR, 16)                                                                   \
+    X(CL_MAP_READ, 1)                                                                              \
+    X(CL_MAP_WRITE, 2)                                                                             \
     X(CL_MEM_READ_WRITE, 1)                                                                        \
     X(CL_PROGRAM_BINARY_SIZES, 0x1165)                                                             \
     X(CL_PROGRAM_BINARIES, 0x1166)                                                                 \

@@ -83,6 +83,8 @@ static void close_device(struct device *base) {
         free_kernel(device, device->kernels);
     while (device->memories)
         opencl_release(base, (struct device_memory){.handle = (uintptr_t)device->memories});
+    while (device->pinned)
+        opencl_host_release(base, ((struct opencl_pinned *)device->pinned)->memory);
     if (device->scratch)
         device->driver->clReleaseMemObject(device->scratch);
     opencl_queues_release(device);
@@ -117,6 +119,8 @@ const struct device_ops device_opencl = {
     .close = close_device,
     .allocate = opencl_allocate,
     .release = opencl_release,
+    .host_allocate = opencl_host_allocate,
+    .host_release = opencl_host_release,
     .copy_in = opencl_copy_in,
     .copy_out = opencl_copy_out,
     .copy_within = opencl_copy_within,

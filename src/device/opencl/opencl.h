@@ -17,6 +17,13 @@ struct opencl_memory {
     cl_mem object;
 };
 
+/* Memory of the driver's that the host uses while it is mapped. */
+struct opencl_pinned {
+    struct opencl_link link;
+    cl_mem object;
+    void *memory;
+};
+
 struct opencl_kernel {
     struct device_kernel base;
     struct opencl_link link;
@@ -61,7 +68,7 @@ struct opencl_device {
     bool profiling;                   /* the queues stamp their work */
     cl_mem scratch;                   /* a few bytes, to write to when reading the clock */
     struct opencl_clock clock;
-    struct opencl_link *memories, *kernels, *graphs;
+    struct opencl_link *memories, *pinned, *kernels, *graphs;
 };
 
 static inline struct opencl_device *opencl_of(struct device *device) {
@@ -111,6 +118,11 @@ bool opencl_copy_out(struct device *device, unsigned queue, void *to, struct dev
 bool opencl_copy_within(struct device *device, unsigned queue, struct device_memory to,
                         size_t to_offset, struct device_memory from, size_t from_offset,
                         size_t bytes, struct device_stamp *stamp, struct status *status);
+
+/* pinned.c */
+bool opencl_host_allocate(struct device *device, size_t bytes, void **memory,
+                          struct status *status);
+void opencl_host_release(struct device *device, void *memory);
 
 /* program.c */
 bool opencl_load(struct device *device, const struct kernel_code *code,

@@ -48,6 +48,9 @@
       (cl_command_queue a, cl_kernel b, cl_uint c, const size_t *d, const size_t *e,               \
        const size_t *f, cl_uint g, const cl_event *h, cl_event *i),                                \
       (a, b, c, d, e, f, g, h, i))                                                                 \
+    X(58, clEnqueueUnmapMemObject,                                                                 \
+      (cl_command_queue a, cl_mem b, void *c, cl_uint d, const cl_event *e, cl_event *f),          \
+      (a, b, c, d, e, f))                                                                          \
     X(102, clEnqueueFillBuffer,                                                                    \
       (cl_command_queue a, cl_mem b, const void *c, size_t d, size_t e, size_t f, cl_uint g,       \
        const cl_event *h, cl_event *i),                                                            \
@@ -84,7 +87,11 @@
       (cl_context a, cl_uint b, const cl_device_id *c, const size_t *d, const unsigned char **e,   \
        cl_int *f, cl_int *error),                                                                  \
       (a, b, c, d, e, f, error))                                                                   \
-    X(34, cl_kernel, clCreateKernel, (cl_program a, const char *b, cl_int *error), (a, b, error))
+    X(34, cl_kernel, clCreateKernel, (cl_program a, const char *b, cl_int *error), (a, b, error))  \
+    X(56, void *, clEnqueueMapBuffer,                                                              \
+      (cl_command_queue a, cl_mem b, cl_bool c, cl_bitfield d, size_t e, size_t f, cl_uint g,      \
+       const cl_event *h, cl_event *i, cl_int *error),                                             \
+      (a, b, c, d, e, f, g, h, i, error))
 
 /* Calls of OpenCL 2.1 that may be absent. */
 #define OPENCL_OPTIONAL_CALLS(X)                                                                   \

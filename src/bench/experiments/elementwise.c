@@ -1,0 +1,34 @@
+/* elementwise: a cheap operation (add), a function (exp) and a longer expression (gelu) from a
+ * thousand to a hundred million elements. How many does it take until memory and not the launch is
+ * what one waits for?
+ */
+#include "base/format.h"
+#include "bench/curve.h"
+#include "bench/experiment.h"
+#include "bench/workload.h"
+
+static const struct workload *const workloads[] = {&workload_add, &workload_exp, &workload_gelu};
+static const struct curve_set curves = {.workloads = workloads,
+                                        .count = sizeof workloads / sizeof workloads[0],
+                                        .thing = "elements",
+                                        .rate = curve_bytes,
+                                        .rate_text = format_rate};
+
+static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+    return curve_plan_elements(&curves, 0, stage, list, status);
+}
+
+static bool conclude(const struct stage *stage, const struct result *results, size_t count,
+                     struct result_set *set, struct status *status) {
+    (void)stage;
+    return curve_conclude(&curves, results, count, set, status);
+}
+
+const struct experiment experiment_elementwise = {
+    .name = "elementwise",
+    .summary = "add, exp and gelu over sizes: the smallest efficient one and the best",
+    .sizes = CURVE_ELEMENTS,
+    .takes = TAKES_DTYPE | TAKES_SIZE,
+    .plan = plan,
+    .conclude = conclude,
+};

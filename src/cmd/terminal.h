@@ -1,0 +1,13 @@
+/* What can be shown where the output goes. */
+#ifndef RIDGE_CMD_TERMINAL_H
+#define RIDGE_CMD_TERMINAL_H
+
+#include "base/output.h"
+
+/* Columns for text on this output: the terminal's, but no more than are comfortable to read; 80 for
+ * a file or a pipe. */
+unsigned terminal_columns(const struct output *output);
+/* Whether the user's locale is a UTF-8 one. */
+bool terminal_shows_utf8(void);
+
+#endif

@@ -1,0 +1,52 @@
+/* What ridge declares itself of NVML, NVIDIA's library that watches over GPUs.
+ *
+ * As with the driver (cuda/abi.h) nothing of it is needed to build; tests/abi compares types,
+ * numbers and prototypes with the vendor's header where there is one.
+ */
+#ifndef RIDGE_DEVICE_CUDA_NVML_H
+#define RIDGE_DEVICE_CUDA_NVML_H
+
+/* The vendor's enumerations have no negative members: unsigned int is what compilers make of them.
+ */
+typedef unsigned int nvml_result;
+typedef unsigned int nvml_choice; /* a clock, a sensor */
+typedef struct nvmlDevice_st *nvml_device;
+
+/* X(our name, the vendor's name, value) */
+#define NVML_NUMBERS(X)                                                                            \
+    X(NVML_SUCCEEDED, NVML_SUCCESS, 0)                                                             \
+    X(NVML_SM_CLOCK, NVML_CLOCK_SM, 1)                                                             \
+    X(NVML_MEMORY_CLOCK, NVML_CLOCK_MEM, 2)                                                        \
+    X(NVML_GPU_SENSOR, NVML_TEMPERATURE_GPU, 0)                                                    \
+    X(NVML_IDLE, nvmlClocksThrottleReasonGpuIdle, 0x1)                                             \
+    X(NVML_CLOCK_SETTING, nvmlClocksThrottleReasonApplicationsClocksSetting, 0x2)                  \
+    X(NVML_POWER_CAP, nvmlClocksThrottleReasonSwPowerCap, 0x4)                                     \
+    X(NVML_HARDWARE_SLOWDOWN, nvmlClocksThrottleReasonHwSlowdown, 0x8)                             \
+    X(NVML_SYNC_BOOST, nvmlClocksThrottleReasonSyncBoost, 0x10)                                    \
+    X(NVML_SOFTWARE_HEAT, nvmlClocksThrottleReasonSwThermalSlowdown, 0x20)                         \
+    X(NVML_HARDWARE_HEAT, nvmlClocksThrottleReasonHwThermalSlowdown, 0x40)                         \
+    X(NVML_POWER_BRAKE, nvmlClocksThrottleReasonHwPowerBrakeSlowdown, 0x80)
+
+#define NVML_ENUM(ours, theirs, value) ours = value,
+enum { NVML_NUMBERS(NVML_ENUM) };
+
+/* X(name, symbol, parameters): all return nvml_result. Clocks are in MHz, power in mW. */
+#define NVML_SYMBOLS(X)                                                                            \
+    X(nvmlInit, "nvmlInit_v2", (void))                                                             \
+    X(nvmlShutdown, "nvmlShutdown", (void))                                                        \
+    X(nvmlDeviceGetCount, "nvmlDeviceGetCount_v2", (unsigned int *))                               \
+    X(nvmlDeviceGetHandleByIndex, "nvmlDeviceGetHandleByIndex_v2", (unsigned int, nvml_device *))  \
+    X(nvmlDeviceGetHandleByUUID, "nvmlDeviceGetHandleByUUID", (const char *, nvml_device *))       \
+    X(nvmlDeviceGetClockInfo, "nvmlDeviceGetClockInfo",                                            \
+      (nvml_device, nvml_choice, unsigned int *))                                                  \
+    X(nvmlDeviceGetMaxClockInfo, "nvmlDeviceGetMaxClockInfo",                                      \
+      (nvml_device, nvml_choice, unsigned int *))                                                  \
+    X(nvmlDeviceGetTemperature, "nvmlDeviceGetTemperature",                                        \
+      (nvml_device, nvml_choice, unsigned int *))                                                  \
+    X(nvmlDeviceGetPowerUsage, "nvmlDeviceGetPowerUsage", (nvml_device, unsigned int *))           \
+    X(nvmlDeviceGetEnforcedPowerLimit, "nvmlDeviceGetEnforcedPowerLimit",                          \
+      (nvml_device, unsigned int *))                                                               \
+    X(nvmlDeviceGetCurrentClocksThrottleReasons, "nvmlDeviceGetCurrentClocksThrottleReasons",      \
+      (nvml_device, unsigned long long *))
+
+#endif

@@ -1,0 +1,42 @@
+/* What the readers of both formats share: the bytes of the file and the lists that they fill. */
+#ifndef RIDGE_WEIGHTS_FILE_H
+#define RIDGE_WEIGHTS_FILE_H
+
+#include "base/memory.h"
+#include "weights/weights.h"
+
+enum metadata_kind { METADATA_TEXT, METADATA_INTEGER, METADATA_NUMBER };
+
+struct metadata {
+    struct text key;
+    enum metadata_kind kind;
+    struct text text;
+    int64_t integer;
+    double number;
+};
+
+struct weights {
+    const unsigned char *bytes;
+    size_t length;
+    bool mapped;
+    const char *format;
+    struct weights_tensor *tensors; /* in order of their names once the file is read */
+    size_t count, capacity;
+    struct metadata *metadata;
+    size_t metadata_count, metadata_capacity;
+    struct arena names; /* those that do not stand in the file as they are */
+};
+
+bool weights_add(struct weights *weights, const struct weights_tensor *tensor,
+                 struct status *status);
+bool weights_add_metadata(struct weights *weights, const struct metadata *metadata,
+                          struct status *status);
+/* The product of the sizes; false when it does not fit or a size is negative. */
+bool weights_elements(const struct weights_tensor *tensor, uint64_t *count);
+
+bool gguf_recognise(const unsigned char *bytes, size_t length);
+bool gguf_read(struct weights *weights, struct status *status);
+bool safetensors_recognise(const unsigned char *bytes, size_t length);
+bool safetensors_read(struct weights *weights, struct status *status);
+
+#endif

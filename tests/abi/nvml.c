@@ -1,0 +1,35 @@
+/* Whether what src/device/cuda/nvml.h declares of NVML is what NVIDIA's header says: checked by
+ * compiling. Ends with 77 where there is no header. */
+#include <stdio.h>
+
+#include "device/cuda/nvml.h"
+
+#if defined(__has_include)
+#if __has_include(<nvml.h>)
+#include <nvml.h>
+#define HAVE_NVML
+#endif
+#endif
+
+#ifdef HAVE_NVML
+#define NUMBER(ours, theirs, value)                                                                \
+    _Static_assert((long long)ours == (long long)(theirs), #theirs " is another number");
+#define SAME(name, symbol, parameters)                                                             \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(&name), unsigned int(*) parameters),    \
+                   #name " takes something else");
+NVML_NUMBERS(NUMBER)
+NVML_SYMBOLS(SAME)
+_Static_assert(__builtin_types_compatible_p(nvml_result, nvmlReturn_t), "nvmlReturn_t");
+_Static_assert(__builtin_types_compatible_p(nvml_choice, nvmlClockType_t), "nvmlClockType_t");
+_Static_assert(__builtin_types_compatible_p(nvml_choice, nvmlTemperatureSensors_t), "sensors");
+_Static_assert(__builtin_types_compatible_p(nvml_device, nvmlDevice_t), "nvmlDevice_t");
+#endif
+
+int main(void) {
+#ifdef HAVE_NVML
+    return 0;
+#else
+    puts("SKIP NVIDIA's nvml.h is not installed");
+    return 77;
+#endif
+}

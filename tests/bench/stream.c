@@ -1,0 +1,92 @@
+/* A plain copy of memory by all cores, timed: what `ridge peaks` is compared with by
+ * tests/bench/roofs. Two manners, since processors differ: a loop as a compiler makes it, and
+ * stores past the caches. Prints the best of each in bytes a second, read + written.
+ *
+ *   stream [MEGABYTES of each array] [THREADS]
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { ROUNDS = 10, THREADS_MAX = 1024 };
+
+static double *to, *from;
+static size_t count; /* of elements, a multiple of 8 for each thread */
+static unsigned threads;
+static bool past_caches;
+static pthread_barrier_t barrier;
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void copy_part(double *restrict a, const double *restrict b, size_t n) {
+#if defined(__x86_64__)
+    if (past_caches) {
+        for (size_t i = 0; i < n; i += 2)
+            _mm_stream_pd(a + i, _mm_load_pd(b + i));
+        _mm_sfence();
+        return;
+    }
+#endif
+    for (size_t i = 0; i < n; i++)
+        a[i] = b[i];
+}
+
+static void *work(void *argument) {
+    size_t number = (size_t)argument, part = count / threads;
+    double *a = to + number * part, *b = from + number * part;
+    for (size_t i = 0; i < part; i++) {
+        b[i] = (double)(i * 2654435761u % 1000003);
+        a[i] = 1;
+    }
+    for (unsigned round = 0; round < 2 * ROUNDS; round++) {
+        pthread_barrier_wait(&barrier);
+        copy_part(a, b, part);
+        pthread_barrier_wait(&barrier);
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    size_t megabytes = argc > 1 ? strtoul(argv[1], NULL, 10) : 600;
+    long online = argc > 2 ? strtol(argv[2], NULL, 10) : sysconf(_SC_NPROCESSORS_ONLN);
+    pthread_t ids[THREADS_MAX];
+    threads = online < 1 ? 1 : online > THREADS_MAX ? THREADS_MAX : (unsigned)online;
+    count = (megabytes << 20) / sizeof *to / (8 * threads) * (8 * threads);
+    if (posix_memalign((void **)&to, 4096, count * sizeof *to) != 0 ||
+        posix_memalign((void **)&from, 4096, count * sizeof *from) != 0) {
+        fprintf(stderr, "stream: no memory for two arrays of %zu MB\n", megabytes);
+        return 1;
+    }
+    pthread_barrier_init(&barrier, NULL, threads + 1);
+    for (size_t i = 0; i < threads; i++)
+        if (pthread_create(&ids[i], NULL, work, (void *)i) != 0) {
+            fprintf(stderr, "stream: no %u threads to be had\n", threads);
+            return 1;
+        }
+    double best[2] = {1e9, 1e9};
+    for (unsigned round = 0; round < 2 * ROUNDS; round++) {
+        past_caches = round % 2;
+        pthread_barrier_wait(&barrier);
+        double start = now();
+        pthread_barrier_wait(&barrier);
+        double time = now() - start;
+        if (time < best[round % 2])
+            best[round % 2] = time;
+    }
+    for (unsigned i = 0; i < threads; i++)
+        pthread_join(ids[i], NULL);
+    double bytes = 2.0 * (double)count * sizeof *to;
+    printf("plain\t%.6g\npast caches\t%.6g\n", bytes / best[0], bytes / best[1]);
+    return 0;
+}
