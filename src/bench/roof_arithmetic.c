@@ -50,7 +50,7 @@ static void add_way(struct chains *chains, uint32_t blocks, uint32_t threads, do
         .buffers = chains->result,
         .scalars = &chain->rounds,
     };
-    chain->turns = (struct roof_launches){chains->bench->device, &chain->launch, 1, 0};
+    chain->turns = (struct roof_launches){chains->bench->device, &chain->launch, 1, NULL};
     way->work = (struct measured_work){&chain->turns, roof_launch_batch};
     way->amount = (double)blocks * threads * (double)chain->rounds * operations;
     snprintf(way->how, sizeof way->how, "%s", how);

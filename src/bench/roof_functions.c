@@ -42,7 +42,7 @@ static bool measure_kernel(const struct roof_bench *bench, const struct kernel_r
     };
     memcpy(launch.grid, request->grid, sizeof launch.grid);
     memcpy(launch.block, request->block, sizeof launch.block);
-    struct roof_launches launches = {bench->device, &launch, 1, 0};
+    struct roof_launches launches = {bench->device, &launch, 1, NULL};
     struct roof_way way = {.work = {&launches, roof_launch_batch}, .amount = functions};
     snprintf(way.how, sizeof way.how, "a fused chain of all four, in equal parts");
     return roof_fill(bench, buffers[0].memory, RIDGE_F32, true, status) &&

@@ -109,7 +109,7 @@ static bool replay_batch(void *context, unsigned calls, double *nanoseconds,
 static bool measure_launches(const struct roof_bench *bench, struct launch *launch,
                              struct status *status) {
     struct roof *roofs = bench->roofs->of;
-    struct roof_launches launches = {bench->device, launch, 1, 0};
+    struct roof_launches launches = {bench->device, launch, 1, NULL};
     struct measured_work back_to_back = {&launches, roof_launch_batch};
     struct measured_work call = {&launches, call_batch}, trip = {&launches, round_trip_batch};
     struct measured_work synchronize = {bench->device, synchronize_batch};
@@ -127,7 +127,7 @@ static bool measure_launches(const struct roof_bench *bench, struct launch *laun
 static bool note_team(const struct roof_bench *bench, const struct launch *launch,
                       struct status *status) {
     struct launch whole = *launch;
-    struct roof_launches launches = {bench->device, &whole, 1, 0};
+    struct roof_launches launches = {bench->device, &whole, 1, NULL};
     struct measured_work work = {&launches, roof_launch_batch};
     struct roof team = {0};
     char time[FORMAT_SIZE];

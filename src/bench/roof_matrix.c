@@ -61,7 +61,7 @@ static bool load_products(const struct roof_bench *bench, const struct product *
                                       .block = {1, 1, 1},
                                       .buffer_count = 3,
                                       .buffers = buffers};
-        row->launches = (struct roof_launches){bench->device, &row->launch, 1, 0};
+        row->launches = (struct roof_launches){bench->device, &row->launch, 1, NULL};
         ways[*count] = (struct roof_way){.work = {&row->launches, roof_launch_batch},
                                          .amount = 2.0 * (double)sizes[i] * (double)sizes[i] *
                                                    (double)sizes[i]};

@@ -24,6 +24,7 @@ struct area {
     struct launch_buffer to, from;
     size_t bytes, piece; /* of each buffer */
     bool cached, too_small;
+    unsigned *turn; /* which piece comes next */
 };
 
 /* A way that is ready to run. */
@@ -52,8 +53,8 @@ static bool copy_within_batch(void *context, unsigned calls, double *nanoseconds
     const struct device_ops *ops = stream->device->ops;
     double start = measure_clock();
     for (unsigned i = 0; i < calls; i++) {
-        const struct launch_buffer *buffers = stream->buffers[stream->turns.next];
-        stream->turns.next = (stream->turns.next + 1) % stream->turns.count;
+        unsigned next = (*stream->turns.turn)++ % stream->turns.count;
+        const struct launch_buffer *buffers = stream->buffers[next];
         if (!ops->copy_within(stream->device, 0, buffers[0].memory, buffers[0].offset,
                               buffers[1].memory, buffers[1].offset, stream->piece, NULL, status))
             return false;
@@ -72,7 +73,7 @@ static struct stream *begin_way(struct streams *streams) {
     stream->device = streams->bench->device;
     stream->piece = area->piece;
     stream->turns = (struct roof_launches){stream->device, stream->launches,
-                                           pieces < PIECES_MAX ? pieces : PIECES_MAX, 0};
+                                           pieces < PIECES_MAX ? pieces : PIECES_MAX, area->turn};
     for (unsigned i = 0; i < stream->turns.count; i++) {
         stream->buffers[i][0] = area->to;
         stream->buffers[i][1] = area->from;
@@ -332,7 +333,8 @@ static bool fill_area(const struct roof_bench *bench, const struct area *area,
 
 bool roof_measure_memory(const struct roof_bench *bench, struct status *status) {
     const struct device_ops *ops = bench->device->ops;
-    struct area area = {0};
+    unsigned turn = 0;
+    struct area area = {.turn = &turn};
     size_memory(bench, &area);
     if (!allocate_area(bench, &area, status))
         return status_context(status, "measuring memory");

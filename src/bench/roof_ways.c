@@ -90,9 +90,9 @@ bool roof_launch_batch(void *context, unsigned calls, double *nanoseconds, struc
     const struct device_ops *ops = work->device->ops;
     double start = measure_clock();
     for (unsigned i = 0; i < calls; i++) {
-        if (!ops->launch(work->device, 0, &work->launches[work->next], NULL, status))
+        unsigned next = work->turn ? (*work->turn)++ % work->count : 0;
+        if (!ops->launch(work->device, 0, &work->launches[next], NULL, status))
             return false;
-        work->next = (work->next + 1) % work->count;
     }
     if (!ops->finish(work->device, status))
         return false;

@@ -40,11 +40,13 @@ bool roof_without(struct roof *roof, struct status *status);
 
 /* ---- Work on the device ------------------------------------------------------------------- */
 
-/* Launches that take turns, as context of roof_launch_batch(). */
+/* Launches that take turns, as context of roof_launch_batch(). `turn` counts up; all that go over
+ * the same memory share one, so that none begins where another has just been. NULL: there is but
+ * one launch. */
 struct roof_launches {
     struct device *device;
     const struct launch *launches;
-    unsigned count, next;
+    unsigned count, *turn;
 };
 bool roof_launch_batch(void *launches, unsigned calls, double *nanoseconds, struct status *status);
 

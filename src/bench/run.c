@@ -227,6 +227,7 @@ static bool start_peer(struct run_stage *run, struct result_set *set, struct sta
     run->peer = peer_start(framework, run->stage.info.name, status);
     if (!run->peer)
         return false;
+    peer_watch(run->peer, run->options->stop);
     snprintf(set->peer, sizeof set->peer, "%s", peer_description(run->peer));
     return true;
 }

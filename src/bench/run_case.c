@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/compare.h"
 #include "tensor/tensor.h"
 
 struct timed {
@@ -48,28 +49,62 @@ static void add_note(struct result *result, const char *note) {
         snprintf(result->notes + used, sizeof result->notes - used, "%s%s", used ? "; " : "", note);
 }
 
-static bool prepare_peer(struct run_stage *run, const struct bench_case *work, bool *has,
-                         struct status *status) {
+/* A peer that fails costs its own figure, not ours; one that is gone is not asked again. */
+static void lose_peer(struct run_stage *run, struct result *result, struct status *status) {
+    char note[160];
+    snprintf(note, sizeof note, "no figure of the peer: %.120s", status->message);
+    add_note(result, note);
+    if (status->code != STATUS_UNSUPPORTED) {
+        peer_stop(run->peer);
+        run->peer = NULL;
+    }
+    *status = (struct status){0};
+}
+
+static bool prepare_peer(struct run_stage *run, const struct bench_case *work,
+                         struct result *result) {
     struct peer_work peer = {0};
-    *has = run->peer && work->kind->peer && work->kind->peer(&run->stage, work, &peer);
-    if (!*has)
-        return true;
-    return peer_prepare(run->peer, &peer, has, status);
+    struct status status = {0};
+    bool has = false;
+    if (!run->peer || !work->kind->peer || !work->kind->peer(&run->stage, work, &peer))
+        return false;
+    if (peer_prepare(run->peer, &peer, &has, &status))
+        return has;
+    lose_peer(run, result, &status);
+    return false;
+}
+
+/* What the peer said when a batch of it failed: the measuring loop cannot tell whose it was. */
+struct peer_timed {
+    struct peer *peer;
+    bool failed;
+};
+
+static bool peer_timed_batch(void *context, unsigned calls, double *ns, struct status *status) {
+    struct peer_timed *timed = context;
+    timed->failed = !peer_batch(timed->peer, calls, ns, status);
+    return !timed->failed;
 }
 
 static bool time_case(struct run_stage *run, const struct bench_case *work, void *state,
                       struct result *result, struct status *status) {
     struct timed timed = {.run = run, .kind = work->kind, .state = state};
-    struct measured_work works[2] = {{.context = &timed, .batch = timed_batch}};
+    struct peer_timed peer = {.peer = run->peer};
+    struct measured_work works[2] = {{.context = &timed, .batch = timed_batch},
+                                     {.context = &peer, .batch = peer_timed_batch}};
     struct measurement measurements[2];
     struct health before, after;
     char words[160] = "";
-    bool has_peer;
-    if (!prepare_peer(run, work, &has_peer, status))
-        return false;
-    works[1] = (struct measured_work){.context = run->peer, .batch = peer_batch};
+    bool has_peer = prepare_peer(run, work, result);
     health_read(run->health, &before);
-    if (!measure(&run->options->measure, works, has_peer ? 2 : 1, measurements, status))
+    bool ok = measure(&run->options->measure, works, has_peer ? 2 : 1, measurements, status);
+    if (!ok && peer.failed && !is_stopped(run->options, status)) {
+        lose_peer(run, result, status);
+        has_peer = false;
+        health_read(run->health, &before);
+        ok = measure(&run->options->measure, works, 1, measurements, status);
+    }
+    if (!ok)
         return false;
     health_read(run->health, &after);
     if (health_disturbed(&before, &after, words, sizeof words))
@@ -77,8 +112,7 @@ static bool time_case(struct run_stage *run, const struct bench_case *work, void
     if (!measurements[0].steady)
         add_note(result, "noisy");
     measurement_add(&result->time, &measurements[0]);
-    if (result->round_count < ROUNDS_MAX)
-        result->round_medians[result->round_count++] = measurements[0].time.median;
+    compare_keep_round(result, &measurements[0], has_peer ? NULL : &before, &after);
     if (has_peer)
         measurement_add(&result->peer, &measurements[1]);
     result->has_peer = has_peer;

@@ -14,8 +14,9 @@
 #include "cmd/bench_state.h"
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
+#include "cmd/terminal.h"
 
-enum { ROUNDS_TO_COMPARE = 5, WIDTH_MAX = 160 };
+enum { ROUNDS_TO_COMPARE = 9, TRIES_TO_TELL = 2 };
 
 static volatile sig_atomic_t stopped;
 
@@ -66,8 +67,7 @@ static bool keep_results(void *context, const struct result_set *set, struct sta
 
 static struct print_style style_of(const struct bench *bench, const struct output *output) {
     const char *format = command_value(bench->line, "format");
-    unsigned width = output->path ? 0 : table_terminal_width(output->fd);
-    struct print_style style = {.width = width ? (width < WIDTH_MAX ? width : WIDTH_MAX) : 80};
+    struct print_style style = {.width = terminal_columns(output)};
     if (format && strcmp(format, "md") == 0)
         style.style = TABLE_MARKDOWN;
     else if (format && strcmp(format, "csv") == 0)
@@ -129,27 +129,62 @@ static bool plot(const struct bench *bench, const struct result_set *set, struct
     return ok;
 }
 
-static bool compare(const struct bench *bench, const struct result_set *set, struct output *output,
-                    struct status *status) {
-    struct comparison_set comparison = {0};
-    struct print_style style = style_of(bench, output);
-    if (!command_flag(bench->line, "against"))
-        return true;
-    if (!compare_results(&bench->before, set, &comparison, status))
-        return false;
-    bool ok = print_comparison(&comparison, &style, output, status);
-    comparison_set_finish(&comparison);
+/* Lines that seem to differ, or that something disturbed, are measured again: what was a bad minute
+ * is gone by then. */
+static bool measure_again(struct bench *bench, struct result_set *set,
+                          const struct comparison_set *comparison, bool *again,
+                          struct status *status) {
+    struct result_set lines = {0}, more = {0};
+    struct run_options options = bench->options;
+    bool ok = compare_wanting(comparison, &lines, status);
+    *again = ok && lines.count > 0;
+    if (*again) {
+        options.only = &lines;
+        options.done = NULL;
+        options.kept = NULL;
+        options.trace = NULL;
+        ok = run_experiments(&options, &more, status);
+        if (ok)
+            compare_add_rounds(set, &more);
+    }
+    result_set_finish(&lines);
+    result_set_finish(&more);
     return ok;
 }
 
-static bool write_results(const struct bench *bench, const struct result_set *set,
-                          struct output *output, struct status *status) {
-    if (is_json(bench->line)) {
-        result_set_write(set, output);
-        return true;
+static bool compare(struct bench *bench, struct result_set *set, struct comparison_set *comparison,
+                    struct status *status) {
+    bool again = true;
+    for (unsigned try = 0;; try++) {
+        if (!compare_results(&bench->before, set, comparison, status))
+            return false;
+        if (try == TRIES_TO_TELL)
+            return true;
+        if (!measure_again(bench, set, comparison, &again, status)) {
+            comparison_set_finish(comparison);
+            return false;
+        }
+        if (!again)
+            return true;
+        comparison_set_finish(comparison);
     }
+}
+
+static bool write_results(struct bench *bench, struct result_set *set, struct output *output,
+                          struct status *status) {
+    struct comparison_set comparison = {0};
     struct print_style style = style_of(bench, output);
-    return print_results(set, &style, output, status) && compare(bench, set, output, status);
+    bool compares = command_flag(bench->line, "against");
+    if (compares && !compare(bench, set, &comparison, status))
+        return false;
+    bool ok = true;
+    if (is_json(bench->line))
+        result_set_write(set, output);
+    else
+        ok = print_results(set, &style, output, status) &&
+             (!compares || print_comparison(&comparison, &style, output, status));
+    comparison_set_finish(&comparison);
+    return ok;
 }
 
 /* ---- Running ---------------------------------------------------------------------------- */
@@ -238,6 +273,7 @@ static bool read_options(struct bench *bench, const char *const *names, unsigned
     options->bench.small = options->quick_roofs = command_flag(line, "quick");
     options->refresh_roofs = command_flag(line, "refresh");
     options->measure = options->bench.small ? (struct measure_plan){0.05, 0.05, 0}
+                       : compares           ? (struct measure_plan){0.3, 0.002, 0}
                                             : (struct measure_plan){1, 0.01, 0};
     options->rounds = compares ? ROUNDS_TO_COMPARE : 1;
     options->peer = command_value(line, "peer");
@@ -306,7 +342,7 @@ static const struct command_option options[] = {
     {"model", 0, "FILE", "weights for rwkv: GGUF or safetensors (default: made up)"},
     {"iterations", 'n', "N", "time exactly N calls of each line"},
     {"seconds", 's', "S", "time each line for at most S seconds (1)"},
-    {"rounds", 0, "N", "go through all lines N times (1; 5 with --save or --against)"},
+    {"rounds", 0, "N", "go through all lines N times (1; 9 with --save or --against)"},
     {"quick", 0, NULL, "small sizes and short times: to see that it works, not for figures"},
     {"peer", 0, "torch|mlx|jax", "run the same work there too, in turns, and print the ratio"},
     {"save", 0, "NAME", "keep the results under this name, or in NAME.json"},

@@ -35,13 +35,25 @@ static void say(void *context, const char *what) {
     progress_say(measuring->progress, line);
 }
 
-/* All are opened first: a name that is not there should not cost the time of those before it. */
+static bool is_open(const struct peaks *peaks, const char *name) {
+    for (unsigned i = 0; i < peaks->count; i++)
+        if (strcmp(peaks->names.names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* All are opened first: a name that is not there should not cost the time of those before it. One
+ * that was given twice is measured once. */
 static bool open_devices(struct peaks *peaks, struct status *status) {
-    for (peaks->count = 0; peaks->names.names[peaks->count]; peaks->count++) {
-        const char *name = peaks->names.names[peaks->count];
-        peaks->devices[peaks->count] = ridge_device_open(name);
-        if (!peaks->devices[peaks->count])
+    for (unsigned i = 0; peaks->names.names[i]; i++) {
+        const char *name = peaks->names.names[i];
+        if (is_open(peaks, name))
+            continue;
+        ridge_device *device = ridge_device_open(name);
+        if (!device)
             return status_fail(status, STATUS_UNSUPPORTED, "%s", ridge_error_message());
+        peaks->names.names[peaks->count] = name;
+        peaks->devices[peaks->count++] = device;
     }
     peaks->roofs = memory_allocate(peaks->count, sizeof *peaks->roofs, status);
     return peaks->roofs != NULL;

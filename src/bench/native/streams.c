@@ -86,6 +86,21 @@
         return 0;                                                                                  \
     }
 
+#define COPY_FOUR_PASS(name, target, V, LOAD, STORE, FENCE)                                        \
+    target static uint64_t name(char *to, const char *from, size_t bytes) {                        \
+        const V *p = (const V *)(const void *)from;                                                \
+        V *q = (V *)(void *)to;                                                                    \
+        size_t quarter = bytes / sizeof(V) / 4;                                                    \
+        for (size_t i = 0; i < quarter; i += 2)                                                    \
+            for (size_t k = i; k < 4 * quarter; k += quarter) {                                    \
+                V a = LOAD(p + k), b = LOAD(p + k + 1);                                            \
+                STORE(q + k, a);                                                                   \
+                STORE(q + k + 1, b);                                                               \
+            }                                                                                      \
+        FENCE;                                                                                     \
+        return 0;                                                                                  \
+    }
+
 /* The system's own; it may know the machine better than we do. */
 static uint64_t copy_library(char *to, const char *from, size_t bytes) {
     memcpy(to, from, bytes);
@@ -107,8 +122,9 @@ static uint64_t write_library(char *to, const char *from, size_t bytes) {
         STREAM_COPY, false, copy_library, "memcpy()"                                               \
     }
 #define STREAMED_ROWS(set, width)                                                                  \
-    ROWS(set, width), {STREAM_WRITE, true, write_past_##set, width " stores past the caches"}, {   \
-        STREAM_COPY, true, copy_past_##set, width " loads, stores past the caches"                 \
+    ROWS(set, width), {STREAM_WRITE, true, write_past_##set, width " stores past the caches"},     \
+        {STREAM_COPY, true, copy_past_##set, width " loads, stores past the caches"}, {            \
+        STREAM_COPY, true, copy_four_past_##set, width " loads, stores past the caches, 4 streams" \
     }
 
 #if defined(__x86_64__)
@@ -119,6 +135,7 @@ static uint64_t write_library(char *to, const char *from, size_t bytes) {
     WRITE_PASS(write_past_##set, target, V, STREAM, _mm_sfence())                                  \
     COPY_PASS(copy_##set, target, V, LOAD, STORE, (void)0)                                         \
     COPY_PASS(copy_past_##set, target, V, LOAD, STREAM, _mm_sfence())                              \
+    COPY_FOUR_PASS(copy_four_past_##set, target, V, LOAD, STREAM, _mm_sfence())                    \
     static const struct native_stream streams_##set[] = {STREAMED_ROWS(set, WIDTH_##set)};
 #define WIDTH_sse2 "16-byte"
 #define WIDTH_avx2 "32-byte"

@@ -1,7 +1,7 @@
 /* Comparisons of made-up rounds whose truth is known: noise that only slows down, slow minutes,
  * disturbed rounds, a changing clock. Numbers come from a fixed generator: every run is the same.
  */
-#include "test.h"
+#include "../test.h"
 
 #include <math.h>
 #include <stdint.h>

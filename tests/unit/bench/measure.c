@@ -1,6 +1,6 @@
 /* How measure() treats works whose batches take as long as the test says: no real time passes, but
  * for the fixed loop between batches. */
-#include "test.h"
+#include "../test.h"
 
 #include <math.h>
 #include <stdint.h>

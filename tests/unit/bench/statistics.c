@@ -1,6 +1,6 @@
 /* Quantiles and the interval of a median, against values worked out by hand and against the
  * distributions they promise something about. */
-#include "test.h"
+#include "../test.h"
 
 #include <math.h>
 #include <stdint.h>
