@@ -49,7 +49,7 @@ simd_flags_avx2 := -mavx2 -mfma -mf16c -mbmi2
 simd_flags_avx512 := $(simd_flags_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
 simd_objects := $(foreach set,$(simd_sets),$(simd_sources:%.c=$(BUILD)/%.$(set).o))
 # Files that become a part of the program as they are.
-embedded := src/bench/peer.py
+embedded := src/bench/peer/peer.py
 embedded_objects := $(embedded:%=$(BUILD)/%.o)
 objects := $(sources:%.c=$(BUILD)/%.o) $(simd_objects) $(embedded_objects)
 library := $(filter-out $(BUILD)/src/cmd/main.o,$(objects))

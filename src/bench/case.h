@@ -1,13 +1,13 @@
 /* One line of an experiment's table before it is measured: what to run and how.
  *
  * A case is plain data; its kind knows how to bring it onto a device. Most are tensor workloads
- * (bench/workload.h).
+ * (bench/workloads/workload.h).
  */
 #ifndef RIDGE_BENCH_CASE_H
 #define RIDGE_BENCH_CASE_H
 
-#include "bench/peer.h"
-#include "bench/roofs.h"
+#include "bench/peer/peer.h"
+#include "bench/roofs/roofs.h"
 
 enum { CASE_NUMBERS_MAX = 8, LIST_MAX = 32 };
 

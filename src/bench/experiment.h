@@ -2,7 +2,7 @@
 #ifndef RIDGE_BENCH_EXPERIMENT_H
 #define RIDGE_BENCH_EXPERIMENT_H
 
-#include "bench/result.h"
+#include "bench/results/result.h"
 
 enum experiment_takes {
     TAKES_DTYPE = 1,

@@ -12,7 +12,7 @@
 #include "base/input.h"
 #include "base/memory.h"
 #include "base/temporary.h"
-#include "bench/compare.h"
+#include "bench/results/compare.h"
 #include "bench/run_case.h"
 #include "device/device.h"
 #include "tensor/tensor.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/compare.h"
+#include "bench/results/compare.h"
 #include "tensor/tensor.h"
 
 struct timed {

@@ -7,9 +7,9 @@
 
 #include "base/memory.h"
 #include "base/table.h"
-#include "bench/compare.h"
-#include "bench/print.h"
-#include "bench/roofline.h"
+#include "bench/results/compare.h"
+#include "bench/print/print.h"
+#include "bench/roofline/roofline.h"
 #include "cmd/bench_arguments.h"
 #include "cmd/bench_state.h"
 #include "cmd/command.h"

@@ -11,8 +11,8 @@
 
 #include "base/format.h"
 #include "base/table.h"
-#include "bench/print.h"
-#include "bench/roofline.h"
+#include "bench/print/print.h"
+#include "bench/roofline/roofline.h"
 #include "bench/run_case.h"
 #include "cmd/bench_arguments.h"
 #include "cmd/command.h"
@@ -248,7 +248,7 @@ static void say_what_is_next(struct demo *demo) {
                   "  report.md                      all of the above, and both reports in full\n"
                   "  eager.ridge, compiled.ridge    the traces: try 'ridge report %s/eager.ridge'\n"
                   "  roofline.svg                   how far both are from the roofs\n"
-                  "  results.json                   for 'ridge bench fusion --against'\n\n"
+                  "  results.json                   the figures, with every sample\n\n"
                   "Next: 'ridge bench' lists more experiments, 'ridge peaks' measures the roofs,\n"
                   "and 'ridge report TRACE' reads your own program's trace.\n",
                   demo->folder, demo->folder);

@@ -5,8 +5,8 @@
 #include <strings.h>
 
 #include "base/memory.h"
-#include "bench/print.h"
-#include "bench/roofline.h"
+#include "bench/print/print.h"
+#include "bench/roofline/roofline.h"
 #include "cmd/bench_arguments.h"
 #include "cmd/command.h"
 #include "cmd/interrupt.h"

@@ -2,8 +2,8 @@
  * on every device. Work grows with the square of the length, memory only with the length: when it
  * is done in one kernel, arithmetic should be the limit.
  */
-#include "bench/axes.h"
-#include "bench/workload.h"
+#include "bench/experiments/axes.h"
+#include "bench/workloads/workload.h"
 
 enum { HEADS = 16, WIDTH = 64 };
 

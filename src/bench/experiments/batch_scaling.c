@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "base/format.h"
-#include "bench/axes.h"
-#include "bench/curve.h"
-#include "bench/workload.h"
+#include "bench/experiments/axes.h"
+#include "bench/experiments/curve.h"
+#include "bench/workloads/workload.h"
 
 static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
     static const struct axis_defaults sizes = {

@@ -3,9 +3,9 @@
  * what one waits for?
  */
 #include "base/format.h"
-#include "bench/curve.h"
+#include "bench/experiments/curve.h"
 #include "bench/experiment.h"
-#include "bench/workload.h"
+#include "bench/workloads/workload.h"
 
 static const struct workload *const workloads[] = {&workload_add, &workload_exp, &workload_gelu};
 static const struct curve_set curves = {.workloads = workloads,

@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "base/format.h"
-#include "bench/axes.h"
-#include "bench/pair.h"
-#include "bench/workload.h"
+#include "bench/experiments/axes.h"
+#include "bench/experiments/pair.h"
+#include "bench/workloads/workload.h"
 
 /* What the guides expect of small and of large tensors, in percent; 0: they do not say. */
 struct expectation {

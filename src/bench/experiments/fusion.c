@@ -8,7 +8,7 @@
 
 #include "base/format.h"
 #include "bench/experiment.h"
-#include "bench/workload.h"
+#include "bench/workloads/workload.h"
 
 static bool add(struct case_list *list, int64_t size, bool compiled, bool timeline,
                 struct status *status) {

@@ -1,8 +1,8 @@
 /* gated-mlp: the feed-forward block of a transformer, silu(x gate) * (x up) down, with the same
  * arguments on every device, so that devices can be compared line by line.
  */
-#include "bench/axes.h"
-#include "bench/workload.h"
+#include "bench/experiments/axes.h"
+#include "bench/workloads/workload.h"
 
 /* Eight thirds of the width in whole blocks of 64, as models of this kind have it. */
 static int64_t hidden_of(int64_t size) {

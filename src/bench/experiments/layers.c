@@ -1,8 +1,8 @@
 /* layers: the operations between the products of a transformer: softmax, layer norm, RMS norm. Each
  * reads its rows and writes them once, so memory is all that should count.
  */
-#include "bench/axes.h"
-#include "bench/workload.h"
+#include "bench/experiments/axes.h"
+#include "bench/workloads/workload.h"
 
 static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
     static const struct workload *const workloads[] = {&workload_softmax, &workload_layer_norm,

@@ -4,9 +4,9 @@
  */
 #include <stdio.h>
 
-#include "bench/axes.h"
-#include "bench/pair.h"
-#include "bench/workload.h"
+#include "bench/experiments/axes.h"
+#include "bench/experiments/pair.h"
+#include "bench/workloads/workload.h"
 
 enum { RANK = 8 };
 

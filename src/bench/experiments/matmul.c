@@ -1,9 +1,9 @@
 /* matmul: square matrices from 64 to 8192 wide. From which size on is arithmetic the limit, and how
  * much of it is reached?
  */
-#include "bench/axes.h"
-#include "bench/curve.h"
-#include "bench/workload.h"
+#include "bench/experiments/axes.h"
+#include "bench/experiments/curve.h"
+#include "bench/workloads/workload.h"
 
 static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
     static const struct axis_defaults sizes = {

@@ -9,7 +9,7 @@
 
 #include "base/format.h"
 #include "bench/experiments/sweep.h"
-#include "bench/kernel_case.h"
+#include "bench/kernels/kernel_case.h"
 
 #define NEAR 0.7            /* of the whole: takes about as long */
 #define CLEARLY_LONGER 1.25 /* one half than the other */

@@ -5,11 +5,11 @@
 
 #include "base/format.h"
 #include "base/memory.h"
-#include "bench/axes.h"
-#include "bench/pair.h"
+#include "bench/experiments/axes.h"
+#include "bench/experiments/pair.h"
 #include "bench/run_case.h"
-#include "bench/workload.h"
-#include "bench/workload_check.h"
+#include "bench/workloads/workload.h"
+#include "bench/workloads/workload_check.h"
 #include "device/pool.h"
 
 enum { LIVE = 8 };             /* tensors that one call allocates before it releases them */

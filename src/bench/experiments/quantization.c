@@ -7,7 +7,7 @@
 
 #include "base/format.h"
 #include "bench/experiments/sweep.h"
-#include "bench/workload.h"
+#include "bench/workloads/workload.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define WORTH_SAYING 0.02 /* differences below are none */

@@ -3,9 +3,9 @@
  * memory's read bandwidth?
  */
 #include "base/format.h"
-#include "bench/curve.h"
+#include "bench/experiments/curve.h"
 #include "bench/experiment.h"
-#include "bench/workload.h"
+#include "bench/workloads/workload.h"
 
 enum { ROW = 1000 }; /* elements of which the largest is sought */
 

@@ -4,8 +4,8 @@
  */
 #include <stdio.h>
 
-#include "bench/axes.h"
-#include "bench/workload.h"
+#include "bench/experiments/axes.h"
+#include "bench/workloads/workload.h"
 
 static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
     static const struct axis_defaults sizes = {

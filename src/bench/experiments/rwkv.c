@@ -9,7 +9,7 @@
 
 #include "base/format.h"
 #include "bench/experiment.h"
-#include "bench/rwkv_case.h"
+#include "bench/rwkv/case.h"
 
 enum { PROMPT_TOKENS = 128, PROMPT_TOKENS_SMALL = 16, BATCH_MAX = 1 << 16 };
 

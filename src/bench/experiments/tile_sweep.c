@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "bench/experiments/sweep.h"
-#include "bench/kernel_case.h"
+#include "bench/kernels/kernel_case.h"
 
 static const int64_t tiles[] = {8, 16, 32, 64, 128};
 static const int64_t small_tiles[] = {8, 32};

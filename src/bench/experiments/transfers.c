@@ -6,8 +6,8 @@
 
 #include "base/format.h"
 #include "base/memory.h"
-#include "bench/axes.h"
-#include "bench/pair.h"
+#include "bench/experiments/axes.h"
+#include "bench/experiments/pair.h"
 #include "bench/run_case.h"
 
 enum { PIECES = 100 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "bench/experiments/sweep.h"
-#include "bench/kernel_case.h"
+#include "bench/kernels/kernel_case.h"
 #include "tensor/tensor.h"
 
 static const int64_t blocks[] = {32, 64, 128, 256, 512, 1024};

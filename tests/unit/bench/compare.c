@@ -10,8 +10,8 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "bench/compare.h"
-#include "bench/compare_rounds.h"
+#include "bench/results/compare.h"
+#include "bench/results/compare_rounds.h"
 
 enum { LINES = 6, ROUNDS = 9, TRIALS = 1000 };
 

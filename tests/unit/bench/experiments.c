@@ -7,7 +7,7 @@
 
 #include "../test.h"
 #include "base/memory.h"
-#include "bench/pair.h"
+#include "bench/experiments/pair.h"
 
 static const char *const names[] = {"lora",          "layers",    "lora-rank", "elementwise",
                                     "matmul",        "reduction", "gated-mlp", "attention",

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "bench/experiments/memory_vs_compute.h"
 #include "bench/experiments/sweep.h"
-#include "bench/kernel_case.h"
+#include "bench/kernels/kernel_case.h"
 #include "bench/measure.h"
 #include "device/cuda/compile.h"
 #include "tensor/tensor.h"

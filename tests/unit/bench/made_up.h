@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/result.h"
+#include "bench/results/result.h"
 
 /* Samples spread evenly around `ns`; the middle half of them within `spread` of it. */
 static inline struct measurement made_up_times(double ns, double spread) {

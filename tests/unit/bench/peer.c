@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "bench/peer.h"
+#include "bench/peer/peer.h"
 
 static const struct peer_patience short_patience = {.start = 20, .prepare = 20, .batch = 0.3};
 static const struct peer_patience long_patience = {.start = 60, .prepare = 20, .batch = 20};

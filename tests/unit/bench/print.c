@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "bench/print_sheet.h"
+#include "bench/print/print_sheet.h"
 #include "made_up.h"
 
 static struct status status;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "bench/result_members.h"
+#include "bench/results/result_members.h"
 #include "made_up.h"
 
 static struct status status;

@@ -3,9 +3,9 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "bench/print.h"
-#include "bench/roofline_axes.h"
-#include "bench/roofline_room.h"
+#include "bench/print/print.h"
+#include "bench/roofline/axes.h"
+#include "bench/roofline/room.h"
 #include "../test.h"
 
 #ifdef RIDGE_HAVE_EXPAT

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bench/native/chains.h"
-#include "bench/native/streams.h"
-#include "bench/roofs.h"
+#include "bench/roofs/native_chains.h"
+#include "bench/roofs/native_streams.h"
+#include "bench/roofs/roofs.h"
 
 #define NEAR(a, b) (fabs((a) - (b)) <= 1e-9 * fabs(b))
 

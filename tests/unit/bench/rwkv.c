@@ -1,5 +1,5 @@
 /* RWKV-7: are its equations right, whatever file the weights come from, and do its cases run? */
-#include "bench/rwkv_case.h"
+#include "bench/rwkv/case.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Workloads: do they say how much they do, are wrong results caught, and do inputs take turns? */
-#include "bench/workload.h"
+#include "bench/workloads/workload.h"
 
 #include <math.h>
 #include <string.h>

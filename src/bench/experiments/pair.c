@@ -1,0 +1,31 @@
+/* Two lines of which one is the other's improvement: did it help? A difference tells something when
+ * the confidence intervals of the two medians are apart; the sign of one that does not is chance,
+ * and the words then name none.
+ */
+#include "bench/experiments/pair.h"
+
+#include <math.h>
+#include <stdio.h>
+
+bool pair_of(const struct result *results, size_t at, struct pair *pair) {
+    if (at == 0 || *results[at - 1].problem || *results[at].problem)
+        return false;
+    const struct summary *before = &results[at - 1].time.time, *after = &results[at].time.time;
+    if (!(before->median > 0) || !(after->median > 0))
+        return false;
+    *pair = (struct pair){.before = &results[at - 1],
+                          .after = &results[at],
+                          .faster = before->median / after->median - 1,
+                          .saved = 1 - after->median / before->median,
+                          .is_telling = after->high < before->low || before->high < after->low};
+    return true;
+}
+
+char *pair_words(const struct pair *pair, char text[FORMAT_SIZE]) {
+    if (pair->is_telling)
+        snprintf(text, FORMAT_SIZE, "%.0f %% %s than", fabs(100 * pair->faster),
+                 pair->faster < 0 ? "slower" : "faster");
+    else
+        snprintf(text, FORMAT_SIZE, "not measurably different from");
+    return text;
+}

@@ -1,0 +1,367 @@
+/* The measured roofs as tables: what each is, how sure, beside what the vendor states, and how it
+ * was measured. A roof that was not measured stays in its row with the reason.
+ *
+ * On a terminal the words about the measuring stand under the figures, so that a width of 80 loses
+ * nothing; Markdown has a column for them; CSV has plain numbers in base units. */
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "bench/print/print_parts.h"
+
+enum { MOMENT_SIZE = 40 };
+
+/* base/format.h scales bytes a second; operations scale alike under another unit. */
+static char *scaled_rate(double value, const char *unit, char text[48]) {
+    char bytes[FORMAT_SIZE];
+    size_t length = strlen(format_rate(value, bytes));
+    if (length > 3)
+        snprintf(text, 48, "%.*s%s", (int)length - 3, bytes, unit);
+    else
+        snprintf(text, 48, "-");
+    return text;
+}
+
+static char *latency(double ns, char text[48]) {
+    char duration[FORMAT_SIZE];
+    if (!isfinite(ns) || fabs(ns) > 9e18)
+        snprintf(text, 48, "-");
+    else if (ns < 99.95)
+        snprintf(text, 48, "%.1f ns", ns);
+    else
+        snprintf(text, 48, "%s", format_duration(llround(ns), duration));
+    return text;
+}
+
+char *print_roof_value(enum roof_kind kind, double value, char text[48]) {
+    if (kind == ROOF_LATENCY)
+        return latency(value, text);
+    return scaled_rate(value, kind == ROOF_RATE ? "FLOP/s" : "B/s", text);
+}
+
+static const char *unit_of(enum roof_id roof) {
+    switch (roof_infos[roof].kind) {
+    case ROOF_BANDWIDTH:
+        return "B/s";
+    case ROOF_LATENCY:
+        return "ns";
+    default:
+        return roof == ROOF_INT8 || roof == ROOF_MATRIX_INT8 || roof == ROOF_FUNCTIONS ? "OP/s"
+                                                                                       : "FLOP/s";
+    }
+}
+
+char *print_value_of_roof(enum roof_id roof, double value, char text[48]) {
+    if (roof_infos[roof].kind == ROOF_RATE)
+        return scaled_rate(value, unit_of(roof), text);
+    return print_roof_value(roof_infos[roof].kind, value, text);
+}
+
+static bool measured(const struct roof *roof) {
+    return isfinite(roof->value) && roof->value > 0;
+}
+
+static bool stated(const struct roof *roof) {
+    return isfinite(roof->stated) && roof->stated > 0;
+}
+
+static const char *reason(const struct roof *roof) {
+    return roof->how[0] ? roof->how : measured(roof) ? "" : "not measured";
+}
+
+char *print_moment(int64_t at, char text[40]) {
+    time_t seconds = (time_t)at;
+    struct tm local;
+    if (at <= 0 || !localtime_r(&seconds, &local) ||
+        strftime(text, MOMENT_SIZE, "%Y-%m-%d %H:%M", &local) == 0)
+        snprintf(text, MOMENT_SIZE, "at an unknown time");
+    return text;
+}
+
+static void write_heading(const struct roofs *roofs, const struct print_style *style,
+                          struct output *output) {
+    struct buffer line = {0};
+    char moment[MOMENT_SIZE];
+    bool markdown = style->style == TABLE_MARKDOWN;
+    buffer_printf(
+        &line, "%s (%s)%s%s", roofs->description[0] ? roofs->description : "unknown device",
+        roofs->device[0] ? roofs->device : "-", roofs->driver[0] ? ", driver " : "", roofs->driver);
+    print_paragraph(style, 0, markdown ? "## " : "", buffer_as_text(&line), output);
+    if (markdown)
+        output_printf(output, "\n");
+    buffer_clear(&line);
+    buffer_printf(&line, "measured%s %s; 'ridge peaks --refresh' measures again",
+                  roofs->quick ? " quickly" : "", print_moment(roofs->measured_at, moment));
+    print_paragraph(style, 0, "", buffer_as_text(&line), output);
+    if (roofs->note[0])
+        print_paragraph(style, 0, "", text_of(roofs->note), output);
+    output->failed |= line.failed;
+    buffer_finish(&line);
+}
+
+/* ---- For a terminal ------------------------------------------------------------------------ */
+
+static bool same_note(const struct roofs *roofs, unsigned a, unsigned b) {
+    return roof_infos[a].kind == roof_infos[b].kind &&
+           measured(&roofs->of[a]) == measured(&roofs->of[b]) &&
+           strcmp(reason(&roofs->of[a]), reason(&roofs->of[b])) == 0;
+}
+
+/* Under a table: how its roofs were measured or why not, once for all that it is true of. */
+static bool write_notes(enum roof_kind kind, const struct roofs *roofs,
+                        const struct print_style *style, struct output *output,
+                        struct status *status) {
+    struct buffer names = {0};
+    for (unsigned id = 0; id < ROOF_COUNT; id++) {
+        const char *note = reason(&roofs->of[id]);
+        bool said = roof_infos[id].kind != kind || !*note;
+        for (unsigned earlier = 0; earlier < id; earlier++)
+            said |= same_note(roofs, earlier, id);
+        if (said)
+            continue;
+        buffer_clear(&names);
+        buffer_string(&names, roof_infos[id].words);
+        for (unsigned later = id + 1; later < ROOF_COUNT; later++)
+            if (same_note(roofs, id, later))
+                buffer_printf(&names, "; %s", roof_infos[later].words);
+        buffer_printf(&names, ": %s", note);
+        print_paragraph(style, 0, "  ", buffer_as_text(&names), output);
+    }
+    bool ok = buffer_ok(&names, status);
+    buffer_finish(&names);
+    return ok;
+}
+
+static bool any_stated(enum roof_kind kind, const struct roofs *roofs) {
+    for (unsigned id = 0; id < ROOF_COUNT; id++)
+        if (roof_infos[id].kind == kind && stated(&roofs->of[id]))
+            return true;
+    return false;
+}
+
+/* The vendor's figure, and what part of it was measured. */
+static void add_stated(struct table *table, enum roof_id id, const struct roof *roof) {
+    char text[48], percent[FORMAT_SIZE];
+    bool compares = measured(roof) && stated(roof);
+    table_cellf(table, "%s", stated(roof) ? print_value_of_roof(id, roof->stated, text) : "-");
+    table_cellf(table, "%s", compares ? format_percent(roof->value / roof->stated, percent) : "-");
+}
+
+static void add_measured(struct table *table, enum roof_id id, const struct roof *roof) {
+    char text[48], percent[FORMAT_SIZE];
+    bool has = measured(roof);
+    table_cell(table, text_of(roof_infos[id].words));
+    table_cellf(table, "%s", has ? print_value_of_roof(id, roof->value, text) : "-");
+    table_cellf(table, "%s", has ? format_percent(roof->spread, percent) : "-");
+}
+
+static bool write_kind(enum roof_kind kind, const struct roofs *roofs,
+                       const struct print_style *style, struct output *output,
+                       struct status *status) {
+    static const char *const titles[] = {"bandwidth", "arithmetic", "latency"};
+    bool states = any_stated(kind, roofs);
+    struct table table = {0};
+    table_column(&table, titles[kind], TABLE_LEFT);
+    table_column(&table, "measured", TABLE_RIGHT);
+    table_column(&table, "±", TABLE_RIGHT);
+    if (states) {
+        table_column(&table, "stated", TABLE_RIGHT);
+        table_column(&table, "of it", TABLE_RIGHT);
+    }
+    for (unsigned id = 0; id < ROOF_COUNT; id++) {
+        if (roof_infos[id].kind != kind)
+            continue;
+        add_measured(&table, id, &roofs->of[id]);
+        if (states)
+            add_stated(&table, id, &roofs->of[id]);
+    }
+    output_printf(output, "\n");
+    table_write(&table, TABLE_TEXT, &(struct table_layout){.width = style->width}, output);
+    bool ok = table_ok(&table, status);
+    table_finish(&table);
+    return ok && write_notes(kind, roofs, style, output, status);
+}
+
+/* ---- Transfers: a row for each size, a column for each way ---------------------------------- */
+
+enum { WAYS = 4 };
+
+static bool goes(const struct transfer_roof *transfer, unsigned way) {
+    return transfer->to_device == (way < 2) && transfer->pinned == (way % 2 == 0);
+}
+
+static const char *way_name(unsigned way) {
+    static const char *const names[WAYS] = {"in, pinned", "in, pageable", "out, pinned",
+                                            "out, pageable"};
+    return names[way];
+}
+
+static unsigned transfer_count(const struct roofs *roofs) {
+    return roofs->transfer_count < TRANSFERS_MAX ? roofs->transfer_count : TRANSFERS_MAX;
+}
+
+static const struct transfer_roof *find_transfer(const struct roofs *roofs, uint64_t bytes,
+                                                 unsigned way) {
+    for (unsigned i = 0; i < transfer_count(roofs); i++)
+        if (roofs->transfers[i].bytes == bytes && goes(&roofs->transfers[i], way))
+            return &roofs->transfers[i];
+    return NULL;
+}
+
+static bool seen_before(const struct roofs *roofs, unsigned index) {
+    for (unsigned i = 0; i < index; i++)
+        if (roofs->transfers[i].bytes == roofs->transfers[index].bytes)
+            return true;
+    return false;
+}
+
+static void add_transfer_cell(struct table *table, const struct transfer_roof *transfer) {
+    char rate[FORMAT_SIZE];
+    if (transfer && measured(&transfer->roof))
+        table_cellf(table, "%s ±%.0f%%", format_rate(transfer->roof.value, rate),
+                    fmin(transfer->roof.spread * 100, 999));
+    else
+        table_cell(table, TEXT("-"));
+}
+
+static void fill_transfers(struct table *table, const struct roofs *roofs) {
+    char size[FORMAT_SIZE];
+    table_column(table, "transfer", TABLE_RIGHT);
+    for (unsigned way = 0; way < WAYS; way++)
+        table_column(table, way_name(way), TABLE_RIGHT);
+    for (unsigned i = 0; i < transfer_count(roofs); i++) {
+        if (seen_before(roofs, i))
+            continue;
+        uint64_t bytes = roofs->transfers[i].bytes;
+        table_cellf(table, "%s", format_bytes(bytes, size));
+        for (unsigned way = 0; way < WAYS; way++)
+            add_transfer_cell(table, find_transfer(roofs, bytes, way));
+    }
+}
+
+/* Under the table: each way's own words, said once as long as they stay the same. */
+static void write_ways(const struct roofs *roofs, const struct print_style *style,
+                       struct output *output) {
+    struct buffer line = {0};
+    bool markdown = style->style == TABLE_MARKDOWN;
+    if (markdown)
+        output_printf(output, "\n");
+    for (unsigned way = 0; way < WAYS; way++) {
+        const char *before = "";
+        for (unsigned i = 0; i < transfer_count(roofs); i++) {
+            const char *how = reason(&roofs->transfers[i].roof);
+            if (!goes(&roofs->transfers[i], way) || strcmp(how, before) == 0)
+                continue;
+            buffer_clear(&line);
+            buffer_printf(&line, "%s: %s", way_name(way), how);
+            print_paragraph(style, 0, markdown ? "- " : "  ", buffer_as_text(&line), output);
+            before = how;
+        }
+    }
+    output->failed |= line.failed;
+    buffer_finish(&line);
+}
+
+static bool write_transfers(const struct roofs *roofs, const struct print_style *style,
+                            struct output *output, struct status *status) {
+    struct table table = {0};
+    if (transfer_count(roofs) == 0) {
+        output_printf(output, "\nTransfers between host and device: not measured\n");
+        return true;
+    }
+    fill_transfers(&table, roofs);
+    output_printf(output, "\n");
+    table_write(&table, style->style, &(struct table_layout){.width = style->width}, output);
+    bool ok = table_ok(&table, status);
+    table_finish(&table);
+    write_ways(roofs, style, output);
+    return ok;
+}
+
+static bool write_text(const struct roofs *roofs, const struct print_style *style,
+                       struct output *output, struct status *status) {
+    write_heading(roofs, style, output);
+    return write_kind(ROOF_BANDWIDTH, roofs, style, output, status) &&
+           write_kind(ROOF_RATE, roofs, style, output, status) &&
+           write_kind(ROOF_LATENCY, roofs, style, output, status) &&
+           write_transfers(roofs, style, output, status);
+}
+
+/* ---- As Markdown --------------------------------------------------------------------------- */
+
+static bool write_markdown(const struct roofs *roofs, const struct print_style *style,
+                           struct output *output, struct status *status) {
+    struct table table = {0};
+    table_column(&table, "roof", TABLE_LEFT);
+    table_column(&table, "measured", TABLE_RIGHT);
+    table_column(&table, "±", TABLE_RIGHT);
+    table_column(&table, "stated", TABLE_RIGHT);
+    table_column(&table, "of it", TABLE_RIGHT);
+    table_column(&table, "how", TABLE_LEFT);
+    for (unsigned id = 0; id < ROOF_COUNT; id++) {
+        add_measured(&table, id, &roofs->of[id]);
+        add_stated(&table, id, &roofs->of[id]);
+        table_cell(&table, text_of(reason(&roofs->of[id])));
+    }
+    write_heading(roofs, style, output);
+    output_printf(output, "\n");
+    table_write(&table, TABLE_MARKDOWN, NULL, output);
+    bool ok = table_ok(&table, status) && write_transfers(roofs, style, output, status);
+    table_finish(&table);
+    return ok;
+}
+
+/* ---- As CSV -------------------------------------------------------------------------------- */
+
+static void add_csv_number(struct table *table, bool known, double number) {
+    if (known)
+        table_cellf(table, "%.9g", number);
+    else
+        table_cell(table, TEXT(""));
+}
+
+static void add_csv_row(struct table *table, const struct roofs *roofs, const char *key,
+                        uint64_t bytes, const char *unit, const struct roof *roof) {
+    table_cell(table, text_of(roofs->device));
+    table_cell(table, text_of(key));
+    add_csv_number(table, bytes > 0, (double)bytes);
+    add_csv_number(table, measured(roof), roof->value);
+    table_cell(table, text_of(unit));
+    add_csv_number(table, measured(roof), roof->spread);
+    add_csv_number(table, stated(roof), roof->stated);
+    table_cell(table, text_of(reason(roof)));
+}
+
+static bool write_csv(const struct roofs *roofs, bool header, struct output *output,
+                      struct status *status) {
+    static const char *const titles[] = {"device", "roof",   "bytes",  "value",
+                                         "unit",   "spread", "stated", "how"};
+    static const char *const keys[WAYS] = {"to_device_pinned", "to_device_pageable",
+                                           "to_host_pinned", "to_host_pageable"};
+    struct table table = {0};
+    for (unsigned i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        table_column(&table, titles[i], TABLE_LEFT);
+    for (unsigned id = 0; id < ROOF_COUNT; id++)
+        add_csv_row(&table, roofs, roof_infos[id].key, 0, unit_of(id), &roofs->of[id]);
+    for (unsigned way = 0; way < WAYS; way++)
+        for (unsigned i = 0; i < transfer_count(roofs); i++)
+            if (goes(&roofs->transfers[i], way))
+                add_csv_row(&table, roofs, keys[way], roofs->transfers[i].bytes, "B/s",
+                            &roofs->transfers[i].roof);
+    table_write(&table, TABLE_CSV, &(struct table_layout){.no_header = !header}, output);
+    bool ok = table_ok(&table, status);
+    table_finish(&table);
+    return ok;
+}
+
+bool print_roofs(const struct roofs *roofs, const struct print_style *style, struct output *output,
+                 struct status *status) {
+    switch (style->style) {
+    case TABLE_MARKDOWN:
+        return write_markdown(roofs, style, output, status);
+    case TABLE_CSV:
+        return write_csv(roofs, !style->no_header, output, status);
+    default:
+        return write_text(roofs, style, output, status);
+    }
+}

@@ -1,0 +1,65 @@
+/* Is it faster or slower than before, or can nobody tell?
+ *
+ * Two runs on one machine differ by more than the spread inside each: memory lies elsewhere,
+ * neighbours come and go. So each case is measured in rounds, it is noted what else had the
+ * processors meanwhile and how fast their clock ran, and a difference counts when it is larger than
+ * all of that.
+ *
+ * A run goes through its lines a number of times, with compare_keep_round() each time. After
+ * compare_results(), the lines of compare_wanting() are measured again, added by
+ * compare_add_rounds() and compared once more: what a bad minute did is gone by then.
+ */
+#ifndef RIDGE_BENCH_RESULTS_COMPARE_H
+#define RIDGE_BENCH_RESULTS_COMPARE_H
+
+#include "bench/results/result.h"
+#include "device/health.h"
+
+enum comparison_verdict {
+    COMPARISON_SAME, /* no measurable difference */
+    COMPARISON_FASTER,
+    COMPARISON_SLOWER,
+    COMPARISON_ABSENT, /* one side has no such line, or no figure for it */
+};
+const char *comparison_words(enum comparison_verdict verdict);
+
+struct comparison {
+    const struct result *before, *after; /* either may be NULL */
+    double ratio;                        /* after / before: above 1 is slower */
+    double low, high;                    /* its 95 % confidence interval */
+    double noise; /* differences up to this (0.02 is 2 %) are within what these runs can tell */
+    enum comparison_verdict verdict;
+    bool disturbed;    /* too few rounds were undisturbed to tell anything */
+    bool wants_rounds; /* a difference shows or it is disturbed: further rounds of after may tell */
+};
+
+struct comparison_set {
+    struct comparison *rows;
+    size_t count;
+    double drift;      /* of the machine's own pace between the two runs: 0.03 is 3 % slower */
+    char warning[200]; /* another machine, driver or setting; or "" */
+};
+
+bool compare_results(const struct result_set *before, const struct result_set *after,
+                     struct comparison_set *set, struct status *status);
+void comparison_set_finish(struct comparison_set *set);
+
+/* Appends a round to what the result has of its rounds, but for the samples. The readings are of
+ * its start and its end; NULL when they would see a peer's work too. */
+void compare_keep_round(struct result *result, const struct measurement *round,
+                        const struct health *before, const struct health *after);
+/* The lines that want rounds, as run_options.only takes them; end with result_set_finish(). */
+bool compare_wanting(const struct comparison_set *set, struct result_set *lines,
+                     struct status *status);
+/* Appends the rounds, and the samples, of all lines that both have. Comparisons with the set must
+ * be made again. */
+void compare_add_rounds(struct result_set *set, const struct result_set *more);
+
+/* The fixed loop of measure_pace(): nanoseconds of the fastest of some passes. Takes about a
+ * millisecond. */
+double compare_reference_loop(void);
+
+/* Where `--save NAME` keeps results: a path itself when it has a '/' or ends in ".json". */
+bool compare_path(const char *name, struct buffer *path, struct status *status);
+
+#endif

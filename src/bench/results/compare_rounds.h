@@ -1,0 +1,15 @@
+/* What the rounds of one line before and after say about it. */
+#ifndef RIDGE_BENCH_RESULTS_COMPARE_ROUNDS_H
+#define RIDGE_BENCH_RESULTS_COMPARE_ROUNDS_H
+
+#include "bench/results/compare.h"
+
+/* Fills in everything but the results themselves, which have no problem; `lines` is how many are
+ * compared together. */
+void compare_rounds(struct comparison *row, size_t lines);
+
+/* The smallest k for which it is this unlikely (both ways together) that the k fastest of all
+ * rounds are of one side, when the two sides do not differ; 0 when there are too few rounds. */
+unsigned compare_rank(unsigned rounds, unsigned other_rounds, double chance);
+
+#endif

@@ -1,0 +1,197 @@
+/* How many operations a second does the device do when nothing has to be fetched? Chains of
+ * multiply-adds in registers: functions of this program for the CPU (bench/roofs/native_chains.h),
+ * source for others (roof_arithmetic_source.c).
+ */
+#include "bench/roofs/arithmetic.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/roofs/native_chains.h"
+
+enum {
+    CPU_ROUNDS = 10000,    /* of a unit: tens of microseconds */
+    CPU_UNITS = 16,        /* for each thread, so that one that was interrupted does fewer */
+    TILE_ROUNDS_SHARE = 8, /* matrix instructions take longer */
+    GPU_ROUNDS = 1024,
+    GPU_STEPS = 128, /* of a round: so many that the loop around them does not matter */
+    GPU_THREADS = 256,
+    DRIVER_ROUNDS = 128, /* of OpenCL on a CPU */
+    DRIVER_STEPS = 32,
+    DRIVER_THREADS = 64,
+};
+
+/* A way that is ready to run. */
+struct chain {
+    struct device_kernel *kernel;
+    struct launch launch;
+    struct roof_launches turns;
+    int64_t rounds;
+};
+
+struct chains {
+    const struct roof_bench *bench;
+    const struct launch_buffer *result;
+    struct chain loaded[ROOF_WAYS_MAX];
+    struct roof_way ways[ROOF_WAYS_MAX];
+    unsigned count;
+};
+
+static void add_way(struct chains *chains, uint32_t blocks, uint32_t threads, double operations,
+                    const char *how) {
+    struct chain *chain = &chains->loaded[chains->count];
+    struct roof_way *way = &chains->ways[chains->count++];
+    chain->launch = (struct launch){
+        .kernel = chain->kernel,
+        .grid = {blocks, 1, 1},
+        .block = {threads, 1, 1},
+        .buffer_count = 1,
+        .scalar_count = 1,
+        .buffers = chains->result,
+        .scalars = &chain->rounds,
+    };
+    chain->turns = (struct roof_launches){chains->bench->device, &chain->launch, 1, NULL};
+    way->work = (struct measured_work){&chain->turns, roof_launch_batch};
+    way->amount = (double)blocks * threads * (double)chain->rounds * operations;
+    snprintf(way->how, sizeof way->how, "%s", how);
+}
+
+/* ---- The CPU ---------------------------------------------------------------------------- */
+
+static void run_chain(const struct native_call *call) {
+    const struct native_chain *chain = *(const struct native_chain *const *)call->context;
+    uint32_t *state = call->scratch, random = call->thread + 1;
+    size_t begin, end;
+    for (size_t i = 0; i < CHAIN_STATE / sizeof *state; i++)
+        state[i] = random = random * 1664525u + 1013904223u;
+    while (native_take(call, 1, &begin, &end))
+        chain->run((size_t)call->scalars[0], state);
+}
+
+static bool add_native(struct chains *chains, const struct native_chain *row,
+                       struct status *status) {
+    struct chain *chain = &chains->loaded[chains->count];
+    struct kernel_code code = {
+        .kind = CODE_NATIVE,
+        .name = "chain",
+        .function = run_chain,
+        .context = &row,
+        .context_size = sizeof row,
+        .scratch_bytes = CHAIN_STATE,
+    };
+    bool matrix = row->roof >= ROOF_MATRIX_F32 && row->roof <= ROOF_MATRIX_INT8;
+    if (!chains->bench->device->ops->load(chains->bench->device, &code, &chain->kernel, status))
+        return false;
+    chain->rounds = matrix ? CPU_ROUNDS / TILE_ROUNDS_SHARE : CPU_ROUNDS;
+    add_way(chains, CPU_UNITS * chains->bench->capabilities->compute_units, 1, row->operations,
+            row->how);
+    return true;
+}
+
+static bool add_native_ways(struct chains *chains, enum roof_id roof, struct status *status) {
+    unsigned count;
+    const struct native_chain *rows = native_chains(&count);
+    for (unsigned i = 0; i < count; i++)
+        if (rows[i].roof == roof && chains->count < ROOF_WAYS_MAX && rows[i].supported() &&
+            !add_native(chains, &rows[i], status))
+            return false;
+    if (chains->count == 0)
+        roof_absent(&chains->bench->roofs->of[roof], native_chain_absent(roof));
+    return true;
+}
+
+/* ---- Devices that run source -------------------------------------------------------------- */
+
+/* Whether the kernel found its arithmetic: it says so even when it has nothing to do. */
+static bool is_present(struct chains *chains, struct chain *chain, unsigned threads, bool *present,
+                       struct status *status) {
+    struct device *device = chains->bench->device;
+    struct device_memory result = chains->result->memory;
+    int32_t value = 0;
+    struct launch launch = {
+        .kernel = chain->kernel,
+        .grid = {1, 1, 1},
+        .block = {threads, 1, 1},
+        .buffer_count = 1,
+        .scalar_count = 1,
+        .buffers = chains->result,
+        .scalars = &(int64_t){0},
+    };
+    bool asked = device->ops->copy_in(device, 0, result, 0, &value, sizeof value, NULL, status) &&
+                 device->ops->launch(device, 0, &launch, NULL, status) &&
+                 device->ops->copy_out(device, 0, &value, result, 0, sizeof value, NULL, status);
+    *present = value != SOURCE_CHAIN_ABSENT;
+    return asked;
+}
+
+static bool add_source(struct chains *chains, const struct source_chain *row,
+                       struct status *status) {
+    const struct device_capabilities *capabilities = chains->bench->capabilities;
+    struct chain *chain = &chains->loaded[chains->count];
+    unsigned threads = capabilities->is_gpu ? GPU_THREADS : DRIVER_THREADS;
+    unsigned per_unit = capabilities->is_gpu && capabilities->threads_per_unit > threads
+                            ? capabilities->threads_per_unit / threads
+                            : 8;
+    unsigned steps = capabilities->is_gpu ? GPU_STEPS : DRIVER_STEPS;
+    bool present;
+    if (!source_chain_load(chains->bench, row, threads, steps, &chain->kernel, status) ||
+        !is_present(chains, chain, threads, &present, status))
+        return false;
+    if (!present) {
+        chains->bench->device->ops->unload(chains->bench->device, chain->kernel);
+        chain->kernel = NULL;
+        if (chains->bench->roofs->of[row->roof].value == 0)
+            roof_absent(&chains->bench->roofs->of[row->roof], row->absent);
+        return true;
+    }
+    chain->rounds = capabilities->is_gpu ? GPU_ROUNDS : DRIVER_ROUNDS;
+    add_way(chains, per_unit * (capabilities->compute_units > 0 ? capabilities->compute_units : 1),
+            threads, steps * row->operations, row->how);
+    return true;
+}
+
+static bool add_source_ways(struct chains *chains, enum roof_id roof, struct status *status) {
+    unsigned count;
+    const struct source_chain *rows = source_chains(&count);
+    if (chains->bench->roofs->of[roof].value == 0)
+        roof_absent(&chains->bench->roofs->of[roof], "the language has no such arithmetic");
+    for (unsigned i = 0; i < count; i++)
+        if (rows[i].roof == roof && rows[i].language == chains->bench->capabilities->language &&
+            chains->count < ROOF_WAYS_MAX && !add_source(chains, &rows[i], status))
+            return false;
+    return true;
+}
+
+/* ---- Roofs ------------------------------------------------------------------------------ */
+
+static bool measure_roof(const struct roof_bench *bench, enum roof_id roof,
+                         const struct launch_buffer *result, struct status *status) {
+    bool native = bench->capabilities->language == LANGUAGE_NATIVE;
+    struct chains chains = {.bench = bench, .result = result};
+    bool measured = (native ? add_native_ways(&chains, roof, status)
+                            : add_source_ways(&chains, roof, status)) &&
+                    (chains.count == 0 ||
+                     roof_best(bench, chains.ways, chains.count, &bench->roofs->of[roof], status));
+    for (unsigned i = 0; i < ROOF_WAYS_MAX; i++)
+        if (chains.loaded[i].kernel)
+            bench->device->ops->unload(bench->device, chains.loaded[i].kernel);
+    return measured;
+}
+
+bool roof_measure_arithmetic(const struct roof_bench *bench, struct status *status) {
+    static const enum roof_id ordinary[] = {ROOF_F32, ROOF_F16, ROOF_BF16, ROOF_INT8};
+    static const enum roof_id matrix[] = {ROOF_MATRIX_F32, ROOF_MATRIX_F16, ROOF_MATRIX_BF16,
+                                          ROOF_MATRIX_INT8};
+    const struct device_ops *ops = bench->device->ops;
+    struct launch_buffer result = {0};
+    bool native = bench->capabilities->language == LANGUAGE_NATIVE;
+    if (!ops->allocate(bench->device, 64, &result.memory, status))
+        return status_context(status, "measuring arithmetic");
+    bool measured = true;
+    for (unsigned i = 0; i < 4 && measured; i++)
+        measured = measure_roof(bench, ordinary[i], &result, status);
+    for (unsigned i = 0; i < 4 && measured && native; i++)
+        measured = measure_roof(bench, matrix[i], &result, status);
+    ops->release(bench->device, result.memory);
+    return measured || status_context(status, "measuring arithmetic");
+}

@@ -1,0 +1,31 @@
+/* Kernels that compute in registers and touch no memory, in the device's language. */
+#ifndef RIDGE_BENCH_ROOFS_ARITHMETIC_H
+#define RIDGE_BENCH_ROOFS_ARITHMETIC_H
+
+#include "bench/roofs/ways.h"
+
+/* One kind of arithmetic of a language: how a kernel's chain is written. */
+struct source_chain {
+    enum roof_id roof;
+    enum device_language language;
+    const char *condition; /* for #if: whether the compiler has such arithmetic */
+    const char *type;      /* of an accumulator */
+    const char *start;     /* makes one of an unsigned `seed` */
+    const char *factors;   /* declares M and C, of constants that are combined with `zero` */
+    const char *step;      /* advances A by one multiply-add, with M and C */
+    const char *bits;      /* of A as an unsigned, for the result */
+    double operations;     /* of a step */
+    const char *how;
+    const char *absent; /* why the condition may be false */
+};
+
+/* All of them; *count. Those of one roof and language are ways to the same roof. */
+const struct source_chain *source_chains(unsigned *count);
+
+enum { SOURCE_CHAIN_ABSENT = -1 }; /* is the result, an i32, when the condition is false */
+/* A thread does `steps`, a multiple of 8, for each round of the launch's first scalar. */
+bool source_chain_load(const struct roof_bench *bench, const struct source_chain *chain,
+                       unsigned threads, unsigned steps, struct device_kernel **kernel,
+                       struct status *status);
+
+#endif

@@ -1,0 +1,152 @@
+/* Which roof binds a piece of work: the time that each kind of limit alone would need, and the
+ * largest of them.
+ *
+ * A limit must never be above what correct work can reach, so where two roofs could apply the
+ * higher one does: reading may be faster than copying, and what may be in a cache is taken to be.
+ */
+#include "bench/roofs/roofs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct roof_info roof_infos[ROOF_COUNT] = {
+#define ROOF_ROW(ID, key, kind, words) [ROOF_##ID] = {#key, words, ROOF_##kind},
+    ROOFS(ROOF_ROW)
+#undef ROOF_ROW
+};
+
+const char *limit_kind_name(enum limit_kind kind) {
+    static const char *const names[LIMIT_KINDS] = {"none",       "memory", "cache",
+                                                   "arithmetic", "launch", "transfer"};
+    return (unsigned)kind < LIMIT_KINDS ? names[kind] : names[LIMIT_NONE];
+}
+
+static double value_of(const struct roofs *roofs, enum roof_id id) {
+    double value = (unsigned)id < ROOF_COUNT ? roofs->of[id].value : 0;
+    return value > 0 ? value : 0; /* also of what is not a number */
+}
+
+/* The highest of some roofs; the first one when none is known. */
+static enum roof_id highest(const struct roofs *roofs, const enum roof_id *ids, unsigned count) {
+    enum roof_id best = ids[0];
+    for (unsigned i = 1; i < count; i++)
+        if (value_of(roofs, ids[i]) > value_of(roofs, best))
+            best = ids[i];
+    return best;
+}
+
+/* Nanoseconds of so much at that rate; 0 when the rate is not known. */
+static double time_at(double amount, double rate) {
+    return rate > 0 ? amount / rate * 1e9 : 0;
+}
+
+static bool may_be_cached(const struct roofs *roofs, const struct amount *amount) {
+    uint64_t touched = amount->touched > 0 ? amount->touched : amount->bytes;
+    return touched / 2 <= roofs->cache_bytes;
+}
+
+static enum roof_id bandwidth_for(const struct roofs *roofs, const struct amount *amount) {
+    static const enum roof_id memory[] = {ROOF_MEMORY_COPY, ROOF_MEMORY_READ};
+    static const enum roof_id all[] = {ROOF_CACHE_COPY, ROOF_CACHE_READ, ROOF_MEMORY_COPY,
+                                       ROOF_MEMORY_READ};
+    bool cached = may_be_cached(roofs, amount);
+    return cached ? highest(roofs, all, 4) : highest(roofs, memory, 2);
+}
+
+/* What has no arithmetic of its own is computed in f32. */
+static enum roof_id arithmetic_for(const struct roofs *roofs, const struct amount *amount) {
+    return value_of(roofs, amount->arithmetic) > 0 &&
+                   roof_infos[amount->arithmetic].kind == ROOF_RATE
+               ? amount->arithmetic
+               : ROOF_F32;
+}
+
+static double launches_time(const struct roofs *roofs, const struct amount *amount) {
+    double one = value_of(roofs, ROOF_LAUNCH), replay = value_of(roofs, ROOF_GRAPH_REPLAY);
+    unsigned further =
+        amount->graph_kernels > amount->replays ? amount->graph_kernels - amount->replays : 0;
+    return amount->kernels * one + amount->replays * replay +
+           further * value_of(roofs, ROOF_GRAPH_KERNEL);
+}
+
+static enum roof_id launch_roof(const struct amount *amount) {
+    return amount->replays > 0 && amount->kernels <= amount->graph_kernels ? ROOF_GRAPH_REPLAY
+                                                                           : ROOF_LAUNCH;
+}
+
+/* Nanoseconds of one transfer: between the sizes that were measured in a straight line, beyond them
+ * at the rate of the nearest. */
+static double transfer_time(const struct roofs *roofs, const struct amount *amount, double bytes) {
+    const struct transfer_roof *below = NULL, *above = NULL;
+    for (unsigned i = 0; i < roofs->transfer_count && i < TRANSFERS_MAX; i++) {
+        const struct transfer_roof *row = &roofs->transfers[i];
+        if (row->to_device != amount->transfer_to_device ||
+            row->pinned != amount->transfer_pinned || !(row->roof.value > 0))
+            continue;
+        if ((double)row->bytes <= bytes && (!below || row->bytes > below->bytes))
+            below = row;
+        if ((double)row->bytes >= bytes && (!above || row->bytes < above->bytes))
+            above = row;
+    }
+    if (!below)
+        return above ? time_at(bytes, above->roof.value) : 0;
+    if (!above || above == below)
+        return time_at(bytes, below->roof.value);
+    double low = time_at((double)below->bytes, below->roof.value);
+    double high = time_at((double)above->bytes, above->roof.value);
+    double part = (bytes - (double)below->bytes) / (double)(above->bytes - below->bytes);
+    return low + part * (high - low);
+}
+
+static double transfers_time(const struct roofs *roofs, const struct amount *amount) {
+    if (amount->transfer_bytes == 0)
+        return 0;
+    unsigned count = amount->transfer_count > 0 ? amount->transfer_count : 1;
+    return count * transfer_time(roofs, amount, (double)amount->transfer_bytes / count);
+}
+
+static void bind(struct limit *limit, enum limit_kind kind, enum roof_id roof, double ns) {
+    if (ns > limit->ns) {
+        limit->kind = kind;
+        limit->roof = roof;
+        limit->ns = ns;
+    }
+}
+
+struct limit roofs_limit(const struct roofs *roofs, const struct amount *amount) {
+    struct limit limit = {.kind = LIMIT_NONE};
+    enum roof_id bandwidth = bandwidth_for(roofs, amount), unit = arithmetic_for(roofs, amount);
+    bool cached = bandwidth != ROOF_MEMORY_COPY && bandwidth != ROOF_MEMORY_READ;
+    double flops = time_at((double)amount->flops, value_of(roofs, unit));
+    double functions = time_at((double)amount->functions, value_of(roofs, ROOF_FUNCTIONS));
+    limit.memory_ns = time_at((double)amount->bytes, value_of(roofs, bandwidth));
+    limit.arithmetic_ns = functions > flops ? functions : flops;
+    limit.launch_ns = launches_time(roofs, amount);
+    limit.transfer_ns = transfers_time(roofs, amount);
+    bind(&limit, cached ? LIMIT_CACHE : LIMIT_MEMORY, bandwidth, limit.memory_ns);
+    bind(&limit, LIMIT_ARITHMETIC, functions > flops ? ROOF_FUNCTIONS : unit, limit.arithmetic_ns);
+    bind(&limit, LIMIT_LAUNCH, launch_roof(amount), limit.launch_ns);
+    bind(&limit, LIMIT_TRANSFER, ROOF_COUNT, limit.transfer_ns);
+    return limit;
+}
+
+/* Quantised weights may be multiplied as bytes or, unpacked, as halves or floats: by whatever is
+ * fastest. */
+enum roof_id roofs_product_unit(const struct roofs *roofs, enum ridge_dtype dtype) {
+    static const enum roof_id f32[] = {ROOF_F32, ROOF_MATRIX_F32};
+    static const enum roof_id f16[] = {ROOF_F32, ROOF_F16, ROOF_MATRIX_F16};
+    static const enum roof_id bf16[] = {ROOF_F32, ROOF_BF16, ROOF_MATRIX_BF16};
+    static const enum roof_id quantised[] = {ROOF_F32,        ROOF_F16,         ROOF_INT8,
+                                             ROOF_MATRIX_F16, ROOF_MATRIX_BF16, ROOF_MATRIX_INT8};
+    const char *tf32 = getenv("RIDGE_TF32");
+    switch (dtype) {
+    case RIDGE_F32:
+        return highest(roofs, f32, tf32 && strcmp(tf32, "1") == 0 ? 2 : 1);
+    case RIDGE_F16:
+        return highest(roofs, f16, 3);
+    case RIDGE_BF16:
+        return highest(roofs, bf16, 3);
+    default:
+        return highest(roofs, quantised, 6);
+    }
+}

@@ -1,0 +1,167 @@
+/* The roofs of a device, measured one group after another, and kept from one run to the next.
+ *
+ * What is kept is found by everything that the figures depend on and a program can know: the
+ * device, its driver, the threads, the versions. Nothing is ever too old: hardware does not get
+ * faster. What ends the use of kept roofs is a change of any of these, or --refresh.
+ */
+#include "bench/roofs/roofs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/roofs/ways.h"
+#include "device/cache.h"
+#include "device/health.h"
+#include "gen/native/sets.h"
+#include "tensor/tensor.h"
+
+enum { FORMAT = 1 }; /* of what is kept: raise it when roofs are measured in another way */
+
+/* ---- What the driver states --------------------------------------------------------------- */
+
+/* Multiply-adds of f32 in a cycle of a multiprocessor, by compute capability; 0: not known. */
+static unsigned cuda_lanes(unsigned major, unsigned minor) {
+    switch (major) {
+    case 5:
+    case 9:
+    case 10:
+    case 12:
+        return 128;
+    case 6:
+        return minor == 0 ? 64 : 128;
+    case 7:
+        return 64;
+    case 8:
+        return minor == 0 ? 64 : 128;
+    default:
+        return 0;
+    }
+}
+
+static void state(const struct device_capabilities *capabilities, struct roofs *roofs) {
+    double bandwidth = (double)capabilities->bandwidth;
+    roofs->of[ROOF_MEMORY_READ].stated = bandwidth;
+    roofs->of[ROOF_MEMORY_WRITE].stated = bandwidth;
+    roofs->of[ROOF_MEMORY_COPY].stated = bandwidth;
+    if (capabilities->language == LANGUAGE_CUDA)
+        roofs->of[ROOF_F32].stated = 2.0 * cuda_lanes(capabilities->major, capabilities->minor) *
+                                     capabilities->compute_units * (double)capabilities->clock_khz *
+                                     1e3;
+}
+
+/* ---- Measuring -------------------------------------------------------------------------- */
+
+static const struct group {
+    const char *what;
+    bool (*measure)(const struct roof_bench *bench, struct status *status);
+    bool again; /* also in the second pass */
+} groups[] = {
+    {"memory and cache", roof_measure_memory, true},
+    {"arithmetic", roof_measure_arithmetic, true},
+    {"sin, cos, exp, log", roof_measure_functions, true},
+    {"matrix units", roof_measure_matrix, false},
+    {"launches", roof_measure_launch, false},
+    {"transfers", roof_measure_transfers, false},
+};
+
+/* What a CPU shows depends on what else runs, which comes and goes in seconds: the better of two
+ * passes some seconds apart is closer to what it can do. */
+static bool measure_groups(const struct roof_bench *bench, roofs_progress *progress, void *context,
+                           struct status *status) {
+    unsigned passes = bench->capabilities->is_gpu || bench->quick ? 1 : 2;
+    for (unsigned pass = 0; pass < passes; pass++)
+        for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+            if (pass > 0 && !groups[i].again)
+                continue;
+            if (progress)
+                progress(context, groups[i].what);
+            if (!groups[i].measure(bench, status))
+                return false;
+        }
+    return true;
+}
+
+static void describe(const ridge_device *device, bool quick, struct roofs *roofs) {
+    const struct device_capabilities *capabilities = &device->device->capabilities;
+    *roofs = (struct roofs){.measured_at = (int64_t)time(NULL),
+                            .quick = quick,
+                            .cache_bytes = capabilities->cache_bytes};
+    snprintf(roofs->device, sizeof roofs->device, "%s", device->name);
+    snprintf(roofs->description, sizeof roofs->description, "%s", capabilities->description);
+    snprintf(roofs->driver, sizeof roofs->driver, "%s", capabilities->driver);
+}
+
+bool roofs_measure(ridge_device *device, bool quick, roofs_progress *progress, void *context,
+                   struct roofs *roofs, struct status *status) {
+    struct roof_bench bench = {
+        .device = device->device,
+        .capabilities = &device->device->capabilities,
+        .quick = quick,
+        .roofs = roofs,
+    };
+    struct health before, after;
+    struct health_watch *watch = health_open(device->device);
+    describe(device, quick, roofs);
+    if (watch)
+        health_read(watch, &before);
+    bool measured = measure_groups(&bench, progress, context, status);
+    if (watch) {
+        health_read(watch, &after);
+        health_disturbed(&before, &after, roofs->note, sizeof roofs->note);
+    }
+    health_close(watch);
+    state(bench.capabilities, roofs);
+    return measured || status_context(status, "the roofs of %s", device->name);
+}
+
+/* ---- Keeping ---------------------------------------------------------------------------- */
+
+static void write_key(const ridge_device *device, bool quick, struct buffer *key) {
+    const struct device_capabilities *capabilities = &device->device->capabilities;
+    buffer_printf(key, "roofs %d%c%s%c%s%c%s%c%s%c%s%c%u%c%s%c%d", FORMAT, 0, RIDGE_VERSION, 0,
+                  device->device->ops->name, 0, capabilities->description, 0, capabilities->driver,
+                  0, capabilities->uuid, 0, capabilities->compute_units, 0,
+                  capabilities->language == LANGUAGE_NATIVE ? simd_best()->name : "", 0, quick);
+}
+
+static bool load_one(ridge_device *device, bool quick, struct roofs *roofs) {
+    struct buffer key = {0}, kept = {0};
+    struct status ignored;
+    write_key(device, quick, &key);
+    bool found = !key.failed && cache_load(key.data, key.length, &kept) && !kept.failed &&
+                 roofs_read_json(buffer_as_text(&kept), roofs, &ignored);
+    buffer_finish(&key);
+    buffer_finish(&kept);
+    /* The same device may have another number today. */
+    if (found)
+        snprintf(roofs->device, sizeof roofs->device, "%s", device->name);
+    return found;
+}
+
+bool roofs_load(ridge_device *device, bool quick_will_do, struct roofs *roofs) {
+    return load_one(device, false, roofs) || (quick_will_do && load_one(device, true, roofs));
+}
+
+void roofs_keep(ridge_device *device, const struct roofs *roofs) {
+    struct buffer key = {0}, text = {0};
+    struct output output = output_into(&text);
+    struct json json = {.output = &output};
+    write_key(device, roofs->quick, &key);
+    roofs_write_json(roofs, &json);
+    if (!key.failed && !text.failed)
+        cache_store(key.data, key.length, text.data, text.length);
+    buffer_finish(&key);
+    buffer_finish(&text);
+}
+
+bool roofs_get(ridge_device *device, bool quick, bool refresh, roofs_progress *progress,
+               void *context, struct roofs *roofs, struct status *status) {
+    if (!refresh && roofs_load(device, quick, roofs))
+        return true;
+    if (!roofs_measure(device, quick, progress, context, roofs, status))
+        return false;
+    roofs_keep(device, roofs);
+    return true;
+}
