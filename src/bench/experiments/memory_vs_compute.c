@@ -12,7 +12,8 @@
 #include "bench/kernels/kernel_case.h"
 
 #define NEAR 0.7            /* of the whole: takes about as long */
-#define CLEARLY_LONGER 1.25 /* one half than the other */
+#define CLEARLY_LONGER 1.25 /* one half than the other, when both are near the whole */
+#define MUCH_LONGER 2.0     /* when neither is */
 
 const char *bound_name(enum bound bound) {
     static const char *const names[] = {"balanced", "memory-bound", "compute-bound"};
@@ -24,6 +25,10 @@ enum bound bound_of(double read_ns, double compute_ns, double full_ns) {
     if (reads && (!computes || read_ns > CLEARLY_LONGER * compute_ns))
         return BOUND_MEMORY;
     if (computes && (!reads || compute_ns > CLEARLY_LONGER * read_ns))
+        return BOUND_COMPUTE;
+    if (!reads && !computes && read_ns > MUCH_LONGER * compute_ns)
+        return BOUND_MEMORY;
+    if (!reads && !computes && compute_ns > MUCH_LONGER * read_ns)
         return BOUND_COMPUTE;
     return BOUND_BALANCED;
 }
@@ -80,7 +85,12 @@ struct halves {
 static void explain(enum bound bound, const struct halves *halves, char *text, size_t capacity) {
     double sum = halves->read_ns + halves->compute_ns;
     double overlap = bound_overlap(halves->read_ns, halves->compute_ns, halves->full_ns);
-    if (bound == BOUND_MEMORY)
+    double longer = halves->read_ns > halves->compute_ns ? halves->read_ns : halves->compute_ns;
+    if (bound != BOUND_BALANCED && longer < NEAR * halves->full_ns)
+        snprintf(text, capacity, "%s takes %.1f times as long as %s, but together they take longer",
+                 bound == BOUND_MEMORY ? "reading" : "computing", longer / (sum - longer),
+                 bound == BOUND_MEMORY ? "computing" : "reading");
+    else if (bound == BOUND_MEMORY)
         snprintf(text, capacity,
                  "the time is that of reading: faster memory access would help, "
                  "faster arithmetic would not");

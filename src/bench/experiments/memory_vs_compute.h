@@ -7,7 +7,8 @@ enum bound { BOUND_BALANCED, BOUND_MEMORY, BOUND_COMPUTE };
 const char *bound_name(enum bound bound); /* "balanced", "memory-bound", "compute-bound" */
 
 /* From the times of reading alone, computing alone and both. A half explains the whole when it
- * takes about as long. When both do, the longer one counts if it is clearly longer. */
+ * takes about as long. When both do, the longer one counts if it is clearly longer; when neither
+ * does, if it is much longer. */
 enum bound bound_of(double read_ns, double compute_ns, double full_ns);
 
 /* The part of the shorter half that is hidden behind the other one, 0 to 1. */
