@@ -147,7 +147,7 @@ bench: $(BUILD)/ridge $(bench_programs)
 
 demo: $(BUILD)/ridge
 	@echo
-	$(BUILD)/ridge report examples/train.ridge
+	$(BUILD)/ridge demo -o $(BUILD)/demo
 
 format:
 	clang-format -i $$(scripts/list-sources)
@@ -199,7 +199,7 @@ clean:
 
 help:
 	@echo 'make              build $(BUILD)/ridge and $(BUILD)/libridge'
-	@echo 'make demo         build it and report on a trace that comes with it'
+	@echo 'make demo         build it and let it show what it does'
 	@echo 'make test         run every test; SAN=address,undefined with sanitizers'
 	@echo 'make fuzz         run the fuzzers, SECONDS_EACH=600 seconds each'
 	@echo 'make bench        measure speed and memory'
