@@ -66,7 +66,7 @@ fuzz_target_objects := $(fuzz_sources:%.c=$(BUILD)/fuzz/%.o)
 fuzz_programs := $(if $(FUZZ_CC),$(fuzz_sources:tests/fuzz/%.c=$(BUILD)/fuzz/%))
 
 # The runtime as a library: what include/ridge.h declares is all that it exports.
-runtime_objects := $(filter $(foreach module,base trace device gen tensor,$(BUILD)/src/$(module)/%),$(objects))
+runtime_objects := $(filter $(foreach module,base trace cupti device gen tensor,$(BUILD)/src/$(module)/%),$(objects))
 version := $(shell sed -n 's/.*RIDGE_VERSION "\(.*\)"/\1/p' include/ridge.h)
 on_macos := $(filter Darwin,$(shell uname -s))
 shared_library := $(if $(on_macos),libridge.dylib,libridge.so)

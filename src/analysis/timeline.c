@@ -11,8 +11,10 @@ static int64_t cell_start(struct window window, size_t count, size_t i) {
 }
 
 /* Adds [start, end) to the cells: to what kernels fill, or to what anything does. */
-static void spread(struct window window, struct timeline_cell *cells, size_t count, bool kernel,
-                   int64_t start, int64_t end) {
+static void spread(const struct timeline *timeline, bool kernel, int64_t start, int64_t end) {
+    struct window window = timeline->window;
+    struct timeline_cell *cells = timeline->cells;
+    size_t count = timeline->count;
     if (start < window.start)
         start = window.start;
     if (end > window.end)
@@ -41,29 +43,56 @@ static void spread(struct window window, struct timeline_cell *cells, size_t cou
     }
 }
 
-void timeline_draw(const struct model *model, uint32_t device, struct window window,
-                   struct timeline_cell *cells, size_t count) {
-    const struct trace *trace = model->trace;
+void timeline_begin(struct timeline *timeline, struct window window, struct timeline_cell *cells,
+                    size_t count) {
+    *timeline = (struct timeline){window, cells, count, INT64_MIN, INT64_MIN};
     memset(cells, 0, count * sizeof *cells);
     for (size_t i = 0; i < count; i++)
         cells[i].length = cell_start(window, count, i + 1) - cell_start(window, count, i);
-    int64_t kernels_reached = INT64_MIN, all_reached = INT64_MIN;
-    for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
-        int64_t start = trace->activity.start[i], end = model_activity_end(model, i);
-        if (start >= window.end)
-            break;
-        if (trace->activity.kind[i] == ACTIVITY_KERNEL) {
-            spread(window, cells, count, true, start > kernels_reached ? start : kernels_reached,
-                   end);
-            if (end > kernels_reached)
-                kernels_reached = end;
-        }
-        spread(window, cells, count, false, start > all_reached ? start : all_reached, end);
-        if (end > all_reached)
-            all_reached = end;
+}
+
+void timeline_add(struct timeline *timeline, int64_t start, int64_t end, bool kernel) {
+    int64_t kernels = timeline->kernels_reached, all = timeline->all_reached;
+    if (kernel) {
+        spread(timeline, true, start > kernels ? start : kernels, end);
+        timeline->kernels_reached = end > kernels ? end : kernels;
     }
-    for (size_t i = 0; i < count; i++)
-        cells[i].copy -= cells[i].busy;
+    spread(timeline, false, start > all ? start : all, end);
+    timeline->all_reached = end > all ? end : all;
+}
+
+void timeline_end(struct timeline *timeline) {
+    for (size_t i = 0; i < timeline->count; i++)
+        timeline->cells[i].copy -= timeline->cells[i].busy;
+}
+
+void timeline_draw(const struct model *model, uint32_t device, struct window window,
+                   struct timeline_cell *cells, size_t count) {
+    const struct trace *trace = model->trace;
+    struct timeline timeline;
+    timeline_begin(&timeline, window, cells, count);
+    for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
+        if (trace->activity.start[i] >= window.end)
+            break;
+        timeline_add(&timeline, trace->activity.start[i], model_activity_end(model, i),
+                     trace->activity.kind[i] == ACTIVITY_KERNEL);
+    }
+    timeline_end(&timeline);
+}
+
+const char *timeline_glyph(const struct timeline_cell *cell, enum timeline_look *look) {
+    double length = cell->length > 0 ? (double)cell->length : 1;
+    double busy = (double)cell->busy / length, copy = (double)cell->copy / length;
+    *look = LOOK_COPIES;
+    if (copy > busy && copy >= 0.05)
+        return copy >= 0.5 ? "=" : "-";
+    *look = busy >= 0.02 ? LOOK_KERNELS : LOOK_IDLE;
+    return busy >= 0.95           ? "█"
+           : busy >= 0.6          ? "▓"
+           : busy >= 0.3          ? "▒"
+           : busy >= 0.02         ? "░"
+           : busy > 0 || copy > 0 ? "·"
+                                  : " ";
 }
 
 bool timeline_zoom(const struct model *model, uint32_t device, struct window whole,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/temporary.h"
 
 enum { PENDING = 64 * 1024 };
 
@@ -31,6 +32,7 @@ bool output_write_fd(int fd, const void *data, size_t length, struct status *sta
 }
 
 static void release(struct output *output) {
+    temporary_unmark(output->temporary);
     memory_free(output->path);
     memory_free(output->temporary);
     memory_free(output->pending);
@@ -78,6 +80,7 @@ bool output_open(struct output *output, const char *path, bool replace, struct s
         snprintf(output->temporary, size, "%s.XXXXXX.tmp", path);
         output->fd = mkstemps(output->temporary, 4);
         if (output->fd >= 0) {
+            temporary_mark(output->temporary);
             mode_t mask = umask(0);
             umask(mask);
             fchmod(output->fd, exists ? existing.st_mode & 07777 : 0666 & ~mask);
@@ -160,4 +163,19 @@ void output_abandon(struct output *output) {
     if (output->temporary)
         unlink(output->temporary);
     release(output);
+}
+
+bool output_close(struct output *output, bool ok, struct status *status) {
+    if (ok)
+        return output_commit(output, status);
+    output_abandon(output);
+    return false;
+}
+
+bool output_try(const char *path, bool replace, struct status *status) {
+    struct output output;
+    if (!output_open(&output, path, replace, status))
+        return false;
+    output_abandon(&output);
+    return true;
 }

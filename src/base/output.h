@@ -27,7 +27,8 @@ static inline struct output output_into(struct buffer *buffer) {
     return (struct output){.fd = -1, .memory = buffer};
 }
 
-/* Fails when the file exists and `replace` is false. On success end with commit or abandon. */
+/* Fails when the file exists and `replace` is false. On success end with commit or abandon. Until
+ * then temporary_remove_all() removes what is half written. */
 bool output_open(struct output *output, const char *path, bool replace, struct status *status);
 /* Failure is sticky and reported by output_commit(). */
 void output_write(struct output *output, const void *data, size_t length);
@@ -37,6 +38,10 @@ void output_printf(struct output *output, const char *format, ...)
 bool output_flush(struct output *output, struct status *status);
 bool output_commit(struct output *output, struct status *status);
 void output_abandon(struct output *output);
+/* Commits when all went well so far (`ok`), else abandons; returns whether all went well. */
+bool output_close(struct output *output, bool ok, struct status *status);
+/* Whether output_open() would succeed, for files that are written after long work. */
+bool output_try(const char *path, bool replace, struct status *status);
 
 /* Writes all of `length` bytes to a descriptor, riding out signals and short writes. */
 bool output_write_fd(int fd, const void *data, size_t length, struct status *status);

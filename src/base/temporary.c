@@ -2,6 +2,7 @@
 #include "base/temporary.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h> /* mkdtemp() on macOS */
 
@@ -41,6 +42,50 @@ bool temporary_file(char **path, int *fd, struct status *status) {
     fcntl(*fd, F_SETFD, FD_CLOEXEC);
     *path = name;
     return true;
+}
+
+/* There are few at a time. One that finds no place here is left behind by a signal. */
+enum { MARKED_MAX = 16 };
+static char *_Atomic marked[MARKED_MAX];
+
+/* The first place that holds `old` gets `path`. Outputs are opened by any thread. */
+static void replace_marked(char *old, char *path) {
+    for (unsigned i = 0; i < MARKED_MAX; i++) {
+        char *held = old;
+        if (atomic_compare_exchange_strong(&marked[i], &held, path))
+            return;
+    }
+}
+
+void temporary_mark(char *path) {
+    replace_marked(NULL, path);
+}
+
+void temporary_unmark(char *path) {
+    replace_marked(path, NULL);
+}
+
+void temporary_remove_all(void) {
+    for (unsigned i = 0; i < MARKED_MAX; i++) {
+        const char *path = atomic_load(&marked[i]);
+        if (path)
+            unlink(path);
+    }
+}
+
+bool temporary_named_file(char **path, int *fd, struct status *status) {
+    if (!temporary_file(path, fd, status))
+        return false;
+    temporary_mark(*path);
+    return true;
+}
+
+void temporary_remove(char *path) {
+    if (!path)
+        return;
+    temporary_unmark(path);
+    unlink(path);
+    memory_free(path);
 }
 
 bool temporary_folder(char **path, struct status *status) {

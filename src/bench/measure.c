@@ -237,8 +237,10 @@ void measurement_add(struct measurement *sum, const struct measurement *round) {
         *sum = *round;
         return;
     }
-    while (more.thinned < sum->thinned)
+    while (more.thinned < sum->thinned && more.sample_count > 1)
         thin(&more);
+    while (sum->thinned < more.thinned && sum->sample_count > 1)
+        thin(sum);
     while (sum->sample_count + more.sample_count > MEASURE_SAMPLES) {
         thin(sum);
         thin(&more);

@@ -85,11 +85,10 @@ static bool plan_case(struct run_stage *run, const struct experiment *experiment
         return true;
     const struct result *done =
         run->options->done ? result_find(run->options->done, &result) : NULL;
-    if (done && (*done->problem || done->round_count >= run->options->rounds)) {
+    if (done) {
         result = *done;
         result.spans = NULL;
         result.span_count = 0;
-        planned.work.kind = NULL;
     } else if (!fits(run, work, &result, status)) {
         return false;
     }
@@ -121,29 +120,35 @@ static bool note_reference(struct result_set *set, struct status *status) {
     return true;
 }
 
+/* What a problem has no figures for is not tried again, and what an earlier run has measured is not
+ * measured again. */
+static bool needs_round(const struct result *result, unsigned round) {
+    return !*result->problem && result->round_count <= round;
+}
+
 static bool run_planned(struct run_stage *run, const struct planned *planned, unsigned number,
                         unsigned total, struct result_set *set, struct status *status) {
     const struct run_options *options = run->options;
     struct result *result = &set->results[planned->result];
     char what[160];
-    if (!planned->work.kind || *result->problem)
-        return true;
     snprintf(what, sizeof what, "%s on %s: %s %s", planned->experiment->name, run->stage.info.name,
              planned->work.label, planned->work.variant);
     tell(options, number, total, what);
     if (!note_reference(set, status) || !run_case(run, &planned->work, result, status))
         return false;
-    return result->round_count < options->rounds || !options->kept ||
-           options->kept(options->context, set, status);
+    return !options->kept || options->kept(options->context, set, status);
 }
 
 static bool run_rounds(struct run_stage *run, const struct plan *plan, struct result_set *set,
                        struct status *status) {
     unsigned total = (unsigned)plan->count * run->options->rounds, number = 0;
     for (unsigned round = 0; round < run->options->rounds; round++)
-        for (size_t i = 0; i < plan->count; i++)
-            if (!run_planned(run, &plan->cases[i], ++number, total, set, status))
+        for (size_t i = 0; i < plan->count; i++) {
+            number++;
+            if (needs_round(&set->results[plan->cases[i].result], round) &&
+                !run_planned(run, &plan->cases[i], number, total, set, status))
                 return false;
+        }
     return true;
 }
 
@@ -167,7 +172,8 @@ static bool run_plan(struct run_stage *run, struct result_set *set, struct statu
     bool ok = true;
     for (unsigned i = 0; ok && run->options->experiments[i]; i++)
         ok = plan_experiment(run, run->options->experiments[i], &plan, set, status);
-    ok = ok && run_rounds(run, &plan, set, status) && conclude(run, &plan, set, status);
+    ok = ok && run_rounds(run, &plan, set, status) &&
+         (run->options->only || conclude(run, &plan, set, status));
     memory_free(plan.cases);
     return ok;
 }
@@ -193,7 +199,7 @@ static bool run_recorded(struct run_stage *run, struct result_set *set, struct s
     ridge_device *device = run->stage.device;
     char *path;
     int fd;
-    if (!temporary_file(&path, &fd, status))
+    if (!temporary_named_file(&path, &fd, status))
         return false;
     close(fd);
     bool ok =
@@ -206,8 +212,7 @@ static bool run_recorded(struct run_stage *run, struct result_set *set, struct s
     }
     if (ok && run->options->trace)
         ok = append_file(run->options->trace, path, status);
-    unlink(path);
-    memory_free(path);
+    temporary_remove(path);
     return ok;
 }
 
@@ -232,15 +237,22 @@ static bool start_peer(struct run_stage *run, struct result_set *set, struct sta
     return true;
 }
 
-static bool run_device(const struct run_options *options, const char *name, struct result_set *set,
-                       struct status *status) {
-    struct run_stage run = {.options = options, .stage.options = options->bench};
-    struct stage *stage = &run.stage;
-    stage->device = ridge_device_open(name);
+bool stage_open(struct stage *stage, const char *name, const struct bench_options *options,
+                struct status *status) {
+    *stage = (struct stage){.device = ridge_device_open(name), .options = *options};
     if (!stage->device)
         return run_tensor_failed(status);
     ridge_device_describe(stage->device, &stage->info);
     stage->is_gpu = stage->device->device->capabilities.is_gpu;
+    return true;
+}
+
+static bool run_device(const struct run_options *options, const char *name, struct result_set *set,
+                       struct status *status) {
+    struct run_stage run = {.options = options};
+    struct stage *stage = &run.stage;
+    if (!stage_open(stage, name, &options->bench, status))
+        return false;
     run.health = health_open(stage->device->device);
     bool ok = start_peer(&run, set, status) &&
               roofs_get(stage->device, options->quick_roofs, options->refresh_roofs, tell_roof,
@@ -263,10 +275,23 @@ static void describe_machine(struct result_set *set) {
              system.sysname, system.machine);
 }
 
+/* One of several that is not there should not cost the time of those before it. */
+static bool try_devices(const struct run_options *options, struct status *status) {
+    for (unsigned i = 1; options->devices[0] && options->devices[i]; i++) {
+        ridge_device *device = ridge_device_open(options->devices[i]);
+        if (!device)
+            return run_tensor_failed(status);
+        ridge_device_close(device);
+    }
+    return true;
+}
+
 bool run_experiments(const struct run_options *options, struct result_set *set,
                      struct status *status) {
     *set = (struct result_set){0};
     describe_machine(set);
+    if (!try_devices(options, status))
+        return false;
     for (unsigned i = 0; options->devices[i]; i++)
         if (!run_device(options, options->devices[i], set, status))
             return false;

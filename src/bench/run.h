@@ -15,16 +15,20 @@ struct run_options {
     const char *peer;     /* torch, mlx, jax; or NULL */
     struct output *trace; /* gets the traced calls of all devices; or NULL */
     bool quick_roofs, refresh_roofs;
-    const struct result_set *done;     /* of an earlier run: need not be had again; or NULL */
+    const struct result_set *done;     /* of an earlier run: it is gone on from there; or NULL */
     const struct result_set *only;     /* just the lines that are in it, if not NULL */
     const volatile sig_atomic_t *stop; /* the run fails soon after this is not 0; or NULL */
     /* Told before each case (number, of how many on this device) and before what else takes long
      * (number 0). NULL: nothing. */
     void (*progress)(void *context, unsigned number, unsigned total, const char *what);
-    /* Given the set after each result that is complete. NULL: nothing. */
+    /* Given the set after each round of a case. NULL: nothing. */
     bool (*kept)(void *context, const struct result_set *set, struct status *status);
     void *context;
 };
+
+/* Opens the device; the roofs are left to the caller. End with ridge_device_close(). */
+bool stage_open(struct stage *stage, const char *device, const struct bench_options *options,
+                struct status *status);
 
 /* On failure the set holds what was measured until then. */
 bool run_experiments(const struct run_options *options, struct result_set *set,

@@ -8,6 +8,8 @@
 #include "bench/results/compare.h"
 #include "tensor/tensor.h"
 
+#define NOISY 0.2 /* spread */
+
 struct timed {
     struct run_stage *run;
     const struct case_kind *kind;
@@ -86,6 +88,10 @@ static bool peer_timed_batch(void *context, unsigned calls, double *ns, struct s
     return !timed->failed;
 }
 
+static bool is_noisy(const struct measurement *measurement) {
+    return !measurement->steady || statistics_spread(&measurement->time) > NOISY;
+}
+
 static bool time_case(struct run_stage *run, const struct bench_case *work, void *state,
                       struct result *result, struct status *status) {
     struct timed timed = {.run = run, .kind = work->kind, .state = state};
@@ -109,8 +115,10 @@ static bool time_case(struct run_stage *run, const struct bench_case *work, void
     health_read(run->health, &after);
     if (health_disturbed(&before, &after, words, sizeof words))
         add_note(result, words);
-    if (!measurements[0].steady)
+    if (is_noisy(&measurements[0]))
         add_note(result, "noisy");
+    if (has_peer && is_noisy(&measurements[1]))
+        add_note(result, "the peer's times are noisy");
     measurement_add(&result->time, &measurements[0]);
     compare_keep_round(result, &measurements[0], has_peer ? NULL : &before, &after);
     if (has_peer)
@@ -125,7 +133,8 @@ static void set_problem(struct result *result, const char *what, const struct st
 
 /* Whether the failure is this case's own, to be shown in its line. */
 static bool is_its_own(const struct status *status) {
-    return status->code == STATUS_UNSUPPORTED || status->code == STATUS_MEMORY;
+    return status->code == STATUS_UNSUPPORTED || status->code == STATUS_MEMORY ||
+           status->code == STATUS_USAGE;
 }
 
 static bool check_case(const struct bench_case *work, void *state, struct result *result,

@@ -92,13 +92,14 @@ bool run_traced(struct run_stage *run, const struct bench_case *work, void *stat
     ridge_device *device = run->stage.device;
     struct collected collected = {0};
     unsigned calls = traced_calls(work, result);
-    recorder_set_observer(device->paused, collect, &collected);
+    struct recorder *recorder = device->paused;
+    recorder_set_observer(recorder, collect, &collected);
     bool ok = do_calls(run, work, state, calls, status);
     if (device->recorder) {
-        recorder_settle(device->recorder);
-        recorder_set_observer(device->recorder, NULL, NULL);
+        recorder_settle(recorder);
         ridge_trace_pause(device);
     }
+    recorder_set_observer(recorder, NULL, NULL);
     if (ok && collected.status.code != STATUS_OK) {
         *status = collected.status;
         ok = false;

@@ -1,12 +1,9 @@
 /* ridge bench: how fast is it, how fast could it be, and is it faster than before? */
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/table.h"
 #include "bench/results/compare.h"
 #include "bench/print/print.h"
 #include "bench/roofline/roofline.h"
@@ -14,17 +11,9 @@
 #include "cmd/bench_state.h"
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
-#include "cmd/terminal.h"
+#include "cmd/progress.h"
 
 enum { ROUNDS_TO_COMPARE = 9, TRIES_TO_TELL = 2 };
-
-static volatile sig_atomic_t stopped;
-
-/* The first Ctrl-C lets the run end in order, the second one ends it at once. */
-static void stop(int signal_number) {
-    stopped = 1;
-    signal(signal_number, SIG_DFL);
-}
 
 struct bench {
     const struct command_line *line;
@@ -33,27 +22,30 @@ struct bench {
     struct device_names devices;
     struct bench_state state;
     struct result_set done, before; /* of the interrupted run; of the one to compare with */
-    bool has_done, quiet, shown;
+    struct progress *progress;
 };
 
 /* ---- While it runs ---------------------------------------------------------------------- */
 
 static void show_progress(void *context, unsigned number, unsigned total, const char *what) {
     struct bench *bench = context;
-    if (bench->quiet || !isatty(STDERR_FILENO))
-        return;
+    char line[200];
     if (number > 0)
-        fprintf(stderr, "\r\033[K[%u/%u] %.60s", number, total, what);
-    else
-        fprintf(stderr, "\r\033[K%.70s", what);
-    fflush(stderr);
-    bench->shown = true;
+        snprintf(line, sizeof line, "[%u/%u] %s", number, total, what);
+    progress_say(bench->progress, number > 0 ? line : what);
 }
 
-static void erase_progress(struct bench *bench) {
-    if (bench->shown)
-        fputs("\r\033[K", stderr);
-    bench->shown = false;
+/* The first Ctrl-C lets the run end in order. */
+static bool measure_lines(struct bench *bench, const struct run_options *options,
+                          struct result_set *set, struct status *status) {
+    struct run_options watched = *options;
+    watched.stop = interrupt_defer();
+    bench->progress = command_flag(bench->line, "quiet") ? NULL : progress_begin("starting", -1);
+    bool ok = run_experiments(&watched, set, status);
+    progress_end(bench->progress);
+    bench->progress = NULL;
+    interrupt_arm();
+    return ok;
 }
 
 static bool keep_results(void *context, const struct result_set *set, struct status *status) {
@@ -65,32 +57,22 @@ static bool keep_results(void *context, const struct result_set *set, struct sta
 
 /* ---- What comes out --------------------------------------------------------------------- */
 
-static struct print_style style_of(const struct bench *bench, const struct output *output) {
-    const char *format = command_value(bench->line, "format");
-    struct print_style style = {.width = terminal_columns(output)};
-    if (format && strcmp(format, "md") == 0)
-        style.style = TABLE_MARKDOWN;
-    else if (format && strcmp(format, "csv") == 0)
-        style.style = TABLE_CSV;
-    return style;
-}
-
-static bool is_json(const struct command_line *line) {
-    const char *format = command_value(line, "format");
-    return command_flag(line, "json") || (format && strcmp(format, "json") == 0);
+/* Where --save wants them; an empty path without it. */
+static bool save_path(const struct bench *bench, struct buffer *path, struct status *status) {
+    const char *name = command_value(bench->line, "save");
+    return !name || compare_path(name, path, status);
 }
 
 static bool save(const struct bench *bench, const struct result_set *set, struct status *status) {
-    const char *name = command_value(bench->line, "save");
     struct buffer path = {0};
     struct output output;
-    if (!name)
-        return true;
-    bool ok = compare_path(name, &path, status) &&
-              interrupt_open(&output, path.data, command_flag(bench->line, "force"), status);
-    if (ok) {
-        result_set_write(set, &output);
-        ok = interrupt_close(&output, true, status);
+    bool ok = save_path(bench, &path, status);
+    if (ok && path.data) {
+        ok = output_open(&output, path.data, command_flag(bench->line, "force"), status);
+        if (ok) {
+            result_set_write(set, &output);
+            ok = output_close(&output, true, status);
+        }
     }
     buffer_finish(&path);
     return ok;
@@ -119,10 +101,10 @@ static bool plot(const struct bench *bench, const struct result_set *set, struct
         };
         count++;
     }
-    ok = ok && interrupt_open(&output, path, command_flag(bench->line, "force"), status);
+    ok = ok && output_open(&output, path, command_flag(bench->line, "force"), status);
     if (ok) {
         ok = roofline_svg(&set->roofs[0], dots, count, &output, status);
-        ok = interrupt_close(&output, ok, status);
+        ok = output_close(&output, ok, status);
     }
     memory_free(dots);
     memory_free(labels);
@@ -143,7 +125,8 @@ static bool measure_again(struct bench *bench, struct result_set *set,
         options.done = NULL;
         options.kept = NULL;
         options.trace = NULL;
-        ok = run_experiments(&options, &more, status);
+        options.refresh_roofs = false;
+        ok = measure_lines(bench, &options, &more, status);
         if (ok)
             compare_add_rounds(set, &more);
     }
@@ -173,43 +156,34 @@ static bool compare(struct bench *bench, struct result_set *set, struct comparis
 static bool write_results(struct bench *bench, struct result_set *set, struct output *output,
                           struct status *status) {
     struct comparison_set comparison = {0};
-    struct print_style style = style_of(bench, output);
+    struct print_style style = bench_style(bench->line, output);
     bool compares = command_flag(bench->line, "against");
     if (compares && !compare(bench, set, &comparison, status))
         return false;
     bool ok = true;
-    if (is_json(bench->line))
+    if (bench_wants_json(bench->line) && compares)
+        ok = comparison_set_write(&comparison, set, output, status);
+    else if (bench_wants_json(bench->line))
         result_set_write(set, output);
-    else
-        ok = print_results(set, &style, output, status) &&
-             (!compares || print_comparison(&comparison, &style, output, status));
+    else if (!compares || style.style != TABLE_CSV) /* one table a file */
+        ok = print_results(set, &style, output, status);
+    if (ok && compares && !bench_wants_json(bench->line))
+        ok = print_comparison(&comparison, &style, output, status);
     comparison_set_finish(&comparison);
     return ok;
 }
 
 /* ---- Running ---------------------------------------------------------------------------- */
 
-static bool measure_all(struct bench *bench, struct result_set *set, struct status *status) {
-    struct sigaction action = {.sa_handler = stop}, before;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, &before);
-    bool ok = run_experiments(&bench->options, set, status);
-    sigaction(SIGINT, &before, NULL);
-    erase_progress(bench);
-    if (ok)
-        bench_state_forget(&bench->state);
-    return ok;
-}
-
 static void say_how_to_resume(const struct bench *bench, const struct result_set *set) {
-    size_t complete = 0;
+    size_t kept = 0;
     for (size_t i = 0; i < set->count; i++)
-        complete += set->results[i].round_count >= bench->options.rounds;
-    if (complete > 0 && bench->state.path.data)
+        kept += set->results[i].round_count > 0;
+    if (kept > 0 && bench->state.path.data)
         fprintf(stderr,
                 "ridge bench: %zu of %zu lines are kept; the same command with --resume goes on "
                 "from there\n",
-                complete, set->count);
+                kept, set->count);
 }
 
 static bool any_wrong(const struct result_set *set) {
@@ -219,17 +193,51 @@ static bool any_wrong(const struct result_set *set) {
     return false;
 }
 
+/* What no line could do is a failure, not a table. */
+static bool any_figures(const struct result_set *set, struct status *status) {
+    for (size_t i = 0; i < set->count; i++)
+        if (!*set->results[i].problem || set->results[i].wrong)
+            return true;
+    if (set->count == 0)
+        return status_fail(status, STATUS_USAGE, "there is nothing to measure with these options");
+    return status_fail(status, STATUS_UNSUPPORTED, "%s: %s", set->results[0].label,
+                       set->results[0].problem);
+}
+
 static int run_bench(struct bench *bench, struct output *output, struct status *status) {
     struct result_set set = {0};
-    bool ok = measure_all(bench, &set, status);
-    if (ok)
-        ok = write_results(bench, &set, output, status) && save(bench, &set, status) &&
-             plot(bench, &set, status);
-    else
+    bool ok = measure_lines(bench, &bench->options, &set, status) && any_figures(&set, status) &&
+              write_results(bench, &set, output, status) && save(bench, &set, status) &&
+              plot(bench, &set, status);
+    if (!ok)
         say_how_to_resume(bench, &set);
     int result = ok ? any_wrong(&set) ? EXIT_ANSWER_NO : 0 : EXIT_TROUBLE;
     result_set_finish(&set);
     return result;
+}
+
+static bool try_files(const struct bench *bench, struct status *status) {
+    const char *plot = command_value(bench->line, "plot");
+    bool force = command_flag(bench->line, "force");
+    struct buffer path = {0};
+    bool ok = (!plot || output_try(plot, force, status)) && save_path(bench, &path, status) &&
+              (!path.data || output_try(path.data, force, status));
+    buffer_finish(&path);
+    return ok;
+}
+
+/* Two outputs of one name would leave one of them. */
+static bool files_differ(const struct command_line *line, struct status *status) {
+    static const char *const options[] = {"output", "trace", "plot", "save"};
+    enum { OPTIONS = sizeof options / sizeof options[0] };
+    for (unsigned i = 0; i < OPTIONS; i++)
+        for (unsigned j = i + 1; j < OPTIONS; j++) {
+            const char *a = command_value(line, options[i]), *b = command_value(line, options[j]);
+            if (a && b && strcmp(a, b) == 0)
+                return status_fail(status, STATUS_USAGE, "--%s and --%s are the same file, %s",
+                                   options[i], options[j], a);
+        }
+    return true;
 }
 
 /* Files that cannot be written should not cost minutes of measuring first. */
@@ -237,18 +245,19 @@ static int run_with_files(struct bench *bench, struct status *status) {
     const char *trace = command_value(bench->line, "trace");
     bool force = command_flag(bench->line, "force");
     struct output output, trace_output;
-    if (!interrupt_open(&output, command_value(bench->line, "output"), force, status))
+    if (!try_files(bench, status) ||
+        !output_open(&output, command_value(bench->line, "output"), force, status))
         return EXIT_TROUBLE;
-    if (trace && !interrupt_open(&trace_output, trace, force, status)) {
-        interrupt_close(&output, false, status);
+    if (trace && !output_open(&trace_output, trace, force, status)) {
+        output_close(&output, false, status);
         return EXIT_TROUBLE;
     }
     bench->options.trace = trace ? &trace_output : NULL;
     int result = run_bench(bench, &output, status);
     bool ok = result != EXIT_TROUBLE;
     if (trace)
-        ok = interrupt_close(&trace_output, ok, status);
-    ok = interrupt_close(&output, ok, status);
+        ok = output_close(&trace_output, ok, status);
+    ok = output_close(&output, ok, status);
     return ok ? result : EXIT_TROUBLE;
 }
 
@@ -257,8 +266,12 @@ static bool read_before(struct bench *bench, struct status *status) {
     struct buffer path = {0};
     if (!name)
         return true;
-    bool ok =
-        compare_path(name, &path, status) && result_set_read(&bench->before, path.data, status);
+    bool ok = compare_path(name, &path, status);
+    if (ok && access(path.data, F_OK) != 0 && strcmp(path.data, name) != 0)
+        ok = status_fail(status, STATUS_USAGE,
+                         "no results are saved as '%s'; 'ridge bench ... --save %s' does that",
+                         name, name);
+    ok = ok && result_set_read(&bench->before, path.data, status);
     buffer_finish(&path);
     return ok;
 }
@@ -277,40 +290,16 @@ static bool read_options(struct bench *bench, const char *const *names, unsigned
                                             : (struct measure_plan){1, 0.01, 0};
     options->rounds = compares ? ROUNDS_TO_COMPARE : 1;
     options->peer = command_value(line, "peer");
-    options->stop = &stopped;
     options->progress = show_progress;
     options->kept = keep_results;
     options->context = bench;
-    bench->quiet = command_flag(line, "quiet");
     return bench_experiments(names, count, bench->chosen, status) &&
            bench_lists(line, bench->chosen, &options->bench, status) &&
            bench_seconds(line, &options->measure.seconds, status) &&
            command_count(line, "iterations", &options->measure.iterations, status) &&
-           command_count(line, "rounds", &options->rounds, status) &&
-           bench_devices(line, &bench->devices, status) && read_before(bench, status);
-}
-
-static int list_experiments(const struct command_line *line) {
-    struct status status = {0};
-    struct table table = {0};
-    struct output output;
-    table_column(&table, "experiment", TABLE_LEFT);
-    table_column(&table, "what it measures", TABLE_LEFT | TABLE_FLEXIBLE);
-    for (unsigned i = 0; experiments[i]; i++) {
-        table_cell(&table, text_of(experiments[i]->name));
-        table_cell(&table, text_of(experiments[i]->summary));
-    }
-    table_cell(&table, TEXT("all"));
-    table_cell(&table, TEXT("every one of them"));
-    bool ok = output_open(&output, NULL, false, &status);
-    if (ok) {
-        table_write(&table, TABLE_TEXT, &(struct table_layout){.width = 80}, &output);
-        output_printf(&output,
-                      "\nRun one with 'ridge bench NAME'; 'ridge help bench' tells more.\n");
-        ok = table_ok(&table, &status) && output_commit(&output, &status);
-    }
-    table_finish(&table);
-    return ok ? 0 : command_fail(line, &status);
+           bench_rounds(line, &options->rounds, status) && bench_plot(line, status) &&
+           files_differ(line, status) && bench_devices(line, &bench->devices, status) &&
+           read_before(bench, status);
 }
 
 static int run(const struct command_line *line) {
@@ -319,19 +308,23 @@ static int run(const struct command_line *line) {
     unsigned count;
     const char *const *names = command_arguments(line, &count);
     if (count == 0)
-        return list_experiments(line);
+        return bench_list(&status) ? 0 : command_fail(line, &status);
     int result = EXIT_TROUBLE;
     if (read_options(&bench, names, count, &status)) {
         bench_state_open(&bench.state, &bench.options);
-        bench.has_done =
-            command_flag(line, "resume") && bench_state_load(&bench.state, &bench.done);
-        bench.options.done = bench.has_done ? &bench.done : NULL;
+        if (command_flag(line, "resume") && bench_state_load(&bench.state, &bench.done))
+            bench.options.done = &bench.done;
         result = run_with_files(&bench, &status);
+        if (result != EXIT_TROUBLE)
+            bench_state_forget(&bench.state);
         bench_state_close(&bench.state);
     }
     result_set_finish(&bench.done);
     result_set_finish(&bench.before);
-    return result == EXIT_TROUBLE ? command_fail(line, &status) : result;
+    if (result == EXIT_TROUBLE)
+        command_fail(line, &status);
+    interrupt_end(); /* as the signal would have, if there was one */
+    return result;
 }
 
 static const struct command_option options[] = {

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cmd/options.h"
+#include "cmd/terminal.h"
 
 /* The next word of a list with commas between; false at its end. */
 static bool next_word(const char **list, struct text *word) {
@@ -19,6 +21,13 @@ static bool next_word(const char **list, struct text *word) {
 }
 
 /* ---- Devices ---------------------------------------------------------------------------- */
+
+static bool is_named(const struct device_names *devices, const char *name) {
+    for (unsigned i = 0; devices->names[i]; i++)
+        if (strcmp(devices->names[i], name) == 0)
+            return true;
+    return false;
+}
 
 bool bench_devices(const struct command_line *line, struct device_names *devices,
                    struct status *status) {
@@ -39,14 +48,15 @@ bool bench_devices(const struct command_line *line, struct device_names *devices
     if (strlen(asked) >= sizeof devices->text)
         return status_fail(status, STATUS_USAGE, "--device: the list is too long");
     snprintf(devices->text, sizeof devices->text, "%s", asked);
-    for (char *at = devices->text; at && count < NAMES_MAX; count++) {
+    for (char *at = devices->text; at && count < NAMES_MAX;) {
         char *comma = strchr(at, ',');
         if (comma)
             *comma = 0;
         if (!*at)
             return status_fail(status, STATUS_USAGE,
                                "--device '%s' has an empty name; write it as cpu,cuda", asked);
-        devices->names[count] = at;
+        if (!is_named(devices, at))
+            devices->names[count++] = at;
         at = comma ? comma + 1 : NULL;
     }
     return true;
@@ -111,6 +121,9 @@ static bool list_value(const struct command_line *line, const struct experiment 
                        const char *option, unsigned takes, const char **value,
                        struct status *status) {
     *value = command_value(line, option);
+    if (*value && !**value)
+        return status_fail(status, STATUS_USAGE, "--%s is empty: write a value or leave it out",
+                           option);
     if (!*value || taken(chosen, takes))
         return true;
     return status_fail(status, STATUS_USAGE,
@@ -178,8 +191,9 @@ static bool read_dtypes(const char *list, struct bench_options *options, struct 
             return status_fail(status, STATUS_USAGE,
                                "--dtype '%.*s' is none of f32, f16, bf16, q8_0, q4_k",
                                TEXT_ARGS(word));
-        if (options->dtype_count < LIST_MAX)
-            options->dtypes[options->dtype_count++] = (enum ridge_dtype)dtype;
+        if (options->dtype_count == LIST_MAX)
+            return status_fail(status, STATUS_USAGE, "--dtype takes at most %d values", LIST_MAX);
+        options->dtypes[options->dtype_count++] = (enum ridge_dtype)dtype;
     }
     return true;
 }
@@ -201,6 +215,9 @@ bool bench_seconds(const struct command_line *line, double *seconds, struct stat
     const char *text = command_value(line, "seconds");
     if (!text)
         return true;
+    if (command_flag(line, "iterations"))
+        return status_fail(status, STATUS_USAGE,
+                           "--seconds and --iterations both say how long: take one of them");
     char *end;
     double value = strtod(text, &end);
     if (end == text || *end || !isfinite(value) || value <= 0 || value > 3600)
@@ -208,4 +225,47 @@ bool bench_seconds(const struct command_line *line, double *seconds, struct stat
                            "--seconds '%s' is not a time; write it as 0.5 or 10", text);
     *seconds = value;
     return true;
+}
+
+bool bench_rounds(const struct command_line *line, unsigned *rounds, struct status *status) {
+    if (!command_count(line, "rounds", rounds, status))
+        return false;
+    return *rounds <= ROUNDS_MAX ||
+           status_fail(status, STATUS_USAGE, "--rounds %u: at most %d are kept", *rounds,
+                       ROUNDS_MAX);
+}
+
+/* ---- Formats ---------------------------------------------------------------------------- */
+
+static bool ends_in(const char *path, const char *ending) {
+    size_t length = strlen(path), size = strlen(ending);
+    return length > size && strcasecmp(path + length - size, ending) == 0;
+}
+
+bool bench_plot(const struct command_line *line, struct status *status) {
+    const char *path = command_value(line, "plot");
+    if (!path || ends_in(path, ".svg"))
+        return true;
+    if (ends_in(path, ".png"))
+        return status_fail(status, STATUS_USAGE,
+                           "--plot writes SVG; give it %.*s.svg and make a PNG of that with "
+                           "rsvg-convert, Inkscape or a browser",
+                           (int)strlen(path) - 4, path);
+    return status_fail(status, STATUS_USAGE, "--plot '%s': the name must end in .svg", path);
+}
+
+static bool is_format(const struct command_line *line, const char *name) {
+    const char *format = command_value(line, "format");
+    return format && strcmp(format, name) == 0;
+}
+
+struct print_style bench_style(const struct command_line *line, const struct output *output) {
+    return (struct print_style){.width = terminal_columns(output),
+                                .style = is_format(line, "md")    ? TABLE_MARKDOWN
+                                         : is_format(line, "csv") ? TABLE_CSV
+                                                                  : TABLE_TEXT};
+}
+
+bool bench_wants_json(const struct command_line *line) {
+    return command_flag(line, "json") || is_format(line, "json");
 }

@@ -9,6 +9,7 @@
 
 static void describe(const struct run_options *options, struct buffer *text) {
     const struct bench_options *bench = &options->bench;
+    buffer_printf(text, "ridge %s ", RIDGE_VERSION);
     for (unsigned i = 0; options->experiments[i]; i++)
         buffer_printf(text, "%s ", options->experiments[i]->name);
     for (unsigned i = 0; options->devices[i]; i++)

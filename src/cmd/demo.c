@@ -16,7 +16,7 @@
 #include "bench/run_case.h"
 #include "cmd/bench_arguments.h"
 #include "cmd/command.h"
-#include "cmd/interrupt.h"
+#include "cmd/progress.h"
 #include "import/import.h"
 #include "report/report.h"
 #include "report/wording.h"
@@ -31,7 +31,8 @@ struct demo {
     const char *device;
     struct output screen, report;
     struct result_set set;
-    bool quiet, shown;
+    struct progress *progress;
+    bool quiet;
 };
 
 static const char *const variants[] = {"eager", "compiled"};
@@ -42,17 +43,18 @@ enum { VARIANTS = sizeof variants / sizeof variants[0] };
 static void show_progress(void *context, unsigned number, unsigned total, const char *what) {
     struct demo *demo = context;
     (void)number, (void)total;
-    if (demo->quiet || !isatty(STDERR_FILENO))
-        return;
-    fprintf(stderr, "\r\033[K%.70s", what);
-    fflush(stderr);
-    demo->shown = true;
+    if (!demo->progress && !demo->quiet)
+        demo->progress = progress_begin(what, -1);
+    progress_say(demo->progress, what);
+}
+
+static void erase_progress(struct demo *demo) {
+    progress_end(demo->progress);
+    demo->progress = NULL;
 }
 
 static bool show(struct demo *demo, struct status *status) {
-    if (demo->shown)
-        fputs("\r\033[K", stderr);
-    demo->shown = false;
+    erase_progress(demo);
     return output_flush(&demo->screen, status);
 }
 
@@ -103,7 +105,8 @@ static bool show_roofs(struct demo *demo, struct status *status) {
     output_printf(&demo->screen, "  %s: %s\n", roofs->device, roofs->description);
     show_roof(&demo->screen, roofs, ROOF_MEMORY_COPY, "");
     show_roof(&demo->screen, roofs, ROOF_F32, "");
-    show_roof(&demo->screen, roofs, ROOF_FUNCTIONS, "");
+    show_roof(&demo->screen, roofs, ROOF_TRIGONOMETRY, "");
+    show_roof(&demo->screen, roofs, ROOF_EXPONENTIALS, "");
     show_roof(&demo->screen, roofs, ROOF_LAUNCH, "");
     output_printf(&demo->screen, "  ('ridge peaks' measures these with more care, and more.)\n");
     return print_roofs(roofs, &markdown, &demo->report, status) && show(demo, status);
@@ -141,15 +144,13 @@ static bool record_case(struct stage *stage, const struct bench_case *work, cons
 }
 
 static bool record_both(struct demo *demo, struct status *status) {
-    struct stage stage = {.roofs = demo->set.roofs[0]};
+    const struct bench_options options = {.sizes = {demo->set.results[0].size}, .size_count = 1};
+    struct stage stage;
     struct case_list list = {0};
     char path[PATH_SIZE], name[32];
-    stage.options.sizes[0] = demo->set.results[0].size;
-    stage.options.size_count = 1;
-    stage.device = ridge_device_open(demo->device);
-    if (!stage.device)
-        return run_tensor_failed(status);
-    ridge_device_describe(stage.device, &stage.info);
+    if (!stage_open(&stage, demo->device, &options, status))
+        return false;
+    stage.roofs = demo->set.roofs[0];
     bool ok = experiment_find("fusion")->plan(&stage, &list, status);
     for (size_t i = 0; ok && i < list.count && i < VARIANTS; i++) {
         snprintf(name, sizeof name, "%s.ridge", variants[i]);
@@ -180,7 +181,7 @@ static bool account_for(struct demo *demo, const char *variant, struct status *s
         !import_open(path, &(struct import_options){0}, &trace, status))
         return false;
     const struct report_options options = {.trace_name = path, .top = 10};
-    bool ok = report_build(&report, trace, &options, status);
+    bool built = report_build(&report, trace, &options, status), ok = built;
     if (ok && report.device_count > 0) {
         const struct account *account = &report.devices[0].account;
         output_printf(&demo->screen, "  %s: %" PRIu64 " kernels in %s\n", variant, account->kernels,
@@ -192,7 +193,7 @@ static bool account_for(struct demo *demo, const char *variant, struct status *s
         output_printf(&demo->report, "\n### %s\n\n", variant);
         ok = report_write_markdown(&report, &demo->report, status);
     }
-    if (ok)
+    if (built)
         report_finish(&report);
     trace_close(trace);
     return ok;
@@ -226,20 +227,20 @@ static bool draw_roofline(struct demo *demo, struct status *status) {
         };
     }
     if (!path_in_folder(demo, "roofline.svg", path, status) ||
-        !interrupt_open(&output, path, true, status))
+        !output_open(&output, path, true, status))
         return false;
     bool ok = roofline_svg(&demo->set.roofs[0], dots, count, &output, status);
-    return interrupt_close(&output, ok, status);
+    return output_close(&output, ok, status);
 }
 
 static bool save_results(struct demo *demo, struct status *status) {
     char path[PATH_SIZE];
     struct output output;
     if (!path_in_folder(demo, "results.json", path, status) ||
-        !interrupt_open(&output, path, true, status))
+        !output_open(&output, path, true, status))
         return false;
     result_set_write(&demo->set, &output);
-    return interrupt_close(&output, true, status);
+    return output_close(&output, true, status);
 }
 
 static void say_what_is_next(struct demo *demo) {
@@ -283,19 +284,18 @@ static bool run_demo(struct demo *demo, struct status *status) {
     if (!make_folder(demo->folder, status) || !path_in_folder(demo, "report.md", path, status) ||
         !output_open(&demo->screen, NULL, false, status))
         return false;
-    if (!interrupt_open(&demo->report, path, true, status)) {
+    if (!output_open(&demo->report, path, true, status)) {
         output_abandon(&demo->screen);
         return false;
     }
     bool ok = show_all(demo, status);
-    if (!ok)
-        show(demo, &(struct status){0});
-    ok = interrupt_close(&demo->report, ok, status);
-    if (!ok) {
-        output_abandon(&demo->screen);
-        return false;
-    }
-    return output_commit(&demo->screen, status);
+    erase_progress(demo);
+    ok = output_close(&demo->report, ok, status);
+    if (ok)
+        return output_commit(&demo->screen, status);
+    output_flush(&demo->screen, &(struct status){0}); /* what was found stays on the screen */
+    output_abandon(&demo->screen);
+    return false;
 }
 
 static int run(const struct command_line *line) {

@@ -5,7 +5,6 @@
 
 #include "base/output.h"
 #include "cmd/command.h"
-#include "cmd/interrupt.h"
 #include "export/export.h"
 #include "import/import.h"
 
@@ -82,10 +81,10 @@ static int run(const struct command_line *line) {
     if (format->binary && is_standard_output(path) && isatty(STDOUT_FILENO))
         return command_usage(line, "%s is not for a terminal; write it to a file with -o FILE",
                              format->name);
-    if (!interrupt_open(&output, path, command_flag(line, "force"), &status))
+    if (!output_open(&output, path, command_flag(line, "force"), &status))
         return command_fail(line, &status);
     bool ok = write_trace(arguments[0], &import, format, &chosen, &output, &status);
-    ok = interrupt_close(&output, ok, &status);
+    ok = output_close(&output, ok, &status);
     return ok ? 0 : command_fail(line, &status);
 }
 

@@ -10,7 +10,6 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "cmd/command.h"
-#include "cmd/interrupt.h"
 #include "cmd/progress.h"
 #include "import/import.h"
 
@@ -92,7 +91,7 @@ static int import_to(const struct command_line *line, const char *path) {
     struct output output;
     uint64_t events = 0, drops = 0;
     bool quiet = command_flag(line, "quiet");
-    if (!interrupt_open(&output, path, command_flag(line, "force"), &status))
+    if (!output_open(&output, path, command_flag(line, "force"), &status))
         return command_fail(line, &status);
     struct progress *progress = quiet ? NULL : progress_begin("importing", output.fd);
     bool ok = import_files(paths, count, output.fd, &options, &status);
@@ -101,7 +100,7 @@ static int import_to(const struct command_line *line, const char *path) {
     if (ok && output.temporary)
         ok = count_events(output.fd, path, &events, &drops, &status);
     progress_end(progress);
-    ok = interrupt_close(&output, ok, &status);
+    ok = output_close(&output, ok, &status);
     if (!ok)
         return command_fail(line, &status);
     if (!quiet && size_of(path))

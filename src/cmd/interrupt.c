@@ -2,57 +2,44 @@
  * in one, then lets the signal have its usual effect, so that the shell sees why ridge ended. */
 #include "cmd/interrupt.h"
 
-#include <signal.h>
 #include <stddef.h>
-#include <unistd.h>
 
-#include "import/import.h"
+#include "base/temporary.h"
 
-enum { DOOMED_MAX = 4 }; /* outputs that are open at a time */
-static const char *volatile doomed[DOOMED_MAX];
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { SIGNALS = sizeof signals / sizeof signals[0] };
+static volatile sig_atomic_t stopped;
 
 static void clean_up(int signal_number) {
-    for (size_t i = 0; i < DOOMED_MAX; i++)
-        if (doomed[i])
-            unlink(doomed[i]);
-    const char *imported = import_temporary();
-    if (imported)
-        unlink(imported);
+    temporary_remove_all();
     raise(signal_number); /* the handler was reset on entry */
 }
 
+/* A signal that is ignored, as under nohup, stays ignored. */
+static void set_handler(int signal_number, void (*handler)(int), int flags) {
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(signal_number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        sigaction(signal_number, &action, NULL);
+}
+
 void interrupt_arm(void) {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        struct sigaction action = {.sa_handler = clean_up, .sa_flags = (int)SA_RESETHAND}, old;
-        sigemptyset(&action.sa_mask);
-        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-            sigaction(signals[i], &action, NULL);
-    }
+    for (size_t i = 0; i < SIGNALS; i++)
+        set_handler(signals[i], clean_up, (int)SA_RESETHAND);
 }
 
-/* The first place that holds `old` gets `path`. */
-static void replace_doomed(const char *old, const char *path) {
-    for (size_t i = 0; i < DOOMED_MAX; i++)
-        if (doomed[i] == old) {
-            doomed[i] = path;
-            return;
-        }
+static void stop(int signal_number) {
+    stopped = signal_number;
+    interrupt_arm();
 }
 
-bool interrupt_open(struct output *output, const char *path, bool replace, struct status *status) {
-    if (!output_open(output, path, replace, status))
-        return false;
-    if (output->temporary)
-        replace_doomed(NULL, output->temporary);
-    return true;
+const volatile sig_atomic_t *interrupt_defer(void) {
+    for (size_t i = 0; i < SIGNALS; i++)
+        set_handler(signals[i], stop, 0);
+    return &stopped;
 }
 
-bool interrupt_close(struct output *output, bool ok, struct status *status) {
-    if (output->temporary)
-        replace_doomed(output->temporary, NULL);
-    if (ok)
-        return output_commit(output, status);
-    output_abandon(output);
-    return false;
+void interrupt_end(void) {
+    if (stopped)
+        raise(stopped);
 }

@@ -1,17 +1,19 @@
-/* What to clean up when the user stops ridge with Ctrl-C (or it is told to end). */
+/* What to clean up when the user stops ridge with Ctrl-C (or it is told to end), and how work that
+ * can end in order learns of it.
+ */
 #ifndef RIDGE_CMD_INTERRUPT_H
 #define RIDGE_CMD_INTERRUPT_H
 
-#include "base/output.h"
+#include <signal.h>
 
-/* From now on SIGINT, SIGTERM and SIGHUP remove the importers' temporary file before they end
- * ridge. */
+/* From now on SIGINT, SIGTERM and SIGHUP remove temporary and half-written files before they
+ * end ridge. */
 void interrupt_arm(void);
 
-/* output_open(), and until interrupt_close() those signals remove the half-written file too. A few
- * outputs may be open at a time. */
-bool interrupt_open(struct output *output, const char *path, bool replace, struct status *status);
-/* Commits when all went well so far (`ok`), else abandons; returns whether all went well. */
-bool interrupt_close(struct output *output, bool ok, struct status *status);
+/* From now on the first of those signals only sets the flag that is returned: the work is expected
+ * to look at it and to end. The second one has its usual effect. interrupt_arm() ends this. */
+const volatile sig_atomic_t *interrupt_defer(void);
+/* Ends ridge by the signal that was deferred, so that the shell sees why; returns if none was. */
+void interrupt_end(void);
 
 #endif

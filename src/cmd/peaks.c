@@ -2,14 +2,12 @@
  * those measured before, and draws the roofline. */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/memory.h"
 #include "bench/print/print.h"
 #include "bench/roofline/roofline.h"
 #include "cmd/bench_arguments.h"
 #include "cmd/command.h"
-#include "cmd/interrupt.h"
 #include "cmd/progress.h"
 #include "cmd/terminal.h"
 
@@ -35,24 +33,12 @@ static void say(void *context, const char *what) {
     progress_say(measuring->progress, line);
 }
 
-static bool is_open(const struct peaks *peaks, const char *name) {
-    for (unsigned i = 0; i < peaks->count; i++)
-        if (strcmp(peaks->names.names[i], name) == 0)
-            return true;
-    return false;
-}
-
-/* All are opened first: a name that is not there should not cost the time of those before it. One
- * that was given twice is measured once. */
+/* All are opened first: a name that is not there should not cost the time of those before it. */
 static bool open_devices(struct peaks *peaks, struct status *status) {
     for (unsigned i = 0; peaks->names.names[i]; i++) {
-        const char *name = peaks->names.names[i];
-        if (is_open(peaks, name))
-            continue;
-        ridge_device *device = ridge_device_open(name);
+        ridge_device *device = ridge_device_open(peaks->names.names[i]);
         if (!device)
             return status_fail(status, STATUS_UNSUPPORTED, "%s", ridge_error_message());
-        peaks->names.names[peaks->count] = name;
         peaks->devices[peaks->count++] = device;
     }
     peaks->roofs = memory_allocate(peaks->count, sizeof *peaks->roofs, status);
@@ -82,23 +68,6 @@ static bool measure_roofs(struct peaks *peaks, struct status *status) {
 
 /* ---- Drawing ---------------------------------------------------------------------------- */
 
-static bool ends_in(const char *path, const char *ending) {
-    size_t length = strlen(path), size = strlen(ending);
-    return length > size && strcasecmp(path + length - size, ending) == 0;
-}
-
-static bool check_plot(const struct command_line *line, struct status *status) {
-    const char *path = command_value(line, "plot");
-    if (!path || ends_in(path, ".svg"))
-        return true;
-    if (ends_in(path, ".png"))
-        return status_fail(status, STATUS_USAGE,
-                           "--plot writes SVG; give it %.*s.svg and make a PNG of that with "
-                           "rsvg-convert, Inkscape or a browser",
-                           (int)strlen(path) - 4, path);
-    return status_fail(status, STATUS_USAGE, "--plot '%s': the name must end in .svg", path);
-}
-
 /* Of several devices each has its own file: roofs.svg becomes roofs-cuda-0.svg. */
 static bool plot_path(const struct peaks *peaks, unsigned index, struct buffer *path,
                       struct status *status) {
@@ -117,27 +86,29 @@ static bool plot_path(const struct peaks *peaks, unsigned index, struct buffer *
     return buffer_ok(path, status);
 }
 
-typedef bool write_file(const struct roofs *roofs, struct output *output, struct status *status);
+typedef bool with_plot(const struct peaks *peaks, unsigned index, const char *path,
+                       struct status *status);
 
-static bool draw(const struct roofs *roofs, struct output *output, struct status *status) {
-    return roofline_svg(roofs, NULL, 0, output, status);
+static bool try_plot(const struct peaks *peaks, unsigned index, const char *path,
+                     struct status *status) {
+    (void)index;
+    return output_try(path, command_flag(peaks->line, "force"), status);
 }
 
-/* NULL in place of `write` only finds out whether the files could be written. */
-static bool each_plot(const struct peaks *peaks, write_file *write, struct status *status) {
+static bool draw(const struct peaks *peaks, unsigned index, const char *path,
+                 struct status *status) {
+    struct output output;
+    if (!output_open(&output, path, command_flag(peaks->line, "force"), status))
+        return false;
+    bool ok = roofline_svg(&peaks->roofs[index], NULL, 0, &output, status);
+    return output_close(&output, ok, status);
+}
+
+static bool each_plot(const struct peaks *peaks, with_plot *with, struct status *status) {
     struct buffer path = {0};
     bool ok = true;
-    for (unsigned i = 0; ok && command_flag(peaks->line, "plot") && i < peaks->count; i++) {
-        struct output output;
-        ok = plot_path(peaks, i, &path, status) &&
-             interrupt_open(&output, path.data, command_flag(peaks->line, "force"), status);
-        if (ok && write) {
-            ok = write(&peaks->roofs[i], &output, status);
-            ok = interrupt_close(&output, ok, status);
-        } else if (ok) {
-            interrupt_close(&output, false, status);
-        }
-    }
+    for (unsigned i = 0; ok && command_flag(peaks->line, "plot") && i < peaks->count; i++)
+        ok = plot_path(peaks, i, &path, status) && with(peaks, i, path.data, status);
     buffer_finish(&path);
     return ok;
 }
@@ -174,16 +145,11 @@ static bool print_device(const struct roofs *roofs, const struct print_style *st
 }
 
 static bool print_peaks(const struct peaks *peaks, struct output *output, struct status *status) {
-    const char *format = command_value(peaks->line, "format");
-    struct print_style style = {.width = terminal_columns(output)};
-    if (command_flag(peaks->line, "json") || (format && strcmp(format, "json") == 0)) {
+    struct print_style style = bench_style(peaks->line, output);
+    if (bench_wants_json(peaks->line)) {
         print_json(peaks, output);
         return true;
     }
-    if (format && strcmp(format, "md") == 0)
-        style.style = TABLE_MARKDOWN;
-    else if (format && strcmp(format, "csv") == 0)
-        style.style = TABLE_CSV;
     for (unsigned i = 0; i < peaks->count; i++) {
         if (i > 0 && style.style != TABLE_CSV)
             output_printf(output, "\n");
@@ -196,29 +162,25 @@ static bool print_peaks(const struct peaks *peaks, struct output *output, struct
 
 /* Files that cannot be written should not cost half a minute of measuring first. */
 static bool try_files(const struct peaks *peaks, struct status *status) {
-    struct output output;
-    if (!each_plot(peaks, NULL, status) ||
-        !interrupt_open(&output, command_value(peaks->line, "output"),
-                        command_flag(peaks->line, "force"), status))
-        return false;
-    interrupt_close(&output, false, status);
-    return true;
+    return each_plot(peaks, try_plot, status) &&
+           output_try(command_value(peaks->line, "output"), command_flag(peaks->line, "force"),
+                      status);
 }
 
 static bool write_files(const struct peaks *peaks, struct status *status) {
     struct output output;
     if (!each_plot(peaks, draw, status) ||
-        !interrupt_open(&output, command_value(peaks->line, "output"),
-                        command_flag(peaks->line, "force"), status))
+        !output_open(&output, command_value(peaks->line, "output"),
+                     command_flag(peaks->line, "force"), status))
         return false;
     bool ok = print_peaks(peaks, &output, status);
-    return interrupt_close(&output, ok, status);
+    return output_close(&output, ok, status);
 }
 
 static int run(const struct command_line *line) {
     struct status status = {0};
     struct peaks peaks = {.line = line};
-    bool ok = check_plot(line, &status) && bench_devices(line, &peaks.names, &status) &&
+    bool ok = bench_plot(line, &status) && bench_devices(line, &peaks.names, &status) &&
               open_devices(&peaks, &status) && try_files(&peaks, &status) &&
               measure_roofs(&peaks, &status) && write_files(&peaks, &status);
     close_devices(&peaks);

@@ -8,7 +8,6 @@
 
 #include "base/output.h"
 #include "base/table.h"
-#include "cmd/interrupt.h"
 #include "import/import.h"
 
 static const struct command_option options[] = {
@@ -59,7 +58,7 @@ static bool write_rows(const struct command_line *line, struct query *query,
                        struct sqlite3_stmt *statement, struct status *status) {
     const char *path = command_value(line, "output");
     struct output output;
-    if (!interrupt_open(&output, path, command_flag(line, "force"), status))
+    if (!output_open(&output, path, command_flag(line, "force"), status))
         return false;
     unsigned width = output.path ? 0 : table_terminal_width(output.fd);
     catch_interrupts(query);
@@ -68,7 +67,7 @@ static bool write_rows(const struct command_line *line, struct query *query,
     struct status ignored;
     if (!ok && !output.path)
         output_flush(&output, &ignored); /* the rows before the failure */
-    return interrupt_close(&output, ok, status);
+    return output_close(&output, ok, status);
 }
 
 static bool answer(const struct command_line *line, struct trace *trace, const char *sql,

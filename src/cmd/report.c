@@ -5,7 +5,6 @@
 
 #include "base/table.h"
 #include "cmd/command.h"
-#include "cmd/interrupt.h"
 #include "import/import.h"
 #include "report/report.h"
 #include "report/select.h"
@@ -65,11 +64,10 @@ static int run(const struct command_line *line) {
     };
     struct output output;
     if (!command_count(line, "top", &options.top, &status) || !select_check(&options, &status) ||
-        !interrupt_open(&output, command_value(line, "output"), command_flag(line, "force"),
-                        &status))
+        !output_open(&output, command_value(line, "output"), command_flag(line, "force"), &status))
         return command_fail(line, &status);
     bool ok = report_to(line, &options, &output, &status);
-    ok = interrupt_close(&output, ok, &status);
+    ok = output_close(&output, ok, &status);
     return ok ? 0 : command_fail(line, &status);
 }
 

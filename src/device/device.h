@@ -220,6 +220,9 @@ struct device_ops {
                     struct status *status);
     /* Bound of the error of resolve()'s times against the host's clock. */
     int64_t (*clock_error)(struct device *device);
+    /* What it takes to give stamps is done now rather than with the first of them; says in a few
+     * words how their times are taken. */
+    void (*prepare_stamps)(struct device *device, char *how, size_t capacity);
 };
 
 /* All kinds, NULL ends the list. */

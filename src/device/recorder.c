@@ -25,6 +25,7 @@ enum {
     BATCH_ROWS = 512,
     BATCHES_MAX = 128, /* waiting; 65,536 activities */
     QUEUES_MAX = 64,
+    TIME_SOURCE_SIZE = 256,
     OVERHEAD_SHOWN = 20000, /* nanoseconds */
     COMPRESSION = 1,        /* the recorded program is to have the processor */
 };
@@ -197,6 +198,12 @@ static void write_meta(struct recorder *recorder) {
     recorder->overhead_name = recorder_string(recorder, "ridge: recording");
 }
 
+static void write_time_source(struct recorder *recorder) {
+    char how[TIME_SOURCE_SIZE] = "";
+    recorder->device->ops->prepare_stamps(recorder->device, how, sizeof how);
+    trace_writer_meta(recorder->writer, "device.times", text_of(how));
+}
+
 static uint64_t session_number(void) {
     int64_t parts[3] = {read_clock(CLOCK_REALTIME), recorder_clock(), (int64_t)getpid()};
     return checksum64(parts, sizeof parts);
@@ -242,7 +249,13 @@ struct recorder *recorder_create(struct device *device, const char *path, struct
     write_process(recorder);
     write_device(recorder);
     write_meta(recorder);
+    write_time_source(recorder);
     return recorder;
+}
+
+void recorder_resume(struct recorder *recorder) {
+    char ignored[TIME_SOURCE_SIZE];
+    recorder->device->ops->prepare_stamps(recorder->device, ignored, sizeof ignored);
 }
 
 static void note_trouble(struct recorder *recorder, const struct status *status) {

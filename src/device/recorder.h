@@ -14,6 +14,8 @@
 struct recorder;
 
 struct recorder *recorder_create(struct device *device, const char *path, struct status *status);
+/* Before work that follows a pause: what the device needs to tell times may take it a while. */
+void recorder_resume(struct recorder *recorder);
 /* Waits for the device, completes the file and frees the recorder, also when it fails. Takes NULL.
  */
 bool recorder_finish(struct recorder *recorder, struct status *status);

@@ -49,10 +49,6 @@ bool import_open(const char *path, const struct import_options *options, struct 
 bool import_files(const char *const *paths, size_t count, int fd,
                   const struct import_options *options, struct status *status);
 
-/* The name of the temporary file that holds what comes through a pipe, while there is one; or NULL.
- * For a signal handler, which must remove it before the program ends. */
-const char *import_temporary(void);
-
 /* The class of a CUDA, HIP, OpenCL, Vulkan or Metal API call, from its name; a version suffix such
  * as _v7000 is ignored. */
 enum call_class import_call_class(struct text name);

@@ -34,19 +34,9 @@ struct found {
     struct status head_fault; /* why the head ends early, if it does */
 };
 
-/* The named temporary file that there is, if any: a signal handler may have to remove it. */
-static const char *volatile spool_now;
-
-const char *import_temporary(void) {
-    return spool_now;
-}
-
 static void forget(struct found *found) {
-    if (found && found->spool) {
-        unlink(found->spool);
-        spool_now = NULL;
-        memory_free(found->spool);
-    }
+    if (found)
+        temporary_remove(found->spool);
     memory_free(found);
 }
 
@@ -67,9 +57,8 @@ static bool copy_stream(int from, int to, struct status *status) {
 
 static bool spool_pipe(struct found *found, int from, struct status *status) {
     int to;
-    if (!temporary_file(&found->spool, &to, status))
+    if (!temporary_named_file(&found->spool, &to, status))
         return false;
-    spool_now = found->spool;
     bool ok = copy_stream(from, to, status);
     struct stat info;
     if (ok && fstat(to, &info) == 0)

@@ -106,26 +106,6 @@ static void write_account(struct text_writer *writer, const struct report_device
     }
 }
 
-/* Full, most, half, little, none; copies where they prevail. */
-static const char *cell_glyph(const struct timeline_cell *cell, enum text_colour *colour) {
-    double busy = ratio(cell->busy, cell->length), copy = ratio(cell->copy, cell->length);
-    *colour = GREEN;
-    if (copy > busy && copy >= 0.05) {
-        *colour = YELLOW;
-        return copy >= 0.5 ? "=" : "-";
-    }
-    if (busy >= 0.95)
-        return "█";
-    if (busy >= 0.6)
-        return "▓";
-    if (busy >= 0.3)
-        return "▒";
-    if (busy >= 0.02)
-        return "░";
-    *colour = DIM;
-    return busy > 0 || copy > 0 ? "·" : " ";
-}
-
 static void draw_strip(struct text_writer *writer, uint32_t device, struct window window) {
     enum { CELLS_MAX = 512 };
     struct timeline_cell cells[CELLS_MAX];
@@ -138,8 +118,9 @@ static void draw_strip(struct text_writer *writer, uint32_t device, struct windo
     output_printf(writer->output, "  |");
     enum text_colour current = PLAIN;
     for (size_t i = 0; i < count; i++) {
-        enum text_colour colour;
-        const char *glyph = cell_glyph(&cells[i], &colour);
+        enum timeline_look look;
+        const char *glyph = timeline_glyph(&cells[i], &look);
+        enum text_colour colour = look == LOOK_KERNELS ? GREEN : look == LOOK_COPIES ? YELLOW : DIM;
         if (colour != current)
             text_colour(writer, PLAIN), text_colour(writer, colour);
         current = colour;

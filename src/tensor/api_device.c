@@ -182,6 +182,7 @@ bool ridge_trace_resume(ridge_device *device) {
         return status_fail(tensor_status(), STATUS_USAGE, "%s has no paused trace", device->name);
     device->recorder = device->paused;
     device->paused = NULL;
+    recorder_resume(device->recorder);
     pool_set_observer(device->pool, recorder_memory, device->recorder);
     return true;
 }

@@ -16,6 +16,7 @@ passed=0 failed=0 skipped=0
 python=$(python3 -c 'import site; print(site.getsitepackages()[0])' 2> /dev/null)
 folders=
 for folder in "${CUDA_HOME:-/usr/local/cuda}/include" "${CUDA_PATH:-/opt/cuda}/include" \
+    "${CUDA_HOME:-/usr/local/cuda}/extras/CUPTI/include" \
     "${python:-/none}"/nvidia/cu*/include "${python:-/none}"/nvidia/cuda_*/include; do
     [ -d "$folder" ] && folders="$folders -isystem $folder"
 done

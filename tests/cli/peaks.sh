@@ -12,9 +12,13 @@ echo "- every roof has a line"
 "$RIDGE" peaks -d cpu --quick --format csv | tr -d '\r' > csv
 "$RIDGE" peaks -d cpu --quick --format md > md
 sed -n 's/^          "\([a-z0-9_]*\)": {$/\1/p; s/^        "\([a-z0-9_]*\)": {$/\1/p' json | grep -v '^roofs$' | sort > in_json
-cut -d, -f2 csv | sed 1d | grep -v '^to_' | sort | cmp - in_json && wc -l < in_json | tr -d ' '
+cut -d, -f2 csv | sed 1d | grep -v -e '^to_' -e '^working_set$' | sort | cmp - in_json && wc -l < in_json | tr -d ' '
 grep -c '^| memory, copy (read + written) |' md
 grep -c '^memory, copy (read + written)  ' text
+echo "- the bandwidth by working set, from a cache to memory"
+grep -c '^| working set |' md
+grep -c '^ *working set ' text
+[ "$(grep -c '^cpu:0,working_set,[0-9]*,' csv)" -ge 4 ] && echo "several sizes"
 echo "- plain characters in a plain locale, others where they can be shown"
 sed -n '/^FLOP\/s$/,$p' text | LC_ALL=C grep -c '[^ -~]'
 LC_ALL=C.UTF-8 "$RIDGE" peaks -d cpu --quick | sed -n '/^FLOP\/s$/,$p' | grep -c '└'

@@ -23,6 +23,10 @@ double curve_flops(const struct result *result) {
     return per_second((double)result->amount.flops, result);
 }
 
+static int64_t curve_at(const struct result *result) {
+    return result->numbers[CURVE_AT];
+}
+
 static bool is_on(const struct result *result, int64_t number, enum ridge_dtype dtype) {
     return !*result->problem && result->dtype == dtype && result->numbers[CURVE_NUMBER] == number &&
            result->time.time.median > 0;

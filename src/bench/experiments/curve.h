@@ -26,10 +26,6 @@ struct curve {
 bool curve_find(const struct result *results, size_t count, int64_t number, enum ridge_dtype dtype,
                 curve_rate *rate, struct curve *curve);
 
-static inline int64_t curve_at(const struct result *result) {
-    return result->numbers[CURVE_AT];
-}
-
 /* Curves of workloads, numbered as they stand here. */
 struct curve_set {
     const struct workload *const *workloads;

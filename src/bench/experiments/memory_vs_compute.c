@@ -14,14 +14,18 @@
 #define NEAR 0.7            /* of the whole: takes about as long */
 #define CLEARLY_LONGER 1.25 /* one half than the other, when both are near the whole */
 #define MUCH_LONGER 2.0     /* when neither is */
+#define IMPOSSIBLE 1.5      /* a half that takes so much longer than the whole was disturbed */
 
-const char *bound_name(enum bound bound) {
-    static const char *const names[] = {"balanced", "memory-bound", "compute-bound"};
+static const char *bound_name(enum bound bound) {
+    static const char *const names[] = {"balanced", "memory-bound", "compute-bound",
+                                        "cannot be told"};
     return names[bound];
 }
 
 enum bound bound_of(double read_ns, double compute_ns, double full_ns) {
     bool reads = read_ns >= NEAR * full_ns, computes = compute_ns >= NEAR * full_ns;
+    if (read_ns > IMPOSSIBLE * full_ns || compute_ns > IMPOSSIBLE * full_ns)
+        return BOUND_UNCLEAR;
     if (reads && (!computes || read_ns > CLEARLY_LONGER * compute_ns))
         return BOUND_MEMORY;
     if (computes && (!reads || compute_ns > CLEARLY_LONGER * read_ns))
@@ -86,7 +90,9 @@ static void explain(enum bound bound, const struct halves *halves, char *text, s
     double sum = halves->read_ns + halves->compute_ns;
     double overlap = bound_overlap(halves->read_ns, halves->compute_ns, halves->full_ns);
     double longer = halves->read_ns > halves->compute_ns ? halves->read_ns : halves->compute_ns;
-    if (bound != BOUND_BALANCED && longer < NEAR * halves->full_ns)
+    if (bound == BOUND_UNCLEAR)
+        snprintf(text, capacity, "a part took longer than the whole, so something disturbed them");
+    else if (bound != BOUND_BALANCED && longer < NEAR * halves->full_ns)
         snprintf(text, capacity, "%s takes %.1f times as long as %s, but together they take longer",
                  bound == BOUND_MEMORY ? "reading" : "computing", longer / (sum - longer),
                  bound == BOUND_MEMORY ? "computing" : "reading");
@@ -123,7 +129,9 @@ static bool bound_by_roofs(const struct result *full, enum bound *bound) {
 static void compare_with_roofs(const struct result *full, enum bound bound, double full_ns,
                                char *text, size_t capacity) {
     enum bound theory;
-    if (!bound_by_roofs(full, &theory))
+    if (bound == BOUND_UNCLEAR)
+        *text = 0;
+    else if (!bound_by_roofs(full, &theory))
         snprintf(text, capacity, " The roofline says nothing of it.");
     else if (theory == bound)
         snprintf(text, capacity, " The roofline says the same.");

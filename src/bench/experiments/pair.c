@@ -4,7 +4,6 @@
  */
 #include "bench/experiments/pair.h"
 
-#include <math.h>
 #include <stdio.h>
 
 bool pair_of(const struct result *results, size_t at, struct pair *pair) {
@@ -22,10 +21,16 @@ bool pair_of(const struct result *results, size_t at, struct pair *pair) {
 }
 
 char *pair_words(const struct pair *pair, char text[FORMAT_SIZE]) {
-    if (pair->is_telling)
-        snprintf(text, FORMAT_SIZE, "%.0f %% %s than", fabs(100 * pair->faster),
-                 pair->faster < 0 ? "slower" : "faster");
-    else
+    double longer = 1 / (1 + pair->faster) - 1;
+    if (!pair->is_telling)
         snprintf(text, FORMAT_SIZE, "not measurably different from");
+    else if (pair->faster >= 1)
+        snprintf(text, FORMAT_SIZE, "%.1f times as fast as", 1 + pair->faster);
+    else if (pair->faster >= 0)
+        snprintf(text, FORMAT_SIZE, "%.0f %% faster than", 100 * pair->faster);
+    else if (longer < 1)
+        snprintf(text, FORMAT_SIZE, "%.0f %% slower than", 100 * longer);
+    else
+        snprintf(text, FORMAT_SIZE, "%.1f times as slow as", 1 + longer);
     return text;
 }

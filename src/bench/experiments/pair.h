@@ -17,7 +17,8 @@ struct pair {
 /* Whether results[at] and the one before it both have times, and what they say. */
 bool pair_of(const struct result *results, size_t at, struct pair *pair);
 
-/* "48 % faster than", "3 % slower than", "not measurably different from". */
+/* "48 % faster than", "3.1 times as fast as", "3 % slower than" (it takes 3 % longer), "not
+ * measurably different from". */
 char *pair_words(const struct pair *pair, char text[FORMAT_SIZE]);
 
 #endif

@@ -121,6 +121,9 @@ static const struct case_kind kind = {
 
 static bool add_pair(struct case_list *list, int64_t size, bool uses, struct status *status) {
     char text[FORMAT_SIZE];
+    if (size < (int64_t)sizeof(float))
+        return status_fail(status, STATUS_USAGE, "%lld bytes hold no element: take 4 or more",
+                           (long long)size);
     for (unsigned pooled = 0; pooled < 2; pooled++) {
         struct bench_case work = {.kind = &kind,
                                   .dtype = RIDGE_F32,

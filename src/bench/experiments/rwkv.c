@@ -187,8 +187,8 @@ static double tokens_a_second(const struct result *result, double ns) {
 }
 
 /* "3.1 times slower than the hardware allows" */
-static char *format_distance(const struct result *result, char text[80]) {
-    double ratio = time_of(result) / result->limit.ns;
+static char *format_distance(double time, double limit, char text[80]) {
+    double ratio = time / limit;
     if (ratio >= 1.05)
         snprintf(text, 80, "%.1f times slower than the hardware allows", ratio);
     else
@@ -200,7 +200,7 @@ static bool conclude_generation(const struct model_results *model, struct result
                                 struct status *status) {
     const struct result *result = model->generate;
     char had[FORMAT_SIZE], allowed[FORMAT_SIZE], bytes[FORMAT_SIZE], rate[FORMAT_SIZE];
-    char distance[80];
+    char distance[80], other[120] = "";
     if (!result)
         return true;
     double time = time_of(result), floor = result->limit.memory_ns;
@@ -212,11 +212,17 @@ static bool conclude_generation(const struct model_results *model, struct result
     format_tokens(tokens_a_second(result, floor), allowed);
     format_bytes(result->amount.bytes, bytes);
     format_rate((double)result->amount.bytes / floor * 1e9, rate);
+    if (result->limit.ns > 1.05 * floor) {
+        char sooner[FORMAT_SIZE];
+        snprintf(other, sizeof other, " Another limit, %s, allows only %s.",
+                 limit_kind_name(result->limit.kind),
+                 format_tokens(tokens_a_second(result, result->limit.ns), sooner));
+    }
     return finding_add(set, result->experiment, result->device, "generation", tokens, status,
                        "%s generates %s tokens/s. Reading %s of weights and states at %s allows %s "
-                       "tokens/s; this is %.3g %% of it, %s.",
+                       "tokens/s; this is %.3g %% of it, %s.%s",
                        model->name, had, bytes, rate, allowed, 100 * floor / time,
-                       format_distance(result, distance));
+                       format_distance(time, floor, distance), other);
 }
 
 static bool conclude_prompt(const struct model_results *model, struct result_set *set,
@@ -235,7 +241,7 @@ static bool conclude_prompt(const struct model_results *model, struct result_set
                        "%s reads a prompt of %lld at %s tokens/s; its limit, %s, allows %s: %s.",
                        model->name, (long long)result->numbers[RWKV_CASE_TOKENS], had,
                        limit_kind_name(result->limit.kind), allowed,
-                       format_distance(result, distance));
+                       format_distance(time_of(result), result->limit.ns, distance));
 }
 
 /* Shares are of the parts' sum: a layer's four times the number of layers, and the head. */
@@ -256,9 +262,10 @@ static bool conclude_shares(const struct model_results *model, struct result_set
         format_percent(times[i] / sum, shares[i]);
     return finding_add(set, model->parts[0]->experiment, model->parts[0]->device, "largest_part",
                        times[largest] / sum, status,
-                       "%s, one token by its parts: attention linear %s, wkv %s, attention output "
-                       "%s, ffn %s, head %s.",
-                       model->name, shares[RWKV_ATTENTION_LINEAR], shares[RWKV_WKV],
+                       "%s, one token by its parts, %lld layers and the head, of their sum: "
+                       "attention linear %s, wkv %s, attention output %s, ffn %s, head %s.",
+                       model->name, (long long)model->parts[0]->numbers[RWKV_CASE_LAYERS],
+                       shares[RWKV_ATTENTION_LINEAR], shares[RWKV_WKV],
                        shares[RWKV_ATTENTION_OUTPUT], shares[RWKV_FFN], shares[RWKV_HEAD]);
 }
 

@@ -249,7 +249,7 @@ static bool compare(const struct kernel_plan *plan, float *const *data, int64_t 
         double off = fabs(out[index] - reference);
         largest = fmax(largest, fabs(reference));
         if (!(off <= difference)) {
-            difference = off;
+            difference = isnan(off) ? INFINITY : off; /* which no later one exceeds */
             worst = index;
             expected = reference;
         }

@@ -32,18 +32,21 @@ const char *sheet_title(const struct sheet *sheet, enum sheet_column column, cha
     return text;
 }
 
-const char *sheet_roof_name(const struct limit *limit) {
+const char *sheet_roof_name(const struct result *result) {
+    const struct limit *limit = &result->limit;
     static const char *const arithmetic[ROOF_COUNT] = {
         [ROOF_F32] = "f32",
         [ROOF_F16] = "f16",
         [ROOF_BF16] = "bf16",
         [ROOF_INT8] = "int8",
-        [ROOF_FUNCTIONS] = "functions",
+        [ROOF_TRIGONOMETRY] = "sin, cos",
+        [ROOF_EXPONENTIALS] = "exp, log",
         [ROOF_MATRIX_F32] = "tf32 matrix",
         [ROOF_MATRIX_F16] = "f16 matrix",
         [ROOF_MATRIX_BF16] = "bf16 matrix",
         [ROOF_MATRIX_INT8] = "int8 matrix",
     };
+    bool function = limit->roof == ROOF_TRIGONOMETRY || limit->roof == ROOF_EXPONENTIALS;
     switch (limit->kind) {
     case LIMIT_MEMORY:
         return "memory";
@@ -54,7 +57,10 @@ const char *sheet_roof_name(const struct limit *limit) {
     case LIMIT_TRANSFER:
         return "transfer";
     case LIMIT_ARITHMETIC:
-        return arithmetic[limit->roof] ? arithmetic[limit->roof] : "arithmetic";
+        if (function && result->amount.trigonometry > 0 && result->amount.exponentials > 0)
+            return "functions";
+        return limit->roof < ROOF_COUNT && arithmetic[limit->roof] ? arithmetic[limit->roof]
+                                                                   : "arithmetic";
     default:
         return "";
     }
@@ -132,7 +138,7 @@ static void share_cell(const struct sheet *sheet, const struct result *result,
     }
     for (size_t width = table_text_width(text_of(share)); width < sheet->share_width; width++)
         buffer_byte(text, ' ');
-    buffer_printf(text, "%s %s", share, sheet_roof_name(&result->limit));
+    buffer_printf(text, "%s %s", share, sheet_roof_name(result));
 }
 
 static void ratio_cell(double ratio, struct buffer *text) {
@@ -202,7 +208,7 @@ static void figure_cell(const struct sheet *sheet, size_t row, enum sheet_column
     else if (column == SHEET_SHARE)
         share_cell(sheet, result, text);
     else if (column == SHEET_ROOF)
-        buffer_string(text, sheet_roof_name(&result->limit));
+        buffer_string(text, sheet_roof_name(result));
     else if (column == SHEET_RATIO && result->has_peer && result->peer.time.median > 0)
         ratio_cell(result->peer.time.median / median, text);
     else if (column == SHEET_ERROR && result->checked)

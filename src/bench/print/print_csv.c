@@ -47,7 +47,7 @@ static void write_row(struct output *output, const struct result *result) {
     number(output, (double)result->amount.bytes);
     number(output, (double)result->amount.moved_bytes);
     number(output, (double)result->amount.flops);
-    field(output, limited ? sheet_roof_name(&result->limit) : "");
+    field(output, limited ? sheet_roof_name(result) : "");
     number(output, limited ? result->limit.ns / result->time.time.median : NAN);
     number(output, limited ? result->limit.ns : NAN);
     number(output, peer ? result->peer.time.median : NAN);

@@ -169,7 +169,7 @@ static void append_distance(struct buffer *words, const struct result *result) {
     else
         buffer_printf(words, "at %s of what the hardware allows",
                       print_share(1 / distance(result), figure));
-    buffer_printf(words, " (%s)", sheet_roof_name(&result->limit));
+    buffer_printf(words, " (%s)", sheet_roof_name(result));
 }
 
 static void append_name(const struct sheet *sheet, struct buffer *words,

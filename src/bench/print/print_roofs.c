@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "bench/print/print_parts.h"
+#include "bench/print/print_roof_sizes.h"
 
 enum { MOMENT_SIZE = 40 };
 
@@ -46,8 +46,10 @@ static const char *unit_of(enum roof_id roof) {
     case ROOF_LATENCY:
         return "ns";
     default:
-        return roof == ROOF_INT8 || roof == ROOF_MATRIX_INT8 || roof == ROOF_FUNCTIONS ? "OP/s"
-                                                                                       : "FLOP/s";
+        return roof == ROOF_INT8 || roof == ROOF_MATRIX_INT8 || roof == ROOF_TRIGONOMETRY ||
+                       roof == ROOF_EXPONENTIALS
+                   ? "OP/s"
+                   : "FLOP/s";
     }
 }
 
@@ -57,16 +59,8 @@ char *print_value_of_roof(enum roof_id roof, double value, char text[48]) {
     return print_roof_value(roof_infos[roof].kind, value, text);
 }
 
-static bool measured(const struct roof *roof) {
-    return isfinite(roof->value) && roof->value > 0;
-}
-
 static bool stated(const struct roof *roof) {
     return isfinite(roof->stated) && roof->stated > 0;
-}
-
-static const char *reason(const struct roof *roof) {
-    return roof->how[0] ? roof->how : measured(roof) ? "" : "not measured";
 }
 
 char *print_moment(int64_t at, char text[40]) {
@@ -103,8 +97,8 @@ static void write_heading(const struct roofs *roofs, const struct print_style *s
 
 static bool same_note(const struct roofs *roofs, unsigned a, unsigned b) {
     return roof_infos[a].kind == roof_infos[b].kind &&
-           measured(&roofs->of[a]) == measured(&roofs->of[b]) &&
-           strcmp(reason(&roofs->of[a]), reason(&roofs->of[b])) == 0;
+           print_roof_measured(&roofs->of[a]) == print_roof_measured(&roofs->of[b]) &&
+           strcmp(print_roof_reason(&roofs->of[a]), print_roof_reason(&roofs->of[b])) == 0;
 }
 
 /* Under a table: how its roofs were measured or why not, once for all that it is true of. */
@@ -113,7 +107,7 @@ static bool write_notes(enum roof_kind kind, const struct roofs *roofs,
                         struct status *status) {
     struct buffer names = {0};
     for (unsigned id = 0; id < ROOF_COUNT; id++) {
-        const char *note = reason(&roofs->of[id]);
+        const char *note = print_roof_reason(&roofs->of[id]);
         bool said = roof_infos[id].kind != kind || !*note;
         for (unsigned earlier = 0; earlier < id; earlier++)
             said |= same_note(roofs, earlier, id);
@@ -142,14 +136,14 @@ static bool any_stated(enum roof_kind kind, const struct roofs *roofs) {
 /* The vendor's figure, and what part of it was measured. */
 static void add_stated(struct table *table, enum roof_id id, const struct roof *roof) {
     char text[48], percent[FORMAT_SIZE];
-    bool compares = measured(roof) && stated(roof);
+    bool compares = print_roof_measured(roof) && stated(roof);
     table_cellf(table, "%s", stated(roof) ? print_value_of_roof(id, roof->stated, text) : "-");
     table_cellf(table, "%s", compares ? format_percent(roof->value / roof->stated, percent) : "-");
 }
 
-static void add_measured(struct table *table, enum roof_id id, const struct roof *roof) {
+static void add_print_roof_measured(struct table *table, enum roof_id id, const struct roof *roof) {
     char text[48], percent[FORMAT_SIZE];
-    bool has = measured(roof);
+    bool has = print_roof_measured(roof);
     table_cell(table, text_of(roof_infos[id].words));
     table_cellf(table, "%s", has ? print_value_of_roof(id, roof->value, text) : "-");
     table_cellf(table, "%s", has ? format_percent(roof->spread, percent) : "-");
@@ -171,7 +165,7 @@ static bool write_kind(enum roof_kind kind, const struct roofs *roofs,
     for (unsigned id = 0; id < ROOF_COUNT; id++) {
         if (roof_infos[id].kind != kind)
             continue;
-        add_measured(&table, id, &roofs->of[id]);
+        add_print_roof_measured(&table, id, &roofs->of[id]);
         if (states)
             add_stated(&table, id, &roofs->of[id]);
     }
@@ -182,109 +176,14 @@ static bool write_kind(enum roof_kind kind, const struct roofs *roofs,
     return ok && write_notes(kind, roofs, style, output, status);
 }
 
-/* ---- Transfers: a row for each size, a column for each way ---------------------------------- */
-
-enum { WAYS = 4 };
-
-static bool goes(const struct transfer_roof *transfer, unsigned way) {
-    return transfer->to_device == (way < 2) && transfer->pinned == (way % 2 == 0);
-}
-
-static const char *way_name(unsigned way) {
-    static const char *const names[WAYS] = {"in, pinned", "in, pageable", "out, pinned",
-                                            "out, pageable"};
-    return names[way];
-}
-
-static unsigned transfer_count(const struct roofs *roofs) {
-    return roofs->transfer_count < TRANSFERS_MAX ? roofs->transfer_count : TRANSFERS_MAX;
-}
-
-static const struct transfer_roof *find_transfer(const struct roofs *roofs, uint64_t bytes,
-                                                 unsigned way) {
-    for (unsigned i = 0; i < transfer_count(roofs); i++)
-        if (roofs->transfers[i].bytes == bytes && goes(&roofs->transfers[i], way))
-            return &roofs->transfers[i];
-    return NULL;
-}
-
-static bool seen_before(const struct roofs *roofs, unsigned index) {
-    for (unsigned i = 0; i < index; i++)
-        if (roofs->transfers[i].bytes == roofs->transfers[index].bytes)
-            return true;
-    return false;
-}
-
-static void add_transfer_cell(struct table *table, const struct transfer_roof *transfer) {
-    char rate[FORMAT_SIZE];
-    if (transfer && measured(&transfer->roof))
-        table_cellf(table, "%s ±%.0f%%", format_rate(transfer->roof.value, rate),
-                    fmin(transfer->roof.spread * 100, 999));
-    else
-        table_cell(table, TEXT("-"));
-}
-
-static void fill_transfers(struct table *table, const struct roofs *roofs) {
-    char size[FORMAT_SIZE];
-    table_column(table, "transfer", TABLE_RIGHT);
-    for (unsigned way = 0; way < WAYS; way++)
-        table_column(table, way_name(way), TABLE_RIGHT);
-    for (unsigned i = 0; i < transfer_count(roofs); i++) {
-        if (seen_before(roofs, i))
-            continue;
-        uint64_t bytes = roofs->transfers[i].bytes;
-        table_cellf(table, "%s", format_bytes(bytes, size));
-        for (unsigned way = 0; way < WAYS; way++)
-            add_transfer_cell(table, find_transfer(roofs, bytes, way));
-    }
-}
-
-/* Under the table: each way's own words, said once as long as they stay the same. */
-static void write_ways(const struct roofs *roofs, const struct print_style *style,
-                       struct output *output) {
-    struct buffer line = {0};
-    bool markdown = style->style == TABLE_MARKDOWN;
-    if (markdown)
-        output_printf(output, "\n");
-    for (unsigned way = 0; way < WAYS; way++) {
-        const char *before = "";
-        for (unsigned i = 0; i < transfer_count(roofs); i++) {
-            const char *how = reason(&roofs->transfers[i].roof);
-            if (!goes(&roofs->transfers[i], way) || strcmp(how, before) == 0)
-                continue;
-            buffer_clear(&line);
-            buffer_printf(&line, "%s: %s", way_name(way), how);
-            print_paragraph(style, 0, markdown ? "- " : "  ", buffer_as_text(&line), output);
-            before = how;
-        }
-    }
-    output->failed |= line.failed;
-    buffer_finish(&line);
-}
-
-static bool write_transfers(const struct roofs *roofs, const struct print_style *style,
-                            struct output *output, struct status *status) {
-    struct table table = {0};
-    if (transfer_count(roofs) == 0) {
-        output_printf(output, "\nTransfers between host and device: not measured\n");
-        return true;
-    }
-    fill_transfers(&table, roofs);
-    output_printf(output, "\n");
-    table_write(&table, style->style, &(struct table_layout){.width = style->width}, output);
-    bool ok = table_ok(&table, status);
-    table_finish(&table);
-    write_ways(roofs, style, output);
-    return ok;
-}
-
 static bool write_text(const struct roofs *roofs, const struct print_style *style,
                        struct output *output, struct status *status) {
     write_heading(roofs, style, output);
     return write_kind(ROOF_BANDWIDTH, roofs, style, output, status) &&
+           print_working_sets(roofs, style, output, status) &&
            write_kind(ROOF_RATE, roofs, style, output, status) &&
            write_kind(ROOF_LATENCY, roofs, style, output, status) &&
-           write_transfers(roofs, style, output, status);
+           print_transfers(roofs, style, output, status);
 }
 
 /* ---- As Markdown --------------------------------------------------------------------------- */
@@ -299,14 +198,15 @@ static bool write_markdown(const struct roofs *roofs, const struct print_style *
     table_column(&table, "of it", TABLE_RIGHT);
     table_column(&table, "how", TABLE_LEFT);
     for (unsigned id = 0; id < ROOF_COUNT; id++) {
-        add_measured(&table, id, &roofs->of[id]);
+        add_print_roof_measured(&table, id, &roofs->of[id]);
         add_stated(&table, id, &roofs->of[id]);
-        table_cell(&table, text_of(reason(&roofs->of[id])));
+        table_cell(&table, text_of(print_roof_reason(&roofs->of[id])));
     }
     write_heading(roofs, style, output);
     output_printf(output, "\n");
     table_write(&table, TABLE_MARKDOWN, NULL, output);
-    bool ok = table_ok(&table, status) && write_transfers(roofs, style, output, status);
+    bool ok = table_ok(&table, status) && print_working_sets(roofs, style, output, status) &&
+              print_transfers(roofs, style, output, status);
     table_finish(&table);
     return ok;
 }
@@ -324,28 +224,34 @@ static void add_csv_row(struct table *table, const struct roofs *roofs, const ch
                         uint64_t bytes, const char *unit, const struct roof *roof) {
     table_cell(table, text_of(roofs->device));
     table_cell(table, text_of(key));
-    add_csv_number(table, bytes > 0, (double)bytes);
-    add_csv_number(table, measured(roof), roof->value);
+    if (bytes > 0)
+        table_cellf(table, "%llu", (unsigned long long)bytes);
+    else
+        table_cell(table, TEXT(""));
+    add_csv_number(table, print_roof_measured(roof), roof->value);
     table_cell(table, text_of(unit));
-    add_csv_number(table, measured(roof), roof->spread);
+    add_csv_number(table, print_roof_measured(roof), roof->spread);
     add_csv_number(table, stated(roof), roof->stated);
-    table_cell(table, text_of(reason(roof)));
+    table_cell(table, text_of(print_roof_reason(roof)));
 }
 
 static bool write_csv(const struct roofs *roofs, bool header, struct output *output,
                       struct status *status) {
     static const char *const titles[] = {"device", "roof",   "bytes",  "value",
                                          "unit",   "spread", "stated", "how"};
-    static const char *const keys[WAYS] = {"to_device_pinned", "to_device_pageable",
-                                           "to_host_pinned", "to_host_pageable"};
+    static const char *const keys[TRANSFER_WAYS] = {"to_device_pinned", "to_device_pageable",
+                                                    "to_host_pinned", "to_host_pageable"};
     struct table table = {0};
     for (unsigned i = 0; i < sizeof titles / sizeof titles[0]; i++)
         table_column(&table, titles[i], TABLE_LEFT);
     for (unsigned id = 0; id < ROOF_COUNT; id++)
         add_csv_row(&table, roofs, roof_infos[id].key, 0, unit_of(id), &roofs->of[id]);
-    for (unsigned way = 0; way < WAYS; way++)
-        for (unsigned i = 0; i < transfer_count(roofs); i++)
-            if (goes(&roofs->transfers[i], way))
+    for (unsigned i = 0; i < print_working_set_count(roofs); i++)
+        add_csv_row(&table, roofs, "working_set", roofs->working_sets[i].bytes, "B/s",
+                    &roofs->working_sets[i].roof);
+    for (unsigned way = 0; way < TRANSFER_WAYS; way++)
+        for (unsigned i = 0; i < print_transfer_count(roofs); i++)
+            if (print_transfer_goes(&roofs->transfers[i], way))
                 add_csv_row(&table, roofs, keys[way], roofs->transfers[i].bytes, "B/s",
                             &roofs->transfers[i].roof);
     table_write(&table, TABLE_CSV, &(struct table_layout){.no_header = !header}, output);

@@ -63,7 +63,7 @@ void sheet_show_peer(struct sheet *sheet);
 double sheet_value(const struct result *result, enum sheet_column column);
 
 /* "memory", "f16 matrix", "launch": what binds. */
-const char *sheet_roof_name(const struct limit *limit);
+const char *sheet_roof_name(const struct result *result);
 /* The mark of note `number` (from 0): a superscript. */
 void sheet_mark(size_t number, struct buffer *text);
 

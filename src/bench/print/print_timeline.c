@@ -1,81 +1,31 @@
 /* When was the device at work? Spans as a line of characters, each standing for the same length of
- * time, with the characters of the report's timeline: █▓▒░ for kernels, = and - for copies, blank
- * for nothing. Under a pair of such lines on one axis, eager execution shows its gaps and compiled
- * execution its one block.
+ * time, as the report draws a trace. Under a pair of such lines on one axis, eager execution shows
+ * its gaps and compiled execution its one block.
  */
 #include <string.h>
 
+#include "analysis/timeline.h"
 #include "bench/print/print_results.h"
 
 enum { CELLS_MAX = 512 };
 
-struct cell {
-    int64_t busy, all, length;
-};
-
-static int64_t cell_start(int64_t length, unsigned cells, unsigned i) {
-    return (int64_t)((__int128)length * i / cells);
-}
-
-static void spread(struct cell *cells, unsigned count, int64_t length, bool kernel, int64_t start,
-                   int64_t end) {
-    if (end > length)
-        end = length;
-    if (start < 0)
-        start = 0;
-    if (start >= end)
-        return;
-    unsigned i = (unsigned)((__int128)start * count / length);
-    while (i > 0 && cell_start(length, count, i) > start)
-        i--;
-    for (; start < end && i < count; i++) {
-        int64_t until = cell_start(length, count, i + 1);
-        until = until < end ? until : end;
-        if (until <= start)
-            continue;
-        *(kernel ? &cells[i].busy : &cells[i].all) += until - start;
-        start = until;
-    }
-}
-
-/* Full, most, half, little, none; copies where they prevail. */
-static const char *glyph(const struct cell *cell) {
-    double busy = (double)cell->busy / (double)cell->length;
-    double copy = (double)(cell->all - cell->busy) / (double)cell->length;
-    if (copy > busy && copy >= 0.05)
-        return copy >= 0.5 ? "=" : "-";
-    return busy >= 0.95    ? "█"
-           : busy >= 0.6   ? "▓"
-           : busy >= 0.3   ? "▒"
-           : busy >= 0.02  ? "░"
-           : cell->all > 0 ? "·"
-                           : " ";
-}
-
 void print_timeline(const struct span *spans, size_t count, int64_t length, unsigned cells,
                     struct output *output) {
-    struct cell drawn[CELLS_MAX] = {0};
-    int64_t kernels_reached = INT64_MIN, all_reached = INT64_MIN;
+    struct timeline_cell drawn[CELLS_MAX];
+    struct timeline timeline;
     if (cells > CELLS_MAX)
         cells = CELLS_MAX;
     if (length > 0 && length < cells)
         cells = (unsigned)length;
     if (length <= 0 || cells == 0)
         return;
-    for (unsigned i = 0; i < cells; i++)
-        drawn[i].length = cell_start(length, cells, i + 1) - cell_start(length, cells, i);
-    for (size_t i = 0; i < count; i++) {
-        int64_t start = spans[i].start, end = spans[i].end;
-        if (!spans[i].copy) {
-            spread(drawn, cells, length, true, start > kernels_reached ? start : kernels_reached,
-                   end);
-            kernels_reached = end > kernels_reached ? end : kernels_reached;
-        }
-        spread(drawn, cells, length, false, start > all_reached ? start : all_reached, end);
-        all_reached = end > all_reached ? end : all_reached;
-    }
+    timeline_begin(&timeline, (struct window){0, length}, drawn, cells);
+    for (size_t i = 0; i < count; i++)
+        timeline_add(&timeline, spans[i].start, spans[i].end, !spans[i].copy);
+    timeline_end(&timeline);
     for (unsigned i = 0; i < cells; i++) {
-        const char *character = glyph(&drawn[i]);
+        enum timeline_look look;
+        const char *character = timeline_glyph(&drawn[i], &look);
         output_write(output, character, strlen(character));
     }
 }

@@ -43,6 +43,9 @@ struct comparison_set {
 bool compare_results(const struct result_set *before, const struct result_set *after,
                      struct comparison_set *set, struct status *status);
 void comparison_set_finish(struct comparison_set *set);
+/* One JSON document, docs/bench-json.md: the lines, and `after` whole. */
+bool comparison_set_write(const struct comparison_set *set, const struct result_set *after,
+                          struct output *output, struct status *status);
 
 /* Appends a round to what the result has of its rounds, but for the samples. The readings are of
  * its start and its end; NULL when they would see a peer's work too. */

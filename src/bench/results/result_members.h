@@ -38,10 +38,10 @@ extern const struct member finding_members[]; /* of struct finding, without its 
 enum { BENCH_FORMAT_VERSION = 1 };
 #define BENCH_SCHEMA "ridge.bench"
 
-/* Copies what fits, whole characters only, and ends it. */
 /* The roof's key; "none" for ROOF_COUNT. */
 const char *result_roof_word(unsigned roof);
 
+/* Copies what fits, whole characters only, and ends it. */
 void result_copy_text(char *to, size_t capacity, struct text from);
 
 #endif

@@ -1,6 +1,6 @@
 /* How many operations a second does the device do when nothing has to be fetched? Chains of
  * multiply-adds in registers: functions of this program for the CPU (bench/roofs/native_chains.h),
- * source for others (roof_arithmetic_source.c).
+ * source for others (arithmetic_source.c).
  */
 #include "bench/roofs/arithmetic.h"
 

@@ -23,6 +23,13 @@ static void write_transfer(const struct transfer_roof *transfer, struct json *js
     json_end_object(json);
 }
 
+static void write_working_set(const struct working_set *set, struct json *json) {
+    json_begin_object(json);
+    json_member_unsigned(json, "bytes", set->bytes);
+    write_roof(&set->roof, json);
+    json_end_object(json);
+}
+
 void roofs_write_json(const struct roofs *roofs, struct json *json) {
     json_begin_object(json);
     json_member_string(json, "device", roofs->device);
@@ -45,6 +52,11 @@ void roofs_write_json(const struct roofs *roofs, struct json *json) {
     json_begin_array(json);
     for (unsigned i = 0; i < roofs->transfer_count && i < TRANSFERS_MAX; i++)
         write_transfer(&roofs->transfers[i], json);
+    json_end_array(json);
+    json_key(json, "working_sets");
+    json_begin_array(json);
+    for (unsigned i = 0; i < roofs->working_set_count && i < WORKING_SETS_MAX; i++)
+        write_working_set(&roofs->working_sets[i], json);
     json_end_array(json);
     json_end_object(json);
 }
@@ -168,7 +180,23 @@ static bool take_transfer_member(struct reader *reader, struct text key, void *c
     return take_roof_member(reader, key, &transfer->roof);
 }
 
-static bool take_transfers(struct reader *reader, struct roofs *roofs) {
+static bool take_working_set_member(struct reader *reader, struct text key, void *context) {
+    struct working_set *set = context;
+    if (text_is(key, "bytes"))
+        return take_size(reader, &set->bytes);
+    return take_roof_member(reader, key, &set->roof);
+}
+
+/* Rows of `size` bytes each, `capacity` of them at most. */
+struct rows {
+    void *rows;
+    size_t size;
+    unsigned capacity, *count;
+    member_taker *take;
+    const char *name;
+};
+
+static bool take_rows(struct reader *reader, const struct rows *rows) {
     char byte;
     bool more = false;
     if (!scan_peek(&reader->scan, &byte, reader->status))
@@ -177,14 +205,25 @@ static bool take_transfers(struct reader *reader, struct roofs *roofs) {
         return scan_unexpected(&reader->scan, "an array", reader->status);
     bool ok = scan_enter(&reader->scan, ']', &more, reader->status);
     while (ok && more) {
-        if (roofs->transfer_count == TRANSFERS_MAX)
-            return status_fail(reader->status, STATUS_INPUT, "more than %d transfers",
-                               TRANSFERS_MAX);
-        struct transfer_roof *transfer = &roofs->transfers[roofs->transfer_count++];
-        ok = each_member(reader, take_transfer_member, transfer) &&
+        if (*rows->count == rows->capacity)
+            return status_fail(reader->status, STATUS_INPUT, "more than %u %s", rows->capacity,
+                               rows->name);
+        ok = each_member(reader, rows->take, (char *)rows->rows + (*rows->count)++ * rows->size) &&
              scan_next(&reader->scan, ']', &more, reader->status);
     }
     return ok;
+}
+
+static bool take_transfers(struct reader *reader, struct roofs *roofs) {
+    return take_rows(reader,
+                     &(struct rows){roofs->transfers, sizeof *roofs->transfers, TRANSFERS_MAX,
+                                    &roofs->transfer_count, take_transfer_member, "transfers"});
+}
+
+static bool take_working_sets(struct reader *reader, struct roofs *roofs) {
+    return take_rows(reader, &(struct rows){roofs->working_sets, sizeof *roofs->working_sets,
+                                            WORKING_SETS_MAX, &roofs->working_set_count,
+                                            take_working_set_member, "working sets"});
 }
 
 static bool take_member(struct reader *reader, struct text key, void *context) {
@@ -207,6 +246,8 @@ static bool take_member(struct reader *reader, struct text key, void *context) {
         return each_member(reader, take_roof, roofs);
     if (text_is(key, "transfers"))
         return take_transfers(reader, roofs);
+    if (text_is(key, "working_sets"))
+        return take_working_sets(reader, roofs);
     return scan_pass(&reader->scan, reader->status);
 }
 

@@ -1,8 +1,8 @@
 /* What does starting work cost, whatever the work is? An empty kernel, launched in every manner.
  *
  * It is launched with the least there is, one block or one unit, since these figures bound what any
- * launch can take. On a CPU that runs on the calling thread alone; what waking the team adds is
- * said beside it.
+ * launch can take. On a CPU that runs on the calling thread alone, so the launch that all threads
+ * take part in, as they do in a large kernel, has a row of its own.
  */
 #include <stdio.h>
 
@@ -113,9 +113,12 @@ static bool measure_launches(const struct roof_bench *bench, struct launch *laun
     struct measured_work back_to_back = {&launches, roof_launch_batch};
     struct measured_work call = {&launches, call_batch}, trip = {&launches, round_trip_batch};
     struct measured_work synchronize = {bench->device, synchronize_batch};
-    snprintf(roofs[ROOF_LAUNCH].how, sizeof roofs->how, "empty kernel of one block");
+    const char *what = bench->capabilities->language == LANGUAGE_NATIVE
+                           ? "empty kernel of one unit, on the calling thread alone"
+                           : "empty kernel of one block";
+    snprintf(roofs[ROOF_LAUNCH].how, sizeof roofs->how, "%s", what);
     snprintf(roofs[ROOF_LAUNCH_CALL].how, sizeof roofs->how, "the call alone, on a queue not full");
-    snprintf(roofs[ROOF_ROUND_TRIP].how, sizeof roofs->how, "empty kernel of one block");
+    snprintf(roofs[ROOF_ROUND_TRIP].how, sizeof roofs->how, "%s", what);
     snprintf(roofs[ROOF_SYNCHRONIZE].how, sizeof roofs->how, "with nothing to wait for");
     return roof_latency(bench, &back_to_back, &roofs[ROOF_LAUNCH], status) &&
            roof_latency(bench, &call, &roofs[ROOF_LAUNCH_CALL], status) &&
@@ -123,21 +126,20 @@ static bool measure_launches(const struct roof_bench *bench, struct launch *laun
            roof_latency(bench, &synchronize, &roofs[ROOF_SYNCHRONIZE], status);
 }
 
-/* A kernel for all threads of a CPU costs more than one for the calling thread alone. */
-static bool note_team(const struct roof_bench *bench, const struct launch *launch,
-                      struct status *status) {
-    struct launch whole = *launch;
-    struct roof_launches launches = {bench->device, &whole, 1, NULL};
+/* One after another, with something for each unit: what any large kernel takes to begin and end. */
+static bool measure_wide(const struct roof_bench *bench, const struct launch *launch,
+                         struct status *status) {
+    struct launch wide = *launch;
+    struct roof_launches launches = {bench->device, &wide, 1, NULL};
     struct measured_work work = {&launches, roof_launch_batch};
-    struct roof team = {0};
-    char time[FORMAT_SIZE];
-    whole.grid[0] = bench->capabilities->compute_units;
-    if (!roof_latency(bench, &work, &team, status))
-        return false;
-    struct roof *roof = &bench->roofs->of[ROOF_LAUNCH];
-    snprintf(roof->how, sizeof roof->how, "empty kernel on the calling thread; on all %u: %s",
-             bench->capabilities->compute_units, format_duration((int64_t)team.value, time));
-    return true;
+    struct roof *roof = &bench->roofs->of[ROOF_LAUNCH_WIDE];
+    unsigned units = bench->capabilities->compute_units;
+    wide.grid[0] = units > 1 ? units : 1;
+    snprintf(roof->how, sizeof roof->how, "empty kernel of %u %s", wide.grid[0],
+             bench->capabilities->language == LANGUAGE_NATIVE
+                 ? "units, for all threads, which are awake"
+                 : "blocks, one for each unit");
+    return roof_latency(bench, &work, roof, status);
 }
 
 /* One at a time on an idle device, by the device's own stamp. */
@@ -200,8 +202,7 @@ static bool measure_graphs(const struct roof_bench *bench, const struct launch *
 
 static bool measure_all(const struct roof_bench *bench, struct launch *launch,
                         struct status *status) {
-    return measure_launches(bench, launch, status) &&
-           (bench->capabilities->language != LANGUAGE_NATIVE || note_team(bench, launch, status)) &&
+    return measure_launches(bench, launch, status) && measure_wide(bench, launch, status) &&
            measure_graphs(bench, launch, status) && measure_start(bench, launch, status);
 }
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CACHE_GAIN 1.1 /* over memory, from which on a cache is felt */
+
 const struct roof_info roof_infos[ROOF_COUNT] = {
 #define ROOF_ROW(ID, key, kind, words) [ROOF_##ID] = {#key, words, ROOF_##kind},
     ROOFS(ROOF_ROW)
@@ -40,17 +42,44 @@ static double time_at(double amount, double rate) {
     return rate > 0 ? amount / rate * 1e9 : 0;
 }
 
-static bool may_be_cached(const struct roofs *roofs, const struct amount *amount) {
-    uint64_t touched = amount->touched > 0 ? amount->touched : amount->bytes;
-    return touched / 2 <= roofs->cache_bytes;
+/* How fast bytes can come at best, and from where. */
+struct bandwidth {
+    double rate;
+    enum roof_id roof;
+    bool cached;
+};
+
+/* The last working set that is not larger; the first when all are. */
+static unsigned working_set_below(const struct roofs *roofs, unsigned count, uint64_t touched) {
+    unsigned below = 0;
+    for (unsigned i = 1; i < count; i++)
+        if (roofs->working_sets[i].bytes <= touched)
+            below = i;
+    return below;
 }
 
-static enum roof_id bandwidth_for(const struct roofs *roofs, const struct amount *amount) {
+/* Between two working sets the faster one counts, and so does any larger one that was faster still:
+ * what is smaller could be as fast. What is hardly faster than memory is in memory. */
+static struct bandwidth bandwidth_for(const struct roofs *roofs, const struct amount *amount) {
     static const enum roof_id memory[] = {ROOF_MEMORY_COPY, ROOF_MEMORY_READ};
-    static const enum roof_id all[] = {ROOF_CACHE_COPY, ROOF_CACHE_READ, ROOF_MEMORY_COPY,
-                                       ROOF_MEMORY_READ};
-    bool cached = may_be_cached(roofs, amount);
-    return cached ? highest(roofs, all, 4) : highest(roofs, memory, 2);
+    static const enum roof_id cache[] = {ROOF_CACHE_COPY, ROOF_CACHE_READ};
+    uint64_t touched = amount->touched > 0 ? amount->touched : amount->bytes;
+    unsigned count =
+        roofs->working_set_count < WORKING_SETS_MAX ? roofs->working_set_count : WORKING_SETS_MAX;
+    enum roof_id outer = highest(roofs, memory, 2), inner = highest(roofs, cache, 2);
+    struct bandwidth bandwidth = {value_of(roofs, outer), outer, false};
+    for (unsigned i = working_set_below(roofs, count, touched); i < count; i++)
+        if (roofs->working_sets[i].roof.value > bandwidth.rate)
+            bandwidth.rate = roofs->working_sets[i].roof.value;
+    if ((count == 0 ? touched / 2 <= roofs->cache_bytes
+                    : touched <= roofs->working_sets[0].bytes) &&
+        value_of(roofs, inner) > bandwidth.rate)
+        bandwidth.rate = value_of(roofs, inner);
+    if (bandwidth.rate > value_of(roofs, outer) * CACHE_GAIN) {
+        bandwidth.roof = inner;
+        bandwidth.cached = true;
+    }
+    return bandwidth;
 }
 
 /* What has no arithmetic of its own is computed in f32. */
@@ -115,16 +144,19 @@ static void bind(struct limit *limit, enum limit_kind kind, enum roof_id roof, d
 
 struct limit roofs_limit(const struct roofs *roofs, const struct amount *amount) {
     struct limit limit = {.kind = LIMIT_NONE};
-    enum roof_id bandwidth = bandwidth_for(roofs, amount), unit = arithmetic_for(roofs, amount);
-    bool cached = bandwidth != ROOF_MEMORY_COPY && bandwidth != ROOF_MEMORY_READ;
+    struct bandwidth bandwidth = bandwidth_for(roofs, amount);
+    enum roof_id unit = arithmetic_for(roofs, amount);
     double flops = time_at((double)amount->flops, value_of(roofs, unit));
-    double functions = time_at((double)amount->functions, value_of(roofs, ROOF_FUNCTIONS));
-    limit.memory_ns = time_at((double)amount->bytes, value_of(roofs, bandwidth));
+    double trigonometry = time_at((double)amount->trigonometry, value_of(roofs, ROOF_TRIGONOMETRY));
+    double exponentials = time_at((double)amount->exponentials, value_of(roofs, ROOF_EXPONENTIALS));
+    double functions = trigonometry + exponentials;
+    enum roof_id function = trigonometry > exponentials ? ROOF_TRIGONOMETRY : ROOF_EXPONENTIALS;
+    limit.memory_ns = time_at((double)amount->bytes, bandwidth.rate);
     limit.arithmetic_ns = functions > flops ? functions : flops;
     limit.launch_ns = launches_time(roofs, amount);
     limit.transfer_ns = transfers_time(roofs, amount);
-    bind(&limit, cached ? LIMIT_CACHE : LIMIT_MEMORY, bandwidth, limit.memory_ns);
-    bind(&limit, LIMIT_ARITHMETIC, functions > flops ? ROOF_FUNCTIONS : unit, limit.arithmetic_ns);
+    bind(&limit, bandwidth.cached ? LIMIT_CACHE : LIMIT_MEMORY, bandwidth.roof, limit.memory_ns);
+    bind(&limit, LIMIT_ARITHMETIC, functions > flops ? function : unit, limit.arithmetic_ns);
     bind(&limit, LIMIT_LAUNCH, launch_roof(amount), limit.launch_ns);
     bind(&limit, LIMIT_TRANSFER, ROOF_COUNT, limit.transfer_ns);
     return limit;

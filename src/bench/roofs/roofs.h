@@ -29,12 +29,14 @@ enum roof_kind {
     X(F16, f16, RATE, "f16 arithmetic")                                                            \
     X(BF16, bf16, RATE, "bf16 arithmetic")                                                         \
     X(INT8, int8, RATE, "int8 arithmetic")                                                         \
-    X(FUNCTIONS, functions, RATE, "f32 sin, cos, exp, log")                                        \
+    X(TRIGONOMETRY, trigonometry, RATE, "f32 sin, cos")                                            \
+    X(EXPONENTIALS, exponentials, RATE, "f32 exp, log")                                            \
     X(MATRIX_F32, matrix_f32, RATE, "f32 matrix units (tf32)")                                     \
     X(MATRIX_F16, matrix_f16, RATE, "f16 matrix units")                                            \
     X(MATRIX_BF16, matrix_bf16, RATE, "bf16 matrix units")                                         \
     X(MATRIX_INT8, matrix_int8, RATE, "int8 matrix units")                                         \
     X(LAUNCH, launch, LATENCY, "launch, one after another")                                        \
+    X(LAUNCH_WIDE, launch_wide, LATENCY, "launch that takes all of the device")                    \
     X(LAUNCH_CALL, launch_call, LATENCY, "launch, the host's part")                                \
     X(LAUNCH_TO_START, launch_to_start, LATENCY, "launch call to start on an idle device")         \
     X(GRAPH_REPLAY, graph_replay, LATENCY, "replay of a graph of one kernel")                      \
@@ -65,6 +67,13 @@ struct transfer_roof {
     struct roof roof; /* bytes a second */
 };
 
+/* The bandwidth of work that goes over and over so many bytes: caches of any level, then memory. */
+enum { WORKING_SETS_MAX = 16 };
+struct working_set {
+    uint64_t bytes;   /* all that is read and written */
+    struct roof roof; /* the better of reading and copying */
+};
+
 struct roofs {
     char device[32], description[128], driver[128];
     int64_t measured_at; /* seconds of Unix time */
@@ -73,6 +82,8 @@ struct roofs {
     struct roof of[ROOF_COUNT];
     struct transfer_roof transfers[TRANSFERS_MAX];
     unsigned transfer_count;
+    struct working_set working_sets[WORKING_SETS_MAX]; /* ascending; the last one is in memory */
+    unsigned working_set_count;
     char note[160]; /* "throttled: ..." when something came in between; else "" */
 };
 
@@ -102,10 +113,11 @@ bool roofs_read_json(struct text object, struct roofs *roofs, struct status *sta
 struct amount {
     uint64_t bytes; /* that must go through device memory: each input read, each output written */
     uint64_t moved_bytes; /* that the kernels as launched read and write; 0: not known */
-    uint64_t touched; /* that all calls in turn go through: when it fits a cache, the cache binds */
+    uint64_t touched;     /* that all calls in turn go through: whether a cache can hold them */
     uint64_t flops;
     enum roof_id arithmetic; /* what does the flops */
-    uint64_t functions;      /* of the flops, those that are sin, cos, exp or log */
+    uint64_t trigonometry;   /* of the flops, those that are sin or cos, */
+    uint64_t exponentials;   /* and those that are exp or log */
     unsigned kernels;        /* launched one by one */
     unsigned replays;        /* of graphs, and in them: */
     unsigned graph_kernels;

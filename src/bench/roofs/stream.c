@@ -1,4 +1,4 @@
-/* Writes the kernels of roof_stream.h: source for GPUs and OpenCL, a function for the CPU's team.
+/* Writes the kernels of stream.h: source for GPUs and OpenCL, a function for the CPU's team.
  */
 #include "bench/roofs/stream.h"
 

@@ -59,17 +59,17 @@ bool roof_fill(const struct roof_bench *bench, struct device_memory memory, enum
 
 /* ---- The parts of roofs_measure() --------------------------------------------------------- */
 
-/* Bandwidths: roof_memory.c. */
+/* Bandwidths: memory.c. */
 bool roof_measure_memory(const struct roof_bench *bench, struct status *status);
-/* Rates of arithmetic, matrix units where the CPU has them: roof_arithmetic.c. */
+/* Rates of arithmetic, matrix units where the CPU has them: arithmetic.c. */
 bool roof_measure_arithmetic(const struct roof_bench *bench, struct status *status);
-/* sin, cos, exp, log: roof_functions.c. */
+/* sin, cos, exp, log: functions.c. */
 bool roof_measure_functions(const struct roof_bench *bench, struct status *status);
-/* Matrix units of GPUs: roof_matrix.c. */
+/* Matrix units of GPUs: matrix.c. */
 bool roof_measure_matrix(const struct roof_bench *bench, struct status *status);
-/* Launches, graphs, waiting: roof_launch.c. */
+/* Launches, graphs, waiting: launch.c. */
 bool roof_measure_launch(const struct roof_bench *bench, struct status *status);
-/* Between host and device: roof_transfer.c. */
+/* Between host and device: transfer.c. */
 bool roof_measure_transfers(const struct roof_bench *bench, struct status *status);
 
 #endif

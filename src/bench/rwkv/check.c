@@ -54,7 +54,7 @@ static bool compare_values(const float *values, const float *expected, size_t co
                            struct status *status) {
     double difference = 0, largest = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!isfinite(values[i]))
+        if (!isfinite(values[i]) || !isfinite(expected[i]))
             return status_fail(status, STATUS_INPUT, "there is a value that is not finite");
         difference = fmax(difference, fabs((double)values[i] - (double)expected[i]));
         largest = fmax(largest, fabs((double)expected[i]));

@@ -92,8 +92,8 @@ static uint64_t bytes_of(const struct rwkv_shape *shape, const struct rwkv_weigh
                              (int64_t)weight_elements(shape, weight));
 }
 
-uint64_t rwkv_layer_bytes(const struct rwkv_shape *shape, enum ridge_dtype dtype,
-                          enum ridge_dtype product) {
+static uint64_t layer_bytes(const struct rwkv_shape *shape, enum ridge_dtype dtype,
+                            enum ridge_dtype product) {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < rwkv_layer_weight_count; i++)
         bytes += bytes_of(shape, &rwkv_layer_weights[i], dtype, product);
@@ -102,7 +102,7 @@ uint64_t rwkv_layer_bytes(const struct rwkv_shape *shape, enum ridge_dtype dtype
 
 uint64_t rwkv_shape_bytes(const struct rwkv_shape *shape, enum ridge_dtype dtype,
                           enum ridge_dtype product) {
-    uint64_t bytes = (uint64_t)shape->layers * rwkv_layer_bytes(shape, dtype, product);
+    uint64_t bytes = (uint64_t)shape->layers * layer_bytes(shape, dtype, product);
     for (unsigned i = 0; i < rwkv_model_weight_count; i++)
         bytes += bytes_of(shape, &rwkv_model_weights[i], dtype, product);
     return bytes;

@@ -125,9 +125,7 @@ bool rwkv_shape_of_file(const struct weights *file, struct rwkv_shape *shape,
 enum ridge_dtype rwkv_dtype_of_file(const struct weights *file);
 
 uint64_t rwkv_parameters(const struct rwkv_shape *shape);
-/* On the device, of a layer and of the whole model, with large matrices of `dtype`. */
-uint64_t rwkv_layer_bytes(const struct rwkv_shape *shape, enum ridge_dtype dtype,
-                          enum ridge_dtype product);
+/* On the device, of the whole model with large matrices of `dtype`. */
 uint64_t rwkv_shape_bytes(const struct rwkv_shape *shape, enum ridge_dtype dtype,
                           enum ridge_dtype product);
 

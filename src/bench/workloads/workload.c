@@ -174,7 +174,8 @@ static void amount_of(const struct stage *stage, const struct bench_case *work,
         .touched = state->turns * (bytes->own + (state->holds_outputs ? bytes->output : 0)) +
                    bytes->fixed + (state->holds_outputs ? 0 : bytes->output),
         .flops = info->flops,
-        .functions = state->shape.functions,
+        .trigonometry = state->shape.trigonometry,
+        .exponentials = state->shape.exponentials,
         .arithmetic =
             state->shape.product ? roofs_product_unit(&stage->roofs, work->dtype) : ROOF_F32,
     };

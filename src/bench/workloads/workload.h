@@ -21,12 +21,13 @@ struct workload_shape {
     struct workload_input inputs[WORKLOAD_INPUTS_MAX];
     unsigned input_count;
     double numbers[PEER_NUMBERS_MAX];
-    int64_t outputs;     /* elements of the output, which has the first input's type */
-    uint64_t functions;  /* sin, cos, exp and log in one call */
-    bool product;        /* its flops are those of matrix products of the case's dtype */
-    unsigned operations; /* public functions of ridge.h that it calls, if more than one */
-    double magnitude;    /* errors are judged by outputs of at least this size */
-    int64_t row_values;  /* numbers that the reference keeps of a row, if any */
+    int64_t outputs;       /* elements of the output, which has the first input's type */
+    uint64_t trigonometry; /* sin and cos in one call */
+    uint64_t exponentials; /* exp and log */
+    bool product;          /* its flops are those of matrix products of the case's dtype */
+    unsigned operations;   /* public functions of ridge.h that it calls, if more than one */
+    double magnitude;      /* errors are judged by outputs of at least this size */
+    int64_t row_values;    /* numbers that the reference keeps of a row, if any */
 };
 
 /* What a reference worked out for a whole row of the output, since more of its elements follow. */

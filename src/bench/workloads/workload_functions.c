@@ -80,13 +80,13 @@ static void shape_three_then(const struct bench_case *work, struct workload_shap
 
 static void shape_exp(const struct bench_case *work, struct workload_shape *shape) {
     shape_one(work, shape);
-    shape->functions = (uint64_t)work->size;
+    shape->exponentials = (uint64_t)work->size;
 }
 
 static void shape_chain(const struct bench_case *work, struct workload_shape *shape) {
     shape_one(work, shape);
     shape->operations = 4 * CHAIN_ROUNDS;
-    shape->functions = (uint64_t)times(shape->operations, work->size);
+    shape->trigonometry = shape->exponentials = (uint64_t)times(2 * CHAIN_ROUNDS, work->size);
 }
 
 static bool call_chain(void *context, ridge_tensor *const *inputs, ridge_tensor **outputs) {
@@ -145,7 +145,7 @@ static void shape_rows(const struct bench_case *work, struct workload_shape *sha
 
 static void shape_softmax(const struct bench_case *work, struct workload_shape *shape) {
     shape_rows(work, shape);
-    shape->functions = (uint64_t)shape->outputs;
+    shape->exponentials = (uint64_t)shape->outputs;
 }
 
 static void shape_rms_norm(const struct bench_case *work, struct workload_shape *shape) {
@@ -220,7 +220,7 @@ static void shape_gated_mlp(const struct bench_case *work, struct workload_shape
                                                 weight(work->dtype, hidden, size, hidden)},
                                      .input_count = 4,
                                      .outputs = times(rows, size),
-                                     .functions = (uint64_t)times(rows, hidden),
+                                     .exponentials = (uint64_t)times(rows, hidden),
                                      .product = true,
                                      .row_values = plus(size, times(2, hidden))};
 }
@@ -239,7 +239,7 @@ static void shape_attention(const struct bench_case *work, struct workload_shape
                                      .input_count = 3,
                                      .outputs = times(times(times(batch, heads), tokens), width),
                                      .numbers = {1 / sqrt((double)width)},
-                                     .functions =
+                                     .exponentials =
                                          (uint64_t)times(times(batch, heads), causal_pairs(tokens)),
                                      .product = true,
                                      .row_values = tokens};

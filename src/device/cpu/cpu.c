@@ -428,6 +428,11 @@ static int64_t cpu_clock_error(struct device *device) {
     return 0;
 }
 
+static void cpu_prepare_stamps(struct device *device, char *how, size_t capacity) {
+    (void)device;
+    snprintf(how, capacity, "the host's clock");
+}
+
 const struct device_ops device_cpu = {
     .name = "cpu",
     .count = cpu_count,
@@ -454,4 +459,5 @@ const struct device_ops device_cpu = {
     .finish = cpu_finish,
     .resolve = cpu_resolve,
     .clock_error = cpu_clock_error,
+    .prepare_stamps = cpu_prepare_stamps,
 };

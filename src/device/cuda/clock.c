@@ -1,4 +1,5 @@
-/* When work began and ended, on the host's clock.
+/* When work began and ended on the host's clock, by events around it: the way when CUPTI cannot be
+ * had. What the driver does between two events counts as the work's.
  *
  * The driver only tells the time between two events, in milliseconds as a float. An anchor is an
  * event whose moment is known on both clocks: recorded on an idle stream while the host looks at
@@ -127,9 +128,7 @@ static bool locate(struct cuda_device *cuda, cuda_event event, int64_t *host, do
     return true;
 }
 
-void cuda_stamp_cancel(struct cuda_device *cuda, struct device_stamp *stamp) {
-    if (!stamp)
-        return;
+void clock_cancel(struct cuda_device *cuda, struct device_stamp *stamp) {
     cuda_event_give(&cuda->times, cuda_event_of(stamp->begin));
     cuda_event_give(&cuda->times, cuda_event_of(stamp->end));
     *stamp = (struct device_stamp){0, 0};
@@ -142,29 +141,26 @@ static bool mark(struct cuda_device *cuda, cuda_stream stream, uint64_t *handle,
     return event && CUDA_CALL(cuda, status, cuEventRecord, event, stream);
 }
 
-bool cuda_stamp_begin(struct cuda_device *cuda, cuda_stream stream, struct device_stamp *stamp,
-                      struct status *status) {
-    if (!stamp)
-        return true;
-    *stamp = (struct device_stamp){0, 0};
+bool clock_begin(struct cuda_device *cuda, cuda_stream stream, struct device_stamp *stamp,
+                 struct status *status) {
     if ((host_now() < newest_host(&cuda->clock) + stamp_interval || calibrate(cuda, status)) &&
         mark(cuda, stream, &stamp->begin, status))
         return true;
-    cuda_stamp_cancel(cuda, stamp);
+    clock_cancel(cuda, stamp);
     return false;
 }
 
-bool cuda_stamp_end(struct cuda_device *cuda, cuda_stream stream, struct device_stamp *stamp,
-                    struct status *status) {
-    if (!stamp || mark(cuda, stream, &stamp->end, status))
+bool clock_end(struct cuda_device *cuda, cuda_stream stream, struct device_stamp *stamp,
+               struct status *status) {
+    if (mark(cuda, stream, &stamp->end, status))
         return true;
-    cuda_stamp_cancel(cuda, stamp);
+    clock_cancel(cuda, stamp);
     return false;
 }
 
 /* Drift is only known between anchors: there must be one after the work too. */
-static bool resolve(struct cuda_device *cuda, const struct device_stamp *stamp, int64_t *start,
-                    int64_t *end, struct status *status) {
+bool clock_times(struct cuda_device *cuda, const struct device_stamp *stamp, int64_t *start,
+                 int64_t *end, struct status *status) {
     cuda_event begin_event = cuda_event_of(stamp->begin), end_event = cuda_event_of(stamp->end);
     double rate, duration;
     if (!CUDA_CALL(cuda, status, cuEventSynchronize, end_event) ||
@@ -179,19 +175,8 @@ static bool resolve(struct cuda_device *cuda, const struct device_stamp *stamp, 
     return true;
 }
 
-bool cuda_resolve(struct device *device, struct device_stamp *stamp, int64_t *start, int64_t *end,
-                  struct status *status) {
-    struct cuda_device *cuda = cuda_of(device);
-    *start = *end = 0;
-    if (!stamp->begin || !stamp->end)
-        return true;
-    bool resolved = cuda_enter(cuda, status) && resolve(cuda, stamp, start, end, status);
-    cuda_stamp_cancel(cuda, stamp);
-    return resolved;
-}
-
-int64_t cuda_clock_error(struct device *device) {
-    struct cuda_clock *clock = &cuda_of(device)->clock;
+int64_t clock_error(const struct cuda_device *cuda) {
+    const struct cuda_clock *clock = &cuda->clock;
     int64_t error = 0;
     for (uint64_t i = 0; i < CUDA_ANCHORS && i < clock->count; i++)
         if (clock->anchors[i].error > error)

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/memory.h"
+#include "device/cuda/activity_session.h"
 
 static bool count_devices(unsigned *count, struct status *status) {
     *count = 0;
@@ -59,6 +60,7 @@ static void close_device(struct device *device) {
         cuda->driver->cuCtxSetCurrent(cuda->context); /* also of a lost device */
         cuda_generation_here = cuda->generation;
         cuda_wait(cuda, &ignored);
+        activity_finish(cuda);
         while (cuda->replays)
             cuda_graph_destroy(device, cuda->replays);
         while (cuda->kernels)
@@ -76,6 +78,7 @@ static void close_device(struct device *device) {
         cuda_generation_here = 0;
         cuda->driver->cuDevicePrimaryCtxRelease(cuda->ordinal);
     }
+    session_device_closed();
     memory_free(cuda);
 }
 
@@ -102,6 +105,7 @@ static bool open_device(unsigned index, struct device **device, struct status *s
     struct cuda_device *cuda = memory_allocate(1, sizeof *cuda, status);
     if (!cuda)
         return false;
+    session_device_opened();
     cuda->base.ops = &device_cuda;
     cuda->base.index = index;
     cuda->driver = driver;
@@ -145,4 +149,5 @@ const struct device_ops device_cuda = {
     .finish = finish,
     .resolve = cuda_resolve,
     .clock_error = cuda_clock_error,
+    .prepare_stamps = cuda_prepare_stamps,
 };

@@ -7,6 +7,7 @@
 #ifndef RIDGE_DEVICE_CUDA_CUDA_H
 #define RIDGE_DEVICE_CUDA_CUDA_H
 
+#include "device/cuda/activity.h"
 #include "device/cuda/driver.h"
 #include "device/device.h"
 
@@ -87,6 +88,7 @@ struct cuda_device {
     cuda_stream side; /* never has a queue's work: for captures, clocks and measurements */
     struct cuda_events marks, times;
     struct cuda_clock clock;
+    struct cuda_activities activities;
     struct cuda_staging staging;
     struct cuda_pinned *pinned;
     cuda_address *allocations;
@@ -193,10 +195,10 @@ bool cuda_reached(struct device *device, struct device_event event);
 bool cuda_order(struct device *device, unsigned queue, struct device_event event,
                 struct status *status);
 
-/* ---- Time: clock.c ------------------------------------------------------------------------- */
+/* ---- Time: stamp.c ------------------------------------------------------------------------- */
 
-/* Mark the begin and the end of work on a stream; a NULL stamp wants none. After a failure the
- * stamp holds nothing. */
+/* Mark the begin and the end of work on a stream; a NULL stamp wants none: nothing may slow that
+ * work down. After a failure the stamp holds nothing. */
 bool cuda_stamp_begin(struct cuda_device *cuda, cuda_stream stream, struct device_stamp *stamp,
                       struct status *status);
 bool cuda_stamp_end(struct cuda_device *cuda, cuda_stream stream, struct device_stamp *stamp,
@@ -205,6 +207,20 @@ void cuda_stamp_cancel(struct cuda_device *cuda, struct device_stamp *stamp);
 bool cuda_resolve(struct device *device, struct device_stamp *stamp, int64_t *start, int64_t *end,
                   struct status *status);
 int64_t cuda_clock_error(struct device *device);
+void cuda_prepare_stamps(struct device *device, char *how, size_t capacity);
+
+/* ---- Time by events: clock.c ----------------------------------------------------------------- */
+
+/* As those of stamp.c; the stamp is never NULL. */
+bool clock_begin(struct cuda_device *cuda, cuda_stream stream, struct device_stamp *stamp,
+                 struct status *status);
+bool clock_end(struct cuda_device *cuda, cuda_stream stream, struct device_stamp *stamp,
+               struct status *status);
+void clock_cancel(struct cuda_device *cuda, struct device_stamp *stamp);
+/* Waits for the work; the stamp stays as it is. */
+bool clock_times(struct cuda_device *cuda, const struct device_stamp *stamp, int64_t *start,
+                 int64_t *end, struct status *status);
+int64_t clock_error(const struct cuda_device *cuda);
 
 /* ---- Kernels: kernel.c ------------------------------------------------------------------- */
 

@@ -4,28 +4,23 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/library.h"
-#include "device/cuda/search.h"
+#include "base/toolkit.h"
 
-struct symbol {
-    const char *name;
-    size_t member; /* offset in the table */
-};
 #define DRIVER_SYMBOL(name, symbol, parameters) {symbol, offsetof(struct cuda_driver, name)},
 #define NVRTC_SYMBOL(name, symbol, parameters) {symbol, offsetof(struct cuda_nvrtc, name)},
 #define BLAS_SYMBOL(name, symbol, parameters) {symbol, offsetof(struct cuda_blas, name)},
-static const struct symbol driver_symbols[] = {CUDA_DRIVER_SYMBOLS(DRIVER_SYMBOL){NULL, 0}};
-static const struct symbol nvrtc_symbols[] = {NVRTC_SYMBOLS(NVRTC_SYMBOL){NULL, 0}};
-static const struct symbol blas_symbols[] = {BLAS_SYMBOLS(BLAS_SYMBOL){NULL, 0}};
+static const struct library_symbol driver_symbols[] = {CUDA_DRIVER_SYMBOLS(DRIVER_SYMBOL){NULL, 0}};
+static const struct library_symbol nvrtc_symbols[] = {NVRTC_SYMBOLS(NVRTC_SYMBOL){NULL, 0}};
+static const struct library_symbol blas_symbols[] = {BLAS_SYMBOLS(BLAS_SYMBOL){NULL, 0}};
 
-static const struct cuda_library nvrtc_library = {
+static const struct toolkit_library nvrtc_library = {
     "RIDGE_NVRTC",
     "libnvrtc-builtins.so.*",
     {{13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}, {11, "libnvrtc.so.11.2"}, {0, NULL}},
 };
-static const struct cuda_library blas_library = {
+static const struct toolkit_library blas_library = {
     "RIDGE_CUBLASLT",
     NULL,
     {{13, "libcublasLt.so.13"}, {12, "libcublasLt.so.12"}, {11, "libcublasLt.so.11"}, {0, NULL}},
@@ -42,19 +37,14 @@ static const struct cuda_driver *driver_in_use = &own_driver;
 static const struct cuda_nvrtc *nvrtc_in_use = &own_nvrtc;
 static const struct cuda_blas *blas_in_use = &own_blas;
 
-/* Function pointers and object pointers are the same thing wherever dlsym() exists. */
-static bool fill(void *table, void *library, const struct symbol *symbols, const char *what,
+static bool fill(void *table, void *library, const struct library_symbol *symbols, const char *what,
                  struct status *status) {
-    for (; symbols->name; symbols++) {
-        void *address = library_symbol(library, symbols->name);
-        if (!address)
-            return status_fail(status, STATUS_UNSUPPORTED,
-                               "%s is too old: it has no %s; update it to a version of CUDA 11.4 "
-                               "or later",
-                               what, symbols->name);
-        memcpy((char *)table + symbols->member, &address, sizeof address);
-    }
-    return true;
+    const char *missing = library_fill(library, symbols, table);
+    if (!missing)
+        return true;
+    return status_fail(status, STATUS_UNSUPPORTED,
+                       "%s is too old: it has no %s; update it to a version of CUDA 11.4 or later",
+                       what, missing);
 }
 
 static bool load_driver(struct status *status) {
@@ -68,9 +58,10 @@ static bool load_driver(struct status *status) {
 }
 
 /* `package` is what pip calls it. */
-static bool load_found(const struct cuda_library *description, const struct symbol *symbols,
-                       void *table, const char *what, const char *package, struct status *status) {
-    void *library = cuda_library_find(description, preferred_major);
+static bool load_found(const struct toolkit_library *description,
+                       const struct library_symbol *symbols, void *table, const char *what,
+                       const char *package, struct status *status) {
+    void *library = toolkit_library_find(description, preferred_major);
     const char *chosen = getenv(description->variable);
     if (!library && chosen && *chosen)
         return status_fail(status, STATUS_UNSUPPORTED,

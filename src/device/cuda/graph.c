@@ -106,7 +106,8 @@ bool cuda_graph_create(struct device *device, const struct launch *launches, uns
 bool cuda_graph_replay(struct device *device, unsigned queue, void *graph, struct status *status) {
     struct cuda_device *cuda = cuda_of(device);
     struct cuda_replay *replay = graph;
-    if (!cuda_enter_queue(cuda, queue, status))
+    if (!cuda_enter_queue(cuda, queue, status) ||
+        !cuda_stamp_begin(cuda, cuda->streams[queue], NULL, status))
         return false;
     cuda->launches += replay->launches;
     cuda->last_launch = replay->last_name;

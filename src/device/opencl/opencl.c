@@ -137,4 +137,5 @@ const struct device_ops device_opencl = {
     .finish = opencl_finish,
     .resolve = opencl_resolve,
     .clock_error = opencl_clock_error,
+    .prepare_stamps = opencl_prepare_stamps,
 };

@@ -104,6 +104,7 @@ bool opencl_stamp(struct opencl_device *device, struct device_stamp *stamp, cl_e
 bool opencl_resolve(struct device *device, struct device_stamp *stamp, int64_t *start, int64_t *end,
                     struct status *status);
 int64_t opencl_clock_error(struct device *device);
+void opencl_prepare_stamps(struct device *device, char *how, size_t capacity);
 
 /* memory.c */
 bool opencl_allocate(struct device *device, size_t bytes, struct device_memory *memory,

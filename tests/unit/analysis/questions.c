@@ -320,6 +320,25 @@ TEST(a_timeline_shows_copies_only_where_no_kernel_ran) {
     trace_close(trace);
 }
 
+TEST(a_cell_of_a_timeline_is_drawn_by_what_fills_it) {
+    static const struct {
+        struct timeline_cell cell;
+        const char *glyph;
+        enum timeline_look look;
+    } cells[] = {
+        {{100, 0, 100}, "█", LOOK_KERNELS}, {{70, 30, 100}, "▓", LOOK_KERNELS},
+        {{30, 0, 100}, "▒", LOOK_KERNELS},  {{2, 0, 100}, "░", LOOK_KERNELS},
+        {{1, 0, 100}, "·", LOOK_IDLE},      {{0, 4, 100}, "·", LOOK_IDLE},
+        {{0, 0, 100}, " ", LOOK_IDLE},      {{10, 60, 100}, "=", LOOK_COPIES},
+        {{0, 5, 100}, "-", LOOK_COPIES},    {{0, 0, 0}, " ", LOOK_IDLE},
+    };
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+        enum timeline_look look;
+        CHECK_STRING(timeline_glyph(&cells[i].cell, &look), cells[i].glyph);
+        CHECK_INT(look, cells[i].look);
+    }
+}
+
 TEST(without_any_call_no_activity_is_said_to_be_launched_before_recording_began) {
     struct build build;
     struct status status = {0};

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/temporary.h"
 
 static long size_of(const char *path) {
     struct stat info;
@@ -100,4 +101,41 @@ TEST(a_folder_that_is_not_there_is_named) {
     CHECK(strstr(status.message, "/nonexistent-folder/x"));
     CHECK(!output_open(&output, "/", true, &status));
     CHECK(strstr(status.message, "folder"));
+}
+
+TEST(what_is_half_written_can_be_removed_from_a_signal_handler) {
+    const char *path = test_temporary(".txt");
+    struct output half, whole;
+    struct status status = {0};
+    char *name;
+    int fd;
+    REQUIRE(output_open(&half, path, false, &status));
+    REQUIRE(output_open(&whole, path, false, &status));
+    output_printf(&whole, "whole");
+    CHECK_OK(output_commit(&whole, &status), status);
+    REQUIRE(temporary_named_file(&name, &fd, &status));
+    close(fd);
+    temporary_remove_all();
+    CHECK_INT(leftovers(path), 1);
+    CHECK_INT(size_of(path), 5);
+    CHECK_INT(size_of(name), -1);
+    temporary_remove(name);
+    output_abandon(&half);
+}
+
+TEST(a_file_that_could_be_written_is_not_touched_by_trying) {
+    const char *path = test_temporary(".txt");
+    struct output output;
+    struct status status = {0};
+    CHECK_OK(output_try(path, false, &status), status);
+    CHECK_INT(leftovers(path), 0);
+    REQUIRE(output_open(&output, path, false, &status));
+    output_printf(&output, "old");
+    CHECK(output_close(&output, true, &status));
+    CHECK(!output_try(path, false, &status));
+    CHECK_OK(output_try(path, true, &status), status);
+    CHECK_INT(size_of(path), 3);
+    REQUIRE(output_open(&output, path, true, &status));
+    CHECK(!output_close(&output, false, &status));
+    CHECK_INT(leftovers(path), 1);
 }

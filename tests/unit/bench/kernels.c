@@ -189,6 +189,7 @@ TEST(the_half_that_takes_as_long_as_the_whole_binds) {
     CHECK(bound_of(10, 60, 100) == BOUND_COMPUTE);
     CHECK(bound_of(60, 10, 100) == BOUND_MEMORY);
     CHECK(bound_of(40, 60, 100) == BOUND_BALANCED);
+    CHECK(bound_of(160, 60, 100) == BOUND_UNCLEAR);
     CHECK(bound_overlap(50, 50, 100) == 0);
     CHECK(bound_overlap(100, 40, 100) == 1);
     CHECK(fabs(bound_overlap(80, 40, 100) - 0.5) < 1e-9);

@@ -156,3 +156,20 @@ TEST(every_round_has_the_same_weight_in_their_sum) {
         CHECK(of_round[r] >= 5 && of_round[r] + 2 >= of_round[0] && of_round[r] <= of_round[0] + 2);
     CHECK(sum.pace == 41 && sum.own_ns == 10 && !sum.steady && sum.time.count == sum.sample_count);
 }
+
+TEST(sums_of_rounds_add_up_whichever_has_more_samples_left_out) {
+    struct measurement few = {.sample_count = 64}, many = {.sample_count = 64, .thinned = 2};
+    for (unsigned i = 0; i < 64; i++) {
+        few.samples[i] = 1;
+        many.samples[i] = 2;
+    }
+    struct measurement sum = few, other = many;
+    measurement_add(&sum, &many);
+    measurement_add(&other, &few);
+    CHECK_INT(sum.sample_count, 16 + 64);
+    CHECK_INT(other.sample_count, sum.sample_count);
+    CHECK(sum.thinned == 2 && other.thinned == 2);
+    few.thinned = 4000000000u; /* as a file may say */
+    measurement_add(&sum, &few);
+    CHECK(sum.sample_count <= MEASURE_SAMPLES);
+}

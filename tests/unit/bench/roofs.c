@@ -24,7 +24,8 @@ static struct roofs made_up(void) {
     roofs.of[ROOF_CACHE_COPY].value = 4e12;
     roofs.of[ROOF_F32].value = 50e12;
     roofs.of[ROOF_F16].value = 100e12;
-    roofs.of[ROOF_FUNCTIONS].value = 1e12;
+    roofs.of[ROOF_TRIGONOMETRY].value = 1e12;
+    roofs.of[ROOF_EXPONENTIALS].value = 4e12;
     roofs.of[ROOF_MATRIX_F32].value = 400e12;
     roofs.of[ROOF_MATRIX_F16].value = 800e12;
     roofs.of[ROOF_LAUNCH].value = 2000;
@@ -50,7 +51,22 @@ TEST(what_goes_through_memory_is_bound_by_the_faster_of_reading_and_copying) {
     CHECK(NEAR(limit.launch_ns, 2000.0));
 }
 
-TEST(what_may_be_cached_is_bound_by_the_cache) {
+static void add_working_set(struct roofs *roofs, uint64_t bytes, double value) {
+    roofs->working_sets[roofs->working_set_count++] =
+        (struct working_set){.bytes = bytes, .roof = {.value = value}};
+}
+
+static struct roofs made_up_with_working_sets(void) {
+    struct roofs roofs = made_up();
+    add_working_set(&roofs, 64 << 10, 8e12);
+    add_working_set(&roofs, 1 << 20, 5e12);
+    add_working_set(&roofs, 16 << 20, 3e12);
+    add_working_set(&roofs, 64 << 20, 2.1e12);
+    add_working_set(&roofs, 1 << 30, 2e12);
+    return roofs;
+}
+
+TEST(without_working_sets_what_may_be_cached_is_bound_by_the_cache) {
     struct roofs roofs = made_up();
     struct amount amount = {.bytes = 2 << 20};
     CHECK(roofs_limit(&roofs, &amount).kind == LIMIT_CACHE);
@@ -68,6 +84,31 @@ TEST(a_cache_that_is_slower_than_memory_binds_nothing) {
     CHECK(limit.kind == LIMIT_MEMORY && limit.roof == ROOF_MEMORY_READ);
 }
 
+static double seconds_for(const struct roofs *roofs, uint64_t touched, enum limit_kind kind) {
+    struct amount amount = {.bytes = 1000000000, .touched = touched};
+    struct limit limit = roofs_limit(roofs, &amount);
+    CHECK(limit.kind == kind);
+    return limit.ns / 1e9;
+}
+
+TEST(the_faster_of_the_neighbouring_working_sets_binds) {
+    struct roofs roofs = made_up_with_working_sets();
+    CHECK(NEAR(seconds_for(&roofs, 1000, LIMIT_CACHE), 1 / 8e3));
+    CHECK(NEAR(seconds_for(&roofs, 64 << 10, LIMIT_CACHE), 1 / 8e3));
+    CHECK(NEAR(seconds_for(&roofs, (1 << 20) - 1, LIMIT_CACHE), 1 / 8e3));
+    CHECK(NEAR(seconds_for(&roofs, 1 << 20, LIMIT_CACHE), 1 / 5e3));
+    CHECK(NEAR(seconds_for(&roofs, 20 << 20, LIMIT_CACHE), 1 / 3e3));
+    CHECK(NEAR(seconds_for(&roofs, 65 << 20, LIMIT_MEMORY), 1 / 2.1e3)); /* hardly faster */
+    CHECK(NEAR(seconds_for(&roofs, UINT64_MAX, LIMIT_MEMORY), 1 / 2e3));
+}
+
+TEST(a_larger_working_set_that_was_faster_binds_smaller_ones_too) {
+    struct roofs roofs = made_up_with_working_sets();
+    roofs.working_sets[2].roof.value = 6e12; /* the second was measured in a bad moment */
+    CHECK(NEAR(seconds_for(&roofs, 2 << 20, LIMIT_CACHE), 1 / 6e3));
+    CHECK(NEAR(seconds_for(&roofs, 1000, LIMIT_CACHE), 1 / 8e3));
+}
+
 TEST(arithmetic_binds_by_its_unit_or_by_its_functions) {
     struct roofs roofs = made_up();
     struct amount amount = {.bytes = 100, .flops = 50000000, .arithmetic = ROOF_F32};
@@ -77,9 +118,12 @@ TEST(arithmetic_binds_by_its_unit_or_by_its_functions) {
     CHECK(NEAR(roofs_limit(&roofs, &amount).ns, 62.5));
     amount.arithmetic = ROOF_BF16; /* not measured: computed as f32 */
     CHECK(NEAR(roofs_limit(&roofs, &amount).ns, 1000.0));
-    amount.functions = 40000000;
+    amount.exponentials = 40000000;
     limit = roofs_limit(&roofs, &amount);
-    CHECK(limit.roof == ROOF_FUNCTIONS && NEAR(limit.ns, 40000.0));
+    CHECK(limit.roof == ROOF_EXPONENTIALS && NEAR(limit.ns, 10000.0));
+    amount.trigonometry = 20000000; /* one after the other */
+    limit = roofs_limit(&roofs, &amount);
+    CHECK(limit.roof == ROOF_TRIGONOMETRY && NEAR(limit.ns, 30000.0));
 }
 
 TEST(launches_and_graphs_bind_small_work) {
@@ -142,7 +186,7 @@ static void as_json(const struct roofs *roofs, struct buffer *text) {
 }
 
 TEST(roofs_come_back_from_json_as_they_were) {
-    struct roofs roofs = made_up(), back;
+    struct roofs roofs = made_up_with_working_sets(), back;
     struct buffer text = {0};
     struct status status = {0};
     as_json(&roofs, &text);
@@ -153,13 +197,15 @@ TEST(roofs_come_back_from_json_as_they_were) {
           back.of[ROOF_F32].stated == 60e12);
     CHECK(back.cache_bytes == roofs.cache_bytes && back.measured_at == roofs.measured_at);
     CHECK_INT(back.transfer_count, 3);
+    CHECK_INT(back.working_set_count, 5);
+    CHECK(back.working_sets[2].bytes == 16 << 20 && back.working_sets[2].roof.value == 3e12);
     CHECK(back.transfers[2].pinned && back.transfers[2].to_device &&
           back.transfers[2].roof.value == 50e9 && back.transfers[2].bytes == 1 << 20);
     buffer_finish(&text);
 }
 
 TEST(damaged_roofs_are_refused_and_never_crash) {
-    struct roofs roofs = made_up(), back;
+    struct roofs roofs = made_up_with_working_sets(), back;
     struct buffer text = {0};
     struct status status;
     as_json(&roofs, &text);
@@ -170,6 +216,7 @@ TEST(damaged_roofs_are_refused_and_never_crash) {
         text.data[i] = (char)(kept ^ 0x15);
         roofs_read_json(buffer_as_text(&text), &back, &status);
         CHECK(back.transfer_count <= TRANSFERS_MAX);
+        CHECK(back.working_set_count <= WORKING_SETS_MAX);
         text.data[i] = kept;
     }
     buffer_finish(&text);
@@ -180,16 +227,24 @@ TEST(damaged_roofs_are_refused_and_never_crash) {
     CHECK(roofs_read_json(TEXT("{\"later\": [1, {}], \"roofs\": {\"later\": 1}}"), &back, &status));
 }
 
-TEST(more_transfers_than_there_is_room_for_are_refused) {
+static bool reads_rows(const char *member, int rows) {
     struct buffer text = {0};
     struct roofs back;
     struct status status;
-    buffer_string(&text, "{\"transfers\": [{}");
-    for (int i = 0; i < TRANSFERS_MAX; i++)
+    buffer_printf(&text, "{\"%s\": [{}", member);
+    for (int i = 1; i < rows; i++)
         buffer_string(&text, ", {}");
     buffer_string(&text, "]}");
-    CHECK(!roofs_read_json(buffer_as_text(&text), &back, &status));
+    bool read = roofs_read_json(buffer_as_text(&text), &back, &status);
     buffer_finish(&text);
+    return read;
+}
+
+TEST(more_rows_than_there_is_room_for_are_refused) {
+    CHECK(reads_rows("transfers", TRANSFERS_MAX));
+    CHECK(!reads_rows("transfers", TRANSFERS_MAX + 1));
+    CHECK(reads_rows("working_sets", WORKING_SETS_MAX));
+    CHECK(!reads_rows("working_sets", WORKING_SETS_MAX + 1));
 }
 
 TEST(kept_roofs_are_found_by_the_same_device_alone) {
@@ -295,12 +350,19 @@ TEST(roofs_of_the_cpu_are_all_measured_or_say_why_not) {
     for (unsigned i = 0; i < ROOF_COUNT; i++) {
         CHECK(roofs.of[i].value >= 0 && isfinite(roofs.of[i].value));
         CHECK(*roofs.of[i].how);
-        if (i < ROOF_F16 || i >= ROOF_LAUNCH)
+        if (i < ROOF_F16 || i == ROOF_TRIGONOMETRY || i == ROOF_EXPONENTIALS || i >= ROOF_LAUNCH)
             CHECK(roofs.of[i].value > 0);
     }
     CHECK(roofs.of[ROOF_F32].value > 1e8 && roofs.of[ROOF_F32].value < 1e16);
     CHECK(roofs.of[ROOF_MEMORY_COPY].value > 1e7 && roofs.of[ROOF_MEMORY_COPY].value < 1e14);
     CHECK(roofs.of[ROOF_CACHE_READ].value > roofs.of[ROOF_MEMORY_READ].value / 4);
+    CHECK(roofs.of[ROOF_LAUNCH_WIDE].value >= roofs.of[ROOF_LAUNCH].value / 2);
+    CHECK(roofs.of[ROOF_EXPONENTIALS].value < roofs.of[ROOF_F32].value);
     CHECK(roofs.transfer_count > 0);
+    CHECK(roofs.working_set_count >= 3);
+    for (unsigned i = 0; i < roofs.working_set_count; i++) {
+        CHECK(roofs.working_sets[i].roof.value > 0 && *roofs.working_sets[i].roof.how);
+        CHECK(i == 0 || roofs.working_sets[i].bytes > roofs.working_sets[i - 1].bytes);
+    }
     ridge_device_close(device);
 }

@@ -5,12 +5,13 @@
 
 #include "../test.h"
 #include "fake_cuda.h"
+#include "fake_cupti.h"
 
 #include "base/library.h"
 #include "base/memory.h"
+#include "base/toolkit.h"
 #include "device/cuda/compile.h"
 #include "device/cuda/driver.h"
-#include "device/cuda/search.h"
 #include "device/device.h"
 
 static const struct device_ops *const cuda = &device_cuda;
@@ -620,12 +621,13 @@ static bool run_everything(struct status *status) {
 
 /* Every call fails once, in its turn. Those without which the work can go on may be passed over: a
  * description's details, pinned memory, measuring, and all that frees. */
-static void fail_each_call(unsigned error, bool sticky) {
+static void fail_each_call(unsigned error, bool sticky, uint32_t cupti_version) {
     struct status status;
     unsigned reported = 0;
     forbid_cache();
     for (uint64_t nth = 1;; nth++) {
         fake_cuda_use();
+        fake_cupti_start(cupti_version);
         fake_cuda.fail_at = nth;
         fake_cuda.error = error;
         fake_cuda.sticky = sticky;
@@ -648,19 +650,22 @@ static void fail_each_call(unsigned error, bool sticky) {
 }
 
 TEST(every_driver_call_may_fail) {
-    fail_each_call(CUDA_UNKNOWN, false);
+    fail_each_call(CUDA_UNKNOWN, false, 0);
+    fail_each_call(CUDA_UNKNOWN, false, 130001);
 }
 
 TEST(the_device_may_be_lost_at_every_driver_call) {
-    fail_each_call(CUDA_ILLEGAL_ADDRESS, true);
+    fail_each_call(CUDA_ILLEGAL_ADDRESS, true, 0);
+    fail_each_call(CUDA_ILLEGAL_ADDRESS, true, 130001);
 }
 
-TEST(every_allocation_of_the_host_may_fail_while_cuda_is_used) {
+static void fail_each_allocation(uint32_t cupti_version) {
     struct status status;
     forbid_cache();
     unsigned failures = 0;
     for (uint64_t nth = 1;; nth++) {
         fake_cuda_use();
+        fake_cupti_start(cupti_version);
         memory_fail_from(nth);
         bool done = run_everything(&status);
         memory_fail_from(0);
@@ -668,10 +673,17 @@ TEST(every_allocation_of_the_host_may_fail_while_cuda_is_used) {
         if (done)
             break;
         failures++;
-        CHECK_INT(status.code, STATUS_MEMORY);
+        /* CUPTI without a buffer loses records: that is told instead. */
+        if (!cupti_version || !strstr(status.message, "CUPTI lost"))
+            CHECK_INT(status.code, STATUS_MEMORY);
     }
     CHECK(failures > 5);
     close_fake(NULL);
+}
+
+TEST(every_allocation_of_the_host_may_fail_while_cuda_is_used) {
+    fail_each_allocation(0);
+    fail_each_allocation(130001);
 }
 
 static const char good_source[] =
@@ -704,17 +716,17 @@ TEST(nvrtc_compiles_for_a_gpu_that_need_not_be_here) {
 }
 
 TEST(a_library_named_in_the_environment_is_the_only_one_tried) {
-    const struct cuda_library library = {
+    const struct toolkit_library library = {
         "RIDGE_TEST_LIBRARY", NULL, {{2, "libnowhere.so.2"}, {1, "libc.so.6"}, {0, NULL}}};
     if (!library_open((const char *const[]){"libc.so.6", NULL})) {
         test_skip("there is no libc.so.6");
         return;
     }
-    CHECK(cuda_library_find(&library, 0));
-    CHECK(cuda_library_find(&library, 1));
+    CHECK(toolkit_library_find(&library, 0));
+    CHECK(toolkit_library_find(&library, 1));
     setenv("RIDGE_TEST_LIBRARY", "/nowhere/libc.so.6", 1);
-    CHECK(!cuda_library_find(&library, 0));
+    CHECK(!toolkit_library_find(&library, 0));
     setenv("RIDGE_TEST_LIBRARY", "libc.so.6", 1);
-    CHECK(cuda_library_find(&library, 0));
+    CHECK(toolkit_library_find(&library, 0));
     unsetenv("RIDGE_TEST_LIBRARY");
 }

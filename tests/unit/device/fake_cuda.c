@@ -1,5 +1,6 @@
 /* The fake CUDA: see fake_cuda.h. */
 #include "fake_cuda.h"
+#include "fake_cupti.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,9 @@ static bool fails(const char *call) {
         fake_cuda.failed_call = call;
     return now || (fake_cuda.sticky && fake_cuda.fail_at && fake_cuda.calls > fake_cuda.fail_at);
 }
+bool fake_cuda_fails(const char *call) {
+    return fails(call);
+}
 #define DRIVER_CALL(name)                                                                          \
     if (fails(#name))                                                                              \
     return fake_cuda.error
@@ -54,6 +58,8 @@ static void discard(void *object) {
 }
 
 static void do_pending(uint64_t end) {
+    if (end == pending_end)
+        fake_cupti_waited();
     for (; pending_first < end; pending_first++) {
         unsigned i = pending_first % PENDING_MAX;
         memcpy(pending[i].to, pending[i].from, pending[i].bytes);
@@ -202,6 +208,7 @@ static cuda_result fake_cuMemcpyHtoDAsync(cuda_address to, const void *from, siz
                                           cuda_stream stream) {
     (void)stream;
     DRIVER_CALL(cuMemcpyHtoDAsync);
+    fake_cupti_called(277, stream, FAKE_COPY);
     add_pending(host(to), from, bytes);
     return CUDA_SUCCEEDED;
 }
@@ -209,6 +216,7 @@ static cuda_result fake_cuMemcpyDtoHAsync(void *to, cuda_address from, size_t by
                                           cuda_stream stream) {
     (void)stream;
     DRIVER_CALL(cuMemcpyDtoHAsync);
+    fake_cupti_called(279, stream, FAKE_COPY);
     add_pending(to, host(from), bytes);
     return CUDA_SUCCEEDED;
 }
@@ -216,6 +224,7 @@ static cuda_result fake_cuMemcpyDtoDAsync(cuda_address to, cuda_address from, si
                                           cuda_stream stream) {
     (void)stream;
     DRIVER_CALL(cuMemcpyDtoDAsync);
+    fake_cupti_called(281, stream, FAKE_COPY);
     add_pending(host(to), host(from), bytes);
     return CUDA_SUCCEEDED;
 }
@@ -268,6 +277,7 @@ static cuda_result fake_cuLaunchKernel(cuda_function function, unsigned grid_x, 
     memcpy(&fake_cuda.second_argument, parameters[1], 8);
     memcpy(&fake_cuda.first_scalar, parameters[2], 8);
     count_launch(stream);
+    fake_cupti_called(307, stream, stream->capture ? FAKE_NOTHING : FAKE_KERNEL);
     return CUDA_SUCCEEDED;
 }
 static cuda_result fake_cuStreamCreate(cuda_stream *stream, unsigned flags) {
@@ -578,6 +588,9 @@ static cuda_result fake_cublasLtMatmul(blas_handle handle, blas_description desc
     fake_cuda.matmul_algorithm = (unsigned)algorithm->data[0];
     device_time_added += (int64_t)fake_cuda.matmul_microseconds[algorithm->data[0] % 8] * 1000;
     count_launch(stream);
+    fake_cupti_called(3, stream, FAKE_NOTHING); /* it asks what it will */
+    for (unsigned i = 0; i < 2; i++)
+        fake_cupti_called(652, stream, stream->capture ? FAKE_NOTHING : FAKE_KERNEL);
     return BLAS_SUCCEEDED;
 }
 
@@ -600,10 +613,12 @@ void fake_cuda_use(void) {
     cuda_use_driver(&driver);
     cuda_use_nvrtc(&nvrtc);
     cuda_use_blas(&blas);
+    fake_cupti_use();
 }
 
 void fake_cuda_remove(void) {
     cuda_use_driver(NULL);
     cuda_use_nvrtc(NULL);
     cuda_use_blas(NULL);
+    fake_cupti_remove();
 }

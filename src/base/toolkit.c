@@ -2,7 +2,7 @@
  * packages of a Python (pip install nvidia-cuda-nvrtc), in that order for each version. Only looks
  * and opens; a library that is there but does not load counts as absent.
  */
-#include "device/cuda/search.h"
+#include "base/toolkit.h"
 
 #include <glob.h>
 #include <limits.h>
@@ -10,12 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/library.h"
 
 /* Folders below a toolkit, and below a Python's prefix, that hold libraries. */
-static const char *const toolkit_folders[] = {"lib64", "lib", "targets/*/lib", NULL};
+static const char *const toolkit_folders[] = {"lib64", "lib", "targets/*/lib", "extras/CUPTI/lib64",
+                                              NULL};
 static const char *const python_folders[] = {
     "lib/python3*/site-packages/nvidia/*/lib",
     "lib/python3*/dist-packages/nvidia/*/lib",
@@ -43,13 +45,29 @@ static void open_companions(const char *path, const char *companion) {
     globfree(&found);
 }
 
+static bool everybody_may_write(const char *path) {
+    struct stat found;
+    return stat(path, &found) != 0 || (found.st_mode & S_IWOTH);
+}
+
+/* A file that anybody may put there is not to run as this user. */
+static bool is_trusted(const char *path) {
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (!slash || slash == path || (size_t)(slash - path) >= sizeof folder)
+        return false;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    return !everybody_may_write(folder) && !everybody_may_write(path);
+}
+
 static void *open_matching(const char *pattern, const char *companion) {
     glob_t found;
     if (glob(pattern, 0, NULL, &found) != 0)
         return NULL;
     void *library = NULL;
     for (size_t i = found.gl_pathc; i > 0 && !library; i--) { /* the highest version sorts last */
-        library = open_file(found.gl_pathv[i - 1]);
+        if (is_trusted(found.gl_pathv[i - 1]))
+            library = open_file(found.gl_pathv[i - 1]);
         if (library)
             open_companions(found.gl_pathv[i - 1], companion);
     }
@@ -149,7 +167,7 @@ static void *find_file(const struct wanted *wanted) {
     return library ? library : open_below("/usr", python_folders, wanted);
 }
 
-void *cuda_library_find(const struct cuda_library *library, int major) {
+void *toolkit_library_find(const struct toolkit_library *library, int major) {
     const char *chosen = getenv(library->variable);
     if (chosen && *chosen)
         return strchr(chosen, '/') ? open_matching(chosen, library->companion) : open_file(chosen);

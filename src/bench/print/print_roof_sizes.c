@@ -1,0 +1,134 @@
+/* Bandwidths that depend on a size: of what is gone over again and again, and of transfers. */
+#include "bench/print/print_roof_sizes.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- Working sets: a row for each ----------------------------------------------------------- */
+
+static void fill_working_sets(struct table *table, const struct roofs *roofs, bool say_how) {
+    char text[FORMAT_SIZE];
+    table_column(table, "working set", TABLE_RIGHT);
+    table_column(table, "bandwidth", TABLE_RIGHT);
+    table_column(table, "±", TABLE_RIGHT);
+    if (say_how)
+        table_column(table, "how", TABLE_LEFT);
+    for (unsigned i = 0; i < print_working_set_count(roofs); i++) {
+        const struct working_set *set = &roofs->working_sets[i];
+        bool has = print_roof_measured(&set->roof);
+        table_cellf(table, "%s", format_bytes(set->bytes, text));
+        table_cellf(table, "%s", has ? format_rate(set->roof.value, text) : "-");
+        table_cellf(table, "%s", has ? format_percent(set->roof.spread, text) : "-");
+        if (say_how)
+            table_cell(table, text_of(print_roof_reason(&set->roof)));
+    }
+}
+
+bool print_working_sets(const struct roofs *roofs, const struct print_style *style,
+                        struct output *output, struct status *status) {
+    struct table table = {0};
+    bool markdown = style->style == TABLE_MARKDOWN;
+    if (print_working_set_count(roofs) == 0)
+        return true;
+    fill_working_sets(&table, roofs, markdown);
+    output_printf(output, "\n");
+    table_write(&table, style->style, &(struct table_layout){.width = style->width}, output);
+    bool ok = table_ok(&table, status);
+    table_finish(&table);
+    if (!markdown)
+        print_paragraph(style, 0, "  ",
+                        TEXT("so many bytes read, or read and written, again and again: the "
+                             "faster of the two; the last row is memory"),
+                        output);
+    return ok;
+}
+
+/* ---- Transfers: a row for each size, a column for each way ---------------------------------- */
+
+bool print_transfer_goes(const struct transfer_roof *transfer, unsigned way) {
+    return transfer->to_device == (way < 2) && transfer->pinned == (way % 2 == 0);
+}
+
+static const char *way_name(unsigned way) {
+    static const char *const names[TRANSFER_WAYS] = {"in, pinned", "in, pageable", "out, pinned",
+                                                     "out, pageable"};
+    return names[way];
+}
+
+static const struct transfer_roof *find_transfer(const struct roofs *roofs, uint64_t bytes,
+                                                 unsigned way) {
+    for (unsigned i = 0; i < print_transfer_count(roofs); i++)
+        if (roofs->transfers[i].bytes == bytes && print_transfer_goes(&roofs->transfers[i], way))
+            return &roofs->transfers[i];
+    return NULL;
+}
+
+static bool seen_before(const struct roofs *roofs, unsigned index) {
+    for (unsigned i = 0; i < index; i++)
+        if (roofs->transfers[i].bytes == roofs->transfers[index].bytes)
+            return true;
+    return false;
+}
+
+static void add_transfer_cell(struct table *table, const struct transfer_roof *transfer) {
+    char rate[FORMAT_SIZE];
+    if (transfer && print_roof_measured(&transfer->roof))
+        table_cellf(table, "%s ±%.0f%%", format_rate(transfer->roof.value, rate),
+                    fmin(transfer->roof.spread * 100, 999));
+    else
+        table_cell(table, TEXT("-"));
+}
+
+static void fill_transfers(struct table *table, const struct roofs *roofs) {
+    char size[FORMAT_SIZE];
+    table_column(table, "transfer", TABLE_RIGHT);
+    for (unsigned way = 0; way < TRANSFER_WAYS; way++)
+        table_column(table, way_name(way), TABLE_RIGHT);
+    for (unsigned i = 0; i < print_transfer_count(roofs); i++) {
+        if (seen_before(roofs, i))
+            continue;
+        uint64_t bytes = roofs->transfers[i].bytes;
+        table_cellf(table, "%s", format_bytes(bytes, size));
+        for (unsigned way = 0; way < TRANSFER_WAYS; way++)
+            add_transfer_cell(table, find_transfer(roofs, bytes, way));
+    }
+}
+
+/* Under the table: each way's own words, said once as long as they stay the same. */
+static void write_ways(const struct roofs *roofs, const struct print_style *style,
+                       struct output *output) {
+    struct buffer line = {0};
+    bool markdown = style->style == TABLE_MARKDOWN;
+    if (markdown)
+        output_printf(output, "\n");
+    for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
+        const char *before = "";
+        for (unsigned i = 0; i < print_transfer_count(roofs); i++) {
+            const char *how = print_roof_reason(&roofs->transfers[i].roof);
+            if (!print_transfer_goes(&roofs->transfers[i], way) || strcmp(how, before) == 0)
+                continue;
+            buffer_clear(&line);
+            buffer_printf(&line, "%s: %s", way_name(way), how);
+            print_paragraph(style, 0, markdown ? "- " : "  ", buffer_as_text(&line), output);
+            before = how;
+        }
+    }
+    output->failed |= line.failed;
+    buffer_finish(&line);
+}
+
+bool print_transfers(const struct roofs *roofs, const struct print_style *style,
+                     struct output *output, struct status *status) {
+    struct table table = {0};
+    if (print_transfer_count(roofs) == 0) {
+        output_printf(output, "\nTransfers between host and device: not measured\n");
+        return true;
+    }
+    fill_transfers(&table, roofs);
+    output_printf(output, "\n");
+    table_write(&table, style->style, &(struct table_layout){.width = style->width}, output);
+    bool ok = table_ok(&table, status);
+    table_finish(&table);
+    write_ways(roofs, style, output);
+    return ok;
+}

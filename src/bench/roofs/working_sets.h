@@ -1,0 +1,12 @@
+/* The curve of bandwidth over what is gone over again and again. */
+#ifndef RIDGE_BENCH_ROOFS_WORKING_SETS_H
+#define RIDGE_BENCH_ROOFS_WORKING_SETS_H
+
+#include "bench/roofs/stream_ways.h"
+
+/* Measures the sizes between `innermost` bytes, whose figures are the roofs of cache, and twice the
+ * area, whose figures are those of memory: both must have been measured. */
+bool working_sets_measure(const struct roof_bench *bench, const struct stream_area *memory,
+                          uint64_t innermost, struct status *status);
+
+#endif

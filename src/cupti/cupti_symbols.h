@@ -1,0 +1,28 @@
+/* The functions that ridge uses of CUPTI, one row each.
+ *
+ * X(name, parameters): as the vendor documents and exports it, with the parameters in the types of
+ * abi.h. From this table follow the structure of function pointers (library.h), its loading, the
+ * stand-in of the tests and the check of every prototype against the vendor's headers (tests/abi).
+ */
+#ifndef RIDGE_CUPTI_CUPTI_SYMBOLS_H
+#define RIDGE_CUPTI_CUPTI_SYMBOLS_H
+
+/* All return cupti_result. */
+#define CUPTI_SYMBOLS(X)                                                                           \
+    X(cuptiGetVersion, (uint32_t *))                                                               \
+    X(cuptiGetResultString, (cupti_result, const char **))                                         \
+    X(cuptiSubscribe, (cupti_subscriber *, cupti_callback *, void *))                              \
+    X(cuptiUnsubscribe, (cupti_subscriber))                                                        \
+    X(cuptiEnableDomain, (uint32_t, cupti_subscriber, cupti_choice))                               \
+    X(cuptiActivityRegisterTimestampCallback, (cupti_clock *))                                     \
+    X(cuptiActivityRegisterCallbacks, (cupti_buffer_requested *, cupti_buffer_completed *))        \
+    X(cuptiActivityEnable, (cupti_choice))                                                         \
+    X(cuptiActivityDisable, (cupti_choice))                                                        \
+    X(cuptiActivityFlushAll, (uint32_t))                                                           \
+    X(cuptiActivityGetNextRecord, (uint8_t *, size_t, void **))                                    \
+    X(cuptiActivityGetNumDroppedRecords, (struct CUctx_st *, uint32_t, size_t *))                  \
+    X(cuptiGetContextId, (struct CUctx_st *, uint32_t *))                                          \
+    X(cuptiGetStreamId, (struct CUctx_st *, struct CUstream_st *, uint32_t *))                     \
+    X(cuptiFinalize, (void))
+
+#endif

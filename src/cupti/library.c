@@ -1,0 +1,128 @@
+/* Loads CUPTI: every symbol of the table must be there and the version must be one whose records
+ * are known, or the library is not used.
+ */
+#include "cupti/library.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/library.h"
+#include "base/toolkit.h"
+
+#define CUPTI_ROW(name, parameters) {#name, offsetof(struct cupti, name)},
+static const struct library_symbol symbols[] = {CUPTI_SYMBOLS(CUPTI_ROW){NULL, 0}};
+#undef CUPTI_ROW
+
+static const struct toolkit_library description = {
+    "RIDGE_CUPTI",
+    NULL,
+    {{13, "libcupti.so.13"},
+     {12, "libcupti.so.12"},
+     {11, "libcupti.so.11.8"},
+     {0, "libcupti.so"},
+     {0, NULL}},
+};
+
+/* Everything below is guarded by the lock; what the pointers point to does not change. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cupti own;
+static bool loaded;
+static const struct cupti *in_use = &own;
+
+/* What somebody else in the process loaded: two copies of CUPTI do not bear each other. */
+static void *find_loaded(void) {
+    const char *names[TOOLKIT_VERSIONS_MAX];
+    size_t count = 0;
+    for (; description.versions[count].file; count++)
+        names[count] = description.versions[count].file;
+    names[count] = NULL;
+    return library_loaded(names);
+}
+
+static bool check_version(uint32_t version, struct status *status) {
+    if (version >= CUPTI_OLDEST)
+        return true;
+    return status_fail(status, STATUS_UNSUPPORTED,
+                       "CUPTI is too old (version %u): CUDA 11.8 or later has one that will do",
+                       version);
+}
+
+static bool load(int major, struct status *status) {
+    const char *chosen = getenv(description.variable);
+    bool named = chosen && *chosen;
+    if (named && strcmp(chosen, "off") == 0)
+        return status_fail(status, STATUS_UNSUPPORTED, "%s is off", description.variable);
+    void *library = named ? NULL : find_loaded();
+    struct cupti table = {.shared = library != NULL};
+    if (!library)
+        library = toolkit_library_find(&description, major);
+    if (!library && named)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "%s says %s, which is not a library that loads; correct it or unset it",
+                           description.variable, chosen);
+    if (!library)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "CUPTI was not found (libcupti.so); install the CUDA toolkit, or pip "
+                           "install nvidia-cuda-cupti, or set %s to the library's path",
+                           description.variable);
+    const char *missing = library_fill(library, symbols, &table);
+    if (missing)
+        return status_fail(status, STATUS_UNSUPPORTED, "CUPTI is too old: it has no %s", missing);
+    cupti_result result = table.cuptiGetVersion(&table.version);
+    if (result != CUPTI_SUCCEEDED)
+        return cupti_call_failed(&table, result, "cuptiGetVersion", status);
+    own = table;
+    return check_version(own.version, status);
+}
+
+const struct cupti *cupti_library(int major, struct status *status) {
+    const struct cupti *found = NULL;
+    pthread_mutex_lock(&lock);
+    if (in_use != &own)
+        found = check_version(in_use->version, status) ? in_use : NULL;
+    else if (loaded || (loaded = load(major, status)))
+        found = &own;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+bool cupti_call_failed(const struct cupti *cupti, cupti_result result, const char *call,
+                       struct status *status) {
+    const char *text = NULL;
+    switch (result) {
+    case CUPTI_TAKEN:
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "another profiler has CUPTI in this process");
+    case CUPTI_NEEDS_PRIVILEGES:
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "the driver lets administrators alone use CUPTI "
+                           "(NVreg_RestrictProfilingToAdminUsers)");
+    case CUPTI_INCOMPATIBLE:
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "CUPTI does not fit the driver; RIDGE_CUPTI names another one");
+    default:
+        if (cupti->cuptiGetResultString(result, &text) != CUPTI_SUCCEEDED || !text)
+            text = "an unknown error";
+        return status_fail(status, STATUS_UNSUPPORTED, "%s failed: %s (%u)", call, text, result);
+    }
+}
+
+/* Until CUDA 13 the versions were counted; some toolkits share one. */
+void cupti_version_text(uint32_t version, char text[CUPTI_VERSION_TEXT]) {
+    static const char *const counted[] = {"11.8", "12.0", "12.2", "12.3", "12.4", "12.5",
+                                          "12.6", "12.7", "12.8", "12.9", "12.9"};
+    if (version >= 100000)
+        snprintf(text, CUPTI_VERSION_TEXT, "%u.%u", version / 10000, version / 100 % 100);
+    else if (version >= CUPTI_OLDEST && version - CUPTI_OLDEST < sizeof counted / sizeof *counted)
+        snprintf(text, CUPTI_VERSION_TEXT, "%s", counted[version - CUPTI_OLDEST]);
+    else
+        snprintf(text, CUPTI_VERSION_TEXT, "version %u", version);
+}
+
+void cupti_use(const struct cupti *cupti) {
+    pthread_mutex_lock(&lock);
+    in_use = cupti ? cupti : &own;
+    pthread_mutex_unlock(&lock);
+}
