@@ -142,8 +142,8 @@ fuzz: $(fuzz_programs)
 
 bench: $(BUILD)/ridge $(bench_programs)
 	BUILD="$(BUILD)" RIDGE="$(BUILD)/ridge" tests/bench/run
-	BUILD="$(BUILD)" tests/bench/runtime cpu
-	if $(BUILD)/ridge devices | grep -q '^cuda:'; then BUILD="$(BUILD)" tests/bench/runtime cuda; fi
+	$(BUILD)/ridge bench all
+	BUILD="$(BUILD)" tests/bench/roofs $$(if $(BUILD)/ridge devices | grep -q '^cuda:'; then echo cuda; else echo cpu; fi)
 
 demo: $(BUILD)/ridge
 	@echo

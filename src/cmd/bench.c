@@ -261,17 +261,15 @@ static int run_with_files(struct bench *bench, struct status *status) {
     return ok ? result : EXIT_TROUBLE;
 }
 
-static bool read_before(struct bench *bench, struct status *status) {
-    const char *name = command_value(bench->line, "against");
+/* Results of a name that --save had, or of a file. */
+static bool read_saved(const char *name, struct result_set *set, struct status *status) {
     struct buffer path = {0};
-    if (!name)
-        return true;
     bool ok = compare_path(name, &path, status);
     if (ok && access(path.data, F_OK) != 0 && strcmp(path.data, name) != 0)
         ok = status_fail(status, STATUS_USAGE,
                          "no results are saved as '%s'; 'ridge bench ... --save %s' does that",
                          name, name);
-    ok = ok && result_set_read(&bench->before, path.data, status);
+    ok = ok && result_set_read(set, path.data, status);
     buffer_finish(&path);
     return ok;
 }
@@ -299,7 +297,27 @@ static bool read_options(struct bench *bench, const char *const *names, unsigned
            command_count(line, "iterations", &options->measure.iterations, status) &&
            bench_rounds(line, &options->rounds, status) && bench_plot(line, status) &&
            files_differ(line, status) && bench_devices(line, &bench->devices, status) &&
-           read_before(bench, status);
+           (!command_flag(line, "against") ||
+            read_saved(command_value(line, "against"), &bench->before, status));
+}
+
+static int show_saved(const struct command_line *line) {
+    struct status status = {0};
+    struct result_set set = {0};
+    struct output output;
+    bool ok =
+        read_saved(command_value(line, "show"), &set, &status) &&
+        output_open(&output, command_value(line, "output"), command_flag(line, "force"), &status);
+    if (ok) {
+        struct print_style style = bench_style(line, &output);
+        if (bench_wants_json(line))
+            result_set_write(&set, &output);
+        else
+            ok = print_results(&set, &style, &output, &status);
+        ok = output_close(&output, ok, &status);
+    }
+    result_set_finish(&set);
+    return ok ? 0 : command_fail(line, &status);
 }
 
 static int run(const struct command_line *line) {
@@ -307,6 +325,10 @@ static int run(const struct command_line *line) {
     struct bench bench = {.line = line};
     unsigned count;
     const char *const *names = command_arguments(line, &count);
+    if (command_flag(line, "show"))
+        return count == 0
+                   ? show_saved(line)
+                   : command_usage(line, "--show prints all that was saved: name no experiment");
     if (count == 0)
         return bench_list(&status) ? 0 : command_fail(line, &status);
     int result = EXIT_TROUBLE;
@@ -340,6 +362,7 @@ static const struct command_option options[] = {
     {"peer", 0, "torch|mlx|jax", "run the same work there too, in turns, and print the ratio"},
     {"save", 0, "NAME", "keep the results under this name, or in NAME.json"},
     {"against", 0, "NAME", "compare with results that were saved, or with a file of them"},
+    {"show", 0, "NAME", "print results that were saved, or a file of them, and measure nothing"},
     {"resume", 0, NULL, "go on with the same command where it was interrupted"},
     {"trace", 't', "FILE", "keep a trace of a few calls of each line, for ridge report"},
     {"plot", 0, "FILE", "draw the roofline with a dot for each line, as SVG"},

@@ -90,13 +90,14 @@ def faults(result):
         yield "too few samples, or impossible ones"
     if limit["ns"] > ROOF_ERROR * time["median_ns"]:
         yield f"faster than its roof ({limit['kind']}): {time['median_ns']:.0f} ns, roof {limit['ns']:.0f} ns"
-    parts = max(limit[part + "_ns"] for part in ("memory", "arithmetic", "launch", "transfer"))
-    if abs(parts - limit["ns"]) > 1e-6 * parts + 1e-6:
+    longest = max(limit[part + "_ns"] for part in ("memory", "arithmetic", "launch", "transfer"))
+    if abs(longest - limit["ns"]) > 1e-6 * longest + 1e-6:
         yield "the limit is not the largest of its parts"
     bytes_, flops = expected(result)
     if bytes_ is not None and amount["bytes"] != bytes_:
         yield f"{amount['bytes']} bytes, not {bytes_}"
-    if flops is not None and amount["flops"] != flops:
+    parts = 0.001 if result["experiment"] == "reduction" else 0  # few rows are reduced in two launches
+    if flops is not None and not flops <= amount["flops"] <= flops * (1 + parts):
         yield f"{amount['flops']} flops, not {flops}"
     if result["experiment"] == "fusion":
         kernels = 1 if result["variant"] == "compiled" else 20
