@@ -247,6 +247,18 @@ bool stage_open(struct stage *stage, const char *name, const struct bench_option
     return true;
 }
 
+/* What cannot be is said before the roofs are measured, which takes longer. */
+static bool check_plans(struct run_stage *run, struct status *status) {
+    struct result_set nothing = {0};
+    struct plan plan = {0};
+    bool ok = true;
+    for (unsigned i = 0; ok && run->options->experiments[i]; i++)
+        ok = plan_experiment(run, run->options->experiments[i], &plan, &nothing, status);
+    memory_free(plan.cases);
+    result_set_finish(&nothing);
+    return ok;
+}
+
 static bool run_device(const struct run_options *options, const char *name, struct result_set *set,
                        struct status *status) {
     struct run_stage run = {.options = options};
@@ -254,7 +266,7 @@ static bool run_device(const struct run_options *options, const char *name, stru
     if (!stage_open(stage, name, &options->bench, status))
         return false;
     run.health = health_open(stage->device->device);
-    bool ok = start_peer(&run, set, status) &&
+    bool ok = check_plans(&run, status) && start_peer(&run, set, status) &&
               roofs_get(stage->device, options->quick_roofs, options->refresh_roofs, tell_roof,
                         (void *)options, &stage->roofs, status) &&
               note_roofs(set, &stage->roofs, status) && run_recorded(&run, set, status);
