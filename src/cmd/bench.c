@@ -1,5 +1,6 @@
 /* ridge bench: how fast is it, how fast could it be, and is it faster than before? */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include "bench/print/print.h"
 #include "bench/roofline/roofline.h"
 #include "cmd/bench_arguments.h"
+#include "cmd/bench_process.h"
 #include "cmd/bench_state.h"
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
@@ -35,24 +37,67 @@ static void show_progress(void *context, unsigned number, unsigned total, const 
     progress_say(bench->progress, number > 0 ? line : what);
 }
 
+static bool keep_results(void *context, const struct result_set *set, struct status *status) {
+    struct bench *bench = context;
+    (void)status;
+    bench_state_keep(&bench->state, set);
+    return true;
+}
+
+/* How many rounds every line has. */
+static unsigned rounds_done(const struct result_set *set) {
+    unsigned rounds = set->count > 0 ? ROUNDS_MAX : 0;
+    for (size_t i = 0; i < set->count; i++)
+        if (!*set->results[i].problem && set->results[i].round_count < rounds)
+            rounds = set->results[i].round_count;
+    return rounds;
+}
+
+/* Adds rounds to the set, each in a process of its own, until there are as many as asked for. A
+ * trace needs the first one to be here. */
+static bool measure_rounds(struct bench *bench, const struct run_options *options,
+                           struct result_set *set, struct status *status) {
+    struct run_options once = *options;
+    char what[80];
+    once.rounds = 1;
+    once.kept = NULL;
+    once.done = NULL;
+    for (unsigned round = rounds_done(set); round < options->rounds; round++) {
+        struct result_set one = {0};
+        snprintf(what, sizeof what, "round %u of %u", round + 1, options->rounds);
+        show_progress(bench, 0, 0, what);
+        bool here = round == 0 && options->trace;
+        if (!(here ? run_experiments(&once, &one, status)
+                   : bench_process_round(bench->line, &once, &one, status))) {
+            result_set_finish(&one);
+            return false;
+        }
+        if (round == 0) {
+            result_set_finish(set);
+            *set = one;
+        } else {
+            compare_add_rounds(set, &one);
+            result_set_finish(&one);
+        }
+        if (options->kept && !options->kept(options->context, set, status))
+            return false;
+    }
+    return true;
+}
+
 /* The first Ctrl-C lets the run end in order. */
 static bool measure_lines(struct bench *bench, const struct run_options *options,
                           struct result_set *set, struct status *status) {
     struct run_options watched = *options;
     watched.stop = interrupt_defer();
     bench->progress = command_flag(bench->line, "quiet") ? NULL : progress_begin("starting", -1);
-    bool ok = run_experiments(&watched, set, status);
+    bool ok = options->rounds > 1 && bench_process_can()
+                  ? measure_rounds(bench, &watched, set, status)
+                  : run_experiments(&watched, set, status);
     progress_end(bench->progress);
     bench->progress = NULL;
     interrupt_arm();
     return ok;
-}
-
-static bool keep_results(void *context, const struct result_set *set, struct status *status) {
-    struct bench *bench = context;
-    (void)status;
-    bench_state_keep(&bench->state, set);
-    return true;
 }
 
 /* ---- What comes out --------------------------------------------------------------------- */
@@ -118,9 +163,18 @@ static bool measure_again(struct bench *bench, struct result_set *set,
                           struct status *status) {
     struct result_set lines = {0}, more = {0};
     struct run_options options = bench->options;
+    const struct experiment *wanted[NAMES_MAX + 1] = {0};
     bool ok = compare_wanting(comparison, &lines, status);
     *again = ok && lines.count > 0;
     if (*again) {
+        unsigned count = 0;
+        for (unsigned i = 0; bench->chosen[i]; i++)
+            for (size_t j = 0; j < lines.count; j++)
+                if (strcmp(lines.results[j].experiment, bench->chosen[i]->name) == 0) {
+                    wanted[count++] = bench->chosen[i];
+                    break;
+                }
+        options.experiments = wanted;
         options.only = &lines;
         options.done = NULL;
         options.kept = NULL;
@@ -206,6 +260,11 @@ static bool any_figures(const struct result_set *set, struct status *status) {
 
 static int run_bench(struct bench *bench, struct output *output, struct status *status) {
     struct result_set set = {0};
+    if (bench->options.done && bench->options.rounds > 1) {
+        set = bench->done;
+        bench->done = (struct result_set){0};
+        bench->options.done = NULL;
+    }
     bool ok = measure_lines(bench, &bench->options, &set, status) && any_figures(&set, status) &&
               write_results(bench, &set, output, status) && save(bench, &set, status) &&
               plot(bench, &set, status);
@@ -293,7 +352,7 @@ static bool read_options(struct bench *bench, const char *const *names, unsigned
     options->context = bench;
     return bench_experiments(names, count, bench->chosen, status) &&
            bench_lists(line, bench->chosen, &options->bench, status) &&
-           bench_seconds(line, &options->measure.seconds, status) &&
+           bench_seconds(line, &options->measure, status) &&
            command_count(line, "iterations", &options->measure.iterations, status) &&
            bench_rounds(line, &options->rounds, status) && bench_plot(line, status) &&
            files_differ(line, status) && bench_devices(line, &bench->devices, status) &&
@@ -333,7 +392,8 @@ static int run(const struct command_line *line) {
         return bench_list(&status) ? 0 : command_fail(line, &status);
     int result = EXIT_TROUBLE;
     if (read_options(&bench, names, count, &status)) {
-        bench_state_open(&bench.state, &bench.options);
+        if (!getenv(BENCH_ROUND_VARIABLE))
+            bench_state_open(&bench.state, &bench.options);
         if (command_flag(line, "resume") && bench_state_load(&bench.state, &bench.done))
             bench.options.done = &bench.done;
         result = run_with_files(&bench, &status);

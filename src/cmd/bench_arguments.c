@@ -20,6 +20,8 @@ static bool next_word(const char **list, struct text *word) {
     return true;
 }
 
+#define ASKED_PRECISION 0.002 /* who says how long it may take wants to know it well */
+
 /* ---- Devices ---------------------------------------------------------------------------- */
 
 static bool is_named(const struct device_names *devices, const char *name) {
@@ -211,7 +213,8 @@ bool bench_lists(const struct command_line *line, const struct experiment *const
             read_sizes(batches, "batch", options->batches, &options->batch_count, status));
 }
 
-bool bench_seconds(const struct command_line *line, double *seconds, struct status *status) {
+bool bench_seconds(const struct command_line *line, struct measure_plan *plan,
+                   struct status *status) {
     const char *text = command_value(line, "seconds");
     if (!text)
         return true;
@@ -223,7 +226,8 @@ bool bench_seconds(const struct command_line *line, double *seconds, struct stat
     if (end == text || *end || !isfinite(value) || value <= 0 || value > 3600)
         return status_fail(status, STATUS_USAGE,
                            "--seconds '%s' is not a time; write it as 0.5 or 10", text);
-    *seconds = value;
+    plan->seconds = value;
+    plan->precision = ASKED_PRECISION;
     return true;
 }
 

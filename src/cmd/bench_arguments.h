@@ -25,8 +25,10 @@ bool bench_experiments(const char *const *names, unsigned count,
 bool bench_lists(const struct command_line *line, const struct experiment *const *chosen,
                  struct bench_options *options, struct status *status);
 
-/* --seconds S: a positive number; *seconds unchanged when it was not given. */
-bool bench_seconds(const struct command_line *line, double *seconds, struct status *status);
+/* --seconds S: a positive number; the plan is unchanged when it was not given. */
+bool bench_seconds(const struct command_line *line, struct measure_plan *plan,
+                   struct status *status);
+
 /* --rounds N: no more than a result keeps. */
 bool bench_rounds(const struct command_line *line, unsigned *rounds, struct status *status);
 

@@ -8,6 +8,7 @@
 
 #include "base/output.h"
 #include "base/table.h"
+#include "cmd/interrupt.h"
 #include "import/import.h"
 
 static const struct command_option options[] = {
@@ -92,8 +93,10 @@ static int run(const struct command_line *line) {
         return command_fail(line, &status);
     bool ok = answer(line, trace, arguments[1], &interrupted, &status);
     trace_close(trace);
-    if (interrupted)
+    if (interrupted) {
+        interrupt_arm();
         raise(SIGINT); /* as if it had never been caught: shells look at how a program ended */
+    }
     return ok ? 0 : command_fail(line, &status);
 }
 

@@ -49,4 +49,5 @@ before=$(grep -c '"checked": true' cache/bench-*.json)
 "$RIDGE" bench elementwise layers lora -d cpu --seconds 0.5 --size 1000,2000 -q --resume > whole
 echo "status $?"
 [ "$before" -ge 1 ] && echo "kept some"
-ls cache/bench-*.json 2> /dev/null
+ls cache | grep -c '^bench-'
+exit 0
