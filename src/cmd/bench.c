@@ -15,7 +15,7 @@
 #include "cmd/interrupt.h"
 #include "cmd/progress.h"
 
-enum { ROUNDS_TO_COMPARE = 9, TRIES_TO_TELL = 2 };
+enum { ROUNDS_TO_COMPARE = 25, TRIES_TO_TELL = 2 };
 
 struct bench {
     const struct command_line *line;
@@ -343,7 +343,7 @@ static bool read_options(struct bench *bench, const char *const *names, unsigned
     options->bench.small = options->quick_roofs = command_flag(line, "quick");
     options->refresh_roofs = command_flag(line, "refresh");
     options->measure = options->bench.small ? (struct measure_plan){0.05, 0.05, 0}
-                       : compares           ? (struct measure_plan){0.3, 0.002, 0}
+                       : compares           ? (struct measure_plan){0.1, 0.002, 0}
                                             : (struct measure_plan){1, 0.01, 0};
     options->rounds = compares ? ROUNDS_TO_COMPARE : 1;
     options->peer = command_value(line, "peer");
@@ -417,7 +417,7 @@ static const struct command_option options[] = {
     {"model", 0, "FILE", "weights for rwkv: GGUF or safetensors (default: made up)"},
     {"iterations", 'n', "N", "time exactly N calls of each line"},
     {"seconds", 's', "S", "time each line for at most S seconds (1)"},
-    {"rounds", 0, "N", "go through all lines N times (1; 9 with --save or --against)"},
+    {"rounds", 0, "N", "go through all lines N times (1; 25 with --save or --against)"},
     {"quick", 0, NULL, "small sizes and short times: to see that it works, not for figures"},
     {"peer", 0, "torch|mlx|jax", "run the same work there too, in turns, and print the ratio"},
     {"save", 0, "NAME", "keep the results under this name, or in NAME.json"},
@@ -448,7 +448,8 @@ const struct command command_bench = {
         "1 % or the seconds are over. Inputs are random; large ones take turns so that no cache "
         "holds them; outputs are checked against a reference in double precision. What disturbed a "
         "line (throttling, other programs, unsteady times) is said under the table.\n\n"
-        "With --save and --against all lines are measured in several rounds, and a difference "
+        "With --save and --against all lines are measured in several rounds, each in a process of "
+        "its own, and a difference "
         "counts when it is larger than what two runs of the same thing differ by on this machine.",
     .examples = "ridge bench fusion\tthe gap and the block\n"
                 "ridge bench gated-mlp attention -d cpu,cuda\tone table across devices\n"

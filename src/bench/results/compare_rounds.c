@@ -1,20 +1,21 @@
-/* Is one line slower than before? The question is put to the fastest batch of each round.
+/* Is one line slower than before? The question is put to the fastest batch of each round, and each
+ * round is a process of its own.
  *
- * What was found in 62 processes, five rounds each, of softmax, an elementwise chain, matmul and
- * add on a shared virtual machine with two processors, every process compared with every other:
- * - Medians of the same work differ by 30 % from one round to the next, fastest batches of 3 ms by
- * 2 to 5 %. Nothing makes work faster than it is, so the fastest is asked.
- * - While other programs have a processor, even the fastest batch takes two to four times as long,
- *   alike in all rounds of a process: seven of ten comparisons of equals were false alarms. The
- *   share of time that others had tells those rounds apart (below 5 % or above 30 %, seldom in
- *   between). Disturbed rounds are not asked at all.
+ * What was found on shared virtual machines with two and sixteen processors:
+ * - Medians of the same work differ by 30 % from one round to the next, fastest batches by 2 to 5
+ * %. Nothing makes work faster than it is, so the fastest is asked.
+ * - Where memory happens to lie makes a whole process a few percent faster or slower. When all
+ *   rounds of a run were in one process, 3 of 17 comparisons of equals were false alarms on the
+ *   quieter of the machines.
+ * - While other programs have a processor, even the fastest batch takes two to four times as long:
+ *   seven of ten comparisons of equals were false alarms. The share of time that others had tells
+ *   those rounds apart (below 5 % or above 30 %, seldom in between); they are not asked at all.
  * - The processor's clock drops by up to 20 % for a while, which the fixed arithmetic beside the
  *   batches shows to a percent. Rounds at the same clock are compared; where these are too few, a
  *   difference must be there in nanoseconds and in passes of that arithmetic (work that waits for
  *   memory does not follow the clock).
- * - With this, lines of equals were told apart 4 times in 1024 with five rounds and never in 360
- * with ten. Of 5 % more work, ten rounds find 97 in 100 where the fastest batches repeat to 0.5 %
- * (a small add), 42 where to 2 % (matmul), 19 where to 4 % (softmax). Adding rounds finds the rest.
+ * - A neighbour on the other half of a core is not seen by any of this and doubles times; then the
+ *   interval is wide and nothing is told, rather than something wrong.
  *
  * The test goes by rank: if nothing changed, any order of the rounds of both sides is as likely,
  * and it is unlikely that the k fastest are all of one side. The same k gives the interval.
@@ -87,7 +88,7 @@ static double fastest_pace(const struct result *result) {
 }
 
 /* How fast it may be in truth: as much below the fastest round as the middle one is above it. Noise
- * that is wide leaves a gap there that a few rounds do not close. */
+ * that is wide leaves a gap there that rounds do not close. */
 static double floor_of(const struct rounds *rounds) {
     return rounds->times[0] * rounds->times[0] / rounds->times[rounds->count / 2];
 }

@@ -6,7 +6,7 @@
 #include "bench/case.h"
 #include "bench/measure.h"
 
-enum { ROUNDS_MAX = 32 };
+enum { ROUNDS_MAX = 96 };
 
 /* Work on the device in the traced calls, from the first one's start on. */
 struct span {

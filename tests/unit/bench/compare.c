@@ -13,14 +13,14 @@
 #include "bench/results/compare.h"
 #include "bench/results/compare_rounds.h"
 
-enum { LINES = 6, ROUNDS = 9, TRIALS = 1000 };
+enum { LINES = 6, ROUNDS = 25, TRIALS = 1000 };
 
 struct scene {
     double scale;    /* of all times */
     double noise;    /* mean of what comes on top, relative */
     double bad;      /* share of rounds that are a third slower, unseen */
     double taken;    /* share of rounds in which others took processors: times double or worse */
-    double placing;  /* how much where memory lies matters to a whole process, either way */
+    double placing;  /* how much where memory lies matters to a round, either way */
     double slow;     /* share of rounds in which the clock is 6 % slower */
     unsigned rounds; /* each line */
 };
@@ -35,6 +35,7 @@ static double uniform(void) {
 static void add_round(struct result *result, const struct scene *scene, double base) {
     unsigned i = result->round_count++;
     double time = base * (1 - scene->noise * log(1 - uniform())), pace = 50e3;
+    time *= 1 + scene->placing * (uniform() - 0.5); /* each round is a process */
     if (uniform() < scene->bad)
         time *= 1.33;
     if (uniform() < scene->slow) {
@@ -56,7 +57,7 @@ static struct result_set run_of(const struct scene *scene, struct result *result
     memset(results, 0, LINES * sizeof *results);
     for (unsigned line = 0; line < LINES; line++) {
         struct result *result = &results[line];
-        double base = 1e5 * (line + 1) * scene->scale * (1 + scene->placing * (uniform() - 0.5));
+        double base = 1e5 * (line + 1) * scene->scale;
         snprintf(result->experiment, sizeof result->experiment, "layers");
         snprintf(result->device, sizeof result->device, "cpu");
         snprintf(result->label, sizeof result->label, "line %u", line);
