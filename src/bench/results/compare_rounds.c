@@ -27,6 +27,7 @@
 #define DISTURBED 0.10    /* share of the processors' time, from which on a round does not count */
 #define LEAST_EFFECT 0.02 /* never reported below: memory lies elsewhere in each process */
 #define LIKE_PACE 0.01
+#define CALM_ROUNDS 10 /* of fewer, all may be bad ones that nothing shows */
 #define CHANCE_SHOWN 0.05
 #define CHANCE_OF_ALARM 0.01 /* for all lines together */
 
@@ -97,7 +98,8 @@ static struct interval interval_of(const struct rounds *before, const struct rou
                                    double chance) {
     unsigned of_before = compare_rank(before->count, after->count, chance),
              of_after = compare_rank(after->count, before->count, chance);
-    bool sure = of_before > 0 && of_after > 0;
+    bool sure = of_before > 0 && of_after > 0 && before->count >= CALM_ROUNDS &&
+                after->count >= CALM_ROUNDS;
     if (of_before == 0)
         of_before = before->count;
     if (of_after == 0)
