@@ -40,7 +40,9 @@ override CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recov
 override LDFLAGS += -fsanitize=$(SAN)
 endif
 
-sources := $(wildcard src/*/*.c src/*/*/*.c)
+# The probe runs inside other people's programs and is a library of its own.
+probe_sources := $(wildcard src/probe/*.c)
+sources := $(filter-out $(probe_sources),$(wildcard src/*/*.c src/*/*/*.c))
 # Native kernels are built once for each set of vector instructions; the best is chosen at run time.
 simd_sources := $(wildcard src/gen/native/simd/*.c)
 machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2> /dev/null)))
@@ -61,7 +63,7 @@ bench_sources := $(wildcard tests/bench/*.c)
 bench_objects := $(bench_sources:%.c=$(BUILD)/%.o)
 bench_programs := $(bench_sources:tests/bench/%.c=$(BUILD)/bench/%)
 fuzz_sources := $(wildcard tests/fuzz/*.c)
-fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out src/bench/% src/cmd/% src/device/% src/gen/% src/tensor/%,$(sources)))
+fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out src/bench/% src/cmd/% src/record/% src/device/% src/gen/% src/tensor/%,$(sources)))
 fuzz_target_objects := $(fuzz_sources:%.c=$(BUILD)/fuzz/%.o)
 fuzz_programs := $(if $(FUZZ_CC),$(fuzz_sources:tests/fuzz/%.c=$(BUILD)/fuzz/%))
 
@@ -69,10 +71,13 @@ fuzz_programs := $(if $(FUZZ_CC),$(fuzz_sources:tests/fuzz/%.c=$(BUILD)/fuzz/%))
 runtime_objects := $(filter $(foreach module,base trace cupti device gen tensor,$(BUILD)/src/$(module)/%),$(objects))
 version := $(shell sed -n 's/.*RIDGE_VERSION "\(.*\)"/\1/p' include/ridge.h)
 on_macos := $(filter Darwin,$(shell uname -s))
+probe_library := $(if $(on_macos),libridge-probe.dylib,libridge-probe.so)
+probe_objects := $(probe_sources:%.c=$(BUILD)/%.o)
+probe_parts := $(filter $(foreach module,base spool cupti,$(BUILD)/src/$(module)/%),$(objects))
 shared_library := $(if $(on_macos),libridge.dylib,libridge.so)
 soname := $(if $(on_macos),libridge.0.dylib,libridge.so.0)
 
-all: $(BUILD)/ridge $(BUILD)/$(shared_library) $(BUILD)/libridge.a
+all: $(BUILD)/ridge $(BUILD)/$(shared_library) $(BUILD)/libridge.a $(BUILD)/$(probe_library)
 
 $(BUILD)/ridge: $(objects)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(objects) $(LDLIBS)
@@ -83,6 +88,14 @@ $(BUILD)/$(soname): $(runtime_objects)
 $(BUILD)/$(shared_library): $(BUILD)/$(soname)
 	@ln -sf $(soname) $@
 
+# Of the parts only what it needs, so that no library comes along. It stays where it is once loaded:
+# functions of it are installed in the program.
+$(BUILD)/probe-parts.a: $(probe_parts)
+	$(call quiet,AR  )rm -f $@; $(AR) rcs $@ $(probe_parts)
+$(BUILD)/$(probe_library): $(probe_objects) $(BUILD)/probe-parts.a
+	$(call quiet,LINK)$(CC) $(if $(on_macos),-dynamiclib,-shared -Wl$(comma)-soname$(comma)$(probe_library) -Wl$(comma)-z$(comma)nodelete $(if $(SAN),,-Wl$(comma)-z$(comma)defs)) \
+	    $(LDFLAGS) -o $@ $(probe_objects) $(BUILD)/probe-parts.a -ldl -pthread
+
 # One object whose inner names are its own, so that a program may have functions called as ours.
 $(BUILD)/libridge.a: $(runtime_objects)
 	$(call quiet,AR  )rm -f $@ $(BUILD)/libridge.o; \
@@ -90,8 +103,8 @@ $(BUILD)/libridge.a: $(runtime_objects)
 	    $(OBJCOPY) --localize-hidden $(BUILD)/libridge.o; then $(AR) rcs $@ $(BUILD)/libridge.o; \
 	else $(AR) rcs $@ $(runtime_objects); fi
 
-$(BUILD)/unit: $(unit_objects) $(library)
-	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(unit_objects) $(library) $(LDLIBS)
+$(BUILD)/unit: $(unit_objects) $(library) $(probe_objects)
+	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(unit_objects) $(library) $(probe_objects) $(LDLIBS)
 
 $(BUILD)/conformance: $(conformance_objects) $(library)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(conformance_objects) $(library) $(LDLIBS)
@@ -145,6 +158,9 @@ bench: $(BUILD)/ridge $(bench_programs)
 	$(BUILD)/ridge bench all
 	BUILD="$(BUILD)" tests/bench/roofs $$(if $(BUILD)/ridge devices | grep -q '^cuda:'; then echo cuda; else echo cpu; fi)
 
+bench-overhead: all
+	BUILD="$(BUILD)" CC="$(CC)" tests/bench/overhead
+
 demo: $(BUILD)/ridge
 	@echo
 	$(BUILD)/ridge demo -o $(BUILD)/demo
@@ -175,11 +191,13 @@ install: all
 	install -m 755 $(BUILD)/$(soname) $(libraries)/$(soname)
 	ln -sf $(soname) $(libraries)/$(shared_library)
 	install -m 644 $(BUILD)/libridge.a $(libraries)/libridge.a
+	mkdir -p $(libraries)/ridge
+	install -m 755 $(BUILD)/$(probe_library) $(libraries)/ridge/$(probe_library)
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' \
 	    'Name: ridge' 'Version: $(version)' \
 	    'Description: Tensors on a CPU, an NVIDIA GPU or any OpenCL device' \
 	    'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lridge' \
-	    'Libs.private: $(strip $(filter-out -lsqlite3 -lexpat,$(LDLIBS)))' \
+	    'Libs.private: $(strip $(filter-out -lsqlite3 -lexpat -ldw -lelf,$(LDLIBS)))' \
 	    > $(libraries)/pkgconfig/ridge.pc
 	install -m 644 $(BUILD)/ridge.1 $(man_page)
 	install -m 644 $(BUILD)/completion.bash $(bash_completion)
@@ -192,7 +210,7 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/ridge $(man_page) $(bash_completion) $(zsh_completion) \
 	    $(fish_completion) $(DESTDIR)$(PREFIX)/include/ridge.h $(libraries)/libridge.a \
 	    $(libraries)/$(soname) $(libraries)/$(shared_library) $(libraries)/pkgconfig/ridge.pc
-	rm -rf $(doc_folder)
+	rm -rf $(doc_folder) $(libraries)/ridge
 
 clean:
 	rm -rf $(BUILD)
@@ -203,6 +221,7 @@ help:
 	@echo 'make test         run every test; SAN=address,undefined with sanitizers'
 	@echo 'make fuzz         run the fuzzers, SECONDS_EACH=600 seconds each'
 	@echo 'make bench        measure speed and memory'
+	@echo 'make bench-overhead  measure what recording costs a program'
 	@echo 'make lint         check formatting, includes and warnings of gcc and clang'
 	@echo 'make format       format all sources'
 	@echo 'make install      into PREFIX=$(PREFIX) (below DESTDIR); make uninstall undoes it'
@@ -210,7 +229,7 @@ help:
 	@echo 'Settings: BUILD=DIR CC=COMPILER CFLAGS=... SAN=SANITIZERS V=1 RIDGE_NO_INSTALL=1'
 
 FORCE:
-.PHONY: all test fuzz bench demo format lint install uninstall clean help FORCE
+.PHONY: all test fuzz bench bench-overhead demo format lint install uninstall clean help FORCE
 .SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_target_objects) $(embedded_objects:.o=.c)
--include $(objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d)
+-include $(objects:.o=.d) $(probe_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d)
 -include $(fuzz_objects:.o=.d) $(fuzz_target_objects:.o=.d)

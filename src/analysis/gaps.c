@@ -4,7 +4,6 @@
 #include "analysis/gaps.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -39,25 +38,28 @@ struct walk {
     const struct host *host;
     const struct selection *selection;
     struct gaps *gaps;
-    struct host_cursor *cursors;    /* by thread */
-    int64_t *queue_launched;        /* by queue: when its latest activity so far was launched */
-    size_t *queue_waits;            /* by queue: its stream-wait records, as rows of `waits` */
-    uint32_t *waits;                /* rows of trace->wait by (queue, start) */
-    size_t *wait_cursor;            /* by queue */
-    int64_t *host_time, *sync_time; /* by string id */
-    uint32_t *host_gaps, *sync_gaps;
+    struct host_cursor *cursors;        /* by thread */
+    struct state_cursor *state_cursors; /* by thread */
+    int64_t *queue_launched;            /* by queue: when its latest activity so far was launched */
+    size_t *queue_waits;                /* by queue: its stream-wait records, as rows of `waits` */
+    uint32_t *waits;                    /* rows of trace->wait by (queue, start) */
+    size_t *wait_cursor;                /* by queue */
+    struct name_tally host_names, sync_names, state_names[STATES];
     int64_t *durations; /* of the gaps, for the median */
     size_t duration_capacity;
     size_t clip_cursor;
     struct gap gap; /* the one at hand */
 };
 
+/* How much of [start, end) is selected. */
+static int64_t selected(const struct walk *walk, int64_t start, int64_t end) {
+    size_t cursor = walk->clip_cursor;
+    return end > start ? selection_overlap(walk->selection, start, end, &cursor) : 0;
+}
+
 /* Adds [start, end) to a cause of the gap at hand, as far as it is selected. */
 static int64_t add_cause(struct walk *walk, enum gap_cause cause, int64_t start, int64_t end) {
-    if (end <= start)
-        return 0;
-    size_t cursor = walk->clip_cursor;
-    int64_t time = selection_overlap(walk->selection, start, end, &cursor);
+    int64_t time = selected(walk, start, end);
     walk->gap.cause[cause] += time;
     return time;
 }
@@ -86,9 +88,26 @@ static enum gap_cause cause_of_call(const struct walk *walk, uint32_t call) {
     }
 }
 
-static void add_name(int64_t *times, uint32_t *counts, uint32_t name, int64_t time) {
-    times[name] += time;
-    counts[name] += time > 0;
+/* Where a thread was when it stopped running, or 0. */
+static uint32_t waiting_function(const struct walk *walk, uint32_t thread,
+                                 const struct state_stretch *stretch) {
+    return stretch->state == STATE_BLOCKED || stretch->state == STATE_READY
+               ? host_function_before(walk->host, thread, stretch->before, stretch->since)
+               : 0;
+}
+
+/* The host's own code under `name`, and whether the thread ran meanwhile. */
+static void add_host(struct walk *walk, uint32_t thread, uint32_t name, int64_t start,
+                     int64_t end) {
+    name_tally_add(&walk->host_names, name, add_cause(walk, CAUSE_HOST, start, end));
+    while (walk->gaps->states_known && start < end) {
+        struct state_stretch stretch =
+            states_next(&walk->host->states, &walk->state_cursors[thread], thread, start, end);
+        uint32_t function = waiting_function(walk, thread, &stretch);
+        name_tally_add(&walk->state_names[stretch.state], function ? function : name,
+                       selected(walk, stretch.start, stretch.end));
+        start = stretch.end;
+    }
 }
 
 /* The launching thread between the gap's start and its own launch call. */
@@ -99,16 +118,18 @@ static void walk_host(struct walk *walk, uint32_t thread, int64_t start, int64_t
             host_next(walk->host, &walk->cursors[thread], thread, start, end);
         if (stretch.call != NO_ROW) {
             enum gap_cause cause = cause_of_call(walk, stretch.call);
-            int64_t time = add_cause(walk, cause, stretch.start, stretch.end);
-            if (cause == CAUSE_SYNC)
-                add_name(walk->sync_time, walk->sync_gaps, trace->call.name[stretch.call], time);
-            else if (cause == CAUSE_HOST)
-                add_name(walk->host_time, walk->host_gaps, trace->call.name[stretch.call], time);
+            uint32_t name = trace->call.name[stretch.call];
+            if (cause == CAUSE_HOST)
+                add_host(walk, thread, name, stretch.start, stretch.end);
+            else if (cause == CAUSE_SYNC)
+                name_tally_add(&walk->sync_names, name,
+                               add_cause(walk, cause, stretch.start, stretch.end));
+            else
+                add_cause(walk, cause, stretch.start, stretch.end);
         } else {
-            uint32_t name =
-                stretch.range != NO_ROW ? trace->range.name[stretch.range] : stretch.function;
-            int64_t time = add_cause(walk, CAUSE_HOST, stretch.start, stretch.end);
-            add_name(walk->host_time, walk->host_gaps, name, time);
+            add_host(walk, thread,
+                     stretch.range != NO_ROW ? trace->range.name[stretch.range] : stretch.function,
+                     stretch.start, stretch.end);
         }
         start = stretch.end;
     }
@@ -146,7 +167,7 @@ static void split_gap(struct walk *walk) {
         enum gap_cause cause = cause_of_call(walk, call);
         int64_t time = add_cause(walk, cause == CAUSE_HOST ? CAUSE_LAUNCH : cause, at, until);
         if (cause == CAUSE_SYNC)
-            add_name(walk->sync_time, walk->sync_gaps, trace->call.name[call], time);
+            name_tally_add(&walk->sync_names, trace->call.name[call], time);
         at = until;
     }
     if (at < gap->end)
@@ -239,29 +260,6 @@ static bool walk_device(struct walk *walk, uint32_t device, struct status *statu
     return reached >= end || add_idle(walk, reached, end, NO_ROW, status);
 }
 
-static int by_time(const void *a, const void *b) {
-    const struct gap_name *x = a, *y = b;
-    if (x->time != y->time)
-        return x->time < y->time ? 1 : -1;
-    return text_compare(x->text, y->text);
-}
-
-static bool collect_names(const struct trace *trace, const int64_t *times, const uint32_t *counts,
-                          struct gap_name **names, size_t *count, struct status *status) {
-    size_t capacity = 0;
-    for (size_t name = 0; name < trace->strings.count; name++) {
-        if (times[name] == 0)
-            continue;
-        if (!memory_grow((void **)names, &capacity, *count + 1, sizeof **names, status))
-            return false;
-        (*names)[(*count)++] = (struct gap_name){(uint32_t)name, trace_text(trace, (uint32_t)name),
-                                                 counts[name], times[name]};
-    }
-    if (*count)
-        qsort(*names, *count, sizeof **names, by_time);
-    return true;
-}
-
 static void summarise(struct gaps *gaps, int64_t *durations) {
     if (gaps->count == 0)
         return;
@@ -311,20 +309,50 @@ static bool index_waits(struct walk *walk, struct status *status) {
 
 static bool start_walk(struct walk *walk, struct status *status) {
     const struct trace *trace = walk->model->trace;
-    size_t strings = trace->strings.count;
     walk->cursors = memory_allocate(trace->thread.count, sizeof *walk->cursors, status);
+    walk->state_cursors = memory_allocate(trace->thread.count, sizeof *walk->state_cursors, status);
     walk->queue_launched =
         memory_allocate(trace->queue.count, sizeof *walk->queue_launched, status);
-    walk->host_time = memory_allocate(strings, sizeof *walk->host_time, status);
-    walk->sync_time = memory_allocate(strings, sizeof *walk->sync_time, status);
-    walk->host_gaps = memory_allocate(strings, sizeof *walk->host_gaps, status);
-    walk->sync_gaps = memory_allocate(strings, sizeof *walk->sync_gaps, status);
-    if (!walk->cursors || !walk->queue_launched || !walk->host_time || !walk->sync_time ||
-        !walk->host_gaps || !walk->sync_gaps)
+    if (!walk->cursors || !walk->state_cursors || !walk->queue_launched ||
+        !name_tally_init(&walk->host_names, trace, status) ||
+        !name_tally_init(&walk->sync_names, trace, status))
         return false;
+    for (unsigned state = 0; state < STATES && walk->gaps->states_known; state++)
+        if (!name_tally_init(&walk->state_names[state], trace, status))
+            return false;
     for (size_t queue = 0; queue < trace->queue.count; queue++)
         walk->queue_launched[queue] = INT64_MIN;
     return index_waits(walk, status);
+}
+
+static void end_walk(struct walk *walk) {
+    memory_free(walk->cursors);
+    memory_free(walk->state_cursors);
+    memory_free(walk->queue_launched);
+    memory_free(walk->queue_waits);
+    memory_free(walk->wait_cursor);
+    memory_free(walk->waits);
+    memory_free(walk->durations);
+    name_tally_finish(&walk->host_names);
+    name_tally_finish(&walk->sync_names);
+    for (unsigned state = 0; state < STATES; state++)
+        name_tally_finish(&walk->state_names[state]);
+}
+
+static bool list_states(struct walk *walk, struct status *status) {
+    struct gaps *gaps = walk->gaps;
+    if (!gaps->states_known) {
+        gaps->host_state[STATE_UNKNOWN].time = gaps->cause_time[CAUSE_HOST];
+        return true;
+    }
+    for (unsigned state = 0; state < STATES; state++) {
+        struct host_state *part = &gaps->host_state[state];
+        if (!gap_names_list(&part->names, &walk->state_names[state], walk->model->trace, status))
+            return false;
+        for (size_t i = 0; i < part->names.count; i++)
+            part->time += part->names.list[i].time;
+    }
+    return true;
 }
 
 bool gaps_find(const struct model *model, const struct host *host, uint32_t device,
@@ -332,31 +360,24 @@ bool gaps_find(const struct model *model, const struct host *host, uint32_t devi
     memset(gaps, 0, sizeof *gaps);
     if (selection->count == 0)
         return true;
+    gaps->states_known = states_known(&host->states);
     struct walk walk = {.model = model, .host = host, .selection = selection, .gaps = gaps};
     bool ok = start_walk(&walk, status) && walk_device(&walk, device, status) &&
-              collect_names(model->trace, walk.host_time, walk.host_gaps, &gaps->host_names,
-                            &gaps->host_name_count, status) &&
-              collect_names(model->trace, walk.sync_time, walk.sync_gaps, &gaps->sync_names,
-                            &gaps->sync_name_count, status);
+              gap_names_list(&gaps->host_names, &walk.host_names, model->trace, status) &&
+              gap_names_list(&gaps->sync_names, &walk.sync_names, model->trace, status) &&
+              list_states(&walk, status);
     if (ok)
         summarise(gaps, walk.durations);
-    memory_free(walk.cursors);
-    memory_free(walk.queue_launched);
-    memory_free(walk.queue_waits);
-    memory_free(walk.wait_cursor);
-    memory_free(walk.waits);
-    memory_free(walk.host_time);
-    memory_free(walk.sync_time);
-    memory_free(walk.host_gaps);
-    memory_free(walk.sync_gaps);
-    memory_free(walk.durations);
+    end_walk(&walk);
     if (!ok)
         gaps_finish(gaps);
     return ok;
 }
 
 void gaps_finish(struct gaps *gaps) {
-    memory_free(gaps->host_names);
-    memory_free(gaps->sync_names);
+    gap_names_finish(&gaps->host_names);
+    gap_names_finish(&gaps->sync_names);
+    for (unsigned state = 0; state < STATES; state++)
+        gap_names_finish(&gaps->host_state[state].names);
     memset(gaps, 0, sizeof *gaps);
 }

@@ -4,6 +4,7 @@
 #ifndef RIDGE_ANALYSIS_GAPS_H
 #define RIDGE_ANALYSIS_GAPS_H
 
+#include "analysis/gap_names.h"
 #include "analysis/host.h"
 #include "analysis/model.h"
 
@@ -28,18 +29,18 @@ enum gap_cause gap_main_cause(const struct gap *gap);
 /* All causes, most time first. */
 void gaps_rank_causes(const struct gaps *gaps, enum gap_cause order[CAUSE_COUNT]);
 
-/* What host code (or call) filled idle time, by name. */
-struct gap_name {
-    uint32_t name; /* string id; 0 = no range and no sample there */
-    struct text text;
-    uint64_t gaps; /* stretches */
-    int64_t time;
-};
-
 struct gap {
     int64_t start, end;
     uint32_t next; /* activity that ends it, or NO_ROW */
     int64_t cause[CAUSE_COUNT];
+};
+
+/* A state of the launching thread while the host's own code kept the device idle. Running is named
+ * as the host's code is; waiting by the function that was last sampled before the thread stopped
+ * running, else likewise. */
+struct host_state {
+    int64_t time;
+    struct gap_names names;
 };
 
 enum { GAP_BUCKETS = 10, GAP_TOP = 20 };
@@ -53,11 +54,12 @@ struct gaps {
     uint64_t cause_gaps[CAUSE_COUNT]; /* gaps in which the cause has a part */
     uint64_t histogram[GAP_BUCKETS];  /* below 1 us, 10 us, 100 us ... by decades from 1 us */
     int64_t histogram_time[GAP_BUCKETS];
-    struct gap_name *host_names; /* for CAUSE_HOST, most time first */
-    size_t host_name_count;
-    struct gap_name *sync_names; /* the calls behind CAUSE_SYNC */
-    size_t sync_name_count;
-    struct gap top[GAP_TOP]; /* longest first */
+    struct gap_names host_names; /* for CAUSE_HOST */
+    struct gap_names sync_names; /* the calls behind CAUSE_SYNC */
+    bool states_known;           /* it was recorded when threads ran and when they waited */
+    struct host_state host_state[STATES]; /* of the launching threads: their times sum to that of
+                                             CAUSE_HOST */
+    struct gap top[GAP_TOP];              /* longest first */
     size_t top_count;
 };
 

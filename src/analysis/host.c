@@ -87,7 +87,7 @@ bool host_build(struct host *host, const struct model *model, struct status *sta
     host->thread_first =
         memory_allocate(trace->thread.count + 1, sizeof *host->thread_first, status);
     bool ok = host->change_time && host->change_range && host->thread_first &&
-              index_samples(host, status);
+              index_samples(host, status) && states_build(&host->states, model, status);
     for (size_t thread = 0; thread < trace->thread.count && ok; thread++) {
         host->thread_first[thread] = builder.count;
         ok = thread == 0 || build_thread(&builder, thread, status);
@@ -105,7 +105,29 @@ void host_finish(struct host *host) {
     memory_free(host->thread_first);
     memory_free(host->sample_order);
     memory_free(host->thread_samples);
+    states_finish(&host->states);
     memset(host, 0, sizeof *host);
+}
+
+static size_t sample_row(const struct host *host, size_t place) {
+    return host->sample_order ? host->sample_order[place] : place;
+}
+
+uint32_t host_function_before(const struct host *host, uint32_t thread, int64_t from,
+                              int64_t until) {
+    const struct trace *trace = host->model->trace;
+    size_t first = host->thread_samples[thread], low = first;
+    size_t high = host->thread_samples[thread + 1];
+    while (low < high) { /* to behind the last sample that is not later */
+        size_t middle = low + (high - low) / 2;
+        if (trace->sample.time[sample_row(host, middle)] <= until)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == first || trace->sample.time[sample_row(host, low - 1)] < from)
+        return 0;
+    return trace->stack.function[trace->sample.stack[sample_row(host, low - 1)]];
 }
 
 /* The function sampled first in [start, end), and where the next sample lies. */
@@ -116,7 +138,7 @@ static uint32_t sampled_function(const struct host *host, struct host_cursor *cu
     uint32_t function = 0;
     bool found = false;
     for (; cursor->sample < last; cursor->sample++) {
-        size_t row = host->sample_order ? host->sample_order[cursor->sample] : cursor->sample;
+        size_t row = sample_row(host, cursor->sample);
         int64_t time = trace->sample.time[row];
         if (time < start)
             continue;

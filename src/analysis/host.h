@@ -4,6 +4,7 @@
 #define RIDGE_ANALYSIS_HOST_H
 
 #include "analysis/model.h"
+#include "analysis/states.h"
 
 /* From when on which range is the innermost one, per thread. */
 struct host {
@@ -13,6 +14,7 @@ struct host {
     size_t *thread_first;   /* by thread: first change; [id + 1] = end */
     uint32_t *sample_order; /* rows of trace->sample by (thread, time); NULL: as they are */
     size_t *thread_samples; /* by thread */
+    struct states states;
 };
 
 bool host_build(struct host *host, const struct model *model, struct status *status);
@@ -36,5 +38,9 @@ struct host_stretch {
 /* The next stretch of `thread` from `start` on, ending at `end` at the latest. start < end. */
 struct host_stretch host_next(const struct host *host, struct host_cursor *cursor, uint32_t thread,
                               int64_t start, int64_t end);
+
+/* The function (a string id, or 0) of the thread's last sample in [from, until]. */
+uint32_t host_function_before(const struct host *host, uint32_t thread, int64_t from,
+                              int64_t until);
 
 #endif

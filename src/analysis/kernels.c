@@ -10,6 +10,7 @@
 
 struct gather {
     const struct model *model;
+    const struct occupancy *occupancy;
     const struct selection *by_device;
     size_t first, end;         /* activities */
     uint32_t *variant_of_name; /* by string id: variant + 1 */
@@ -19,6 +20,25 @@ struct gather {
 static bool counts(const struct gather *gather, size_t activity) {
     return gather->model->trace->activity.kind[activity] == ACTIVITY_KERNEL &&
            model_selected(gather->model, gather->by_device, activity);
+}
+
+enum occupancy_limit kernel_occupancy_limit(const struct kernel_occupancy *occupancy) {
+    unsigned most = 0;
+    for (unsigned limit = 1; limit < OCCUPANCY_LIMITS; limit++)
+        if (occupancy->limit_time[limit] > occupancy->limit_time[most])
+            most = limit;
+    return most;
+}
+
+static void add_occupancy(const struct gather *gather, size_t activity,
+                          struct kernel_occupancy *sum) {
+    const struct occupancy *occupancy = gather->occupancy;
+    int64_t duration = gather->model->trace->activity.duration[activity];
+    if (!occupancy->share || occupancy->share[activity] <= 0)
+        return;
+    sum->time += duration;
+    sum->weighted += (double)occupancy->share[activity] * (double)duration;
+    sum->limit_time[occupancy->limit[activity]] += duration;
 }
 
 static bool add_variant(struct gather *gather, struct kernels *kernels, uint32_t name,
@@ -58,6 +78,8 @@ static bool count_rows(struct gather *gather, struct kernels *kernels, struct st
         struct kernel_variant *variant = &kernels->variants[gather->variant_of_name[name] - 1];
         struct kernel_group *group = &kernels->groups[variant->group];
         int64_t duration = trace->activity.duration[i];
+        add_occupancy(gather, i, &group->occupancy);
+        add_occupancy(gather, i, &kernels->occupancy);
         variant->count++;
         variant->total += duration;
         group->count++;
@@ -137,11 +159,17 @@ static bool rank(struct kernels *kernels, struct status *status) {
     return true;
 }
 
-bool kernels_find(const struct model *model, uint32_t device, const struct selection *by_device,
-                  struct kernels *kernels, struct status *status) {
+bool kernels_find(const struct model *model, const struct occupancy *occupancy, uint32_t device,
+                  const struct selection *by_device, struct kernels *kernels,
+                  struct status *status) {
     const struct trace *trace = model->trace;
     memset(kernels, 0, sizeof *kernels);
-    struct gather gather = {.model = model, .by_device = by_device, .end = trace->activity.count};
+    struct gather gather = {
+        .model = model,
+        .occupancy = occupancy,
+        .by_device = by_device,
+        .end = trace->activity.count,
+    };
     if (device) {
         gather.first = model->device_first[device];
         gather.end = model->device_first[device + 1];

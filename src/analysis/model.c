@@ -169,6 +169,20 @@ static void extend_by_ranges(struct model *model) {
         }
 }
 
+/* What is known of a program that used no device and named no ranges: its threads' states and
+ * samples. */
+static bool extend_by_threads(struct model *model, struct status *status) {
+    struct trace *trace = model->trace;
+    if (!trace_load(trace, TABLE_STATE, "start duration thread", status))
+        return false;
+    for (size_t i = 0; i < trace->state.count; i++)
+        extend(model, trace->thread_session[trace->state.thread[i]], trace->state.start[i],
+               trace->state.duration[i]);
+    for (size_t i = 0; i < trace->sample.count; i++)
+        extend(model, trace->thread_session[trace->sample.thread[i]], trace->sample.time[i], 0);
+    return true;
+}
+
 static bool find_span(struct model *model, struct status *status) {
     const struct trace *trace = model->trace;
     model->first = INT64_MAX;
@@ -188,9 +202,8 @@ static bool find_span(struct model *model, struct status *status) {
     struct text format = trace_meta(trace, META_SOURCE_FORMAT);
     if (text_is(format, "kineto") || text_is(format, "chrome") || model->first > model->last)
         extend_by_ranges(model);
-    if (model->first > model->last)
-        for (size_t i = 0; i < trace->sample.count; i++)
-            extend(model, trace->thread_session[trace->sample.thread[i]], trace->sample.time[i], 0);
+    if (model->first > model->last && !extend_by_threads(model, status))
+        return false;
     if (model->first > model->last)
         model->first = model->last = 0;
     return true;

@@ -53,10 +53,13 @@ static bool collect_warnings(const struct trace *trace, struct trust *trust,
     return true;
 }
 
-bool trust_find(const struct model *model, struct trust *trust, struct status *status) {
+bool trust_find(const struct model *model, const struct pauses *pauses, struct trust *trust,
+                struct status *status) {
     const struct trace *trace = model->trace;
     memset(trust, 0, sizeof *trust);
     trust->dropped = (uint64_t)trace_meta_sum(trace, META_DROPS);
+    trust->pauses = pauses->count;
+    trust->paused = pauses->time;
     trust->unfinished = trace->writers_unfinished;
     trust->missing_chunks = trace->missing_chunks;
     trust->repeated_chunks = trace->repeated_chunks;

@@ -2,7 +2,7 @@
 #ifndef RIDGE_ANALYSIS_TRUST_H
 #define RIDGE_ANALYSIS_TRUST_H
 
-#include "analysis/model.h"
+#include "analysis/pauses.h"
 
 struct trust {
     uint64_t dropped;    /* events that the recorder or importer says it lost */
@@ -14,6 +14,8 @@ struct trust {
     int64_t starts_before_worst;   /* by how much at most */
     uint64_t zero_length;          /* kernels of 0 ns: the clock is too coarse for them */
     uint64_t queue_overlaps; /* kernels that start before the previous one of their queue ends */
+    uint64_t pauses;         /* of the recording, by intent: no figure counts them */
+    int64_t paused;          /* their time */
     bool clock_error_known;
     int64_t clock_error;          /* bound of device time against host time */
     bool mixed_clocks;            /* several recordings without a common clock */
@@ -24,7 +26,8 @@ struct trust {
     size_t warning_count;
 };
 
-bool trust_find(const struct model *model, struct trust *trust, struct status *status);
+bool trust_find(const struct model *model, const struct pauses *pauses, struct trust *trust,
+                struct status *status);
 void trust_finish(struct trust *trust);
 /* Whether anything found makes a figure doubtful. */
 bool trust_is_clean(const struct trust *trust);

@@ -25,7 +25,8 @@ struct command {
     const struct command_option *options;
     unsigned arguments_min, arguments_max;
     int (*run)(const struct command_line *line); /* returns the exit status */
-    bool hidden; /* left out of the overview, the man page and completions */
+    bool hidden;       /* left out of the overview, the man page and completions */
+    bool runs_program; /* its arguments are a command: options behind the first are that one's */
 };
 
 enum { EXIT_ANSWER_NO = 1, EXIT_TROUBLE = 2 };
@@ -33,9 +34,13 @@ enum { EXIT_ANSWER_NO = 1, EXIT_TROUBLE = 2 };
 const char *const *command_arguments(const struct command_line *line, unsigned *count);
 /* The option's value (the last one given), or NULL. A flag that was given has the value "". */
 const char *command_value(const struct command_line *line, const char *option);
+/* The values of an option that may be given several times, in order: the nth (from 0), or NULL. */
+const char *command_value_at(const struct command_line *line, const char *option, unsigned nth);
 static inline bool command_flag(const struct command_line *line, const char *option) {
     return command_value(line, option) != 0;
 }
+/* Whether ridge was started to ignore SIGPIPE, as a program that it starts then is. */
+bool command_pipe_was_ignored(const struct command_line *line);
 /* Prints "ridge NAME: message" to stderr and returns the exit status for it. */
 int command_fail(const struct command_line *line, const struct status *status);
 /* A usage error: the message, and the line to read more. */

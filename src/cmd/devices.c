@@ -6,9 +6,10 @@
 #include "base/memory.h"
 #include "base/table.h"
 #include "cmd/command.h"
+#include "cmd/wrapped.h"
 #include "device/list.h"
 
-enum { WIDTH = 80, INDENT = 2 };
+enum { INDENT = 2 };
 
 struct devices {
     struct ridge_device_info *rows;
@@ -45,31 +46,10 @@ static bool print_usable(const struct devices *devices, struct output *output,
         table_cellf(&table, "%s",
                     row->compute_units ? format_count(row->compute_units, text) : "-");
     }
-    table_write(&table, TABLE_TEXT, &(struct table_layout){.width = WIDTH}, output);
+    table_write(&table, TABLE_TEXT, &(struct table_layout){.width = WRAPPED_WIDTH}, output);
     bool ok = table_ok(&table, status);
     table_finish(&table);
     return ok;
-}
-
-/* Words in lines that begin at `indent`, where the first one stands already. */
-static void print_wrapped(struct output *output, const char *text, size_t indent) {
-    size_t at = indent;
-    while (*text) {
-        size_t word = strcspn(text, " ");
-        size_t width = table_text_width((struct text){text, word});
-        if (at > indent && at + 1 + width > WIDTH) {
-            output_printf(output, "\n%*s", (int)indent, "");
-            at = indent;
-        } else if (at > indent) {
-            output_printf(output, " ");
-            at++;
-        }
-        output_write(output, text, word);
-        at += width;
-        text += word;
-        text += strspn(text, " ");
-    }
-    output_printf(output, "\n");
 }
 
 static void print_unusable(const struct devices *devices, struct output *output) {

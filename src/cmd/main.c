@@ -9,24 +9,15 @@
 #include "cmd/interrupt.h"
 #include "cmd/options.h"
 
-extern const struct command command_report, command_info, command_import, command_query,
-    command_export, command_devices, command_peaks, command_bench, command_demo, command_help_page,
-    command_completion, command_manual;
+extern const struct command command_run, command_record, command_report, command_info,
+    command_import, command_query, command_export, command_devices, command_doctor, command_peaks,
+    command_bench, command_demo, command_help_page, command_completion, command_manual;
 
 static const struct command *const commands[] = {
-    &command_report,
-    &command_info,
-    &command_import,
-    &command_query,
-    &command_export,
-    &command_devices,
-    &command_peaks,
-    &command_bench,
-    &command_demo,
-    &command_help_page,
-    &command_completion,
-    &command_manual,
-    NULL,
+    &command_run,       &command_record,     &command_report, &command_info,
+    &command_import,    &command_query,      &command_export, &command_devices,
+    &command_doctor,    &command_peaks,      &command_bench,  &command_demo,
+    &command_help_page, &command_completion, &command_manual, NULL,
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] - 1 };
 
@@ -85,8 +76,8 @@ int main(int argc, char **argv) {
     struct command_line line = {.command = &command_help_page, .table = commands};
     keep_standard_files();
     interrupt_arm();
-    signal(SIGPIPE,
-           SIG_DFL); /* `ridge ... | head` ends quietly, even under a parent that ignores it */
+    /* `ridge ... | head` ends quietly, even under a parent that ignores it */
+    line.pipe_was_ignored = signal(SIGPIPE, SIG_DFL) == SIG_IGN;
     const char *word = argc > 1 ? argv[1] : "--help";
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         return command_overview(&line);

@@ -213,9 +213,10 @@ bool command_line_parse(struct command_line *line, const struct command *command
     for (int i = 0; i < argc; i++) {
         const char *word = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
         bool took_next = false, ok = true;
-        if (only_arguments || !looks_like_option(word))
+        if (only_arguments || !looks_like_option(word)) {
             line->arguments[line->argument_count++] = word;
-        else if (strcmp(word, "--") == 0)
+            only_arguments |= command->runs_program;
+        } else if (strcmp(word, "--") == 0)
             only_arguments = true;
         else if (word[1] == '-')
             ok = parse_long(line, word, next, &took_next, status);
@@ -244,6 +245,17 @@ const char *command_value(const struct command_line *line, const char *option) {
         if (strcmp(line->given[i - 1].option->name, option) == 0)
             return line->given[i - 1].value;
     return NULL;
+}
+
+const char *command_value_at(const struct command_line *line, const char *option, unsigned nth) {
+    for (unsigned i = 0; i < line->given_count; i++)
+        if (strcmp(line->given[i].option->name, option) == 0 && nth-- == 0)
+            return line->given[i].value;
+    return NULL;
+}
+
+bool command_pipe_was_ignored(const struct command_line *line) {
+    return line->pipe_was_ignored;
 }
 
 /* One line whatever the message quotes: file names and contents may hold anything. */

@@ -18,7 +18,8 @@ struct command_line {
         const char *value;
     } * given;
     unsigned given_count;
-    bool wants_help; /* --help or -h was among the options */
+    bool wants_help;       /* --help or -h was among the options */
+    bool pipe_was_ignored; /* SIGPIPE, when ridge was started */
 };
 
 /* Parses what follows the command's name. On failure *message of the status is ready to print.

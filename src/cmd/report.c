@@ -5,6 +5,7 @@
 
 #include "base/table.h"
 #include "cmd/command.h"
+#include "cmd/report.h"
 #include "import/import.h"
 #include "report/report.h"
 #include "report/select.h"
@@ -15,9 +16,8 @@ static bool wants_colour(const struct output *output) {
            !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
-static bool write_report(const struct command_line *line, const struct report *report,
-                         struct output *output, struct status *status) {
-    const char *format = command_flag(line, "json") ? "json" : command_value(line, "format");
+static bool write_report(const struct report *report, const char *format, struct output *output,
+                         struct status *status) {
     if (!format || strcmp(format, "text") == 0) {
         unsigned width = output->path ? 0 : table_terminal_width(output->fd);
         struct report_style style = {
@@ -33,16 +33,16 @@ static bool write_report(const struct command_line *line, const struct report *r
     return report_write_json(report, output, status);
 }
 
-static bool report_to(const struct command_line *line, const struct report_options *options,
-                      struct output *output, struct status *status) {
-    struct import_options import = {.skip_invalid = command_flag(line, "skip-invalid")};
+bool report_print(const struct report_options *options, const char *format, bool skip_invalid,
+                  struct output *output, struct status *status) {
+    struct import_options import = {.skip_invalid = skip_invalid};
     struct trace *trace;
     struct report report;
     if (!import_open(options->trace_name, &import, &trace, status))
         return false;
     bool ok = report_build(&report, trace, options, status);
     if (ok) {
-        ok = write_report(line, &report, output, status);
+        ok = write_report(&report, format, output, status);
         report_finish(&report);
     } else if (status->code == STATUS_INPUT) {
         status_context(status, "%s", options->trace_name);
@@ -66,7 +66,8 @@ static int run(const struct command_line *line) {
     if (!command_count(line, "top", &options.top, &status) || !select_check(&options, &status) ||
         !output_open(&output, command_value(line, "output"), command_flag(line, "force"), &status))
         return command_fail(line, &status);
-    bool ok = report_to(line, &options, &output, &status);
+    const char *format = command_flag(line, "json") ? "json" : command_value(line, "format");
+    bool ok = report_print(&options, format, command_flag(line, "skip-invalid"), &output, &status);
     ok = output_close(&output, ok, &status);
     return ok ? 0 : command_fail(line, &status);
 }

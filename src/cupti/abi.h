@@ -39,12 +39,14 @@ typedef void cupti_callback(void *user, cupti_choice domain, uint32_t function, 
     X(CUPTI_KIND_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 10)                                \
     X(CUPTI_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD, 17)                                       \
     X(CUPTI_KIND_PEER_COPY, CUPTI_ACTIVITY_KIND_MEMCPY2, 22)                                       \
+    X(CUPTI_KIND_EVENT, CUPTI_ACTIVITY_KIND_CUDA_EVENT, 36)                                        \
     X(CUPTI_KIND_WAIT, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 38)                                    \
     X(CUPTI_KIND_EXTERNAL, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, 39)                           \
     X(CUPTI_KIND_MEMORY, CUPTI_ACTIVITY_KIND_MEMORY2, 49)                                          \
     X(CUPTI_KIND_GRAPH, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 51)                                       \
     X(CUPTI_FLUSH_COMPLETE, 0, 0)                                                                  \
     X(CUPTI_FLUSH_ALL, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED, 1)                                        \
+    X(CUPTI_ZEROED_BUFFERS, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 5)                     \
     X(CUPTI_DRIVER_CALLS, CUPTI_CB_DOMAIN_DRIVER_API, 1)                                           \
     X(CUPTI_RUNTIME_CALLS, CUPTI_CB_DOMAIN_RUNTIME_API, 2)                                         \
     X(CUPTI_CALL_BEGINS, CUPTI_API_ENTER, 0)                                                       \
@@ -167,6 +169,11 @@ struct cupti_wait_record { /* CUpti_ActivitySynchronization; the last two fields
     uint32_t correlation, context, stream, event;
     uint64_t event_sync;
     uint32_t result;
+};
+
+struct cupti_event_record { /* CUpti_ActivityCudaEvent and later: an event was recorded */
+    cupti_choice kind;
+    uint32_t correlation, context, stream, event;
 };
 
 struct cupti_memory_record { /* CUpti_ActivityMemory3 and later */

@@ -14,6 +14,8 @@
     X(cuptiSubscribe, (cupti_subscriber *, cupti_callback *, void *))                              \
     X(cuptiUnsubscribe, (cupti_subscriber))                                                        \
     X(cuptiEnableDomain, (uint32_t, cupti_subscriber, cupti_choice))                               \
+    X(cuptiEnableCallback, (uint32_t, cupti_subscriber, cupti_choice, uint32_t))                   \
+    X(cuptiActivitySetAttribute, (cupti_choice, size_t *, void *))                                 \
     X(cuptiActivityRegisterTimestampCallback, (cupti_clock *))                                     \
     X(cuptiActivityRegisterCallbacks, (cupti_buffer_requested *, cupti_buffer_completed *))        \
     X(cuptiActivityEnable, (cupti_choice))                                                         \
@@ -21,6 +23,7 @@
     X(cuptiActivityFlushAll, (uint32_t))                                                           \
     X(cuptiActivityGetNextRecord, (uint8_t *, size_t, void **))                                    \
     X(cuptiActivityGetNumDroppedRecords, (struct CUctx_st *, uint32_t, size_t *))                  \
+    X(cuptiGetDeviceId, (struct CUctx_st *, uint32_t *))                                           \
     X(cuptiGetContextId, (struct CUctx_st *, uint32_t *))                                          \
     X(cuptiGetStreamId, (struct CUctx_st *, struct CUstream_st *, uint32_t *))                     \
     X(cuptiFinalize, (void))

@@ -16,6 +16,7 @@ enum cupti_record_kind {
     CUPTI_RECORD_CALL,     /* of the driver or the runtime */
     CUPTI_RECORD_EXTERNAL, /* the correlation belongs to the user's `external` */
     CUPTI_RECORD_WAIT,
+    CUPTI_RECORD_EVENT, /* was recorded on a stream */
     CUPTI_RECORD_MEMORY,
     CUPTI_RECORD_OVERHEAD,
     CUPTI_RECORD_GRAPH, /* a whole launch of a graph */

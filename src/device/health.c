@@ -33,6 +33,16 @@ struct health_watch *health_open(const struct device *device) {
     return watch;
 }
 
+struct health_watch *health_open_gpu(const char *uuid) {
+    struct health_watch *watch = health_open(NULL);
+    if (watch)
+        watch->gpu = health_gpu_open_uuid(uuid);
+    if (watch && watch->gpu)
+        return watch;
+    health_close(watch);
+    return NULL;
+}
+
 void health_close(struct health_watch *watch) {
     if (!watch)
         return;

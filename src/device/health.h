@@ -24,6 +24,9 @@ struct health_watch;
 
 /* Never fails: a watch that cannot see tells nothing. NULL when out of memory. */
 struct health_watch *health_open(const struct device *device);
+/* An NVIDIA GPU by its identity ("a1b2c3d4-..."), without opening it. NULL when there is no one to
+ * ask about it. */
+struct health_watch *health_open_gpu(const char *uuid);
 void health_close(struct health_watch *watch); /* takes NULL */
 void health_read(struct health_watch *watch, struct health *reading);
 

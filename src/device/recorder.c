@@ -57,7 +57,8 @@ struct recorder {
     uint32_t process, device_row;
     uint32_t queues[QUEUES_MAX];
     uint32_t call_names[CALLED_KINDS];
-    uint32_t overhead_name;
+    uint32_t overhead_name, pause_name;
+    int64_t paused_since; /* 0: it is not paused */
     uint64_t correlation; /* the last one given */
 
     struct map threads; /* thread id -> row */
@@ -196,6 +197,7 @@ static void write_meta(struct recorder *recorder) {
     for (unsigned i = 0; i < CALLED_KINDS; i++)
         recorder->call_names[i] = recorder_string(recorder, calls[i].name);
     recorder->overhead_name = recorder_string(recorder, "ridge: recording");
+    recorder->pause_name = recorder_string(recorder, RANGE_PAUSED);
 }
 
 static void write_time_source(struct recorder *recorder) {
@@ -251,11 +253,6 @@ struct recorder *recorder_create(struct device *device, const char *path, struct
     write_meta(recorder);
     write_time_source(recorder);
     return recorder;
-}
-
-void recorder_resume(struct recorder *recorder) {
-    char ignored[TIME_SOURCE_SIZE];
-    recorder->device->ops->prepare_stamps(recorder->device, ignored, sizeof ignored);
 }
 
 static void note_trouble(struct recorder *recorder, const struct status *status) {
@@ -491,6 +488,28 @@ void recorder_range_end(struct recorder *recorder) {
         }
 }
 
+void recorder_pause(struct recorder *recorder) {
+    recorder->paused_since = recorder_clock();
+}
+
+static void end_pause(struct recorder *recorder) {
+    int64_t start = recorder->paused_since;
+    if (start == 0)
+        return;
+    recorder->paused_since = 0;
+    trace_write_range(recorder->writer, &(struct row_range){.start = start,
+                                                            .duration = recorder_clock() - start,
+                                                            .thread = thread_row(recorder),
+                                                            .name = recorder->pause_name,
+                                                            .category = RANGE_OVERHEAD});
+}
+
+void recorder_resume(struct recorder *recorder) {
+    char ignored[TIME_SOURCE_SIZE];
+    recorder->device->ops->prepare_stamps(recorder->device, ignored, sizeof ignored);
+    end_pause(recorder);
+}
+
 /* A device that failed is told of in the trace: it is then that a trace is wanted most. */
 static void write_trouble(struct recorder *recorder) {
     struct buffer text = {0};
@@ -505,6 +524,7 @@ bool recorder_finish(struct recorder *recorder, struct status *status) {
     if (!recorder)
         return true;
     wait_and_write_all(recorder);
+    end_pause(recorder);
     while (recorder->range_count > 0)
         end_range(recorder, recorder->range_count - 1);
     trace_writer_meta_integer(recorder->writer, META_CLOCK_ERROR,

@@ -14,8 +14,6 @@
 struct recorder;
 
 struct recorder *recorder_create(struct device *device, const char *path, struct status *status);
-/* Before work that follows a pause: what the device needs to tell times may take it a while. */
-void recorder_resume(struct recorder *recorder);
 /* Waits for the device, completes the file and frees the recorder, also when it fails. Takes NULL.
  */
 bool recorder_finish(struct recorder *recorder, struct status *status);
@@ -23,6 +21,11 @@ bool recorder_finish(struct recorder *recorder, struct status *status);
 /* Named spans of the calling thread; they nest. Spans left open end with the recording. */
 void recorder_range_begin(struct recorder *recorder, const char *name);
 void recorder_range_end(struct recorder *recorder);
+
+/* Between the two nothing is given to the recorder; the trace says so, so that the hole is not
+ * taken for idleness. Resuming may take a while: the device makes ready to tell times. */
+void recorder_pause(struct recorder *recorder);
+void recorder_resume(struct recorder *recorder);
 
 /* For pool_set_observer(), with the recorder as context. */
 pool_observer recorder_memory;

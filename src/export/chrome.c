@@ -182,7 +182,8 @@ static bool write_events(struct chrome *chrome) {
               write_table(chrome, TABLE_MARK, chrome_write_marks) &&
               write_table(chrome, TABLE_WAIT, chrome_write_waits) &&
               write_table(chrome, TABLE_MEMORY, chrome_write_memory) &&
-              write_table(chrome, TABLE_COUNTER, chrome_write_counters);
+              write_table(chrome, TABLE_COUNTER, chrome_write_counters) &&
+              write_table(chrome, TABLE_STATE, chrome_write_states);
     json_end_array(&chrome->json);
     return ok;
 }

@@ -37,6 +37,7 @@ void chrome_write_ranges(struct chrome *chrome);
 void chrome_write_marks(struct chrome *chrome);
 void chrome_write_memory(struct chrome *chrome);
 void chrome_write_counters(struct chrome *chrome);
+void chrome_write_states(struct chrome *chrome);
 /* Notes which launches have both ends, for the arrows. */
 bool chrome_collect_launches(struct chrome *chrome);
 

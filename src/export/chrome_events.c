@@ -4,6 +4,8 @@
  */
 #include "export/chrome.h"
 
+#include <inttypes.h>
+
 #include "import/import.h"
 #include "import/json_scan.h"
 #include "import/kineto_event.h"
@@ -343,17 +345,21 @@ static struct text range_category(const struct chrome *chrome, size_t row) {
     }
 }
 
+/* The thread of an event that is drawn on another track. */
+static void put_own_thread(struct chrome *chrome, uint32_t thread) {
+    const struct columns_thread *threads = &chrome->trace->thread;
+    if (thread == 0)
+        return;
+    json_member_unsigned(&chrome->json, "ridge pid", chrome->ids.pid[threads->process[thread]]);
+    json_member_integer(&chrome->json, "ridge tid", threads->tid[thread]);
+}
+
 static void put_range_place(struct chrome *chrome, size_t row) {
-    const struct trace *trace = chrome->trace;
-    uint32_t queue = trace->range.queue[row], thread = trace->range.thread[row];
+    uint32_t queue = chrome->trace->range.queue[row];
     if (queue == 0)
         return;
     put_place(chrome, queue);
-    if (thread == 0)
-        return;
-    json_member_unsigned(&chrome->json, "ridge pid",
-                         chrome->ids.pid[trace->thread.process[thread]]);
-    json_member_integer(&chrome->json, "ridge tid", trace->thread.tid[thread]);
+    put_own_thread(chrome, chrome->trace->range.thread[row]);
 }
 
 void chrome_write_ranges(struct chrome *chrome) {
@@ -372,6 +378,33 @@ void chrome_write_ranges(struct chrome *chrome) {
         put_range_place(chrome, row);
         if (domain.length && !text_equal(domain, category))
             json_member_text(&chrome->json, "ridge domain", domain);
+        end_event(chrome);
+    }
+}
+
+/* On a track beside the thread's, whose slices they would cut. */
+static void put_state_track(struct chrome *chrome, uint32_t thread) {
+    const struct columns_thread *threads = &chrome->trace->thread;
+    if (thread == 0) {
+        put_nowhere(chrome);
+        return;
+    }
+    buffer_clear(&chrome->text);
+    buffer_printf(&chrome->text, "%" PRId64 " states", threads->tid[thread]);
+    json_member_unsigned(&chrome->json, "pid", chrome->ids.pid[threads->process[thread]]);
+    json_member_text(&chrome->json, "tid", buffer_as_text(&chrome->text));
+}
+
+void chrome_write_states(struct chrome *chrome) {
+    const struct columns_state *state = &chrome->trace->state;
+    for (size_t row = 0; row < state->count && !chrome->failed; row++) {
+        begin_event(chrome, "X", TEXT("ridge_state"),
+                    text_of(thread_state_name(state->state[row])));
+        put_state_track(chrome, state->thread[row]);
+        put_span(chrome, state->start[row], state->duration[row]);
+        begin_args(chrome);
+        put_own_thread(chrome, state->thread[row]);
+        put_if(chrome, "ridge processor", state->processor[row]);
         end_event(chrome);
     }
 }

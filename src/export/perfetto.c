@@ -182,6 +182,9 @@ static void put_row(struct writing *writing, const struct sequence *sequence, si
     else if (table == TABLE_MEMORY)
         protobuf_put_text(&perfetto->event, EVENT_NAME,
                           text_of(memory_operation_name(trace->memory.operation[row])));
+    else if (table == TABLE_STATE)
+        protobuf_put_text(&perfetto->event, EVENT_NAME,
+                          text_of(thread_state_name(trace->state.state[row])));
     else if (table == TABLE_SAMPLE)
         put_name(perfetto, sample_name(trace, row));
     else
@@ -212,6 +215,9 @@ static uint64_t slice_track(const struct trace *trace, enum trace_table table, s
             return track_uuid(TABLE_RANGE, trace->range.queue[row], 0);
         *tells = "thread";
         return track_uuid(TABLE_THREAD, trace->range.thread[row], 0);
+    case TABLE_STATE:
+        *tells = "thread";
+        return track_uuid(TRACK_STATES, trace->state.thread[row], 0);
     default:
         *tells = "thread";
         return track_uuid(TABLE_THREAD, trace->call.thread[row], 0);
@@ -305,6 +311,8 @@ static uint32_t row_session(const struct trace *trace, enum trace_table table, s
                    : known_session(trace->device_session, trace->memory.device[row]);
     case TABLE_SAMPLE:
         return known_session(trace->thread_session, trace->sample.thread[row]);
+    case TABLE_STATE:
+        return known_session(trace->thread_session, trace->state.thread[row]);
     default:
         return known_session(trace->device_session, trace->counter.device[row]);
     }

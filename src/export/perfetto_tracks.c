@@ -158,7 +158,10 @@ static void describe(const struct trace *trace, uint64_t uuid, struct descriptio
         break;
     case TABLE_MEMORY:
     case TABLE_SAMPLE:
-        buffer_string(&track->name, track_kind(uuid) == TABLE_MEMORY ? "memory" : "samples");
+    case TRACK_STATES:
+        buffer_string(&track->name, track_kind(uuid) == TABLE_MEMORY   ? "memory"
+                                    : track_kind(uuid) == TABLE_SAMPLE ? "samples"
+                                                                       : "states");
         track->parent = track_uuid(TABLE_THREAD, id, 0);
         break;
     case TABLE_COUNTER:

@@ -51,9 +51,10 @@ static const struct keyword category_list[] = {
     {"mtia_ccp_events", CATEGORY_DEVICE_RANGE, 0},
     {"cuda_event", CATEGORY_DEVICE_RANGE, 0},
     {"python_function", CATEGORY_PYTHON, 0},
-    {"ridge_driver", CATEGORY_DRIVER, 0}, /* these three are of our own exports */
+    {"ridge_driver", CATEGORY_DRIVER, 0}, /* these four are of our own exports */
     {"ridge_device", CATEGORY_DEVICE_PART, 0},
     {"ridge_other", CATEGORY_OTHER, 0},
+    {"ridge_state", CATEGORY_STATE, 0},
     {"cuda_sync", CATEGORY_SYNC, 0},
     {"overhead", CATEGORY_OVERHEAD, 0},
     {"Trace", CATEGORY_TRACE, 0},
@@ -109,6 +110,7 @@ static const struct keyword argument_list[] = {
     {"ridge awaited device", ARGUMENT_NUMBER, NUMBER_RIDGE_AWAITED},
     {"ridge correlation", ARGUMENT_NUMBER, NUMBER_RIDGE_CORRELATION},
     {"ridge record correlation", ARGUMENT_NUMBER, NUMBER_RIDGE_WAIT_RECORD},
+    {"ridge processor", ARGUMENT_NUMBER, NUMBER_RIDGE_PROCESSOR},
     {"ridge operation", ARGUMENT_WORD, WORD_RIDGE_OPERATION},
     {"ridge detail", ARGUMENT_OWN_DETAIL, 0},
     {"grid", ARGUMENT_GRID, 0},

@@ -26,6 +26,7 @@ enum event_category {
     CATEGORY_TRACE,
     CATEGORY_INSTANT,
     CATEGORY_FLOW,
+    CATEGORY_STATE, /* of a thread; only our own exports have it */
 };
 
 /* Arguments that are numbers. */
@@ -56,6 +57,7 @@ enum event_number {
     NUMBER_RIDGE_AWAITED,
     NUMBER_RIDGE_CORRELATION,
     NUMBER_RIDGE_WAIT_RECORD,
+    NUMBER_RIDGE_PROCESSOR,
     NUMBER_COUNT
 };
 

@@ -183,6 +183,21 @@ static void add_range(struct kineto_rows *rows, const struct kineto_event *event
     trace_write_range(rows->writer, &row);
 }
 
+/* Drawn on a track of its own, so the thread stands in the arguments. */
+static void add_state(struct kineto_rows *rows, const struct kineto_event *event) {
+    struct event_id pid = {.number = event->numbers[NUMBER_RIDGE_PID]};
+    struct event_id tid = {.number = event->numbers[NUMBER_RIDGE_TID]};
+    struct row_state row = {
+        .start = event->start,
+        .duration = event->duration,
+        .state = number_named(event->name.raw, thread_state_name, STATE_KINDS),
+        .processor = event_u32(event, NUMBER_RIDGE_PROCESSOR),
+    };
+    if (event_has(event, NUMBER_RIDGE_PID) && event_has(event, NUMBER_RIDGE_TID))
+        row.thread = rows_thread(rows, &pid, &tid);
+    trace_write_state(rows->writer, &row);
+}
+
 static void add_mark(struct kineto_rows *rows, const struct kineto_event *event) {
     struct row_mark row = {
         .time = event->start,
@@ -239,6 +254,9 @@ static void add_complete(struct kineto_rows *rows, const struct kineto_event *ev
         break;
     case CATEGORY_SYNC:
         add_wait(rows, event);
+        break;
+    case CATEGORY_STATE:
+        add_state(rows, event);
         break;
     default:
         add_range(rows, event);

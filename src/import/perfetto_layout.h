@@ -19,9 +19,10 @@
 #define PERFETTO_UNKNOWN "unknown"    /* BYTES_UNKNOWN */
 enum { PERFETTO_LAYOUT_VERSION = 1 };
 
-/* What a track is for, in the low four bits of its uuid: a table, or one of these. */
-enum { TRACK_ALLOCATED = 14, TRACK_NOTES = 15 };
-_Static_assert((int)TABLE_COUNT <= (int)TRACK_ALLOCATED, "a track's kind has four bits");
+/* What a track is for, in the low four bits of its uuid: a table, or one of these. Marks are on
+ * their threads' tracks, so that table's number is free for another. */
+enum { TRACK_STATES = TABLE_MARK, TRACK_ALLOCATED = 14, TRACK_NOTES = 15 };
+_Static_assert((int)TABLE_COUNTER < (int)TRACK_ALLOCATED, "a track's kind has four bits");
 
 /* Tracks of a thread or a queue are numbered by lanes, counter tracks by their device. */
 enum { TRACK_LANES = 1 << 24 };

@@ -23,6 +23,7 @@ static const char *const table_meanings[TABLE_COUNT] = {
     [TABLE_MEMORY] = "allocations and releases",
     [TABLE_SAMPLE] = "samples of what threads were doing",
     [TABLE_COUNTER] = "values over time: clocks, power, temperature, hardware counters",
+    [TABLE_STATE] = "when threads ran and when they waited",
 };
 
 static const struct column_notes notes[] = {
@@ -53,6 +54,9 @@ static const struct column_notes notes[] = {
     {"device", "registers_per_multiprocessor", "32-bit registers", ABSENT_ZERO},
     {"device", "shared_per_multiprocessor", "bytes of shared memory", ABSENT_ZERO},
     {"device", "listed", "1: the source lists it, whether or not it worked", ABSENT_NEVER},
+    {"device", "blocks_per_multiprocessor", "most thread blocks at once", ABSENT_ZERO},
+    {"device", "shared_reserved_per_block", "bytes of shared memory the driver keeps of each block",
+     ABSENT_ZERO},
 
     {"queue", "device", "device.id", ABSENT_ZERO},
     {"queue", "process", "process.id, where the source tells", ABSENT_ZERO},
@@ -141,6 +145,12 @@ static const struct column_notes notes[] = {
     {"counter", "device", "device.id", ABSENT_ZERO},
     {"counter", "name", "what is counted", ABSENT_NEVER},
     {"counter", "value", "its value from this time on", ABSENT_NEVER},
+
+    {"state", "start", "nanoseconds on the trace's clock", ABSENT_NEVER},
+    {"state", "duration", "nanoseconds", ABSENT_NEVER},
+    {"state", "thread", "thread.id", ABSENT_ZERO},
+    {"state", "state", "running, ready (it had no processor) or blocked", ABSENT_NEVER},
+    {"state", "processor", "that it ran on, or the one it left", ABSENT_NEVER},
 };
 
 static void add_computed(struct shown_table *shown, const char *name, enum shown_kind kind,

@@ -22,15 +22,21 @@ static void write_group(struct output *output, const struct model *model,
     }
     output_printf(
         output,
-        "%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%.15g,%" PRId64 ",%" PRId64 ",%" PRId64 ",%.15g\r\n",
+        "%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%.15g,%" PRId64 ",%" PRId64 ",%" PRId64 ",%.15g,",
         group->full_names, group->count, group->total, (double)group->total / (double)group->count,
         group->median, group->min, group->max, wording_share(group->total, device->kernels.total));
+    if (kernel_occupancy_known(&group->occupancy))
+        output_printf(output, "%.6g,%s", kernel_occupancy_mean(&group->occupancy),
+                      occupancy_limit_name(kernel_occupancy_limit(&group->occupancy)));
+    else
+        output_write(output, ",", 1);
+    output_write(output, "\r\n", 2);
 }
 
 bool report_write_csv(const struct report *report, struct output *output, struct status *status) {
     (void)status;
     output_printf(output, "device,device_name,kernel,full_name,full_names,count,total_ns,mean_ns,"
-                          "median_ns,min_ns,max_ns,share\r\n");
+                          "median_ns,min_ns,max_ns,share,occupancy,occupancy_limit\r\n");
     for (size_t i = 0; i < report->device_count; i++) {
         const struct report_device *device = &report->devices[i];
         for (size_t group = 0; group < device->kernels.group_count; group++)

@@ -198,6 +198,8 @@ static void write_trust(struct json *json, const struct trust *trust, struct buf
     json_member_unsigned(json, "zero_length_kernels", trust->zero_length);
     json_member_unsigned(json, "queue_overlaps", trust->queue_overlaps);
     json_member_measure(json, "clock_error_ns", trust->clock_error, trust->clock_error_known);
+    json_member_unsigned(json, "pauses", trust->pauses);
+    json_member_integer(json, "paused_ns", trust->paused);
     json_member_bool(json, "mixed_clocks", trust->mixed_clocks);
     json_member_bool(json, "no_calls", trust->no_calls);
     json_member_bool(json, "no_bytes", trust->no_bytes);

@@ -78,14 +78,14 @@ static void write_selected(struct json *json, const struct report *report,
 }
 
 static void write_names(struct json *json, const char *key, const struct report *report,
-                        const struct gap_name *names, size_t count) {
+                        const struct gap_names *names) {
     json_key(json, key);
     json_begin_array(json);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < names->count; i++) {
         json_begin_object(json);
-        json_member_text(json, "name", trace_text(report->model.trace, names[i].name));
-        json_member_integer(json, "time_ns", names[i].time);
-        json_member_unsigned(json, "count", names[i].gaps);
+        json_member_text(json, "name", trace_text(report->model.trace, names->list[i].name));
+        json_member_integer(json, "time_ns", names->list[i].time);
+        json_member_unsigned(json, "count", names->list[i].gaps);
         json_end_object(json);
     }
     json_end_array(json);
@@ -100,6 +100,27 @@ static void write_causes(struct json *json, const struct gaps *gaps) {
         json_member_integer(json, "time_ns", gaps->cause_time[cause]);
         json_member_unsigned(json, "gaps", gaps->cause_gaps[cause]);
         json_member_number(json, "share", wording_share(gaps->cause_time[cause], gaps->total));
+        json_end_object(json);
+    }
+    json_end_object(json);
+}
+
+/* Null where the source does not tell when threads ran. */
+static void write_host_states(struct json *json, const struct report *report,
+                              const struct gaps *gaps) {
+    json_key(json, "host_states");
+    if (!gaps->states_known) {
+        json_null(json);
+        return;
+    }
+    json_begin_object(json);
+    for (unsigned state = 0; state < STATES; state++) {
+        const struct host_state *part = &gaps->host_state[state];
+        json_key(json, states_name(state));
+        json_begin_object(json);
+        json_member_integer(json, "time_ns", part->time);
+        json_member_number(json, "share", wording_share(part->time, gaps->cause_time[CAUSE_HOST]));
+        write_names(json, "names", report, &part->names);
         json_end_object(json);
     }
     json_end_object(json);
@@ -177,11 +198,26 @@ static void write_gaps(struct json *json, const struct report *report,
         json_null(json);
     json_member_bool(json, "regular", wording_gaps_regular(gaps));
     write_causes(json, gaps);
-    write_names(json, "host", report, gaps->host_names, gaps->host_name_count);
-    write_names(json, "sync_calls", report, gaps->sync_names, gaps->sync_name_count);
+    write_names(json, "host", report, &gaps->host_names);
+    write_host_states(json, report, gaps);
+    write_names(json, "sync_calls", report, &gaps->sync_names);
     write_histogram(json, gaps);
     write_longest(json, report, device);
     json_end_object(json);
+}
+
+static void write_occupancy(struct json *json, const struct kernel_occupancy *occupancy) {
+    bool known = kernel_occupancy_known(occupancy);
+    json_key(json, "occupancy");
+    if (known)
+        json_number(json, kernel_occupancy_mean(occupancy));
+    else
+        json_null(json);
+    json_key(json, "occupancy_limit");
+    if (known)
+        json_string(json, occupancy_limit_name(kernel_occupancy_limit(occupancy)));
+    else
+        json_null(json);
 }
 
 static void write_kernels(struct json *json, const struct report *report,
@@ -202,6 +238,7 @@ static void write_kernels(struct json *json, const struct report *report,
         json_member_integer(json, "min_ns", group->min);
         json_member_integer(json, "max_ns", group->max);
         json_member_number(json, "share", wording_share(group->total, kernels->total));
+        write_occupancy(json, &group->occupancy);
         json_end_object(json);
     }
     json_end_array(json);

@@ -205,6 +205,37 @@ static void write_samples(struct json *json, const struct report *report) {
     json_end_object(json);
 }
 
+static void write_processors(struct json *json, const struct counters *counters) {
+    json_key(json, "processors");
+    json_begin_object(json);
+    json_member_text(json, "missing", counters->missing);
+    json_key(json, "processes");
+    json_begin_array(json);
+    for (size_t i = 0; i < counters->count; i++) {
+        const struct process_counters *process = &counters->processes[i];
+        json_begin_object(json);
+        json_member_measure(json, "pid", process->pid, process->pid != 0);
+        json_member_text(json, "name", process->name);
+        for (unsigned figure = 0; figure < COUNTER_FIGURES; figure++) {
+            double value;
+            json_key(json, counter_figures[figure].key);
+            if (counters_figure(process, figure, &value))
+                json_number(json, value);
+            else
+                json_null(json);
+        }
+        json_key(json, "counters");
+        json_begin_object(json);
+        for (unsigned counter = 0; counter < HARDWARE_COUNTERS; counter++)
+            if (process->has[counter])
+                json_member_number(json, hardware_counter_name(counter), process->total[counter]);
+        json_end_object(json);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
 void json_report_host(struct json *json, const struct report *report) {
     write_api(json, report);
     write_syncs(json, report);
@@ -212,4 +243,5 @@ void json_report_host(struct json *json, const struct report *report) {
     write_steps(json, report);
     write_ranges(json, report);
     write_samples(json, report);
+    write_processors(json, &report->counters);
 }

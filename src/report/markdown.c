@@ -156,6 +156,11 @@ static void write_metrics(struct markdown *document, size_t index) {
     write_metric(&table, "Memory Throughput",
                  copies->time_with_bytes > 0 ? format_rate(copy_group_rate(copies), value) : "-",
                  "", "");
+    if (kernel_occupancy_known(&device->kernels.occupancy)) {
+        double occupancy = kernel_occupancy_mean(&device->kernels.occupancy);
+        write_metric(&table, "Theoretical Occupancy", format_percent(occupancy, value), ">75%",
+                     yes_or_no(occupancy > OCCUPANCY_TARGET));
+    }
     markdown_device_heading(document, "Baseline Metrics", index);
     markdown_table(document, &table);
     if (index + 1 < report->device_count)
@@ -174,17 +179,17 @@ static void write_metrics(struct markdown *document, size_t index) {
 
 /* "name 1.234 ms, name 56.78 µs" of the names that most of a cause's time goes to. */
 static void write_culprits(struct markdown *document, const char *what,
-                           const struct gap_name *names, size_t count) {
+                           const struct gap_names *names) {
     enum { SHOWN = 3 };
     char time[FORMAT_SIZE];
-    if (count == 0)
+    if (names->count == 0)
         return;
     output_printf(document->output, "   - %s: ", what);
-    for (size_t i = 0; i < count && i < SHOWN; i++) {
-        struct text name = trace_text(document->report->model.trace, names[i].name);
+    for (size_t i = 0; i < names->count && i < SHOWN; i++) {
+        struct text name = trace_text(document->report->model.trace, names->list[i].name);
         output_printf(document->output, "%s", i ? ", " : "");
         markdown_text(document, name.length ? name : TEXT("outside every range"));
-        output_printf(document->output, " %s", format_duration(names[i].time, time));
+        output_printf(document->output, " %s", format_duration(names->list[i].time, time));
     }
     output_printf(document->output, "\n");
 }
@@ -246,9 +251,9 @@ static void write_bottleneck(struct markdown *document, unsigned number,
     markdown_line(document, "   - Impact: %s of the device's window",
                   format_percent(wording_share(time, device->account.window), share));
     if (order[0] == CAUSE_HOST)
-        write_culprits(document, "Host code", gaps->host_names, gaps->host_name_count);
+        write_culprits(document, "Host code", &gaps->host_names);
     else if (order[0] == CAUSE_SYNC)
-        write_culprits(document, "Calls", gaps->sync_names, gaps->sync_name_count);
+        write_culprits(document, "Calls", &gaps->sync_names);
 }
 
 static void write_utilisation(struct markdown *document, unsigned number,

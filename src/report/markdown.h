@@ -1,4 +1,4 @@
-/* What the two halves of the Markdown report share: the document being written, and its tables. */
+/* What the parts of the Markdown report share: the document being written, and its tables. */
 #ifndef RIDGE_REPORT_MARKDOWN_H
 #define RIDGE_REPORT_MARKDOWN_H
 
@@ -23,6 +23,34 @@ void markdown_device_heading(struct markdown *document, const char *title, size_
 void markdown_table(struct markdown *document, struct table *table);
 /* Says how many rows the table above leaves out, if any. */
 void markdown_left_out(struct markdown *document, size_t rows, const char *what);
+
+/* Cells as the tables have them. */
+static inline void markdown_duration(struct table *table, int64_t ns) {
+    char text[FORMAT_SIZE];
+    table_cell(table, text_of(format_duration(ns, text)));
+}
+static inline void markdown_count(struct table *table, uint64_t count) {
+    char text[FORMAT_SIZE];
+    table_cell(table, text_of(format_count(count, text)));
+}
+static inline void markdown_bytes(struct table *table, uint64_t bytes) {
+    char text[FORMAT_SIZE];
+    table_cell(table, text_of(format_bytes(bytes, text)));
+}
+static inline void markdown_share(struct table *table, int64_t part, int64_t whole) {
+    char text[FORMAT_SIZE];
+    table_cell(table, text_of(format_percent(wording_share(part, whole), text)));
+}
+
+/* Titles that begin with '<' are left aligned, all others right. */
+static inline void markdown_columns(struct table *table, const char *const *titles, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        table_column(table, titles[i] + (titles[i][0] == '<'),
+                     titles[i][0] == '<' ? TABLE_LEFT : TABLE_RIGHT);
+}
+#define MARKDOWN_COLUMNS(table, ...)                                                               \
+    markdown_columns(table, (const char *const[]){__VA_ARGS__},                                    \
+                     sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
 /* The detailed tables: account, gaps, kernels, launches and copies of each device, then the host.
  */

@@ -25,6 +25,7 @@ static bool find_steady(const struct report *report, struct report_device *devic
     struct selection selection = {0};
     bool ok =
         selection_add(&selection, device->steady_window.start, device->steady_window.end, status) &&
+        pauses_leave_out(&report->pauses, &report->model, device->id, &selection, status) &&
         account_device(&report->model, device->id, &selection, &device->steady, status);
     selection_finish(&selection);
     return ok;
@@ -50,7 +51,8 @@ static bool ask_device(struct report *report, struct report_device *device,
         return gaps_find(model, &report->host, device->id, device->selection, &device->gaps,
                          status);
     case ASK_KERNELS:
-        return kernels_find(model, device->id, selections_of(report), &device->kernels, status);
+        return kernels_find(model, &report->occupancy, device->id, selections_of(report),
+                            &device->kernels, status);
     default:
         return launches_find(model, device->id, selections_of(report), &device->launches, status);
     }
@@ -63,6 +65,7 @@ enum run_question {
     ASK_SYNCS,
     ASK_RANGES,
     ASK_SAMPLES,
+    ASK_COUNTERS,
     ASK_MEMORY,
     ASK_TRUST,
     RUN_QUESTIONS
@@ -74,7 +77,8 @@ static bool ask_run(struct report *report, enum run_question question, struct st
     switch (question) {
     case ASK_ALL_KERNELS:
         copies_find(model, 0, selections_of(report), &report->copies);
-        return kernels_find(model, 0, selections_of(report), &report->kernels, status);
+        return kernels_find(model, &report->occupancy, 0, selections_of(report), &report->kernels,
+                            status);
     case ASK_MEDIAN_DELAY:
         return launches_median_delay(model, selections_of(report), &report->launches.delay_median,
                                      status);
@@ -86,10 +90,12 @@ static bool ask_run(struct report *report, enum run_question question, struct st
         return ranges_find(model, host, &report->ranges, status);
     case ASK_SAMPLES:
         return samples_find(model, host, &report->samples, status);
+    case ASK_COUNTERS:
+        return counters_find(model->trace, &report->counters, status);
     case ASK_MEMORY:
         return memory_use_find(model, host, &report->memory, status);
     default:
-        return trust_find(model, &report->trust, status);
+        return trust_find(model, &report->pauses, &report->trust, status);
     }
 }
 
@@ -102,11 +108,14 @@ static bool ask(void *context, size_t index, struct status *status) {
                       (enum device_question)(index / report->device_count), status);
 }
 
-/* Steps and the host's timeline both need only the model. */
+/* Steps, the host's timeline and occupancy need only the model. The last two load columns of the
+ * trace, one after the other. */
 static bool prepare(void *context, size_t index, struct status *status) {
     struct report *report = context;
-    return index ? steps_find(&report->model, &report->steps, status)
-                 : host_build(&report->host, &report->model, status);
+    if (index)
+        return steps_find(&report->model, &report->steps, status);
+    return host_build(&report->host, &report->model, status) &&
+           occupancy_find(&report->model, &report->occupancy, status);
 }
 
 static bool wants_device(const struct report *report, uint32_t device) {
@@ -162,8 +171,10 @@ bool report_build(struct report *report, struct trace *trace, const struct repor
     memset(report, 0, sizeof *report);
     report->options = *options;
     bool ok =
-        model_build(&report->model, trace, status) && parallel_run(2, prepare, report, status) &&
-        select_host(report, status) && add_devices(report, status) &&
+        model_build(&report->model, trace, status) &&
+        pauses_find(&report->model, &report->pauses, status) &&
+        parallel_run(2, prepare, report, status) && select_host(report, status) &&
+        add_devices(report, status) &&
         parallel_run(report->device_count * DEVICE_QUESTIONS + RUN_QUESTIONS, ask, report, status);
     for (size_t i = 0; i < report->device_count && ok; i++) {
         report->kernel_busy += report->devices[i].account.busy;
@@ -187,13 +198,22 @@ void report_finish(struct report *report) {
     syncs_finish(&report->syncs);
     ranges_finish(&report->ranges);
     samples_finish(&report->samples);
+    counters_finish(&report->counters);
     memory_free(report->memory);
     steps_finish(&report->steps);
     trust_finish(&report->trust);
+    occupancy_finish(&report->occupancy);
+    pauses_finish(&report->pauses, &report->model);
     host_finish(&report->host);
     if (report->model.trace)
         model_finish(&report->model);
     memset(report, 0, sizeof *report);
+}
+
+static int64_t session_wall(const struct report *report, uint32_t session) {
+    const struct window *span = &report->model.session_span[session];
+    return model_session_wall(&report->model, session) -
+           pauses_within(&report->pauses, session, span->start, span->end);
 }
 
 int64_t report_wall(const struct report *report) {
@@ -201,7 +221,7 @@ int64_t report_wall(const struct report *report) {
     if (report->narrowed)
         return selection_length(&report->host_selection);
     for (uint32_t session = 0; session < report->model.trace->session_count; session++)
-        if (__builtin_add_overflow(wall, model_session_wall(&report->model, session), &wall))
+        if (__builtin_add_overflow(wall, session_wall(report, session), &wall))
             return INT64_MAX;
     return wall;
 }
@@ -209,5 +229,5 @@ int64_t report_wall(const struct report *report) {
 int64_t report_device_wall(const struct report *report, const struct report_device *device) {
     if (report->narrowed)
         return device->account.window;
-    return model_session_wall(&report->model, report->model.trace->device_session[device->id]);
+    return session_wall(report, report->model.trace->device_session[device->id]);
 }

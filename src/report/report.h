@@ -12,12 +12,14 @@
 #include "analysis/account.h"
 #include "analysis/calls.h"
 #include "analysis/copies.h"
+#include "analysis/counters.h"
 #include "analysis/gaps.h"
 #include "analysis/host.h"
 #include "analysis/kernels.h"
 #include "analysis/launches.h"
 #include "analysis/memory_use.h"
 #include "analysis/model.h"
+#include "analysis/pauses.h"
 #include "analysis/ranges.h"
 #include "analysis/samples.h"
 #include "analysis/steps.h"
@@ -51,6 +53,8 @@ struct report {
     struct report_options options;
     struct model model;
     struct host host;
+    struct occupancy occupancy;
+    struct pauses pauses;
     struct selection *selections;  /* by device id */
     struct report_device *devices; /* that did something in the selection, in order of id */
     size_t device_count;
@@ -68,6 +72,7 @@ struct report {
     struct syncs syncs;
     struct ranges ranges;
     struct samples samples;
+    struct counters counters;
     struct memory_use *memory; /* by device id; [0] host */
     struct steps steps;
     struct trust trust;
@@ -92,10 +97,10 @@ bool report_write_markdown(const struct report *report, struct output *output,
 bool report_write_json(const struct report *report, struct output *output, struct status *status);
 bool report_write_csv(const struct report *report, struct output *output, struct status *status);
 
-/* Length of the run: of all recordings in the trace, one after another. */
+/* Length of the run without pauses: of all recordings in the trace, one after another. */
 int64_t report_wall(const struct report *report);
-/* Length of the recording that the device is in: summed kernel time over it is the launch
- * efficiency. */
+/* Length of the recording that the device is in, without pauses: summed kernel time over it is the
+ * launch efficiency. */
 int64_t report_device_wall(const struct report *report, const struct report_device *device);
 
 #endif

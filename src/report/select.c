@@ -254,11 +254,8 @@ static bool select_range_on_device(const struct report *report, uint32_t device,
 
 /* ---- the whole ---- */
 
-bool select_host(struct report *report, struct status *status) {
+static bool select_host_windows(struct report *report, struct status *status) {
     const struct report_options *options = &report->options;
-    if (!select_check(options, status))
-        return false;
-    report->narrowed = options->range || options->steps || options->window;
     if (options->range)
         return select_range_on_host(report, status);
     if (options->steps) {
@@ -275,8 +272,16 @@ bool select_host(struct report *report, struct status *status) {
     return true;
 }
 
-bool select_device(const struct report *report, uint32_t device, struct selection *selection,
-                   struct status *status) {
+bool select_host(struct report *report, struct status *status) {
+    const struct report_options *options = &report->options;
+    report->narrowed = options->range || options->steps || options->window;
+    return select_check(options, status) && select_host_windows(report, status) &&
+           pauses_leave_out_of_host(&report->pauses, &report->model, &report->host_selection,
+                                    status);
+}
+
+static bool select_windows(const struct report *report, uint32_t device,
+                           struct selection *selection, struct status *status) {
     const struct report_options *options = &report->options;
     struct window window;
     if (!model_device_window(&report->model, device, &window))
@@ -299,4 +304,10 @@ bool select_device(const struct report *report, uint32_t device, struct selectio
     if (window.end == window.start)
         window.end++;
     return selection_add(selection, window.start, window.end, status);
+}
+
+bool select_device(const struct report *report, uint32_t device, struct selection *selection,
+                   struct status *status) {
+    return select_windows(report, device, selection, status) &&
+           pauses_leave_out(&report->pauses, &report->model, device, selection, status);
 }

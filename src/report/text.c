@@ -121,7 +121,7 @@ static void write_head(struct text_writer *writer) {
     struct text tool = trace_meta(trace, META_SOURCE_TOOL);
     struct text format = trace_meta(trace, META_SOURCE_FORMAT);
     struct text command = trace_meta(trace, META_COMMAND);
-    char span[FORMAT_SIZE];
+    char span[FORMAT_SIZE], paused[FORMAT_SIZE];
     text_colour(writer, BOLD);
     text_words(writer, text_of(report->options.trace_name));
     text_colour(writer, PLAIN);
@@ -133,8 +133,10 @@ static void write_head(struct text_writer *writer) {
         text_line(writer, "%u recordings, %s in all", (unsigned)trace->session_count,
                   format_duration(report_wall(report), span));
     else
-        text_line(writer, "run of %s",
-                  format_duration(report->model.last - report->model.first, span));
+        text_line(writer, "run of %s%s%s",
+                  format_duration(report->model.last - report->model.first, span),
+                  report->pauses.time ? ", paused for " : "",
+                  report->pauses.time ? format_duration(report->pauses.time, paused) : "");
     if (command.length) {
         size_t room = writer->style->width - 3;
         bool cut = command.length > room;
@@ -161,7 +163,7 @@ static void write_no_device(struct text_writer *writer) {
     if (trace->activity.count > 0)
         text_line(writer, "\nNothing ran on a device in this part of the run.");
     else if (trace->call.count + trace->range.count + trace->sample.count + trace->mark.count +
-                 trace->counter.count + trace->memory.count ==
+                 trace->counter.count + trace->memory.count + trace->state.count ==
              0)
         text_line(writer, "\nThe trace holds no events.");
     else

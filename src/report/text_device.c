@@ -1,4 +1,5 @@
-/* One device: metrics, account, timeline, causes of idleness, kernels; then launches and copies. */
+/* One device: metrics, account, timeline, kernels; then launches and copies. Why it was idle is in
+ * text_gaps.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -74,6 +75,10 @@ static void write_metrics(struct text_writer *writer, const struct report_device
         metric(&table, "memory throughput", "-",
                copies->count ? "sizes of copies not recorded" : "no copies");
     }
+    const struct kernel_occupancy *occupancy = &device->kernels.occupancy;
+    if (kernel_occupancy_known(occupancy))
+        metric(&table, "occupancy", format_percent(kernel_occupancy_mean(occupancy), value),
+               ">75%  theoretical, by time");
     text_table(writer, &table);
 }
 
@@ -148,77 +153,11 @@ static void write_timeline(struct text_writer *writer, const struct report_devic
     }
 }
 
-/* wording_cause() in the room of one line. */
-static const char *short_cause(unsigned cause) {
-    static const char *const phrases[CAUSE_COUNT] = {
-        "host waited in a synchronising call",
-        "host was allocating or freeing",
-        "host was compiling or loading code",
-        "host was in a blocking copy call",
-        "host was inside launch calls",
-        "host was in its own code",
-        "queued, waiting for another queue",
-        "queued: driver and device latency",
-        "no launch record tells",
-    };
-    return phrases[cause];
-}
-
-/* The range, function or call that most of a cause's time goes to. */
-static struct text main_culprit(const struct report *report, const struct gaps *gaps,
-                                unsigned cause) {
-    if (cause == CAUSE_HOST && gaps->host_name_count)
-        return trace_text(report->model.trace, gaps->host_names[0].name);
-    if (cause == CAUSE_SYNC && gaps->sync_name_count)
-        return trace_text(report->model.trace, gaps->sync_names[0].name);
-    return TEXT("");
-}
-
-static void write_gaps(struct text_writer *writer, const struct report_device *device) {
-    const struct gaps *gaps = &device->gaps;
-    const struct report *report = writer->report;
-    char count[FORMAT_SIZE], median[FORMAT_SIZE], p99[FORMAT_SIZE], longest[FORMAT_SIZE];
-    if (gaps->count == 0) {
-        text_section(writer, "Why it was idle", "it never was");
-        return;
-    }
-    /* how even the gaps are says something only where there are some, and they matter */
-    bool telling = gaps->count >= 8 && gaps->total > device->account.window / 20;
-    text_section(writer, "Why it was idle", "%s%s gap%s", format_count(gaps->count, count),
-                 telling ? (wording_gaps_regular(gaps) ? " regular" : " irregular") : "",
-                 plural(gaps->count));
-    text_line(writer, "  median %s, p99 %s, longest %s", format_duration(gaps->median, median),
-              format_duration(gaps->p99, p99), format_duration(gaps->max, longest));
-    enum gap_cause order[CAUSE_COUNT];
-    gaps_rank_causes(gaps, order);
-    for (size_t i = 0; i < CAUSE_COUNT && gaps->cause_time[order[i]] > 0; i++) {
-        unsigned cause = order[i];
-        char share[FORMAT_SIZE], time[FORMAT_SIZE];
-        double part = ratio(gaps->cause_time[cause], gaps->total);
-        output_printf(writer->output, "  %-11s", gap_cause_name(cause));
-        text_bar(writer, part, 12, RED);
-        format_duration(gaps->cause_time[cause], time);
-        text_line(writer, " %6s %*s%s  %s", format_percent(part, share), text_pad(time, 10), "",
-                  time, short_cause(cause));
-        struct text culprit = main_culprit(report, gaps, cause);
-        if (culprit.length && part >= 0.05) {
-            int room = (int)writer->style->width - 48;
-            int64_t named =
-                cause == CAUSE_HOST ? gaps->host_names[0].time : gaps->sync_names[0].time;
-            text_line(writer, "%*s%6s of it in %.*s%s", 32, "",
-                      format_percent(ratio(named, gaps->cause_time[cause]), share),
-                      (int)culprit.length < room
-                          ? (int)culprit.length
-                          : (int)text_utf8_valid((struct text){culprit.data, (size_t)room - 1}),
-                      culprit.data, (int)culprit.length < room ? "" : "…");
-        }
-    }
-}
-
 static void write_kernels(struct text_writer *writer, const struct report_device *device) {
     const struct kernels *kernels = &device->kernels;
     unsigned top = writer->report->options.top;
     bool wide = writer->style->width >= 110; /* else the names need the room */
+    bool occupancy = wide && kernel_occupancy_known(&kernels->occupancy);
     char text[FORMAT_SIZE];
     if (kernels->count == 0)
         return;
@@ -234,6 +173,8 @@ static void write_kernels(struct text_writer *writer, const struct report_device
         table_column(&table, "min", TABLE_RIGHT);
         table_column(&table, "max", TABLE_RIGHT);
     }
+    if (occupancy)
+        table_column(&table, "occupancy", TABLE_RIGHT);
     table_column(&table, "kernel", TABLE_LEFT | TABLE_FLEXIBLE);
     for (size_t i = 0; i < kernels->group_count && i < top; i++) {
         const struct kernel_group *group = &kernels->groups[i];
@@ -245,6 +186,10 @@ static void write_kernels(struct text_writer *writer, const struct report_device
             table_cellf(&table, "%s", format_duration(group->total / (int64_t)group->count, text));
             table_cellf(&table, "%s", format_duration(group->min, text));
             table_cellf(&table, "%s", format_duration(group->max, text));
+        }
+        if (occupancy) {
+            char share[WORDING_OCCUPANCY_SIZE];
+            table_cell(&table, text_of(wording_occupancy(&group->occupancy, share)));
         }
         table_cell(&table, group->short_name);
     }
@@ -263,7 +208,7 @@ void text_device(struct text_writer *writer, const struct report_device *device)
     write_metrics(writer, device);
     write_account(writer, device);
     write_timeline(writer, device);
-    write_gaps(writer, device);
+    text_gaps(writer, device);
     write_kernels(writer, device);
 }
 
@@ -333,58 +278,6 @@ static void write_copies(struct text_writer *writer, const struct report_device 
     text_table(writer, &table);
 }
 
-static void write_host_names(struct text_writer *writer, const struct report_device *device) {
-    const struct gaps *gaps = &device->gaps;
-    const struct trace *trace = writer->report->model.trace;
-    char text[FORMAT_SIZE];
-    if (gaps->host_name_count < 2)
-        return;
-    text_section(writer, "Host code behind idle time", "by innermost range or sampled function");
-    struct table table = {0};
-    table_column(&table, "of idle", TABLE_RIGHT);
-    table_column(&table, "time", TABLE_RIGHT);
-    table_column(&table, "times", TABLE_RIGHT);
-    table_column(&table, "where", TABLE_LEFT | TABLE_FLEXIBLE);
-    for (size_t i = 0; i < gaps->host_name_count && i < writer->report->options.top; i++) {
-        const struct gap_name *name = &gaps->host_names[i];
-        table_cellf(&table, "%s", format_percent(ratio(name->time, gaps->total), text));
-        table_cellf(&table, "%s", format_duration(name->time, text));
-        table_cellf(&table, "%s", format_count(name->gaps, text));
-        table_cell(&table,
-                   name->name ? trace_text(trace, name->name) : TEXT("(no range or sample there)"));
-    }
-    text_table(writer, &table);
-}
-
-static void write_longest(struct text_writer *writer, const struct report_device *device) {
-    const struct gaps *gaps = &device->gaps;
-    const struct report *report = writer->report;
-    const struct trace *trace = report->model.trace;
-    size_t shown = report->options.top < 5 ? report->options.top : 5;
-    char text[FORMAT_SIZE];
-    if (gaps->top_count < 2)
-        return;
-    text_section(writer, "Longest gaps", "times from the start of the run");
-    struct table table = {0};
-    table_column(&table, "at", TABLE_RIGHT);
-    table_column(&table, "length", TABLE_RIGHT);
-    table_column(&table, "cause", TABLE_LEFT);
-    table_column(&table, "ended by", TABLE_LEFT | TABLE_FLEXIBLE);
-    for (size_t i = 0; i < gaps->top_count && i < shown; i++) {
-        const struct gap *gap = &gaps->top[i];
-        struct buffer name = {0};
-        struct status ignored;
-        table_cellf(&table, "%s", format_duration(gap->start - report->model.first, text));
-        table_cellf(&table, "%s", format_duration(gap->end - gap->start, text));
-        table_cellf(&table, "%s", gap_cause_name(gap_main_cause(gap)));
-        if (gap->next != NO_ROW)
-            kernel_short_name(trace_text(trace, trace->activity.name[gap->next]), &name, &ignored);
-        table_cell(&table, buffer_as_text(&name));
-        buffer_finish(&name);
-    }
-    text_table(writer, &table);
-}
-
 void text_device_details(struct text_writer *writer, const struct report_device *device) {
     if (writer->report->device_count > 1) {
         struct text label = model_device_key(&writer->report->model, device->id);
@@ -396,8 +289,7 @@ void text_device_details(struct text_writer *writer, const struct report_device 
         text_colour(writer, PLAIN);
         output_printf(writer->output, "\n");
     }
-    write_longest(writer, device);
-    write_host_names(writer, device);
+    text_gap_details(writer, device);
     write_launches(writer, device);
     write_copies(writer, device);
 }

@@ -238,6 +238,36 @@ static void write_samples(struct text_writer *writer) {
     text_table(writer, &table);
 }
 
+static void write_processors(struct text_writer *writer) {
+    const struct counters *counters = &writer->report->counters;
+    if (counters->count + counters->missing.length == 0)
+        return;
+    text_section(writer, "Processors", "%s", counters->count ? "hardware counters" : "");
+    if (counters->missing.length) {
+        text_wrapped(writer, "  ", "  ", counters->missing);
+        return;
+    }
+    struct table table = {0};
+    struct buffer name = {0};
+    char text[FORMAT_SIZE];
+    for (unsigned figure = 0; figure < COUNTER_FIGURES; figure++)
+        table_column(&table, counter_figures[figure].title, TABLE_RIGHT);
+    table_column(&table, "of", TABLE_LEFT | TABLE_FLEXIBLE);
+    for (size_t i = 0; i < counters->count && i < writer->report->options.top; i++) {
+        for (unsigned figure = 0; figure < COUNTER_FIGURES; figure++)
+            table_cell(&table, text_of(wording_figure(&counters->processes[i], figure, text)));
+        buffer_clear(&name);
+        wording_counted(&counters->processes[i], &name);
+        table_cell(&table, buffer_as_text(&name));
+    }
+    for (unsigned figure = 0; figure < COUNTER_FIGURES; figure++)
+        table_cell(&table, text_of(wording_figure_target(figure, text)));
+    table_cell(&table, TEXT("target"));
+    writer->failed |= name.failed;
+    buffer_finish(&name);
+    text_table(writer, &table);
+}
+
 void text_host(struct text_writer *writer) {
     write_steps(writer);
     write_ranges(writer);
@@ -245,6 +275,7 @@ void text_host(struct text_writer *writer) {
     write_calls(writer);
     write_memory(writer);
     write_samples(writer);
+    write_processors(writer);
 }
 
 void text_trust(struct text_writer *writer) {

@@ -31,10 +31,68 @@ const char *wording_cause(unsigned cause) {
     return cause < CAUSE_COUNT ? sentences[cause] : "?";
 }
 
+const char *wording_state(unsigned state) {
+    static const char *const phrases[STATES] = {"running", "ready, but without a processor",
+                                                "blocked", "in a state that was not recorded"};
+    return state < STATES ? phrases[state] : "?";
+}
+
+/* At full occupancy nothing limits it that a user could change. */
+char *wording_occupancy(const struct kernel_occupancy *occupancy,
+                        char text[WORDING_OCCUPANCY_SIZE]) {
+    char percent[FORMAT_SIZE];
+    double mean = kernel_occupancy_mean(occupancy);
+    if (!kernel_occupancy_known(occupancy))
+        snprintf(text, WORDING_OCCUPANCY_SIZE, "-");
+    else if (mean >= 0.9995)
+        snprintf(text, WORDING_OCCUPANCY_SIZE, "%s", format_percent(mean, percent));
+    else
+        snprintf(text, WORDING_OCCUPANCY_SIZE, "%s, %s", format_percent(mean, percent),
+                 occupancy_limit_name(kernel_occupancy_limit(occupancy)));
+    return text;
+}
+
 const char *wording_wait_kind(unsigned kind) {
     static const char *const names[WAIT_KINDS] = {"Unknown", "Event Sync", "Stream Wait Event",
                                                   "Stream Sync", "Context Sync"};
     return kind < WAIT_KINDS ? names[kind] : "?";
+}
+
+static char *write_figure(enum counter_figure figure, const char *sign, double value,
+                          char text[FORMAT_SIZE]) {
+    if (figure == FIGURE_IPC)
+        snprintf(text, FORMAT_SIZE, *sign ? "%s%.1f" : "%s%.2f", sign, value);
+    else if (*sign)
+        snprintf(text, FORMAT_SIZE, "%s%.0f%%", sign, 100 * value);
+    else
+        format_percent(value, text);
+    return text;
+}
+
+char *wording_figure(const struct process_counters *process, enum counter_figure figure,
+                     char text[FORMAT_SIZE]) {
+    double value;
+    if (counters_figure(process, figure, &value))
+        return write_figure(figure, "", value, text);
+    snprintf(text, FORMAT_SIZE, "-");
+    return text;
+}
+
+char *wording_figure_target(enum counter_figure figure, char text[FORMAT_SIZE]) {
+    const struct counter_figure_info *info = &counter_figures[figure];
+    return write_figure(figure, info->above ? ">" : "<", info->target, text);
+}
+
+void wording_counted(const struct process_counters *process, struct buffer *text) {
+    if (process->pid == 0) {
+        buffer_string(text, "all processes");
+        return;
+    }
+    buffer_printf(text, "%lld", (long long)process->pid);
+    if (process->name.length) {
+        buffer_byte(text, ' ');
+        buffer_text(text, process->name);
+    }
 }
 
 bool wording_gaps_regular(const struct gaps *gaps) {
@@ -140,7 +198,7 @@ static struct counted_note counted_note(const struct trust *trust, size_t which)
     return notes[which];
 }
 
-enum { FLAG_NOTES = 6 };
+enum { FLAG_NOTES = 7 };
 
 /* Appends the note of a fact that is no count; nothing when it does not hold. */
 static void say_flag(const struct trust *trust, size_t which, struct buffer *note) {
@@ -174,6 +232,14 @@ static void say_flag(const struct trust *trust, size_t which, struct buffer *not
         if (trust->no_bytes)
             buffer_string(note, "Some copies do not tell their size: bytes are a lower bound, and "
                                 "rates are those of the others.");
+        break;
+    case 5:
+        if (trust->pauses)
+            buffer_printf(note,
+                          "Recording was paused %s%s, for %s: that time is in no figure, and what "
+                          "happened in it is not known.",
+                          trust->pauses == 1 ? "once" : format_count(trust->pauses, count),
+                          trust->pauses == 1 ? "" : " times", format_duration(trust->paused, time));
         break;
     default:
         if (trust->truncated_source.length) {

@@ -3,6 +3,7 @@
 #ifndef RIDGE_REPORT_WORDING_H
 #define RIDGE_REPORT_WORDING_H
 
+#include "base/format.h"
 #include "report/report.h"
 
 /* part / whole; 0 when there is no whole. */
@@ -18,9 +19,23 @@ char *wording_count(uint64_t count, const char *one, const char *many,
 /* What owned the time, as the rest of "the device was idle while ...". */
 const char *wording_cause(unsigned cause);
 
+/* What the launching thread did meanwhile: "running", "ready, but without a processor". */
+const char *wording_state(unsigned state);
+
+/* Theoretical occupancy and what limits it: "62.5%, registers"; "-" when it is not known. */
+enum { WORDING_OCCUPANCY_SIZE = 40 };
+char *wording_occupancy(const struct kernel_occupancy *occupancy,
+                        char text[WORDING_OCCUPANCY_SIZE]);
+
 /* A driver's synchronisation record as Kineto names it: "Stream Wait Event". */
 const char *wording_wait_kind(unsigned kind);
 
+/* A figure of the hardware counters and its target: "1.86", ">2.0"; "-" when it was not counted. */
+char *wording_figure(const struct process_counters *process, enum counter_figure figure,
+                     char text[FORMAT_SIZE]);
+char *wording_figure_target(enum counter_figure figure, char text[FORMAT_SIZE]);
+/* Whose counters these are: "all processes", "4711 python". */
+void wording_counted(const struct process_counters *process, struct buffer *text);
 /* Gaps much of one length: at least three, whose coefficient of variation is below a half. */
 bool wording_gaps_regular(const struct gaps *gaps);
 

@@ -170,6 +170,7 @@ bool ridge_trace_pause(ridge_device *device) {
         return status_fail(tensor_status(), STATUS_USAGE, "%s %s", device->name,
                            device->paused ? "is paused already" : "is not being traced");
     pool_set_observer(device->pool, NULL, NULL);
+    recorder_pause(device->recorder);
     device->paused = device->recorder;
     device->recorder = NULL;
     return true;

@@ -25,6 +25,7 @@
 #define MEMORY_COLUMN(column, type) COLUMN(memory, column, type)
 #define SAMPLE_COLUMN(column, type) COLUMN(sample, column, type)
 #define COUNTER_COLUMN(column, type) COLUMN(counter, column, type)
+#define STATE_COLUMN(column, type) COLUMN(state, column, type)
 
 #define TABLE_COLUMN_LIST(table, TABLE, fourcc)                                                    \
     static const struct column_info columns_of_##table[] = {TABLE##_COLUMNS(TABLE##_COLUMN)};      \
@@ -52,6 +53,7 @@ NAME_FUNCTION(range_category_name, RANGE_CATEGORIES, "other", "op", "annotation"
               "device", "driver", "overhead")
 NAME_FUNCTION(wait_kind_name, WAIT_KINDS, "unknown", "event", "stream-wait", "stream", "context")
 NAME_FUNCTION(memory_operation_name, MEMORY_OPERATIONS, "alloc", "free")
+NAME_FUNCTION(thread_state_name, STATE_KINDS, "running", "ready", "blocked")
 
 column_namer *column_names(enum trace_table table, unsigned column) {
     static const struct {
@@ -67,6 +69,7 @@ column_namer *column_names(enum trace_table table, unsigned column) {
         {TABLE_RANGE, "category", range_category_name},
         {TABLE_WAIT, "kind", wait_kind_name},
         {TABLE_MEMORY, "operation", memory_operation_name},
+        {TABLE_STATE, "state", thread_state_name},
     };
     for (size_t i = 0; i < sizeof enumerators / sizeof enumerators[0]; i++)
         if (enumerators[i].table == table &&

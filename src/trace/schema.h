@@ -40,7 +40,9 @@
     X(threads_per_multiprocessor, U32)                                                             \
     X(registers_per_multiprocessor, U32)                                                           \
     X(shared_per_multiprocessor, U32)                                                              \
-    X(listed, U8) /* 1: the source listed it, whether or not it did any work */
+    X(listed, U8) /* 1: the source listed it, whether or not it did any work */                    \
+    X(blocks_per_multiprocessor, U32)                                                              \
+    X(shared_reserved_per_block, U32) /* bytes of shared memory that the driver keeps of each */
 
 /* A stream, a command queue, a channel. process is 0 when the source does not tell. */
 #define QUEUE_COLUMNS(X)                                                                           \
@@ -127,6 +129,14 @@
 
 #define COUNTER_COLUMNS(X) X(time, TIME) X(device, DEVICE) X(name, STRING) X(value, F64)
 
+/* What the system's scheduler did with a thread. */
+#define STATE_COLUMNS(X)                                                                           \
+    X(start, TIME)                                                                                 \
+    X(duration, I64)                                                                               \
+    X(thread, THREAD)                                                                              \
+    X(state, U8)      /* enum thread_state */                                                      \
+    X(processor, U32) /* that it ran on, counted from 0; of other states the one it left */
+
 /* T(table, TABLE, fourcc): entities first, then events. */
 #define TRACE_TABLES(T)                                                                            \
     T(meta, META, "META")                                                                          \
@@ -142,7 +152,8 @@
     T(wait, WAIT, "WAIT")                                                                          \
     T(memory, MEMORY, "MEMO")                                                                      \
     T(sample, SAMPLE, "SAMP")                                                                      \
-    T(counter, COUNTER, "COUN")
+    T(counter, COUNTER, "COUN")                                                                    \
+    T(state, STATE, "STAT")
 
 enum activity_kind { ACTIVITY_KERNEL, ACTIVITY_COPY, ACTIVITY_SET, ACTIVITY_KINDS };
 enum copy_direction {
@@ -182,6 +193,9 @@ enum range_category {
     RANGE_OVERHEAD,   /* the profiler's own cost */
     RANGE_CATEGORIES
 };
+/* The name of an overhead range, on a thread of the paused process, in which nothing of it was
+ * recorded: no figure counts that time. */
+#define RANGE_PAUSED "ridge: paused"
 enum wait_kind {
     WAIT_UNKNOWN,
     WAIT_EVENT,
@@ -191,6 +205,12 @@ enum wait_kind {
     WAIT_KINDS
 };
 enum memory_operation { MEMORY_ALLOC, MEMORY_FREE, MEMORY_OPERATIONS };
+enum thread_state {
+    STATE_RUNNING, /* on a processor */
+    STATE_READY,   /* it could run, but had no processor */
+    STATE_BLOCKED, /* it waited for something */
+    STATE_KINDS
+};
 
 #define BYTES_UNKNOWN UINT64_MAX
 
@@ -270,6 +290,7 @@ const char *call_class_name(unsigned class);
 const char *range_category_name(unsigned category);
 const char *wait_kind_name(unsigned kind);
 const char *memory_operation_name(unsigned operation);
+const char *thread_state_name(unsigned state);
 
 /* Which of the functions above names a column's values; NULL when it holds no enumerator. */
 typedef const char *column_namer(unsigned value);

@@ -71,5 +71,8 @@ TRACE_TABLES(SCHEMA_WRITE)
 #define META_HOST "host"
 #define META_RANK "rank"
 #define META_WORLD_SIZE "world_size"
+/* Hardware counters' totals: "counter.cycles" of all processes, "counter.4711.cycles" of one. */
+#define META_COUNTER "counter."
+#define META_COUNTERS_MISSING "counter.missing" /* why there are none, as a sentence */
 
 #endif

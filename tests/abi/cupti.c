@@ -18,12 +18,15 @@
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
 #include <cupti_driver_cbid.h>
+#include <cupti_runtime_cbid.h>
 #define HAVE_CUPTI
 #endif
 #endif
 
 #include "cupti/abi.h"
 #include "cupti/cupti_symbols.h"
+#include "cupti/functions.h"
+#include "probe/cuda_devices.h"
 
 #ifdef HAVE_CUPTI
 
@@ -33,6 +36,36 @@ CUPTI_NUMBERS(NUMBER)
 #define FUNCTION(name, number)                                                                     \
     _Static_assert(CUPTI_DRIVER_TRACE_CBID_##name == number, #name " has another number");
 CUPTI_LAUNCHES(FUNCTION)
+
+#define DRIVER(name, suffix, number, class)                                                        \
+    _Static_assert((int)CUPTI_DRIVER_TRACE_CBID_##name##suffix == (int)number,                     \
+                   #name " has another number");                                                   \
+    _Static_assert((int)number < (int)CUPTI_FUNCTIONS_MOST, #name " is beyond the table");
+#define RUNTIME(name, suffix, number, class)                                                       \
+    _Static_assert((int)CUPTI_RUNTIME_TRACE_CBID_##name##suffix == (int)number,                    \
+                   #name " has another number");                                                   \
+    _Static_assert((int)number < (int)CUPTI_FUNCTIONS_MOST, #name " is beyond the table");
+CUPTI_DRIVER_FUNCTIONS_11(DRIVER)
+CUPTI_RUNTIME_FUNCTIONS_11(RUNTIME)
+#if CUPTI_API_VERSION >= 28
+CUPTI_DRIVER_FUNCTIONS_12(DRIVER)
+CUPTI_RUNTIME_FUNCTIONS_12(RUNTIME)
+#endif
+#if CUPTI_API_VERSION >= 130400
+CUPTI_DRIVER_FUNCTIONS_13(DRIVER)
+CUPTI_RUNTIME_FUNCTIONS_13(RUNTIME)
+#endif
+
+DRIVER(cuProfilerStart, , CUPTI_DRIVER_PROFILER_START, )
+DRIVER(cuProfilerStop, , CUPTI_DRIVER_PROFILER_STOP, )
+RUNTIME(cudaProfilerStart, _v4000, CUPTI_RUNTIME_PROFILER_START, )
+RUNTIME(cudaProfilerStop, _v4000, CUPTI_RUNTIME_PROFILER_STOP, )
+
+#define ATTRIBUTE(member, theirs, number)                                                          \
+    _Static_assert((int)theirs == (int)number, #theirs " is another number");
+CUDA_DEVICE_NUMBERS(ATTRIBUTE)
+ATTRIBUTE(, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, CUDA_MEMORY_CLOCK_KHZ)
+ATTRIBUTE(, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, CUDA_MEMORY_BUS_BITS)
 
 /* A record that may be of any kind is a void to us: the one function that gives it differs. */
 #define GIVES_A_RECORD(name) (sizeof #name == sizeof "cuptiActivityGetNextRecord")
@@ -114,6 +147,7 @@ MEMBER(cupti_wait_record, event, CUpti_ActivitySynchronization2, cudaEventId)
 MEMBER(cupti_overhead_record, correlation, CUpti_ActivityOverhead3, correlationId)
 MEMBER(cupti_memory_record, asynchronous, CUpti_ActivityMemory4, isAsync)
 MEMBER(cupti_graph_record, stream, CUpti_ActivityGraphTrace2, streamId)
+MEMBER(cupti_event_record, event, CUpti_ActivityCudaEvent2, eventId)
 #endif
 #if CUPTI_API_VERSION >= 130400
 KERNEL(CUpti_ActivityKernel13)
@@ -156,6 +190,11 @@ MEMBER(cupti_wait_record, context, CUpti_ActivitySynchronization, contextId)
 MEMBER(cupti_wait_record, stream, CUpti_ActivitySynchronization, streamId)
 MEMBER(cupti_wait_record, event, CUpti_ActivitySynchronization, cudaEventId)
 
+MEMBER(cupti_event_record, correlation, CUpti_ActivityCudaEvent, correlationId)
+MEMBER(cupti_event_record, context, CUpti_ActivityCudaEvent, contextId)
+MEMBER(cupti_event_record, stream, CUpti_ActivityCudaEvent, streamId)
+MEMBER(cupti_event_record, event, CUpti_ActivityCudaEvent, eventId)
+
 MEMBER(cupti_memory_record, operation, CUpti_ActivityMemory3, memoryOperationType)
 MEMBER(cupti_memory_record, memory, CUpti_ActivityMemory3, memoryKind)
 MEMBER(cupti_memory_record, correlation, CUpti_ActivityMemory3, correlationId)
@@ -190,6 +229,7 @@ MEMBER(cupti_call_data, result, CUpti_CallbackData, functionReturnValue)
 MEMBER(cupti_call_data, kernel, CUpti_CallbackData, symbolName)
 MEMBER(cupti_call_data, context, CUpti_CallbackData, context)
 MEMBER(cupti_call_data, context_id, CUpti_CallbackData, contextUid)
+MEMBER(cupti_call_data, own, CUpti_CallbackData, correlationData)
 MEMBER(cupti_call_data, correlation, CUpti_CallbackData, correlationId)
 
 #endif

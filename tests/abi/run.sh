@@ -24,7 +24,7 @@ done
 for source in "$here"/*.c; do
     name=$(basename "$source" .c)
     if ! $cc -std=c11 -Wall -Wextra -Werror -I"$root/src" -I"$root/include" $folders \
-        -o "$scratch/$name" "$source" > "$scratch/log" 2>&1; then
+        -o "$scratch/$name" "$source" -ldl > "$scratch/log" 2>&1; then
         echo "FAILED tests/abi/$name.c does not compile:"
         grep -m 5 'error' "$scratch/log"
         failed=$((failed + 1))

@@ -18,7 +18,8 @@ TABLES = {
     "DEVI": ("device", "index:u32 label:s name:s vendor:s uuid:s memory_bytes:u64 "
              "multiprocessors:u32 clock_hz:u64 bandwidth:u64 compute_major:u32 compute_minor:u32 "
              "warp_size:u32 threads_per_multiprocessor:u32 registers_per_multiprocessor:u32 "
-             "shared_per_multiprocessor:u32 listed:u8"),
+             "shared_per_multiprocessor:u32 listed:u8 blocks_per_multiprocessor:u32 "
+             "shared_reserved_per_block:u32"),
     "QUEU": ("queue", "device:DEVI process:PROC context:u64 stream:i64 name:s"),
     "STAK": ("stack", "parent:STAK function:s module:s"),
     "ACTI": ("activity", "start:t duration:i64 queue:QUEU kind:u8 name:s correlation:u64 "
@@ -36,6 +37,7 @@ TABLES = {
              "allocated:u64 reserved:u64"),
     "SAMP": ("sample", "time:t thread:THRD stack:STAK weight:i64"),
     "COUN": ("counter", "time:t device:DEVI name:s value:f64"),
+    "STAT": ("state", "start:t duration:i64 thread:THRD state:u8 processor:u32"),
 }
 MASK = 2**64 - 1
 P1, P2, P3, P4, P5 = (11400714785074694791, 14029467366897019727, 1609587929392839161,

@@ -15,9 +15,9 @@ static uint32_t random_below(uint32_t limit) {
 
 enum { SPAN = 600 };
 
-/* Kernels, copies, calls of all classes and ranges, overlapping at will; returns a by-nanosecond
- * picture: 1 = kernel, 2 = copy, 3 = both. */
-static struct trace *random_trace(unsigned char picture[SPAN]) {
+/* Kernels, copies, calls of all classes, ranges and states, overlapping at will; returns a
+ * by-nanosecond picture: 1 = kernel, 2 = copy, 3 = both. */
+static struct trace *random_trace(unsigned char picture[SPAN], bool with_states) {
     struct build build;
     build_begin(&build);
     memset(picture, 0, SPAN);
@@ -39,6 +39,12 @@ static struct trace *random_trace(unsigned char picture[SPAN]) {
         int64_t start = random_below(SPAN), end = start + random_below(200);
         build_range(&build, (int)random_below(BUILD_THREADS), (int)random_below(RANGE_CATEGORIES),
                     start, end, random_below(2) ? "a" : "b");
+    }
+    for (unsigned i = 0; i < rows && with_states; i++) {
+        int64_t start = random_below(SPAN), end = start + random_below(80);
+        build_state(&build, (int)random_below(BUILD_THREADS), (int)random_below(STATE_KINDS), start,
+                    end);
+        build_sample(&build, (int)random_below(BUILD_THREADS), random_below(SPAN), "f");
     }
     return build_end(&build);
 }
@@ -75,9 +81,13 @@ static void check_device(const struct model *model, const struct host *host,
     CHECK_INT(causes, idle);
     CHECK_INT(gaps.total, idle);
     int64_t named = 0;
-    for (size_t i = 0; i < gaps.host_name_count; i++)
-        named += gaps.host_names[i].time;
+    for (size_t i = 0; i < gaps.host_names.count; i++)
+        named += gaps.host_names.list[i].time;
     CHECK_INT(named, gaps.cause_time[CAUSE_HOST]);
+    int64_t in_states = 0;
+    for (unsigned state = 0; state < STATES; state++)
+        in_states += gaps.host_state[state].time;
+    CHECK_INT(in_states, gaps.cause_time[CAUSE_HOST]);
     gaps_finish(&gaps);
 }
 
@@ -85,7 +95,7 @@ TEST(the_account_of_a_random_trace_equals_counting_each_nanosecond) {
     for (int round = 0; round < 400; round++) {
         struct status status = {0};
         unsigned char picture[SPAN];
-        struct trace *trace = random_trace(picture);
+        struct trace *trace = random_trace(picture, round % 2);
         struct model model;
         struct host host;
         struct window window;
@@ -151,7 +161,7 @@ TEST(an_allocation_that_fails_anywhere_in_a_report_is_reported_and_leaks_nothing
         struct status status = {0};
         struct report report;
         seed = 99;
-        struct trace *trace = random_trace(picture);
+        struct trace *trace = random_trace(picture, true);
         REQUIRE(trace);
         memory_fail_from(nth);
         bool ok = report_build(&report, trace,

@@ -66,6 +66,22 @@ void build_range(struct build *build, int thread, int category, int64_t start, i
                                      });
 }
 
+void build_state(struct build *build, int thread, int state, int64_t start, int64_t end) {
+    trace_write_state(build->writer, &(struct row_state){.start = start,
+                                                         .duration = end - start,
+                                                         .thread = build->thread[thread],
+                                                         .state = (uint8_t)state});
+}
+
+void build_sample(struct build *build, int thread, int64_t time, const char *function) {
+    uint32_t stack = trace_write_stack(
+        build->writer,
+        &(struct row_stack){.function = trace_writer_string(build->writer, text_of(function))});
+    trace_write_sample(
+        build->writer,
+        &(struct row_sample){.time = time, .thread = build->thread[thread], .stack = stack});
+}
+
 struct trace *build_end(struct build *build) {
     struct status status = {0};
     struct trace *trace = NULL;

@@ -21,6 +21,9 @@ void build_call(struct build *build, int thread, int class, int64_t start, int64
                 const char *name, uint64_t correlation);
 void build_range(struct build *build, int thread, int category, int64_t start, int64_t end,
                  const char *name);
+void build_state(struct build *build, int thread, int state, int64_t start, int64_t end);
+/* A sample whose innermost frame is that function. */
+void build_sample(struct build *build, int thread, int64_t time, const char *function);
 /* NULL when something failed (and the test has failed). Close with trace_close(). */
 struct trace *build_end(struct build *build);
 

@@ -53,10 +53,67 @@ TEST(a_gap_in_which_the_host_ran_its_own_code_is_named_by_the_innermost_range) {
     CHECK_INT(gaps.cause_time[CAUSE_HOST], 80);
     CHECK_INT(gaps.cause_time[CAUSE_LAUNCH], 10);
     CHECK_INT(gaps.cause_time[CAUSE_DEVICE], 10);
-    REQUIRE(gaps.host_name_count == 2);
-    CHECK(text_is(trace_text(trace, gaps.host_names[0].name), "inner"));
-    CHECK_INT(gaps.host_names[0].time, 50);
-    CHECK_INT(gaps.host_names[1].time, 30);
+    REQUIRE(gaps.host_names.count == 2);
+    CHECK(text_is(trace_text(trace, gaps.host_names.list[0].name), "inner"));
+    CHECK_INT(gaps.host_names.list[0].time, 50);
+    CHECK_INT(gaps.host_names.list[1].time, 30);
+    done(&gaps, trace);
+}
+
+TEST(host_time_is_split_by_whether_the_launching_thread_ran_and_waiting_is_named_by_its_function) {
+    struct build build;
+    struct gaps gaps;
+    struct trace *trace;
+    two_kernels(&build, 180);
+    build_range(&build, 0, RANGE_ANNOTATION, 5, 400, "step");
+    build_state(&build, 0, STATE_RUNNING, 0, 120);
+    build_sample(&build, 0, 110, "pthread_cond_wait");
+    build_state(&build, 0, STATE_BLOCKED, 120, 150);
+    build_state(&build, 0, STATE_READY, 150, 155);
+    build_state(&build, 0, STATE_RUNNING, 155, 170);
+    build_state(&build, 1, STATE_BLOCKED, 0, 400); /* of a thread that launches nothing */
+    if (!find(&build, &gaps, &trace))
+        return;
+    CHECK(gaps.states_known);
+    CHECK_INT(gaps.cause_time[CAUSE_HOST], 80);
+    CHECK_INT(gaps.host_state[STATE_RUNNING].time, 20 + 15);
+    CHECK_INT(gaps.host_state[STATE_BLOCKED].time, 30);
+    CHECK_INT(gaps.host_state[STATE_READY].time, 5);
+    CHECK_INT(gaps.host_state[STATE_UNKNOWN].time, 10);
+    REQUIRE(gaps.host_state[STATE_BLOCKED].names.count == 1);
+    CHECK(text_is(gaps.host_state[STATE_BLOCKED].names.list[0].text, "pthread_cond_wait"));
+    REQUIRE(gaps.host_state[STATE_RUNNING].names.count == 1);
+    CHECK(text_is(gaps.host_state[STATE_RUNNING].names.list[0].text, "step"));
+    done(&gaps, trace);
+}
+
+TEST(waiting_after_a_stretch_without_a_sample_is_named_by_the_range) {
+    struct build build;
+    struct gaps gaps;
+    struct trace *trace;
+    two_kernels(&build, 180);
+    build_range(&build, 0, RANGE_ANNOTATION, 5, 400, "step");
+    build_sample(&build, 0, 40, "long_ago");
+    build_state(&build, 0, STATE_BLOCKED, 60, 90);
+    build_state(&build, 0, STATE_RUNNING, 90, 120);
+    build_state(&build, 0, STATE_BLOCKED, 120, 180);
+    if (!find(&build, &gaps, &trace))
+        return;
+    REQUIRE(gaps.host_state[STATE_BLOCKED].names.count == 1);
+    CHECK(text_is(gaps.host_state[STATE_BLOCKED].names.list[0].text, "step"));
+    CHECK_INT(gaps.host_state[STATE_BLOCKED].time, 60);
+    done(&gaps, trace);
+}
+
+TEST(host_time_without_recorded_states_is_in_an_unknown_one) {
+    struct build build;
+    struct gaps gaps;
+    struct trace *trace;
+    two_kernels(&build, 180);
+    if (!find(&build, &gaps, &trace))
+        return;
+    CHECK(!gaps.states_known);
+    CHECK_INT(gaps.host_state[STATE_UNKNOWN].time, gaps.cause_time[CAUSE_HOST]);
     done(&gaps, trace);
 }
 
@@ -70,8 +127,8 @@ TEST(waiting_in_a_synchronising_call_owns_the_gap_until_the_call_ends) {
         return;
     CHECK_INT(gaps.cause_time[CAUSE_SYNC], 30);
     CHECK_INT(gaps.cause_time[CAUSE_HOST], 50);
-    REQUIRE(gaps.sync_name_count == 1);
-    CHECK(text_is(trace_text(trace, gaps.sync_names[0].name), "cudaDeviceSynchronize"));
+    REQUIRE(gaps.sync_names.count == 1);
+    CHECK(text_is(trace_text(trace, gaps.sync_names.list[0].name), "cudaDeviceSynchronize"));
     done(&gaps, trace);
 }
 

@@ -53,7 +53,7 @@ TEST(kernels_are_grouped_and_ranked_by_time) {
     struct trace *trace = build_end(&build);
     REQUIRE(trace);
     REQUIRE(model_build(&model, trace, &status));
-    REQUIRE(kernels_find(&model, 0, NULL, &kernels, &status));
+    REQUIRE(kernels_find(&model, &(struct occupancy){0}, 0, NULL, &kernels, &status));
     CHECK_INT(kernels.count, 3);
     CHECK_INT(kernels.total, 42);
     CHECK_INT(kernels.median, 10);
@@ -349,7 +349,7 @@ TEST(without_any_call_no_activity_is_said_to_be_launched_before_recording_began)
     struct trace *trace = build_end(&build);
     REQUIRE(trace);
     REQUIRE(model_build(&model, trace, &status));
-    REQUIRE(trust_find(&model, &trust, &status));
+    REQUIRE(trust_find(&model, &(struct pauses){0}, &trust, &status));
     CHECK_INT(trust.without_launch_early, 0);
     CHECK_INT(trust.without_launch, 1);
     CHECK(trust.no_calls);
@@ -371,7 +371,7 @@ TEST(recordings_of_which_one_is_not_on_the_unix_clock_share_none_however_many_wr
     struct trace *trace = build_end(&build);
     REQUIRE(trace);
     REQUIRE(model_build(&model, trace, &status));
-    REQUIRE(trust_find(&model, &trust, &status));
+    REQUIRE(trust_find(&model, &(struct pauses){0}, &trust, &status));
     CHECK(trust.mixed_clocks);
     trust_finish(&trust);
     model_finish(&model);

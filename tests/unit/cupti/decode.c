@@ -56,6 +56,18 @@ TEST(a_field_that_came_late_is_only_read_where_it_is) {
     CHECK_INT(record.result, 5);
 }
 
+TEST(a_recorded_event_tells_its_stream) {
+    struct cupti_event_record raw = {
+        .kind = CUPTI_KIND_EVENT, .correlation = 1, .context = 2, .stream = 3, .event = 4};
+    struct cupti_record record;
+    REQUIRE(cupti_decode(18, &raw, &record));
+    CHECK_INT(record.kind, CUPTI_RECORD_EVENT);
+    CHECK_INT(record.correlation, 1);
+    CHECK_INT(record.context, 2);
+    CHECK_INT(record.stream, 3);
+    CHECK_INT(record.event, 4);
+}
+
 TEST(a_record_of_a_kind_that_is_not_known_is_passed_over) {
     uint64_t raw[32] = {200};
     struct cupti_record record;

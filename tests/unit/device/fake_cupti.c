@@ -192,6 +192,21 @@ static cupti_result fake_cuptiActivityGetNumDroppedRecords(struct CUctx_st *cont
     dropped = 0;
     return CUPTI_SUCCEEDED;
 }
+static cupti_result fake_cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber,
+                                             cupti_choice domain, uint32_t function) {
+    (void)enable, (void)subscriber, (void)domain, (void)function;
+    return CUPTI_SUCCEEDED;
+}
+static cupti_result fake_cuptiActivitySetAttribute(cupti_choice attribute, size_t *bytes,
+                                                   void *value) {
+    (void)attribute, (void)bytes, (void)value;
+    return CUPTI_SUCCEEDED;
+}
+static cupti_result fake_cuptiGetDeviceId(struct CUctx_st *context, uint32_t *number) {
+    (void)context;
+    *number = 0;
+    return CUPTI_SUCCEEDED;
+}
 static cupti_result fake_cuptiGetContextId(struct CUctx_st *context, uint32_t *number) {
     FAILING(cuptiGetContextId);
     (void)context;

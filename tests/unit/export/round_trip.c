@@ -72,7 +72,7 @@ static const char renumbered[] =
     "process.pid thread.process device.index device.label queue.device queue.process stack.* "
     "activity.queue activity.correlation call.thread call.correlation range.thread range.queue "
     "mark.thread wait.queue wait.awaited wait.correlation wait.record_correlation memory.thread "
-    "memory.device sample.thread counter.device";
+    "memory.device sample.thread counter.device state.thread";
 
 TEST(a_chrome_trace_gives_all_else_back_of_several_recordings) {
     for (unsigned recordings = 2; recordings <= 3; recordings++) {

@@ -14,9 +14,10 @@ TEST(the_csv_report_has_a_row_for_each_kernel_of_each_device) {
     struct status status = {0};
     CHECK_OK(sample_report(fill, NULL, report_write_csv, &csv, &status), status);
     CHECK_STRING(csv.data, "device,device_name,kernel,full_name,full_names,count,total_ns,mean_ns,"
-                           "median_ns,min_ns,max_ns,share\r\n"
-                           "0,H100,gemm,gemm,1,2,40,20,20,20,20,1\r\n"
-                           "M1,\"Apple, \"\"M1\"\"\",'=1+1,'=1+1,1,2,40,20,20,20,20,1\r\n");
+                           "median_ns,min_ns,max_ns,share,occupancy,"
+                           "occupancy_limit\r\n"
+                           "0,H100,gemm,gemm,1,2,40,20,20,20,20,1,,\r\n"
+                           "M1,\"Apple, \"\"M1\"\"\",'=1+1,'=1+1,1,2,40,20,20,20,20,1,,\r\n");
     buffer_finish(&csv);
 }
 

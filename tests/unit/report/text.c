@@ -75,3 +75,47 @@ TEST(turns_of_a_range_that_touch_are_windows_of_their_own) {
     CHECK(strstr(written.data, "(3 times)"));
     buffer_finish(&written);
 }
+
+/* The launching thread of the sample's second kernel runs, then waits, inside the gap before it. */
+static void write_states(struct trace_writer *writer) {
+    sample_write(writer, &(struct sample_names){"0", "H100", "gemm", "forward", NULL});
+    uint32_t process = trace_write_process(writer, &(struct row_process){.pid = 7});
+    uint32_t thread =
+        trace_write_thread(writer, &(struct row_thread){.process = process, .tid = 7});
+    uint32_t stack = trace_write_stack(
+        writer, &(struct row_stack){.function = trace_writer_string(writer, TEXT("poll"))});
+    trace_write_device(writer, &(struct row_device){.label = trace_writer_string(writer, TEXT("0")),
+                                                    .compute_major = 9}); /* so: occupancy */
+    trace_write_state(writer, &(struct row_state){.start = 90, .duration = 34, .thread = thread});
+    trace_write_sample(writer, &(struct row_sample){.time = 123, .thread = thread, .stack = stack});
+    trace_write_state(
+        writer,
+        &(struct row_state){.start = 124, .duration = 1, .thread = thread, .state = STATE_BLOCKED});
+    trace_writer_meta_integer(writer, "counter.cycles", 1000);
+    trace_writer_meta_integer(writer, "counter.instructions", 1860);
+    trace_writer_meta_integer(writer, "counter.branches", 1000);
+    trace_writer_meta_integer(writer, "counter.branch-misses", 31);
+}
+
+static bool write_wide(const struct report *report, struct output *output, struct status *status) {
+    return report_write_text(report, &(struct report_style){.width = 100}, output, status);
+}
+
+TEST(host_time_is_shown_by_what_the_launching_thread_did) {
+    struct buffer written = {0};
+    struct status status = {0};
+    struct report_options options = {.trace_name = "states.ridge", .top = 10};
+    REQUIRE(sample_report(write_states, &options, write_wide, &written, &status));
+    CHECK(strstr(written.data, " 80.0% of it running in forward\n"));
+    CHECK(strstr(written.data, " 20.0% of it blocked in poll\n"));
+    CHECK(strstr(written.data, "Processors  hardware counters\n"));
+    CHECK(strstr(written.data, "1.86          -          -          -          3.1%  all pro"));
+    CHECK(strstr(written.data, ">2.0        <5%       <10%       <20%           <5%  target"));
+    buffer_finish(&written);
+}
+
+TEST(reports_with_states_and_counters_survive_running_out_of_memory) {
+    sample_check_out_of_memory(write_states, write_wide);
+    sample_check_out_of_memory(write_states, report_write_markdown);
+    sample_check_out_of_memory(write_states, report_write_json);
+}

@@ -1,0 +1,60 @@
+/* What `ridge doctor` looks at, and what it concludes.
+ *
+ * Facts are gathered once; every check is a function from facts to a finding, so that a test can
+ * ask what would be said on any machine.
+ */
+#ifndef RIDGE_CMD_DOCTOR_H
+#define RIDGE_CMD_DOCTOR_H
+
+#include <stdbool.h>
+
+enum { FACT_TEXT = 512, FINDING_TEXT = 700 };
+
+/* Something that is there (then `version` may say which) or not (then `problem` says why, and what
+ * to do). */
+struct fact {
+    bool there;
+    char version[FACT_TEXT], problem[FACT_TEXT];
+};
+
+struct doctor_facts {
+    bool is_linux, is_macos;
+    bool is_administrator;
+    char other_injection[FACT_TEXT]; /* $CUDA_INJECTION64_PATH of another tool, or "" */
+    struct fact probe;               /* libridge-probe.so */
+    struct fact cuda;                /* its GPUs */
+    char cuda_driver[FACT_TEXT], opencl_driver[FACT_TEXT];
+    struct fact cupti;
+    int gpu_counters_restricted; /* to administrators: 1, 0, or -1 when the driver does not tell */
+    struct fact sampling, dwarf, hardware_counters;
+    int paranoid;        /* perf_event_paranoid; PARANOID_UNKNOWN */
+    bool kernel_symbols; /* /proc/kallsyms tells addresses */
+    struct fact python;
+    unsigned python_major, python_minor;
+    struct fact opencl, vulkan;
+    struct fact ncu, nsys, xctrace; /* other tools, by their path */
+    bool reads_sqlite, reads_xml;   /* this build does */
+};
+enum { PARANOID_UNKNOWN = -1000 };
+
+void doctor_gather(struct doctor_facts *facts);
+
+struct finding {
+    const char *name;
+    bool can;                /* it can be recorded (or read) here */
+    bool records;            /* it is a backend of `ridge record` by itself */
+    char found[FACT_TEXT];   /* versions, devices, paths */
+    char step[FINDING_TEXT]; /* what is in the way, and what mends it; "" when nothing is */
+};
+
+typedef void doctor_check(const struct doctor_facts *facts, struct finding *finding);
+struct doctor_row {
+    const char *name;
+    bool records;
+    doctor_check *check;
+};
+extern const struct doctor_row doctor_rows[]; /* a row without a name ends it */
+void doctor_examine(const struct doctor_facts *facts, const struct doctor_row *row,
+                    struct finding *finding);
+
+#endif

@@ -1,0 +1,160 @@
+/* What does the command line ask the recorder to do? Times are seconds, sizes bytes with decimal
+ * units, as everywhere in ridge.
+ */
+#include "cmd/record_arguments.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/decimal.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+enum { SAMPLE_RATE = 999, SAMPLE_RATE_MAX = 20000 };
+
+const struct command_option record_arguments[] = {
+    {"output", 'o', "FILE", "the trace (PROGRAM-%p.ridge); %p process, %h host, %r rank"},
+    {"force", 'f', NULL, "replace FILE if it exists"},
+    {"backend", 0, "auto|cuda|cpu", "all that there is (default), only CUDA, only processors"},
+    {"delay", 0, "SECONDS", "begin so long after the program"},
+    {"duration", 0, "SECONDS", "stop after so long; the program goes on"},
+    {"capture-range", 0, "RANGE", "only inside cudaProfilerApi or nvtx:NAME"},
+    {"max-size", 0, "BYTES", "stop recording when the trace has so many (500M, 2G)"},
+    {"ring", 0, "BYTES", "keep the last so many instead of all"},
+    {"sample-rate", 0, "HZ", "samples a second of each running thread (999)"},
+    {"no-sampling", 0, NULL, "do not sample the processors"},
+    {"stacks", 0, "fp|dwarf", "unwind by frame pointers (default) or by debug information"},
+    {"graph", 0, "node|graph", "CUDA graphs node by node, or each launch as a whole (default)"},
+    {"env", 0, "NAME=VALUE", "set a variable for the program; may be repeated"},
+    {"store-env", 0, NULL, "store the values of the environment in the trace"},
+    {"quiet", 'q', NULL, "say nothing about the recording"},
+    {0},
+};
+
+static bool read_seconds(const struct command_line *line, const char *option, double *seconds,
+                         struct status *status) {
+    const char *given = command_value(line, option);
+    int64_t ns;
+    if (!given)
+        return true;
+    struct text number = text_of(given);
+    int scale = 9;
+    if (number.length > 2 && strcmp(given + number.length - 2, "ms") == 0)
+        number.length -= 2, scale = 6;
+    else if (number.length > 1 && given[number.length - 1] == 's')
+        number.length--;
+    if (!decimal_scaled(number, scale, &ns) || ns <= 0 || ns > INT64_MAX / 8)
+        return status_fail(status, STATUS_USAGE, "--%s is a time such as 2, 0.5 or 500ms, not '%s'",
+                           option, given);
+    *seconds = (double)ns / 1e9;
+    return true;
+}
+
+static bool read_bytes(const struct command_line *line, const char *option, uint64_t *bytes,
+                       struct status *status) {
+    static const struct {
+        const char *unit;
+        int scale;
+    } units[] = {{"KB", 3}, {"MB", 6}, {"GB", 9}, {"K", 3}, {"M", 6}, {"G", 9}, {"B", 0}, {"", 0}};
+    const char *given = command_value(line, option);
+    int64_t value = 0;
+    if (!given)
+        return true;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t length = strlen(given), unit = strlen(units[i].unit);
+        if (length > unit && strcmp(given + length - unit, units[i].unit) == 0 &&
+            decimal_scaled((struct text){given, length - unit}, units[i].scale, &value))
+            break;
+        value = 0;
+    }
+    if (value <= 0)
+        return status_fail(status, STATUS_USAGE, "--%s is a size such as 500M or 2G, not '%s'",
+                           option, given);
+    *bytes = (uint64_t)value;
+    return true;
+}
+
+static bool is_given(const struct command_line *line, const char *option, const char *value) {
+    const char *given = command_value(line, option);
+    return given && strcmp(given, value) == 0;
+}
+
+static bool read_sampling(const struct command_line *line, struct record_options *options,
+                          struct status *status) {
+    options->perf.rate = SAMPLE_RATE;
+    options->perf.counters = true;
+    if (is_given(line, "stacks", "dwarf"))
+        options->perf.stacks = PERF_DWARF;
+    options->no_sampling = command_flag(line, "no-sampling") || options->backend == RECORD_CUDA;
+    if (!command_count(line, "sample-rate", &options->perf.rate, status))
+        return false;
+    if (options->perf.rate > SAMPLE_RATE_MAX)
+        return status_fail(status, STATUS_USAGE, "--sample-rate is at most %d", SAMPLE_RATE_MAX);
+    if (options->backend == RECORD_CPU && command_flag(line, "no-sampling"))
+        return status_fail(status, STATUS_USAGE,
+                           "--backend cpu with --no-sampling leaves nothing to record");
+    if (options->backend == RECORD_CPU && options->capture_range)
+        return status_fail(status, STATUS_USAGE,
+                           "--capture-range is about CUDA, which --backend cpu leaves out");
+    return true;
+}
+
+/* The values of --env; NULL ends them. */
+static const char **read_variables(const struct command_line *line, struct status *status) {
+    unsigned count = 0;
+    while (command_value_at(line, "env", count))
+        count++;
+    const char **variables = memory_allocate((size_t)count + 1, sizeof *variables, status);
+    for (unsigned i = 0; variables && i < count; i++)
+        variables[i] = command_value_at(line, "env", i);
+    return variables;
+}
+
+static bool read_options(const struct command_line *line, struct record_options *options,
+                         struct status *status) {
+    *options = (struct record_options){
+        /* the array ends with NULL: command_line_parse() leaves room for it */
+        .command = (char *const *)command_arguments(line, NULL),
+        .output = command_value(line, "output"),
+        .replace = command_flag(line, "force"),
+        .backend = is_given(line, "backend", "cuda")  ? RECORD_CUDA
+                   : is_given(line, "backend", "cpu") ? RECORD_CPU
+                                                      : RECORD_AUTO,
+        .capture_range = command_value(line, "capture-range"),
+        .by_node = is_given(line, "graph", "node"),
+        .keep_environment = command_flag(line, "store-env"),
+        .pipe_was_ignored = command_pipe_was_ignored(line),
+    };
+    return read_seconds(line, "delay", &options->delay, status) &&
+           read_seconds(line, "duration", &options->duration, status) &&
+           read_bytes(line, "max-size", &options->max_bytes, status) &&
+           read_bytes(line, "ring", &options->ring_bytes, status) &&
+           read_sampling(line, options, status);
+}
+
+static void print_summary(const struct record_summary *summary) {
+    struct buffer lines = {0};
+    record_describe(summary, &lines);
+    fwrite(lines.data, 1, lines.length, stderr);
+    buffer_finish(&lines);
+}
+
+bool record_run(const struct command_line *line, struct record_summary *summary, int *exit_status) {
+    struct status status = {0};
+    struct record_options options;
+    const char **variables = read_variables(line, &status);
+    bool ok = variables && read_options(line, &options, &status);
+    if (ok) {
+        options.variables = variables;
+        ok = record_program(&options, summary, &status);
+    }
+    if (!ok) {
+        *exit_status = command_fail(line, &status);
+        if (variables && summary->target.not_started)
+            *exit_status = summary->target.not_started;
+    } else if (!command_flag(line, "quiet")) {
+        print_summary(summary);
+    }
+    memory_free(variables);
+    return ok;
+}

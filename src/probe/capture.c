@@ -1,0 +1,87 @@
+/* Windows of correlation ids: the last few thousand are kept, which is more than CUPTI has records
+ * under way.
+ */
+#include "probe/capture.h"
+
+#include <stdatomic.h>
+
+enum { WINDOWS = 4096 };
+
+static bool by_profiler; /* these two are set before anything is recorded */
+static struct text range_name;
+
+static _Atomic uint32_t captures; /* that are on */
+static _Atomic uint32_t last_call;
+static _Atomic uint32_t windows; /* that have begun, ever */
+/* From the first call after `after` to `last`; the window that is open has no last yet. */
+static struct { _Atomic uint32_t after, last; } window[WINDOWS];
+
+static bool is_limited(void) {
+    return by_profiler || range_name.length > 0;
+}
+
+void capture_start(const struct probe_options *options) {
+    by_profiler = text_is(options->capture, "cudaProfilerApi");
+    if (text_starts(options->capture, "nvtx:"))
+        range_name = (struct text){options->capture.data + 5, options->capture.length - 5};
+}
+
+bool capture_is_on(void) {
+    return !is_limited() || atomic_load_explicit(&captures, memory_order_relaxed) > 0;
+}
+
+void capture_saw_call(uint32_t correlation) {
+    if (is_limited())
+        atomic_store_explicit(&last_call, correlation, memory_order_relaxed);
+}
+
+static void begin(void) {
+    if (atomic_fetch_add(&captures, 1) > 0)
+        return;
+    uint32_t number = atomic_load(&windows);
+    atomic_store(&window[number % WINDOWS].last, UINT32_MAX);
+    atomic_store(&window[number % WINDOWS].after, atomic_load(&last_call));
+    atomic_store(&windows, number + 1);
+}
+
+static void end(void) {
+    uint32_t before = atomic_load(&captures);
+    do
+        if (before == 0)
+            return; /* an end too many */
+    while (!atomic_compare_exchange_weak(&captures, &before, before - 1));
+    if (before == 1)
+        atomic_store(&window[(atomic_load(&windows) - 1) % WINDOWS].last, atomic_load(&last_call));
+}
+
+bool capture_has(uint32_t correlation) {
+    if (!is_limited())
+        return true;
+    uint32_t count = atomic_load(&windows), oldest = count > WINDOWS ? count - WINDOWS : 0;
+    for (uint32_t i = count; i > oldest; i--) {
+        uint32_t last = atomic_load(&window[(i - 1) % WINDOWS].last);
+        if (correlation > last)
+            return false; /* after that window and before the next */
+        if (correlation > atomic_load(&window[(i - 1) % WINDOWS].after))
+            return true;
+    }
+    return false;
+}
+
+/* The program may start twice and stop once: these do not nest. */
+void capture_profiler(bool begins) {
+    bool on = atomic_load(&captures) > 0;
+    if (by_profiler && begins != on)
+        capture_range(begins);
+}
+
+bool capture_is_range(struct spool_lane *lane, uint32_t name) {
+    return range_name.length > 0 && name != 0 && name == spool_text(lane, range_name);
+}
+
+void capture_range(bool begins) {
+    if (begins)
+        begin();
+    else
+        end();
+}

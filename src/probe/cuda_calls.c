@@ -1,0 +1,167 @@
+/* Calls of the driver and the runtime, on the thread that makes them: what a launch pays for.
+ *
+ * A call of the runtime makes calls of the driver, which have the same correlation: the program
+ * made the outer one, and that is recorded. Loading code is recorded inside another call too, as it
+ * is why that one took long.
+ */
+#include "probe/cuda.h"
+
+#include <stdatomic.h>
+
+#include "cupti/functions.h"
+#include "probe/capture.h"
+
+enum {
+    CALL_END = 255,    /* class of the record that has the end of a very long call */
+    REMEMBERED = 1024, /* calls */
+    REMEMBER_BITS = 6, /* one of 64 */
+};
+
+struct function {
+    const char *name;
+    uint8_t class;
+};
+
+#define ROW(name, suffix, number, kind) [number] = {#name, CUPTI_CALL_##kind},
+static const struct function functions[2][CUPTI_FUNCTIONS_MOST] = {
+    {CUPTI_DRIVER_FUNCTIONS(ROW)},
+    {CUPTI_RUNTIME_FUNCTIONS(ROW)},
+};
+#undef ROW
+
+#ifdef __GLIBC__
+#define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
+#else
+#define THREAD_LOCAL static __thread
+#endif
+/* The runtime's call that this thread is in. */
+THREAD_LOCAL const struct function *outer;
+
+static _Atomic uint32_t last_launch;
+static struct {
+    _Atomic uint32_t correlation;
+    _Atomic int64_t start;
+} remembered[REMEMBERED];
+
+uint32_t cuda_last_launch(void) {
+    return atomic_load_explicit(&last_launch, memory_order_relaxed);
+}
+
+/* Ids of a loop may all be multiples of something; those of a hash are not. */
+static bool place_of(uint32_t correlation, unsigned *place) {
+    uint32_t hash = correlation * 0x9E3779B1u;
+    *place = hash % REMEMBERED;
+    return hash >> (32 - REMEMBER_BITS) == 0;
+}
+
+static void remember(uint32_t correlation, int64_t start) {
+    unsigned place;
+    atomic_store_explicit(&last_launch, correlation, memory_order_relaxed);
+    if (!place_of(correlation, &place))
+        return;
+    atomic_store_explicit(&remembered[place].correlation, 0, memory_order_relaxed);
+    atomic_store_explicit(&remembered[place].start, start, memory_order_release);
+    atomic_store_explicit(&remembered[place].correlation, correlation, memory_order_release);
+}
+
+int64_t cuda_call_began(uint32_t correlation) {
+    unsigned place;
+    if (!place_of(correlation, &place) ||
+        atomic_load_explicit(&remembered[place].correlation, memory_order_acquire) != correlation)
+        return 0;
+    int64_t start = atomic_load_explicit(&remembered[place].start, memory_order_acquire);
+    return atomic_load(&remembered[place].correlation) == correlation ? start : 0;
+}
+
+static bool is_launch(const struct function *function) {
+    return function->class == CUPTI_CALL_LAUNCH || function->class == CUPTI_CALL_COPY;
+}
+
+static void put_call(struct spool_lane *lane, uint32_t text, const struct spool_call *filled) {
+    struct spool_call *call = spool_begin(lane, SPOOL_CALL, text, sizeof *call);
+    if (!call)
+        return;
+    struct spool_head head = call->head;
+    *call = *filled;
+    call->head = head;
+    spool_publish(lane);
+}
+
+static void record_call(const struct function *function, uint32_t correlation, int32_t result,
+                        int64_t start, int64_t end) {
+    struct probe_thread *thread = probe_enter();
+    if (!thread)
+        return;
+    struct spool_call call = {
+        .start = start,
+        .duration = end - start < UINT32_MAX ? (uint32_t)(end - start) : UINT32_MAX,
+        .correlation = correlation,
+        .result = result,
+        .class = function->class,
+    };
+    put_call(thread->lane, spool_constant(thread->lane, function->name), &call);
+    if (call.duration == UINT32_MAX) {
+        struct spool_call rest = {.start = end, .class = CALL_END};
+        put_call(thread->lane, 0, &rest);
+    }
+    probe_leave(thread);
+}
+
+static bool is_inside_another(const struct function *function, bool runtime) {
+    return !runtime && outer &&
+           (function->class != CUPTI_CALL_COMPILE || function->class == outer->class);
+}
+
+static void ended(const struct function *function, const struct cupti_call_data *call) {
+    int64_t end = spool_now(), start = (int64_t)*call->own;
+    int32_t result = call->result ? *(const int32_t *)call->result : 0;
+    *call->own = 0;
+    if (start <= 0 || start > end)
+        return; /* it began before we listened */
+    cuda_context_seen(call->context, call->context_id);
+    if (capture_is_on())
+        record_call(function, call->correlation, result, start, end);
+}
+
+static void tell_capture(bool runtime, uint32_t number) {
+    if (number == (runtime ? CUPTI_RUNTIME_PROFILER_START : CUPTI_DRIVER_PROFILER_START))
+        capture_profiler(true);
+    else if (number == (runtime ? CUPTI_RUNTIME_PROFILER_STOP : CUPTI_DRIVER_PROFILER_STOP))
+        capture_profiler(false);
+}
+
+void cuda_called(void *user, cupti_choice domain, uint32_t number, const void *data) {
+    const struct cupti_call_data *call = data;
+    bool runtime = domain == CUPTI_RUNTIME_CALLS;
+    (void)user;
+    if ((!runtime && domain != CUPTI_DRIVER_CALLS) || number >= CUPTI_FUNCTIONS_MOST)
+        return;
+    const struct function *function = &functions[runtime][number];
+    if (!function->name || !call->own || is_inside_another(function, runtime))
+        return;
+    if (call->site == CUPTI_CALL_BEGINS) {
+        if (runtime)
+            outer = function;
+        int64_t start = spool_now();
+        *call->own = (uint64_t)start;
+        if (is_launch(function))
+            remember(call->correlation, start);
+        capture_saw_call(call->correlation);
+    } else {
+        if (runtime)
+            outer = NULL;
+        ended(function, call);
+        tell_capture(runtime, number);
+    }
+}
+
+/* A number that this version of CUPTI does not have is refused, and is not missed. */
+void cuda_calls_enable(cupti_subscriber subscriber) {
+    const struct cupti *cupti = cuda_probe.cupti;
+    for (uint32_t i = 0; i < CUPTI_FUNCTIONS_MOST; i++) {
+        if (functions[0][i].name)
+            cupti->cuptiEnableCallback(1, subscriber, CUPTI_DRIVER_CALLS, i);
+        if (functions[1][i].name)
+            cupti->cuptiEnableCallback(1, subscriber, CUPTI_RUNTIME_CALLS, i);
+    }
+}

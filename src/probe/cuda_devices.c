@@ -1,0 +1,119 @@
+/* Which devices are there, and which context is on which? Asked of the driver that the program has
+ * loaded, when a context is first seen, on the thread that made a call in it.
+ */
+#include "probe/cuda_devices.h"
+
+#include <stdatomic.h>
+
+#include "base/library.h"
+#include "probe/cuda.h"
+
+enum { NAME_BYTES = 128 };
+
+/* All return 0 when they have succeeded. */
+static struct driver {
+    int (*cuDriverGetVersion)(int *);
+    int (*cuDeviceGetCount)(int *);
+    int (*cuDeviceGet)(int *, int);
+    int (*cuDeviceGetName)(char *, int, int);
+    int (*cuDeviceGetUuid)(void *, int);
+    int (*cuDeviceTotalMem_v2)(size_t *, int);
+    int (*cuDeviceGetAttribute)(int *, int, int);
+} driver;
+
+#define SYMBOL(name)                                                                               \
+    { #name, offsetof(struct driver, name) }
+static const struct library_symbol symbols[] = {
+    SYMBOL(cuDriverGetVersion),   SYMBOL(cuDeviceGetCount),
+    SYMBOL(cuDeviceGet),          SYMBOL(cuDeviceGetName),
+    SYMBOL(cuDeviceGetUuid),      SYMBOL(cuDeviceTotalMem_v2),
+    SYMBOL(cuDeviceGetAttribute), {NULL, 0},
+};
+
+/* A device is complete before the count says so. */
+static struct description {
+    struct spool_device device;
+    char name[NAME_BYTES];
+} descriptions[CUDA_DEVICES];
+static _Atomic uint32_t described;
+static _Atomic uint32_t devices_of[CUDA_CONTEXTS]; /* by context: device + 1 */
+static atomic_flag describing = ATOMIC_FLAG_INIT;
+
+static bool load_driver(void) {
+    static const char *const names[] = {"libcuda.so.1", "libcuda.so", NULL};
+    void *library = library_loaded(names);
+    return library && library_fill(library, symbols, &driver) == NULL;
+}
+
+int cuda_driver_major(void) {
+    int version = 0;
+    return load_driver() && driver.cuDriverGetVersion(&version) == 0 ? version / 1000 : 0;
+}
+
+static uint32_t ask(int device, int number) {
+    int value = 0;
+    return driver.cuDeviceGetAttribute(&value, number, device) == 0 && value > 0 ? (uint32_t)value
+                                                                                 : 0;
+}
+
+static void describe(struct description *description, int index) {
+    struct spool_device *device = &description->device;
+    size_t memory = 0;
+    int ordinal = index;
+    if (driver.cuDeviceGet(&ordinal, index) != 0)
+        return;
+    device->index = (uint32_t)index;
+#define ASK(member, theirs, number) device->member = ask(ordinal, number);
+    CUDA_DEVICE_NUMBERS(ASK)
+#undef ASK
+    /* memory that transfers on both edges of its clock */
+    device->bandwidth = (uint64_t)ask(ordinal, CUDA_MEMORY_CLOCK_KHZ) * 1000 * 2 *
+                        ask(ordinal, CUDA_MEMORY_BUS_BITS) / 8;
+    if (driver.cuDeviceTotalMem_v2(&memory, ordinal) == 0)
+        device->memory_bytes = memory;
+    driver.cuDeviceGetUuid(device->uuid, ordinal);
+    if (driver.cuDeviceGetName(description->name, NAME_BYTES - 1, ordinal) != 0)
+        description->name[0] = 0;
+}
+
+static void describe_all(void) {
+    int count = 0;
+    if (!driver.cuDeviceGetAttribute || atomic_flag_test_and_set(&describing))
+        return;
+    if (driver.cuDeviceGetCount(&count) != 0 || count < 0)
+        count = 0;
+    for (int i = 0; i < count && i < CUDA_DEVICES; i++)
+        describe(&descriptions[i], i);
+    atomic_store(&described, count < CUDA_DEVICES ? (uint32_t)count : CUDA_DEVICES);
+}
+
+void cuda_context_seen(struct CUctx_st *context, uint32_t number) {
+    uint32_t device = 0;
+    if (!context || number >= CUDA_CONTEXTS ||
+        atomic_load_explicit(&devices_of[number], memory_order_relaxed))
+        return;
+    if (cuda_probe.cupti->cuptiGetDeviceId(context, &device) != CUPTI_SUCCEEDED ||
+        device >= CUDA_DEVICES)
+        device = 0;
+    atomic_store(&devices_of[number], device + 1);
+    describe_all();
+}
+
+uint32_t cuda_context_device(uint32_t context) {
+    uint32_t device = context < CUDA_CONTEXTS ? atomic_load(&devices_of[context]) : 0;
+    return device ? device - 1 : 0;
+}
+
+void cuda_device_put(struct spool_lane *lane, uint32_t device) {
+    if (device >= atomic_load(&described))
+        return;
+    const struct description *description = &descriptions[device];
+    uint32_t name = spool_text(lane, text_of(description->name));
+    struct spool_device *record = spool_begin(lane, SPOOL_DEVICE, name, sizeof *record);
+    if (!record)
+        return;
+    struct spool_head head = record->head;
+    *record = description->device;
+    record->head = head;
+    spool_publish(lane);
+}

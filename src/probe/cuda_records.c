@@ -1,0 +1,293 @@
+/* What the device did: CUPTI's records become the spool's, in a lane of their own.
+ *
+ * Buffers come on CUPTI's thread, on ours that flushes, or on one that ends the program; they take
+ * turns. Names are kept by what they say, as a module may be unloaded and another lie in its place.
+ */
+#include "probe/capture.h"
+#include "probe/cuda.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+    CLOCK_ERROR = 10000, /* nanoseconds that CUPTI's conversion of clocks was seen to wander */
+    UNTOLD_MOST = 1000,  /* calls at the end that may have put no work on a device */
+    RETRY = 64,          /* buffers between two attempts to have a lane */
+};
+
+/* As in trace/schema.h; the places are CUPTI's numbers. */
+enum { COPY_HTOD = 1, COPY_DTOH, COPY_DTOD, COPY_HTOH, COPY_PTOP };
+static const uint8_t directions[] = {0,         COPY_HTOD, COPY_DTOH, COPY_HTOD,
+                                     COPY_DTOH, COPY_DTOD, COPY_DTOD, COPY_DTOD,
+                                     COPY_DTOD, COPY_HTOH, COPY_PTOP};
+enum { MEMORY_PAGEABLE = 1, MEMORY_PINNED, MEMORY_DEVICE, MEMORY_ARRAY, MEMORY_MANAGED };
+static const uint8_t memories[] = {0,
+                                   MEMORY_PAGEABLE,
+                                   MEMORY_PINNED,
+                                   MEMORY_DEVICE,
+                                   MEMORY_ARRAY,
+                                   MEMORY_MANAGED,
+                                   MEMORY_DEVICE,
+                                   MEMORY_MANAGED};
+enum { MEMORY_ALLOCATED = 1, MEMORY_RELEASED = 2 }; /* CUPTI's numbers of operations */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Everything below is under the lock. */
+static struct spool_lane *lane;
+static unsigned refused;
+static bool put_device[CUDA_DEVICES];
+static int64_t clock_error;
+static uint64_t overhead_ns;
+static uint64_t without_times;
+static _Atomic uint32_t last_record;
+
+uint32_t cuda_last_record(void) {
+    return atomic_load_explicit(&last_record, memory_order_relaxed);
+}
+
+/* Of no thread in particular: the process's first stands for it. */
+static bool take_lane(void) {
+    if (lane)
+        return true;
+    if (refused++ % RETRY != 0)
+        return false;
+    lane = spool_lane_open(cuda_probe.probe->spool);
+    struct spool_thread *thread = spool_begin(lane, SPOOL_THREAD, 0, sizeof *thread);
+    if (!thread)
+        return lane != NULL;
+    thread->tid = getpid();
+    spool_publish(lane);
+    return true;
+}
+
+static void put_clock_error(int64_t error) {
+    struct spool_clock *clock = spool_begin(lane, SPOOL_CLOCK, 0, sizeof *clock);
+    clock_error = error;
+    if (!clock)
+        return;
+    clock->time = spool_now();
+    clock->error_ns = error;
+    spool_publish(lane);
+}
+
+/* No work begins before it is asked for: what seems to is the error of the clocks. */
+static void check_clock(const struct cupti_record *record) {
+    int64_t began = cuda_call_began(record->correlation);
+    int64_t early = began ? began - (int64_t)record->start : 0;
+    if (clock_error == 0)
+        put_clock_error(CLOCK_ERROR);
+    if (early > clock_error)
+        put_clock_error(early + early / 4);
+}
+
+static void announce_device(uint32_t device) {
+    if (device >= CUDA_DEVICES || put_device[device])
+        return;
+    put_device[device] = true;
+    cuda_device_put(lane, device);
+}
+
+/* A forced flush brings work that has not ended. */
+static bool has_times(const struct cupti_record *record) {
+    bool has = record->start > 0 && record->end >= record->start;
+    without_times += !has;
+    return has;
+}
+
+static uint8_t look_up(const uint8_t *numbers, size_t count, uint32_t theirs) {
+    return theirs < count ? numbers[theirs] : 0;
+}
+
+static void put_kernel(const struct cupti_record *from, uint32_t name) {
+    struct spool_kernel *kernel = spool_begin(lane, SPOOL_KERNEL, name, sizeof *kernel);
+    if (!kernel)
+        return;
+    *kernel = (struct spool_kernel){
+        .head = kernel->head,
+        .start = (int64_t)from->start,
+        .end = (int64_t)from->end,
+        .correlation = from->correlation,
+        .device = from->device,
+        .context = from->context,
+        .stream = from->stream,
+        .registers = from->registers,
+        .shared_static = from->shared_static,
+        .shared_dynamic = from->shared_dynamic,
+        .graph = from->graph,
+        .graph_node = from->graph_node,
+    };
+    for (unsigned i = 0; i < 3; i++) {
+        kernel->grid[i] = from->grid[i];
+        kernel->block[i] = from->block[i];
+    }
+    spool_publish(lane);
+}
+
+static uint32_t kernel_name(const struct cupti_record *record) {
+    return record->name ? spool_text(lane, text_of(record->name)) : 0;
+}
+
+static uint32_t graph_name(const struct cupti_record *record) {
+    char name[32];
+    int length = snprintf(name, sizeof name, "CUDA graph %u", record->graph);
+    return spool_text(lane, (struct text){name, (size_t)length});
+}
+
+static void put_copy(const struct cupti_record *from) {
+    struct spool_copy *copy = spool_begin(lane, SPOOL_COPY, 0, sizeof *copy);
+    if (!copy)
+        return;
+    *copy = (struct spool_copy){
+        .head = copy->head,
+        .start = (int64_t)from->start,
+        .end = (int64_t)from->end,
+        .bytes = from->bytes,
+        .correlation = from->correlation,
+        .device = from->device,
+        .context = from->context,
+        .stream = from->stream,
+        .is_set = from->kind == CUPTI_RECORD_SET,
+        .direction = look_up(directions, sizeof directions, from->direction),
+        .from_memory = look_up(memories, sizeof memories, from->from_memory),
+        .to_memory = look_up(memories, sizeof memories, from->to_memory),
+        .graph = from->graph,
+    };
+    spool_publish(lane);
+}
+
+static void put_memory(const struct cupti_record *from) {
+    uint8_t kind = look_up(memories, sizeof memories, from->to_memory);
+    bool on_host = kind == MEMORY_PAGEABLE || kind == MEMORY_PINNED;
+    if (from->type != MEMORY_ALLOCATED && from->type != MEMORY_RELEASED)
+        return;
+    struct spool_memory *memory = spool_begin(lane, SPOOL_MEMORY, 0, sizeof *memory);
+    if (!memory)
+        return;
+    *memory = (struct spool_memory){
+        .head = memory->head,
+        .time = (int64_t)from->start,
+        .bytes = from->bytes,
+        .address = from->address,
+        .device = on_host ? 0 : from->device + 1,
+        .released = from->type == MEMORY_RELEASED,
+        .memory_kind = kind,
+    };
+    spool_publish(lane);
+}
+
+static void put_work(const struct cupti_record *record) {
+    atomic_store_explicit(&last_record, record->correlation, memory_order_relaxed);
+    if (!capture_has(record->correlation) || !has_times(record))
+        return;
+    announce_device(record->device);
+    check_clock(record);
+    if (record->kind == CUPTI_RECORD_KERNEL)
+        put_kernel(record, kernel_name(record));
+    else if (record->kind == CUPTI_RECORD_GRAPH)
+        put_kernel(record, graph_name(record));
+    else
+        put_copy(record);
+}
+
+static void put(const struct cupti_record *record) {
+    switch (record->kind) {
+    case CUPTI_RECORD_KERNEL:
+    case CUPTI_RECORD_GRAPH:
+    case CUPTI_RECORD_COPY:
+    case CUPTI_RECORD_SET:
+        put_work(record);
+        break;
+    case CUPTI_RECORD_EVENT:
+        cuda_event_recorded(record);
+        break;
+    case CUPTI_RECORD_WAIT:
+        announce_device(cuda_context_device(record->context));
+        if (capture_has(record->correlation))
+            cuda_put_wait(lane, record);
+        break;
+    case CUPTI_RECORD_MEMORY:
+        announce_device(record->device);
+        put_memory(record);
+        break;
+    case CUPTI_RECORD_OVERHEAD:
+        overhead_ns += record->end > record->start ? record->end - record->start : 0;
+        break;
+    default:
+        break;
+    }
+}
+
+static void put_dropped(const char *why, uint64_t count) {
+    uint32_t text = count ? spool_constant(lane, why) : 0;
+    struct spool_dropped *dropped =
+        count ? spool_begin(lane, SPOOL_DROPPED, text, sizeof *dropped) : NULL;
+    if (!dropped)
+        return;
+    dropped->count = count;
+    spool_publish(lane);
+}
+
+static void count_dropped(struct CUctx_st *context, uint32_t stream) {
+    size_t dropped = 0;
+    if (cuda_probe.cupti->cuptiActivityGetNumDroppedRecords(context, stream, &dropped) ==
+        CUPTI_SUCCEEDED)
+        put_dropped("CUPTI had no room for all records: some of the device's work is missing",
+                    dropped);
+}
+
+static void take_records(uint8_t *buffer, size_t valid_bytes) {
+    const struct cupti *cupti = cuda_probe.cupti;
+    void *raw = NULL;
+    struct cupti_record record;
+    bool have_lane = take_lane();
+    while (cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &raw) == CUPTI_SUCCEEDED) {
+        if (!raw || !cupti_decode(cupti->version, raw, &record))
+            continue;
+        if (have_lane)
+            put(&record);
+        else
+            spool_drop(cuda_probe.probe->spool, 1);
+    }
+}
+
+void cuda_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *buffer, size_t bytes,
+                           size_t valid_bytes) {
+    if (!buffer)
+        return;
+    pthread_mutex_lock(&lock);
+    if (valid_bytes > 0 && valid_bytes <= bytes)
+        take_records(buffer, valid_bytes);
+    count_dropped(context, stream);
+    pthread_mutex_unlock(&lock);
+    cuda_buffer_release(buffer, valid_bytes);
+}
+
+static void put_number(const char *key, uint64_t number) {
+    char digits[32];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
+    struct probe_thread *thread = probe_enter();
+    if (!thread)
+        return;
+    probe_meta(thread, key, (struct text){digits, (size_t)length});
+    probe_leave(thread);
+}
+
+/* CUPTI keeps its buffers in the name of the last who asked: a profiler that the program starts
+ * itself gets the records from then on. */
+void cuda_records_end(void) {
+    pthread_mutex_lock(&lock);
+    uint64_t overhead = overhead_ns;
+    if (lane)
+        put_dropped("the program ended while work of it was on the device", without_times);
+    uint32_t last = cuda_last_launch();
+    if (lane && last - cuda_last_record() < UINT32_MAX / 2 &&
+        last - cuda_last_record() > UNTOLD_MOST)
+        put_dropped("the device's work stopped being told of before the program's end: its own "
+                    "profiler may have taken over CUPTI",
+                    1);
+    pthread_mutex_unlock(&lock);
+    if (overhead > 0)
+        put_number("cupti.overhead_ns", overhead);
+}

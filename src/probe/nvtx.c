@@ -1,0 +1,329 @@
+/* NVTX: the program's own ranges, marks and names.
+ *
+ * Every library of the program that uses NVTX has a copy of it, and each copy lets us replace its
+ * functions. A pushed range is written when it begins and when it ends, so that one which never
+ * ends is in the trace all the same. Levels are counted for each thread and domain, as NVTX
+ * promises its users.
+ */
+#include "probe/nvtx_abi.h"
+
+#include "probe/capture.h"
+#include "probe/nvtx_said.h"
+
+enum { TOOL_VERSION = 3, UNBALANCED = -1 };
+
+/* Handles are what this file gave to the program; none is the default domain. */
+static struct nvtx_domain *domain_of(void *handle) {
+    return handle ? handle : &nvtx_default_domain;
+}
+
+/* Of ids: the range is one that captures, which its end must know, in whatever thread. */
+#define CAPTURES ((uint64_t)1 << 63)
+
+static uint64_t next_id(struct probe_thread *thread, bool captures) {
+    uint64_t id = (uint64_t)thread->serial << 40 | (++thread->ranges & (((uint64_t)1 << 40) - 1));
+    return captures ? id | CAPTURES : id & ~CAPTURES;
+}
+
+/* Its id, or 0 when it was dropped. The time comes last, so that the range has none of our own. */
+static uint64_t open_range(struct probe_thread *thread, const struct said *said) {
+    bool captures = capture_is_range(thread->lane, said->name);
+    if (captures)
+        capture_range(true);
+    else if (!capture_is_on())
+        return 0;
+    uint64_t id = next_id(thread, captures);
+    struct spool_range *range =
+        spool_begin(thread->lane, SPOOL_RANGE_OPEN, said->name, sizeof *range);
+    if (!range)
+        return captures ? id : 0;
+    range->end = 0;
+    range->id = id;
+    range->domain = said->domain;
+    range->category = said->category;
+    range->payload = said->payload;
+    range->has_payload = said->has_payload;
+    range->colour = said->colour;
+    range->start = spool_now();
+    spool_publish(thread->lane);
+    return id;
+}
+
+static void close_range(struct probe_thread *thread, uint64_t id, int64_t end) {
+    struct spool_range *range =
+        id == 0 ? NULL : spool_begin(thread->lane, SPOOL_RANGE_END, 0, sizeof *range);
+    if (id & CAPTURES)
+        capture_range(false);
+    if (!range)
+        return;
+    *range = (struct spool_range){.head = range->head, .end = end, .id = id};
+    spool_publish(thread->lane);
+}
+
+/* The place of the domain's innermost pushed range in this thread, or -1. */
+static int innermost(const struct probe_thread *thread, const struct nvtx_domain *domain) {
+    int at = (int)thread->depth - 1;
+    while (at >= 0 && thread->pushed[at].domain != domain)
+        at--;
+    return at;
+}
+
+static int push(struct probe_thread *thread, const struct nvtx_domain *domain,
+                const struct said *said) {
+    if (thread->depth == NVTX_DEPTH) {
+        thread->too_deep++;
+        spool_drop(probe_start()->spool, 1);
+        return NVTX_NO_TRACKING;
+    }
+    int outer = innermost(thread, domain);
+    uint32_t level = outer < 0 ? 0 : thread->pushed[outer].level + 1;
+    thread->pushed[thread->depth++] = (struct pushed_range){
+        .domain = domain,
+        .id = open_range(thread, said),
+        .level = level,
+    };
+    return (int)level;
+}
+
+static int pop(struct probe_thread *thread, const struct nvtx_domain *domain, int64_t end) {
+    if (thread->too_deep > 0) {
+        thread->too_deep--;
+        return NVTX_NO_TRACKING;
+    }
+    int at = innermost(thread, domain);
+    if (at < 0)
+        return UNBALANCED;
+    struct pushed_range range = thread->pushed[at];
+    thread->depth--;
+    memmove(&thread->pushed[at], &thread->pushed[at + 1],
+            (thread->depth - (uint32_t)at) * sizeof range);
+    close_range(thread, range.id, end);
+    return (int)range.level;
+}
+
+static void mark(struct probe_thread *thread, const struct said *said) {
+    if (!capture_is_on())
+        return;
+    struct spool_mark *record = spool_begin(thread->lane, SPOOL_MARK, said->name, sizeof *record);
+    if (!record)
+        return;
+    record->time = spool_now();
+    record->domain = said->domain;
+    record->category = said->category;
+    record->payload = said->payload;
+    record->has_payload = said->has_payload;
+    record->colour = said->colour;
+    spool_publish(thread->lane);
+}
+
+void nvtx_thread_ended(struct probe_thread *thread) {
+    int64_t end = spool_now();
+    while (thread->depth > 0)
+        close_range(thread, thread->pushed[--thread->depth].id, end);
+}
+
+/* ---- What NVTX calls ---------------------------------------------------------------------- */
+
+/* RECORD(thread, what): does it while entered. */
+#define RECORD(thread, ...)                                                                        \
+    do {                                                                                           \
+        struct probe_thread *thread = probe_enter();                                               \
+        if (thread) {                                                                              \
+            __VA_ARGS__;                                                                           \
+            probe_leave(thread);                                                                   \
+        }                                                                                          \
+    } while (0)
+
+static void domain_mark_ex(void *handle, const struct nvtx_attributes *attributes) {
+    RECORD(thread, struct said said = said_read(thread, domain_of(handle), attributes);
+           mark(thread, &said));
+}
+static void mark_ex(const struct nvtx_attributes *attributes) {
+    domain_mark_ex(NULL, attributes);
+}
+static void mark_a(const char *name) {
+    RECORD(thread, struct said said = said_plain(thread, said_text(name)); mark(thread, &said));
+}
+static void mark_w(const wchar_t *name) {
+    RECORD(thread, struct said said = said_plain(thread, said_wide(thread, name));
+           mark(thread, &said));
+}
+
+static uint64_t domain_range_start_ex(void *handle, const struct nvtx_attributes *attributes) {
+    uint64_t id = 0;
+    RECORD(thread, struct said said = said_read(thread, domain_of(handle), attributes);
+           id = open_range(thread, &said));
+    return id;
+}
+static uint64_t range_start_ex(const struct nvtx_attributes *attributes) {
+    return domain_range_start_ex(NULL, attributes);
+}
+static uint64_t range_start_a(const char *name) {
+    uint64_t id = 0;
+    RECORD(thread, struct said said = said_plain(thread, said_text(name));
+           id = open_range(thread, &said));
+    return id;
+}
+static uint64_t range_start_w(const wchar_t *name) {
+    uint64_t id = 0;
+    RECORD(thread, struct said said = said_plain(thread, said_wide(thread, name));
+           id = open_range(thread, &said));
+    return id;
+}
+static void range_end(uint64_t id) {
+    int64_t end = spool_now();
+    RECORD(thread, close_range(thread, id, end));
+}
+static void domain_range_end(void *handle, uint64_t id) {
+    (void)handle;
+    range_end(id);
+}
+
+static int domain_range_push_ex(void *handle, const struct nvtx_attributes *attributes) {
+    int level = NVTX_NO_TRACKING;
+    struct nvtx_domain *domain = domain_of(handle);
+    RECORD(thread, struct said said = said_read(thread, domain, attributes);
+           level = push(thread, domain, &said));
+    return level;
+}
+static int range_push_ex(const struct nvtx_attributes *attributes) {
+    return domain_range_push_ex(NULL, attributes);
+}
+static int range_push_a(const char *name) {
+    int level = NVTX_NO_TRACKING;
+    RECORD(thread, struct said said = said_plain(thread, said_text(name));
+           level = push(thread, &nvtx_default_domain, &said));
+    return level;
+}
+static int range_push_w(const wchar_t *name) {
+    int level = NVTX_NO_TRACKING;
+    RECORD(thread, struct said said = said_plain(thread, said_wide(thread, name));
+           level = push(thread, &nvtx_default_domain, &said));
+    return level;
+}
+static int domain_range_pop(void *handle) {
+    int level = NVTX_NO_TRACKING;
+    int64_t end = spool_now();
+    RECORD(thread, level = pop(thread, domain_of(handle), end));
+    return level;
+}
+static int range_pop(void) {
+    return domain_range_pop(NULL);
+}
+
+static void domain_name_category_a(void *handle, uint32_t category, const char *name) {
+    RECORD(thread, nvtx_name_category(domain_of(handle), category, said_text(name)));
+}
+static void domain_name_category_w(void *handle, uint32_t category, const wchar_t *name) {
+    RECORD(thread, nvtx_name_category(domain_of(handle), category, said_wide(thread, name)));
+}
+static void name_category_a(uint32_t category, const char *name) {
+    domain_name_category_a(NULL, category, name);
+}
+static void name_category_w(uint32_t category, const wchar_t *name) {
+    domain_name_category_w(NULL, category, name);
+}
+
+static const void *domain_register_a(void *handle, const char *text) {
+    const char *string = NULL;
+    (void)handle;
+    RECORD(thread, string = nvtx_string(said_text(text)));
+    return string;
+}
+static const void *domain_register_w(void *handle, const wchar_t *text) {
+    const char *string = NULL;
+    (void)handle;
+    RECORD(thread, string = nvtx_string(said_wide(thread, text)));
+    return string;
+}
+static void *domain_create_a(const char *name) {
+    void *domain = NULL;
+    RECORD(thread, domain = nvtx_domain(said_text(name)));
+    return domain;
+}
+static void *domain_create_w(const wchar_t *name) {
+    void *domain = NULL;
+    RECORD(thread, domain = nvtx_domain(said_wide(thread, name)));
+    return domain;
+}
+/* Another may have the same name and so the same handle, and ranges of it may be open. */
+static void domain_destroy(void *handle) {
+    (void)handle;
+}
+
+static void say_thread(struct probe_thread *thread, int64_t tid, uint32_t name) {
+    struct spool_thread *record = spool_begin(thread->lane, SPOOL_THREAD, name, sizeof *record);
+    if (!record)
+        return;
+    record->tid = tid;
+    spool_publish(thread->lane);
+}
+static void name_thread(struct probe_thread *thread, uint32_t tid, struct text name) {
+    say_thread(thread, tid, spool_text(thread->lane, name));
+    if (tid != thread->tid)
+        say_thread(thread, thread->tid, 0);
+}
+static void name_thread_a(uint32_t tid, const char *name) {
+    RECORD(thread, name_thread(thread, tid, said_text(name)));
+}
+static void name_thread_w(uint32_t tid, const wchar_t *name) {
+    RECORD(thread, name_thread(thread, tid, said_wide(thread, name)));
+}
+
+static nvtx_function *const core[] = {
+    [NVTX_MARK_EX] = (nvtx_function *)mark_ex,
+    [NVTX_MARK_A] = (nvtx_function *)mark_a,
+    [NVTX_MARK_W] = (nvtx_function *)mark_w,
+    [NVTX_RANGE_START_EX] = (nvtx_function *)range_start_ex,
+    [NVTX_RANGE_START_A] = (nvtx_function *)range_start_a,
+    [NVTX_RANGE_START_W] = (nvtx_function *)range_start_w,
+    [NVTX_RANGE_END] = (nvtx_function *)range_end,
+    [NVTX_RANGE_PUSH_EX] = (nvtx_function *)range_push_ex,
+    [NVTX_RANGE_PUSH_A] = (nvtx_function *)range_push_a,
+    [NVTX_RANGE_PUSH_W] = (nvtx_function *)range_push_w,
+    [NVTX_RANGE_POP] = (nvtx_function *)range_pop,
+    [NVTX_NAME_CATEGORY_A] = (nvtx_function *)name_category_a,
+    [NVTX_NAME_CATEGORY_W] = (nvtx_function *)name_category_w,
+    [NVTX_NAME_THREAD_A] = (nvtx_function *)name_thread_a,
+    [NVTX_NAME_THREAD_W] = (nvtx_function *)name_thread_w,
+};
+
+static nvtx_function *const core2[] = {
+    [NVTX_DOMAIN_MARK_EX] = (nvtx_function *)domain_mark_ex,
+    [NVTX_DOMAIN_RANGE_START_EX] = (nvtx_function *)domain_range_start_ex,
+    [NVTX_DOMAIN_RANGE_END] = (nvtx_function *)domain_range_end,
+    [NVTX_DOMAIN_RANGE_PUSH_EX] = (nvtx_function *)domain_range_push_ex,
+    [NVTX_DOMAIN_RANGE_POP] = (nvtx_function *)domain_range_pop,
+    [NVTX_DOMAIN_NAME_CATEGORY_A] = (nvtx_function *)domain_name_category_a,
+    [NVTX_DOMAIN_NAME_CATEGORY_W] = (nvtx_function *)domain_name_category_w,
+    [NVTX_DOMAIN_REGISTER_A] = (nvtx_function *)domain_register_a,
+    [NVTX_DOMAIN_REGISTER_W] = (nvtx_function *)domain_register_w,
+    [NVTX_DOMAIN_CREATE_A] = (nvtx_function *)domain_create_a,
+    [NVTX_DOMAIN_CREATE_W] = (nvtx_function *)domain_create_w,
+    [NVTX_DOMAIN_DESTROY] = (nvtx_function *)domain_destroy,
+};
+
+/* Older copies have fewer functions, and some may have none in a place. */
+static bool install(const struct nvtx_callbacks *callbacks, int module,
+                    nvtx_function *const *functions, unsigned known) {
+    nvtx_function ***table = NULL;
+    unsigned count = 0;
+    if (!callbacks->module_table(module, &table, &count) || !table)
+        return false;
+    for (unsigned i = 1; i < known && i < count; i++)
+        if (functions[i] && table[i])
+            *table[i] = functions[i];
+    return true;
+}
+
+bool nvtx_install(nvtx_export_table *tables) {
+    const struct nvtx_callbacks *callbacks = tables(NVTX_TABLE_CALLBACKS);
+    const struct nvtx_version *version = tables(NVTX_TABLE_VERSION);
+    if (!callbacks || callbacks->struct_size < sizeof *callbacks || !callbacks->module_table)
+        return false;
+    if (version && version->struct_size >= sizeof *version && version->set_tool_version)
+        version->set_tool_version(TOOL_VERSION);
+    bool installed = install(callbacks, NVTX_MODULE_CORE, core, sizeof core / sizeof core[0]);
+    return install(callbacks, NVTX_MODULE_CORE2, core2, sizeof core2 / sizeof core2[0]) ||
+           installed;
+}

@@ -1,0 +1,83 @@
+/* Reads NVTX's attributes. */
+#include "probe/nvtx_said.h"
+
+#include <stdio.h>
+
+struct text said_text(const char *text) {
+    return text ? (struct text){text, strnlen(text, SPOOL_TEXT_MAX + 1)} : TEXT("");
+}
+
+struct text said_wide(struct probe_thread *thread, const wchar_t *text) {
+    return nvtx_narrow(text, thread->converted, SPOOL_TEXT_MAX);
+}
+
+static uint32_t message_text(struct probe_thread *thread,
+                             const struct nvtx_attributes *attributes) {
+    switch (attributes->message_type) {
+    case NVTX_MESSAGE_A:
+        return spool_text(thread->lane, said_text(attributes->message.narrow));
+    case NVTX_MESSAGE_W:
+        return spool_text(thread->lane, said_wide(thread, attributes->message.wide));
+    case NVTX_MESSAGE_REGISTERED:
+        return spool_constant(thread->lane, attributes->message.registered);
+    default:
+        return 0;
+    }
+}
+
+static uint32_t category_text(struct probe_thread *thread, const struct nvtx_domain *domain,
+                              uint32_t category) {
+    char number[16];
+    if (category == 0)
+        return 0;
+    const char *name = nvtx_category_name(domain, category);
+    if (name)
+        return spool_constant(thread->lane, name);
+    int length = snprintf(number, sizeof number, "%u", category);
+    return spool_text(thread->lane, (struct text){number, (size_t)length});
+}
+
+static void read_payload(struct said *said, const struct nvtx_attributes *attributes) {
+    double number;
+    switch (attributes->payload_type) {
+    case NVTX_PAYLOAD_U64:
+        said->payload = attributes->payload.i64;
+        said->has_payload = SPOOL_PAYLOAD_UNSIGNED;
+        break;
+    case NVTX_PAYLOAD_U32:
+        said->payload = attributes->payload.u32;
+        said->has_payload = SPOOL_PAYLOAD_UNSIGNED;
+        break;
+    case NVTX_PAYLOAD_I64:
+        said->payload = attributes->payload.i64;
+        said->has_payload = SPOOL_PAYLOAD_SIGNED;
+        break;
+    case NVTX_PAYLOAD_I32:
+        said->payload = attributes->payload.i32;
+        said->has_payload = SPOOL_PAYLOAD_SIGNED;
+        break;
+    case NVTX_PAYLOAD_F64:
+    case NVTX_PAYLOAD_F32:
+        number = attributes->payload_type == NVTX_PAYLOAD_F64 ? attributes->payload.f64
+                                                              : (double)attributes->payload.f32;
+        memcpy(&said->payload, &number, sizeof number);
+        said->has_payload = SPOOL_PAYLOAD_DOUBLE;
+        break;
+    }
+}
+
+struct said said_read(struct probe_thread *thread, const struct nvtx_domain *domain,
+                      const struct nvtx_attributes *attributes) {
+    struct said said = {.domain = spool_constant(thread->lane, domain->name)};
+    if (!attributes || attributes->size < sizeof *attributes)
+        return said; /* of a version that has less to say than we would read */
+    said.name = message_text(thread, attributes);
+    said.category = category_text(thread, domain, attributes->category);
+    said.colour = attributes->colour_type == NVTX_COLOUR_ARGB ? attributes->colour : 0;
+    read_payload(&said, attributes);
+    return said;
+}
+
+struct said said_plain(struct probe_thread *thread, struct text name) {
+    return (struct said){.name = spool_text(thread->lane, name)};
+}

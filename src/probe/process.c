@@ -1,0 +1,270 @@
+/* Which process and thread is this? Starting once, noticing a fork(), a lane for each thread.
+ *
+ * A child of fork() must not write into its parent's files. The number of the process's generation
+ * lies in a page that the kernel wipes in children, so that also a fork() made without the C
+ * library's is noticed, at the child's first record; children that record nothing cost nothing.
+ */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* gettid by syscall() */
+#endif
+#include "probe/probe.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
+
+#include "spool/lock.h"
+#include "probe/capture.h"
+#include "spool/pages.h"
+
+enum { RETRY = 1024, PAGE = 4096 };
+
+/* In the program's own block of thread memory: any other kind may call malloc() at first use. */
+#ifdef __GLIBC__
+#define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
+#else
+#define THREAD_LOCAL static __thread
+#endif
+THREAD_LOCAL struct probe_thread *current; /* NULL, one of these two, or the thread's */
+static struct probe_thread starting, ended;
+
+static struct probe *the_probe;
+static _Atomic uint32_t *generation; /* 0 in a child that has not recorded anything yet */
+static uint32_t last_generation;
+static _Atomic uint32_t thread_serial;
+static _Atomic uint32_t lock_word;
+static pthread_key_t thread_key;
+
+bool probe_lock(void) {
+    return lock_take(&lock_word);
+}
+
+void probe_unlock(void) {
+    lock_open(&lock_word);
+}
+
+static bool locked_for_fork; /* only the forking thread looks at it, with the lock */
+
+static void before_fork(void) {
+    int error = errno;
+    bool locked = probe_lock();
+    if (locked)
+        locked_for_fork = true;
+    errno = error;
+}
+
+static void after_fork_in_parent(void) {
+    if (locked_for_fork) {
+        locked_for_fork = false;
+        probe_unlock();
+    }
+}
+
+static void after_fork_in_child(void) {
+    locked_for_fork = false;
+    atomic_store(&lock_word, 0);
+    atomic_store(generation, 0);
+}
+
+static int64_t thread_id(void) {
+#ifdef __linux__
+    return syscall(SYS_gettid);
+#else
+    uint64_t id = 0;
+    pthread_threadid_np(NULL, &id);
+    return (int64_t)id;
+#endif
+}
+
+static struct text thread_name(char name[64]) {
+#ifdef __linux__
+    memset(name, 0, 64);
+    if (prctl(PR_GET_NAME, name) != 0)
+        return TEXT("");
+#else
+    if (pthread_getname_np(pthread_self(), name, 64) != 0)
+        return TEXT("");
+#endif
+    return text_of(name);
+}
+
+/* The first record of a lane in a thread's hands. */
+static void say_whose(struct probe_thread *thread) {
+    char name[64];
+    uint32_t text = spool_text(thread->lane, thread_name(name));
+    struct spool_thread *record = spool_begin(thread->lane, SPOOL_THREAD, text, sizeof *record);
+    if (!record)
+        return;
+    record->tid = thread->tid;
+    spool_publish(thread->lane);
+}
+
+static bool take_lane(struct probe_thread *thread) {
+    if (thread->refused++ % RETRY != 0)
+        return false;
+    thread->lane = spool_lane_open(the_probe->spool);
+    if (!thread->lane)
+        return false;
+    thread->refused = 0;
+    say_whose(thread);
+    return true;
+}
+
+/* In a child: everything that was of the parent is let go. Where a lock came along that nobody will
+ * ever open (a fork() that no handler saw), the child does without the probe. */
+static bool follow_fork(void) {
+    if (!probe_lock()) {
+        the_probe = NULL;
+        return false;
+    }
+    if (atomic_load(generation) == 0) {
+        spool_reopen(the_probe->spool);
+        cost_forget();
+        atomic_store(generation, ++last_generation);
+    }
+    probe_unlock();
+    return true;
+}
+
+static void join_generation(struct probe_thread *thread) {
+    thread->lane = NULL;
+    thread->refused = 0;
+    thread->tid = thread_id();
+    for (uint32_t i = 0; i < thread->depth; i++)
+        thread->pushed[i].id = 0;
+    thread->generation = atomic_load(generation);
+}
+
+static struct probe_thread *begin_thread(void) {
+    current = &starting; /* for a signal handler that comes here meanwhile */
+    struct probe_thread *thread = pages_allocate(sizeof *thread);
+    if (!thread || pthread_setspecific(thread_key, thread) != 0) {
+        pages_free(thread, sizeof *thread);
+        current = NULL;
+        return NULL;
+    }
+    thread->busy = 1;
+    thread->serial = atomic_fetch_add(&thread_serial, 1) + 1;
+    thread->tid = thread_id();
+    thread->generation = atomic_load(generation);
+    current = thread;
+    return thread;
+}
+
+/* Later destructors of the thread may still call in; they find that it has ended. */
+static void end_thread(void *value) {
+    struct probe_thread *thread = value;
+    int error = errno;
+    current = &ended;
+    if (thread->generation == atomic_load(generation) && thread->lane) {
+        nvtx_thread_ended(thread);
+        spool_lane_close(the_probe->spool, thread->lane);
+    }
+    pages_free(thread, sizeof *thread);
+    errno = error;
+}
+
+static struct probe_thread *enter_slowly(void) {
+    struct probe_thread *thread = current;
+    if (!the_probe)
+        return NULL;
+    if (atomic_load(generation) == 0 && !follow_fork())
+        return NULL;
+    if (thread == &starting || thread == &ended || (thread && thread->busy)) {
+        spool_drop(the_probe->spool, 1);
+        return NULL;
+    }
+    if (!thread)
+        thread = begin_thread();
+    if (!thread) {
+        spool_drop(the_probe->spool, 1);
+        return NULL;
+    }
+    thread->busy = 1;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (thread->generation != atomic_load(generation))
+        join_generation(thread);
+    if (thread->lane || take_lane(thread))
+        return thread;
+    probe_leave(thread);
+    spool_drop(the_probe->spool, 1);
+    return NULL;
+}
+
+static bool is_ready(const struct probe_thread *thread) {
+    return thread && thread->lane && !thread->busy &&
+           thread->generation == atomic_load_explicit(generation, memory_order_relaxed);
+}
+
+struct probe_thread *probe_enter(void) {
+    struct probe_thread *thread = current;
+    if (is_ready(thread)) {
+        thread->busy = 1;
+        atomic_signal_fence(memory_order_seq_cst);
+        if (++thread->entered % COST_MEASURED == 0)
+            thread->entered_at = spool_now();
+        return thread;
+    }
+    int error = errno;
+    thread = enter_slowly();
+    errno = error;
+    return thread;
+}
+
+void probe_leave(struct probe_thread *thread) {
+    if (thread->entered_at)
+        cost_add(thread);
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->busy = 0;
+}
+
+static _Atomic uint32_t *wiped_page(void) {
+    void *page = pages_allocate(PAGE);
+#ifdef MADV_WIPEONFORK
+    if (page)
+        madvise(page, PAGE, MADV_WIPEONFORK); /* else there are the handlers of fork() */
+#endif
+    return page;
+}
+
+static void start_once(void) {
+    static struct probe probe;
+    probe.options = options_parse(getenv(SPOOL_OPTIONS));
+    capture_start(&probe.options);
+    if (!probe.options.nvtx && !probe.options.cuda)
+        return;
+    generation = wiped_page();
+    if (!generation || pthread_key_create(&thread_key, end_thread) != 0)
+        return;
+    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
+        return;
+    probe.spool = spool_open();
+    if (!probe.spool)
+        return;
+    if (probe.options.room > 0)
+        spool_limit(probe.spool, probe.options.room);
+    atomic_store(generation, ++last_generation);
+    the_probe = &probe;
+}
+
+struct probe *probe_start(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int error = errno;
+    pthread_once(&once, start_once);
+    errno = error;
+    return the_probe;
+}
+
+/* At exit(). A child that never recorded anything still has its parent's header. */
+__attribute__((destructor)) static void say_that_it_ended(void) {
+    if (the_probe && atomic_load(generation) != 0)
+        spool_ended(the_probe->spool);
+}

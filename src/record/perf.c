@@ -1,0 +1,368 @@
+/* Reads the kernel's records in the order of their times and does what each says: a mapping, a
+ * name, a fork, an end, a context switch, a sample, a loss.
+ *
+ * A record is stamped a moment before it is in its ring. Those of the last milliseconds are
+ * therefore left for the next time, when all that belongs before them has surely come. */
+#ifdef __linux__
+#include "record/perf.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "base/sort.h"
+#include "record/perf_counters.h"
+#include "record/perf_ring.h"
+#include "record/perf_stacks.h"
+#include "record/perf_threads.h"
+#include "record/perf_unwind.h"
+
+enum { SETTLE_NS = 20000000, PAUSE_MS = 100, PAUSE_MS_FIRST = 20, PAUSE_MS_MIN = 5 };
+
+struct perf {
+    struct perf_options options;
+    struct perf_rings rings;
+    struct perf_batch pending, later;
+    struct perf_counters counters;
+    struct perf_threads threads;
+    struct stack_rows stacks;
+    struct symbols *symbols;
+    struct perf_unwinder *unwinder;
+    const struct trace_writer *writer; /* whose rows and strings are known */
+    uint64_t samples, lost;
+    unsigned pause; /* milliseconds */
+};
+
+static int64_t monotonic(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+struct perf *perf_open(pid_t target, const struct perf_options *options, struct status *status) {
+    struct perf *perf = memory_allocate(1, sizeof *perf, status);
+    if (!perf)
+        return NULL;
+    perf->options = *options;
+    perf->pause = PAUSE_MS_FIRST;
+    for (unsigned i = 0; i < PERF_COUNTERS; i++)
+        perf->counters.fds[i] = -1;
+    bool unwinds = options->rate && options->stacks == PERF_DWARF;
+    perf->symbols = symbols_create(status);
+    perf->unwinder = perf->symbols && unwinds ? perf_unwinder_create(perf->symbols, status) : NULL;
+    if (!perf->symbols || (unwinds && !perf->unwinder) ||
+        !perf_rings_open(&perf->rings, target, options, status)) {
+        perf_close(perf);
+        return NULL;
+    }
+    if (options->counters)
+        perf_counters_open(&perf->counters, target);
+    if (options->rate && !perf->rings.user_only) /* while they are read, rings would overflow */
+        symbols_prepare_kernel(perf->symbols);
+    return perf;
+}
+
+void perf_close(struct perf *perf) {
+    if (!perf)
+        return;
+    perf_rings_close(&perf->rings);
+    perf_batch_finish(&perf->pending);
+    perf_batch_finish(&perf->later);
+    perf_counters_close(&perf->counters);
+    perf_threads_finish(&perf->threads);
+    stack_rows_finish(&perf->stacks);
+    perf_unwinder_destroy(perf->unwinder);
+    symbols_destroy(perf->symbols);
+    memory_free(perf);
+}
+
+const char *perf_counters_missing(const struct perf *perf) {
+    return perf->counters.missing[0] ? perf->counters.missing : NULL;
+}
+
+void perf_window(struct perf *perf, int64_t from, int64_t until) {
+    perf->threads.from = from;
+    perf->threads.until = until;
+}
+
+uint64_t perf_processes(const struct perf *perf) {
+    return perf->threads.process_rows.count;
+}
+
+uint64_t perf_samples(const struct perf *perf) {
+    return perf->samples;
+}
+
+uint64_t perf_lost(const struct perf *perf) {
+    return perf->lost;
+}
+
+unsigned perf_pause(const struct perf *perf) {
+    return perf->pause;
+}
+
+void perf_forget_rows(struct perf *perf) {
+    perf_threads_forget_rows(&perf->threads);
+    stack_rows_finish(&perf->stacks);
+    perf->writer = NULL;
+}
+
+static void use_writer(struct perf *perf, struct trace_writer *writer) {
+    if (perf->writer != writer)
+        perf_forget_rows(perf);
+    perf->writer = writer;
+}
+
+uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t pid, int64_t tid) {
+    struct status ignored;
+    use_writer(perf, writer);
+    struct perf_thread *thread = perf_threads_find(&perf->threads, pid, tid, &ignored);
+    return thread ? perf_thread_row_of(&perf->threads, thread, writer) : 0;
+}
+
+/* The parts of a record's body, taken one by one; what is not there is zero. */
+struct body {
+    const uint8_t *at;
+    size_t left;
+};
+
+static uint64_t take(struct body *body, size_t bytes) {
+    uint64_t value = 0;
+    if (body->left < bytes) {
+        body->left = 0;
+        return 0;
+    }
+    memcpy(&value, body->at, bytes);
+    body->at += bytes;
+    body->left -= bytes;
+    return value;
+}
+
+static struct text take_text(struct body *body) {
+    return (struct text){(const char *)body->at, strnlen((const char *)body->at, body->left)};
+}
+
+static bool read_mapping(struct perf *perf, struct body body, struct status *status) {
+    pid_t pid = (pid_t)take(&body, 4);
+    take(&body, 4); /* thread */
+    uint64_t start = take(&body, 8), length = take(&body, 8), offset = take(&body, 8);
+    take(&body, 8); /* device */
+    take(&body, 8); /* inode */
+    take(&body, 8); /* generation */
+    take(&body, 8); /* protection, flags */
+    return symbols_map(perf->symbols, pid, start, length, offset, take_text(&body), status);
+}
+
+static bool read_name(struct perf *perf, const struct perf_record *record, struct body body,
+                      struct trace_writer *writer, struct status *status) {
+    pid_t pid = (pid_t)take(&body, 4), tid = (pid_t)take(&body, 4);
+    struct perf_thread *thread = perf_threads_find(&perf->threads, pid, tid, status);
+    if (!thread)
+        return false;
+    perf_thread_rename(&perf->threads, thread, writer, take_text(&body));
+    if (record->misc & PERF_RECORD_MISC_COMM_EXEC)
+        symbols_exec(perf->symbols, pid);
+    if (!thread->alive) /* it calls exec: it runs */
+        perf_thread_enter(&perf->threads, thread, writer, STATE_RUNNING, record->processor,
+                          record->time);
+    return true;
+}
+
+static bool read_fork(struct perf *perf, const struct perf_record *record, struct body body,
+                      struct trace_writer *writer, struct status *status) {
+    pid_t pid = (pid_t)take(&body, 4), parent = (pid_t)take(&body, 4);
+    pid_t tid = (pid_t)take(&body, 4), parent_tid = (pid_t)take(&body, 4);
+    char name[THREAD_NAME_SIZE];
+    struct perf_thread *thread = perf_threads_find(&perf->threads, parent, parent_tid, status);
+    if (!thread)
+        return false;
+    memcpy(name, thread->name, sizeof name);
+    thread = perf_threads_find(&perf->threads, pid, tid, status);
+    if (!thread || (pid != parent && !symbols_fork(perf->symbols, parent, pid, status)))
+        return false;
+    perf_thread_rename(&perf->threads, thread, writer, text_of(name));
+    perf_thread_enter(&perf->threads, thread, writer, STATE_READY, record->processor, record->time);
+    return true;
+}
+
+static bool read_exit(struct perf *perf, const struct perf_record *record, struct body body,
+                      struct trace_writer *writer, struct status *status) {
+    pid_t pid = (pid_t)take(&body, 4);
+    take(&body, 4); /* parent */
+    struct perf_thread *thread =
+        perf_threads_find(&perf->threads, pid, (pid_t)take(&body, 4), status);
+    if (thread)
+        perf_thread_leave(&perf->threads, thread, writer, record->time);
+    return thread != NULL;
+}
+
+static bool read_switch(struct perf *perf, const struct perf_record *record,
+                        struct trace_writer *writer, struct status *status) {
+    struct perf_thread *thread =
+        perf_threads_find(&perf->threads, record->pid, record->tid, status);
+    if (!thread)
+        return false;
+    enum thread_state state = STATE_RUNNING;
+    if (record->misc & PERF_RECORD_MISC_SWITCH_OUT)
+        state = record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? STATE_READY : STATE_BLOCKED;
+    perf_thread_enter(&perf->threads, thread, writer, state, record->processor, record->time);
+    return true;
+}
+
+/* The kernel's list of addresses, with marks in it that say whose the next ones are. */
+static void read_chain(struct body *body, struct perf_chain *chain) {
+    uint64_t count = take(body, 8);
+    bool in_kernel = false;
+    chain->count = chain->kernel_count = 0;
+    for (uint64_t i = 0; i < count && body->left >= 8; i++) {
+        uint64_t address = take(body, 8);
+        if (address >= (uint64_t)PERF_CONTEXT_MAX) {
+            in_kernel = address == (uint64_t)PERF_CONTEXT_KERNEL;
+        } else if (chain->count < STACK_FRAMES_MAX && (in_kernel || address >= 4096)) {
+            chain->addresses[chain->count++] = address;
+            if (in_kernel)
+                chain->kernel_count = chain->count;
+        }
+    }
+}
+
+/* The user's part of the stack, from the registers and the piece of memory that came along. */
+static void unwind(struct perf *perf, const struct perf_record *record, struct body *body,
+                   struct perf_chain *chain) {
+    uint64_t registers[64] = {0}, mask = perf_unwind_registers();
+    if (take(body, 8) == PERF_SAMPLE_REGS_ABI_NONE)
+        return;
+    for (unsigned i = 0; i < 64; i++)
+        if (mask >> i & 1)
+            registers[i] = take(body, 8);
+    uint64_t copied = take(body, 8);
+    if (copied > body->left)
+        return;
+    struct perf_snapshot snapshot = {(pid_t)record->pid, (pid_t)record->tid, registers, body->at,
+                                     copied};
+    struct body behind = {body->at + copied, body->left - copied};
+    uint64_t used = copied ? take(&behind, 8) : 0;
+    if (used < copied)
+        snapshot.stack_bytes = used;
+    chain->count += perf_unwind(perf->unwinder, &snapshot, chain->addresses + chain->count,
+                                STACK_FRAMES_MAX - chain->count);
+}
+
+static bool read_sample(struct perf *perf, const struct perf_record *record, struct body body,
+                        struct trace_writer *writer, struct status *status) {
+    struct perf_chain chain;
+    struct perf_thread *thread =
+        perf_threads_find(&perf->threads, record->pid, record->tid, status);
+    if (!thread)
+        return false;
+    if (!perf_threads_wants(&perf->threads, record->time))
+        return true;
+    read_chain(&body, &chain);
+    if (perf->unwinder)
+        unwind(perf, record, &body, &chain);
+    trace_write_sample(writer, &(struct row_sample){
+                                   .time = record->time,
+                                   .thread = perf_thread_row_of(&perf->threads, thread, writer),
+                                   .stack = stack_rows_find(&perf->stacks, perf->symbols,
+                                                            (pid_t)record->pid, &chain, writer),
+                                   .weight = 1000000000 / perf->options.rate,
+                               });
+    perf->samples++;
+    return true;
+}
+
+static void count_lost(struct perf *perf, struct trace_writer *writer, uint64_t records) {
+    perf->lost += records;
+    trace_writer_dropped(writer, records);
+}
+
+/* A ring's own word about what it lost. */
+static void count_said(struct perf *perf, unsigned processor, uint64_t records,
+                       struct trace_writer *writer) {
+    for (size_t i = 0; i < perf->rings.count; i++)
+        if (perf->rings.items[i].processor == processor)
+            perf->rings.items[i].lost += records;
+    count_lost(perf, writer, records);
+}
+
+static bool read_record(struct perf *perf, const struct perf_record *record,
+                        struct trace_writer *writer, struct status *status) {
+    struct body body = {record->body, record->length};
+    switch (record->type) {
+    case PERF_RECORD_MMAP2:
+        return read_mapping(perf, body, status);
+    case PERF_RECORD_COMM:
+        return read_name(perf, record, body, writer, status);
+    case PERF_RECORD_FORK:
+        return read_fork(perf, record, body, writer, status);
+    case PERF_RECORD_EXIT:
+        return read_exit(perf, record, body, writer, status);
+    case PERF_RECORD_SWITCH:
+        return read_switch(perf, record, writer, status);
+    case PERF_RECORD_SAMPLE:
+        return read_sample(perf, record, body, writer, status);
+    case PERF_RECORD_LOST:
+        take(&body, 8); /* the event's number */
+        count_said(perf, record->processor, take(&body, 8), writer);
+        return true;
+    case PERF_RECORD_LOST_SAMPLES:
+        count_lost(perf, writer, take(&body, 8));
+        return true;
+    default:
+        return true;
+    }
+}
+
+/* Rings that fill quickly are drained more often. */
+static void adapt_pause(struct perf *perf, double fullness) {
+    if (fullness > 0.3 && perf->pause > PAUSE_MS_MIN)
+        perf->pause /= 2;
+    else if (fullness < 0.1 && perf->pause < PAUSE_MS)
+        perf->pause *= 2;
+    if (perf->pause < PAUSE_MS_MIN)
+        perf->pause = PAUSE_MS_MIN;
+    if (perf->pause > PAUSE_MS)
+        perf->pause = PAUSE_MS;
+}
+
+/* Reads the records up to a time and keeps the rest. */
+static bool read_until(struct perf *perf, int64_t horizon, struct trace_writer *writer,
+                       struct status *status) {
+    struct perf_batch *batch = &perf->pending;
+    uint64_t damaged = 0;
+    double fullness = 0;
+    uint32_t *order = NULL;
+    bool ok = true;
+    use_writer(perf, writer);
+    for (size_t i = 0; i < perf->rings.count && ok; i++)
+        ok = perf_batch_take(batch, &perf->rings.items[i], &damaged, &fullness, status);
+    adapt_pause(perf, fullness);
+    count_lost(perf, writer, damaged);
+    ok = ok && sort_rows(batch->group, 1, batch->times, NULL, batch->count, &order, status);
+    for (size_t i = 0; i < batch->count && ok; i++) {
+        size_t index = order ? order[i] : i;
+        struct perf_record record = perf_batch_record(batch, index);
+        ok = record.time <= horizon ? read_record(perf, &record, writer, status)
+                                    : perf_batch_add(&perf->later, batch, index, status);
+    }
+    memory_free(order);
+    perf_batch_clear(batch);
+    struct perf_batch swapped = *batch;
+    *batch = perf->later;
+    perf->later = swapped;
+    return ok;
+}
+
+bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status) {
+    return read_until(perf, monotonic() - SETTLE_NS, writer, status);
+}
+
+bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *status) {
+    int64_t now = monotonic();
+    bool ok = read_until(perf, INT64_MAX, writer, status);
+    count_lost(perf, writer, perf_rings_lost(&perf->rings));
+    perf_threads_leave(&perf->threads, writer, now);
+    perf_counters_write(&perf->counters, writer, now);
+    return ok;
+}
+#endif

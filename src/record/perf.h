@@ -1,0 +1,55 @@
+/* What the processors did for a tree of processes, by perf_event_open: stacks of all threads, when
+ * each ran and when it was blocked, which programs and libraries were mapped where, and hardware
+ * counters where the machine has them.
+ *
+ * One set of events for each processor, inherited by every child. Times are on CLOCK_MONOTONIC.
+ */
+#ifndef RIDGE_RECORD_PERF_H
+#define RIDGE_RECORD_PERF_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/status.h"
+#include "trace/writer.h"
+
+enum perf_stacks { PERF_FRAME_POINTERS, PERF_DWARF };
+
+struct perf_options {
+    unsigned rate; /* samples a second of each running thread; 0: no samples, only the states */
+    enum perf_stacks stacks;
+    bool counters; /* cycles, instructions, cache and branch misses */
+};
+
+struct perf;
+
+/* Fails with STATUS_UNSUPPORTED and the step that mends it (perf_event_paranoid, a container's
+ * seccomp filter, not Linux) when nothing can be watched. Hardware counters that are missing are no
+ * failure: perf_counters_missing() says so. Events start with the target's exec. */
+struct perf *perf_open(pid_t target, const struct perf_options *options, struct status *status);
+void perf_close(struct perf *perf);                         /* takes NULL */
+const char *perf_counters_missing(const struct perf *perf); /* a sentence, or NULL */
+
+/* Takes what is in the rings and writes samples (with stacks symbolised, see record/symbols.h),
+ * thread states, processes and threads. Call it perf_pause() milliseconds after the last time. */
+bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status);
+/* 100; less while the rings fill quickly, as with many context switches. */
+unsigned perf_pause(const struct perf *perf);
+/* Takes what is left, ends the states of threads that still run, and writes the totals of the
+ * counters over all processes: meta "counter.NAME" and counter rows. */
+bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *status);
+
+/* Only samples and states from here to there are written; all of them if this is never called. */
+void perf_window(struct perf *perf, int64_t from, int64_t until);
+
+uint64_t perf_processes(const struct perf *perf); /* that did anything */
+uint64_t perf_samples(const struct perf *perf);
+uint64_t perf_lost(const struct perf *perf); /* records; the writer was told of them already */
+
+/* The row of a thread (made when first asked for) and of a process in the writer, shared with what
+ * else writes about them. */
+uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t pid, int64_t tid);
+/* After trace_writer_next_session(), whose ids start again; another writer is noticed anyway. */
+void perf_forget_rows(struct perf *perf);
+
+#endif

@@ -1,0 +1,238 @@
+/* Linux lists the children of each thread; elsewhere only the processes that the spool tells of are
+ * known. All that the program started are descendants of the recorder, which adopts orphans.
+ * Counters are written when they change: a process that waits costs nothing.
+ */
+#include "record/processes.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "device/process.h"
+#include "spool/spool.h"
+
+enum {
+    NAME_SIZE = 64,
+    COUNTED_MAX = 256,    /* processes with a counter of their own */
+    WALKED_MAX = 10000,   /* at a time */
+    WALK_SHARE = 100,     /* a walk that took t is followed by 100 t without one */
+    CHILDREN_SIZE = 4096, /* of a list that is read at a time */
+};
+
+struct process {
+    int64_t pid;
+    int64_t resident; /* bytes as last written; -1: none yet */
+    char name[NAME_SIZE];
+    bool seen;        /* by the walk that is going on */
+    uint32_t counter; /* its counter's name; 0: it has none */
+};
+
+uint32_t processes_row(struct processes *processes, int64_t pid, struct text name) {
+    struct status ignored; /* a process written twice is one process to readers */
+    const uint64_t *known = map_find(&processes->rows, (uint64_t)pid);
+    if (known && name.length == 0)
+        return (uint32_t)*known;
+    char host[PROCESS_NAME_SIZE];
+    process_host(host);
+    uint32_t row = trace_write_process(
+        processes->writer, &(struct row_process){
+                               .pid = (uint64_t)pid,
+                               .name = trace_writer_string(processes->writer, name),
+                               .host = trace_writer_string(processes->writer, text_of(host)),
+                           });
+    if (!known)
+        processes->count++;
+    map_set(&processes->rows, (uint64_t)pid, row, &ignored);
+    return row;
+}
+
+void processes_finish(struct processes *processes) {
+    map_finish(&processes->rows);
+    memory_free(processes->alive);
+    memset(processes, 0, sizeof *processes);
+}
+
+#ifdef __linux__
+
+/* The first bytes of /proc/PID/FILE, terminated; 0 when the process is gone. */
+static size_t read_about(int64_t pid, const char *file, char *content, size_t capacity) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%lld/%s", (long long)pid, file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, content, capacity - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    content[length > 0 ? length : 0] = 0;
+    return length > 0 ? (size_t)length : 0;
+}
+
+static void read_name(int64_t pid, char name[NAME_SIZE]) {
+    size_t length = read_about(pid, "comm", name, NAME_SIZE);
+    if (length > 0 && name[length - 1] == '\n')
+        name[length - 1] = 0;
+}
+
+static int64_t read_resident(int64_t pid) {
+    char content[128];
+    long long pages;
+    if (!read_about(pid, "statm", content, sizeof content) ||
+        sscanf(content, "%*s %lld", &pages) != 1 || pages < 0)
+        return 0;
+    return pages * (int64_t)sysconf(_SC_PAGESIZE);
+}
+
+static struct process *find(struct processes *processes, int64_t pid) {
+    for (size_t i = 0; i < processes->alive_count; i++)
+        if (processes->alive[i].pid == pid)
+            return &processes->alive[i];
+    return NULL;
+}
+
+static bool add(struct processes *processes, int64_t pid, struct status *status) {
+    if (!memory_grow((void **)&processes->alive, &processes->alive_capacity,
+                     processes->alive_count + 1, sizeof *processes->alive, status))
+        return false;
+    struct process *process = &processes->alive[processes->alive_count++];
+    *process = (struct process){.pid = pid, .resident = -1};
+    return true;
+}
+
+/* Its name may change with exec(), so it is read at each walk. */
+static bool see(struct processes *processes, int64_t pid, struct status *status) {
+    char name[NAME_SIZE] = "";
+    struct process *process = find(processes, pid);
+    if (!process) {
+        if (processes->alive_count >= WALKED_MAX)
+            return true;
+        if (!add(processes, pid, status))
+            return false;
+        process = &processes->alive[processes->alive_count - 1];
+    }
+    process->seen = true;
+    read_name(pid, name);
+    if (strcmp(name, process->name) != 0 && *name) {
+        memcpy(process->name, name, sizeof name);
+        processes_row(processes, pid, text_of(name));
+        process->counter = 0;
+    }
+    return true;
+}
+
+/* A number may be cut at the end of what was read at once. */
+static bool see_children_of_thread(struct processes *processes, const char *path,
+                                   struct status *status) {
+    char content[CHILDREN_SIZE];
+    size_t kept = 0;
+    bool ok = true;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return true;
+    for (ssize_t got; ok && (got = read(fd, content + kept, sizeof content - 1 - kept)) > 0;) {
+        char *at = content, *end;
+        content[kept + (size_t)got] = 0;
+        while ((end = strchr(at, ' ')) && ok) {
+            int64_t pid = strtoll(at, NULL, 10);
+            ok = pid <= 0 || see(processes, pid, status);
+            at = end + 1;
+        }
+        kept = strlen(at);
+        if (kept >= sizeof content / 2)
+            break;
+        memmove(content, at, kept);
+    }
+    close(fd);
+    return ok;
+}
+
+static bool see_children(struct processes *processes, int64_t pid, struct status *status) {
+    char path[96];
+    bool ok = true;
+    snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
+    DIR *threads = opendir(path);
+    for (struct dirent *entry; threads && ok && (entry = readdir(threads));) {
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "/proc/%lld/task/%.20s/children", (long long)pid,
+                 entry->d_name);
+        ok = see_children_of_thread(processes, path, status);
+    }
+    if (threads)
+        closedir(threads);
+    return ok;
+}
+
+static void write_counter(struct processes *processes, int64_t now, uint32_t name, int64_t bytes) {
+    trace_write_counter(processes->writer,
+                        &(struct row_counter){.time = now, .name = name, .value = (double)bytes});
+}
+
+static void write_resident(struct processes *processes, struct process *process, int64_t now,
+                           int64_t bytes) {
+    if (bytes == process->resident)
+        return;
+    if (!process->counter) {
+        char name[NAME_SIZE + 64];
+        snprintf(name, sizeof name, "resident memory of %s (%lld)", process->name,
+                 (long long)process->pid);
+        process->counter = trace_writer_string(processes->writer, text_of(name));
+    }
+    process->resident = bytes;
+    write_counter(processes, now, process->counter, bytes);
+}
+
+/* Those that the walk did not meet have ended: they hold nothing from here on. */
+static void forget_ended(struct processes *processes, int64_t now) {
+    size_t kept = 0;
+    for (size_t i = 0; i < processes->alive_count; i++) {
+        struct process *process = &processes->alive[i];
+        if (process->seen)
+            processes->alive[kept++] = *process;
+        else if (process->resident > 0)
+            write_resident(processes, process, now, 0);
+    }
+    processes->alive_count = kept;
+}
+
+/* The list grows while it is walked: first the recorder's own children, then theirs. */
+static bool walk(struct processes *processes, int64_t now, struct status *status) {
+    int64_t began = spool_now();
+    for (size_t i = 0; i < processes->alive_count; i++)
+        processes->alive[i].seen = false;
+    bool ok = see_children(processes, (int64_t)getpid(), status);
+    for (size_t i = 0; i < processes->alive_count && ok; i++)
+        if (processes->alive[i].seen)
+            ok = see_children(processes, processes->alive[i].pid, status);
+    forget_ended(processes, now);
+    processes->next_walk = now + (spool_now() - began) * WALK_SHARE;
+    return ok;
+}
+
+bool processes_watch(struct processes *processes, int64_t now, struct status *status) {
+    int64_t sum = 0;
+    if (now >= processes->next_walk && !walk(processes, now, status))
+        return false;
+    for (size_t i = 0; i < processes->alive_count; i++) {
+        int64_t bytes = read_resident(processes->alive[i].pid);
+        sum += bytes;
+        if (i < COUNTED_MAX)
+            write_resident(processes, &processes->alive[i], now, bytes);
+    }
+    if (sum != processes->last_sum)
+        write_counter(processes, now,
+                      trace_writer_string(processes->writer, TEXT("resident memory")), sum);
+    processes->last_sum = sum;
+    return true;
+}
+
+#else
+
+bool processes_watch(struct processes *processes, int64_t now, struct status *status) {
+    (void)processes, (void)now, (void)status;
+    return true;
+}
+
+#endif

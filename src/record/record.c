@@ -1,0 +1,287 @@
+/* In which order is a program recorded?
+ *
+ * The spool's folder first, then the program as a process that waits, then the file (its name may
+ * hold the process's number) and what watches the process; only then does it run. When it cannot,
+ * all is undone as if nothing had been tried. When it has ended, so do the processes that it left
+ * running, as far as ridge is concerned: they are waited for a second and then let go.
+ */
+#include "record/record.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+
+#include "base/format.h"
+#include "device/process.h"
+#include "record/drain.h"
+#include "record/environment.h"
+#include "record/meta.h"
+#include "record/patterns.h"
+#include "record/spool_folder.h"
+
+#define CHILDREN_NS 1000000000 /* how long what the program left running is waited for */
+enum { COMPRESSION = 1 };      /* the recorded program is to have the processors */
+
+/* ---- Before ------------------------------------------------------------------------------- */
+
+/* A probe that is not there is a note, unless it was asked for. */
+static bool prepare_probe(const struct record_options *options, struct spool_folder *folder,
+                          struct environment *environment, struct record_summary *summary,
+                          struct status *status) {
+    struct status why = {0};
+    if (environment_find_probe(environment->probe, &why) && spool_folder_create(folder, &why))
+        return environment_build(environment, options, folder->path, summary, status);
+    if (options->backend == RECORD_CUDA || options->capture_range) {
+        *status = why;
+        return status_context(status, "CUDA cannot be recorded");
+    }
+    record_note(summary, "CUDA and NVTX are not recorded: %s", why.message);
+    return environment_build(environment, options, NULL, summary, status);
+}
+
+static bool open_file(struct recording *recording, pid_t pid, struct status *status) {
+    const struct record_options *options = recording->options;
+    struct buffer pattern = {0}, name = {0};
+    char host[PROCESS_NAME_SIZE];
+    process_host(host);
+    if (options->output)
+        buffer_string(&pattern, options->output);
+    else
+        patterns_default(options->command[0], &pattern);
+    buffer_byte(&pattern, 0);
+    bool ok = buffer_ok(&pattern, status) && patterns_fill(pattern.data, pid, host, &name, status);
+    buffer_byte(&name, 0);
+    ok = ok && buffer_ok(&name, status) &&
+         record_file_open(&recording->file, name.data, options->replace, status);
+    if (ok && !recording->file.regular && (options->ring_bytes || options->delay > 0)) {
+        record_file_abandon(&recording->file);
+        ok = status_fail(status, STATUS_USAGE, "--ring and --delay need an ordinary file, not %s",
+                         name.data);
+    }
+    buffer_finish(&pattern);
+    buffer_finish(&name);
+    return ok;
+}
+
+static bool open_writer(struct recording *recording, const struct environment *environment,
+                        struct status *status) {
+    recording->writer =
+        trace_writer_create(recording->file.fd,
+                            &(struct trace_writer_options){
+                                .session = meta_session(), .writer = 1, .level = COMPRESSION},
+                            status);
+    if (!recording->writer)
+        return false;
+    recording->processes.writer = recording->writer;
+    meta_write(recording->writer, recording->options);
+    if (recording->options->keep_environment)
+        meta_write_environment(recording->writer, environment);
+    return true;
+}
+
+/* Sampling that cannot be is a note, unless nothing else was asked for. */
+static bool open_perf(struct recording *recording, pid_t pid, struct status *status) {
+    const struct record_options *options = recording->options;
+    struct status why = {0};
+    if (options->no_sampling)
+        return true;
+    recording->perf = perf_open(pid, &options->perf, &why);
+    if (recording->perf)
+        return true;
+    if (options->backend == RECORD_CPU) {
+        *status = why;
+        return status_context(status, "the processors cannot be watched");
+    }
+    record_note(recording->summary, "processors are not sampled: %s", why.message);
+    return true;
+}
+
+static bool open_all(struct recording *recording, const struct environment *environment,
+                     const struct spool_folder *folder, struct status *status) {
+    pid_t pid = recording->summary->target.pid;
+    if (!open_file(recording, pid, status) || !open_writer(recording, environment, status) ||
+        !open_perf(recording, pid, status))
+        return false;
+    if (folder->path[0]) {
+        recording->reader = spool_reader_open(folder->path, status);
+        if (!recording->reader)
+            return false;
+    }
+    spool_rows_init(&recording->rows, recording->reader, recording->writer, &recording->processes,
+                    &recording->gpus);
+    return true;
+}
+
+static void close_all(struct recording *recording) {
+    perf_close(recording->perf);
+    spool_reader_close(recording->reader);
+    spool_rows_finish(&recording->rows);
+    gpus_finish(&recording->gpus);
+    processes_finish(&recording->processes);
+    trace_writer_destroy(recording->writer);
+}
+
+/* ---- While it runs ------------------------------------------------------------------------ */
+
+static void follow(struct recording *recording) {
+    struct target *target = &recording->summary->target;
+    char number[FORMAT_SIZE];
+    unsigned alive;
+    while (!target_wait(target, drain_pause(recording), &alive)) {
+        drain_turn(recording);
+        if (target->ended && spool_now() - target->ended_at > CHILDREN_NS) {
+            record_note(recording->summary,
+                        alive == 1 ? "%s process that it left running was let go"
+                                   : "%s processes that it left running were let go",
+                        format_count(alive, number));
+            break;
+        }
+    }
+}
+
+static int64_t processor_ns(int who) {
+    struct rusage used = {0};
+    getrusage(who, &used);
+    return ((int64_t)used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
+           ((int64_t)used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+}
+
+/* ---- After -------------------------------------------------------------------------------- */
+
+static void note_content(struct recording *recording) {
+    struct record_summary *summary = recording->summary;
+    const struct spool_rows *rows = &recording->rows;
+    char number[FORMAT_SIZE];
+    summary->lost += rows->dropped + rows->impossible;
+    if (rows->missing[0])
+        record_note(summary, "CUDA is not recorded: %s", rows->missing);
+    if (rows->ranges.never_ended)
+        record_note(summary, "%s ranges were still open at the end",
+                    format_count(rows->ranges.never_ended, number));
+    if (recording->trimmed_rows)
+        record_note(summary, "%s earlier events did not fit (--ring)",
+                    format_count(recording->trimmed_rows, number));
+    if (recording->options->backend == RECORD_CUDA && rows->kernels + rows->calls == 0 &&
+        !rows->missing[0])
+        record_note(summary, "the program did not use CUDA, as far as the probe saw");
+    if (recording->options->capture_range && rows->kernels + rows->calls == 0)
+        record_note(summary, "nothing was captured: the program never reached %s",
+                    recording->options->capture_range);
+    if (recording->waiting)
+        record_note(summary, "the program ended before --delay was over");
+}
+
+static void write_notes(struct recording *recording) {
+    const struct record_summary *summary = recording->summary;
+    struct trace_writer *writer = recording->writer;
+    for (unsigned i = 0; i < summary->note_count; i++)
+        trace_writer_meta(writer, META_WARNING, text_of(summary->notes[i]));
+    trace_writer_dropped(writer, recording->rows.impossible);
+    trace_writer_meta_integer(writer, "target.status", target_status(&summary->target));
+    trace_writer_meta_integer(writer, "recorder.cpu_ns", summary->recorder_ns);
+    trace_writer_meta_integer(writer, "target.cpu_ns", summary->target_ns);
+    if (summary->probe_ns >= 0)
+        trace_writer_meta_integer(writer, "probe.cost_ns", summary->probe_ns);
+}
+
+static void count(struct recording *recording) {
+    struct record_summary *summary = recording->summary;
+    const struct spool_rows *rows = &recording->rows;
+    if (recording->processes.count > summary->processes)
+        summary->processes = recording->processes.count;
+    summary->kernels = rows->kernels;
+    summary->copies = rows->copies;
+    summary->calls = rows->calls;
+    summary->ranges = rows->ranges.written;
+    summary->probe_ns = spool_rows_cost(rows);
+}
+
+/* A file that could not be written to its end is kept: it is readable as far as it goes. */
+static void complete(struct recording *recording) {
+    struct record_summary *summary = recording->summary;
+    struct status status = {0};
+    bool ok = trace_writer_finish(recording->writer, &status) &&
+              (!recording->trimmed || record_file_renumber(&recording->file, &status));
+    summary->bytes = record_file_bytes(&recording->file);
+    ok = record_file_close(&recording->file, &status) && ok;
+    if (ok && recording->trouble.code != STATUS_OK)
+        status = recording->trouble;
+    if (status.code != STATUS_OK)
+        record_note(summary, "the trace is not complete: %s", status.message);
+}
+
+static bool run(struct recording *recording, struct status *status) {
+    struct record_summary *summary = recording->summary;
+    struct target *target = &summary->target;
+    int64_t own_before = processor_ns(RUSAGE_SELF);
+    if (!target_go(target, recording->options->command[0], status))
+        return false;
+    if (!record_file_appear(&recording->file, &recording->trouble))
+        snprintf(recording->file.path, sizeof recording->file.path, "%.*s", RECORD_PATH_SIZE - 1,
+                 recording->file.temporary); /* it stays under that name */
+    snprintf(summary->path, sizeof summary->path, "%s", recording->file.path);
+    drain_start(recording, target->started);
+    follow(recording);
+    summary->wall_ns = (target->ended ? target->ended_at : spool_now()) - target->started;
+    drain_end(recording);
+    count(recording);
+    note_content(recording);
+    summary->recorder_ns = processor_ns(RUSAGE_SELF) - own_before;
+    summary->target_ns = processor_ns(RUSAGE_CHILDREN);
+    write_notes(recording);
+    complete(recording);
+    return true;
+}
+
+/* Starts the program and records it, when all that comes before has gone well. */
+static bool start_and_run(struct recording *recording, const struct environment *environment,
+                          const struct spool_folder *folder, struct status *status) {
+    const struct record_options *options = recording->options;
+    struct target *target = &recording->summary->target;
+    target->pipe_was_ignored = options->pipe_was_ignored;
+    if (!target_start(target, options->command, environment->variables,
+                      (unsigned)environment->count, status))
+        return false;
+    if (!open_all(recording, environment, folder, status)) {
+        record_file_abandon(&recording->file);
+        target_cancel(target);
+        return false;
+    }
+    if (run(recording, status))
+        return true;
+    record_file_abandon(&recording->file);
+    return false;
+}
+
+static bool check(const struct record_options *options, struct status *status) {
+    const char *range = options->capture_range;
+    if (!options->command || !options->command[0] || !*options->command[0])
+        return status_fail(status, STATUS_USAGE, "there is no program to record");
+    if (options->ring_bytes && options->max_bytes)
+        return status_fail(status, STATUS_USAGE,
+                           "--ring keeps the end and --max-size the beginning; give one of them");
+    if (range && strcmp(range, "cudaProfilerApi") != 0 &&
+        (strncmp(range, "nvtx:", 5) != 0 || !range[5]))
+        return status_fail(status, STATUS_USAGE,
+                           "--capture-range is cudaProfilerApi or nvtx:NAME, not '%s'", range);
+    return true;
+}
+
+bool record_program(const struct record_options *options, struct record_summary *summary,
+                    struct status *status) {
+    struct recording recording = {.options = options, .summary = summary, .file.fd = -1};
+    struct spool_folder folder = {.path = ""};
+    struct environment environment = {0};
+    memset(summary, 0, sizeof *summary);
+    summary->probe_ns = -1;
+    bool ok = check(options, status) &&
+              prepare_probe(options, &folder, &environment, summary, status) &&
+              start_and_run(&recording, &environment, &folder, status);
+    close_all(&recording);
+    spool_folder_remove(&folder);
+    environment_finish(&environment);
+    if (ok)
+        target_release(&summary->target);
+    return ok;
+}

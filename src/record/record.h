@@ -1,0 +1,58 @@
+/* Records a program: everything between its command line and the .ridge file. */
+#ifndef RIDGE_RECORD_RECORD_H
+#define RIDGE_RECORD_RECORD_H
+
+#include "base/status.h"
+#include "base/text.h"
+#include "record/perf.h"
+#include "record/target.h"
+
+enum record_backend { RECORD_AUTO, RECORD_CUDA, RECORD_CPU };
+
+struct record_options {
+    char *const *command; /* NULL ends it */
+    const char *output;   /* patterns replaced: %p pid, %h host, %r rank ($RANK, SLURM, OMPI...);
+                             NULL: named after the program */
+    bool replace;
+    enum record_backend backend;
+    double delay, duration;    /* seconds; 0: none */
+    const char *capture_range; /* "cudaProfilerApi", "nvtx:NAME", or NULL */
+    uint64_t max_bytes;        /* of the file: recording stops there; 0: no limit */
+    uint64_t ring_bytes;       /* keep the last so many instead; 0: no */
+    bool by_node;              /* CUDA graphs: each node, not the whole */
+    struct perf_options perf;
+    bool no_sampling;
+    const char *const *variables; /* NAME=VALUE for the target; NULL ends it */
+    bool keep_environment;        /* store the target's environment in the trace */
+    bool pipe_was_ignored;        /* SIGPIPE, when ridge was started */
+};
+
+enum { RECORD_NOTES = 8, RECORD_NOTE_SIZE = 400 };
+
+struct record_summary {
+    char path[4096];
+    struct target target; /* how it ended: target_status(), target_end_alike() */
+    uint64_t processes, kernels, copies, calls, ranges, samples;
+    uint64_t lost;
+    uint64_t bytes;
+    int64_t wall_ns;
+    int64_t recorder_ns; /* processor time of the recorder */
+    int64_t target_ns;   /* processor time of the program and all that it started */
+    int64_t probe_ns;    /* inside the program, as the probe measured it; -1: it did not */
+    char notes[RECORD_NOTES][RECORD_NOTE_SIZE]; /* what could not be recorded, and the step that
+                                                   mends it */
+    unsigned note_count;
+};
+
+/* True also when the target failed: see summary->target. False when it could not be started (then
+ * summary->target.not_started is 126 or 127) or nothing could be recorded at all. */
+bool record_program(const struct record_options *options, struct record_summary *summary,
+                    struct status *status);
+
+/* Adds a note; one too many is left out. */
+void record_note(struct record_summary *summary, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The three lines for the user: what was recorded, what was not, what it cost. */
+void record_describe(const struct record_summary *summary, struct buffer *lines);
+
+#endif

@@ -1,0 +1,243 @@
+/* One function for each kind of event. Records are what a probe wrote into memory that its process
+ * shares, and that process may have written there too: every time is checked before it is used, and
+ * numbers of texts, devices and queues are looked up where a wrong one finds nothing.
+ */
+#include "record/spool_events.h"
+
+#include <stdio.h>
+
+enum { CALL_END = 255 }; /* class of the record that has the end of a very long call */
+
+static struct trace_writer *writer_of(const struct spool_origin *origin) {
+    return origin->rows->places.writer;
+}
+
+uint32_t spool_origin_string(const struct spool_origin *origin, uint32_t text) {
+    return spool_place_string(&origin->rows->places, origin->lane_number, origin->lane, text);
+}
+
+struct text spool_origin_text(const struct spool_origin *origin, uint32_t text) {
+    return spool_reader_text(origin->rows->places.reader, origin->lane_number, text);
+}
+
+static uint32_t queue(const struct spool_origin *origin, uint32_t device, uint32_t context,
+                      uint32_t stream) {
+    return spool_place_queue(&origin->rows->places, origin->process, device, context, stream, 0,
+                             origin->status);
+}
+
+/* Whether a span of time can be; counts it when not. */
+static bool is_span(struct spool_rows *rows, int64_t start, int64_t end) {
+    bool sane = start > 0 && start <= end && end < TRACE_TIME_LIMIT / 2;
+    rows->impossible += !sane;
+    return sane;
+}
+
+static bool is_wanted(const struct spool_rows *rows, int64_t start) {
+    return start >= rows->from && start < rows->until;
+}
+
+bool spool_take_kernel(const struct spool_origin *origin, const struct spool_kernel *kernel) {
+    struct spool_rows *rows = origin->rows;
+    if (!is_span(rows, kernel->start, kernel->end) || !is_wanted(rows, kernel->start))
+        return true;
+    struct row_activity row = {
+        .start = kernel->start,
+        .duration = kernel->end - kernel->start,
+        .queue = queue(origin, kernel->device, kernel->context, kernel->stream),
+        .kind = ACTIVITY_KERNEL,
+        .name = spool_origin_string(origin, kernel->head.text),
+        .correlation = kernel->correlation,
+        .grid_x = kernel->grid[0],
+        .grid_y = kernel->grid[1],
+        .grid_z = kernel->grid[2],
+        .block_x = kernel->block[0],
+        .block_y = kernel->block[1],
+        .block_z = kernel->block[2],
+        .registers = kernel->registers,
+        .shared_static = kernel->shared_static,
+        .shared_dynamic = kernel->shared_dynamic,
+        .bytes = BYTES_UNKNOWN,
+        .graph = kernel->graph,
+    };
+    rows->kernels++;
+    return trace_write_activity(writer_of(origin), &row) || row.queue;
+}
+
+static uint32_t copy_name(const struct spool_origin *origin, const struct spool_copy *copy,
+                          unsigned direction) {
+    char name[64];
+    if (copy->head.text)
+        return spool_origin_string(origin, copy->head.text);
+    if (copy->is_set)
+        snprintf(name, sizeof name, "Memset");
+    else
+        snprintf(name, sizeof name, "Memcpy %s", copy_direction_name(direction));
+    return trace_writer_string(writer_of(origin), text_of(name));
+}
+
+bool spool_take_copy(const struct spool_origin *origin, const struct spool_copy *copy) {
+    struct spool_rows *rows = origin->rows;
+    if (!is_span(rows, copy->start, copy->end) || !is_wanted(rows, copy->start))
+        return true;
+    uint8_t direction = copy->direction < COPY_DIRECTIONS ? copy->direction : COPY_UNKNOWN;
+    struct row_activity row = {
+        .start = copy->start,
+        .duration = copy->end - copy->start,
+        .queue = queue(origin, copy->device, copy->context, copy->stream),
+        .kind = copy->is_set ? ACTIVITY_SET : ACTIVITY_COPY,
+        .name = copy_name(origin, copy, direction),
+        .correlation = copy->correlation,
+        .bytes = copy->bytes,
+        .direction = direction,
+        .from_memory = copy->from_memory < MEMORY_KINDS ? copy->from_memory : MEMORY_UNKNOWN,
+        .to_memory = copy->to_memory < MEMORY_KINDS ? copy->to_memory : MEMORY_UNKNOWN,
+        .graph = copy->graph,
+    };
+    rows->copies++;
+    return trace_write_activity(writer_of(origin), &row) || row.queue;
+}
+
+static void write_call(const struct spool_origin *origin, const struct spool_call *call,
+                       int64_t end) {
+    struct spool_rows *rows = origin->rows;
+    if (!is_span(rows, call->start, end) || !is_wanted(rows, call->start))
+        return;
+    struct row_call row = {
+        .start = call->start,
+        .duration = end - call->start,
+        .thread = origin->lane->thread,
+        .name = spool_origin_string(origin, call->head.text),
+        .class = call->class < CALL_CLASSES ? call->class : CALL_OTHER,
+        .correlation = call->correlation,
+        .result = call->result,
+    };
+    rows->calls++;
+    trace_write_call(writer_of(origin), &row);
+}
+
+void spool_take_pending(const struct spool_origin *origin) {
+    struct spool_call *pending = &origin->lane->pending;
+    if (pending->head.kind && pending->start < TRACE_TIME_LIMIT / 2)
+        write_call(origin, pending, pending->start + pending->duration);
+    pending->head.kind = 0;
+}
+
+/* A call of more than four seconds is followed by a record of its own with the end. */
+bool spool_take_call(const struct spool_origin *origin, const struct spool_call *call) {
+    struct spool_call *pending = &origin->lane->pending;
+    if (call->class == CALL_END) {
+        if (pending->head.kind)
+            write_call(origin, pending, call->start);
+        pending->head.kind = 0;
+        return true;
+    }
+    spool_take_pending(origin);
+    if (call->duration == UINT32_MAX)
+        *pending = *call;
+    else if (call->start < TRACE_TIME_LIMIT / 2)
+        write_call(origin, call, call->start + call->duration);
+    else
+        origin->rows->impossible++;
+    return true;
+}
+
+static struct row_range range_row(const struct spool_origin *origin,
+                                  const struct spool_range *range) {
+    struct spool_attached attached = {
+        .domain = spool_origin_string(origin, range->domain),
+        .category = spool_origin_text(origin, range->category),
+        .colour = range->colour,
+        .payload_kind = range->has_payload,
+        .payload = range->payload,
+    };
+    struct row_range row =
+        spool_range_row(writer_of(origin), spool_origin_text(origin, range->head.text),
+                        origin->lane->thread, &attached);
+    row.start = range->start;
+    return row;
+}
+
+bool spool_take_range(const struct spool_origin *origin, const struct spool_range *range) {
+    struct spool_rows *rows = origin->rows;
+    if (!is_span(rows, range->start, range->end) || range->end < rows->from ||
+        range->start >= rows->until)
+        return true;
+    struct row_range row = range_row(origin, range);
+    spool_range_write(&rows->ranges, writer_of(origin), &row, range->end);
+    return true;
+}
+
+bool spool_take_range_begin(const struct spool_origin *origin, const struct spool_range *range) {
+    struct spool_rows *rows = origin->rows;
+    if (!is_span(rows, range->start, range->start) || range->start >= rows->until)
+        return true;
+    struct row_range row = range_row(origin, range);
+    return spool_range_begin(&rows->ranges, writer_of(origin), origin->process, range->id, &row,
+                             origin->status);
+}
+
+bool spool_take_range_end(const struct spool_origin *origin, const struct spool_range *range) {
+    struct spool_rows *rows = origin->rows;
+    return !is_span(rows, range->end, range->end) ||
+           spool_range_end(&rows->ranges, writer_of(origin), origin->process, range->id, range->end,
+                           origin->status);
+}
+
+bool spool_take_mark(const struct spool_origin *origin, const struct spool_mark *mark) {
+    struct spool_rows *rows = origin->rows;
+    if (!is_span(rows, mark->time, mark->time) || !is_wanted(rows, mark->time))
+        return true;
+    struct spool_attached attached = {
+        .category = spool_origin_text(origin, mark->category),
+        .colour = mark->colour,
+        .payload_kind = mark->has_payload,
+        .payload = mark->payload,
+    };
+    struct row_mark row = {
+        .time = mark->time,
+        .thread = origin->lane->thread,
+        .name = spool_origin_string(origin, mark->head.text),
+        .domain = spool_origin_string(origin, mark->domain),
+        .detail = spool_range_detail(writer_of(origin), &attached, TEXT("")),
+    };
+    trace_write_mark(writer_of(origin), &row);
+    return true;
+}
+
+bool spool_take_wait(const struct spool_origin *origin, const struct spool_wait *wait) {
+    struct spool_rows *rows = origin->rows;
+    if (!is_span(rows, wait->start, wait->end) || !is_wanted(rows, wait->start))
+        return true;
+    struct row_wait row = {
+        .start = wait->start,
+        .duration = wait->end - wait->start,
+        .queue = wait->stream == UINT32_MAX
+                     ? 0
+                     : queue(origin, wait->device, wait->context, wait->stream),
+        .kind = wait->kind < WAIT_KINDS ? (uint8_t)wait->kind : WAIT_UNKNOWN,
+        .correlation = wait->correlation,
+        .event = wait->event,
+        .record_correlation = wait->record_correlation,
+    };
+    if (wait->awaited_stream != UINT32_MAX)
+        row.awaited = queue(origin, wait->device, wait->context, wait->awaited_stream);
+    return trace_write_wait(writer_of(origin), &row) || row.queue;
+}
+
+bool spool_take_memory(const struct spool_origin *origin, const struct spool_memory *memory) {
+    struct spool_rows *rows = origin->rows;
+    if (!is_span(rows, memory->time, memory->time) || !is_wanted(rows, memory->time))
+        return true;
+    struct row_memory row = {
+        .time = memory->time,
+        .thread = origin->lane->thread,
+        .operation = memory->released ? MEMORY_FREE : MEMORY_ALLOC,
+        .bytes = memory->bytes,
+        .address = memory->address,
+    };
+    if (memory->device)
+        row.device =
+            spool_place_device(&rows->places, origin->process, memory->device - 1, origin->status);
+    return trace_write_memory(writer_of(origin), &row) || row.device || !memory->device;
+}

@@ -1,0 +1,33 @@
+/* Events of the spool as rows of the trace: kernels, copies, calls, ranges, marks, waits, memory.
+ * Each returns false only when out of memory, or when the writer has failed.
+ */
+#ifndef RIDGE_RECORD_SPOOL_EVENTS_H
+#define RIDGE_RECORD_SPOOL_EVENTS_H
+
+#include "record/spool_rows.h"
+
+/* Where a record comes from. */
+struct spool_origin {
+    struct spool_rows *rows;
+    unsigned process, lane_number;
+    struct spool_place_lane *lane;
+    struct status *status;
+};
+
+/* A text of the record's lane: in the trace, and itself. */
+uint32_t spool_origin_string(const struct spool_origin *origin, uint32_t text);
+struct text spool_origin_text(const struct spool_origin *origin, uint32_t text);
+
+bool spool_take_kernel(const struct spool_origin *origin, const struct spool_kernel *kernel);
+bool spool_take_copy(const struct spool_origin *origin, const struct spool_copy *copy);
+bool spool_take_call(const struct spool_origin *origin, const struct spool_call *call);
+bool spool_take_range(const struct spool_origin *origin, const struct spool_range *range);
+bool spool_take_range_begin(const struct spool_origin *origin, const struct spool_range *range);
+bool spool_take_range_end(const struct spool_origin *origin, const struct spool_range *range);
+bool spool_take_mark(const struct spool_origin *origin, const struct spool_mark *mark);
+bool spool_take_wait(const struct spool_origin *origin, const struct spool_wait *wait);
+bool spool_take_memory(const struct spool_origin *origin, const struct spool_memory *memory);
+/* A call of the lane whose end never came. */
+void spool_take_pending(const struct spool_origin *origin);
+
+#endif

@@ -1,0 +1,75 @@
+/* Where did it happen? The processes, threads, devices and queues that the spool's records name by
+ * small numbers of their own, as rows of the trace.
+ *
+ * Two processes that use one GPU mean one device, whatever number each gives it: devices are told
+ * apart by their identity.
+ */
+#ifndef RIDGE_RECORD_SPOOL_PLACES_H
+#define RIDGE_RECORD_SPOOL_PLACES_H
+
+#include "base/intern.h"
+#include "record/gpus.h"
+#include "record/processes.h"
+#include "spool/spool.h"
+#include "trace/writer.h"
+
+enum { SPOOL_DEVICES_MAX = 256 }; /* of a process */
+
+struct spool_places {
+    const struct spool_reader *reader;
+    struct trace_writer *writer;
+    struct processes *processes;
+    struct gpus *gpus;
+
+    struct spool_place_lane {
+        uint32_t *strings; /* the trace's number of each text, 0: not yet */
+        size_t string_capacity;
+        unsigned process;
+        uint32_t thread;           /* row */
+        struct spool_call pending; /* one whose end did not fit; head.kind 0: none */
+    } * *lanes;                    /* by number; NULL: not met yet */
+    size_t lane_capacity;
+
+    struct spool_place_process {
+        uint32_t row;
+        int64_t cost_ns;  /* as the probe told last; -1: never */
+        int64_t ended_at; /* when it was seen to have ended; 0: it has not */
+        bool closed;      /* what it left open has been ended */
+        uint32_t devices[SPOOL_DEVICES_MAX];
+    } * *members; /* by number; NULL: not met yet */
+    size_t member_capacity;
+
+    struct intern devices; /* by identity */
+    uint32_t *device_rows;
+    size_t device_row_capacity;
+    bool label_used[SPOOL_DEVICES_MAX];
+
+    struct intern queues; /* by process, device, context and stream */
+    uint32_t *queue_rows;
+    size_t queue_row_capacity;
+};
+
+/* NULL when out of memory. */
+struct spool_place_lane *spool_place_lane(struct spool_places *places, unsigned process,
+                                          unsigned lane, struct status *status);
+struct spool_place_process *spool_place_process(struct spool_places *places, unsigned process,
+                                                struct status *status);
+/* The trace's number of a lane's text; the lane may give the number to another text. */
+uint32_t spool_place_string(struct spool_places *places, unsigned lane_number,
+                            struct spool_place_lane *lane, uint32_t text);
+void spool_place_text(struct spool_place_lane *lane, uint32_t text);
+
+bool spool_place_thread(struct spool_places *places, struct spool_place_lane *lane,
+                        const struct spool_thread *thread, uint32_t name, struct status *status);
+bool spool_place_add_device(struct spool_places *places, unsigned process,
+                            const struct spool_device *device, uint32_t name,
+                            struct status *status);
+/* Rows; 0 only when out of memory. */
+uint32_t spool_place_device(struct spool_places *places, unsigned process, uint32_t index,
+                            struct status *status);
+uint32_t spool_place_queue(struct spool_places *places, unsigned process, uint32_t device,
+                           uint32_t context, uint32_t stream, uint32_t name, struct status *status);
+
+void spool_places_finish(struct spool_places *places);
+
+#endif

@@ -1,0 +1,317 @@
+/* How is a program run as if ridge were not there?
+ *
+ * It shares ridge's process group and terminal, so what the terminal sends (Ctrl-C, Ctrl-Z, a
+ * hangup) reaches both. Signals are blocked but for the time that ridge sleeps, so that none can
+ * come between looking for ended children and going to sleep; handlers do nothing but pass on what
+ * a process has sent. ridge is a subreaper: processes whose parent has ended become its children,
+ * and so it knows when the last one has ended.
+ */
+#include "record/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "base/memory.h"
+#include "spool/spool.h"
+
+/* SIGCHLD only wakes ridge; SIGXFSZ would kill it where a failed write is enough. */
+static const int signals[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                              SIGUSR1, SIGUSR2, SIGXFSZ, SIGPIPE};
+_Static_assert(sizeof signals / sizeof *signals == TARGET_SIGNALS, "one place for each");
+
+static volatile sig_atomic_t receiver; /* the target's pid while it lives */
+
+/* What comes from the terminal has reached the target already. */
+static bool came_from_process(const siginfo_t *info) {
+#ifdef SI_KERNEL
+    return info->si_code != SI_KERNEL;
+#else
+    return info->si_pid != 0;
+#endif
+}
+
+static void pass_on(int number, siginfo_t *info, void *context) {
+    int before = errno;
+    (void)context;
+    if (receiver > 0 && came_from_process(info))
+        kill((pid_t)receiver, number);
+    errno = before;
+}
+
+static void wake_up(int number, siginfo_t *info, void *context) {
+    (void)number, (void)info, (void)context;
+}
+
+static bool is_passed_on(int number) {
+    return number != SIGCHLD && number != SIGXFSZ && number != SIGPIPE;
+}
+
+/* A signal that ridge was started to ignore (nohup) stays ignored, by both. */
+static void take_signals(struct target *target) {
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    for (unsigned i = 0; i < TARGET_SIGNALS; i++) {
+        struct sigaction action = {.sa_flags = SA_SIGINFO};
+        sigemptyset(&action.sa_mask);
+        sigaction(signals[i], NULL, &target->before[i]);
+        if (signals[i] == SIGXFSZ || signals[i] == SIGPIPE) {
+            action.sa_flags = 0;
+            action.sa_handler = SIG_IGN;
+        } else if (signals[i] == SIGCHLD) {
+            action.sa_sigaction = wake_up;
+        } else if (target->before[i].sa_handler == SIG_IGN) {
+            continue;
+        } else {
+            action.sa_sigaction = pass_on;
+        }
+        sigaction(signals[i], &action, NULL);
+        sigaddset(&blocked, signals[i]);
+    }
+    sigprocmask(SIG_BLOCK, &blocked, &target->mask);
+    target->waiting = target->mask;
+    for (unsigned i = 0; i < TARGET_SIGNALS; i++)
+        sigdelset(&target->waiting, signals[i]);
+}
+
+static void restore_signals(const struct target *target) {
+    for (unsigned i = 0; i < TARGET_SIGNALS; i++)
+        sigaction(signals[i], &target->before[i], NULL);
+    sigprocmask(SIG_SETMASK, &target->mask, NULL);
+}
+
+void target_release(struct target *target) {
+    receiver = 0;
+    /* A Ctrl-C that ended the target may still be pending here: ignoring it forgets it. */
+    for (unsigned i = 0; i < TARGET_SIGNALS; i++)
+        if (is_passed_on(signals[i]))
+            signal(signals[i], SIG_IGN);
+    restore_signals(target);
+}
+
+/* ---- The child ---------------------------------------------------------------------------- */
+
+static void set_variable(const struct target_variable *variable) {
+    const char *there = getenv(variable->name);
+    char *joined = NULL;
+    struct status ignored;
+    if (variable->append && there && *there) {
+        size_t size = strlen(there) + strlen(variable->value) + 2;
+        joined = memory_allocate(size, 1, &ignored);
+        if (joined)
+            snprintf(joined, size, "%s:%s", there, variable->value);
+    }
+    setenv(variable->name, joined ? joined : variable->value, 1);
+    memory_free(joined);
+}
+
+static _Noreturn void be_target(const struct target *target, int go, int failure,
+                                char *const *command, const struct target_variable *variables,
+                                unsigned variable_count) {
+    char byte;
+    ssize_t got;
+    restore_signals(target);
+    if (target->pipe_was_ignored)
+        signal(SIGPIPE, SIG_IGN);
+    do
+        got = read(go, &byte, 1);
+    while (got < 0 && errno == EINTR);
+    if (got != 1)
+        _exit(127); /* ridge gave up, or is gone */
+    for (unsigned i = 0; i < variable_count; i++)
+        set_variable(&variables[i]);
+    execvp(command[0], command);
+    int reason = errno;
+    got = write(failure, &reason, sizeof reason);
+    _exit(got < 0 ? 126 : 127);
+}
+
+static bool make_pipe(int ends[2], struct status *status) {
+    if (pipe(ends) != 0)
+        return status_fail_errno(status, "cannot make a pipe to the program");
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    return true;
+}
+
+static void close_pipe(const int ends[2]) {
+    close(ends[0]);
+    close(ends[1]);
+}
+
+bool target_start(struct target *target, char *const *command,
+                  const struct target_variable *variables, unsigned variable_count,
+                  struct status *status) {
+    int go[2], failure[2];
+    bool pipe_was_ignored = target->pipe_was_ignored;
+    *target = (struct target){.pipe_was_ignored = pipe_was_ignored};
+    if (!make_pipe(go, status))
+        return false;
+    if (!make_pipe(failure, status)) {
+        close_pipe(go);
+        return false;
+    }
+#ifdef PR_SET_CHILD_SUBREAPER
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+#endif
+    take_signals(target);
+    target->pid = fork();
+    if (target->pid == 0) {
+        close(go[1]);
+        close(failure[0]);
+        be_target(target, go[0], failure[1], command, variables, variable_count);
+    }
+    close(go[0]);
+    close(failure[1]);
+    target->go = go[1];
+    target->failure = failure[0];
+    if (target->pid > 0) {
+        receiver = target->pid;
+        return true;
+    }
+    status_fail_errno(status, "cannot start a process");
+    close(target->go);
+    close(target->failure);
+    target_release(target);
+    return false;
+}
+
+/* ---- The parent --------------------------------------------------------------------------- */
+
+static void reap(struct target *target) {
+    while (waitpid(target->pid, &target->wait_status, 0) < 0 && errno == EINTR)
+        ;
+    receiver = 0;
+    target->ended = true;
+}
+
+void target_cancel(struct target *target) {
+    close(target->go);
+    close(target->failure);
+    reap(target);
+    target_release(target);
+}
+
+static bool explain(struct target *target, const char *program, int reason, struct status *status) {
+    target->not_started = reason == ENOENT ? 127 : 126;
+    if (reason == ENOENT && !strchr(program, '/'))
+        return status_fail(status, STATUS_USAGE, "there is no program '%s' in PATH; check its name",
+                           program);
+    if (reason == ENOENT)
+        return status_fail(status, STATUS_USAGE,
+                           "there is no program '%s' (or not the interpreter that it names)",
+                           program);
+    if (reason == EACCES)
+        return status_fail(status, STATUS_USAGE,
+                           "'%s' may not be executed; is it a program? (chmod +x makes it one)",
+                           program);
+    errno = reason;
+    return status_fail_errno(status, "cannot execute '%s'", program);
+}
+
+bool target_go(struct target *target, const char *program, struct status *status) {
+    int reason = 0;
+    ssize_t got;
+    target->started = spool_now();
+    got = write(target->go, "", 1);
+    close(target->go);
+    do
+        got = read(target->failure, &reason, sizeof reason);
+    while (got < 0 && errno == EINTR);
+    close(target->failure);
+    if (got != sizeof reason)
+        return true; /* closed by exec */
+    reap(target);
+    target_release(target);
+    return explain(target, program, reason, status);
+}
+
+/* How many children ridge has: of the living ones there are few, and the system lists them. */
+static unsigned count_children(void) {
+    unsigned count = 0;
+#ifdef __linux__
+    char path[64];
+    long pid;
+    snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
+    FILE *list = fopen(path, "re");
+    while (list && fscanf(list, "%ld", &pid) == 1)
+        count++;
+    if (list)
+        fclose(list);
+#endif
+    return count ? count : 1;
+}
+
+/* Takes note of all that have ended; false when no child is left. */
+static bool reap_all(struct target *target) {
+    for (;;) {
+        int wait_status;
+        pid_t pid = waitpid(-1, &wait_status, WNOHANG);
+        if (pid == 0)
+            return true;
+        if (pid < 0)
+            return errno == EINTR;
+        if (pid == target->pid) {
+            target->wait_status = wait_status;
+            target->ended = true;
+            target->ended_at = spool_now();
+            receiver = 0;
+        }
+    }
+}
+
+bool target_wait(struct target *target, unsigned milliseconds, unsigned *alive) {
+    int64_t deadline = spool_now() + (int64_t)milliseconds * 1000000;
+    for (;;) {
+        if (!reap_all(target)) {
+            if (alive)
+                *alive = 0;
+            return true;
+        }
+        int64_t left = deadline - spool_now();
+        if (left <= 0)
+            break;
+        struct timespec time = {left / 1000000000, left % 1000000000};
+        pselect(0, NULL, NULL, NULL, &time, &target->waiting);
+    }
+    if (alive)
+        *alive = count_children();
+    return false;
+}
+
+int target_status(const struct target *target) {
+    if (target->not_started)
+        return target->not_started;
+    if (WIFSIGNALED(target->wait_status))
+        return 128 + WTERMSIG(target->wait_status);
+    return WEXITSTATUS(target->wait_status);
+}
+
+/* The target's memory image is the one to look at: ridge leaves none. */
+static void leave_no_core(void) {
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+}
+
+_Noreturn void target_end_alike(const struct target *target) {
+    if (!target->not_started && WIFSIGNALED(target->wait_status)) {
+        int number = WTERMSIG(target->wait_status);
+        sigset_t only;
+        leave_no_core();
+        sigemptyset(&only);
+        sigaddset(&only, number);
+        signal(number, SIG_DFL);
+        sigprocmask(SIG_UNBLOCK, &only, NULL);
+        raise(number);
+    }
+    exit(target_status(target));
+}

@@ -1,0 +1,192 @@
+/* Putting records into a lane: what a thread of the target pays for.
+ *
+ * spool_begin() and spool_publish() are a comparison, a few stores and one store that makes the
+ * record visible. When a segment is full, lane_next_segment() takes one that the reader is done
+ * with, or makes another while there is room.
+ */
+#include "spool/writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    RETRY = 1024,       /* refused records between two attempts to find room again */
+    UNHEARD = 16 << 20, /* bytes that may wait for a recorder that does not listen */
+    SPARE_SEGMENTS = 2, /* drained ones that are kept to be filled again */
+    HEAD = (int)sizeof(struct spool_head),
+};
+static const int64_t silence_ns = 10000000000; /* a recorder this quiet may be gone */
+
+static void publish(struct spool_lane *lane) {
+    atomic_store_explicit(&lane->segment->published, spool_word(lane->sequence, lane->used),
+                          memory_order_release);
+}
+
+static void end_segment(struct spool_lane *lane) {
+    if (!lane->segment)
+        return;
+    struct spool_head end = {.kind = SPOOL_END, .bytes = HEAD};
+    memcpy(lane->records + lane->used, &end, sizeof end);
+    lane->used += HEAD;
+    publish(lane);
+    lane->segment = NULL;
+    lane->records = NULL;
+    lane->used = lane->room = 0;
+}
+
+static bool is_drained(const struct lane_segment *segment) {
+    return atomic_load_explicit(&segment->file->drained, memory_order_acquire) == segment->sequence;
+}
+
+static void release(struct spool_lane *lane, struct lane_segment *segment) {
+    atomic_store_explicit(&segment->file->released, 1, memory_order_release);
+    munmap(segment->file, segment->bytes);
+    atomic_fetch_sub(&lane->spool->bytes, segment->bytes);
+    *segment = lane->segments[--lane->segment_count];
+}
+
+/* Of more drained segments than are kept, the shortest is let go: it was needed while the reader
+ * was behind. */
+static void release_spare(struct spool_lane *lane) {
+    struct lane_segment *shortest = NULL;
+    unsigned drained = 0;
+    for (unsigned i = 0; i < lane->segment_count; i++) {
+        struct lane_segment *segment = &lane->segments[i];
+        if (!is_drained(segment))
+            continue;
+        drained++;
+        if (!shortest || segment->bytes < shortest->bytes)
+            shortest = segment;
+    }
+    if (drained > SPARE_SEGMENTS)
+        release(lane, shortest);
+}
+
+/* The longest segment that is drained, or NULL. */
+static struct lane_segment *take_drained(struct spool_lane *lane) {
+    struct lane_segment *longest = NULL;
+    release_spare(lane);
+    for (unsigned i = 0; i < lane->segment_count; i++) {
+        struct lane_segment *segment = &lane->segments[i];
+        if (is_drained(segment) && (!longest || segment->bytes > longest->bytes))
+            longest = segment;
+    }
+    return longest;
+}
+
+/* Takes the bytes from what the process may have; threads that come here together share it. */
+static bool reserve(struct spool *spool, uint64_t bytes) {
+    const struct spool_header *header = spool->header;
+    uint64_t limit = atomic_load(&spool->limit);
+    if (!header || atomic_load(&header->stopped))
+        return false;
+    if (spool_now() - atomic_load(&header->listened_at) > silence_ns && limit > UNHEARD)
+        limit = UNHEARD;
+    if (atomic_fetch_add(&spool->bytes, bytes) + bytes <= limit)
+        return true;
+    atomic_fetch_sub(&spool->bytes, bytes);
+    return false;
+}
+
+/* Short at first: most threads say little. */
+static uint32_t segment_length(uint32_t number) {
+    uint32_t bytes = number < 4 ? (uint32_t)SPOOL_SEGMENT_MIN << 2 * number : SPOOL_SEGMENT_BYTES;
+    return bytes < SPOOL_SEGMENT_BYTES ? bytes : SPOOL_SEGMENT_BYTES;
+}
+
+static struct lane_segment *make_segment(struct spool_lane *lane) {
+    struct spool *spool = lane->spool;
+    uint32_t number = lane->next_segment, bytes = segment_length(number);
+    char name[96];
+    if (lane->segment_count == LANE_SEGMENTS || !reserve(spool, bytes))
+        return NULL;
+    snprintf(name, sizeof name, "%lld-%lld-%u-%u.seg", (long long)spool->pid,
+             (long long)spool->start, lane->number, number);
+    struct spool_segment *file = folder_map_file(&spool->folder, name, bytes);
+    if (!file) {
+        atomic_fetch_sub(&spool->bytes, bytes);
+        return NULL;
+    }
+    memcpy(file->magic, SPOOL_SEGMENT_MAGIC, sizeof file->magic);
+    file->version = SPOOL_VERSION;
+    file->bytes = bytes;
+    file->lane = lane->number;
+    file->number = number;
+    lane->next_segment++;
+    struct lane_segment *segment = &lane->segments[lane->segment_count++];
+    *segment = (struct lane_segment){.file = file, .bytes = bytes};
+    return segment;
+}
+
+bool lane_next_segment(struct spool_lane *lane) {
+    end_segment(lane);
+    struct lane_segment *segment = take_drained(lane);
+    if (!segment)
+        segment = make_segment(lane);
+    if (!segment)
+        return false;
+    segment->sequence = ++lane->sequence;
+    lane->segment = segment->file;
+    lane->records = (unsigned char *)segment->file + SPOOL_DATA;
+    lane->used = 0;
+    lane->room = segment->bytes - SPOOL_DATA - HEAD;
+    lane->refusals = 0;
+    publish(lane);
+    return true;
+}
+
+void lane_forget(struct spool_lane *lane) {
+    for (unsigned i = 0; i < lane->segment_count; i++)
+        munmap(lane->segments[i].file, lane->segments[i].bytes);
+    texts_finish(&lane->texts);
+    memset(lane->constants, 0, sizeof lane->constants);
+    lane->segment = NULL;
+    lane->records = NULL;
+    lane->used = lane->room = lane->begun = lane->sequence = 0;
+    lane->segment_count = lane->next_segment = lane->refusals = 0;
+}
+
+/* The way to a next segment; where there was none it is tried again only now and then, as each
+ * attempt costs the target several calls of the system. */
+static bool find_room(struct spool_lane *lane) {
+    if (!lane->segment && ++lane->refusals % RETRY != 0)
+        return false;
+    int error = errno, cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    bool found = lane_next_segment(lane);
+    pthread_setcancelstate(cancel, NULL);
+    errno = error;
+    return found;
+}
+
+void *spool_begin(struct spool_lane *lane, enum spool_kind kind, uint32_t text, size_t bytes) {
+    if (!lane)
+        return NULL;
+    if (lane->begun || bytes > SPOOL_RECORD_MAX) {
+        spool_drop(lane->spool, 1);
+        return NULL;
+    }
+    bytes = (bytes + 7) & ~(size_t)7;
+    lane->begun = (uint32_t)bytes; /* before anything else, for the eyes of a signal handler */
+    atomic_signal_fence(memory_order_seq_cst);
+    if (lane->used + bytes > lane->room && !find_room(lane)) {
+        lane->begun = 0;
+        spool_drop(lane->spool, 1);
+        return NULL;
+    }
+    struct spool_head *head = (struct spool_head *)(lane->records + lane->used);
+    *head = (struct spool_head){.kind = (uint16_t)kind, .bytes = (uint16_t)bytes, .text = text};
+    return head;
+}
+
+void spool_publish(struct spool_lane *lane) {
+    if (!lane || !lane->begun)
+        return;
+    lane->used += lane->begun;
+    publish(lane);
+    atomic_signal_fence(memory_order_seq_cst);
+    lane->begun = 0;
+}

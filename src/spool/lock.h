@@ -1,0 +1,38 @@
+/* A lock for a guest: never for long, and never for ever.
+ *
+ * Its holder may have lost its processor for a while, or may be a thread of the parent that a
+ * fork() did not bring along. Unlike a mutex it can be given up on, is no cancellation point, and
+ * can be reset.
+ */
+#ifndef RIDGE_SPOOL_LOCK_H
+#define RIDGE_SPOOL_LOCK_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "spool/spool.h"
+
+/* False when nobody opened it for a second. */
+static inline bool lock_take(_Atomic uint32_t *lock) {
+    const int64_t patience_ns = 1000000000;
+    int64_t until = 0;
+    for (;;) {
+        uint32_t expected = 0;
+        if (atomic_compare_exchange_weak_explicit(lock, &expected, 1, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return true;
+        int64_t now = spool_now();
+        if (until == 0)
+            until = now + patience_ns;
+        if (now > until)
+            return false;
+        sched_yield();
+    }
+}
+
+static inline void lock_open(_Atomic uint32_t *lock) {
+    atomic_store_explicit(lock, 0, memory_order_release);
+}
+
+#endif

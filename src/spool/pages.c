@@ -1,0 +1,57 @@
+/* Pages by mmap(), and small pieces of them. */
+#include "spool/pages.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+enum { BLOCK = 64 << 10, ALIGN = 16 };
+
+struct pile_block {
+    struct pile_block *next;
+    size_t bytes;
+    _Alignas(ALIGN) unsigned char data[];
+};
+
+void *pages_allocate(size_t bytes) {
+    int saved = errno;
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    errno = saved;
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+void pages_free(void *pages, size_t bytes) {
+    int saved = errno;
+    if (pages)
+        munmap(pages, bytes);
+    errno = saved;
+}
+
+void *pile_allocate(struct pile *pile, size_t bytes) {
+    if (bytes > ((size_t)1 << 30))
+        return NULL;
+    bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    if (!pile->blocks || pile->blocks->bytes - pile->used < bytes) {
+        size_t whole = bytes + sizeof(struct pile_block) > BLOCK ? bytes + sizeof(struct pile_block)
+                                                                 : (size_t)BLOCK;
+        struct pile_block *block = pages_allocate(whole);
+        if (!block)
+            return NULL;
+        block->next = pile->blocks;
+        block->bytes = whole;
+        pile->blocks = block;
+        pile->used = sizeof *block;
+        pile->total += whole;
+    }
+    void *piece = (unsigned char *)pile->blocks + pile->used;
+    pile->used += bytes;
+    return piece;
+}
+
+void pile_finish(struct pile *pile) {
+    while (pile->blocks) {
+        struct pile_block *next = pile->blocks->next;
+        pages_free(pile->blocks, pile->blocks->bytes);
+        pile->blocks = next;
+    }
+    pile->used = pile->total = 0;
+}

@@ -1,0 +1,27 @@
+/* Memory for a guest: pages straight from the system.
+ *
+ * A program may call into the probe from a signal handler that interrupted malloc(), or from a
+ * malloc() of its own, so nothing in src/spool's writer and in src/probe calls malloc(). Callers
+ * see to it that one thread at a time uses a pile.
+ */
+#ifndef RIDGE_SPOOL_PAGES_H
+#define RIDGE_SPOOL_PAGES_H
+
+#include <stddef.h>
+
+/* Zeroed; NULL when there are none. */
+void *pages_allocate(size_t bytes);
+/* Takes NULL; `bytes` as it was allocated. */
+void pages_free(void *pages, size_t bytes);
+
+/* Small pieces that die together. A zeroed pile is empty. */
+struct pile {
+    struct pile_block *blocks;
+    size_t used, total;
+};
+
+/* Aligned for a pointer and zeroed; NULL when there is no memory. */
+void *pile_allocate(struct pile *pile, size_t bytes);
+void pile_finish(struct pile *pile);
+
+#endif

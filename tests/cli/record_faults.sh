@@ -1,0 +1,45 @@
+# Whatever happens to the recorder or its disk, the program goes on, and what was written is readable.
+export TMPDIR=$PWD/temporary
+mkdir temporary
+unset XDG_RUNTIME_DIR
+trust() { "$RIDGE" info "$1" | sed -n '/^Trust/,$p' | sed 's/[0-9][0-9,]*$/N/'; }
+
+echo "- a recorder that is killed"
+"$RIDGE" record --no-sampling -q -o killed.ridge -- sh -c 'echo > up; sleep 0.6; echo > finished' &
+recorder=$!
+until [ -e up ]; do sleep 0.05; done
+sleep 0.3
+kill -9 $recorder
+wait $recorder 2> /dev/null
+echo "status $?"
+for attempt in $(seq 100); do [ -e finished ] && break; sleep 0.05; done
+ls finished
+trust killed.ridge
+"$RIDGE" query killed.ridge "SELECT count(*) > 0 FROM process" --format csv
+echo "- what it left behind goes with the next"
+ls temporary | wc -l
+"$RIDGE" record --no-sampling -q -o next.ridge -- true
+ls temporary | wc -l
+
+echo "- a file that may not grow"
+(
+    ulimit -f 1
+    "$RIDGE" record --no-sampling -o short.ridge -- sh -c 'i=0; while [ $i -lt 40 ]; do i=$((i + 1)); sleep 0.03; done; exit 5' 2> said
+    echo "status $?"
+)
+grep -c 'not complete: cannot write: File too large' said
+trust short.ridge | head -n 2
+
+echo "- a thousand processes"
+"$RIDGE" record --no-sampling -q -o many.ridge -- sh -c 'i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i + 1)); done; exit 6'
+echo "status $?"
+trust many.ridge
+echo "- a process that stays behind is let go"
+"$RIDGE" record --no-sampling -o left.ridge -- sh -c 'sleep 5 & echo $! > pid' 2>&1 > /dev/null | sed -n 's/^missing   //p'
+kill "$(cat pid)"
+echo "- limits"
+"$RIDGE" record --no-sampling -o most.ridge --max-size 2K -- sh -c 'i=0; while [ $i -lt 10 ]; do i=$((i + 1)); sleep 0.1; done' 2>&1 | sed -n 's/had .* (/had SIZE (/; s/^missing   //p'
+"$RIDGE" record --no-sampling -o late.ridge --delay 100 -- true 2>&1 | sed -n 's/^missing   //p'
+"$RIDGE" query late.ridge 'SELECT count(*) FROM counter' --format csv
+trust late.ridge
+ls -A temporary

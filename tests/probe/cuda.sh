@@ -1,0 +1,99 @@
+# The CUDA part of the probe, with a stand-in for the driver and CUPTI (tests/probe/standin.h): a part
+# of tests/probe/run.sh.
+
+cuda_record() {
+    RIDGE_CUPTI=${cupti-$scratch/lib/libcuda.so.1} LD_LIBRARY_PATH=$scratch/lib target=cuda_target record "$@"
+}
+# cuda_counts CALLS KERNELS: all kernels have their call, and all times can be.
+cuda_counts() { seen "cuda calls=$1 kernels=$2 joined=$2 .* impossible=0" '.* damaged=0 .*'; }
+
+cuda_everything() {
+    cuda_record 0 plain 3 && seen '0 device Stand-in multiprocessors=16' '0 meta cupti.version: 13.0' \
+        '0 call cuModuleLoadData class=5 result=0' '0 call cuMemAlloc class=4 result=0' \
+        '0 call cuLaunchKernel class=1 result=0' '0 call cuCtxSynchronize class=3 result=0' \
+        '0 kernel count_launch grid=2,3,1 block=32,1,1 shared=64 registers=16 stream=7 ns=1000' \
+        'cuda calls=6 kernels=3 joined=3 copies=0 sets=0 waits=1 allocations=1 impossible=0' '0 ended dropped=0'
+}
+cuda_example() {
+    RIDGE_CUPTI=$scratch/lib/libcuda.so.1 LD_LIBRARY_PATH=$scratch/lib target=launches record -c 0 1000 &&
+        seen '1000 launches, .*' 'cuda calls=.* kernels=1000 joined=1000 copies=1 sets=1 .* impossible=0' \
+            '0 copy bytes=4 direction=2 from=3 to=1 ns=1000' '0 set bytes=4 direction=0 from=0 to=3 ns=1000'
+}
+# The runtime's call is recorded, and not the driver's inside it.
+cuda_runtime() {
+    cuda_record 0 runtime 10 && cuda_counts 12 10 && seen '0 call cudaLaunchKernel class=1 result=0' &&
+        ! seen '0 call cuLaunchKernel .*'
+}
+cuda_million() { cuda_record -c 0 plain 1000000 && cuda_counts 1000003 1000000 && seen '0 ended dropped=0'; }
+cuda_threads() { cuda_record -c 0 threads 5000 && cuda_counts 40010 40000; }
+cuda_killed() { cuda_record -c 137 killed 1000 && cuda_counts 1003 1000 && seen '0 cut dropped=0'; }
+cuda_crashing() { cuda_record -c 139 crashing 1000 && cuda_counts 1003 1000; }
+cuda_leaving() { cuda_record -c 3 leaving 1000 && cuda_counts 1003 1000; }
+cuda_exit_from_thread() { cuda_record -c 4 exit_from_thread 1000 && cuda_counts 1003 1000 && seen '0 ended dropped=0'; }
+cuda_forking() { cuda_record -c 0 forking 1000 && cuda_counts 2004 2000; }
+cuda_own_profiler() {
+    cuda_record -c 0 own_profiler 5000 && seen '0 lost 1: .* its own profiler may have taken over CUPTI' \
+        'cuda calls=10004 kernels=5000 joined=5000 .*'
+}
+cuda_some_parts() {
+    RIDGE_PROBE=capture=cudaProfilerApi cuda_record -c 0 some_parts 1000 &&
+        seen 'cuda calls=20[0-9] kernels=200 joined=200 .* waits=2 .*'
+}
+nvtx_some_ranges() {
+    RIDGE_PROBE=capture=nvtx:outer record 0 basic && seen '0 open outer' '0 open inner' \
+        '.* opened=2 closed=2 marks=0 .*'
+}
+cuda_lossy() {
+    STANDIN=lossy cuda_record -c 0 plain 1000 && seen '0 lost [0-9]*: CUPTI had no room .*' \
+        'cuda calls=1003 kernels=900 joined=900 .*'
+}
+cuda_little_memory() {
+    [ -z "${SAN:-}" ] || cannot "a sanitizer needs memory" || return 1
+    cuda_record -c 0 little_memory 3000 && ! seen '0 ended dropped=0'
+}
+cuda_taken() { STANDIN=taken cuda_record 0 plain && seen '0 meta cuda.missing: another profiler has CUPTI .*'; }
+cuda_old() { STANDIN=old cuda_record 0 plain && seen '0 meta cuda.missing: CUPTI is too old .*'; }
+cuda_refused() { STANDIN=refused cuda_record 0 plain && seen '0 meta cuda.missing: the driver lets administrators .*'; }
+cuda_missing() { cupti=$scratch/none.so cuda_record 0 plain && seen '0 meta cuda.missing: RIDGE_CUPTI says .*'; }
+# What CUPTI 13.0 delivered on an H200, beside what a program with NVIDIA's headers read in it.
+cuda_replay() {
+    [ "$(printf '\1' | od -An -td2 -N1 | tr -d ' ')" = 1 ] || cannot "bytes are in another order" || return 1
+    STANDIN_REPLAY=$here/cupti-13.0.records cuda_record 0 replay &&
+        grep '^0 \(kernel\|copy\|set\) ' "$scratch/seen" | sort | diff - "$here/cupti-13.0.seen" &&
+        seen 'cuda .* waits=18 allocations=5 .*'
+}
+
+if [ "$(uname -s)" != Linux ]; then
+    skip "CUDA: not Linux"
+elif ! {
+    mkdir -p "$scratch/lib" &&
+        build $cc -fPIC -shared -Wl,-soname,libcuda.so.1 -o "$scratch/lib/libcuda.so.1" \
+            "$here/standin_driver.c" "$here/standin_cupti.c" -ldl -pthread &&
+        build $cc ${SAN:+-fsanitize=$SAN} -o "$scratch/cuda_target" "$here/cuda_target.c" -ldl -pthread &&
+        build $cc ${SAN:+-fsanitize=$SAN} -o "$scratch/launches" "$root/examples/record/launches.c" -ldl
+}; then
+    echo "FAILED tests/probe: the stand-in for CUDA does not compile"
+    cat "$scratch/log"
+    failed=$((failed + 1))
+else
+    check "CUDA: calls, kernels, waits, memory, the device" cuda_everything
+    check "CUDA: examples/record/launches.c" cuda_example
+    check "CUDA: the runtime's calls" cuda_runtime
+    check "CUDA: a million launches" cuda_million
+    check "CUDA: launches of threads" cuda_threads
+    check "CUDA: SIGKILL" cuda_killed
+    check "CUDA: a crash" cuda_crashing
+    check "CUDA: _exit" cuda_leaving
+    check "CUDA: exit from a thread" cuda_exit_from_thread
+    check "CUDA: fork without exec" cuda_forking
+    check "CUDA: the program's own profiler" cuda_own_profiler
+    check "CUDA: only between cudaProfilerStart and -Stop" cuda_some_parts
+    check "only inside NVTX ranges of a name" nvtx_some_ranges
+    check "CUDA: records that CUPTI loses" cuda_lossy
+    check "CUDA: no memory left" cuda_little_memory
+    check "CUDA: CUPTI is taken" cuda_taken
+    check "CUDA: CUPTI is too old" cuda_old
+    check "CUDA: CUPTI is not for this user" cuda_refused
+    check "CUDA: CUPTI is missing" cuda_missing
+    check "CUDA: what a real CUPTI delivered" cuda_replay
+fi

@@ -1,0 +1,26 @@
+/* A CUDA driver and CUPTI in one library, without a device: what a launch does happens at once, on
+ * the host, and CUPTI tells of it as the real one would. For tests of the probe.
+ *
+ * $STANDIN chooses what is wrong with it: "taken" (somebody has CUPTI already), "old" (a version
+ * too old), "refused" (no kernels for this user), "lossy" (every tenth record is lost).
+ * $STANDIN_REPLAY names a file of records that a real CUPTI delivered, which come with the first
+ * wait.
+ */
+#ifndef STANDIN_H
+#define STANDIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cupti/abi.h"
+
+#define STANDIN_CONTEXT ((struct CUctx_st *)0x10)
+enum { STANDIN_CONTEXT_NUMBER = 1, STANDIN_STREAM = 7, STANDIN_NS = 1000 };
+
+/* A record for CUPTI to deliver, and a call for it to tell of, if they are wanted. */
+void standin_put(cupti_choice kind, const void *record, size_t bytes);
+void standin_tell(cupti_choice domain, uint32_t number, const struct cupti_call_data *data);
+uint64_t standin_now(void);
+void standin_replay(void);
+
+#endif

@@ -1,0 +1,221 @@
+/* The stand-in's CUPTI: see standin.h. Buffers are handed over when they are full, by the thread
+ * that filled them, or when they are asked for.
+ */
+#include "standin.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { VERSION = 130000, RECORD_BYTES = 256 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cupti_callback *callback;
+static bool wanted[3][1024];
+static uint64_t enabled;
+static cupti_buffer_requested *requested;
+static cupti_buffer_completed *completed;
+static cupti_clock *read_clock;
+static uint8_t *buffer;
+static size_t capacity, used, dropped;
+
+static bool is_wrong(const char *what) {
+    const char *wrong = getenv("STANDIN");
+    return wrong && strcmp(wrong, what) == 0;
+}
+
+/* ---- CUPTI -------------------------------------------------------------------------------- */
+
+cupti_result cuptiGetVersion(uint32_t *version);
+cupti_result cuptiGetVersion(uint32_t *version) {
+    *version = is_wrong("old") ? 12 : VERSION;
+    return 0;
+}
+cupti_result cuptiGetResultString(cupti_result result, const char **text);
+cupti_result cuptiGetResultString(cupti_result result, const char **text) {
+    *text = result ? "something is wrong" : "nothing is wrong";
+    return 0;
+}
+cupti_result cuptiSubscribe(cupti_subscriber *subscriber, cupti_callback *function, void *user);
+cupti_result cuptiSubscribe(cupti_subscriber *subscriber, cupti_callback *function, void *user) {
+    (void)user;
+    if (is_wrong("taken") || callback)
+        return CUPTI_TAKEN;
+    callback = function;
+    *subscriber = (cupti_subscriber)0x20;
+    return 0;
+}
+cupti_result cuptiUnsubscribe(cupti_subscriber subscriber);
+cupti_result cuptiUnsubscribe(cupti_subscriber subscriber) {
+    (void)subscriber;
+    callback = NULL;
+    return 0;
+}
+cupti_result cuptiEnableDomain(uint32_t enable, cupti_subscriber subscriber, cupti_choice domain);
+cupti_result cuptiEnableDomain(uint32_t enable, cupti_subscriber subscriber, cupti_choice domain) {
+    (void)subscriber;
+    for (unsigned i = 0; i < 1024 && domain < 3; i++)
+        wanted[domain][i] = enable;
+    return 0;
+}
+cupti_result cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber, cupti_choice domain,
+                                 uint32_t function);
+cupti_result cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber, cupti_choice domain,
+                                 uint32_t function) {
+    (void)subscriber;
+    if (domain >= 3 || function >= 820)
+        return CUPTI_FAILED;
+    wanted[domain][function] = enable;
+    return 0;
+}
+cupti_result cuptiActivitySetAttribute(cupti_choice attribute, size_t *bytes, void *value);
+cupti_result cuptiActivitySetAttribute(cupti_choice attribute, size_t *bytes, void *value) {
+    (void)attribute, (void)bytes, (void)value;
+    return 0;
+}
+cupti_result cuptiActivityRegisterTimestampCallback(cupti_clock *function);
+cupti_result cuptiActivityRegisterTimestampCallback(cupti_clock *function) {
+    read_clock = function;
+    return 0;
+}
+cupti_result cuptiActivityRegisterCallbacks(cupti_buffer_requested *ask,
+                                            cupti_buffer_completed *give);
+cupti_result cuptiActivityRegisterCallbacks(cupti_buffer_requested *ask,
+                                            cupti_buffer_completed *give) {
+    requested = ask;
+    completed = give;
+    return 0;
+}
+cupti_result cuptiActivityEnable(cupti_choice kind);
+cupti_result cuptiActivityEnable(cupti_choice kind) {
+    if (is_wrong("refused"))
+        return CUPTI_NEEDS_PRIVILEGES;
+    enabled |= (uint64_t)1 << kind;
+    return 0;
+}
+cupti_result cuptiActivityDisable(cupti_choice kind);
+cupti_result cuptiActivityDisable(cupti_choice kind) {
+    enabled &= ~((uint64_t)1 << kind);
+    return 0;
+}
+
+static void deliver(void) {
+    uint8_t *full = buffer;
+    size_t bytes = used;
+    buffer = NULL;
+    used = 0;
+    if (full)
+        completed(NULL, 0, full, capacity, bytes);
+}
+
+cupti_result cuptiActivityFlushAll(uint32_t flags);
+cupti_result cuptiActivityFlushAll(uint32_t flags) {
+    (void)flags;
+    pthread_mutex_lock(&lock);
+    deliver();
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+cupti_result cuptiActivityGetNextRecord(uint8_t *from, size_t valid, void **record);
+cupti_result cuptiActivityGetNextRecord(uint8_t *from, size_t valid, void **record) {
+    uint8_t *next = *record ? (uint8_t *)*record + RECORD_BYTES : from;
+    if (next + RECORD_BYTES > from + valid)
+        return CUPTI_NO_MORE_RECORDS;
+    *record = next;
+    return 0;
+}
+cupti_result cuptiActivityGetNumDroppedRecords(struct CUctx_st *context, uint32_t stream,
+                                               size_t *count);
+cupti_result cuptiActivityGetNumDroppedRecords(struct CUctx_st *context, uint32_t stream,
+                                               size_t *count) {
+    (void)context, (void)stream;
+    *count = dropped;
+    dropped = 0;
+    return 0;
+}
+cupti_result cuptiGetDeviceId(struct CUctx_st *context, uint32_t *number);
+cupti_result cuptiGetDeviceId(struct CUctx_st *context, uint32_t *number) {
+    *number = 0;
+    return context == STANDIN_CONTEXT ? 0 : CUPTI_FAILED;
+}
+cupti_result cuptiGetContextId(struct CUctx_st *context, uint32_t *number);
+cupti_result cuptiGetContextId(struct CUctx_st *context, uint32_t *number) {
+    *number = STANDIN_CONTEXT_NUMBER;
+    return context == STANDIN_CONTEXT ? 0 : CUPTI_FAILED;
+}
+cupti_result cuptiGetStreamId(struct CUctx_st *context, struct CUstream_st *stream,
+                              uint32_t *number);
+cupti_result cuptiGetStreamId(struct CUctx_st *context, struct CUstream_st *stream,
+                              uint32_t *number) {
+    (void)context, (void)stream;
+    *number = STANDIN_STREAM;
+    return 0;
+}
+cupti_result cuptiFinalize(void);
+cupti_result cuptiFinalize(void) {
+    abort(); /* the probe is not to call it */
+}
+
+void standin_put(cupti_choice kind, const void *record, size_t bytes) {
+    static unsigned puts;
+    size_t most = 0;
+    if (!(enabled >> kind & 1) || !requested)
+        return;
+    pthread_mutex_lock(&lock);
+    if (buffer && used + RECORD_BYTES > capacity)
+        deliver();
+    if (!buffer)
+        requested(&buffer, &capacity, &most);
+    if (!buffer || (is_wrong("lossy") && ++puts % 10 == 0)) {
+        dropped++;
+    } else {
+        memcpy(buffer + used, record, bytes);
+        used += RECORD_BYTES;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void standin_tell(cupti_choice domain, uint32_t number, const struct cupti_call_data *data) {
+    if (callback && wanted[domain][number])
+        callback(NULL, domain, number, data);
+}
+
+uint64_t standin_now(void) {
+    struct timespec time;
+    if (read_clock)
+        return read_clock();
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* Each record in the file is its length, its bytes, and the length and bytes of its name. Names lie
+ * elsewhere than they did. */
+static bool replay_one(FILE *file) {
+    union {
+        cupti_choice kind;
+        struct cupti_kernel_record kernel;
+        uint8_t bytes[RECORD_BYTES];
+    } record = {0};
+    uint32_t bytes, length;
+    if (fread(&bytes, sizeof bytes, 1, file) != 1 || bytes > sizeof record ||
+        fread(&record, bytes, 1, file) != 1 || fread(&length, sizeof length, 1, file) != 1)
+        return false;
+    char *name = calloc(1, (size_t)length + 1);
+    if (!name || fread(name, 1, length, file) != length)
+        return false;
+    if (record.kind == CUPTI_KIND_KERNEL)
+        record.kernel.name = name;
+    standin_put(record.kind, &record, bytes);
+    return true;
+}
+
+void standin_replay(void) {
+    const char *path = getenv("STANDIN_REPLAY");
+    FILE *file = path ? fopen(path, "rb") : NULL;
+    while (file && replay_one(file))
+        ;
+    if (file)
+        fclose(file);
+}

@@ -1,0 +1,128 @@
+/* What `ridge doctor` says on machines that are not here. */
+#include "../test.h"
+
+#include "cmd/doctor.h"
+
+static struct fact there(const char *version) {
+    struct fact fact = {.there = true};
+    snprintf(fact.version, sizeof fact.version, "%s", version);
+    return fact;
+}
+
+static struct fact lacking(const char *problem) {
+    struct fact fact = {0};
+    snprintf(fact.problem, sizeof fact.problem, "%s", problem);
+    return fact;
+}
+
+/* A machine on which all is well. */
+static struct doctor_facts healthy(void) {
+    return (struct doctor_facts){
+        .is_linux = true,
+        .probe = there(""),
+        .cuda = there("NVIDIA H200"),
+        .cuda_driver = "580.65",
+        .cupti = there("13.0"),
+        .gpu_counters_restricted = 0,
+        .sampling = there(""),
+        .dwarf = there(""),
+        .hardware_counters = there(""),
+        .paranoid = 1,
+        .kernel_symbols = true,
+        .python = there("3.12.4"),
+        .python_major = 3,
+        .python_minor = 12,
+        .opencl = there("NVIDIA H200"),
+        .vulkan = there(""),
+        .ncu = there("/usr/bin/ncu"),
+        .reads_sqlite = true,
+        .reads_xml = true,
+    };
+}
+
+static struct finding ask(const struct doctor_facts *facts, const char *name) {
+    struct finding finding = {0};
+    for (const struct doctor_row *row = doctor_rows; row->name; row++)
+        if (strcmp(row->name, name) == 0)
+            doctor_examine(facts, row, &finding);
+    if (!finding.name)
+        test_failed(__FILE__, __LINE__, "the doctor does not look at %s", name);
+    return finding;
+}
+
+static void check_step(const struct doctor_facts *facts, const char *name, const char *words) {
+    struct finding finding = ask(facts, name);
+    CHECK(!finding.can);
+    if (!strstr(finding.step, words))
+        test_failed(__FILE__, __LINE__, "%s: \"%s\" does not say \"%s\"", name, finding.step,
+                    words);
+}
+
+TEST(the_doctor_names_versions_where_all_is_well) {
+    struct doctor_facts facts = healthy();
+    static const char *const fine[] = {"cuda",
+                                       "nvtx",
+                                       "cpu sampling",
+                                       "dwarf stacks",
+                                       "kernel symbols",
+                                       "hardware counters",
+                                       "gpu counters",
+                                       "opencl",
+                                       "nsys traces",
+                                       "xctrace traces",
+                                       "python functions"};
+    for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
+        struct finding finding = ask(&facts, fine[i]);
+        CHECK(finding.can);
+        CHECK(finding.found[0] && !finding.step[0]);
+    }
+    CHECK_STRING(ask(&facts, "cuda").found, "NVIDIA H200, driver 580.65, CUPTI 13.0");
+}
+
+TEST(each_thing_that_is_missing_has_its_step) {
+    struct doctor_facts facts = healthy();
+    facts.cupti = lacking("CUPTI was not found; pip install nvidia-cuda-cupti");
+    check_step(&facts, "cuda", "pip install nvidia-cuda-cupti");
+    facts.probe = lacking("libridge-probe.so is nowhere; run make install");
+    check_step(&facts, "cuda", "make install");
+    check_step(&facts, "nvtx", "make install");
+    facts = healthy();
+    snprintf(facts.other_injection, sizeof facts.other_injection, "/opt/other.so");
+    check_step(&facts, "cuda", "/opt/other.so");
+    facts.sampling = lacking("sudo sysctl kernel.perf_event_paranoid=2");
+    check_step(&facts, "cpu sampling", "sysctl kernel.perf_event_paranoid=2");
+    check_step(&facts, "dwarf stacks", "needs cpu sampling");
+    check_step(&facts, "hardware counters", "needs cpu sampling");
+    facts = healthy();
+    facts.hardware_counters = lacking("this machine has no hardware counters");
+    check_step(&facts, "hardware counters", "no hardware counters");
+    facts.paranoid = 2;
+    check_step(&facts, "kernel symbols", "kernel.perf_event_paranoid=1");
+    facts.paranoid = 1;
+    facts.kernel_symbols = false;
+    check_step(&facts, "kernel symbols", "kernel.kptr_restrict=0");
+    facts.python_minor = 11;
+    check_step(&facts, "python functions", "3.12");
+    facts.ncu.there = false;
+    check_step(&facts, "gpu counters", "https://developer.nvidia.com/nsight-compute");
+    facts.reads_sqlite = facts.reads_xml = false;
+    check_step(&facts, "nsys traces", "SQLite");
+    check_step(&facts, "xctrace traces", "expat");
+}
+
+TEST(counters_that_only_administrators_may_read_are_told_apart) {
+    struct doctor_facts facts = healthy();
+    facts.gpu_counters_restricted = 1;
+    check_step(&facts, "gpu counters", "NVreg_RestrictProfilingToAdminUsers=0");
+    facts.is_administrator = true;
+    CHECK(ask(&facts, "gpu counters").can);
+    facts.paranoid = 3; /* no matter to administrators */
+    CHECK(ask(&facts, "kernel symbols").can);
+}
+
+TEST(xctrace_is_missed_only_where_it_could_be) {
+    struct doctor_facts facts = healthy();
+    check_step(&facts, "metal", "only on macOS");
+    facts.is_macos = true;
+    check_step(&facts, "metal", "xcode-select --install");
+}

@@ -1,0 +1,110 @@
+/* What the tests of sampling record: this very program, started again with a variable that says
+ * which part to play. It plays it before main() and ends. */
+#define _GNU_SOURCE /* pthread_setname_np */
+#include "perf_target.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __linux__
+static double seconds(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static volatile double result;
+
+__attribute__((noinline)) void perf_target_spin(double cpu_seconds) {
+    double end = seconds(CLOCK_THREAD_CPUTIME_ID) + cpu_seconds;
+    do {
+        double x = 1;
+        for (int i = 0; i < 100000; i++)
+            x = x * 1.0000001 + 1e-9;
+        result = x;
+    } while (seconds(CLOCK_THREAD_CPUTIME_ID) < end);
+}
+
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+
+static void *wait_for_it(void *unused) {
+    (void)unused;
+    pthread_setname_np(pthread_self(), "waiter");
+    pthread_mutex_lock(&held);
+    pthread_mutex_unlock(&held);
+    return NULL;
+}
+
+/* One thread works while another waits for it. */
+static void play_threads(void) {
+    pthread_t thread;
+    pthread_mutex_lock(&held);
+    if (pthread_create(&thread, NULL, wait_for_it, NULL) != 0)
+        _exit(1);
+    perf_target_spin(0.15);
+    pthread_mutex_unlock(&held);
+    pthread_join(thread, NULL);
+}
+
+/* A child that works, and one that executes another program. */
+static void play_children(void) {
+    if (fork() == 0) {
+        perf_target_spin(0.05);
+        _exit(0);
+    }
+    if (fork() == 0) {
+        execl("/bin/sh", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done", NULL);
+        _exit(1);
+    }
+    while (wait(NULL) > 0)
+        continue;
+}
+
+/* Counts down in code that it has just made, and tells its name. */
+static void play_compiler(void) {
+#if defined __x86_64__
+    static const unsigned char code[] = {0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3};
+#elif defined __aarch64__
+    static const unsigned code[] = {0xf1000400, 0x54ffffe1, 0xd65f03c0};
+#else
+    static const unsigned char code[] = {0};
+    _exit(1);
+#endif
+    void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
+    FILE *map = fopen(path, "w");
+    if (memory == MAP_FAILED || !map)
+        _exit(1);
+    memcpy(memory, code, sizeof code);
+    if (mprotect(memory, 4096, PROT_READ | PROT_EXEC) != 0)
+        _exit(1);
+    __builtin___clear_cache((char *)memory, (char *)memory + sizeof code);
+    fprintf(map, "%lx %zx py::count_down:/home/ada/loop.py\n", (unsigned long)memory, sizeof code);
+    fclose(map);
+    void (*count_down)(long);
+    memcpy(&count_down, &memory, sizeof memory);
+    double end = seconds(CLOCK_THREAD_CPUTIME_ID) + 0.1;
+    while (seconds(CLOCK_THREAD_CPUTIME_ID) < end)
+        count_down(1000000);
+}
+
+__attribute__((constructor)) static void play(void) {
+    const char *part = getenv(PERF_TARGET_VARIABLE);
+    if (!part)
+        return;
+    if (strcmp(part, "threads") == 0)
+        play_threads();
+    else if (strcmp(part, "children") == 0)
+        play_children();
+    else if (strcmp(part, "compiler") == 0)
+        play_compiler();
+    _exit(3);
+}
+#endif

@@ -1,0 +1,100 @@
+/* Programs that are recorded run as they would alone. */
+#include "record/target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../test.h"
+
+enum { LONG_MS = 20000 }; /* a bound for waiting: never reached when all is well */
+
+static bool start(struct target *target, const char *script, struct status *status) {
+    char *command[] = {"sh", "-c", (char *)script, NULL};
+    struct target_variable variables[] = {
+        {.name = "RIDGE_TEST_GIVEN", .value = "given"},
+        {.name = "RIDGE_TEST_LIST", .value = "b", .append = true}};
+    *target = (struct target){0};
+    return target_start(target, command, variables, 2, status) && target_go(target, "sh", status);
+}
+
+static int run_script(const char *script) {
+    struct target target;
+    struct status status = {0};
+    unsigned alive;
+    if (!start(&target, script, &status))
+        return -1;
+    bool ended = target_wait(&target, LONG_MS, &alive);
+    target_release(&target);
+    return ended && target.ended ? target_status(&target) : -2;
+}
+
+TEST(a_program_ends_with_its_own_status) {
+    CHECK_INT(run_script("exit 0"), 0);
+    CHECK_INT(run_script("exit 42"), 42);
+    CHECK_INT(run_script("kill -9 $$"), 128 + 9);
+    CHECK_INT(run_script("kill -SEGV $$"), 128 + 11);
+}
+
+TEST(a_program_gets_the_variables_that_it_should) {
+    setenv("RIDGE_TEST_LIST", "a", 1);
+    CHECK_INT(run_script("[ \"$RIDGE_TEST_GIVEN\" = given ] && [ \"$RIDGE_TEST_LIST\" = a:b ]"), 0);
+    unsetenv("RIDGE_TEST_LIST");
+}
+
+TEST(a_program_that_cannot_be_executed_says_why) {
+    struct target target = {0};
+    struct status status = {0};
+    char *none[] = {"ridge-no-such-program", NULL}, *folder[] = {"/", NULL};
+    REQUIRE(target_start(&target, none, NULL, 0, &status));
+    CHECK(!target_go(&target, none[0], &status));
+    CHECK(strstr(status.message, "ridge-no-such-program"));
+    CHECK_INT(target_status(&target), 127);
+    target = (struct target){0};
+    REQUIRE(target_start(&target, folder, NULL, 0, &status));
+    CHECK(!target_go(&target, folder[0], &status));
+    CHECK_INT(target_status(&target), 126);
+}
+
+TEST(a_program_that_was_not_let_go_leaves_nothing) {
+    struct target target = {0};
+    struct status status = {0};
+    char *command[] = {"sh", "-c", "exit 3", NULL};
+    REQUIRE(target_start(&target, command, NULL, 0, &status));
+    target_cancel(&target);
+    CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+}
+
+TEST(signals_that_a_process_sends_to_the_recorder_reach_the_program) {
+    static const int sent[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+    for (size_t i = 0; i < sizeof sent / sizeof *sent; i++) {
+        struct target target;
+        struct status status = {0};
+        REQUIRE(start(&target, "trap 'exit 7' TERM INT HUP USR1; while :; do sleep 0.02; done",
+                      &status));
+        for (int tries = 0; tries < 200 && !target.ended; tries++) {
+            if (tries > 5)
+                kill(getpid(), sent[i]); /* the shell may not have set its trap before */
+            target_wait(&target, 20, NULL);
+        }
+        target_wait(&target, LONG_MS, NULL);
+        target_release(&target);
+        CHECK(target.ended && (target_status(&target) == 7 || target_status(&target) > 128));
+    }
+}
+
+TEST(a_process_that_outlives_the_program_is_known_to_live) {
+#ifdef __linux__
+    struct target target;
+    struct status status = {0};
+    unsigned alive = 0;
+    REQUIRE(start(&target, "sleep 0.3 & exit 5", &status));
+    for (int tries = 0; tries < 1000 && !target.ended; tries++)
+        target_wait(&target, 1, &alive);
+    CHECK_INT(target_status(&target), 5);
+    CHECK(target_wait(&target, LONG_MS, &alive));
+    CHECK_INT(alive, 0);
+    target_release(&target);
+#endif
+}
