@@ -2,38 +2,12 @@
  * at::native::CUDAFunctor_add<float>, ...>(int, ...)` becomes
  * `vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, ...>`: the operation stays visible,
  * because that is what tells one elementwise kernel from another. */
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/kernels.h"
-#include "base/library.h"
-#include "base/memory.h"
+#include "base/demangle.h"
 
 enum { KEPT_LEVELS = 2, SHORT_MAX = 160 };
-
-typedef char *(*demangle_function)(const char *mangled, char *buffer, size_t *length, int *status);
-
-static demangle_function demangle; /* NULL: this machine has no C++ library */
-
-static void find_demangler(void) {
-    static const char *const names[] = {"libstdc++.so.6", "libc++abi.so.1", "libc++.1.dylib", NULL};
-    void *symbol = library_symbol(library_open(names), "__cxa_demangle");
-    memcpy(&demangle, &symbol, sizeof demangle);
-}
-
-/* Free with free(); NULL when it is not a mangled name or cannot be demangled. */
-static char *demangled(struct text name, struct status *status) {
-    if (!text_starts(name, "_Z") || name.length > 16384)
-        return NULL;
-    static pthread_once_t looked = PTHREAD_ONCE_INIT;
-    pthread_once(&looked, find_demangler);
-    char *copy = demangle ? text_copy(name, status) : NULL;
-    int failed = 0;
-    char *result = copy ? demangle(copy, NULL, NULL, &failed) : NULL;
-    memory_free(copy);
-    return failed ? NULL : result;
-}
 
 static bool is_name_byte(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -89,8 +63,8 @@ static bool is_parameter_list(struct text name, size_t at, unsigned level, bool 
 }
 
 bool kernel_short_name(struct text full, struct buffer *out, struct status *status) {
-    char *plain = demangled(full, status);
-    struct text name = plain ? text_of(plain) : full;
+    struct buffer plain = {0};
+    struct text name = demangle(full, &plain) ? buffer_as_text(&plain) : full;
     size_t component = out->length, start = out->length; /* where the current name began */
     unsigned level = 0;
     bool after_name = false;
@@ -164,7 +138,7 @@ bool kernel_short_name(struct text full, struct buffer *out, struct status *stat
             at++;
         }
     }
-    free(plain);
+    buffer_finish(&plain);
     if (out->length == start)
         buffer_text(out, full);
     if (!out->failed && out->length - start > SHORT_MAX) {
