@@ -38,15 +38,15 @@ head -c 5 p.svg; echo
 "$RIDGE" bench fusion pool -d cpu --quick -q --against kept > compared
 echo "status $?"; grep -c 'chain of 20' compared > /dev/null && echo "compared"
 echo "- after Ctrl-C the same command goes on"
-"$RIDGE" bench elementwise layers lora -d cpu --seconds 0.5 --size 1000,2000 -q > partial 2> stopped &
+"$RIDGE" bench elementwise layers lora -d cpu --quick --seconds 0.5 --size 1000,2000 -q > partial 2> stopped &
 for i in $(seq 200); do
     [ -n "$(ls cache/bench-*.json 2> /dev/null)" ] && break
     sleep 0.1
 done
 kill -TERM $!; wait $!; echo "status $?"
-sed 's/[0-9][0-9]* of [0-9][0-9]* lines/N of M lines/' stopped
+sed "s/[0-9][0-9]* of [0-9][0-9]* lines/N of M lines/; s/: .*: stopped/: LINE: stopped/" stopped
 before=$(grep -c '"checked": true' cache/bench-*.json)
-"$RIDGE" bench elementwise layers lora -d cpu --seconds 0.5 --size 1000,2000 -q --resume > whole
+"$RIDGE" bench elementwise layers lora -d cpu --quick --seconds 0.5 --size 1000,2000 -q --resume > whole
 echo "status $?"
 [ "$before" -ge 1 ] && echo "kept some"
 ls cache | grep -c '^bench-'
