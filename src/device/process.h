@@ -14,6 +14,11 @@ void process_host(char name[PROCESS_NAME_SIZE]);
 /* The command line, its words apart by spaces. */
 void process_command(struct buffer *command);
 
+/* A number that no other recording has. */
+uint64_t process_session(void);
+/* Nanoseconds from CLOCK_MONOTONIC to Unix time. */
+int64_t process_clock_offset(void);
+
 /* The calling thread, as debuggers and other profilers number it. */
 int64_t process_thread_id(void);
 void process_thread_name(char name[PROCESS_NAME_SIZE]);

@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/checksum.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -91,14 +90,10 @@ static const struct {
     [CALLED_LOAD] = {"ridge_load", CALL_COMPILE},
 };
 
-static int64_t read_clock(clockid_t clock) {
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 int64_t recorder_clock(void) {
-    return read_clock(CLOCK_MONOTONIC);
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
 uint32_t recorder_string(struct recorder *recorder, const char *text) {
@@ -184,14 +179,11 @@ static void write_process(struct recorder *recorder) {
 static void write_meta(struct recorder *recorder) {
     const struct device_capabilities *known = &recorder->device->capabilities;
     char tool[64];
-    /* The wall clock is read between two looks at the other, so that they belong together. */
-    int64_t before = recorder_clock(), wall = read_clock(CLOCK_REALTIME), after = recorder_clock();
     snprintf(tool, sizeof tool, "ridge %s", ridge_version());
     trace_writer_meta(recorder->writer, META_SOURCE_FORMAT, TEXT("ridge"));
     trace_writer_meta(recorder->writer, META_SOURCE_TOOL, text_of(tool));
     trace_writer_meta(recorder->writer, META_CLOCK_BASE, TEXT("unix"));
-    trace_writer_meta_integer(recorder->writer, META_CLOCK_OFFSET,
-                              wall - (before + (after - before) / 2));
+    trace_writer_meta_integer(recorder->writer, META_CLOCK_OFFSET, process_clock_offset());
     if (*known->driver)
         trace_writer_meta(recorder->writer, "device.driver", text_of(known->driver));
     for (unsigned i = 0; i < CALLED_KINDS; i++)
@@ -204,11 +196,6 @@ static void write_time_source(struct recorder *recorder) {
     char how[TIME_SOURCE_SIZE] = "";
     recorder->device->ops->prepare_stamps(recorder->device, how, sizeof how);
     trace_writer_meta(recorder->writer, "device.times", text_of(how));
-}
-
-static uint64_t session_number(void) {
-    int64_t parts[3] = {read_clock(CLOCK_REALTIME), recorder_clock(), (int64_t)getpid()};
-    return checksum64(parts, sizeof parts);
 }
 
 static void destroy(struct recorder *recorder) {
@@ -241,7 +228,7 @@ struct recorder *recorder_create(struct device *device, const char *path, struct
     recorder->writer =
         trace_writer_create(recorder->output.fd,
                             &(struct trace_writer_options){
-                                .session = session_number(), .writer = 1, .level = COMPRESSION},
+                                .session = process_session(), .writer = 1, .level = COMPRESSION},
                             status);
     if (!recorder->writer) {
         output_abandon(&recorder->output);

@@ -12,17 +12,6 @@
 DOOR int InitializeInjection(void);
 DOOR int InitializeInjectionNvtx2(nvtx_export_table *tables);
 
-/* Stands in for src/probe/cuda.c where that was left out of the build. */
-__attribute__((weak)) bool probe_cuda_start(struct probe *probe) {
-    (void)probe;
-    struct probe_thread *thread = probe_enter();
-    if (thread) {
-        probe_meta(thread, "cuda.missing", TEXT("this probe was built without its CUDA part"));
-        probe_leave(thread);
-    }
-    return false;
-}
-
 /* Called by the CUDA driver ($CUDA_INJECTION64_PATH). The driver goes on either way. */
 int InitializeInjection(void) {
     int error = errno;

@@ -3,28 +3,14 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <ridge.h>
 
-#include "base/checksum.h"
 #include "device/process.h"
 #include "record/patterns.h"
-#include "spool/spool.h"
 
 extern char **environ;
-
-static int64_t read_wall_clock(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
-uint64_t meta_session(void) {
-    int64_t parts[3] = {read_wall_clock(), spool_now(), (int64_t)getpid()};
-    return checksum64(parts, sizeof parts);
-}
 
 static bool is_plain(const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -60,14 +46,12 @@ static void write_command(struct trace_writer *writer, char *const *words) {
 void meta_write(struct trace_writer *writer, const struct record_options *options) {
     char host[PROCESS_NAME_SIZE], tool[64];
     const char *rank = patterns_rank(), *world = patterns_world();
-    /* The wall clock is read between two looks at the other, so that they belong together. */
-    int64_t before = spool_now(), wall = read_wall_clock(), after = spool_now();
     process_host(host);
     snprintf(tool, sizeof tool, "ridge %s", RIDGE_VERSION);
     trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("ridge"));
     trace_writer_meta(writer, META_SOURCE_TOOL, text_of(tool));
     trace_writer_meta(writer, META_CLOCK_BASE, TEXT("unix"));
-    trace_writer_meta_integer(writer, META_CLOCK_OFFSET, wall - (before + (after - before) / 2));
+    trace_writer_meta_integer(writer, META_CLOCK_OFFSET, process_clock_offset());
     trace_writer_meta(writer, META_HOST, text_of(host));
     write_command(writer, options->command);
     if (rank)

@@ -6,9 +6,6 @@
 
 #include "record/environment.h"
 #include "trace/writer.h"
-
-/* Different for each recording. */
-uint64_t meta_session(void);
 void meta_write(struct trace_writer *writer, const struct record_options *options);
 void meta_write_environment(struct trace_writer *writer, const struct environment *environment);
 

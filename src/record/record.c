@@ -69,7 +69,7 @@ static bool open_writer(struct recording *recording, const struct environment *e
     recording->writer =
         trace_writer_create(recording->file.fd,
                             &(struct trace_writer_options){
-                                .session = meta_session(), .writer = 1, .level = COMPRESSION},
+                                .session = process_session(), .writer = 1, .level = COMPRESSION},
                             status);
     if (!recording->writer)
         return false;
