@@ -1,0 +1,53 @@
+/* How fast can a device of this trace be? What was measured on it (by `ridge peaks`, kept in the
+ * trace as meta "roof.LABEL.KEY" when it was recorded, or given by who asks), else what its vendor
+ * states, else what the trace itself shows that it can do.
+ */
+#ifndef RIDGE_ANALYSIS_LIMITS_H
+#define RIDGE_ANALYSIS_LIMITS_H
+
+#include "analysis/model.h"
+
+/* X(ID, key, words): rates are bytes or operations a second, the rest nanoseconds. */
+#define DEVICE_LIMITS(X)                                                                           \
+    X(MEMORY, memory_copy, "memory bandwidth")                                                     \
+    X(CACHE, cache_copy, "cache bandwidth")                                                        \
+    X(F32, f32, "f32 arithmetic")                                                                  \
+    X(F16, f16, "f16 arithmetic")                                                                  \
+    X(BF16, bf16, "bf16 arithmetic")                                                               \
+    X(MATRIX_F32, matrix_f32, "f32 matrix units (tf32)")                                           \
+    X(MATRIX_F16, matrix_f16, "f16 matrix units")                                                  \
+    X(MATRIX_BF16, matrix_bf16, "bf16 matrix units")                                               \
+    X(LAUNCH, launch, "launch, one after another")                                                 \
+    X(LAUNCH_CALL, launch_call, "launch, the host's part")                                         \
+    X(LAUNCH_TO_START, launch_to_start, "launch call to start on an idle device")                  \
+    X(GRAPH_REPLAY, graph_replay, "replay of a graph of one kernel")                               \
+    X(GRAPH_KERNEL, graph_kernel, "each further kernel of a graph")                                \
+    X(SYNCHRONIZE, synchronize, "synchronisation of an idle device")                               \
+    X(TO_DEVICE_PINNED, to_device_pinned, "copies to the device, pinned")                          \
+    X(TO_DEVICE_PAGEABLE, to_device_pageable, "copies to the device, pageable")                    \
+    X(TO_HOST_PINNED, to_host_pinned, "copies to the host, pinned")                                \
+    X(TO_HOST_PAGEABLE, to_host_pageable, "copies to the host, pageable")
+
+#define DEVICE_LIMIT_ENUM(ID, key, words) DEVICE_LIMIT_##ID,
+enum device_limit { DEVICE_LIMITS(DEVICE_LIMIT_ENUM) DEVICE_LIMIT_COUNT };
+const char *device_limit_key(unsigned limit);
+const char *device_limit_words(unsigned limit);
+
+enum limit_source {
+    LIMIT_UNKNOWN,
+    LIMIT_SEEN,     /* the best that this trace shows: the device can do at least that */
+    LIMIT_STATED,   /* by the vendor */
+    LIMIT_MEASURED, /* by ridge peaks, on this device */
+};
+
+struct limits {                    /* of one device */
+    double of[DEVICE_LIMIT_COUNT]; /* 0: not known */
+    enum limit_source source[DEVICE_LIMIT_COUNT];
+};
+
+/* By device id, trace->device.count of them; free with memory_free(). What was measured comes from
+ * the trace's meta, else from `given` (by device id; may be NULL; of[] != 0 is measured). */
+bool limits_find(const struct model *model, const struct limits *given, struct limits **by_device,
+                 struct status *status);
+
+#endif
