@@ -1,0 +1,283 @@
+"""Records real CUDA programs on a real GPU and holds each recording against what the program, or
+another profiler, says of it:
+
+    RIDGE=build/ridge python3 tests/gpu/recording.py [WORD]
+
+Prints a line for each check, with its figures, and fails when one does. Needs a GPU, CUPTI and PyTorch;
+checks whose framework is missing say so. Checks whose name lacks WORD are left out."""
+
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RIDGE = os.path.abspath(os.environ.get("RIDGE", "build/ridge"))
+PROGRAM = [sys.executable, os.path.join(HERE, "programs.py")]
+CHECKS = []
+
+
+class Missing(Exception):
+    pass
+
+
+def check(function):
+    CHECKS.append(function)
+    return function
+
+
+def run(words, **options):
+    return subprocess.run(words, capture_output=True, text=True, timeout=240, **options)
+
+
+def record(name, *options, arguments=(), environment=None, expect=0):
+    """The trace, what the program printed, what ridge said."""
+    trace = os.path.abspath(name + ".ridge")
+    done = run([RIDGE, "record", "-f", "-o", trace, *options, "--", *PROGRAM, name, *arguments], env={**os.environ, **(environment or {})})
+    if "ModuleNotFoundError" in done.stderr:
+        raise Missing(done.stderr.strip().splitlines()[-1])
+    assert done.returncode == expect, f"exit {done.returncode}, not {expect}: {done.stderr[-600:]}"
+    return trace, done.stdout, done.stderr
+
+
+def report(trace, *options):
+    done = run([RIDGE, "report", trace, "--json", "--top", "1000", *options])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def kernels(document):
+    return document["totals"]["kernel_count"]
+
+
+def near(ours, theirs, allowed, what):
+    off = abs(ours - theirs) / max(abs(theirs), 1e-9)
+    assert off <= allowed, f"{what}: {ours} against {theirs}, {off:.1%} apart"
+    return f"{what} {ours:,.0f} against {theirs:,.0f} ({off:.2%})"
+
+
+KNOWN_TO_BOTH = [  # path in totals, allowed difference
+    ("kernel_count", 0), ("distinct_kernel_names", 0), ("memcpy_count", 0), ("memcpy_bytes", 0),
+    ("memset_count", 0), ("memset_bytes", 0), ("launch.kernels_matched", 0), ("launch.kernels_unmatched", 0),
+    ("kernel_sum_ns", 0.01), ("kernel_busy_ns", 0.01), ("memcpy_sum_ns", 0.05),
+]
+
+
+def value_at(document, path):
+    for part in path.split("."):
+        document = document[part]
+    return document
+
+
+@check
+def like_torch_profiler():
+    """Two runs of the same loop: ours, kept to the twenty steps, and torch.profiler's export."""
+    ours, _, _ = record("loop", "--no-sampling", "--capture-range", "cudaProfilerApi")
+    export = os.path.abspath("loop.json")
+    done = run([*PROGRAM, "loop", export])
+    assert done.returncode == 0, done.stderr
+    mine, theirs = report(ours), report(export)
+    lines = [near(value_at(mine["totals"], path), value_at(theirs["totals"], path), allowed, path) for path, allowed in KNOWN_TO_BOTH]
+    by_name = {kernel["name"]: kernel for kernel in theirs["kernels"]}
+    for kernel in mine["kernels"]:
+        other = by_name.get(kernel["name"])
+        assert other and other["count"] == kernel["count"], f"{kernel['name']}: {kernel['count']} against {other and other['count']}"
+    worst = max((abs(k["total_ns"] / by_name[k["name"]]["total_ns"] - 1), k["name"]) for k in mine["kernels"])
+    return "; ".join(lines) + f"; of {len(by_name)} kernels the most different one is {worst[0]:.1%} apart: {worst[1][:40]}"
+
+
+@check
+def like_cupy_events():
+    trace, printed, _ = record("cupy", "--no-sampling")
+    told = float(re.search(r"event_ms ([0-9.]+)", printed)[1]) * 1e6
+    products = [k for k in report(trace)["kernels"] if "gemm" in k["name"].lower() or "sgemm" in k["name"].lower() or "cutlass" in k["name"].lower()]
+    total = sum(k["total_ns"] * 50 / 51 for k in products if k["count"] == 51)
+    return near(total, told, 0.02, "50 products")
+
+
+@check
+def other_frameworks():
+    found = []
+    for name, least in (("jax", 10), ("triton", 30)):
+        trace, _, _ = record(name, "--no-sampling")
+        count = kernels(report(trace))
+        assert count >= least, f"{name}: {count} kernels"
+        found.append(f"{name} {count} kernels")
+    return ", ".join(found)
+
+
+def range_named(document, name):
+    found = [r for r in document["ranges"] if r["name"] == name or r["name"].startswith(name)]
+    assert found, f"no range {name} among {[r['name'] for r in document['ranges']][:12]}"
+    return found[0]
+
+
+@check
+def nvtx_of_torch():
+    trace, _, _ = record("nvtx", "--no-sampling")
+    document = report(trace)
+    launched = [range_named(document, f"layer {i}")["activities"] for i in range(3)]
+    assert len(set(launched)) == 1 and launched[0] >= 10, launched
+    assert range_named(document, "layer 0")["depth"] == 1 and range_named(document, "step 0")["depth"] == 0
+    return f"three layers with {launched[0]} kernels each, nested in their steps"
+
+
+@check
+def nvtx_of_emit_nvtx():
+    trace, _, _ = record("emit_nvtx", "--no-sampling")
+    ranges = report(trace)["ranges"]
+    linear = [r for r in ranges if "addmm" in r["name"] or "linear" in r["name"].lower()]
+    backward = [r for r in ranges if "Backward" in r["name"]]
+    assert linear and backward and any(r["activities"] for r in linear), [r["name"] for r in ranges][:20]
+    return f"{len(ranges)} ranges, {len(backward)} of them of the backward pass"
+
+
+@check
+def nvtx_of_the_package():
+    trace, _, _ = record("nvtx_package", "--no-sampling")
+    inner = range_named(report(trace), "inner")
+    assert inner["count"] == 4 and inner["activities"] >= 4, inner
+    return f"inner: {inner['count']} times, {inner['activities']} kernels"
+
+
+@check
+def capture_range_of_the_api():
+    trace, _, _ = record("capture_range", "--no-sampling", "--capture-range", "cudaProfilerApi")
+    assert kernels(report(trace)) == 4, kernels(report(trace))
+    return "4 of 11 kernels"
+
+
+@check
+def capture_range_of_nvtx():
+    trace, _, _ = record("capture_range", "--no-sampling", "--capture-range", "nvtx:wanted")
+    assert kernels(report(trace)) == 4, kernels(report(trace))
+    return "4 of 11 kernels"
+
+
+@check
+def graphs():
+    by_node = report(record("graph", "--no-sampling", "--graph=node")[0])
+    whole = report(record("graph", "--no-sampling", "--graph=graph")[0])
+    assert kernels(by_node) - kernels(whole) in (200 - 25, 200), (kernels(by_node), kernels(whole))
+    return f"{kernels(by_node)} kernels by node, {kernels(whole)} activities with graphs whole"
+
+
+def fault(name, expect, least, *options, **more):
+    trace, printed, said = record(name, "--no-sampling", *options, expect=expect, **more)
+    count = kernels(report(trace))
+    assert count >= least, f"{count} kernels, at least {least} were launched before the last flush"
+    return f"exit {expect}, {count} kernels" + (f"; printed: {printed.strip()}" if printed.strip() else "")
+
+
+@check
+def fault_killed():
+    return fault("killed", 128 + signal.SIGKILL if os.environ.get("SHELL_STATUS") else -signal.SIGKILL, 1000)
+
+
+@check
+def fault_crash():
+    return fault("crash", -signal.SIGSEGV, 1000)
+
+
+@check
+def fault_leave():
+    return fault("leave", 3, 1000)
+
+
+@check
+def fault_leave_from_thread():
+    return fault("leave_from_thread", 4, 1000)
+
+
+@check
+def fault_fork():
+    return fault("fork", 0, 1000)
+
+
+@check
+def fault_out_of_memory():
+    return fault("out_of_memory", 0, 100)
+
+
+@check
+def fault_out_of_host_memory():
+    return fault("out_of_host_memory", 0, 100)
+
+
+@check
+def fault_own_profiler():
+    alone = run([*PROGRAM, "own_profiler"]).stdout.strip()
+    trace, printed, said = record("own_profiler", "--no-sampling")
+    return f"alone: {alone}; recorded: {printed.strip()}; ridge has {kernels(report(trace))} kernels" + (
+        "" if printed.strip() == alone else "; ridge said: " + " ".join(said.split())[-200:])
+
+
+@check
+def fault_no_cupti():
+    trace, printed, said = record("leave", "--no-sampling", environment={"RIDGE_CUPTI": "/nowhere/libcupti.so"}, expect=3)
+    words = " ".join(said.split())
+    assert "CUPTI" in words or "cupti" in words, words
+    return words[-160:]
+
+
+@check
+def fault_disk_full():
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, 1 << 14))
+
+    trace = os.path.abspath("full.ridge")
+    done = subprocess.run(["sh", "-c", f"ulimit -f 16; exec {RIDGE} record --no-sampling -f -o {trace} -- {' '.join(PROGRAM)} leave"],
+                          capture_output=True, text=True, timeout=120)
+    return f"exit {done.returncode}: " + " ".join(done.stderr.split())[-200:]
+
+
+@check
+def fault_recorder_killed():
+    trace = os.path.abspath("recorder.ridge")
+    recorder = subprocess.Popen([RIDGE, "record", "-q", "-f", "--no-sampling", "-o", trace, "--", *PROGRAM, "million"],
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    time.sleep(8)
+    recorder.send_signal(signal.SIGKILL)
+    printed = recorder.stdout.read()  # open until the program ends
+    recorder.wait()
+    count = kernels(report(trace))
+    assert printed.strip() == "last 1000000.0" and count > 0, (printed, count)
+    return f"the program went on to {printed.strip()}; {count:,} kernels were kept"
+
+
+@check
+def million_launches():
+    trace, printed, said = record("million", "--no-sampling")
+    count = kernels(report(trace))
+    assert count >= 1000000, count
+    return f"{count:,} kernels, {os.path.getsize(trace) / count:.1f} bytes each; {printed.strip()}; " + " ".join(said.split())[-160:]
+
+
+def main():
+    word = sys.argv[1] if len(sys.argv) > 1 else ""
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="ridge-gpu-") as folder:
+        os.chdir(folder)
+        for function in CHECKS:
+            if word not in function.__name__:
+                continue
+            started = time.time()
+            try:
+                said, verdict = function(), "ok  "
+            except Missing as missing:
+                said, verdict = f"skipped: {missing}", "skip"
+            except Exception as error:
+                failed += 1
+                said, verdict = "".join(traceback.format_exception_only(error)).strip(), "FAIL"
+            print(f"{verdict} {function.__name__} ({time.time() - started:.0f} s): {said}", flush=True)
+    print(f"{failed} failed")
+    sys.exit(failed > 0)
+
+
+main()
