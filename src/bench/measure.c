@@ -24,6 +24,8 @@ enum {
     CALLS_MAX = 1 << 20,
     GROWTH_MAX = 10, /* from one trial to the next */
     PACE_STEPS = 40000,
+    WIDTH_STEPS = 6000,
+    WIDTH_LANES = 8,
 };
 #define BATCH_MIN_NS 200e3 /* waiting costs microseconds: a batch must be much longer */
 #define BATCH_MAX_NS 3e6   /* short ones fit between the moments when others run */
@@ -61,6 +63,24 @@ double measure_pace(void) {
         x = x * 6364136223846793005u + 1442695040888963407u;
     seed = x;
     return measure_clock() - start;
+}
+
+/* As many independent steps at once as a core can do, over a few lines of the first cache. */
+double measure_width(void) {
+    typedef float lanes __attribute__((vector_size(16)));
+    static volatile float seed = 1;
+    lanes sums[WIDTH_LANES], data[WIDTH_LANES];
+    for (unsigned i = 0; i < WIDTH_LANES; i++)
+        sums[i] = data[i] = (lanes){seed, (float)i, 1, 2};
+    double start = measure_clock();
+    for (unsigned step = 0; step < WIDTH_STEPS; step++)
+        for (unsigned i = 0; i < WIDTH_LANES; i++)
+            sums[i] = sums[i] * 0.5f + *(volatile lanes *)&data[i];
+    double ns = measure_clock() - start;
+    for (unsigned i = 1; i < WIDTH_LANES; i++)
+        sums[0] += sums[i];
+    seed = sums[0][0] > 1e6f ? 2 : 1;
+    return ns;
 }
 
 static bool batch(const struct measured_work *work, unsigned calls, double *ns,
@@ -162,10 +182,13 @@ static bool take_sample(const struct measure_plan *plan, struct progress *progre
                         struct status *status) {
     struct measurement *result = progress->result;
     unsigned calls = calls_of_next(plan, progress);
-    double pace = measure_pace(), ns;
+    double pace = measure_pace(), width = measure_width(), ns;
     if (!batch(progress->work, calls, &ns, status))
         return false;
+    width = (width + measure_width()) / 2;
     progress->spent += ns;
+    if (result->sample_count == 0 || ns / calls < result->time.fastest)
+        result->width = width;
     result->samples[result->sample_count++] = ns / calls;
     if (result->pace == 0 || pace < result->pace)
         result->pace = pace;
@@ -237,6 +260,8 @@ void measurement_add(struct measurement *sum, const struct measurement *round) {
         *sum = *round;
         return;
     }
+    if (more.time.fastest < sum->time.fastest)
+        sum->width = more.width;
     while (more.thinned < sum->thinned && more.sample_count > 1)
         thin(&more);
     while (sum->thinned < more.thinned && sum->sample_count > 1)

@@ -32,6 +32,7 @@ struct measurement {
     unsigned warm_up_calls;
     unsigned thinned; /* times that every second sample was left out */
     double pace;      /* the fastest of measure_pace() before each batch */
+    double width;     /* measure_width() around the fastest batch */
     double own_ns;    /* processor time that this program used meanwhile, on all threads */
     bool steady; /* the warm-up ended because times had settled, and the error is small enough */
 };
@@ -49,5 +50,8 @@ double measure_clock(void); /* nanoseconds on CLOCK_MONOTONIC */
 /* Nanoseconds of a fixed piece of arithmetic that needs no memory, some 50 microseconds: how fast
  * the processor's clock runs at the moment. */
 double measure_pace(void);
+/* The same for arithmetic that takes all of a core: it takes longer, and measure_pace() does not,
+ * while a neighbour runs on the other half of the core, which no system tells a virtual machine. */
+double measure_width(void);
 
 #endif

@@ -15,7 +15,7 @@
 #include "cmd/interrupt.h"
 #include "cmd/progress.h"
 
-enum { ROUNDS_TO_COMPARE = 25, TRIES_TO_TELL = 2 };
+enum { ROUNDS_TO_COMPARE = 25, TRIES_TO_TELL = 2, PATIENCE = 2 };
 
 struct bench {
     const struct command_line *line;
@@ -53,6 +53,19 @@ static unsigned rounds_done(const struct result_set *set) {
     return rounds;
 }
 
+/* Whether a comparison needs further rounds, though there are as many as asked for: too many were
+ * disturbed. */
+static bool wants_calm(const struct result_set *set, const struct run_options *options,
+                       unsigned round) {
+    if (options->rounds < ROUNDS_TO_COMPARE || round >= PATIENCE * options->rounds ||
+        round >= ROUNDS_MAX)
+        return false;
+    for (size_t i = 0; i < set->count; i++)
+        if (!*set->results[i].problem && !compare_has_calm_rounds(&set->results[i]))
+            return true;
+    return false;
+}
+
 /* Adds rounds to the set, each in a process of its own, until there are as many as asked for. A
  * trace needs the first one to be here. */
 static bool measure_rounds(struct bench *bench, const struct run_options *options,
@@ -62,7 +75,8 @@ static bool measure_rounds(struct bench *bench, const struct run_options *option
     once.rounds = 1;
     once.kept = NULL;
     once.done = NULL;
-    for (unsigned round = rounds_done(set); round < options->rounds; round++) {
+    for (unsigned round = rounds_done(set);
+         round < options->rounds || wants_calm(set, options, round); round++) {
         struct result_set one = {0};
         snprintf(what, sizeof what, "round %u of %u", round + 1, options->rounds);
         show_progress(bench, 0, 0, what);

@@ -62,6 +62,7 @@ void compare_keep_round(struct result *result, const struct measurement *round,
     result->round_medians[i] = round->time.median;
     result->round_fastest[i] = round->time.fastest;
     result->round_pace[i] = round->pace;
+    result->round_width[i] = round->width;
     result->round_disturbed[i] = before ? disturbance(round->own_ns, before, after) : 0;
     result->round_count++;
 }
@@ -94,6 +95,7 @@ void compare_add_rounds(struct result_set *set, const struct result_set *more) {
             sum->round_medians[to] = added->round_medians[r];
             sum->round_fastest[to] = added->round_fastest[r];
             sum->round_pace[to] = added->round_pace[r];
+            sum->round_width[to] = added->round_width[r];
             sum->round_disturbed[to] = added->round_disturbed[r];
         }
         measurement_add(&sum->time, &added->time);

@@ -51,6 +51,8 @@ bool comparison_set_write(const struct comparison_set *set, const struct result_
  * its start and its end; NULL when they would see a peer's work too. */
 void compare_keep_round(struct result *result, const struct measurement *round,
                         const struct health *before, const struct health *after);
+/* Whether enough of its rounds were undisturbed for a comparison to tell something. */
+bool compare_has_calm_rounds(const struct result *result);
 /* The lines that want rounds, as run_options.only takes them; end with result_set_finish(). */
 bool compare_wanting(const struct comparison_set *set, struct result_set *lines,
                      struct status *status);

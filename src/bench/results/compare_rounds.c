@@ -14,8 +14,10 @@
  *   batches shows to a percent. Rounds at the same clock are compared; where these are too few, a
  *   difference must be there in nanoseconds and in passes of that arithmetic (work that waits for
  *   memory does not follow the clock).
- * - A neighbour on the other half of a core is not seen by any of this and doubles times; then the
- *   interval is wide and nothing is told, rather than something wrong.
+ * - A neighbour on the other half of a core makes times half as long again, for minutes, and no
+ *   system tells of it. Arithmetic that takes all of a core shows it: around the fastest batch of a
+ *   round it takes 1.5 times as long then, and no longer than ever else. Only rounds of the latter
+ *   kind count: theirs agree to half a percent, where all of them differ by 40 %.
  *
  * The test goes by rank: if nothing changed, any order of the rounds of both sides is as likely,
  * and it is unlikely that the k fastest are all of one side. The same k gives the interval.
@@ -27,6 +29,7 @@
 #define DISTURBED 0.10    /* share of the processors' time, from which on a round does not count */
 #define LEAST_EFFECT 0.02 /* never reported below: memory lies elsewhere in each process */
 #define LIKE_PACE 0.01
+#define LIKE_WIDTH 0.04
 #define CALM_ROUNDS 10 /* of fewer, all may be bad ones that nothing shows */
 #define CHANCE_SHOWN 0.05
 #define CHANCE_OF_ALARM 0.01 /* for all lines together */
@@ -51,16 +54,39 @@ unsigned compare_rank(unsigned rounds, unsigned other_rounds, double chance) {
     return 0;
 }
 
-static bool is_calm(const struct result *result, unsigned round) {
+/* How much longer arithmetic that takes all of a core took than the clock explains; 0: not known.
+ */
+static double crowding(const struct result *result, unsigned round) {
+    double pace = result->round_pace[round], width = result->round_width[round];
+    return isfinite(pace) && isfinite(width) && pace > 0 && width > 0 ? width / pace : 0;
+}
+
+static double least_crowding_of(const struct result *result) {
+    double least = INFINITY;
+    for (unsigned i = 0; i < result->round_count && i < ROUNDS_MAX; i++)
+        if (crowding(result, i) > 0)
+            least = fmin(least, crowding(result, i));
+    return least;
+}
+
+static bool is_calm(const struct result *result, unsigned round, double least_crowding) {
     double time = result->round_fastest[round];
-    return isfinite(time) && time > 0 && result->round_disturbed[round] <= DISTURBED;
+    return isfinite(time) && time > 0 && result->round_disturbed[round] <= DISTURBED &&
+           crowding(result, round) <= least_crowding * (1 + LIKE_WIDTH);
+}
+
+bool compare_has_calm_rounds(const struct result *result) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < result->round_count && i < ROUNDS_MAX; i++)
+        count += is_calm(result, i, least_crowding_of(result));
+    return count >= CALM_ROUNDS;
 }
 
 /* Which rounds, and in which unit. */
 enum unit { IN_NS, IN_PASSES };
 struct choice {
     enum unit unit;
-    double slowest_pace;
+    double slowest_pace, least_crowding;
 };
 
 static struct rounds rounds_of(const struct result *result, struct choice choice) {
@@ -68,7 +94,7 @@ static struct rounds rounds_of(const struct result *result, struct choice choice
     for (unsigned i = 0; i < result->round_count && i < ROUNDS_MAX; i++) {
         double pace = result->round_pace[i];
         bool has_pace = isfinite(pace) && pace > 0;
-        if (!is_calm(result, i) || (!has_pace && choice.unit == IN_PASSES) ||
+        if (!is_calm(result, i, choice.least_crowding) || (!has_pace && choice.unit == IN_PASSES) ||
             !(pace <= choice.slowest_pace))
             continue;
         rounds.times[rounds.count++] =
@@ -78,12 +104,14 @@ static struct rounds rounds_of(const struct result *result, struct choice choice
     return rounds;
 }
 
-static const struct choice all_in_ns = {IN_NS, INFINITY}, all_in_passes = {IN_PASSES, INFINITY};
+static double least_crowding(const struct result *before, const struct result *after) {
+    return fmin(least_crowding_of(before), least_crowding_of(after));
+}
 
-static double fastest_pace(const struct result *result) {
+static double fastest_pace(const struct result *result, double crowding) {
     double fastest = INFINITY;
     for (unsigned i = 0; i < result->round_count && i < ROUNDS_MAX; i++)
-        if (is_calm(result, i) && result->round_pace[i] > 0)
+        if (is_calm(result, i, crowding) && result->round_pace[i] > 0)
             fastest = fmin(fastest, result->round_pace[i]);
     return fastest;
 }
@@ -114,8 +142,9 @@ static struct interval interval_of(const struct rounds *before, const struct rou
 
 static struct interval at_like_pace(const struct result *before, const struct result *after,
                                     double chance) {
-    double fastest = fmin(fastest_pace(before), fastest_pace(after));
-    struct choice choice = {IN_NS, fastest * (1 + LIKE_PACE)};
+    double crowding = least_crowding(before, after);
+    double fastest = fmin(fastest_pace(before, crowding), fastest_pace(after, crowding));
+    struct choice choice = {IN_NS, fastest * (1 + LIKE_PACE), crowding};
     struct rounds first = rounds_of(before, choice), second = rounds_of(after, choice);
     if (first.count == 0 || second.count == 0)
         return (struct interval){0};
@@ -125,9 +154,11 @@ static struct interval at_like_pace(const struct result *before, const struct re
 /* In nanoseconds, widened to what it is in passes of the fixed arithmetic. */
 static struct interval at_any_pace(const struct result *before, const struct result *after,
                                    double chance) {
-    struct rounds first = rounds_of(before, all_in_ns), second = rounds_of(after, all_in_ns);
-    struct rounds first_passes = rounds_of(before, all_in_passes),
-                  second_passes = rounds_of(after, all_in_passes);
+    struct choice in_ns = {IN_NS, INFINITY, least_crowding(before, after)}, in_passes = in_ns;
+    in_passes.unit = IN_PASSES;
+    struct rounds first = rounds_of(before, in_ns), second = rounds_of(after, in_ns);
+    struct rounds first_passes = rounds_of(before, in_passes),
+                  second_passes = rounds_of(after, in_passes);
     struct interval interval = interval_of(&first, &second, chance);
     if (first_passes.count < first.count || second_passes.count < second.count)
         return interval;
@@ -163,8 +194,8 @@ static void show_samples(struct comparison *row) {
 void compare_rounds(struct comparison *row, size_t lines) {
     row->verdict = COMPARISON_SAME;
     row->wants_rounds = row->disturbed = true;
-    if (rounds_of(row->before, all_in_ns).count == 0 ||
-        rounds_of(row->after, all_in_ns).count == 0) {
+    struct choice all = {IN_NS, INFINITY, least_crowding(row->before, row->after)};
+    if (rounds_of(row->before, all).count == 0 || rounds_of(row->after, all).count == 0) {
         show_samples(row);
         return;
     }

@@ -24,7 +24,8 @@ struct result {
     struct limit limit;
     struct measurement time;          /* wall time of a call, in batches */
     double round_medians[ROUNDS_MAX]; /* when it was measured in rounds, minutes apart */
-    double round_fastest[ROUNDS_MAX], round_pace[ROUNDS_MAX]; /* of struct measurement */
+    double round_fastest[ROUNDS_MAX], round_pace[ROUNDS_MAX],
+        round_width[ROUNDS_MAX];        /* of struct measurement; of no width: 0 */
     double round_disturbed[ROUNDS_MAX]; /* share of the processors' time that others took */
     unsigned round_count;
     double device_ns; /* of a call, when the device was busy, by its own clock; 0: not told */

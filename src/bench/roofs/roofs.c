@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/roofs/kept.h"
 #include "bench/roofs/ways.h"
 #include "device/cache.h"
 #include "device/health.h"
@@ -21,34 +22,15 @@ enum { FORMAT = 2 }; /* of what is kept: raise it when roofs are measured in ano
 
 /* ---- What the driver states --------------------------------------------------------------- */
 
-/* Multiply-adds of f32 in a cycle of a multiprocessor, by compute capability; 0: not known. */
-static unsigned cuda_lanes(unsigned major, unsigned minor) {
-    switch (major) {
-    case 5:
-    case 9:
-    case 10:
-    case 12:
-        return 128;
-    case 6:
-        return minor == 0 ? 64 : 128;
-    case 7:
-        return 64;
-    case 8:
-        return minor == 0 ? 64 : 128;
-    default:
-        return 0;
-    }
-}
-
 static void state(const struct device_capabilities *capabilities, struct roofs *roofs) {
     double bandwidth = (double)capabilities->bandwidth;
     roofs->of[ROOF_MEMORY_READ].stated = bandwidth;
     roofs->of[ROOF_MEMORY_WRITE].stated = bandwidth;
     roofs->of[ROOF_MEMORY_COPY].stated = bandwidth;
     if (capabilities->language == LANGUAGE_CUDA)
-        roofs->of[ROOF_F32].stated = 2.0 * cuda_lanes(capabilities->major, capabilities->minor) *
-                                     capabilities->compute_units * (double)capabilities->clock_khz *
-                                     1e3;
+        roofs->of[ROOF_F32].stated =
+            limits_stated_f32(capabilities->major, capabilities->minor, capabilities->compute_units,
+                              (uint64_t)capabilities->clock_khz * 1000);
 }
 
 /* ---- Measuring -------------------------------------------------------------------------- */
@@ -155,6 +137,7 @@ void roofs_keep(ridge_device *device, const struct roofs *roofs) {
         cache_store(key.data, key.length, text.data, text.length);
     buffer_finish(&key);
     buffer_finish(&text);
+    roofs_keep_by_name(device->device->ops->name, roofs);
 }
 
 bool roofs_get(ridge_device *device, bool quick, bool refresh, roofs_progress *progress,
