@@ -266,15 +266,19 @@ def own_profiler():
     print("kernels of its own", kernels)
 
 
-def million():
+def million(count=1000000):
     import torch
 
     x = torch.zeros(32, device="cuda")
-    for i in range(1000000):
+    for i in range(count):
         x.add_(1)
         if i % 1000 == 999:
             torch.cuda.synchronize()
     print("last", float(x[0]))
+
+
+def many():
+    million(200000)
 
 
 def main():
