@@ -185,13 +185,16 @@ static bool take_sample(const struct measure_plan *plan, struct progress *progre
     double pace = measure_pace(), width = measure_width(), ns;
     if (!batch(progress->work, calls, &ns, status))
         return false;
-    width = (width + measure_width()) / 2;
     progress->spent += ns;
-    if (result->sample_count == 0 || ns / calls < result->time.fastest)
-        result->width = width;
-    result->samples[result->sample_count++] = ns / calls;
-    if (result->pace == 0 || pace < result->pace)
+    /* What interrupts a pass says nothing of the clock; a neighbour that came or went says that the
+     * batch was not alone. */
+    width = fmax(width, measure_width());
+    pace = fmin(pace, measure_pace());
+    if (result->sample_count == 0 || ns / calls < result->time.fastest) {
         result->pace = pace;
+        result->width = width;
+    }
+    result->samples[result->sample_count++] = ns / calls;
     summarize(result);
     return true;
 }
@@ -260,8 +263,10 @@ void measurement_add(struct measurement *sum, const struct measurement *round) {
         *sum = *round;
         return;
     }
-    if (more.time.fastest < sum->time.fastest)
+    if (more.time.fastest < sum->time.fastest) {
+        sum->pace = more.pace;
         sum->width = more.width;
+    }
     while (more.thinned < sum->thinned && more.sample_count > 1)
         thin(&more);
     while (sum->thinned < more.thinned && sum->sample_count > 1)
@@ -276,7 +281,5 @@ void measurement_add(struct measurement *sum, const struct measurement *round) {
     sum->warm_up_calls += more.warm_up_calls;
     sum->own_ns += more.own_ns;
     sum->steady = sum->steady && more.steady;
-    if (more.pace > 0 && (sum->pace == 0 || more.pace < sum->pace))
-        sum->pace = more.pace;
     summarize(sum);
 }

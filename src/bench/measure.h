@@ -30,10 +30,9 @@ struct measurement {
     unsigned sample_count;
     unsigned calls; /* in a batch */
     unsigned warm_up_calls;
-    unsigned thinned; /* times that every second sample was left out */
-    double pace;      /* the fastest of measure_pace() before each batch */
-    double width;     /* measure_width() around the fastest batch */
-    double own_ns;    /* processor time that this program used meanwhile, on all threads */
+    unsigned thinned;   /* times that every second sample was left out */
+    double pace, width; /* measure_pace() and measure_width() around the fastest batch */
+    double own_ns;      /* processor time that this program used meanwhile, on all threads */
     bool steady; /* the warm-up ended because times had settled, and the error is small enough */
 };
 
