@@ -32,7 +32,7 @@
 #define LIKE_PACE 0.01
 #define LIKE_WIDTH 0.04
 #define CLOSER 0.01
-#define STEADY 0.01 /* from the fastest round to the middle one */
+#define STEADY 0.02 /* from the fastest round to the middle one */
 #define CHANGED 0.05
 #define CALM_ROUNDS 10 /* of fewer, all may be bad ones that nothing shows */
 #define CHANCE_SHOWN 0.05
