@@ -52,7 +52,8 @@ simd_flags_avx512 := $(simd_flags_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512
 simd_objects := $(foreach set,$(simd_sets),$(simd_sources:%.c=$(BUILD)/%.$(set).o))
 # Files that become a part of the program as they are.
 embedded := src/bench/peer/peer.py
-embedded_objects := $(embedded:%=$(BUILD)/%.o)
+page_object := $(BUILD)/web/page.html.o
+embedded_objects := $(embedded:%=$(BUILD)/%.o) $(page_object)
 objects := $(sources:%.c=$(BUILD)/%.o) $(simd_objects) $(embedded_objects)
 library := $(filter-out $(BUILD)/src/cmd/main.o,$(objects))
 unit_sources := $(wildcard tests/unit/*.c tests/unit/*/*.c)
@@ -117,7 +118,14 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(embedded_objects:%.o=%.c): $(BUILD)/%.c: % scripts/embed
+# The page that a report as HTML is put into: the folder web as one file.
+$(BUILD)/web/page.html: scripts/bundle $(wildcard web/*.* web/*/*.*)
+	@mkdir -p $(@D)
+	$(call quiet,WEB )scripts/bundle web > $@.part && mv $@.part $@
+$(page_object:%.o=%.c): $(BUILD)/web/page.html scripts/embed
+	$(call quiet,EMB )scripts/embed $< > $@.part && mv $@.part $@
+
+$(embedded:%=$(BUILD)/%.c): $(BUILD)/%.c: % scripts/embed
 	@mkdir -p $(@D)
 	$(call quiet,EMB )scripts/embed $< > $@.part && mv $@.part $@
 $(embedded_objects): %.o: %.c $(BUILD)/flags
@@ -137,8 +145,8 @@ $(fuzz_objects) $(fuzz_target_objects): $(BUILD)/fuzz/%.o: %.c $(BUILD)/fuzz/fla
 	@mkdir -p $(@D)
 	$(call quiet,FUZZ)$(FUZZ_CC) $(CPPFLAGS) $(fuzz_flags) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
 
-$(fuzz_programs): $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $(fuzz_objects)
-	$(call quiet,LINK)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(fuzz_objects) $(LDLIBS)
+$(fuzz_programs): $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $(fuzz_objects) $(page_object)
+	$(call quiet,LINK)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(fuzz_objects) $(page_object) $(LDLIBS)
 
 # These change when the compiler or a flag does: everything is then built again.
 $(BUILD)/flags: flags := $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(LDLIBS)
@@ -147,7 +155,7 @@ $(BUILD)/flags $(BUILD)/fuzz/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
 
-test: $(BUILD)/unit $(BUILD)/conformance all $(fuzz_programs)
+test: $(BUILD)/unit $(BUILD)/conformance $(BUILD)/bench/generate all $(fuzz_programs)
 	BUILD="$(BUILD)" FUZZERS="$(fuzz_programs)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run
 
 fuzz: $(fuzz_programs)
@@ -160,6 +168,14 @@ bench: $(BUILD)/ridge $(bench_programs)
 
 bench-overhead: all
 	BUILD="$(BUILD)" CC="$(CC)" tests/bench/overhead
+
+# What the diagnosis and the predictions make of traces whose faults are known. Making the traces anew
+# needs a GPU and PyTorch.
+corpus-score: $(BUILD)/ridge
+	RIDGE="$(BUILD)/ridge" python3 -B tests/corpus/score.py --bar
+	RIDGE="$(BUILD)/ridge" python3 -B tests/corpus/whatif_pairs.py --bar
+corpus-generate: all
+	BUILD="$(BUILD)" CC="$(CC)" tests/corpus/generate --out tests/corpus/traces
 
 demo: $(BUILD)/ridge
 	@echo
@@ -222,6 +238,8 @@ help:
 	@echo 'make fuzz         run the fuzzers, SECONDS_EACH=600 seconds each'
 	@echo 'make bench        measure speed and memory'
 	@echo 'make bench-overhead  measure what recording costs a program'
+	@echo 'make corpus-score    score the diagnosis on traces with known faults'
+	@echo 'make corpus-generate  record those traces anew, on a GPU with PyTorch'
 	@echo 'make lint         check formatting, includes and warnings of gcc and clang'
 	@echo 'make format       format all sources'
 	@echo 'make install      into PREFIX=$(PREFIX) (below DESTDIR); make uninstall undoes it'
@@ -229,7 +247,7 @@ help:
 	@echo 'Settings: BUILD=DIR CC=COMPILER CFLAGS=... SAN=SANITIZERS V=1 RIDGE_NO_INSTALL=1'
 
 FORCE:
-.PHONY: all test fuzz bench bench-overhead demo format lint install uninstall clean help FORCE
+.PHONY: all test fuzz bench bench-overhead corpus-score corpus-generate demo format lint install uninstall clean help FORCE
 .SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_target_objects) $(embedded_objects:.o=.c)
 -include $(objects:.o=.d) $(probe_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d)
 -include $(fuzz_objects:.o=.d) $(fuzz_target_objects:.o=.d)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/queue_waits.h"
 #include "base/memory.h"
 #include "base/sort.h"
 
@@ -40,15 +41,17 @@ struct walk {
     struct gaps *gaps;
     struct host_cursor *cursors;        /* by thread */
     struct state_cursor *state_cursors; /* by thread */
-    int64_t *queue_launched;            /* by queue: when its latest activity so far was launched */
-    size_t *queue_waits;                /* by queue: its stream-wait records, as rows of `waits` */
-    uint32_t *waits;                    /* rows of trace->wait by (queue, start) */
-    size_t *wait_cursor;                /* by queue */
+    struct queue_waits waits;
     struct name_tally host_names, sync_names, state_names[STATES];
     int64_t *durations; /* of the gaps, for the median */
     size_t duration_capacity;
     size_t clip_cursor;
     struct gap gap; /* the one at hand */
+
+    uint32_t device;
+    struct gap_stretches *stretches; /* where every part of every gap goes; NULL: nowhere */
+    struct status *status;           /* why a stretch could not be kept */
+    bool stretch_lost;
 };
 
 /* How much of [start, end) is selected. */
@@ -57,9 +60,31 @@ static int64_t selected(const struct walk *walk, int64_t start, int64_t end) {
     return end > start ? selection_overlap(walk->selection, start, end, &cursor) : 0;
 }
 
+static void keep_stretch(struct walk *walk, enum gap_cause cause, int64_t start, int64_t end) {
+    struct gap_stretches *stretches = walk->stretches;
+    struct gap_stretch *last = stretches->count ? &stretches->list[stretches->count - 1] : NULL;
+    if (last && last->device == walk->device && last->next == walk->gap.next &&
+        last->cause == cause && last->start + last->length == start) {
+        last->length += end - start;
+        return;
+    }
+    if (!memory_grow((void **)&stretches->list, &stretches->capacity, stretches->count + 1,
+                     sizeof *stretches->list, walk->status)) {
+        walk->stretch_lost = true;
+        return;
+    }
+    stretches->list[stretches->count++] = (struct gap_stretch){.start = start,
+                                                               .length = end - start,
+                                                               .device = walk->device,
+                                                               .next = walk->gap.next,
+                                                               .cause = (uint8_t)cause};
+}
+
 /* Adds [start, end) to a cause of the gap at hand, as far as it is selected. */
 static int64_t add_cause(struct walk *walk, enum gap_cause cause, int64_t start, int64_t end) {
     int64_t time = selected(walk, start, end);
+    if (walk->stretches && end > start)
+        keep_stretch(walk, cause, start, end);
     walk->gap.cause[cause] += time;
     return time;
 }
@@ -135,17 +160,6 @@ static void walk_host(struct walk *walk, uint32_t thread, int64_t start, int64_t
     }
 }
 
-/* Whether the queue was told to wait for another queue's event between its previous activity's
- * launch and this one's, at `launched`. The answer is the same each time it is asked: a gap may
- * reach into several windows. */
-static bool awaits_event(struct walk *walk, uint32_t queue, int64_t launched) {
-    const int64_t *told = walk->model->trace->wait.start;
-    size_t *at = &walk->wait_cursor[queue], end = walk->queue_waits[queue + 1];
-    while (*at < end && told[walk->waits[*at]] < walk->queue_launched[queue])
-        (*at)++;
-    return *at < end && told[walk->waits[*at]] <= launched;
-}
-
 static void split_gap(struct walk *walk) {
     const struct model *model = walk->model;
     const struct trace *trace = model->trace;
@@ -171,11 +185,12 @@ static void split_gap(struct walk *walk) {
         at = until;
     }
     if (at < gap->end)
-        add_cause(walk,
-                  awaits_event(walk, trace->activity.queue[gap->next], call_start)
-                      ? CAUSE_DEPENDENCY
-                      : CAUSE_DEVICE,
-                  at, gap->end);
+        add_cause(
+            walk,
+            queue_waits_between(&walk->waits, trace, trace->activity.queue[gap->next], call_start)
+                ? CAUSE_DEPENDENCY
+                : CAUSE_DEVICE,
+            at, gap->end);
 }
 
 static void keep_longest(struct gaps *gaps, const struct gap *gap) {
@@ -202,6 +217,8 @@ static bool end_gap(struct walk *walk, struct status *status) {
     struct gaps *gaps = walk->gaps;
     int64_t length = 0;
     split_gap(walk);
+    if (walk->stretch_lost)
+        return false;
     for (unsigned cause = 0; cause < CAUSE_COUNT; cause++) {
         length += walk->gap.cause[cause];
         gaps->cause_time[cause] += walk->gap.cause[cause];
@@ -253,7 +270,8 @@ static bool walk_device(struct walk *walk, uint32_t device, struct status *statu
             !add_idle(walk, reached, trace->activity.start[i], (uint32_t)i, status))
             return false;
         if (model->launch[i] != NO_ROW)
-            walk->queue_launched[trace->activity.queue[i]] = trace->call.start[model->launch[i]];
+            queue_waits_launched(&walk->waits, trace->activity.queue[i],
+                                 trace->call.start[model->launch[i]]);
         if (model_activity_end(model, i) > reached)
             reached = model_activity_end(model, i);
     }
@@ -279,59 +297,24 @@ static void summarise(struct gaps *gaps, int64_t *durations) {
     gaps->p99 = sort_select(durations, gaps->count, p99);
 }
 
-/* The stream-wait records of each queue, in order of time. */
-static bool index_waits(struct walk *walk, struct status *status) {
-    const struct trace *trace = walk->model->trace;
-    size_t queues = trace->queue.count, count = 0;
-    uint32_t *order = NULL;
-    walk->queue_waits = memory_allocate(queues + 1, sizeof *walk->queue_waits, status);
-    walk->wait_cursor = memory_allocate(queues, sizeof *walk->wait_cursor, status);
-    walk->waits = memory_allocate(trace->wait.count, sizeof *walk->waits, status);
-    if (!walk->queue_waits || !walk->wait_cursor || !walk->waits ||
-        !sort_rows(trace->wait.queue, (uint32_t)queues, trace->wait.start, NULL, trace->wait.count,
-                   &order, status))
-        return false;
-    for (size_t i = 0; i < trace->wait.count; i++) {
-        uint32_t row = order ? order[i] : (uint32_t)i;
-        if (trace->wait.kind[row] != WAIT_STREAM_EVENT ||
-            trace->wait.awaited[row] == trace->wait.queue[row])
-            continue;
-        walk->waits[count++] = row;
-        walk->queue_waits[trace->wait.queue[row] + 1]++;
-    }
-    for (size_t queue = 0; queue < queues; queue++) {
-        walk->queue_waits[queue + 1] += walk->queue_waits[queue];
-        walk->wait_cursor[queue] = walk->queue_waits[queue];
-    }
-    memory_free(order);
-    return true;
-}
-
 static bool start_walk(struct walk *walk, struct status *status) {
     const struct trace *trace = walk->model->trace;
     walk->cursors = memory_allocate(trace->thread.count, sizeof *walk->cursors, status);
     walk->state_cursors = memory_allocate(trace->thread.count, sizeof *walk->state_cursors, status);
-    walk->queue_launched =
-        memory_allocate(trace->queue.count, sizeof *walk->queue_launched, status);
-    if (!walk->cursors || !walk->state_cursors || !walk->queue_launched ||
+    if (!walk->cursors || !walk->state_cursors ||
         !name_tally_init(&walk->host_names, trace, status) ||
         !name_tally_init(&walk->sync_names, trace, status))
         return false;
     for (unsigned state = 0; state < STATES && walk->gaps->states_known; state++)
         if (!name_tally_init(&walk->state_names[state], trace, status))
             return false;
-    for (size_t queue = 0; queue < trace->queue.count; queue++)
-        walk->queue_launched[queue] = INT64_MIN;
-    return index_waits(walk, status);
+    return queue_waits_build(&walk->waits, trace, status);
 }
 
 static void end_walk(struct walk *walk) {
     memory_free(walk->cursors);
     memory_free(walk->state_cursors);
-    memory_free(walk->queue_launched);
-    memory_free(walk->queue_waits);
-    memory_free(walk->wait_cursor);
-    memory_free(walk->waits);
+    queue_waits_finish(&walk->waits);
     memory_free(walk->durations);
     name_tally_finish(&walk->host_names);
     name_tally_finish(&walk->sync_names);
@@ -355,13 +338,20 @@ static bool list_states(struct walk *walk, struct status *status) {
     return true;
 }
 
-bool gaps_find(const struct model *model, const struct host *host, uint32_t device,
-               const struct selection *selection, struct gaps *gaps, struct status *status) {
+static bool find(const struct model *model, const struct host *host, uint32_t device,
+                 const struct selection *selection, struct gaps *gaps,
+                 struct gap_stretches *stretches, struct status *status) {
     memset(gaps, 0, sizeof *gaps);
     if (selection->count == 0)
         return true;
     gaps->states_known = states_known(&host->states);
-    struct walk walk = {.model = model, .host = host, .selection = selection, .gaps = gaps};
+    struct walk walk = {.model = model,
+                        .host = host,
+                        .selection = selection,
+                        .gaps = gaps,
+                        .device = device,
+                        .stretches = stretches,
+                        .status = status};
     bool ok = start_walk(&walk, status) && walk_device(&walk, device, status) &&
               gap_names_list(&gaps->host_names, &walk.host_names, model->trace, status) &&
               gap_names_list(&gaps->sync_names, &walk.sync_names, model->trace, status) &&
@@ -380,4 +370,24 @@ void gaps_finish(struct gaps *gaps) {
     for (unsigned state = 0; state < STATES; state++)
         gap_names_finish(&gaps->host_state[state].names);
     memset(gaps, 0, sizeof *gaps);
+}
+
+bool gaps_find(const struct model *model, const struct host *host, uint32_t device,
+               const struct selection *selection, struct gaps *gaps, struct status *status) {
+    return find(model, host, device, selection, gaps, NULL, status);
+}
+
+bool gaps_list(const struct model *model, const struct host *host, uint32_t device,
+               const struct selection *selection, struct gap_stretches *stretches,
+               struct status *status) {
+    struct gaps gaps;
+    if (!find(model, host, device, selection, &gaps, stretches, status))
+        return false;
+    gaps_finish(&gaps);
+    return true;
+}
+
+void gap_stretches_finish(struct gap_stretches *stretches) {
+    memory_free(stretches->list);
+    memset(stretches, 0, sizeof *stretches);
 }

@@ -67,4 +67,24 @@ bool gaps_find(const struct model *model, const struct host *host, uint32_t devi
                const struct selection *selection, struct gaps *gaps, struct status *status);
 void gaps_finish(struct gaps *gaps);
 
+/* A part of a gap that has one cause. */
+struct gap_stretch {
+    int64_t start, length;
+    uint32_t device, next; /* the activity that ends the gap, or NO_ROW */
+    uint8_t cause;         /* enum gap_cause */
+};
+
+/* A zeroed list is empty. */
+struct gap_stretches {
+    struct gap_stretch *list;
+    size_t count, capacity;
+};
+
+/* Appends all gaps of a device in order of time, each as its stretches, for those that draw them.
+ */
+bool gaps_list(const struct model *model, const struct host *host, uint32_t device,
+               const struct selection *selection, struct gap_stretches *stretches,
+               struct status *status);
+void gap_stretches_finish(struct gap_stretches *stretches);
+
 #endif

@@ -11,6 +11,7 @@
 struct gather {
     const struct model *model;
     const struct occupancy *occupancy;
+    const struct work *work;
     const struct selection *by_device;
     size_t first, end;         /* activities */
     uint32_t *variant_of_name; /* by string id: variant + 1 */
@@ -39,6 +40,58 @@ static void add_occupancy(const struct gather *gather, size_t activity,
     sum->time += duration;
     sum->weighted += (double)occupancy->share[activity] * (double)duration;
     sum->limit_time[occupancy->limit[activity]] += duration;
+}
+
+static void add_limits(const struct gather *gather, size_t activity, struct kernel_limits *sum) {
+    const struct work *work = gather->work;
+    int64_t duration = gather->model->trace->activity.duration[activity];
+    if (!work->bytes)
+        return;
+    if (work->bytes[activity] > 0) {
+        sum->bytes += work->bytes[activity];
+        sum->bytes_time += duration;
+    }
+    if (work->flops[activity] > 0) {
+        sum->flops += work->flops[activity];
+        sum->flops_time += duration;
+    }
+    if (work->roof_ns[activity] > 0) {
+        sum->roof += (double)work->roof_ns[activity];
+        sum->roof_time += duration;
+    }
+    sum->bound_time[work->bound[activity]] += duration;
+}
+
+static double a_second(double amount, int64_t ns) {
+    return ns > 0 ? amount / (double)ns * 1e9 : 0;
+}
+
+double kernel_limits_byte_rate(const struct kernel_limits *limits) {
+    return a_second(limits->bytes, limits->bytes_time);
+}
+
+double kernel_limits_flop_rate(const struct kernel_limits *limits) {
+    return a_second(limits->flops, limits->flops_time);
+}
+
+double kernel_limits_intensity(const struct kernel_limits *limits) {
+    double bytes = kernel_limits_byte_rate(limits);
+    return bytes > 0 ? kernel_limits_flop_rate(limits) / bytes : 0;
+}
+
+double kernel_limits_reached(const struct kernel_limits *limits) {
+    if (limits->roof_time <= 0)
+        return 0;
+    double reached = limits->roof / (double)limits->roof_time;
+    return reached < 1 ? reached : 1; /* a roof is kept to seven digits */
+}
+
+enum kernel_bound kernel_limits_bound(const struct kernel_limits *limits) {
+    unsigned most = BOUND_UNKNOWN;
+    for (unsigned bound = 1; bound < KERNEL_BOUNDS; bound++)
+        if (limits->bound_time[bound] > limits->bound_time[most])
+            most = bound;
+    return most;
 }
 
 static bool add_variant(struct gather *gather, struct kernels *kernels, uint32_t name,
@@ -80,6 +133,8 @@ static bool count_rows(struct gather *gather, struct kernels *kernels, struct st
         int64_t duration = trace->activity.duration[i];
         add_occupancy(gather, i, &group->occupancy);
         add_occupancy(gather, i, &kernels->occupancy);
+        add_limits(gather, i, &group->limits);
+        add_limits(gather, i, &kernels->limits);
         variant->count++;
         variant->total += duration;
         group->count++;
@@ -159,14 +214,15 @@ static bool rank(struct kernels *kernels, struct status *status) {
     return true;
 }
 
-bool kernels_find(const struct model *model, const struct occupancy *occupancy, uint32_t device,
-                  const struct selection *by_device, struct kernels *kernels,
-                  struct status *status) {
+bool kernels_find(const struct model *model, const struct occupancy *occupancy,
+                  const struct work *work, uint32_t device, const struct selection *by_device,
+                  struct kernels *kernels, struct status *status) {
     const struct trace *trace = model->trace;
     memset(kernels, 0, sizeof *kernels);
     struct gather gather = {
         .model = model,
         .occupancy = occupancy,
+        .work = work,
         .by_device = by_device,
         .end = trace->activity.count,
     };

@@ -4,6 +4,7 @@
 #define RIDGE_ANALYSIS_KERNELS_H
 
 #include "analysis/occupancy.h"
+#include "analysis/work.h"
 
 /* Theoretical occupancy of several kernels: the mean over their time, and what limits it. */
 struct kernel_occupancy {
@@ -21,6 +22,23 @@ static inline double kernel_occupancy_mean(const struct kernel_occupancy *occupa
 /* What most of the time is limited by. */
 enum occupancy_limit kernel_occupancy_limit(const struct kernel_occupancy *occupancy);
 
+/* What several kernels must do, and how long that must take; sums over those of which it is known.
+ */
+struct kernel_limits {
+    double bytes, flops;
+    int64_t bytes_time, flops_time; /* of those whose bytes, whose operations are known */
+    double roof;                    /* nanoseconds at the roof, */
+    int64_t roof_time;              /* where these many were spent */
+    int64_t bound_time[KERNEL_BOUNDS];
+};
+/* Bytes and operations a second, operations a byte, part of the roof (at most 1); 0: not known. */
+double kernel_limits_byte_rate(const struct kernel_limits *limits);
+double kernel_limits_flop_rate(const struct kernel_limits *limits);
+double kernel_limits_intensity(const struct kernel_limits *limits);
+double kernel_limits_reached(const struct kernel_limits *limits);
+/* What most of the time is bound by, or BOUND_UNKNOWN. */
+enum kernel_bound kernel_limits_bound(const struct kernel_limits *limits);
+
 struct kernel_group {
     struct text short_name; /* owned by the table */
     uint32_t full_name;     /* string id of the member that took most time */
@@ -28,6 +46,7 @@ struct kernel_group {
     uint64_t count;
     int64_t total, min, median, max;
     struct kernel_occupancy occupancy;
+    struct kernel_limits limits;
 };
 
 struct kernel_variant { /* one full name */
@@ -46,14 +65,15 @@ struct kernels {
     uint64_t count;
     int64_t total, min, median, max; /* over all kernels */
     struct kernel_occupancy occupancy;
+    struct kernel_limits limits;
     struct intern names; /* holds the short names */
 };
 
 /* Kernels of a device (0: of all) that start inside their device's selection, by_device[id] (NULL:
  * anywhere). */
-bool kernels_find(const struct model *model, const struct occupancy *occupancy, uint32_t device,
-                  const struct selection *by_device, struct kernels *kernels,
-                  struct status *status);
+bool kernels_find(const struct model *model, const struct occupancy *occupancy,
+                  const struct work *work, uint32_t device, const struct selection *by_device,
+                  struct kernels *kernels, struct status *status);
 void kernels_finish(struct kernels *kernels);
 
 /* Shortens a kernel's name: mangled names are demangled where the C++ library is there to do it,

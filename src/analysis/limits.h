@@ -7,7 +7,8 @@
 
 #include "analysis/model.h"
 
-/* X(ID, key, words): rates are bytes or operations a second, the rest nanoseconds. */
+/* X(ID, key, words): rates are bytes or operations a second, the last one bytes, the rest
+ * nanoseconds. */
 #define DEVICE_LIMITS(X)                                                                           \
     X(MEMORY, memory_copy, "memory bandwidth")                                                     \
     X(CACHE, cache_copy, "cache bandwidth")                                                        \
@@ -26,12 +27,14 @@
     X(TO_DEVICE_PINNED, to_device_pinned, "copies to the device, pinned")                          \
     X(TO_DEVICE_PAGEABLE, to_device_pageable, "copies to the device, pageable")                    \
     X(TO_HOST_PINNED, to_host_pinned, "copies to the host, pinned")                                \
-    X(TO_HOST_PAGEABLE, to_host_pageable, "copies to the host, pageable")
+    X(TO_HOST_PAGEABLE, to_host_pageable, "copies to the host, pageable")                          \
+    X(CACHE_BYTES, cache_bytes, "size of the cache")
 
 #define DEVICE_LIMIT_ENUM(ID, key, words) DEVICE_LIMIT_##ID,
 enum device_limit { DEVICE_LIMITS(DEVICE_LIMIT_ENUM) DEVICE_LIMIT_COUNT };
 const char *device_limit_key(unsigned limit);
 const char *device_limit_words(unsigned limit);
+#define DEVICE_LIMIT_MOST 1e30 /* what is said to be more is damage */
 
 enum limit_source {
     LIMIT_UNKNOWN,
@@ -49,5 +52,9 @@ struct limits {                    /* of one device */
  * the trace's meta, else from `given` (by device id; may be NULL; of[] != 0 is measured). */
 bool limits_find(const struct model *model, const struct limits *given, struct limits **by_device,
                  struct status *status);
+
+/* The vendor's figure for f32 arithmetic outside of matrix units; 0: not known. */
+double limits_stated_f32(uint32_t major, uint32_t minor, uint32_t multiprocessors,
+                         uint64_t clock_hz);
 
 #endif

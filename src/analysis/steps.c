@@ -90,23 +90,17 @@ struct cycle {
     size_t first, end, period; /* period 0: there is none */
 };
 
-/* The middle is past the warm-up and before the end: its period is followed both ways. */
-static bool find_cycle(const uint32_t *names, size_t count, struct cycle *cycle,
-                       struct status *status) {
-    size_t third = count / 3, period = 0;
+/* The cycle that names[from .. from + length) are a part of, followed both ways; period 0 when they
+ * do not repeat. */
+static bool follow_cycle(const uint32_t *names, size_t count, size_t from, size_t length,
+                         struct cycle *cycle, struct status *status) {
+    size_t period = 0;
     *cycle = (struct cycle){0};
-    if (count < 3)
-        return true;
-    size_t length = third < PERIOD_ROWS_MAX ? third : PERIOD_ROWS_MAX;
-    if (count < 32) { /* too short to take a part for the whole */
-        third = 0;
-        length = count;
-    }
-    if (!smallest_period(names + third, length, &period, status))
+    if (!smallest_period(names + from, length, &period, status))
         return false;
     if (period * 2 > length)
         return true;
-    size_t first = third, end = third + length;
+    size_t first = from, end = from + length;
     while (first > 0 && names[first - 1] == names[first - 1 + period])
         first--;
     while (end < count && names[end] == names[end - period])
@@ -114,6 +108,40 @@ static bool find_cycle(const uint32_t *names, size_t count, struct cycle *cycle,
     if ((end - first) / period >= 3)
         *cycle = (struct cycle){first, end, period};
     return true;
+}
+
+/* A loop behind a long start: ever shorter last parts, without their own end, where the run has
+ * left the loop again. What repeats there must be more than a few equal neighbours. */
+static bool find_late_cycle(const uint32_t *names, size_t count, struct cycle *cycle,
+                            struct status *status) {
+    enum { ROWS_LEAST = 16, EQUAL_LEAST = 32, PARTS = 4 };
+    for (unsigned part = 1; part <= PARTS; part++) {
+        size_t length = count >> part;
+        length = length < PERIOD_ROWS_MAX ? length : PERIOD_ROWS_MAX;
+        if (length < ROWS_LEAST)
+            break;
+        if (!follow_cycle(names, count, count - length, length - length / 4, cycle, status))
+            return false;
+        if (cycle->period >= 2 || (cycle->period == 1 && cycle->end - cycle->first >= EQUAL_LEAST))
+            return true;
+    }
+    *cycle = (struct cycle){0};
+    return true;
+}
+
+/* The middle is mostly past the warm-up and before the end. */
+static bool find_cycle(const uint32_t *names, size_t count, struct cycle *cycle,
+                       struct status *status) {
+    size_t third = count / 3;
+    *cycle = (struct cycle){0};
+    if (count < 3)
+        return true;
+    if (count < 32) /* too short to take a part for the whole */
+        return follow_cycle(names, count, 0, count, cycle, status);
+    size_t length = third < PERIOD_ROWS_MAX ? third : PERIOD_ROWS_MAX;
+    if (!follow_cycle(names, count, third, length, cycle, status))
+        return false;
+    return cycle->period > 0 || find_late_cycle(names, count, cycle, status);
 }
 
 /* ---- ranges that repeat ---- */
@@ -182,11 +210,24 @@ static bool add_range_steps(const struct model *model, const struct level *level
     return true;
 }
 
+/* Half of the run's time, or, as a program may take long to start, half of its kernels'. */
 static bool covers_half(const struct model *model, const struct level *level,
                         const struct cycle *cycle) {
-    int64_t start = model->trace->range.start[level->rows[cycle->first]];
+    const struct trace *trace = model->trace;
+    int64_t start = trace->range.start[level->rows[cycle->first]];
     int64_t end = model_range_end(model, level->rows[cycle->end - 1]);
-    return end - start >= (model->last - model->first) / 2;
+    double inside = 0, all = 0;
+    if (end - start >= (model->last - model->first) / 2)
+        return true;
+    for (size_t i = 0; i < trace->activity.count; i++) {
+        if (trace->activity.kind[i] != ACTIVITY_KERNEL)
+            continue;
+        int64_t at = trace->activity.start[i];
+        all += (double)trace->activity.duration[i];
+        if (at >= start && at < end)
+            inside += (double)trace->activity.duration[i];
+    }
+    return inside > 0 && 2 * inside >= all;
 }
 
 static bool find_repeated_ranges(const struct model *model, struct steps *steps,
@@ -229,6 +270,13 @@ static size_t best_phase(const struct model *model, size_t first, size_t end, si
     return best;
 }
 
+static bool has_kernel(const struct model *model, size_t first, size_t end) {
+    for (size_t i = first; i < end; i++)
+        if (model->trace->activity.kind[i] == ACTIVITY_KERNEL)
+            return true;
+    return false;
+}
+
 static bool find_repeated_activities(const struct model *model, struct steps *steps,
                                      struct status *status) {
     const struct trace *trace = model->trace;
@@ -246,6 +294,10 @@ static bool find_repeated_activities(const struct model *model, struct steps *st
     /* a few equal neighbours are chance */
     if (cycle.period == 0 || cycle.end - cycle.first < 8 ||
         (cycle.end - cycle.first) / cycle.period < 4)
+        return true;
+    /* copies that repeat beside kernels that do not are no loop */
+    if (!has_kernel(model, base + cycle.first, base + cycle.first + cycle.period) &&
+        has_kernel(model, base, end))
         return true;
     size_t capacity = 0, period = cycle.period;
     size_t start =

@@ -4,7 +4,10 @@
  * runtime), what its framework operator means (aten::mm with its input shapes and types). Where
  * neither is known it is not known, and nothing is made up. One kernel of an operator that launched
  * several gets that operator's work only if it plainly does it (the product of aten::linear);
- * else the work is that of all its kernels together.
+ * else the work is that of all its kernels together, and each has the part of it that
+ * it has of their time.
+ *
+ * The roof of a kernel that was faster than memory allows is what it took: its data was in a cache.
  */
 #ifndef RIDGE_ANALYSIS_WORK_H
 #define RIDGE_ANALYSIS_WORK_H

@@ -95,11 +95,21 @@ char *format_percent(double ratio, char text[FORMAT_SIZE]) {
     return text;
 }
 
-char *format_rate(double bytes_per_second, char text[FORMAT_SIZE]) {
-    static const char *const units[] = {"B/s", "KB/s", "MB/s", "GB/s", "TB/s", "PB/s", "EB/s"};
-    if (isfinite(bytes_per_second) && bytes_per_second >= 0 && bytes_per_second < 1e19)
-        scaled((uint64_t)llround(fmin(bytes_per_second, 9.2e18)), units, 7, text);
+static char *rate(double a_second, const char *const *units, char *text) {
+    if (isfinite(a_second) && a_second >= 0 && a_second < 1e19)
+        scaled((uint64_t)llround(fmin(a_second, 9.2e18)), units, 7, text);
     else
         snprintf(text, FORMAT_SIZE, "-");
     return text;
+}
+
+char *format_rate(double bytes_per_second, char text[FORMAT_SIZE]) {
+    static const char *const units[] = {"B/s", "KB/s", "MB/s", "GB/s", "TB/s", "PB/s", "EB/s"};
+    return rate(bytes_per_second, units, text);
+}
+
+char *format_operations(double operations_per_second, char text[FORMAT_SIZE]) {
+    static const char *const units[] = {"FLOP/s",  "KFLOP/s", "MFLOP/s", "GFLOP/s",
+                                        "TFLOP/s", "PFLOP/s", "EFLOP/s"};
+    return rate(operations_per_second, units, text);
 }

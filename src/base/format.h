@@ -28,5 +28,7 @@ char *format_count(uint64_t count, char text[FORMAT_SIZE]);
 char *format_percent(double ratio, char text[FORMAT_SIZE]);
 /* Bytes a second as "12.34 GB/s", "1.234 MB/s". */
 char *format_rate(double bytes_per_second, char text[FORMAT_SIZE]);
+/* Operations a second as "64.92 TFLOP/s". */
+char *format_operations(double operations_per_second, char text[FORMAT_SIZE]);
 
 #endif

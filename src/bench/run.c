@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/temporary.h"
 #include "bench/results/compare.h"
+#include "bench/roofs/kept.h"
 #include "bench/run_case.h"
 #include "device/device.h"
 #include "tensor/tensor.h"
@@ -205,6 +206,7 @@ static bool run_recorded(struct run_stage *run, struct result_set *set, struct s
     bool ok =
         (ridge_trace_begin(device, path) && ridge_trace_pause(device)) || run_tensor_failed(status);
     if (ok) {
+        roofs_into_trace(device, &run->stage.roofs);
         ok = run_plan(run, set, status);
         bool ended = ridge_trace_end(device);
         if (ok && !ended)

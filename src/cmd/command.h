@@ -10,7 +10,8 @@
 struct command_option {
     const char *name;  /* long name without dashes; NULL ends the list */
     char letter;       /* short form, or 0 */
-    const char *value; /* what it takes, as shown in help ("FILE", "text|md|json"); NULL: a flag */
+    const char *value; /* what it takes, as shown in help ("FILE", "text|md|json"); NULL: a flag;
+                          "[=NAME]": it may do without, and takes none from the next word */
     const char *help;  /* one line */
 };
 

@@ -80,7 +80,7 @@ static void print_bash_command(struct output *output, const struct command *comm
         output_printf(output, " --%s", option->name);
     output_printf(output, "'\n        case $before in\n");
     for (option = command->options; option && option->name; option++) {
-        if (!option->value)
+        if (!option->value || command_value_is_optional(option))
             continue;
         output_printf(output, "        --%s", option->name);
         if (option->letter)
@@ -164,12 +164,15 @@ static void print_zsh_option(struct output *output, const struct command_option 
                       option->name, option->letter, option->value ? "+" : "", option->name,
                       option->value ? "=" : "");
     else
-        output_printf(output, "            '--%s%s", option->name, option->value ? "=" : "");
+        output_printf(output, "            '--%s%s", option->name,
+                      !option->value                      ? ""
+                      : command_value_is_optional(option) ? "=-"
+                                                          : "=");
     output_printf(output, "[");
     print_zsh_help(output, option->help);
     output_printf(output, "]");
     if (option->value) {
-        output_printf(output, ":value:");
+        output_printf(output, "%s:value:", command_value_is_optional(option) ? ":" : "");
         print_zsh_words(output, option->value, table);
     }
     output_printf(output, "' \\\n");
@@ -261,7 +264,7 @@ static void print_fish_command(struct output *output, const struct command *comm
                       command->name, option->name);
         if (option->letter)
             output_printf(output, " -s %c", option->letter);
-        if (option->value) {
+        if (option->value && !command_value_is_optional(option)) {
             output_printf(output, " -r");
             print_fish_words(output, option->value, table);
         }

@@ -13,6 +13,7 @@
 #include "base/table.h"
 #include "bench/print/print.h"
 #include "bench/roofline/roofline.h"
+#include "bench/roofs/kept.h"
 #include "bench/run_case.h"
 #include "cmd/bench_arguments.h"
 #include "cmd/command.h"
@@ -119,6 +120,13 @@ static bool show_results(struct demo *demo, struct status *status) {
            print_results(&demo->set, &markdown, &demo->report, status) && show(demo, status);
 }
 
+/* What is known of the device goes into its trace. */
+static void tell_roofs(ridge_device *device) {
+    struct roofs roofs;
+    if (roofs_load(device, true, &roofs))
+        roofs_into_trace(device, &roofs);
+}
+
 /* One recording of a few calls, as any program that uses the runtime would make. */
 static bool record_case(struct stage *stage, const struct bench_case *work, const char *path,
                         struct status *status) {
@@ -130,6 +138,7 @@ static bool record_case(struct stage *stage, const struct bench_case *work, cons
     if (ok && (!ridge_synchronize(stage->device) || !ridge_trace_begin(stage->device, path)))
         ok = run_tensor_failed(status);
     if (ok) {
+        tell_roofs(stage->device);
         ridge_range_begin(stage->device, work->variant);
         for (unsigned i = 0; ok && i < CALLS; i++)
             ok = work->kind->call(state, i, status);

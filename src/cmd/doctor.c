@@ -24,7 +24,7 @@ static bool print_text(const struct doctor_facts *facts, struct output *output) 
     bool any = false;
     print_machine(output);
     for (const struct doctor_row *row = doctor_rows; row->name; row++) {
-        struct finding finding;
+        struct doctor_finding finding;
         doctor_examine(facts, row, &finding);
         any |= finding.can && finding.records;
         output_printf(output, "  %-3s  %-*s  ", finding.can ? "yes" : "no", NAME_WIDTH,
@@ -44,7 +44,7 @@ static bool print_json(const struct doctor_facts *facts, struct output *output) 
     json_key(&json, "backends");
     json_begin_array(&json);
     for (const struct doctor_row *row = doctor_rows; row->name; row++) {
-        struct finding finding;
+        struct doctor_finding finding;
         doctor_examine(facts, row, &finding);
         any |= finding.can && finding.records;
         json_begin_object(&json);

@@ -39,7 +39,7 @@ enum { PARANOID_UNKNOWN = -1000 };
 
 void doctor_gather(struct doctor_facts *facts);
 
-struct finding {
+struct doctor_finding {
     const char *name;
     bool can;                /* it can be recorded (or read) here */
     bool records;            /* it is a backend of `ridge record` by itself */
@@ -47,7 +47,7 @@ struct finding {
     char step[FINDING_TEXT]; /* what is in the way, and what mends it; "" when nothing is */
 };
 
-typedef void doctor_check(const struct doctor_facts *facts, struct finding *finding);
+typedef void doctor_check(const struct doctor_facts *facts, struct doctor_finding *finding);
 struct doctor_row {
     const char *name;
     bool records;
@@ -55,6 +55,6 @@ struct doctor_row {
 };
 extern const struct doctor_row doctor_rows[]; /* a row without a name ends it */
 void doctor_examine(const struct doctor_facts *facts, const struct doctor_row *row,
-                    struct finding *finding);
+                    struct doctor_finding *finding);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "cmd/doctor.h"
 
-__attribute__((format(printf, 2, 3))) static void found(struct finding *finding, const char *format,
-                                                        ...) {
+__attribute__((format(printf, 2, 3))) static void found(struct doctor_finding *finding,
+                                                        const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(finding->found, sizeof finding->found, format, arguments);
@@ -15,15 +15,15 @@ __attribute__((format(printf, 2, 3))) static void found(struct finding *finding,
     finding->can = true;
 }
 
-__attribute__((format(printf, 2, 3))) static void step(struct finding *finding, const char *format,
-                                                       ...) {
+__attribute__((format(printf, 2, 3))) static void step(struct doctor_finding *finding,
+                                                       const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(finding->step, sizeof finding->step, format, arguments);
     va_end(arguments);
 }
 
-static void check_cuda(const struct doctor_facts *facts, struct finding *finding) {
+static void check_cuda(const struct doctor_facts *facts, struct doctor_finding *finding) {
     if (!facts->cuda.there)
         step(finding, "%s", facts->cuda.problem);
     else if (!facts->probe.there)
@@ -34,18 +34,19 @@ static void check_cuda(const struct doctor_facts *facts, struct finding *finding
         step(finding, "CUDA_INJECTION64_PATH is another tool's (%s); unset it",
              facts->other_injection);
     else
-        found(finding, "%s, driver %s, CUPTI %s", facts->cuda.version, facts->cuda_driver,
-              facts->cupti.version);
+        found(finding,
+              "%s, driver %s, CUPTI %s; a profiler that the program starts itself gets none",
+              facts->cuda.version, facts->cuda_driver, facts->cupti.version);
 }
 
-static void check_nvtx(const struct doctor_facts *facts, struct finding *finding) {
+static void check_nvtx(const struct doctor_facts *facts, struct doctor_finding *finding) {
     if (facts->probe.there)
         found(finding, "ranges and marks of any program, with or without a GPU");
     else
         step(finding, "%s", facts->probe.problem);
 }
 
-static void check_sampling(const struct doctor_facts *facts, struct finding *finding) {
+static void check_sampling(const struct doctor_facts *facts, struct doctor_finding *finding) {
     if (!facts->sampling.there)
         step(finding, "%s", facts->sampling.problem);
     else if (facts->paranoid == PARANOID_UNKNOWN)
@@ -54,7 +55,7 @@ static void check_sampling(const struct doctor_facts *facts, struct finding *fin
         found(finding, "stacks, states; perf_event_paranoid is %d", facts->paranoid);
 }
 
-static void check_dwarf(const struct doctor_facts *facts, struct finding *finding) {
+static void check_dwarf(const struct doctor_facts *facts, struct doctor_finding *finding) {
     if (!facts->sampling.there)
         step(finding, "needs cpu sampling");
     else if (facts->dwarf.there)
@@ -63,7 +64,8 @@ static void check_dwarf(const struct doctor_facts *facts, struct finding *findin
         step(finding, "%s", facts->dwarf.problem);
 }
 
-static void check_hardware_counters(const struct doctor_facts *facts, struct finding *finding) {
+static void check_hardware_counters(const struct doctor_facts *facts,
+                                    struct doctor_finding *finding) {
     if (!facts->sampling.there)
         step(finding, "needs cpu sampling");
     else if (facts->hardware_counters.there)
@@ -72,7 +74,7 @@ static void check_hardware_counters(const struct doctor_facts *facts, struct fin
         step(finding, "%s", facts->hardware_counters.problem);
 }
 
-static void check_kernel_symbols(const struct doctor_facts *facts, struct finding *finding) {
+static void check_kernel_symbols(const struct doctor_facts *facts, struct doctor_finding *finding) {
     bool sampled =
         facts->paranoid == PARANOID_UNKNOWN || facts->paranoid <= 1 || facts->is_administrator;
     if (!facts->sampling.there)
@@ -86,7 +88,7 @@ static void check_kernel_symbols(const struct doctor_facts *facts, struct findin
         step(finding, "the kernel hides its addresses; sudo sysctl kernel.kptr_restrict=0");
 }
 
-static void check_python(const struct doctor_facts *facts, struct finding *finding) {
+static void check_python(const struct doctor_facts *facts, struct doctor_finding *finding) {
     bool names = facts->python_major > 3 || (facts->python_major == 3 && facts->python_minor >= 12);
     if (!facts->python.there)
         step(finding, "there is no python3 on the path; programs that bring their own are "
@@ -103,7 +105,7 @@ static void check_python(const struct doctor_facts *facts, struct finding *findi
 }
 
 /* What CUPTI does not tell: the counters inside a kernel, which another tool reads. */
-static void check_gpu_counters(const struct doctor_facts *facts, struct finding *finding) {
+static void check_gpu_counters(const struct doctor_facts *facts, struct doctor_finding *finding) {
     if (!facts->cuda.there)
         step(finding, "needs an NVIDIA GPU and its driver");
     else if (!facts->ncu.there)
@@ -118,7 +120,7 @@ static void check_gpu_counters(const struct doctor_facts *facts, struct finding 
         found(finding, "by Nsight Compute, %s", facts->ncu.version);
 }
 
-static void check_opencl(const struct doctor_facts *facts, struct finding *finding) {
+static void check_opencl(const struct doctor_facts *facts, struct doctor_finding *finding) {
     if (facts->opencl.there)
         found(finding, "what ridge's runtime does on %s, driver %s", facts->opencl.version,
               facts->opencl_driver);
@@ -126,12 +128,12 @@ static void check_opencl(const struct doctor_facts *facts, struct finding *findi
         step(finding, "%s", facts->opencl.problem);
 }
 
-static void check_vulkan(const struct doctor_facts *facts, struct finding *finding) {
+static void check_vulkan(const struct doctor_facts *facts, struct doctor_finding *finding) {
     step(finding, "%s; give ridge a trace of nsys or Perfetto",
          facts->vulkan.there ? "not recorded" : "no libvulkan");
 }
 
-static void check_metal(const struct doctor_facts *facts, struct finding *finding) {
+static void check_metal(const struct doctor_facts *facts, struct doctor_finding *finding) {
     if (!facts->is_macos)
         step(finding, "only on macOS; ridge reads what xctrace exports there");
     else if (!facts->xctrace.there)
@@ -141,7 +143,7 @@ static void check_metal(const struct doctor_facts *facts, struct finding *findin
                       "ridge its export");
 }
 
-static void check_nsys(const struct doctor_facts *facts, struct finding *finding) {
+static void check_nsys(const struct doctor_facts *facts, struct doctor_finding *finding) {
     if (facts->reads_sqlite)
         found(finding, "SQLite exports%s%s", facts->nsys.there ? "; " : "",
               facts->nsys.there ? facts->nsys.version : "");
@@ -149,7 +151,7 @@ static void check_nsys(const struct doctor_facts *facts, struct finding *finding
         step(finding, "this ridge was built without SQLite; install libsqlite3-dev and run make");
 }
 
-static void check_instruments(const struct doctor_facts *facts, struct finding *finding) {
+static void check_instruments(const struct doctor_facts *facts, struct doctor_finding *finding) {
     if (facts->reads_xml)
         found(finding, "XML exports of xctrace%s%s", facts->xctrace.there ? "; " : "",
               facts->xctrace.there ? facts->xctrace.version : "");
@@ -175,7 +177,7 @@ const struct doctor_row doctor_rows[] = {
 };
 
 void doctor_examine(const struct doctor_facts *facts, const struct doctor_row *row,
-                    struct finding *finding) {
+                    struct doctor_finding *finding) {
     memset(finding, 0, sizeof *finding);
     finding->name = row->name;
     finding->records = row->records;

@@ -68,7 +68,8 @@ static void print_options(struct output *output, const struct command_option *op
                                                option->name)
                                     : snprintf(label, sizeof label, "      --%s", option->name);
         if (option->value)
-            length += snprintf(label + length, sizeof label - (size_t)length, " %s", option->value);
+            length += snprintf(label + length, sizeof label - (size_t)length, "%s%s",
+                               command_value_is_optional(option) ? "" : " ", option->value);
         if (length + 2 > COLUMN)
             output_printf(output, "%s\n%*s", label, COLUMN, "");
         else

@@ -62,7 +62,7 @@ static void print_option(struct output *output, const struct command_option *opt
     print_escaped(output, option->name, strlen(option->name));
     output_printf(output, "\\fR");
     if (option->value) {
-        output_printf(output, " \\fI");
+        output_printf(output, "%s\\fI", command_value_is_optional(option) ? "" : " ");
         print_escaped(output, option->value, strlen(option->value));
         output_printf(output, "\\fR");
     }

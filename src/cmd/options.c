@@ -1,7 +1,8 @@
 /* What did the user ask a command to do? Parses GNU-style options against the command's own table:
- * long (--name VALUE, --name=VALUE), short (-o VALUE, -oVALUE), clustered flags (-fq), and "--".
- * A word such as -5 is a value or an argument, never an option. Choices ("text|json") are checked
- * here, so that a command sees only values that its table allows. */
+ * long (--name VALUE, --name=VALUE; --name and --name=VALUE where it is optional), short (-o VALUE,
+ * -oVALUE), clustered flags (-fq), and "--". A word such as -5 is a value or an argument, never an
+ * option. Choices ("text|json") are checked here, so that a command sees only values that its table
+ * allows. */
 #include "cmd/options.h"
 
 #include <ctype.h>
@@ -157,6 +158,8 @@ static bool parse_long(struct command_line *line, const char *word, const char *
     }
     if (value)
         return keep(line, option, value, status);
+    if (command_value_is_optional(option))
+        return keep(line, option, "", status);
     *took_next = true;
     return keep_next(line, option, next, status);
 }

@@ -33,6 +33,11 @@ const struct command *command_find(const struct command *const *table, const cha
 /* The name among `names` (count of them) that `word` was probably meant to be, or NULL. */
 const char *command_suggest(const char *word, const char *const *names, unsigned count);
 
+/* Whether an option can do without its value: "[=NAME]". */
+static inline bool command_value_is_optional(const struct command_option *option) {
+    return option->value && option->value[0] == '[';
+}
+
 /* Whether an option or argument is a choice ("text|md|json"), and whether `word` is among it. */
 bool command_is_choice(const char *value);
 bool command_choice_has(const char *choice, const char *word);

@@ -9,27 +9,11 @@
 #include "base/decimal.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "cmd/given_limits.h"
 
 enum { SAMPLE_RATE = 999, SAMPLE_RATE_MAX = 20000 };
 
-const struct command_option record_arguments[] = {
-    {"output", 'o', "FILE", "the trace (PROGRAM-%p.ridge); %p process, %h host, %r rank"},
-    {"force", 'f', NULL, "replace FILE if it exists"},
-    {"backend", 0, "auto|cuda|cpu", "all that there is (default), only CUDA, only processors"},
-    {"delay", 0, "SECONDS", "begin so long after the program"},
-    {"duration", 0, "SECONDS", "stop after so long; the program goes on"},
-    {"capture-range", 0, "RANGE", "only inside cudaProfilerApi or nvtx:NAME"},
-    {"max-size", 0, "BYTES", "stop recording when the trace has so many (500M, 2G)"},
-    {"ring", 0, "BYTES", "keep the last so many instead of all"},
-    {"sample-rate", 0, "HZ", "samples a second of each running thread (999)"},
-    {"no-sampling", 0, NULL, "do not sample the processors"},
-    {"stacks", 0, "fp|dwarf", "unwind by frame pointers (default) or by debug information"},
-    {"graph", 0, "node|graph", "CUDA graphs node by node, or each launch as a whole (default)"},
-    {"env", 0, "NAME=VALUE", "set a variable for the program; may be repeated"},
-    {"store-env", 0, NULL, "store the values of the environment in the trace"},
-    {"quiet", 'q', NULL, "say nothing about the recording"},
-    {0},
-};
+const struct command_option record_arguments[] = {RECORD_ARGUMENTS, {0}};
 
 static bool read_seconds(const struct command_line *line, const char *option, double *seconds,
                          struct status *status) {
@@ -124,6 +108,7 @@ static bool read_options(const struct command_line *line, struct record_options 
         .by_node = is_given(line, "graph", "node"),
         .keep_environment = command_flag(line, "store-env"),
         .pipe_was_ignored = command_pipe_was_ignored(line),
+        .device_facts = given_limits_tell,
     };
     return read_seconds(line, "delay", &options->delay, status) &&
            read_seconds(line, "duration", &options->duration, status) &&

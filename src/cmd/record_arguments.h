@@ -7,6 +7,25 @@
 #include "cmd/command.h"
 #include "record/record.h"
 
+/* A command that records puts these among its own options. */
+/* clang-format off */
+#define RECORD_ARGUMENTS \
+    {"output", 'o', "FILE", "the trace (PROGRAM-%p.ridge); %p process, %h host, %r rank"}, \
+    {"force", 'f', NULL, "replace FILE if it exists"}, \
+    {"backend", 0, "auto|cuda|cpu", "all that there is (default), only CUDA, only processors"}, \
+    {"delay", 0, "SECONDS", "begin so long after the program"}, \
+    {"duration", 0, "SECONDS", "stop after so long; the program goes on"}, \
+    {"capture-range", 0, "RANGE", "only inside cudaProfilerApi or nvtx:NAME"}, \
+    {"max-size", 0, "BYTES", "stop recording when the trace has so many (500M, 2G)"}, \
+    {"ring", 0, "BYTES", "keep the last so many instead of all"}, \
+    {"sample-rate", 0, "HZ", "samples a second of each running thread (999)"}, \
+    {"no-sampling", 0, NULL, "do not sample the processors"}, \
+    {"stacks", 0, "fp|dwarf", "unwind by frame pointers (default) or by debug information"}, \
+    {"graph", 0, "node|graph", "CUDA graphs node by node, or each launch as a whole (default)"}, \
+    {"env", 0, "NAME=VALUE", "set a variable for the program; may be repeated"}, \
+    {"store-env", 0, NULL, "store the values of the environment in the trace"}, \
+    {"quiet", 'q', NULL, "say nothing about the recording"}
+/* clang-format on */
 extern const struct command_option record_arguments[];
 
 /* Records as the command line says and prints the three lines. True when the program ran: then end

@@ -1,5 +1,10 @@
 /* A report of any trace to an output: what `ridge report` prints, and `ridge run` when the program
  * has ended.
+ *
+ *   if (report_open(&opened, &options, false, &status)) {
+ *       ok = report_print(&opened.report, "md", &output, &status);
+ *       report_close(&opened);
+ *   }
  */
 #ifndef RIDGE_CMD_REPORT_H
 #define RIDGE_CMD_REPORT_H
@@ -7,8 +12,21 @@
 #include "base/output.h"
 #include "report/report.h"
 
-/* `format` is text, md, json or csv; NULL: text. */
-bool report_print(const struct report_options *options, const char *format, bool skip_invalid,
-                  struct output *output, struct status *status);
+struct opened_report {
+    struct trace *trace;
+    struct report report;
+};
+
+/* Opens options->trace_name and asks all questions. On failure there is nothing to close. */
+bool report_open(struct opened_report *opened, const struct report_options *options,
+                 bool skip_invalid, struct status *status);
+void report_close(struct opened_report *opened);
+
+/* `format` is text, md, json, csv or html; NULL: text. */
+bool report_print(const struct report *report, const char *format, struct output *output,
+                  struct status *status);
+/* One or two reports as a page; says on stderr what the page does not show one by one. */
+bool report_print_page(const struct report *const *reports, size_t count, struct output *output,
+                       struct status *status);
 
 #endif

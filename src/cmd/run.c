@@ -1,23 +1,61 @@
 /* ridge run: record a program, then say where its time went. */
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/record_arguments.h"
 #include "cmd/report.h"
+
+/* run.ridge has its page in run.html. */
+static bool page_name(const char *trace, struct buffer *name, struct status *status) {
+    struct text stem = text_of(trace);
+    static const char ending[] = ".ridge";
+    size_t length = sizeof ending - 1;
+    if (stem.length > length && strcmp(trace + stem.length - length, ending) == 0)
+        stem.length -= length;
+    buffer_text(name, stem);
+    buffer_append(name, ".html", sizeof ".html");
+    return buffer_ok(name, status);
+}
+
+static bool print_text(const struct report *report, struct status *status) {
+    struct output output;
+    if (!output_open(&output, NULL, false, status))
+        return false;
+    return output_close(&output, report_print(report, NULL, &output, status), status);
+}
+
+static bool write_page(const struct command_line *line, const struct report *report,
+                       const char *trace, struct status *status) {
+    struct buffer name = {0};
+    struct output output;
+    bool ok = page_name(trace, &name, status) &&
+              output_open(&output, name.data, command_flag(line, "force"), status);
+    if (ok) {
+        fchmod(output.fd, S_IRUSR | S_IWUSR); /* as the trace, all of whose events it holds */
+        ok = output_close(&output, report_print(report, "html", &output, status), status);
+    }
+    if (ok && !command_flag(line, "quiet"))
+        fprintf(stderr, "page      %s\n", name.data);
+    buffer_finish(&name);
+    return ok;
+}
 
 /* The program's own end is ridge's, whatever became of the report. */
 static void print_report(const struct command_line *line, const char *trace) {
     struct status status = {0};
     struct report_options options = {.trace_name = trace, .top = 10};
-    struct output output;
-    bool ok = output_open(&output, NULL, false, &status);
-    if (ok && report_print(&options, NULL, false, &output, &status))
-        ok = output_commit(&output, &status);
-    else if (ok) {
-        output_abandon(&output);
-        ok = false;
-    }
-    if (!ok)
+    struct opened_report opened;
+    if (!report_open(&opened, &options, false, &status)) {
         command_fail(line, &status);
+        return;
+    }
+    if (!print_text(&opened.report, &status))
+        command_fail(line, &status);
+    if (!command_flag(line, "no-page") && !write_page(line, &opened.report, trace, &status))
+        command_fail(line, &status);
+    report_close(&opened);
 }
 
 static int run(const struct command_line *line) {
@@ -29,16 +67,24 @@ static int run(const struct command_line *line) {
     target_end_alike(&summary.target);
 }
 
+static const struct command_option options[] = {
+    RECORD_ARGUMENTS,
+    {"no-page", 0, NULL, "make no page"},
+    {0},
+};
+
 const struct command command_run = {
     .name = "run",
     .arguments = "-- COMMAND [ARGUMENT...]",
     .summary = "Record a program, then report where its time went",
-    .details = "As 'ridge record' and then 'ridge report' of the trace, which is kept. The report "
-               "goes to standard output when the program has ended, behind what the program itself "
-               "printed there.",
+    .details =
+        "As 'ridge record' and then 'ridge report' of the trace, which is kept. The report "
+        "goes to standard output when the program has ended, behind what the program itself "
+        "printed there. Beside the trace it puts a page for a browser: run.html of run.ridge, "
+        "unless --no-page.",
     .examples = "ridge run -- python train.py\tthe main job\n"
                 "ridge run -o run.ridge --duration 10 -- ./server\tits first ten seconds",
-    .options = record_arguments,
+    .options = options,
     .arguments_min = 1,
     .arguments_max = UINT_MAX,
     .run = run,

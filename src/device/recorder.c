@@ -124,11 +124,15 @@ static uint32_t thread_row(struct recorder *recorder) {
     return row;
 }
 
+void recorder_label(const struct device *device, char label[RECORDER_LABEL_SIZE]) {
+    snprintf(label, RECORDER_LABEL_SIZE, "%s:%u", device->ops->name, device->index);
+}
+
 static void write_device(struct recorder *recorder) {
     const struct device *device = recorder->device;
     const struct device_capabilities *known = &device->capabilities;
-    char label[48];
-    snprintf(label, sizeof label, "%s:%u", device->ops->name, device->index);
+    char label[RECORDER_LABEL_SIZE];
+    recorder_label(device, label);
     recorder->device_row = trace_write_device(
         recorder->writer, &(struct row_device){
                               .index = device->index,
@@ -432,6 +436,10 @@ void recorder_memory(void *context, const struct pool_block *block, bool release
                                              .allocated = used_bytes,
                                              .reserved = reserved_bytes,
                                          });
+}
+
+void recorder_meta(struct recorder *recorder, const char *key, const char *value) {
+    trace_writer_meta(recorder->writer, key, text_of(value));
 }
 
 void recorder_range_begin(struct recorder *recorder, const char *name) {

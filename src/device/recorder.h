@@ -18,6 +18,12 @@ struct recorder *recorder_create(struct device *device, const char *path, struct
  */
 bool recorder_finish(struct recorder *recorder, struct status *status);
 
+/* Adds a fact about the run as a whole. */
+void recorder_meta(struct recorder *recorder, const char *key, const char *value);
+/* What a trace calls the device: "cuda:0". */
+enum { RECORDER_LABEL_SIZE = 48 };
+void recorder_label(const struct device *device, char label[RECORDER_LABEL_SIZE]);
+
 /* Named spans of the calling thread; they nest. Spans left open end with the recording. */
 void recorder_range_begin(struct recorder *recorder, const char *name);
 void recorder_range_end(struct recorder *recorder);

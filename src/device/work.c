@@ -112,7 +112,7 @@ bool work_load(struct device *device, struct recorder *recorder, const struct ke
     return ok;
 }
 
-bool work_finish(struct device *device, struct recorder *recorder, struct status *status) {
+bool work_wait(struct device *device, struct recorder *recorder, struct status *status) {
     if (!recorder)
         return device->ops->finish(device, status);
     int64_t start = recorder_clock();

@@ -29,7 +29,7 @@ bool work_copy_within(struct device *device, struct recorder *recorder, unsigned
                       size_t from_offset, size_t bytes, struct status *status);
 bool work_load(struct device *device, struct recorder *recorder, const struct kernel_code *code,
                struct device_kernel **kernel, struct status *status);
-bool work_finish(struct device *device, struct recorder *recorder, struct status *status);
+bool work_wait(struct device *device, struct recorder *recorder, struct status *status);
 
 /* Replays the graph. A replay has no times of its parts, so under a recorder the launches that it
  * was made of, in their order, are launched one by one instead. */

@@ -13,6 +13,7 @@
 #include "analysis/ranges.h"
 #include "analysis/samples.h"
 #include "analysis/syncs.h"
+#include "analysis/trust.h"
 #include "whatif/whatif.h"
 
 /* X(ID, key, title) */
@@ -20,23 +21,23 @@
     X(LAUNCH_BOUND, "launch-bound", "The host cannot launch fast enough")                          \
     X(TINY_KERNELS, "tiny-kernels", "Many tiny kernels that could be one")                         \
     X(HOST_BOUND, "host-bound", "The device waits for the host's own code")                        \
-    X(SYNC_IN_LOOP, "sync-in-loop", "The host waits for the device inside the loop")               \
+    X(SYNC_IN_LOOP, "sync-in-loop", "The loop waits for the device")                               \
     X(EXPOSED_TRANSFERS, "exposed-transfers", "Copies run while no kernel does")                   \
     X(SMALL_TRANSFERS, "small-transfers", "Many small copies")                                     \
     X(PAGEABLE, "pageable", "Copies from or to pageable memory")                                   \
     X(ALLOCATION, "allocation", "Memory is allocated inside the loop")                             \
-    X(COMPILATION, "compilation", "Code is compiled or loaded inside the loop")                    \
+    X(COMPILATION, "compilation", "Code is compiled inside the loop")                              \
     X(MEMORY_BOUND, "memory-bound", "Kernels wait for memory")                                     \
     X(COMPUTE_BOUND, "compute-bound", "Kernels are busy computing")                                \
-    X(LATENCY_BOUND, "latency-bound", "Kernels are too short or too small for their roof")         \
+    X(LATENCY_BOUND, "latency-bound", "Kernels too short or small for a roof")                     \
     X(LOW_OCCUPANCY, "low-occupancy", "Kernels leave multiprocessors half empty")                  \
     X(SMALL_GRID, "small-grid", "Grids smaller than the device")                                   \
-    X(TAIL, "tail", "The last wave of blocks leaves the device partly idle")                       \
+    X(TAIL, "tail", "The last wave leaves the device idle")                                        \
     X(ONE_QUEUE, "one-queue", "One queue where two would do")                                      \
     X(INPUT_PIPELINE, "input-pipeline", "The device waits for its input")                          \
     X(IRREGULAR_STEPS, "irregular-steps", "Some steps take much longer than others")               \
     X(THROTTLING, "throttling", "The device ran below its clock")                                  \
-    X(MEMORY_PRESSURE, "memory-pressure", "Device memory is nearly full or fragmented")            \
+    X(MEMORY_PRESSURE, "memory-pressure", "Device memory is full or fragmented")                   \
     X(ON_CPU, "on-cpu", "Work runs on the CPU")                                                    \
     X(HEALTHY, "healthy", "Healthy")                                                               \
     X(UNDECIDED, "undecided", "The trace does not tell")
@@ -92,10 +93,15 @@ struct finding {
     struct change changes[4]; /* what the prediction replayed */
     size_t change_count;
     char *assumes; /* or NULL */
+
+    bool decides; /* it says what the run is about, also where its gain is not known */
+    bool minor;   /* too little to act on: within its error bar, or a few hundredths of the time */
 };
 
 struct verdict {
-    int64_t time;             /* measured: of the run, or of the part that was asked about */
+    int64_t time;             /* measured: of the part of the run that is judged */
+    char *part;               /* which that is: "the run", "steps 4 to 30, which are steady" */
+    size_t steps;             /* how many steps that part has; 0: it has none */
     struct finding *findings; /* most recoverable time first; at least one */
     size_t count;
     char *manager;     /* one sentence without a term of the trade */
@@ -128,8 +134,14 @@ struct diagnose_source {
     const struct ranges *ranges;
     const struct samples *samples;
     const struct memory_use *memory; /* by device id */
+    const struct trust *trust;
     const struct diagnose_device *devices;
     size_t device_count;
+    /* The part that is judged: whether it is less than the run, its words, and its steps (numbers
+     * from 0; step_count 0: none). */
+    bool narrowed;
+    const char *part;
+    size_t first_step, step_count;
 };
 
 bool diagnose(const struct diagnose_source *source, struct verdict *verdict, struct status *status);

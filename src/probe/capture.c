@@ -9,12 +9,15 @@ enum { WINDOWS = 4096 };
 
 static bool by_profiler; /* these two are set before anything is recorded */
 static struct text range_name;
+static int64_t first_time;
 
 static _Atomic uint32_t captures; /* that are on */
 static _Atomic uint32_t last_call;
 static _Atomic uint32_t windows; /* that have begun, ever */
 /* From the first call after `after` to `last`; the window that is open has no last yet. */
 static struct { _Atomic uint32_t after, last; } window[WINDOWS];
+static _Atomic int64_t paused_since; /* as it was told; 0: it was not */
+static _Atomic bool told;
 
 static bool is_limited(void) {
     return by_profiler || range_name.length > 0;
@@ -24,6 +27,39 @@ void capture_start(const struct probe_options *options) {
     by_profiler = text_is(options->capture, "cudaProfilerApi");
     if (text_starts(options->capture, "nvtx:"))
         range_name = (struct text){options->capture.data + 5, options->capture.length - 5};
+    first_time = options->from;
+}
+
+static void put_pause(struct spool_lane *lane, int64_t start, int64_t end) {
+    struct spool_paused *paused = spool_begin(lane, SPOOL_PAUSED, 0, sizeof *paused);
+    if (!paused)
+        return;
+    paused->start = start;
+    paused->end = end;
+    spool_publish(lane);
+}
+
+void capture_forked(void) {
+    atomic_store(&paused_since, 0);
+    atomic_store(&told, false);
+}
+
+/* Unless another thread has begun a capture at this moment. */
+static void pause_from_here(struct spool_lane *lane) {
+    int64_t now = spool_now(), own = now;
+    atomic_store(&paused_since, now);
+    if (atomic_load(&captures) > 0 && atomic_compare_exchange_strong(&paused_since, &own, 0))
+        return;
+    put_pause(lane, now, 0);
+}
+
+void capture_tell(struct spool_lane *lane) {
+    if (is_limited() && !atomic_exchange(&told, true) && atomic_load(&captures) == 0)
+        pause_from_here(lane);
+}
+
+bool capture_has_begun(int64_t time) {
+    return time >= first_time;
 }
 
 bool capture_is_on(void) {
@@ -35,23 +71,28 @@ void capture_saw_call(uint32_t correlation) {
         atomic_store_explicit(&last_call, correlation, memory_order_relaxed);
 }
 
-static void begin(void) {
+static void begin(struct spool_lane *lane) {
     if (atomic_fetch_add(&captures, 1) > 0)
         return;
     uint32_t number = atomic_load(&windows);
     atomic_store(&window[number % WINDOWS].last, UINT32_MAX);
     atomic_store(&window[number % WINDOWS].after, atomic_load(&last_call));
     atomic_store(&windows, number + 1);
+    int64_t since = atomic_exchange(&paused_since, 0);
+    if (since)
+        put_pause(lane, since, spool_now());
 }
 
-static void end(void) {
+static void end(struct spool_lane *lane) {
     uint32_t before = atomic_load(&captures);
     do
         if (before == 0)
             return; /* an end too many */
     while (!atomic_compare_exchange_weak(&captures, &before, before - 1));
-    if (before == 1)
-        atomic_store(&window[(atomic_load(&windows) - 1) % WINDOWS].last, atomic_load(&last_call));
+    if (before > 1)
+        return;
+    atomic_store(&window[(atomic_load(&windows) - 1) % WINDOWS].last, atomic_load(&last_call));
+    pause_from_here(lane);
 }
 
 bool capture_has(uint32_t correlation) {
@@ -69,19 +110,19 @@ bool capture_has(uint32_t correlation) {
 }
 
 /* The program may start twice and stop once: these do not nest. */
-void capture_profiler(bool begins) {
+void capture_profiler(struct spool_lane *lane, bool begins) {
     bool on = atomic_load(&captures) > 0;
     if (by_profiler && begins != on)
-        capture_range(begins);
+        capture_range(lane, begins);
 }
 
 bool capture_is_range(struct spool_lane *lane, uint32_t name) {
     return range_name.length > 0 && name != 0 && name == spool_text(lane, range_name);
 }
 
-void capture_range(bool begins) {
+void capture_range(struct spool_lane *lane, bool begins) {
     if (begins)
-        begin();
+        begin(lane);
     else
-        end();
+        end(lane);
 }

@@ -27,6 +27,18 @@ void cost_add(struct probe_thread *thread) {
         tell(thread, cost);
 }
 
+void cost_count(int64_t took) {
+    atomic_fetch_add_explicit(&total, took, memory_order_relaxed);
+}
+
+void cost_end(void) {
+    struct probe_thread *thread = atomic_load(&total) > 0 ? probe_enter() : NULL;
+    if (!thread)
+        return;
+    tell(thread, atomic_load(&total));
+    probe_leave(thread);
+}
+
 void cost_forget(void) {
     atomic_store(&total, 0);
     atomic_store(&told_at, 0);

@@ -45,9 +45,8 @@ static uint64_t read_clock(void) {
     return (uint64_t)spool_now();
 }
 
-static bool begin_to_listen(const struct cupti *cupti, cupti_subscriber *subscriber,
-                            struct status *status) {
-    cupti_result result = cupti->cuptiSubscribe(subscriber, cuda_called, NULL);
+static bool begin_to_listen(const struct cupti *cupti, struct status *status) {
+    cupti_result result = cupti->cuptiSubscribe(&cuda_probe.subscriber, cuda_called, NULL);
     if (result != CUPTI_SUCCEEDED)
         return cupti_call_failed(cupti, result, "cuptiSubscribe", status);
     result = cupti->cuptiActivityRegisterTimestampCallback(read_clock);
@@ -61,18 +60,26 @@ static bool begin_to_listen(const struct cupti *cupti, cupti_subscriber *subscri
 }
 
 static bool start(struct status *status) {
-    cupti_subscriber subscriber = NULL;
     const struct cupti *cupti = cupti_library(cuda_driver_major(), status);
     cuda_probe.cupti = cupti;
     if (!cupti)
         return false;
-    if (begin_to_listen(cupti, &subscriber, status)) {
-        cuda_calls_enable(subscriber);
+    if (begin_to_listen(cupti, status)) {
+        cuda_calls_enable(cuda_probe.subscriber);
         return true;
     }
-    if (subscriber)
-        cupti->cuptiUnsubscribe(subscriber);
+    if (cuda_probe.subscriber)
+        cupti->cuptiUnsubscribe(cuda_probe.subscriber);
     return false;
+}
+
+/* Kinds are the whole process's: those of a profiler that came later are not ours to end. */
+void cuda_stop_listening(void) {
+    const struct cupti *cupti = cuda_probe.cupti;
+    cupti->cuptiEnableDomain(0, cuda_probe.subscriber, CUPTI_RUNTIME_CALLS);
+    cupti->cuptiEnableDomain(0, cuda_probe.subscriber, CUPTI_DRIVER_CALLS);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && !cuda_is_taken_over(); i++)
+        cupti->cuptiActivityDisable(kinds[i]);
 }
 
 bool probe_cuda_start(struct probe *probe) {
@@ -90,6 +97,7 @@ bool probe_cuda_start(struct probe *probe) {
     cupti_version_text(cuda_probe.cupti->version, version);
     say("cupti.version", version);
     say("cuda.graphs", probe->options.by_node ? "by node" : "as a whole");
+    cuda_rivals_watch();
     cuda_flush_start();
     return true;
 }

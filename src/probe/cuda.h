@@ -18,8 +18,12 @@ enum { CUDA_DEVICES = 64, CUDA_CONTEXTS = 1024 };
 struct cuda_probe {
     struct probe *probe;
     const struct cupti *cupti;
+    cupti_subscriber subscriber;
 };
 extern struct cuda_probe cuda_probe;
+
+/* Nobody reads any more: CUPTI is asked for nothing, so that the program pays for nothing. */
+void cuda_stop_listening(void);
 
 /* ---- Calls ------------------------------------------------------------------------------- */
 
@@ -32,6 +36,8 @@ uint32_t cuda_last_launch(void);
 /* When the call with that correlation began, if it is one of the few that are remembered; else 0.
  */
 int64_t cuda_call_began(uint32_t correlation);
+/* The thread that makes the allocating call with that correlation; 0: not known. */
+int64_t cuda_call_thread(uint32_t correlation);
 
 /* ---- Buffers ------------------------------------------------------------------------------ */
 
@@ -44,6 +50,9 @@ void cuda_buffer_release(uint8_t *buffer, size_t used);
 cupti_buffer_completed cuda_buffer_completed;
 /* Correlation of the last piece of work that was told of; 0: there was none. */
 uint32_t cuda_last_record(void);
+/* Whether records have stopped coming although work goes on: a profiler of the program's own has
+ * CUPTI's buffers. */
+bool cuda_is_taken_over(void);
 /* What is only known at the end: what CUPTI cost, whether its records stopped coming. */
 void cuda_records_end(void);
 
@@ -61,6 +70,11 @@ uint32_t cuda_context_device(uint32_t context);
 void cuda_device_put(struct spool_lane *lane, uint32_t device);
 /* Of the driver: 13; 0 when it does not say. */
 int cuda_driver_major(void);
+
+/* ---- Other profilers ------------------------------------------------------------------------ */
+
+/* Notices when libraries that are loaded by now want CUPTI too. Once. */
+void cuda_rivals_watch(void);
 
 /* ---- Flushing ----------------------------------------------------------------------------- */
 

@@ -15,6 +15,7 @@ enum {
     CALL_END = 255,    /* class of the record that has the end of a very long call */
     REMEMBERED = 1024, /* calls */
     REMEMBER_BITS = 6, /* one of 64 */
+    ALLOCATING = 4096, /* calls whose thread is kept */
 };
 
 struct function {
@@ -42,6 +43,11 @@ static struct {
     _Atomic uint32_t correlation;
     _Atomic int64_t start;
 } remembered[REMEMBERED];
+
+static struct {
+    _Atomic uint32_t correlation;
+    _Atomic int64_t tid;
+} allocating[ALLOCATING];
 
 uint32_t cuda_last_launch(void) {
     return atomic_load_explicit(&last_launch, memory_order_relaxed);
@@ -71,6 +77,22 @@ int64_t cuda_call_began(uint32_t correlation) {
         return 0;
     int64_t start = atomic_load_explicit(&remembered[place].start, memory_order_acquire);
     return atomic_load(&remembered[place].correlation) == correlation ? start : 0;
+}
+
+/* Correlations of one after another lie beside each other: only very old ones are lost. */
+static void remember_thread(uint32_t correlation) {
+    unsigned place = correlation % ALLOCATING;
+    atomic_store_explicit(&allocating[place].correlation, 0, memory_order_relaxed);
+    atomic_store_explicit(&allocating[place].tid, probe_thread_id(), memory_order_release);
+    atomic_store_explicit(&allocating[place].correlation, correlation, memory_order_release);
+}
+
+int64_t cuda_call_thread(uint32_t correlation) {
+    unsigned place = correlation % ALLOCATING;
+    if (atomic_load_explicit(&allocating[place].correlation, memory_order_acquire) != correlation)
+        return 0;
+    int64_t tid = atomic_load_explicit(&allocating[place].tid, memory_order_acquire);
+    return atomic_load(&allocating[place].correlation) == correlation ? tid : 0;
 }
 
 static bool is_launch(const struct function *function) {
@@ -119,15 +141,18 @@ static void ended(const struct function *function, const struct cupti_call_data 
     if (start <= 0 || start > end)
         return; /* it began before we listened */
     cuda_context_seen(call->context, call->context_id);
-    if (capture_is_on())
+    if (capture_is_on() && capture_has_begun(start))
         record_call(function, call->correlation, result, start, end);
 }
 
 static void tell_capture(bool runtime, uint32_t number) {
-    if (number == (runtime ? CUPTI_RUNTIME_PROFILER_START : CUPTI_DRIVER_PROFILER_START))
-        capture_profiler(true);
-    else if (number == (runtime ? CUPTI_RUNTIME_PROFILER_STOP : CUPTI_DRIVER_PROFILER_STOP))
-        capture_profiler(false);
+    bool begins = number == (runtime ? CUPTI_RUNTIME_PROFILER_START : CUPTI_DRIVER_PROFILER_START);
+    if (!begins && number != (runtime ? CUPTI_RUNTIME_PROFILER_STOP : CUPTI_DRIVER_PROFILER_STOP))
+        return;
+    struct probe_thread *thread = probe_enter();
+    capture_profiler(thread ? thread->lane : NULL, begins);
+    if (thread)
+        probe_leave(thread);
 }
 
 void cuda_called(void *user, cupti_choice domain, uint32_t number, const void *data) {
@@ -146,6 +171,8 @@ void cuda_called(void *user, cupti_choice domain, uint32_t number, const void *d
         *call->own = (uint64_t)start;
         if (is_launch(function))
             remember(call->correlation, start);
+        else if (function->class == CUPTI_CALL_ALLOC)
+            remember_thread(call->correlation);
         capture_saw_call(call->correlation);
     } else {
         if (runtime)

@@ -2,9 +2,9 @@
  * would fill none, and lose all when it is killed.
  *
  * A thread of ours asks ten times a second for the buffers in which everything has happened, while
- * there is anything to come. At exit() everything is asked for, and then nothing ever again: the
- * driver is about to leave. A child of fork() has neither the thread nor CUPTI's, and must not
- * wait for their locks.
+ * there is anything to come and somebody reads it. At exit() everything is asked for, and then
+ * nothing ever again: the driver is about to leave. A child of fork() has neither the thread nor
+ * CUPTI's, and must not wait for their locks.
  */
 #include "probe/cuda.h"
 
@@ -35,6 +35,10 @@ static void *flush_now_and_then(void *nothing) {
         go_on = !over;
         if (go_on && cuda_last_launch() != cuda_last_record())
             cuda_probe.cupti->cuptiActivityFlushAll(CUPTI_FLUSH_COMPLETE);
+        if (go_on && spool_is_stopped(cuda_probe.probe->spool)) {
+            cuda_stop_listening();
+            go_on = false;
+        }
         pthread_mutex_unlock(&flushing);
     }
     return NULL;

@@ -160,7 +160,8 @@ static void put_copy(const struct cupti_record *from) {
 static void put_memory(const struct cupti_record *from) {
     uint8_t kind = look_up(memories, sizeof memories, from->to_memory);
     bool on_host = kind == MEMORY_PAGEABLE || kind == MEMORY_PINNED;
-    if (from->type != MEMORY_ALLOCATED && from->type != MEMORY_RELEASED)
+    if ((from->type != MEMORY_ALLOCATED && from->type != MEMORY_RELEASED) ||
+        !capture_has_begun((int64_t)from->start))
         return;
     struct spool_memory *memory = spool_begin(lane, SPOOL_MEMORY, 0, sizeof *memory);
     if (!memory)
@@ -173,13 +174,15 @@ static void put_memory(const struct cupti_record *from) {
         .device = on_host ? 0 : from->device + 1,
         .released = from->type == MEMORY_RELEASED,
         .memory_kind = kind,
+        .tid = cuda_call_thread(from->correlation),
     };
     spool_publish(lane);
 }
 
 static void put_work(const struct cupti_record *record) {
     atomic_store_explicit(&last_record, record->correlation, memory_order_relaxed);
-    if (!capture_has(record->correlation) || !has_times(record))
+    if (!capture_has(record->correlation) || !has_times(record) ||
+        !capture_has_begun((int64_t)record->start))
         return;
     announce_device(record->device);
     check_clock(record);
@@ -204,7 +207,7 @@ static void put(const struct cupti_record *record) {
         break;
     case CUPTI_RECORD_WAIT:
         announce_device(cuda_context_device(record->context));
-        if (capture_has(record->correlation))
+        if (capture_has(record->correlation) && capture_has_begun((int64_t)record->start))
             cuda_put_wait(lane, record);
         break;
     case CUPTI_RECORD_MEMORY:
@@ -241,27 +244,36 @@ static void take_records(uint8_t *buffer, size_t valid_bytes) {
     const struct cupti *cupti = cuda_probe.cupti;
     void *raw = NULL;
     struct cupti_record record;
-    bool have_lane = take_lane();
+    bool have_lane = take_lane(), stopped = spool_is_stopped(cuda_probe.probe->spool);
     while (cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &raw) == CUPTI_SUCCEEDED) {
         if (!raw || !cupti_decode(cupti->version, raw, &record))
             continue;
-        if (have_lane)
+        if (have_lane && !stopped)
             put(&record);
-        else
+        else if (!stopped)
             spool_drop(cuda_probe.probe->spool, 1);
     }
+}
+
+/* Of this thread. */
+static int64_t processor_time(void) {
+    struct timespec used = {0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
 void cuda_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *buffer, size_t bytes,
                            size_t valid_bytes) {
     if (!buffer)
         return;
+    int64_t began = processor_time();
     pthread_mutex_lock(&lock);
     if (valid_bytes > 0 && valid_bytes <= bytes)
         take_records(buffer, valid_bytes);
     count_dropped(context, stream);
     pthread_mutex_unlock(&lock);
     cuda_buffer_release(buffer, valid_bytes);
+    cost_count(processor_time() - began);
 }
 
 static void put_number(const char *key, uint64_t number) {
@@ -276,14 +288,17 @@ static void put_number(const char *key, uint64_t number) {
 
 /* CUPTI keeps its buffers in the name of the last who asked: a profiler that the program starts
  * itself gets the records from then on. */
+bool cuda_is_taken_over(void) {
+    uint32_t untold = cuda_last_launch() - cuda_last_record();
+    return untold < UINT32_MAX / 2 && untold > UNTOLD_MOST;
+}
+
 void cuda_records_end(void) {
     pthread_mutex_lock(&lock);
     uint64_t overhead = overhead_ns;
     if (lane)
         put_dropped("the program ended while work of it was on the device", without_times);
-    uint32_t last = cuda_last_launch();
-    if (lane && last - cuda_last_record() < UINT32_MAX / 2 &&
-        last - cuda_last_record() > UNTOLD_MOST)
+    if (lane && cuda_is_taken_over())
         put_dropped("the device's work stopped being told of before the program's end: its own "
                     "profiler may have taken over CUPTI",
                     1);

@@ -29,7 +29,7 @@ static uint64_t next_id(struct probe_thread *thread, bool captures) {
 static uint64_t open_range(struct probe_thread *thread, const struct said *said) {
     bool captures = capture_is_range(thread->lane, said->name);
     if (captures)
-        capture_range(true);
+        capture_range(thread->lane, true);
     else if (!capture_is_on())
         return 0;
     uint64_t id = next_id(thread, captures);
@@ -52,12 +52,12 @@ static uint64_t open_range(struct probe_thread *thread, const struct said *said)
 static void close_range(struct probe_thread *thread, uint64_t id, int64_t end) {
     struct spool_range *range =
         id == 0 ? NULL : spool_begin(thread->lane, SPOOL_RANGE_END, 0, sizeof *range);
+    if (range) {
+        *range = (struct spool_range){.head = range->head, .end = end, .id = id};
+        spool_publish(thread->lane);
+    }
     if (id & CAPTURES)
-        capture_range(false);
-    if (!range)
-        return;
-    *range = (struct spool_range){.head = range->head, .end = end, .id = id};
-    spool_publish(thread->lane);
+        capture_range(thread->lane, false);
 }
 
 /* The place of the domain's innermost pushed range in this thread, or -1. */
@@ -102,12 +102,13 @@ static int pop(struct probe_thread *thread, const struct nvtx_domain *domain, in
 }
 
 static void mark(struct probe_thread *thread, const struct said *said) {
-    if (!capture_is_on())
+    int64_t now = spool_now();
+    if (!capture_is_on() || !capture_has_begun(now))
         return;
     struct spool_mark *record = spool_begin(thread->lane, SPOOL_MARK, said->name, sizeof *record);
     if (!record)
         return;
-    record->time = spool_now();
+    record->time = now;
     record->domain = said->domain;
     record->category = said->category;
     record->payload = said->payload;

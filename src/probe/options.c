@@ -18,6 +18,8 @@ static void read_word(struct probe_options *options, struct text word) {
         options->by_node = text_is(value, "node");
     else if (text_is(name, "room") && text_to_u64(value, &number))
         options->room = number;
+    else if (text_is(name, "from") && text_to_u64(value, &number) && number < INT64_MAX)
+        options->from = (int64_t)number;
 }
 
 struct probe_options options_parse(const char *words) {

@@ -4,6 +4,7 @@
  *   cuda=0            nothing of CUDA
  *   graph=node        CUDA graphs node by node; graph=graph: each launch as a whole
  *   room=BYTES        how much may wait in the spool
+ *   from=TIME         nothing that begins before it, in nanoseconds of CLOCK_MONOTONIC
  *   capture=RANGE     only inside "cudaProfilerApi" or "nvtx:NAME"; the last word, as a name may
  * have commas in it
  *
@@ -22,6 +23,7 @@ struct probe_options {
     bool nvtx, cuda;
     bool by_node;
     uint64_t room;       /* 0: the spool's own limit */
+    int64_t from;        /* 0: from the beginning */
     struct text capture; /* in the words; empty: everything */
 };
 

@@ -56,8 +56,15 @@ void probe_leave(struct probe_thread *thread);
 /* Adds what the measured entry took, and all those that were not; tells the trace now and then, as
  * the fact "probe.cost_ns", the sum of the process. Called by probe_leave(). */
 void cost_add(struct probe_thread *thread);
+/* Adds what was measured elsewhere. */
+void cost_count(int64_t took);
 /* For a child of fork(), which has cost nothing yet. */
 void cost_forget(void);
+/* At the process's end: tells what was not told yet. */
+void cost_end(void);
+
+/* The system's number of the calling thread; inside or outside. */
+int64_t probe_thread_id(void);
 
 /* A fact for the trace. */
 void probe_meta(struct probe_thread *thread, const char *key, struct text value);

@@ -21,8 +21,8 @@
 #include <sys/syscall.h>
 #endif
 
-#include "spool/lock.h"
 #include "probe/capture.h"
+#include "spool/lock.h"
 #include "spool/pages.h"
 
 enum { RETRY = 1024, PAGE = 4096 };
@@ -96,6 +96,13 @@ static struct text thread_name(char name[64]) {
     return text_of(name);
 }
 
+int64_t probe_thread_id(void) {
+    const struct probe_thread *thread = current;
+    if (thread && thread->tid && thread->generation == atomic_load(generation))
+        return thread->tid;
+    return thread_id();
+}
+
 /* The first record of a lane in a thread's hands. */
 static void say_whose(struct probe_thread *thread) {
     char name[64];
@@ -105,6 +112,7 @@ static void say_whose(struct probe_thread *thread) {
         return;
     record->tid = thread->tid;
     spool_publish(thread->lane);
+    capture_tell(thread->lane);
 }
 
 static bool take_lane(struct probe_thread *thread) {
@@ -128,6 +136,7 @@ static bool follow_fork(void) {
     if (atomic_load(generation) == 0) {
         spool_reopen(the_probe->spool);
         cost_forget();
+        capture_forked();
         atomic_store(generation, ++last_generation);
     }
     probe_unlock();
@@ -178,6 +187,8 @@ static struct probe_thread *enter_slowly(void) {
         return NULL;
     if (atomic_load(generation) == 0 && !follow_fork())
         return NULL;
+    if (spool_is_stopped(the_probe->spool))
+        return NULL;
     if (thread == &starting || thread == &ended || (thread && thread->busy)) {
         spool_drop(the_probe->spool, 1);
         return NULL;
@@ -201,7 +212,8 @@ static struct probe_thread *enter_slowly(void) {
 
 static bool is_ready(const struct probe_thread *thread) {
     return thread && thread->lane && !thread->busy &&
-           thread->generation == atomic_load_explicit(generation, memory_order_relaxed);
+           thread->generation == atomic_load_explicit(generation, memory_order_relaxed) &&
+           !spool_is_stopped(the_probe->spool);
 }
 
 struct probe_thread *probe_enter(void) {
@@ -265,6 +277,8 @@ struct probe *probe_start(void) {
 
 /* At exit(). A child that never recorded anything still has its parent's header. */
 __attribute__((destructor)) static void say_that_it_ended(void) {
-    if (the_probe && atomic_load(generation) != 0)
-        spool_ended(the_probe->spool);
+    if (!the_probe || atomic_load(generation) == 0)
+        return;
+    cost_end();
+    spool_ended(the_probe->spool);
 }

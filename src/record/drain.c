@@ -65,7 +65,7 @@ static uint64_t dropped_in_processes(const struct recording *recording) {
     return dropped;
 }
 
-/* The probes are told to stop. */
+/* The probes are told to stop; those of programs that start later find no folder. */
 static void close_reader(struct recording *recording) {
     if (!recording->reader)
         return;
@@ -75,6 +75,7 @@ static void close_reader(struct recording *recording) {
     spool_reader_close(recording->reader);
     recording->reader = NULL;
     recording->rows.places.reader = NULL;
+    spool_folder_remove(recording->folder);
 }
 
 static void drain_spool(struct recording *recording) {
@@ -95,14 +96,13 @@ static void drain_spool(struct recording *recording) {
 static void close_perf(struct recording *recording) {
     if (!recording->perf)
         return;
-    const char *missing = perf_counters_missing(recording->perf);
-    if (missing)
-        trace_writer_meta(recording->writer, META_COUNTERS_MISSING, text_of(missing));
     if (!perf_finish(recording->perf, recording->writer, &recording->latest))
         keep_trouble(recording);
     recording->summary->samples = perf_samples(recording->perf);
     recording->summary->processes = perf_processes(recording->perf);
     recording->summary->lost += perf_lost(recording->perf);
+    if (!perf_list_processes(recording->perf, &recording->sampled, &recording->latest))
+        keep_trouble(recording);
     perf_close(recording->perf);
     recording->perf = NULL;
 }

@@ -9,6 +9,7 @@
 #include "record/perf.h"
 #include "record/processes.h"
 #include "record/record.h"
+#include "record/spool_folder.h"
 #include "record/spool_rows.h"
 
 struct recording {
@@ -18,6 +19,8 @@ struct recording {
     struct trace_writer *writer;
     struct perf *perf;           /* NULL: nothing is sampled, or no more */
     struct spool_reader *reader; /* NULL: there is no probe, or it was told to stop */
+    struct spool_folder *folder; /* of the reader's */
+    struct map sampled;          /* processes that were watched */
     struct processes processes;
     struct gpus gpus;
     struct spool_rows rows;

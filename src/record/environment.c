@@ -133,6 +133,10 @@ static char *probe_options(struct environment *environment, const struct record_
     struct buffer text = {0};
     buffer_printf(&text, "cuda=%d,graph=%s", options->backend != RECORD_CPU,
                   options->by_node ? "node" : "graph");
+    /* the program begins a little later: what comes too early is left out when it is drained */
+    if (options->delay > 0)
+        buffer_printf(&text, ",from=%lld",
+                      (long long)(spool_now() + (int64_t)(options->delay * 1e9)));
     if (options->capture_range)
         buffer_printf(&text, ",capture=%s", options->capture_range);
     char *copy = buffer_ok(&text, status) ? own(environment, buffer_as_text(&text), status) : NULL;
@@ -159,8 +163,9 @@ bool environment_build(struct environment *environment, const struct record_opti
     if (spool && !set_probe(environment, options, spool, summary, status))
         return false;
     /* Python 3.12 and later then write down where their functions are */
-    return options->no_sampling || value_of(environment, "PYTHONPERFSUPPORT") ||
-           set(environment, "PYTHONPERFSUPPORT", "1", status);
+    environment->names_python =
+        !options->no_sampling && !value_of(environment, "PYTHONPERFSUPPORT");
+    return !environment->names_python || set(environment, "PYTHONPERFSUPPORT", "1", status);
 }
 
 void environment_finish(struct environment *environment) {

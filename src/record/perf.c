@@ -45,8 +45,6 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
         return NULL;
     perf->options = *options;
     perf->pause = PAUSE_MS_FIRST;
-    for (unsigned i = 0; i < PERF_COUNTERS; i++)
-        perf->counters.fds[i] = -1;
     bool unwinds = options->rate && options->stacks == PERF_DWARF;
     perf->symbols = symbols_create(status);
     perf->unwinder = perf->symbols && unwinds ? perf_unwinder_create(perf->symbols, status) : NULL;
@@ -56,7 +54,7 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
         return NULL;
     }
     if (options->counters)
-        perf_counters_open(&perf->counters, target);
+        perf_counters_open(&perf->counters, target, perf_hardware_counters);
     if (options->rate && !perf->rings.user_only) /* while they are read, rings would overflow */
         symbols_prepare_kernel(perf->symbols);
     return perf;
@@ -87,6 +85,13 @@ void perf_window(struct perf *perf, int64_t from, int64_t until) {
 
 uint64_t perf_processes(const struct perf *perf) {
     return perf->threads.process_rows.count;
+}
+
+bool perf_list_processes(const struct perf *perf, struct map *pids, struct status *status) {
+    for (size_t i = 0; i < perf->threads.count; i++)
+        if (!map_set(pids, (uint64_t)perf->threads.items[i].pid, 1, status))
+            return false;
+    return true;
 }
 
 uint64_t perf_samples(const struct perf *perf) {
@@ -180,6 +185,8 @@ static bool read_fork(struct perf *perf, const struct perf_record *record, struc
     thread = perf_threads_find(&perf->threads, pid, tid, status);
     if (!thread || (pid != parent && !symbols_fork(perf->symbols, parent, pid, status)))
         return false;
+    if (pid != parent)
+        perf_counters_follow(&perf->counters, pid);
     perf_thread_rename(&perf->threads, thread, writer, text_of(name));
     perf_thread_enter(&perf->threads, thread, writer, STATE_READY, record->processor, record->time);
     return true;
@@ -189,10 +196,12 @@ static bool read_exit(struct perf *perf, const struct perf_record *record, struc
                       struct trace_writer *writer, struct status *status) {
     pid_t pid = (pid_t)take(&body, 4);
     take(&body, 4); /* parent */
-    struct perf_thread *thread =
-        perf_threads_find(&perf->threads, pid, (pid_t)take(&body, 4), status);
+    pid_t tid = (pid_t)take(&body, 4);
+    struct perf_thread *thread = perf_threads_find(&perf->threads, pid, tid, status);
     if (thread)
         perf_thread_leave(&perf->threads, thread, writer, record->time);
+    if (pid == tid)
+        perf_counters_leave(&perf->counters, pid);
     return thread != NULL;
 }
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/map.h"
 #include "base/status.h"
 #include "trace/writer.h"
 
@@ -35,14 +36,16 @@ const char *perf_counters_missing(const struct perf *perf); /* a sentence, or NU
 bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status);
 /* 100; less while the rings fill quickly, as with many context switches. */
 unsigned perf_pause(const struct perf *perf);
-/* Takes what is left, ends the states of threads that still run, and writes the totals of the
- * counters over all processes: meta "counter.NAME" and counter rows. */
+/* Takes what is left, ends the states of threads that still run, and writes what the counters
+ * counted, or why there are none (record/perf_counters.h). */
 bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *status);
 
 /* Only samples and states from here to there are written; all of them if this is never called. */
 void perf_window(struct perf *perf, int64_t from, int64_t until);
 
 uint64_t perf_processes(const struct perf *perf); /* that did anything */
+/* Adds the numbers of all processes that were seen. */
+bool perf_list_processes(const struct perf *perf, struct map *pids, struct status *status);
 uint64_t perf_samples(const struct perf *perf);
 uint64_t perf_lost(const struct perf *perf); /* records; the writer was told of them already */
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <time.h>
 
 #include "base/format.h"
 #include "device/process.h"
@@ -18,6 +19,7 @@
 #include "record/environment.h"
 #include "record/meta.h"
 #include "record/patterns.h"
+#include "record/perf_maps.h"
 #include "record/spool_folder.h"
 
 #define CHILDREN_NS 1000000000 /* how long what the program left running is waited for */
@@ -98,18 +100,20 @@ static bool open_perf(struct recording *recording, pid_t pid, struct status *sta
 }
 
 static bool open_all(struct recording *recording, const struct environment *environment,
-                     const struct spool_folder *folder, struct status *status) {
+                     struct spool_folder *folder, struct status *status) {
     pid_t pid = recording->summary->target.pid;
     if (!open_file(recording, pid, status) || !open_writer(recording, environment, status) ||
         !open_perf(recording, pid, status))
         return false;
     if (folder->path[0]) {
+        recording->folder = folder;
         recording->reader = spool_reader_open(folder->path, status);
         if (!recording->reader)
             return false;
     }
     spool_rows_init(&recording->rows, recording->reader, recording->writer, &recording->processes,
                     &recording->gpus);
+    recording->rows.places.device_facts = recording->options->device_facts;
     return true;
 }
 
@@ -119,6 +123,7 @@ static void close_all(struct recording *recording) {
     spool_rows_finish(&recording->rows);
     gpus_finish(&recording->gpus);
     processes_finish(&recording->processes);
+    map_finish(&recording->sampled);
     trace_writer_destroy(recording->writer);
 }
 
@@ -156,6 +161,12 @@ static void note_content(struct recording *recording) {
     summary->lost += rows->dropped + rows->impossible;
     if (rows->missing[0])
         record_note(summary, "CUDA is not recorded: %s", rows->missing);
+    if (rows->refused[0])
+        record_note(summary,
+                    "the program's own profiler (in %s) did not get CUPTI, which serves one at a "
+                    "time: its result lacks CUDA; run it without ridge, or record with --backend "
+                    "cpu",
+                    rows->refused);
     if (rows->ranges.never_ended)
         record_note(summary, "%s ranges were still open at the end",
                     format_count(rows->ranges.never_ended, number));
@@ -236,7 +247,7 @@ static bool run(struct recording *recording, struct status *status) {
 
 /* Starts the program and records it, when all that comes before has gone well. */
 static bool start_and_run(struct recording *recording, const struct environment *environment,
-                          const struct spool_folder *folder, struct status *status) {
+                          struct spool_folder *folder, struct status *status) {
     const struct record_options *options = recording->options;
     struct target *target = &recording->summary->target;
     target->pipe_was_ignored = options->pipe_was_ignored;
@@ -248,8 +259,12 @@ static bool start_and_run(struct recording *recording, const struct environment 
         target_cancel(target);
         return false;
     }
-    if (run(recording, status))
+    time_t began = time(NULL);
+    if (run(recording, status)) {
+        if (environment->names_python)
+            perf_maps_remove(&recording->sampled, began);
         return true;
+    }
     record_file_abandon(&recording->file);
     return false;
 }

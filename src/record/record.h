@@ -9,6 +9,11 @@
 
 enum record_backend { RECORD_AUTO, RECORD_CUDA, RECORD_CPU };
 
+/* What is known of a device besides what the recording shows, such as its measured roofs: calls
+ * `add` for each meta row that the trace should have of the device with this name and label. */
+typedef void record_fact(void *to, const char *key, const char *value);
+typedef void record_device_facts(const char *name, const char *label, record_fact *add, void *to);
+
 struct record_options {
     char *const *command; /* NULL ends it */
     const char *output;   /* patterns replaced: %p pid, %h host, %r rank ($RANK, SLURM, OMPI...);
@@ -22,9 +27,10 @@ struct record_options {
     bool by_node;              /* CUDA graphs: each node, not the whole */
     struct perf_options perf;
     bool no_sampling;
-    const char *const *variables; /* NAME=VALUE for the target; NULL ends it */
-    bool keep_environment;        /* store the target's environment in the trace */
-    bool pipe_was_ignored;        /* SIGPIPE, when ridge was started */
+    const char *const *variables;      /* NAME=VALUE for the target; NULL ends it */
+    bool keep_environment;             /* store the target's environment in the trace */
+    bool pipe_was_ignored;             /* SIGPIPE, when ridge was started */
+    record_device_facts *device_facts; /* NULL: nothing is known */
 };
 
 enum { RECORD_NOTES = 8, RECORD_NOTE_SIZE = 400 };

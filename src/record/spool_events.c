@@ -26,8 +26,7 @@ static uint32_t queue(const struct spool_origin *origin, uint32_t device, uint32
                              origin->status);
 }
 
-/* Whether a span of time can be; counts it when not. */
-static bool is_span(struct spool_rows *rows, int64_t start, int64_t end) {
+bool spool_is_span(struct spool_rows *rows, int64_t start, int64_t end) {
     bool sane = start > 0 && start <= end && end < TRACE_TIME_LIMIT / 2;
     rows->impossible += !sane;
     return sane;
@@ -39,7 +38,7 @@ static bool is_wanted(const struct spool_rows *rows, int64_t start) {
 
 bool spool_take_kernel(const struct spool_origin *origin, const struct spool_kernel *kernel) {
     struct spool_rows *rows = origin->rows;
-    if (!is_span(rows, kernel->start, kernel->end) || !is_wanted(rows, kernel->start))
+    if (!spool_is_span(rows, kernel->start, kernel->end) || !is_wanted(rows, kernel->start))
         return true;
     struct row_activity row = {
         .start = kernel->start,
@@ -78,7 +77,7 @@ static uint32_t copy_name(const struct spool_origin *origin, const struct spool_
 
 bool spool_take_copy(const struct spool_origin *origin, const struct spool_copy *copy) {
     struct spool_rows *rows = origin->rows;
-    if (!is_span(rows, copy->start, copy->end) || !is_wanted(rows, copy->start))
+    if (!spool_is_span(rows, copy->start, copy->end) || !is_wanted(rows, copy->start))
         return true;
     uint8_t direction = copy->direction < COPY_DIRECTIONS ? copy->direction : COPY_UNKNOWN;
     struct row_activity row = {
@@ -101,7 +100,7 @@ bool spool_take_copy(const struct spool_origin *origin, const struct spool_copy 
 static void write_call(const struct spool_origin *origin, const struct spool_call *call,
                        int64_t end) {
     struct spool_rows *rows = origin->rows;
-    if (!is_span(rows, call->start, end) || !is_wanted(rows, call->start))
+    if (!spool_is_span(rows, call->start, end) || !is_wanted(rows, call->start))
         return;
     struct row_call row = {
         .start = call->start,
@@ -160,7 +159,7 @@ static struct row_range range_row(const struct spool_origin *origin,
 
 bool spool_take_range(const struct spool_origin *origin, const struct spool_range *range) {
     struct spool_rows *rows = origin->rows;
-    if (!is_span(rows, range->start, range->end) || range->end < rows->from ||
+    if (!spool_is_span(rows, range->start, range->end) || range->end < rows->from ||
         range->start >= rows->until)
         return true;
     struct row_range row = range_row(origin, range);
@@ -170,7 +169,7 @@ bool spool_take_range(const struct spool_origin *origin, const struct spool_rang
 
 bool spool_take_range_begin(const struct spool_origin *origin, const struct spool_range *range) {
     struct spool_rows *rows = origin->rows;
-    if (!is_span(rows, range->start, range->start) || range->start >= rows->until)
+    if (!spool_is_span(rows, range->start, range->start) || range->start >= rows->until)
         return true;
     struct row_range row = range_row(origin, range);
     return spool_range_begin(&rows->ranges, writer_of(origin), origin->process, range->id, &row,
@@ -179,14 +178,14 @@ bool spool_take_range_begin(const struct spool_origin *origin, const struct spoo
 
 bool spool_take_range_end(const struct spool_origin *origin, const struct spool_range *range) {
     struct spool_rows *rows = origin->rows;
-    return !is_span(rows, range->end, range->end) ||
+    return !spool_is_span(rows, range->end, range->end) ||
            spool_range_end(&rows->ranges, writer_of(origin), origin->process, range->id, range->end,
                            origin->status);
 }
 
 bool spool_take_mark(const struct spool_origin *origin, const struct spool_mark *mark) {
     struct spool_rows *rows = origin->rows;
-    if (!is_span(rows, mark->time, mark->time) || !is_wanted(rows, mark->time))
+    if (!spool_is_span(rows, mark->time, mark->time) || !is_wanted(rows, mark->time))
         return true;
     struct spool_attached attached = {
         .category = spool_origin_text(origin, mark->category),
@@ -207,7 +206,7 @@ bool spool_take_mark(const struct spool_origin *origin, const struct spool_mark 
 
 bool spool_take_wait(const struct spool_origin *origin, const struct spool_wait *wait) {
     struct spool_rows *rows = origin->rows;
-    if (!is_span(rows, wait->start, wait->end) || !is_wanted(rows, wait->start))
+    if (!spool_is_span(rows, wait->start, wait->end) || !is_wanted(rows, wait->start))
         return true;
     struct row_wait row = {
         .start = wait->start,
@@ -227,11 +226,13 @@ bool spool_take_wait(const struct spool_origin *origin, const struct spool_wait 
 
 bool spool_take_memory(const struct spool_origin *origin, const struct spool_memory *memory) {
     struct spool_rows *rows = origin->rows;
-    if (!is_span(rows, memory->time, memory->time) || !is_wanted(rows, memory->time))
+    if (!spool_is_span(rows, memory->time, memory->time) || !is_wanted(rows, memory->time))
         return true;
     struct row_memory row = {
         .time = memory->time,
-        .thread = origin->lane->thread,
+        .thread = memory->tid > 0 ? spool_place_thread_row(&rows->places, origin->process,
+                                                           memory->tid, origin->status)
+                                  : origin->lane->thread, /* the process's first stands for it */
         .operation = memory->released ? MEMORY_FREE : MEMORY_ALLOC,
         .bytes = memory->bytes,
         .address = memory->address,

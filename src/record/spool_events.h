@@ -18,6 +18,9 @@ struct spool_origin {
 uint32_t spool_origin_string(const struct spool_origin *origin, uint32_t text);
 struct text spool_origin_text(const struct spool_origin *origin, uint32_t text);
 
+/* Whether a span of time can be; counts it when not. */
+bool spool_is_span(struct spool_rows *rows, int64_t start, int64_t end);
+
 bool spool_take_kernel(const struct spool_origin *origin, const struct spool_kernel *kernel);
 bool spool_take_copy(const struct spool_origin *origin, const struct spool_copy *copy);
 bool spool_take_call(const struct spool_origin *origin, const struct spool_call *call);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/memory.h"
 
 enum { NUMBERS_MAX = 1 << 22 }; /* of lanes and processes: beyond is damage */
@@ -82,15 +83,33 @@ void spool_place_text(struct spool_place_lane *lane, uint32_t text) {
         lane->strings[text] = 0;
 }
 
+static uint64_t thread_key(unsigned process, int64_t tid) {
+    uint64_t parts[2] = {process, (uint64_t)tid};
+    return checksum64(parts, sizeof parts);
+}
+
+static uint32_t write_thread(struct spool_places *places, unsigned process, int64_t tid,
+                             uint32_t name, struct status *status) {
+    struct spool_place_process *member = spool_place_process(places, process, status);
+    struct status ignored; /* a thread written twice is one thread to readers */
+    if (!member)
+        return 0;
+    uint32_t row = trace_write_thread(
+        places->writer, &(struct row_thread){.process = member->row, .tid = tid, .name = name});
+    map_set(&places->threads, thread_key(process, tid), row, &ignored);
+    return row;
+}
+
 bool spool_place_thread(struct spool_places *places, struct spool_place_lane *lane,
                         const struct spool_thread *thread, uint32_t name, struct status *status) {
-    struct spool_place_process *member = spool_place_process(places, lane->process, status);
-    if (!member)
-        return false;
-    lane->thread = trace_write_thread(
-        places->writer,
-        &(struct row_thread){.process = member->row, .tid = thread->tid, .name = name});
-    return true;
+    lane->thread = write_thread(places, lane->process, thread->tid, name, status);
+    return lane->thread != 0;
+}
+
+uint32_t spool_place_thread_row(struct spool_places *places, unsigned process, int64_t tid,
+                                struct status *status) {
+    const uint64_t *known = map_find(&places->threads, thread_key(process, tid));
+    return known ? (uint32_t)*known : write_thread(places, process, tid, 0, status);
 }
 
 /* ---- Devices ------------------------------------------------------------------------------ */
@@ -113,18 +132,31 @@ static void write_uuid(const uint8_t bytes[16], char text[GPU_UUID_SIZE]) {
                        i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", bytes[i]);
 }
 
+static void add_fact(void *to, const char *key, const char *value) {
+    trace_writer_meta(to, key, text_of(value));
+}
+
+static void tell_facts(struct spool_places *places, struct text name, const char *label) {
+    char terminated[256];
+    if (!places->device_facts || name.length >= sizeof terminated)
+        return;
+    snprintf(terminated, sizeof terminated, "%.*s", TEXT_ARGS(name));
+    places->device_facts(terminated, label, add_fact, places->writer);
+}
+
 static uint32_t write_device(struct spool_places *places, const struct spool_device *device,
-                             uint32_t name, const char *uuid) {
+                             struct text name, const char *uuid) {
     uint32_t index = free_label(places, device->index);
     char label[16];
     snprintf(label, sizeof label, "%u", index);
     if (index < SPOOL_DEVICES_MAX)
         places->label_used[index] = true;
+    tell_facts(places, name, label);
     return trace_write_device(
         places->writer, &(struct row_device){
                             .index = index,
                             .label = trace_writer_string(places->writer, text_of(label)),
-                            .name = name,
+                            .name = trace_writer_string(places->writer, name),
                             .vendor = trace_writer_string(places->writer, TEXT("NVIDIA")),
                             .uuid = trace_writer_string(places->writer, text_of(uuid)),
                             .memory_bytes = device->memory_bytes,
@@ -156,7 +188,7 @@ static bool row_of(uint32_t **rows, size_t *capacity, uint32_t id, struct status
 }
 
 bool spool_place_add_device(struct spool_places *places, unsigned process,
-                            const struct spool_device *device, uint32_t name,
+                            const struct spool_device *device, struct text name,
                             struct status *status) {
     static const uint8_t none[16];
     struct spool_place_process *member = spool_place_process(places, process, status);
@@ -195,7 +227,8 @@ uint32_t spool_place_device(struct spool_places *places, unsigned process, uint3
     index %= SPOOL_DEVICES_MAX;
     /* one that was never announced: its announcement was lost */
     if (!member->devices[index] &&
-        !spool_place_add_device(places, process, &(struct spool_device){.index = index}, 0, status))
+        !spool_place_add_device(places, process, &(struct spool_device){.index = index}, TEXT(""),
+                                status))
         return 0;
     return member->devices[index];
 }
@@ -234,6 +267,7 @@ void spool_places_finish(struct spool_places *places) {
     memory_free(places->members);
     memory_free(places->device_rows);
     memory_free(places->queue_rows);
+    map_finish(&places->threads);
     intern_finish(&places->devices);
     intern_finish(&places->queues);
     memset(places, 0, sizeof *places);

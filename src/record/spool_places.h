@@ -8,8 +8,10 @@
 #define RIDGE_RECORD_SPOOL_PLACES_H
 
 #include "base/intern.h"
+#include "base/map.h"
 #include "record/gpus.h"
 #include "record/processes.h"
+#include "record/record.h"
 #include "spool/spool.h"
 #include "trace/writer.h"
 
@@ -20,6 +22,7 @@ struct spool_places {
     struct trace_writer *writer;
     struct processes *processes;
     struct gpus *gpus;
+    record_device_facts *device_facts; /* or NULL */
 
     struct spool_place_lane {
         uint32_t *strings; /* the trace's number of each text, 0: not yet */
@@ -32,12 +35,19 @@ struct spool_places {
 
     struct spool_place_process {
         uint32_t row;
-        int64_t cost_ns;  /* as the probe told last; -1: never */
-        int64_t ended_at; /* when it was seen to have ended; 0: it has not */
-        bool closed;      /* what it left open has been ended */
+        int64_t cost_ns;     /* as the probe told last; -1: never */
+        int64_t ended_at;    /* when it was seen to have ended; 0: it has not */
+        bool closed;         /* what it left open has been ended */
+        struct spool_pause { /* of its recording, see spool_pauses.h */
+            int64_t since;   /* one that has no end yet; 0: none */
+            int64_t last;    /* when the latest began that has one */
+            uint32_t thread;
+        } pause;
         uint32_t devices[SPOOL_DEVICES_MAX];
     } * *members; /* by number; NULL: not met yet */
     size_t member_capacity;
+
+    struct map threads; /* process and tid -> row */
 
     struct intern devices; /* by identity */
     uint32_t *device_rows;
@@ -62,9 +72,11 @@ void spool_place_text(struct spool_place_lane *lane, uint32_t text);
 bool spool_place_thread(struct spool_places *places, struct spool_place_lane *lane,
                         const struct spool_thread *thread, uint32_t name, struct status *status);
 bool spool_place_add_device(struct spool_places *places, unsigned process,
-                            const struct spool_device *device, uint32_t name,
+                            const struct spool_device *device, struct text name,
                             struct status *status);
 /* Rows; 0 only when out of memory. */
+uint32_t spool_place_thread_row(struct spool_places *places, unsigned process, int64_t tid,
+                                struct status *status);
 uint32_t spool_place_device(struct spool_places *places, unsigned process, uint32_t index,
                             struct status *status);
 uint32_t spool_place_queue(struct spool_places *places, unsigned process, uint32_t device,

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "record/spool_events.h"
+#include "record/spool_pauses.h"
 
 void spool_rows_init(struct spool_rows *rows, const struct spool_reader *reader,
                      struct trace_writer *writer, struct processes *processes, struct gpus *gpus) {
@@ -77,6 +78,8 @@ static bool take_meta(const struct spool_origin *origin, const struct spool_meta
     }
     if (text_is(key, "cuda.missing"))
         snprintf(rows->missing, sizeof rows->missing, "%.*s", TEXT_ARGS(value));
+    if (text_is(key, "cuda.refused"))
+        snprintf(rows->refused, sizeof rows->refused, "%.*s", TEXT_ARGS(value));
     return is_reserved(key) || write_meta(origin, key, value);
 }
 
@@ -109,8 +112,9 @@ static bool take(const struct spool_origin *origin, const struct spool_head *rec
     case SPOOL_MEMORY:
         return spool_take_memory(origin, whole);
     case SPOOL_DEVICE:
-        return spool_place_add_device(places, origin->process, whole,
-                                      spool_origin_string(origin, record->text), origin->status);
+        return spool_place_add_device(
+            places, origin->process, whole,
+            spool_reader_text(places->reader, origin->lane_number, record->text), origin->status);
     case SPOOL_QUEUE: {
         const struct spool_queue *named = whole;
         return spool_place_queue(places, origin->process, named->device, named->context,
@@ -123,6 +127,8 @@ static bool take(const struct spool_origin *origin, const struct spool_head *rec
         return take_dropped(origin, whole);
     case SPOOL_META:
         return take_meta(origin, whole);
+    case SPOOL_PAUSED:
+        return spool_take_paused(origin, whole);
     default:
         origin->rows->impossible++;
         return true;
@@ -176,6 +182,7 @@ void spool_rows_close_ended(struct spool_rows *rows) {
         if (!member || !member->ended_at || member->closed)
             continue;
         spool_ranges_end(&rows->ranges, rows->places.writer, i, member->ended_at);
+        spool_pause_end(rows, member, member->ended_at);
         member->closed = true;
     }
 }

@@ -26,6 +26,7 @@ struct spool_rows {
     int64_t clock_error; /* the largest that was told; -1: none */
     struct intern metas; /* key=value that are written already */
     char missing[200];   /* why CUDA could not be recorded, or "" */
+    char refused[80];    /* the program's own profiler, which could not have CUPTI, or "" */
 };
 
 void spool_rows_init(struct spool_rows *rows, const struct spool_reader *reader,

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/table.h"
+#include "report/limits.h"
 #include "report/wording.h"
 
 static void write_group(struct output *output, const struct model *model,
@@ -30,13 +31,16 @@ static void write_group(struct output *output, const struct model *model,
                       occupancy_limit_name(kernel_occupancy_limit(&group->occupancy)));
     else
         output_write(output, ",", 1);
+    limits_csv(output, &group->limits);
     output_write(output, "\r\n", 2);
 }
 
 bool report_write_csv(const struct report *report, struct output *output, struct status *status) {
     (void)status;
-    output_printf(output, "device,device_name,kernel,full_name,full_names,count,total_ns,mean_ns,"
-                          "median_ns,min_ns,max_ns,share,occupancy,occupancy_limit\r\n");
+    output_printf(output,
+                  "device,device_name,kernel,full_name,full_names,count,total_ns,mean_ns,"
+                  "median_ns,min_ns,max_ns,share,occupancy,occupancy_limit%s\r\n",
+                  limits_csv_head);
     for (size_t i = 0; i < report->device_count; i++) {
         const struct report_device *device = &report->devices[i];
         for (size_t group = 0; group < device->kernels.group_count; group++)

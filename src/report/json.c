@@ -225,6 +225,7 @@ bool report_write_json(const struct report *report, struct output *output, struc
     json_member_integer(&json, "version", REPORT_JSON_VERSION);
     write_trace(&json, report);
     write_selection(&json, report);
+    json_report_verdict(&json, report);
     write_totals(&json, report);
     json_report_devices(&json, report);
     json_report_host(&json, report);

@@ -2,6 +2,7 @@
  * ridge's own account, gaps with their causes, kernels, launches and copies. Whatever divides idle
  * time here sums to it exactly. */
 #include "report/json_parts.h"
+#include "report/limits.h"
 
 static void write_usual_figures(struct json *json, const struct report *report,
                                 const struct account *account) {
@@ -239,6 +240,7 @@ static void write_kernels(struct json *json, const struct report *report,
         json_member_integer(json, "max_ns", group->max);
         json_member_number(json, "share", wording_share(group->total, kernels->total));
         write_occupancy(json, &group->occupancy);
+        limits_members(json, &group->limits);
         json_end_object(json);
     }
     json_end_array(json);
@@ -365,6 +367,7 @@ void json_report_devices(struct json *json, const struct report *report) {
         json_end_object(json);
         write_steady(json, report, device);
         write_gaps(json, report, device);
+        limits_of_device(json, &report->limits[device->id]);
         write_kernels(json, report, &device->kernels);
         write_launches(json, &device->launches);
         write_copies(json, &device->copies);

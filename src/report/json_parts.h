@@ -12,6 +12,8 @@ void json_report_meta(struct json *json, const struct trace *trace);
 void json_report_devices(struct json *json, const struct report *report);
 /* "api", "syncs", "memory", "steps", "ranges", "samples", "processors" */
 void json_report_host(struct json *json, const struct report *report);
+/* "verdict" */
+void json_report_verdict(struct json *json, const struct report *report);
 /* {count, without_bytes, bytes, time_ns, ...} as one object */
 void json_report_copies(struct json *json, const struct copy_group *group);
 

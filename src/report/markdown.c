@@ -384,6 +384,7 @@ static void write_trust(struct markdown *document) {
 static void write_document(struct markdown *document) {
     size_t devices = document->report->device_count;
     write_head(document);
+    markdown_verdict(document);
     for (size_t i = 0; i < devices; i++)
         write_metrics(document, i);
     for (size_t i = 0; i < devices; i++)

@@ -52,6 +52,8 @@ static inline void markdown_columns(struct table *table, const char *const *titl
     markdown_columns(table, (const char *const[]){__VA_ARGS__},                                    \
                      sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
+/* What holds the run back. */
+void markdown_verdict(struct markdown *document);
 /* The detailed tables: account, gaps, kernels, launches and copies of each device, then the host.
  */
 void markdown_device_tables(struct markdown *document, size_t device);

@@ -1,5 +1,6 @@
 /* The tables behind the Markdown report's findings on each device. A question without an answer in
  * this trace (no copies, no gaps) has no table. */
+#include "report/limits.h"
 #include "report/markdown.h"
 
 static void account_row(struct table *table, const char *name, int64_t time, int64_t window,
@@ -128,6 +129,33 @@ static void write_kernels(struct markdown *document, size_t index) {
                                 "no more.");
 }
 
+static void write_limits(struct markdown *document, size_t index) {
+    const struct report_device *device = &document->report->devices[index];
+    const struct limits *limits = &document->report->limits[device->id];
+    const struct kernels *kernels = &device->kernels;
+    struct table table = {0};
+    struct buffer words = {0}, roofs = {0};
+    if (!limits_known(&kernels->limits))
+        return;
+    MARKDOWN_COLUMNS(&table, "<Kernel", "Of its roof", "Time at the roof", "Bytes/s", "FLOP/s",
+                     "FLOP/byte", "<Bound");
+    for (size_t i = 0; i < kernels->group_count && i < document->top; i++) {
+        table_cell(&table, kernels->groups[i].short_name);
+        limits_cells(&table, &kernels->groups[i].limits, true);
+    }
+    markdown_device_heading(document, "Limits", index);
+    markdown_table(document, &table);
+    markdown_left_out(document, kernels->group_count, "kernels");
+    limits_summary(kernels, limits, &words);
+    limits_roofs(limits, &roofs);
+    markdown_line(document, "\nOf this run, %.*s.%s%.*s%s", TEXT_ARGS(buffer_as_text(&words)),
+                  roofs.length ? " Roofs " : "", TEXT_ARGS(buffer_as_text(&roofs)),
+                  roofs.length ? "." : "");
+    document->failed |= words.failed || roofs.failed;
+    buffer_finish(&words);
+    buffer_finish(&roofs);
+}
+
 static void write_launches(struct markdown *document, size_t index) {
     const struct launches *launches = &document->report->devices[index].launches;
     char a[WORDING_COUNT_SIZE], b[WORDING_COUNT_SIZE];
@@ -195,6 +223,7 @@ void markdown_device_tables(struct markdown *document, size_t index) {
     write_host_names(document, index);
     write_host_states(document, index);
     write_kernels(document, index);
+    write_limits(document, index);
     write_launches(document, index);
     write_copies(document, index);
 }

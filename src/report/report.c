@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "report/judge.h"
 #include "report/select.h"
 
 static void finish_device(struct report_device *device) {
@@ -51,8 +52,8 @@ static bool ask_device(struct report *report, struct report_device *device,
         return gaps_find(model, &report->host, device->id, device->selection, &device->gaps,
                          status);
     case ASK_KERNELS:
-        return kernels_find(model, &report->occupancy, device->id, selections_of(report),
-                            &device->kernels, status);
+        return kernels_find(model, &report->occupancy, &report->work, device->id,
+                            selections_of(report), &device->kernels, status);
     default:
         return launches_find(model, device->id, selections_of(report), &device->launches, status);
     }
@@ -77,8 +78,8 @@ static bool ask_run(struct report *report, enum run_question question, struct st
     switch (question) {
     case ASK_ALL_KERNELS:
         copies_find(model, 0, selections_of(report), &report->copies);
-        return kernels_find(model, &report->occupancy, 0, selections_of(report), &report->kernels,
-                            status);
+        return kernels_find(model, &report->occupancy, &report->work, 0, selections_of(report),
+                            &report->kernels, status);
     case ASK_MEDIAN_DELAY:
         return launches_median_delay(model, selections_of(report), &report->launches.delay_median,
                                      status);
@@ -116,6 +117,29 @@ static bool prepare(void *context, size_t index, struct status *status) {
         return steps_find(&report->model, &report->steps, status);
     return host_build(&report->host, &report->model, status) &&
            occupancy_find(&report->model, &report->occupancy, status);
+}
+
+static bool find_limits(struct report *report, struct status *status) {
+    return limits_find(&report->model, report->options.given, &report->limits, status) &&
+           work_find(&report->model, &report->host, report->limits, &report->work, status);
+}
+
+/* The replay reads columns that the questions do not, so it is made when they are answered. */
+static bool make_replay(struct report *report, struct status *status) {
+    if (report->options.no_replay)
+        return true;
+    struct replay_source source = {
+        .model = &report->model,
+        .host = &report->host,
+        .steps = &report->steps,
+        .pauses = &report->pauses,
+        .limits = report->limits,
+        .work = &report->work,
+        .selections = report->selections,
+        .narrowed = report->narrowed,
+    };
+    report->replay = replay_create(&source, status);
+    return report->replay != NULL;
 }
 
 static bool wants_device(const struct report *report, uint32_t device) {
@@ -170,12 +194,15 @@ bool report_build(struct report *report, struct trace *trace, const struct repor
                   struct status *status) {
     memset(report, 0, sizeof *report);
     report->options = *options;
-    bool ok =
-        model_build(&report->model, trace, status) &&
-        pauses_find(&report->model, &report->pauses, status) &&
-        parallel_run(2, prepare, report, status) && select_host(report, status) &&
-        add_devices(report, status) &&
-        parallel_run(report->device_count * DEVICE_QUESTIONS + RUN_QUESTIONS, ask, report, status);
+    bool ok = model_build(&report->model, trace, status) &&
+              pauses_find(&report->model, &report->pauses, status) &&
+              parallel_run(2, prepare, report, status) && find_limits(report, status) &&
+              select_host(report, status) && add_devices(report, status) &&
+              parallel_run(report->device_count * DEVICE_QUESTIONS + RUN_QUESTIONS, ask, report,
+                           status) &&
+              make_replay(report, status);
+    if (ok && !report->options.no_replay && !report->options.no_verdict)
+        ok = judge(report, status);
     for (size_t i = 0; i < report->device_count && ok; i++) {
         report->kernel_busy += report->devices[i].account.busy;
         launches_add(&report->launches, &report->devices[i].launches);
@@ -186,6 +213,10 @@ bool report_build(struct report *report, struct trace *trace, const struct repor
 }
 
 void report_finish(struct report *report) {
+    verdict_finish(&report->verdict);
+    replay_destroy(report->replay);
+    work_finish(&report->work);
+    memory_free(report->limits);
     for (size_t i = 0; i < report->device_count; i++)
         finish_device(&report->devices[i]);
     memory_free(report->devices);

@@ -25,15 +25,21 @@
 #include "analysis/steps.h"
 #include "analysis/syncs.h"
 #include "analysis/trust.h"
+#include "analysis/work.h"
 #include "base/output.h"
+#include "diagnose/finding.h"
+#include "whatif/whatif.h"
 
 struct report_options {
-    const char *trace_name; /* as the user gave it */
-    const char *device;     /* label of the one device to report on; NULL: all that worked */
-    const char *range;      /* NULL: the whole run */
-    const char *steps;      /* "A-B", "A" or "steady"; steps count from 1 */
-    const char *window;     /* "T1,T2" from the run's start: 10ms,1.5s; plain numbers are ns */
-    unsigned top;           /* rows of each table */
+    const char *trace_name;     /* as the user gave it */
+    const char *device;         /* label of the one device to report on; NULL: all that worked */
+    const char *range;          /* NULL: the whole run */
+    const char *steps;          /* "A-B", "A" or "steady"; steps count from 1 */
+    const char *window;         /* "T1,T2" from the run's start: 10ms,1.5s; plain numbers are ns */
+    unsigned top;               /* rows of each table */
+    const struct limits *given; /* by device id: measured where the trace has no roofs; or NULL */
+    bool no_replay;             /* leave the replay out: nobody will ask what if */
+    bool no_verdict;            /* leave the verdict out; without a replay there is none either */
 };
 
 struct report_device {
@@ -76,6 +82,11 @@ struct report {
     struct memory_use *memory; /* by device id; [0] host */
     struct steps steps;
     struct trust trust;
+
+    struct limits *limits; /* by device id */
+    struct work work;
+    struct replay *replay;  /* of the selection; NULL where options.no_replay */
+    struct verdict verdict; /* no findings where it was left out */
 };
 
 /* The report keeps using the trace. On failure there is nothing to finish. */
@@ -96,6 +107,15 @@ bool report_write_markdown(const struct report *report, struct output *output,
                            struct status *status);
 bool report_write_json(const struct report *report, struct output *output, struct status *status);
 bool report_write_csv(const struct report *report, struct output *output, struct status *status);
+
+/* What the page does not show one by one. */
+struct page_summary {
+    uint64_t merged_events; /* drawn merged with their neighbours; 0: every event is there */
+    int64_t shorter;        /* all of them are shorter than this */
+};
+/* A page for browsers about one or two traces. */
+bool report_write_html(const struct report *const *reports, size_t count, struct output *output,
+                       struct page_summary *summary, struct status *status);
 
 /* Length of the run without pauses: of all recordings in the trace, one after another. */
 int64_t report_wall(const struct report *report);

@@ -178,10 +178,12 @@ bool report_write_text(const struct report *report, const struct report_style *s
     struct text_writer writer = {
         .report = report, .style = &wide, .output = output, .status = status};
     write_head(&writer);
+    text_verdict(&writer);
     if (report->device_count == 0)
         write_no_device(&writer);
     for (size_t i = 0; i < report->device_count; i++)
         text_device(&writer, &report->devices[i]);
+    text_verdict_details(&writer);
     for (size_t i = 0; i < report->device_count; i++)
         text_device_details(&writer, &report->devices[i]);
     text_host(&writer);

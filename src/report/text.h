@@ -41,10 +41,12 @@ static inline double ratio(int64_t part, int64_t whole) {
 }
 
 /* The parts, in order. */
+void text_verdict(struct text_writer *writer);
 void text_device(struct text_writer *writer, const struct report_device *device);
 void text_gaps(struct text_writer *writer, const struct report_device *device);
 void text_device_details(struct text_writer *writer, const struct report_device *device);
 void text_gap_details(struct text_writer *writer, const struct report_device *device);
+void text_verdict_details(struct text_writer *writer);
 void text_host(struct text_writer *writer);
 void text_trust(struct text_writer *writer);
 

@@ -6,6 +6,7 @@
 #include "analysis/timeline.h"
 #include "base/format.h"
 #include "base/memory.h"
+#include "report/limits.h"
 #include "report/text.h"
 #include "report/wording.h"
 
@@ -203,6 +204,38 @@ static void write_kernels(struct text_writer *writer, const struct report_device
     }
 }
 
+/* The same kernels beside what they must do and what the device can. */
+static void write_limits(struct text_writer *writer, const struct report_device *device) {
+    const struct kernels *kernels = &device->kernels;
+    const struct limits *limits = &writer->report->limits[device->id];
+    bool wide = writer->style->width >= 110;
+    struct buffer words = {0};
+    struct table table = {0};
+    if (!limits_known(&kernels->limits))
+        return;
+    limits_summary(kernels, limits, &words);
+    text_section(writer, "Limits", "%.*s", TEXT_ARGS(buffer_as_text(&words)));
+    table_column(&table, "of roof", TABLE_RIGHT);
+    table_column(&table, "at roof", TABLE_RIGHT);
+    table_column(&table, "bytes/s", TABLE_RIGHT);
+    table_column(&table, "FLOP/s", TABLE_RIGHT);
+    if (wide)
+        table_column(&table, "FLOP/byte", TABLE_RIGHT);
+    table_column(&table, "bound", TABLE_LEFT);
+    table_column(&table, "kernel", TABLE_LEFT | TABLE_FLEXIBLE);
+    for (size_t i = 0; i < kernels->group_count && i < writer->report->options.top; i++) {
+        limits_cells(&table, &kernels->groups[i].limits, wide);
+        table_cell(&table, kernels->groups[i].short_name);
+    }
+    text_table(writer, &table);
+    buffer_clear(&words);
+    limits_roofs(limits, &words);
+    if (words.length)
+        text_wrapped(writer, "  roofs ", "    ", buffer_as_text(&words));
+    writer->failed |= words.failed;
+    buffer_finish(&words);
+}
+
 void text_device(struct text_writer *writer, const struct report_device *device) {
     write_device_head(writer, device);
     write_metrics(writer, device);
@@ -210,6 +243,7 @@ void text_device(struct text_writer *writer, const struct report_device *device)
     write_timeline(writer, device);
     text_gaps(writer, device);
     write_kernels(writer, device);
+    write_limits(writer, device);
 }
 
 /* ---- details ---- */

@@ -139,6 +139,11 @@ void spool_drop(struct spool *spool, uint64_t records) {
         atomic_fetch_add_explicit(&spool->header->dropped, records, memory_order_relaxed);
 }
 
+bool spool_is_stopped(const struct spool *spool) {
+    return !spool->header ||
+           atomic_load_explicit(&spool->header->stopped, memory_order_relaxed) != 0;
+}
+
 void spool_ended(struct spool *spool) {
     if (spool && spool->header)
         atomic_store(&spool->header->ended, 1);

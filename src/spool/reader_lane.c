@@ -25,7 +25,7 @@ static const uint16_t least_bytes[SPOOL_KINDS] = {
     [SPOOL_WAIT] = sizeof(struct spool_wait),       [SPOOL_MEMORY] = sizeof(struct spool_memory),
     [SPOOL_DEVICE] = sizeof(struct spool_device),   [SPOOL_QUEUE] = sizeof(struct spool_queue),
     [SPOOL_CLOCK] = sizeof(struct spool_clock),     [SPOOL_DROPPED] = sizeof(struct spool_dropped),
-    [SPOOL_META] = sizeof(struct spool_meta),
+    [SPOOL_META] = sizeof(struct spool_meta),       [SPOOL_PAUSED] = sizeof(struct spool_paused),
 };
 
 /* What a segment's head says at this moment; sequence 0 when it says nothing. */

@@ -65,6 +65,7 @@ enum spool_kind {
     SPOOL_CLOCK,   /* the device's clock against CLOCK_MONOTONIC, with an error bound */
     SPOOL_DROPPED, /* so many records of the source were lost, and why */
     SPOOL_META,    /* key and value */
+    SPOOL_PAUSED,  /* struct spool_paused: nothing of the process is recorded meanwhile */
     SPOOL_KINDS
 };
 
@@ -145,6 +146,7 @@ struct spool_memory {
     uint64_t bytes, address;
     uint32_t device; /* 0: host, else index + 1 */
     uint8_t released, memory_kind, unused[2];
+    int64_t tid; /* of the thread that asked for it; 0: not known */
 };
 struct spool_device {
     struct spool_head head; /* its name */
@@ -169,6 +171,11 @@ struct spool_dropped {
 struct spool_meta {
     struct spool_head head; /* the key */
     uint32_t value, unused; /* number of a text */
+};
+/* Told twice: when the pause begins, without an end, and when it is over. */
+struct spool_paused {
+    struct spool_head head;
+    int64_t start, end; /* end 0: it goes on */
 };
 
 /* ---- Writing, inside the target ---------------------------------------------------------- */
@@ -207,6 +214,8 @@ void spool_publish(struct spool_lane *lane);
 uint32_t spool_text(struct spool_lane *lane, struct text text);
 uint32_t spool_constant(struct spool_lane *lane, const char *text);
 void spool_drop(struct spool *spool, uint64_t records);
+/* The recorder has closed: whatever is put here, nobody will read it. */
+bool spool_is_stopped(const struct spool *spool);
 /* Tells the recorder that the process ends in order. */
 void spool_ended(struct spool *spool);
 

@@ -74,7 +74,7 @@ bool ridge_device_describe(const ridge_device *device, struct ridge_device_info 
 }
 
 bool ridge_synchronize(ridge_device *device) {
-    return device ? work_finish(device->device, device->recorder, tensor_status()) : no_device();
+    return device ? work_wait(device->device, device->recorder, tensor_status()) : no_device();
 }
 
 unsigned ridge_queue_count(const ridge_device *device) {

@@ -278,7 +278,7 @@ bool plan_create(struct graph *graph, ridge_tensor *const *outputs, unsigned out
 void plan_destroy(struct plan *plan) {
     if (!plan)
         return;
-    replay_destroy(plan->replay, plan->device);
+    plan_replay_destroy(plan->replay, plan->device);
     for (unsigned i = 0; i < plan->capture_count; i++)
         storage_release(plan->captures[i]);
     arena_finish(&plan->memory);

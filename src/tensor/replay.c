@@ -47,7 +47,7 @@ static bool came_before(struct replay *replay, uint64_t key) {
     return false;
 }
 
-bool replay_run(struct plan *plan, const struct launch *launches, struct status *status) {
+bool plan_replay(struct plan *plan, const struct launch *launches, struct status *status) {
     struct device *device = plan->device->device;
     unsigned queue = plan->device->queue;
     if (plan->step_count == 0 || !plan->may_replay || plan->device->recorder)
@@ -85,7 +85,7 @@ bool replay_run(struct plan *plan, const struct launch *launches, struct status 
     return device->ops->graph_replay(device, queue, graph, status);
 }
 
-void replay_destroy(struct replay *replay, ridge_device *device) {
+void plan_replay_destroy(struct replay *replay, ridge_device *device) {
     if (!replay)
         return;
     for (unsigned i = 0; i < REPLAYS_KEPT; i++)

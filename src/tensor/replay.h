@@ -8,7 +8,7 @@
 struct replay;
 
 /* Queues the launches, by replaying a graph of them when the same ones came before. */
-bool replay_run(struct plan *plan, const struct launch *launches, struct status *status);
-void replay_destroy(struct replay *replay, ridge_device *device); /* takes NULL */
+bool plan_replay(struct plan *plan, const struct launch *launches, struct status *status);
+void plan_replay_destroy(struct replay *replay, ridge_device *device); /* takes NULL */
 
 #endif

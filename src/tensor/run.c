@@ -69,7 +69,7 @@ static bool launch_all(const struct run *run, struct status *status) {
     bool ok = buffers && launches;
     if (ok) {
         fill_launches(run, launches, buffers);
-        ok = replay_run(run->plan, launches, status);
+        ok = plan_replay(run->plan, launches, status);
     }
     if (buffers != buffers_at_hand)
         memory_free(buffers);

@@ -74,5 +74,9 @@ TRACE_TABLES(SCHEMA_WRITE)
 /* Hardware counters' totals: "counter.cycles" of all processes, "counter.4711.cycles" of one. */
 #define META_COUNTER "counter."
 #define META_COUNTERS_MISSING "counter.missing" /* why there are none, as a sentence */
+/* A device's measured limits: "roof.LABEL.memory_copy" and so on (analysis/limits.h has the keys),
+ * behind "roof.LABEL.name" with the device's name. */
+#define META_ROOF "roof."
+#define META_ROOF_NAME "name"
 
 #endif

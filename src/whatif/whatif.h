@@ -56,8 +56,12 @@ struct replay_source {
     const struct limits *limits; /* by device id */
     const struct work *work;
     /* The part that is measured: by device id, NULL or nothing selected: the device's whole time.
-     * All of the trace is replayed; times and accounts are of this part. */
+     * All of the trace is replayed; times and accounts are of this part. A device with nothing
+     * selected beside one with something is not asked about. */
     const struct selection *selections;
+    /* Whether that part is less than the run: then times are lengths of the part, else the run's
+     * wall time. */
+    bool narrowed;
 };
 
 struct replay *replay_create(const struct replay_source *source, struct status *status);
@@ -94,7 +98,8 @@ bool replay_run(const struct replay *replay, const struct change *changes, size_
                 struct outcome *outcome, struct status *status);
 void outcome_finish(struct outcome *outcome);
 
-/* Every change that applies to this trace by itself, most gain first: for --all. */
+/* Every change by itself, those that apply first, most gain first: for --all. FASTER stands for the
+ * kernel with most time and for the host, twice as fast each. */
 struct ranked_change {
     struct change change;
     struct outcome outcome;

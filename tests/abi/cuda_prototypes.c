@@ -23,6 +23,11 @@
 
 #include "device/cuda/cuda_symbols.h"
 
+#if defined(HAVE_DRIVER) && CUDA_VERSION < 12000 /* the name was another function's */
+#undef cuGraphInstantiate
+#define cuGraphInstantiate cuGraphInstantiateWithFlags
+#endif
+
 #define SAME(name, symbol, parameters)                                                             \
     _Static_assert(__builtin_types_compatible_p(__typeof__(&name), unsigned int(*) parameters),    \
                    #name " takes something else");

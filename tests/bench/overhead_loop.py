@@ -1,13 +1,14 @@
-"""The loops that tests/bench/overhead records. Prints the best round's time for one turn:
+"""The loops that tests/bench/overhead records:
 
     python3 overhead_loop.py tiny|large|cpu [torch.profiler|proton]
 
+Says "ready", and then for each line that it reads does one round and prints its microseconds a turn.
 tiny launches kernels that do next to nothing, large ones that keep the device busy, cpu none at all."""
 
 import sys
+import tempfile
 import time
 
-ROUNDS = 5
 BETWEEN_WAITS = 500
 
 
@@ -48,15 +49,13 @@ def cpu():
     return turns
 
 
-def best_of(turns):
+def serve(turns):
     turns()
-    best = None
-    for _ in range(ROUNDS):
+    print("ready", flush=True)
+    for _ in sys.stdin:
         start = time.perf_counter()
         count = turns()
-        taken = (time.perf_counter() - start) / count
-        best = taken if best is None else min(best, taken)
-    return best
+        print(f"{(time.perf_counter() - start) / count * 1e6:.4f}", flush=True)
 
 
 def main():
@@ -71,19 +70,16 @@ def main():
         from torch.profiler import ProfilerActivity, profile
 
         with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], acc_events=True):
-            best = best_of(turns)
+            serve(turns)
     elif way == "proton":
-        import tempfile
-
         import triton.profiler as proton
 
         with tempfile.TemporaryDirectory() as folder:
             proton.start(folder + "/profile")
-            best = best_of(turns)
+            serve(turns)
             proton.finalize()
     else:
-        best = best_of(turns)
-    print(f"{best * 1e6:.3f} us", flush=True)
+        serve(turns)
 
 
 main()

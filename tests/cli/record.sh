@@ -46,6 +46,29 @@ record -q -- /bin/sh -c :
 ls | sed 's/[0-9][0-9]*\.ridge/N.ridge/'
 rm ./*.ridge
 
+echo "- private to the user, whatever the umask"
+(
+    umask 0
+    TOKEN=secret record -q -f -o x.ridge -- sh -c 'ls -ld "$RIDGE_SPOOL" | cut -c1-10; ls -l "$RIDGE_SPOOL" | sed -n "2p" | cut -c1-10'
+)
+ls -l x.ridge | cut -c1-10
+"$RIDGE" query x.ridge "SELECT count(*) FROM meta WHERE key LIKE '%TOKEN%' OR value LIKE '%secret%'" --format csv
+mkdir -m 777 open
+mkdir -m 700 own
+chmod 777 open
+TMPDIR=$PWD/open record -q -f -o x.ridge -- sh -c 'case $RIDGE_SPOOL in */open/*) echo where others may write ;; *) echo elsewhere ;; esac'
+XDG_RUNTIME_DIR=$PWD/own record -q -f -o x.ridge -- sh -c 'case $RIDGE_SPOOL in */own/*) echo in the folder of the session ;; *) echo elsewhere ;; esac'
+touch library.so
+chmod 666 library.so
+RIDGE_PROBE_LIBRARY=$PWD/library.so record -f -o x.ridge -- true 2>&1 | sed -n "s|$PWD/||; s/^missing   //p"
+chmod 644 library.so
+mv library.so open
+RIDGE_PROBE_LIBRARY=$PWD/open/library.so record -f -o x.ridge -- true 2>&1 | sed -n "s|$PWD/||; s/^missing   //p"
+RIDGE_PROBE_LIBRARY=$PWD/open/library.so say record -f -o x.ridge --backend cuda -- echo started 2>&1 | sed -n '/^started/p; /^status/p'
+ln -s elsewhere link.ridge
+say record -o link.ridge -- echo started
+rm -r open own link.ridge x.ridge
+
 echo "- signals"
 say record -q -o x.ridge -- sh -c 'kill -9 $$' 2> /dev/null
 say record -q -f -o x.ridge -- sh -c 'kill -SEGV $$' 2> /dev/null

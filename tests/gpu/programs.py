@@ -127,7 +127,7 @@ def graph():
 def cupy():
     import cupy
 
-    x = cupy.random.rand(2048, 2048, dtype=cupy.float32)
+    x = cupy.random.rand(4096, 4096, dtype=cupy.float32)
     cupy.matmul(x, x)
     start, end = cupy.cuda.Event(), cupy.cuda.Event()
     cupy.cuda.Device().synchronize()

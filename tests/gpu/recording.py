@@ -113,7 +113,7 @@ def like_cupy_events():
     told = float(re.search(r"event_ms ([0-9.]+)", printed)[1]) * 1e6
     products = [k for k in kernels_of(report(trace)).values() if "gemm" in k["name"].lower() or "cutlass" in k["name"].lower()]
     total = sum(k["total_ns"] * 50 / 51 for k in products if k["count"] == 51)
-    return near(total, told, 0.02, "50 products")
+    return near(total, told, 0.01, "50 products")
 
 
 @check

@@ -9,14 +9,14 @@ cuda_counts() { seen "cuda calls=$1 kernels=$2 joined=$2 .* impossible=0" '.* da
 
 cuda_everything() {
     cuda_record 0 plain 3 && seen '0 device Stand-in multiprocessors=16' '0 meta cupti.version: 13.0' \
-        '0 call cuModuleLoadData class=5 result=0' '0 call cuMemAlloc class=4 result=0' \
+        '0 memory thread=known' '0 call cuModuleLoadData class=5 result=0' '0 call cuMemAlloc class=4 result=0' \
         '0 call cuLaunchKernel class=1 result=0' '0 call cuCtxSynchronize class=3 result=0' \
         '0 kernel count_launch grid=2,3,1 block=32,1,1 shared=64 registers=16 stream=7 ns=1000' \
         'cuda calls=6 kernels=3 joined=3 copies=0 sets=0 waits=1 allocations=1 impossible=0' '0 ended dropped=0'
 }
 cuda_example() {
     RIDGE_CUPTI=$scratch/lib/libcuda.so.1 LD_LIBRARY_PATH=$scratch/lib target=launches record -c 0 1000 &&
-        seen '1000 launches, .*' 'cuda calls=.* kernels=1000 joined=1000 copies=1 sets=1 .* impossible=0' \
+        seen '1000 launches, .*' '0 meta probe.cost_ns: [1-9][0-9]*' 'cuda calls=.* kernels=1000 joined=1000 copies=1 sets=1 .* impossible=0' \
             '0 copy bytes=4 direction=2 from=3 to=1 ns=1000' '0 set bytes=4 direction=0 from=0 to=3 ns=1000'
 }
 # The runtime's call is recorded, and not the driver's inside it.
@@ -35,9 +35,25 @@ cuda_own_profiler() {
     cuda_record -c 0 own_profiler 5000 && seen '0 lost 1: .* its own profiler may have taken over CUPTI' \
         'cuda calls=10004 kernels=5000 joined=5000 .*'
 }
+cuda_linked_profiler() {
+    cuda_record 0 linked_profiler 500 && seen '0 meta cuda.refused: libframework.so' \
+        'cuda calls=1004 kernels=1000 joined=1000 .*' && [ "$(grep -c cuda.refused "$scratch/seen")" = 1 ]
+}
+# Nothing that begins before the time is sent; a time long ago changes nothing.
+cuda_delayed() {
+    RIDGE_PROBE=from=9000000000000000000 cuda_record -c 0 plain 1000 && ! seen 'cuda .*' &&
+        RIDGE_PROBE=from=1 cuda_record -c 0 plain 1000 && cuda_counts 1003 1000
+}
+# A recorder that closes early is sent nothing more, and finds the folder as it left it.
+cuda_stopped() {
+    cuda_record -c -s 0 for_a_second 200 && [ -z "$(ls -A "$scratch/spool")" ] &&
+        ! seen 'cuda calls=4[0-9][0-9][0-9] .*'
+}
 cuda_some_parts() {
     RIDGE_PROBE=capture=cudaProfilerApi cuda_record -c 0 some_parts 1000 &&
-        seen 'cuda calls=20[0-9] kernels=200 joined=200 .* waits=2 .*'
+        seen 'cuda calls=20[0-9] kernels=200 joined=200 .* waits=2 .*' &&
+        [ "$(grep -c '^0 paused$' "$scratch/seen")" = 3 ] &&
+        [ "$(grep -c '^0 paused until then$' "$scratch/seen")" = 2 ]
 }
 nvtx_some_ranges() {
     RIDGE_PROBE=capture=nvtx:outer record 0 basic && seen '0 open outer' '0 open inner' \
@@ -69,6 +85,10 @@ elif ! {
     mkdir -p "$scratch/lib" &&
         build $cc -fPIC -shared -Wl,-soname,libcuda.so.1 -o "$scratch/lib/libcuda.so.1" \
             "$here/standin_driver.c" "$here/standin_cupti.c" -ldl -pthread &&
+        : > "$scratch/empty.c" &&
+        build $cc -fPIC -shared -Wl,-soname,libcupti.so.13 -o "$scratch/lib/libcupti.so.13" "$scratch/empty.c" &&
+        build $cc -fPIC -shared -Wl,-z,lazy -Wl,--no-as-needed -o "$scratch/lib/libframework.so" \
+            "$here/framework.c" "$scratch/lib/libcupti.so.13" "$scratch/lib/libcuda.so.1" &&
         build $cc ${SAN:+-fsanitize=$SAN} -o "$scratch/cuda_target" "$here/cuda_target.c" -ldl -pthread &&
         build $cc ${SAN:+-fsanitize=$SAN} -o "$scratch/launches" "$root/examples/record/launches.c" -ldl
 }; then
@@ -87,6 +107,9 @@ else
     check "CUDA: exit from a thread" cuda_exit_from_thread
     check "CUDA: fork without exec" cuda_forking
     check "CUDA: the program's own profiler" cuda_own_profiler
+    check "CUDA: the program's own profiler, linked against CUPTI" cuda_linked_profiler
+    check "CUDA: only from a time on" cuda_delayed
+    check "CUDA: the recorder stops before the program" cuda_stopped
     check "CUDA: only between cudaProfilerStart and -Stop" cuda_some_parts
     check "only inside NVTX ranges of a name" nvtx_some_ranges
     check "CUDA: records that CUPTI loses" cuda_lossy

@@ -185,6 +185,28 @@ static void own_profiler(void) {
     require_launched(2 * (unsigned)count);
 }
 
+static void *framework; /* loaded before CUDA starts */
+
+/* A profiler in a library that is linked against CUPTI. */
+static void linked_profiler(void) {
+    enum { TAKEN = 39 };
+    int (*begin)(void) = NULL;
+    require(framework && (*(void **)&begin = dlsym(framework, "framework_profiles")), "a library");
+    launch(count);
+    require(begin() == TAKEN && begin() == TAKEN, "a refusal");
+    launch(count);
+    require_launched(2 * (unsigned)count);
+}
+
+/* As long as it takes for the recorder to close, and then some more. */
+static void for_a_second(void) {
+    for (int i = 0; i < 20; i++) {
+        launch(count);
+        usleep(50000);
+    }
+    require_launched(20 * (unsigned)count);
+}
+
 /* What a real CUPTI delivered comes with the wait. */
 static void replay(void) {
     launch(0);
@@ -202,16 +224,25 @@ static const struct scenario {
     const char *name;
     void (*run)(void);
 } scenarios[] = {
-    {"plain", plain},           {"runtime", runtime},
-    {"killed", killed},         {"leaving", leaving},
-    {"crashing", crashing},     {"exit_from_thread", exit_from_thread},
-    {"forking", forking},       {"threads", threads},
-    {"some_parts", some_parts}, {"own_profiler", own_profiler},
-    {"replay", replay},         {"little_memory", little_memory},
+    {"plain", plain},
+    {"runtime", runtime},
+    {"killed", killed},
+    {"leaving", leaving},
+    {"crashing", crashing},
+    {"exit_from_thread", exit_from_thread},
+    {"forking", forking},
+    {"threads", threads},
+    {"some_parts", some_parts},
+    {"own_profiler", own_profiler},
+    {"replay", replay},
+    {"little_memory", little_memory},
+    {"linked_profiler", linked_profiler},
+    {"for_a_second", for_a_second},
 };
 
 int main(int argc, char **argv) {
     count = argc > 2 ? atoi(argv[2]) : 1000;
+    framework = dlopen("libframework.so", RTLD_NOW);
     start();
     for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++)
         if (argc > 1 && strcmp(argv[1], scenarios[i].name) == 0) {

@@ -1,10 +1,11 @@
 /* Plays the recorder: runs a program with the probe and prints what came through the spool.
  *
- *   recorder [-c] [-k] FOLDER LIBRARY PROGRAM...
+ *   recorder [-c] [-k] [-s] FOLDER LIBRARY PROGRAM...
  *
  * A line for each record, then one for each process and a last one with totals; with -c (count)
  * only the latter. Processes and texts appear as they were met; pids do not. With -k (killed)
- * nothing is ever read, as when the recorder was killed.
+ * nothing is ever read, as when the recorder was killed. With -s (stops) the spool is closed while
+ * the program runs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -93,6 +94,7 @@ static bool take_cuda(unsigned process, unsigned lane, const struct spool_head *
     const struct spool_memory *memory = (const void *)record;
     const struct spool_device *device = (const void *)record;
     const struct spool_dropped *dropped = (const void *)record;
+    const struct spool_paused *paused = (const void *)record;
     switch (record->kind) {
     case SPOOL_CALL:
         cuda.calls++;
@@ -126,6 +128,12 @@ static bool take_cuda(unsigned process, unsigned lane, const struct spool_head *
         return true;
     case SPOOL_MEMORY:
         cuda.allocations += !memory->released;
+        if (!only_count)
+            printf("%u memory thread=%s\n", process, memory->tid ? "known" : "unknown");
+        return true;
+    case SPOOL_PAUSED:
+        cuda.impossible += !is_span(paused->start, paused->end ? paused->end : paused->start);
+        printf("%u paused%s\n", process, paused->end ? " until then" : "");
         return true;
     case SPOOL_DEVICE:
         cuda.devices++;
@@ -220,12 +228,13 @@ static void print_ends(int status) {
 }
 
 int main(int argc, char **argv) {
-    bool never_read = false;
+    bool never_read = false, stops_early = false;
     struct status status;
     int ended = 0;
     for (; argc > 1 && argv[1][0] == '-'; argc--, argv++) {
         only_count = only_count || strcmp(argv[1], "-c") == 0;
         never_read = never_read || strcmp(argv[1], "-k") == 0;
+        stops_early = stops_early || strcmp(argv[1], "-s") == 0;
     }
     if (argc < 4)
         return 2;
@@ -238,13 +247,16 @@ int main(int argc, char **argv) {
     if (never_read) {
         waitpid(pid, &ended, 0);
     } else {
-        while (waitpid(pid, &ended, WNOHANG) == 0) {
+        int64_t until = spool_now() + 400000000;
+        while (!(stops_early && spool_now() > until) && waitpid(pid, &ended, WNOHANG) == 0) {
             drain();
             usleep(5000);
         }
         drain();
         print_ends(ended);
         spool_reader_close(reader);
+        if (stops_early)
+            waitpid(pid, &ended, 0);
     }
     return WIFSIGNALED(ended) ? 128 + WTERMSIG(ended) : WEXITSTATUS(ended);
 }

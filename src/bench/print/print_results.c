@@ -142,7 +142,7 @@ static void write_failures(const struct sheet *sheet, struct output *output) {
 static void write_findings(const struct sheet *sheet, struct output *output) {
     const struct result_set *set = sheet->set;
     for (size_t i = 0; i < set->finding_count; i++) {
-        const struct finding *finding = &set->findings[i];
+        const struct result_finding *finding = &set->findings[i];
         if (strcmp(finding->experiment, sheet->rows[0]->experiment) == 0)
             say(sheet->style, bullet(sheet->style), output, "%s%s%s",
                 sheet->several_devices ? finding->device : "", sheet->several_devices ? ": " : "",

@@ -19,7 +19,7 @@ struct result *result_add(struct result_set *set, const struct result *result,
 
 bool finding_add(struct result_set *set, const char *experiment, const char *device,
                  const char *key, double value, struct status *status, const char *format, ...) {
-    struct finding finding = {.value = value};
+    struct result_finding finding = {.value = value};
     struct buffer words = {0};
     va_list arguments;
     va_start(arguments, format);

@@ -44,7 +44,7 @@ struct result {
 };
 
 /* What the results of an experiment on a device say together. */
-struct finding {
+struct result_finding {
     char experiment[24], device[32];
     char key[40]; /* "speedup", "best_block", "verdict" */
     double value; /* NaN: the text is all there is */
@@ -54,7 +54,7 @@ struct finding {
 struct result_set {
     struct result *results;
     size_t count, capacity;
-    struct finding *findings;
+    struct result_finding *findings;
     size_t finding_count, finding_capacity;
     struct roofs *roofs; /* of each device */
     size_t roofs_count, roofs_capacity;

@@ -96,10 +96,10 @@ const struct member result_members[] = {
 };
 
 const struct member finding_members[] = {
-    TEXT_AT(finding, experiment),
-    TEXT_AT(finding, device),
-    TEXT_AT(finding, key),
-    AT(DOUBLE, finding, value, "value"),
+    TEXT_AT(result_finding, experiment),
+    TEXT_AT(result_finding, device),
+    TEXT_AT(result_finding, key),
+    AT(DOUBLE, result_finding, value, "value"),
     END,
 };
 

@@ -33,7 +33,7 @@ struct member {
 };
 
 extern const struct member result_members[];  /* of struct result */
-extern const struct member finding_members[]; /* of struct finding, without its text */
+extern const struct member finding_members[]; /* of struct result_finding, without its text */
 
 enum { BENCH_FORMAT_VERSION = 1 };
 #define BENCH_SCHEMA "ridge.bench"

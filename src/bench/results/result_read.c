@@ -30,7 +30,7 @@ static bool take_result(struct reading *reading, struct result_set *set) {
 }
 
 static bool take_finding(struct reading *reading, struct result_set *set) {
-    struct finding finding = {.value = NAN};
+    struct result_finding finding = {.value = NAN};
     struct buffer words = {0};
     bool more;
     struct text key, value;

@@ -107,9 +107,10 @@ static void add_to_recorder(void *to, const char *key, const char *value) {
 }
 
 void roofs_into_trace(ridge_device *device, const struct roofs *roofs) {
+    struct recorder *recorder = device->recorder ? device->recorder : device->paused;
     char label[RECORDER_LABEL_SIZE];
-    if (!device->recorder)
+    if (!recorder)
         return;
     recorder_label(device->device, label);
-    roofs_as_meta(roofs, label, add_to_recorder, device->recorder);
+    roofs_as_meta(roofs, label, add_to_recorder, recorder);
 }

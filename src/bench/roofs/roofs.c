@@ -142,8 +142,10 @@ void roofs_keep(ridge_device *device, const struct roofs *roofs) {
 
 bool roofs_get(ridge_device *device, bool quick, bool refresh, roofs_progress *progress,
                void *context, struct roofs *roofs, struct status *status) {
-    if (!refresh && roofs_load(device, quick, roofs))
+    if (!refresh && roofs_load(device, quick, roofs)) {
+        roofs_keep_by_name(device->device->ops->name, roofs); /* as what was used last */
         return true;
+    }
     if (!roofs_measure(device, quick, progress, context, roofs, status))
         return false;
     roofs_keep(device, roofs);

@@ -157,7 +157,7 @@ TEST(gaps_between_kernels_lie_inside_one_window_and_begin_behind_a_kernel_of_it)
 
 TEST(an_allocation_that_fails_anywhere_in_a_report_is_reported_and_leaks_nothing) {
     unsigned char picture[SPAN];
-    for (uint64_t nth = 1; nth < 400; nth++) {
+    for (uint64_t nth = 1; nth < 10000; nth++) {
         struct status status = {0};
         struct report report;
         seed = 99;

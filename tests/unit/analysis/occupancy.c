@@ -107,7 +107,7 @@ TEST(a_kernel_groups_occupancy_is_the_mean_over_its_time) {
     REQUIRE(trace);
     REQUIRE(model_build(&model, trace, &status));
     REQUIRE(occupancy_find(&model, &occupancy, &status));
-    REQUIRE(kernels_find(&model, &occupancy, 0, NULL, &kernels, &status));
+    REQUIRE(kernels_find(&model, &occupancy, &(struct work){0}, 0, NULL, &kernels, &status));
     REQUIRE(kernels.group_count == 1);
     const struct kernel_occupancy *mean = &kernels.groups[0].occupancy;
     CHECK_INT(mean->time, 40);

@@ -53,7 +53,8 @@ TEST(kernels_are_grouped_and_ranked_by_time) {
     struct trace *trace = build_end(&build);
     REQUIRE(trace);
     REQUIRE(model_build(&model, trace, &status));
-    REQUIRE(kernels_find(&model, &(struct occupancy){0}, 0, NULL, &kernels, &status));
+    REQUIRE(kernels_find(&model, &(struct occupancy){0}, &(struct work){0}, 0, NULL, &kernels,
+                         &status));
     CHECK_INT(kernels.count, 3);
     CHECK_INT(kernels.total, 42);
     CHECK_INT(kernels.median, 10);

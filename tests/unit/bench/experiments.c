@@ -128,7 +128,7 @@ static struct result *made_up(const char *name, const struct stage *stage, size_
     return results;
 }
 
-static const struct finding *finding_of(const struct result_set *set, const char *key) {
+static const struct result_finding *finding_of(const struct result_set *set, const char *key) {
     for (size_t i = 0; i < set->finding_count; i++)
         if (strcmp(set->findings[i].key, key) == 0)
             return &set->findings[i];
@@ -136,7 +136,7 @@ static const struct finding *finding_of(const struct result_set *set, const char
 }
 
 static double value_of(const struct result_set *set, const char *key) {
-    const struct finding *finding = finding_of(set, key);
+    const struct result_finding *finding = finding_of(set, key);
     return finding ? finding->value : NAN;
 }
 

@@ -40,8 +40,8 @@ static struct doctor_facts healthy(void) {
     };
 }
 
-static struct finding ask(const struct doctor_facts *facts, const char *name) {
-    struct finding finding = {0};
+static struct doctor_finding ask(const struct doctor_facts *facts, const char *name) {
+    struct doctor_finding finding = {0};
     for (const struct doctor_row *row = doctor_rows; row->name; row++)
         if (strcmp(row->name, name) == 0)
             doctor_examine(facts, row, &finding);
@@ -51,7 +51,7 @@ static struct finding ask(const struct doctor_facts *facts, const char *name) {
 }
 
 static void check_step(const struct doctor_facts *facts, const char *name, const char *words) {
-    struct finding finding = ask(facts, name);
+    struct doctor_finding finding = ask(facts, name);
     CHECK(!finding.can);
     if (!strstr(finding.step, words))
         test_failed(__FILE__, __LINE__, "%s: \"%s\" does not say \"%s\"", name, finding.step,
@@ -72,11 +72,14 @@ TEST(the_doctor_names_versions_where_all_is_well) {
                                        "xctrace traces",
                                        "python functions"};
     for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
-        struct finding finding = ask(&facts, fine[i]);
+        struct doctor_finding finding = ask(&facts, fine[i]);
         CHECK(finding.can);
         CHECK(finding.found[0] && !finding.step[0]);
     }
-    CHECK_STRING(ask(&facts, "cuda").found, "NVIDIA H200, driver 580.65, CUPTI 13.0");
+    CHECK_STRING(
+        ask(&facts, "cuda").found,
+        "NVIDIA H200, driver 580.65, CUPTI 13.0; a profiler that the program starts itself "
+        "gets none");
 }
 
 TEST(each_thing_that_is_missing_has_its_step) {

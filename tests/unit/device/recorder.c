@@ -60,7 +60,7 @@ static bool do_work(struct device *device, struct recorder *recorder, struct sta
         ok = ok && work_graph_replay(device, recorder, 1, NULL, &launch, 1, status) &&
              work_copy_within(device, recorder, 1, memory, 0, memory, 500, 500, status) &&
              work_copy_out(device, recorder, 0, bytes, memory, 0, 999, status) &&
-             work_finish(device, recorder, status);
+             work_wait(device, recorder, status);
         pool_release(pool, block, 0);
     }
     pool_destroy(pool);
@@ -412,7 +412,7 @@ TEST(without_a_recorder_work_is_the_device_s_own) {
     CHECK_OK(work_launch(device, NULL, 0, &launch, &status), status);
     CHECK_OK(work_graph_replay(device, NULL, 0, graph, &launch, 1, &status), status);
     CHECK_OK(work_copy_out(device, NULL, 0, out, memory, 4, 4, &status), status);
-    CHECK_OK(work_finish(device, NULL, &status), status);
+    CHECK_OK(work_wait(device, NULL, &status), status);
     CHECK_STRING(out, "abc");
     device_close(device);
 }

@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../test.h"
+#include "spool/spool.h"
 
 /* An empty file in the library's place, with these permissions. */
 static const char *library(mode_t mode) {
@@ -15,6 +17,21 @@ static const char *library(mode_t mode) {
     chmod(path, mode);
     setenv("RIDGE_PROBE_LIBRARY", path, 1);
     return path;
+}
+
+/* Where anybody could put another library in its place. */
+static void library_in_open_folder(void) {
+    static char folder[] = "/tmp/ridge-test-XXXXXX";
+    char path[64];
+    if (!mkdtemp(folder))
+        return;
+    snprintf(path, sizeof path, "%s/x.so", folder);
+    FILE *file = fopen(path, "w");
+    if (file)
+        fclose(file);
+    chmod(path, 0644);
+    chmod(folder, 0777);
+    setenv("RIDGE_PROBE_LIBRARY", path, 1);
 }
 
 static const char *value_of(const struct environment *environment, const char *name) {
@@ -32,6 +49,12 @@ TEST(a_probe_that_others_may_write_to_is_refused) {
     library(0666);
     CHECK(!environment_find_probe(path, &status));
     CHECK(strstr(status.message, "can be written to by others"));
+    library_in_open_folder();
+    CHECK(!environment_find_probe(path, &status));
+    CHECK(strstr(status.message, "in a folder that others can write to"));
+    unlink(getenv("RIDGE_PROBE_LIBRARY"));
+    *strrchr(getenv("RIDGE_PROBE_LIBRARY"), '/') = 0;
+    rmdir(getenv("RIDGE_PROBE_LIBRARY"));
     setenv("RIDGE_PROBE_LIBRARY", "/no/such/library.so", 1);
     CHECK(!environment_find_probe(path, &status));
     unsetenv("RIDGE_PROBE_LIBRARY");
@@ -51,6 +74,29 @@ TEST(the_probe_is_injected_unless_another_tool_is_there_first) {
     CHECK_STRING(value_of(&environment, "RIDGE_PROBE"), "cuda=1,graph=node");
     CHECK(summary.note_count == 1 && strstr(summary.notes[0], "/other/tool.so"));
     environment_finish(&environment);
+}
+
+TEST(the_probe_is_told_when_to_begin_and_python_to_name_its_functions) {
+    static struct record_summary summary;
+    struct record_options options = {.delay = 2, .capture_range = "nvtx:a,b"};
+    struct environment environment = {.probe = "/lib/probe.so"};
+    struct status status = {0};
+    long long from = 0;
+    int64_t before = spool_now();
+    unsetenv("PYTHONPERFSUPPORT");
+    CHECK_OK(environment_build(&environment, &options, "/spool", &summary, &status), status);
+    const char *words = value_of(&environment, "RIDGE_PROBE");
+    CHECK(sscanf(words, "cuda=1,graph=graph,from=%lld,", &from) == 1);
+    CHECK(from >= before + 2000000000 && from <= spool_now() + 2000000000);
+    CHECK(strstr(words, ",capture=nvtx:a,b"));
+    CHECK(environment.names_python);
+    CHECK_STRING(value_of(&environment, "PYTHONPERFSUPPORT"), "1");
+    environment_finish(&environment);
+    setenv("PYTHONPERFSUPPORT", "0", 1);
+    CHECK_OK(environment_build(&environment, &options, NULL, &summary, &status), status);
+    CHECK(!environment.names_python);
+    environment_finish(&environment);
+    unsetenv("PYTHONPERFSUPPORT");
 }
 
 TEST(a_variable_without_a_name_or_a_value_is_refused) {

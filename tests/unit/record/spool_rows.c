@@ -128,6 +128,30 @@ TEST(a_kernel_of_the_spool_is_an_activity_on_its_queue_and_device) {
     stage_close(&stage);
 }
 
+/* What is known of a device is its name here. */
+static void tell_name(const char *name, const char *label, record_fact *add, void *to) {
+    char key[64];
+    snprintf(key, sizeof key, "roof.%s.name", label);
+    add(to, key, name);
+}
+
+TEST(what_is_known_of_a_device_is_kept_under_the_label_that_the_trace_gives_it) {
+    struct stage stage;
+    REQUIRE(stage_open(&stage));
+    stage.rows.places.device_facts = tell_name;
+    PUT(&stage, SPOOL_DEVICE, "GPU X", (struct spool_device){.index = 1, .uuid = {1}});
+    PUT(&stage, SPOOL_DEVICE, "GPU X", (struct spool_device){.index = 1, .uuid = {1}});
+    PUT(&stage, SPOOL_DEVICE, "GPU Y", (struct spool_device){.index = 1, .uuid = {2}});
+    REQUIRE(stage_read(&stage));
+    CHECK(text_is(trace_meta(stage.trace, "roof.1.name"), "GPU X"));
+    CHECK(text_is(trace_meta(stage.trace, "roof.0.name"), "GPU Y"));
+    unsigned told = 0;
+    for (size_t i = 0; i < stage.trace->meta.count; i++)
+        told += text_starts(trace_text(stage.trace, stage.trace->meta.key[i]), "roof.");
+    CHECK_INT(told, 2);
+    stage_close(&stage);
+}
+
 TEST(a_call_of_many_seconds_has_its_whole_length) {
     struct stage stage;
     REQUIRE(stage_open(&stage));
@@ -211,6 +235,45 @@ TEST(only_what_begins_in_the_window_is_recorded) {
         PUT(&stage, SPOOL_KERNEL, "k", (struct spool_kernel){.start = start, .end = start + 1});
     REQUIRE(stage_read(&stage));
     CHECK_INT(stage.trace->activity.count, 2);
+    stage_close(&stage);
+}
+
+TEST(time_outside_captures_is_a_paused_range_whatever_comes_first) {
+    struct stage stage;
+    static const int64_t expected[3][2] = {{100, 200}, {300, 400}, {500, 999500}};
+    REQUIRE(stage_open(&stage));
+    PUT(&stage, SPOOL_PAUSED, NULL, (struct spool_paused){.start = 100});
+    PUT(&stage, SPOOL_PAUSED, NULL, (struct spool_paused){.start = 100, .end = 200});
+    PUT(&stage, SPOOL_PAUSED, NULL, (struct spool_paused){.start = 300, .end = 400});
+    PUT(&stage, SPOOL_PAUSED, NULL, (struct spool_paused){.start = 300});
+    PUT(&stage, SPOOL_PAUSED, NULL, (struct spool_paused){.start = 500});
+    PUT(&stage, SPOOL_PAUSED, NULL, (struct spool_paused){.start = 700, .end = 600});
+    REQUIRE(stage_read(&stage));
+    const struct trace *trace = stage.trace;
+    REQUIRE(trace->range.count == 3);
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK_INT(trace->range.start[i], expected[i][0]);
+        CHECK_INT(trace->range.duration[i], i < 2 ? 100 : expected[i][1]);
+        CHECK_INT(trace->range.category[i], RANGE_OVERHEAD);
+        CHECK(text_is(trace_text(trace, trace->range.name[i]), RANGE_PAUSED));
+        CHECK_INT(trace->thread.tid[trace->range.thread[i]], 77);
+    }
+    CHECK_INT(stage.rows.impossible, 1);
+    stage_close(&stage);
+}
+
+TEST(memory_belongs_to_the_thread_that_asked_for_it) {
+    struct stage stage;
+    REQUIRE(stage_open(&stage));
+    PUT(&stage, SPOOL_MEMORY, NULL, (struct spool_memory){.time = 10, .bytes = 64, .tid = 99});
+    PUT(&stage, SPOOL_MEMORY, NULL, (struct spool_memory){.time = 20, .bytes = 64, .tid = 99});
+    PUT(&stage, SPOOL_MEMORY, NULL, (struct spool_memory){.time = 30, .bytes = 64});
+    REQUIRE(stage_read(&stage));
+    const struct trace *trace = stage.trace;
+    REQUIRE(trace->memory.count == 3);
+    CHECK_INT(trace->thread.tid[trace->memory.thread[0]], 99);
+    CHECK_INT(trace->memory.thread[1], trace->memory.thread[0]);
+    CHECK_INT(trace->thread.tid[trace->memory.thread[2]], 77);
     stage_close(&stage);
 }
 

@@ -1,0 +1,277 @@
+/* A kernel's operator is the innermost range around its launching call, if that is an operator:
+ * where the innermost one is a Python function or an annotation, an operator further out called
+ * that code, and what it does is not its own arithmetic. Shapes repeat from step to step, so every
+ * distinct operator (name and inputs) is understood once.
+ */
+#include "analysis/work.h"
+
+#include <string.h>
+
+#include "analysis/kernel_traits.h"
+#include "analysis/operator.h"
+#include "analysis/work_roof.h"
+#include "base/map.h"
+#include "base/memory.h"
+
+/* The kernels that one range launched itself. */
+struct launched {
+    uint32_t work; /* place among the understood operators; 0: nothing is known */
+    uint32_t kernels, products;
+    bool matrix_f32; /* as one of the kernels says */
+    double time;
+};
+
+struct understanding {
+    const struct model *model;
+    struct kernel_traits *traits; /* by string */
+    uint32_t *operator_of;        /* by call: row of its operator, or NO_ROW */
+    struct launched *ranges;
+    struct operator_work *works; /* [0] stands for nothing */
+    size_t work_count, work_capacity;
+    struct map known; /* name and detail of a range: place in works */
+};
+
+/* ---- Which operator ---- */
+
+static void find_operators(const struct host *host, uint32_t *operator_of) {
+    const struct model *model = host->model;
+    const struct trace *trace = model->trace;
+    for (size_t thread = 0; thread < trace->thread.count; thread++) {
+        size_t change = host->thread_first[thread], last = host->thread_first[thread + 1];
+        for (size_t i = model->thread_calls[thread]; i < model->thread_calls[thread + 1]; i++) {
+            operator_of[i] = NO_ROW;
+            while (change < last && host->change_time[change] <= trace->call.start[i])
+                change++;
+            if (change == host->thread_first[thread])
+                continue;
+            uint32_t range = host->change_range[change - 1];
+            if (range != NO_ROW && trace->range.category[range] == RANGE_OP)
+                operator_of[i] = range;
+        }
+    }
+}
+
+static uint32_t operator_of(const struct understanding *understanding, size_t activity) {
+    uint32_t call = understanding->model->launch[activity];
+    return call == NO_ROW ? NO_ROW : understanding->operator_of[call];
+}
+
+/* ---- What it means ---- */
+
+static enum element_type type_in_name(const struct kernel_traits *traits) {
+    return traits->bf16  ? ELEMENT_BF16
+           : traits->f16 ? ELEMENT_F16
+           : traits->f32 ? ELEMENT_F32
+                         : ELEMENT_NONE;
+}
+
+/* Where only shapes were recorded, the type is the one in the kernel's name. */
+static struct operator_work read_operator(struct text name, struct text detail,
+                                          enum element_type type) {
+    struct arguments arguments;
+    if (!arguments_read(detail, &arguments) || (arguments.untyped && type == ELEMENT_NONE))
+        return (struct operator_work){0};
+    if (arguments.untyped)
+        arguments_assume(&arguments, type);
+    return operator_work(name, &arguments);
+}
+
+static bool understand(struct understanding *understanding, uint32_t range, enum element_type type,
+                       uint32_t *place, struct status *status) {
+    enum { TYPE_BITS = 2, NAMES_MOST = 1 << 30 };
+    const struct trace *trace = understanding->model->trace;
+    uint32_t name = trace->range.name[range], detail = trace->range.detail[range];
+    uint64_t key = ((uint64_t)name << 32 | detail) << TYPE_BITS | type;
+    const uint64_t *known = map_find(&understanding->known, key);
+    struct operator_work work = {0};
+    if (known) {
+        *place = (uint32_t)*known;
+        return true;
+    }
+    if (detail && name < NAMES_MOST)
+        work = read_operator(trace_text(trace, name), trace_text(trace, detail), type);
+    *place = 0;
+    if (work.kind != OPERATOR_UNKNOWN) {
+        if (!memory_grow((void **)&understanding->works, &understanding->work_capacity,
+                         understanding->work_count + 1, sizeof work, status))
+            return false;
+        *place = (uint32_t)understanding->work_count;
+        understanding->works[understanding->work_count++] = work;
+    }
+    return map_set(&understanding->known, key, *place, status);
+}
+
+static bool gather(struct understanding *understanding, struct status *status) {
+    const struct trace *trace = understanding->model->trace;
+    for (size_t i = 0; i < trace->activity.count; i++) {
+        uint32_t range = operator_of(understanding, i);
+        if (trace->activity.kind[i] != ACTIVITY_KERNEL || range == NO_ROW)
+            continue;
+        struct launched *launched = &understanding->ranges[range];
+        const struct kernel_traits *traits =
+            kernel_traits(trace, trace->activity.name[i], understanding->traits);
+        if (launched->kernels++ == 0 &&
+            !understand(understanding, range, type_in_name(traits), &launched->work, status))
+            return false;
+        launched->time += (double)trace->activity.duration[i];
+        launched->products += traits->multiplies;
+        launched->matrix_f32 |= traits->matrix_f32;
+        if (understanding->works[launched->work].kind == OPERATOR_CONVOLUTION && traits->fewer)
+            launched->work = 0; /* it does less than its operator means */
+    }
+    return true;
+}
+
+/* ---- Whose work it is ---- */
+
+/* The part of its operator's work that is this kernel's: all of it, if it is the one that
+ * multiplies, else its part of the time. */
+static double share(const struct understanding *understanding, const struct launched *launched,
+                    const struct kernel_traits *traits, int64_t duration) {
+    if (understanding->works[launched->work].kind == OPERATOR_PRODUCT && launched->products == 1)
+        return traits->multiplies ? 1 : 0;
+    if (launched->time <= 0)
+        return 1.0 / launched->kernels;
+    return (double)duration / launched->time;
+}
+
+/* The units that multiply matrices of a type. Those of f32 are used when the program allowed it,
+ * which the kernel's name tells. DEVICE_LIMIT_COUNT: of the type nothing is known. */
+static enum device_limit matrix_unit(enum element_type type, bool matrix_f32) {
+    switch (type) {
+    case ELEMENT_F16:
+        return DEVICE_LIMIT_MATRIX_F16;
+    case ELEMENT_BF16:
+        return DEVICE_LIMIT_MATRIX_BF16;
+    case ELEMENT_F32:
+        return matrix_f32 ? DEVICE_LIMIT_MATRIX_F32 : DEVICE_LIMIT_F32;
+    default:
+        return DEVICE_LIMIT_COUNT;
+    }
+}
+
+static void give(const struct understanding *understanding, const struct launched *launched,
+                 size_t row, struct work *work) {
+    const struct trace *trace = understanding->model->trace;
+    const struct operator_work *of_operator = &understanding->works[launched->work];
+    const struct kernel_traits *traits =
+        kernel_traits(trace, trace->activity.name[row], understanding->traits);
+    double part = share(understanding, launched, traits, trace->activity.duration[row]);
+    double bytes = of_operator->bytes;
+    enum device_limit unit = DEVICE_LIMIT_F32;
+    if (of_operator->kind != OPERATOR_STREAMING)
+        unit = matrix_unit(of_operator->type, launched->matrix_f32);
+    if (of_operator->elements > 0) /* kernels are named after the type */
+        bytes = of_operator->elements * traits->size;
+    if (unit == DEVICE_LIMIT_COUNT || part <= 0 || (bytes <= 0 && of_operator->flops <= 0))
+        return;
+    work->bytes[row] = bytes * part;
+    work->flops[row] = of_operator->flops * part;
+    work->arithmetic[row] = (uint8_t)unit;
+    work->source[row] = WORK_OPERATOR;
+}
+
+static void assign(const struct understanding *understanding, struct work *work) {
+    const struct trace *trace = understanding->model->trace;
+    for (size_t i = 0; i < trace->activity.count; i++) {
+        uint32_t range = operator_of(understanding, i);
+        if (trace->activity.kind[i] != ACTIVITY_KERNEL || work->source[i] || range == NO_ROW)
+            continue;
+        const struct launched *launched = &understanding->ranges[range];
+        if (launched->work)
+            give(understanding, launched, i, work);
+    }
+}
+
+static bool from_operators(const struct model *model, const struct host *host,
+                           struct kernel_traits *traits, struct work *work, struct status *status) {
+    struct trace *trace = model->trace;
+    struct understanding understanding = {.model = model, .traits = traits};
+    bool ok = trace_load(trace, TABLE_RANGE, "detail", status);
+    understanding.operator_of =
+        memory_allocate(trace->call.count, sizeof *understanding.operator_of, status);
+    understanding.ranges =
+        memory_allocate(trace->range.count, sizeof *understanding.ranges, status);
+    ok = ok && understanding.operator_of && understanding.ranges &&
+         memory_grow((void **)&understanding.works, &understanding.work_capacity, 1,
+                     sizeof *understanding.works, status);
+    if (ok) {
+        understanding.works[understanding.work_count++] = (struct operator_work){0};
+        find_operators(host, understanding.operator_of);
+        ok = gather(&understanding, status);
+    }
+    if (ok)
+        assign(&understanding, work);
+    memory_free(understanding.operator_of);
+    memory_free(understanding.ranges);
+    memory_free(understanding.works);
+    map_finish(&understanding.known);
+    return ok;
+}
+
+/* ---- What the trace says of the kernel itself ---- */
+
+/* Our own runtime counts a kernel's work, and names it after its types. */
+static enum device_limit unit_of_name(const struct kernel_traits *traits) {
+    if (!traits->multiplies)
+        return DEVICE_LIMIT_F32;
+    enum element_type type = type_in_name(traits);
+    return matrix_unit(type == ELEMENT_NONE ? ELEMENT_F32 : type, traits->matrix_f32);
+}
+
+static bool from_trace(const struct model *model, struct kernel_traits *traits, struct work *work,
+                       struct status *status) {
+    struct trace *trace = model->trace;
+    if (!trace_load(trace, TABLE_ACTIVITY, "flops", status))
+        return false;
+    for (size_t i = 0; i < trace->activity.count; i++) {
+        uint64_t bytes = trace->activity.bytes[i], flops = trace->activity.flops[i];
+        if (trace->activity.kind[i] != ACTIVITY_KERNEL || bytes == BYTES_UNKNOWN ||
+            (bytes == 0 && flops == 0))
+            continue;
+        work->bytes[i] = (double)bytes;
+        work->flops[i] = (double)flops;
+        work->source[i] = WORK_TRACE;
+        work->arithmetic[i] =
+            (uint8_t)unit_of_name(kernel_traits(trace, trace->activity.name[i], traits));
+    }
+    return true;
+}
+
+static bool begin(const struct model *model, struct work *work, struct status *status) {
+    size_t count = model->trace->activity.count;
+    work->bytes = memory_allocate(count, sizeof *work->bytes, status);
+    work->flops = memory_allocate(count, sizeof *work->flops, status);
+    work->source = memory_allocate(count, sizeof *work->source, status);
+    work->arithmetic = memory_allocate(count, sizeof *work->arithmetic, status);
+    work->roof_ns = memory_allocate(count, sizeof *work->roof_ns, status);
+    work->bound = memory_allocate(count, sizeof *work->bound, status);
+    return work->bytes && work->flops && work->source && work->arithmetic && work->roof_ns &&
+           work->bound;
+}
+
+bool work_find(const struct model *model, const struct host *host, const struct limits *limits,
+               struct work *work, struct status *status) {
+    memset(work, 0, sizeof *work);
+    if (model->trace->activity.count == 0)
+        return true;
+    struct kernel_traits *traits =
+        memory_allocate(model->trace->strings.count, sizeof *traits, status);
+    bool ok = traits && begin(model, work, status) && from_trace(model, traits, work, status) &&
+              from_operators(model, host, traits, work, status) &&
+              work_find_roofs(model, limits, traits, work, status);
+    memory_free(traits);
+    if (!ok)
+        work_finish(work);
+    return ok;
+}
+
+void work_finish(struct work *work) {
+    memory_free(work->bytes);
+    memory_free(work->flops);
+    memory_free(work->source);
+    memory_free(work->arithmetic);
+    memory_free(work->roof_ns);
+    memory_free(work->bound);
+    memset(work, 0, sizeof *work);
+}

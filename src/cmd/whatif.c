@@ -1,0 +1,181 @@
+/* ridge whatif: how long would the run take if something were different? */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "cmd/command.h"
+#include "cmd/report.h"
+#include "cmd/whatif.h"
+#include "report/select.h"
+
+/* "NAME=2x" or "NAME=1.5"; the last = divides, as kernels' names may hold some. */
+static bool parse_faster(const char *given, struct change *change, struct status *status) {
+    const char *equals = strrchr(given, '=');
+    char *end = NULL;
+    double factor = equals ? strtod(equals + 1, &end) : 0;
+    if (!equals || equals == given || end == equals + 1 || (*end != 0 && strcmp(end, "x") != 0) ||
+        !(factor >= 1e-6 && factor <= 1e6))
+        return status_fail(status, STATUS_USAGE,
+                           "--faster takes NAME=2x: a kernel, range or function, or \"host\", and "
+                           "how many times as fast; not \"%s\"",
+                           given);
+    change->pattern = (struct text){given, (size_t)(equals - given)};
+    change->factor = factor;
+    return true;
+}
+
+static bool add_change(struct whatif *whatif, unsigned kind, const char *value,
+                       struct status *status) {
+    struct change *change = &whatif->changes[whatif->count];
+    uint64_t times;
+    if (whatif->count == WHATIF_CHANGES_MAX)
+        return status_fail(status, STATUS_USAGE, "more than %d changes at once",
+                           WHATIF_CHANGES_MAX);
+    *change = (struct change){.kind = kind, .factor = 1};
+    if (kind == CHANGE_FASTER) {
+        if (!parse_faster(value, change, status))
+            return false;
+    } else if (kind == CHANGE_BATCH) {
+        if (!text_to_u64(text_of(value), &times) || times < 2 || times > 1000000)
+            return status_fail(status, STATUS_USAGE,
+                               "--batch takes how many times as much: 2, 4, ...; not \"%s\"",
+                               value);
+        change->factor = (double)times;
+    } else {
+        change->pattern = text_of(value);
+    }
+    whatif->count++;
+    return true;
+}
+
+static bool parse_changes(const struct command_line *line, struct whatif *whatif,
+                          struct status *status) {
+    for (unsigned kind = 0; kind < CHANGE_COUNT; kind++) {
+        const char *value;
+        for (unsigned i = 0; (value = command_value_at(line, change_option(kind), i)); i++)
+            if (!add_change(whatif, kind, value, status))
+                return false;
+    }
+    if (whatif->count && command_flag(line, "all"))
+        return status_fail(status, STATUS_USAGE, "--all tries every change; name none beside it");
+    return true;
+}
+
+static bool make_runs(struct whatif *whatif, bool all, struct status *status) {
+    const struct replay *replay = whatif->report->replay;
+    if (!replay_run(replay, NULL, 0, &whatif->unchanged, status))
+        return false;
+    if (all)
+        return replay_rank(replay, &whatif->ranked, &whatif->ranked_count, status);
+    if (!replay_run(replay, whatif->changes, whatif->count, &whatif->together, status))
+        return false;
+    for (size_t i = 0; i < whatif->count && whatif->count > 1; i++)
+        if (!replay_run(replay, &whatif->changes[i], 1, &whatif->outcomes[i], status))
+            return false;
+    return true;
+}
+
+static void finish_runs(struct whatif *whatif) {
+    outcome_finish(&whatif->unchanged);
+    outcome_finish(&whatif->together);
+    for (size_t i = 0; i < whatif->count; i++)
+        outcome_finish(&whatif->outcomes[i]);
+    replay_rank_finish(whatif->ranked, whatif->ranked_count);
+}
+
+static bool print(const struct whatif *whatif, const char *format, struct output *output,
+                  struct status *status) {
+    if (format && strcmp(format, "json") == 0) {
+        whatif_print_json(whatif, output);
+        return true;
+    }
+    unsigned width = output->path ? 0 : table_terminal_width(output->fd);
+    return whatif_print(whatif, format && strcmp(format, "md") == 0,
+                        width ? (width < 120 ? width : 120) : 80, output, status);
+}
+
+static int run(const struct command_line *line) {
+    struct status status = {0};
+    struct report_options options = {
+        .trace_name = command_arguments(line, NULL)[0],
+        .device = command_value(line, "device"),
+        .range = command_value(line, "range"),
+        .steps = command_value(line, "steps"),
+        .window = command_value(line, "window"),
+        .top = 10,
+        .no_verdict = true,
+    };
+    struct whatif whatif = {.count = 0};
+    struct opened_report opened;
+    struct output output;
+    const char *format = command_flag(line, "json") ? "json" : command_value(line, "format");
+    if (!parse_changes(line, &whatif, &status) || !select_check(&options, &status) ||
+        !output_open(&output, command_value(line, "output"), command_flag(line, "force"), &status))
+        return command_fail(line, &status);
+    bool ok = report_open(&opened, &options, command_flag(line, "skip-invalid"), &status);
+    if (ok) {
+        whatif.report = &opened.report;
+        ok = make_runs(&whatif, command_flag(line, "all"), &status) &&
+             print(&whatif, format, &output, &status);
+        finish_runs(&whatif);
+        report_close(&opened);
+    }
+    ok = output_close(&output, ok, &status);
+    return ok ? 0 : command_fail(line, &status);
+}
+
+static const struct command_option options[] = {
+    {"all", 'a', NULL, "every change there is, most gain first"},
+    {"graph", 0, NULL, "launch each step's kernels as one CUDA graph"},
+    {"fuse", 0, "[=NAME]", "fuse chains of element-wise kernels, or of kernels of this name"},
+    {"no-sync", 0, "[=NAME]",
+     "do not wait inside the loop, or not in calls or ranges of this name"},
+    {"pinned", 0, NULL, "copy from and to pinned memory"},
+    {"batch-copies", 0, NULL, "join small copies that follow each other"},
+    {"overlap-copies", 0, NULL, "copy in a queue of its own, a step ahead"},
+    {"no-alloc", 0, "[=NAME]", "allocate before the loop, or from a pool"},
+    {"no-compile", 0, "[=NAME]", "compile and load modules before the loop"},
+    {"faster", 0, "NAME=2x", "make kernels, ranges or functions of this name, or \"host\", faster"},
+    {"at-roof", 0, "[=NAME]", "run kernels, or those of this name, at their roof"},
+    {"queues", 0, NULL, "run neighbouring kernels with small grids side by side"},
+    {"prefetch", 0, "[=NAME]", "prepare the input (ranges of this name) in another process"},
+    {"no-host", 0, "[=NAME]",
+     "take host code of this name, or all that stands out, out of the loop"},
+    {"full-clock", 0, NULL, "run at the device's full clock"},
+    {"batch", 0, "N", "handle N times as much in a step, in as many times fewer steps"},
+    {"device", 'd', "LABEL", "only this device, as the report names it"},
+    {"range", 'r', "NAME", "only what was launched inside ranges of this name"},
+    {"steps", 's', "A-B", "only these steps, counted from 1; \"steady\": those after warm-up"},
+    {"window", 'w', "T1,T2", "only this time from the run's start, such as 10ms,1.5s"},
+    {"format", 0, "text|md|json", "text (default), Markdown or JSON"},
+    {"json", 0, NULL, "short for --format json"},
+    {"output", 'o', "FILE", "write there instead of to standard output"},
+    {"force", 'f', NULL, "replace FILE if it exists"},
+    {"skip-invalid", 0, NULL, "drop events with impossible times, and count them"},
+    {0},
+};
+
+const struct command command_whatif = {
+    .name = "whatif",
+    .arguments = "TRACE",
+    .summary = "Predict what a change would buy",
+    .details =
+        "TRACE is a .ridge file or any trace that ridge can import.\n\n"
+        "The trace is replayed as a graph of what waited for what: each thread's calls in program "
+        "order with its own code between them, launches, queues, events, synchronisations and "
+        "copies. With changes it gives the new time, where the devices' time then goes, what is "
+        "next in the way, what must hold for the prediction, and how far it may be off. Several "
+        "changes are made together, and each by itself in a table. Without any it gives back the "
+        "measured time, and says so.\n\n"
+        "A NAME with * or ? stands for whole names, else for a part of them.\n\n"
+        "A narrowed part (--range, --steps, --window) is what is timed; all of the run is "
+        "replayed.",
+    .examples = "ridge whatif run.ridge --all\twhat would help most?\n"
+                "ridge whatif run.ridge --graph\tlaunches as CUDA graphs\n"
+                "ridge whatif run.ridge --no-sync --fuse\tboth, and each alone\n"
+                "ridge whatif run.ridge --faster '*gemm*=2x' --steps steady\tone kernel, one part",
+    .options = options,
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .run = run,
+};

@@ -1,0 +1,322 @@
+/* A prediction for people: before and after, what changed and on what assumptions, the account of
+ * each device beside the measured one, and what is next in the way. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/table.h"
+#include "cmd/whatif.h"
+#include "report/text.h"
+#include "report/wording.h"
+
+struct writer {
+    const struct whatif *whatif;
+    struct output *output;
+    bool markdown;
+    unsigned width;
+};
+
+/* Words wrapped at the width; in Markdown one line behind `mark`. Names in them are the trace's:
+ * neither writer lets them be more than words. */
+static void marked(const struct writer *writer, const char *mark, const char *indent,
+                   struct text words) {
+    if (writer->markdown) {
+        output_printf(writer->output, "%s", mark);
+        table_markdown_text(writer->output, words);
+        output_printf(writer->output, "\n\n");
+        return;
+    }
+    struct report_style style = {.width = writer->width};
+    struct status status = {0};
+    struct text_writer text = {.report = writer->whatif->report,
+                               .style = &style,
+                               .output = writer->output,
+                               .status = &status};
+    text_wrapped(&text, indent, indent, words);
+}
+
+static void paragraph(const struct writer *writer, const char *indent, struct text words) {
+    marked(writer, "", indent, words);
+}
+
+static void say(const struct writer *writer, const char *indent, const char *label,
+                const char *words) {
+    struct buffer text = {0};
+    if (words[0] == 0)
+        return;
+    buffer_printf(&text, "%s%s", label, words);
+    paragraph(writer, indent, buffer_as_text(&text));
+    buffer_finish(&text);
+}
+
+void whatif_option(const struct change *change, struct buffer *text) {
+    buffer_printf(text, "--%s", change_option(change->kind));
+    if (change->kind == CHANGE_BATCH)
+        buffer_printf(text, " %.0f", change->factor);
+    else if (change->kind == CHANGE_FASTER)
+        buffer_printf(text, " %.*s=%gx", TEXT_ARGS(change->pattern), change->factor);
+    else if (change->pattern.length)
+        buffer_printf(text, "=%.*s", TEXT_ARGS(change->pattern));
+}
+
+static double speed_up(const struct outcome *outcome) {
+    return outcome->after > 0 ? (double)outcome->before / (double)outcome->after : 0;
+}
+
+/* How many times as fast; more than a run without its host can be is not a figure. */
+static void speed_cell(struct table *table, const struct outcome *outcome) {
+    if (outcome->after > 0)
+        table_cellf(table, "%.2fx", speed_up(outcome));
+    else
+        table_cell(table, TEXT("-"));
+}
+
+static void head(const struct writer *writer) {
+    const struct report *report = writer->whatif->report;
+    struct buffer text = {0}, part = {0};
+    char time[FORMAT_SIZE];
+    wording_selection(report, &part);
+    buffer_printf(&text, "%s: %.*s, %s", report->options.trace_name,
+                  TEXT_ARGS(buffer_as_text(&part)),
+                  format_duration(writer->whatif->unchanged.before, time));
+    marked(writer, "# What if: ", "", buffer_as_text(&text));
+    buffer_finish(&text);
+    buffer_finish(&part);
+    if (!writer->markdown)
+        output_printf(writer->output, "\n");
+}
+
+static void table_out(const struct writer *writer, struct table *table, unsigned indent) {
+    table_write(table, writer->markdown ? TABLE_MARKDOWN : TABLE_TEXT,
+                &(struct table_layout){.width = writer->width, .indent = indent}, writer->output);
+    output_printf(writer->output, "\n");
+}
+
+/* ---- accounts ---- */
+
+static const struct outcome_device *device_of(const struct outcome *outcome, uint32_t device) {
+    for (size_t i = 0; i < outcome->device_count; i++)
+        if (outcome->devices[i].device == device)
+            return &outcome->devices[i];
+    return NULL;
+}
+
+static void account_row(struct table *table, const char *name, int64_t before, int64_t after,
+                        int64_t window_before, int64_t window_after) {
+    char text[FORMAT_SIZE];
+    table_cell(table, text_of(name));
+    table_cell(table, text_of(format_duration(before, text)));
+    table_cell(table, text_of(format_percent(wording_share(before, window_before), text)));
+    table_cell(table, text_of(format_duration(after, text)));
+    table_cell(table, text_of(format_percent(wording_share(after, window_after), text)));
+}
+
+static bool account(const struct writer *writer, size_t index, const struct outcome_device *before,
+                    const struct outcome_device *after, struct status *status) {
+    struct table table = {0};
+    struct buffer title = {0};
+    wording_device(writer->whatif->report, index, &title);
+    buffer_byte(&title, 0);
+    table_column(&table, buffer_ok(&title, status) ? title.data : "device", TABLE_FLEXIBLE);
+    table_column(&table, "before", TABLE_RIGHT);
+    table_column(&table, "", TABLE_RIGHT);
+    table_column(&table, "after", TABLE_RIGHT);
+    table_column(&table, "", TABLE_RIGHT);
+    account_row(&table, "busy", before->busy, after->busy, before->window, after->window);
+    account_row(&table, "exposed copy", before->exposed_copy, after->exposed_copy, before->window,
+                after->window);
+    account_row(&table, "idle", before->idle, after->idle, before->window, after->window);
+    for (unsigned cause = 0; cause < CAUSE_COUNT; cause++) {
+        char name[60] = "  ";
+        strncat(name, gap_cause_name(cause), sizeof name - 3);
+        if (before->cause[cause] || after->cause[cause])
+            account_row(&table, name, before->cause[cause], after->cause[cause], before->window,
+                        after->window);
+    }
+    table_out(writer, &table, 2);
+    bool ok = table_ok(&table, status);
+    table_finish(&table);
+    buffer_finish(&title);
+    return ok;
+}
+
+static bool accounts(const struct writer *writer, const struct outcome *after,
+                     struct status *status) {
+    const struct report *report = writer->whatif->report;
+    for (size_t i = 0; i < report->device_count; i++) {
+        const struct outcome_device *old =
+            device_of(&writer->whatif->unchanged, report->devices[i].id);
+        const struct outcome_device *new = device_of(after, report->devices[i].id);
+        if (old && new && !account(writer, i, old, new, status))
+            return false;
+    }
+    return true;
+}
+
+/* ---- sentences ---- */
+
+static void next_bottleneck(const struct writer *writer, const struct outcome *outcome) {
+    struct buffer text = {0};
+    int64_t window = 0, idle = 0;
+    char share[FORMAT_SIZE];
+    for (size_t i = 0; i < outcome->device_count; i++) {
+        window += outcome->devices[i].window;
+        idle += outcome->devices[i].idle;
+    }
+    if (window == 0)
+        return;
+    if (outcome->device_bound) {
+        struct text kernel = outcome->next_kernel;
+        buffer_printf(&text, "Next: the device works %s of the time",
+                      format_percent(1 - wording_share(idle, window), share));
+        if (kernel.length)
+            buffer_printf(&text, ", most of it in %.*s%s",
+                          (int)(kernel.length < 90 ? kernel.length : 90), kernel.data,
+                          kernel.length < 90 ? "" : "...");
+    } else {
+        buffer_printf(&text, "Next: the device still idles %s of the time; in most of that %s",
+                      format_percent(wording_share(idle, window), share),
+                      wording_cause(outcome->next_cause));
+    }
+    buffer_byte(&text, '.');
+    paragraph(writer, "  ", buffer_as_text(&text));
+    buffer_finish(&text);
+}
+
+static void verdict(const struct writer *writer, const struct outcome *outcome) {
+    struct buffer text = {0};
+    char before[FORMAT_SIZE], after[FORMAT_SIZE], error[FORMAT_SIZE];
+    if (!outcome->applicable) {
+        buffer_printf(&text, "Nothing to change: %s.", outcome->why_not);
+    } else {
+        buffer_printf(&text, "%s -> %s", format_duration(outcome->before, before),
+                      format_duration(outcome->after, after));
+        if (outcome->after > 0)
+            buffer_printf(&text, ": %.2f times as fast", speed_up(outcome));
+        buffer_printf(&text, " (give or take %s)", format_duration(outcome->error, error));
+    }
+    paragraph(writer, "  ", buffer_as_text(&text));
+    buffer_finish(&text);
+    if (!outcome->applicable)
+        return;
+    say(writer, "  ", "What changes: ", outcome->what);
+    say(writer, "  ", "Holds if: ", outcome->assumes);
+    say(writer, "  ", "Left out: ", outcome->why_not);
+}
+
+/* ---- the forms ---- */
+
+static bool each_alone(const struct writer *writer, struct status *status) {
+    const struct whatif *whatif = writer->whatif;
+    struct table table = {0};
+    char text[FORMAT_SIZE];
+    table_column(&table, "alone", TABLE_FLEXIBLE);
+    table_column(&table, "time", TABLE_RIGHT);
+    table_column(&table, "faster", TABLE_RIGHT);
+    table_column(&table, "\xC2\xB1", TABLE_RIGHT);
+    for (size_t i = 0; i < whatif->count; i++) {
+        struct buffer option = {0};
+        const struct outcome *outcome = &whatif->outcomes[i];
+        whatif_option(&whatif->changes[i], &option);
+        table_cell(&table, buffer_as_text(&option));
+        buffer_finish(&option);
+        table_cell(&table, text_of(format_duration(outcome->after, text)));
+        if (outcome->applicable)
+            speed_cell(&table, outcome);
+        else
+            table_cell(&table, TEXT("no such"));
+        table_cell(&table, text_of(format_duration(outcome->error, text)));
+    }
+    table_out(writer, &table, 2);
+    bool ok = table_ok(&table, status);
+    table_finish(&table);
+    return ok;
+}
+
+static bool asked_for(const struct writer *writer, struct status *status) {
+    const struct whatif *whatif = writer->whatif;
+    struct buffer options = {0};
+    for (size_t i = 0; i < whatif->count; i++) {
+        if (i)
+            buffer_byte(&options, ' ');
+        whatif_option(&whatif->changes[i], &options);
+    }
+    buffer_byte(&options, 0);
+    say(writer, "", "", buffer_ok(&options, status) ? options.data : "");
+    buffer_finish(&options);
+    verdict(writer, &whatif->together);
+    if (!whatif->together.applicable)
+        return true;
+    if (!writer->markdown)
+        output_printf(writer->output, "\n");
+    if (whatif->count > 1 && !each_alone(writer, status))
+        return false;
+    if (!accounts(writer, &whatif->together, status))
+        return false;
+    next_bottleneck(writer, &whatif->together);
+    return true;
+}
+
+static bool unchanged(const struct writer *writer, struct status *status) {
+    const struct outcome *outcome = &writer->whatif->unchanged;
+    struct buffer text = {0};
+    char before[FORMAT_SIZE], after[FORMAT_SIZE];
+    double off = wording_share(llabs(outcome->after - outcome->before), outcome->before);
+    buffer_printf(&text,
+                  "Replayed without a change: %s; measured: %s; off by %.2f%%. Name a change to "
+                  "make, or try --all.",
+                  format_duration(outcome->after, after), format_duration(outcome->before, before),
+                  100 * off);
+    paragraph(writer, "  ", buffer_as_text(&text));
+    buffer_finish(&text);
+    say(writer, "  ", "Holds if: ", outcome->assumes);
+    (void)status;
+    next_bottleneck(writer, outcome);
+    return true;
+}
+
+static bool all_changes(const struct writer *writer, struct status *status) {
+    const struct whatif *whatif = writer->whatif;
+    struct table table = {0};
+    char text[FORMAT_SIZE];
+    size_t i = 0;
+    table_column(&table, "change", TABLE_FLEXIBLE);
+    table_column(&table, "time", TABLE_RIGHT);
+    table_column(&table, "faster", TABLE_RIGHT);
+    table_column(&table, "\xC2\xB1", TABLE_RIGHT);
+    table_column(&table, "what changes", TABLE_FLEXIBLE);
+    for (; i < whatif->ranked_count && whatif->ranked[i].outcome.applicable; i++) {
+        const struct ranked_change *one = &whatif->ranked[i];
+        struct buffer option = {0};
+        whatif_option(&one->change, &option);
+        table_cell(&table, buffer_as_text(&option));
+        buffer_finish(&option);
+        table_cell(&table, text_of(format_duration(one->outcome.after, text)));
+        speed_cell(&table, &one->outcome);
+        table_cell(&table, text_of(format_duration(one->outcome.error, text)));
+        table_cell(&table, text_of(one->outcome.what));
+    }
+    if (i)
+        table_out(writer, &table, 2);
+    bool ok = table_ok(&table, status);
+    table_finish(&table);
+    if (i < whatif->ranked_count)
+        paragraph(writer, "  ", TEXT("These do not apply:"));
+    for (; i < whatif->ranked_count; i++) {
+        struct buffer line = {0};
+        buffer_printf(&line, "--%s: %s", change_option(whatif->ranked[i].change.kind),
+                      whatif->ranked[i].outcome.why_not);
+        marked(writer, "- ", "    ", buffer_as_text(&line));
+        buffer_finish(&line);
+    }
+    return ok;
+}
+
+bool whatif_print(const struct whatif *whatif, bool markdown, unsigned width, struct output *output,
+                  struct status *status) {
+    struct writer writer = {whatif, output, markdown, width};
+    head(&writer);
+    if (whatif->ranked)
+        return all_changes(&writer, status);
+    return whatif->count ? asked_for(&writer, status) : unchanged(&writer, status);
+}

@@ -1,0 +1,129 @@
+/* Does work run on the CPU that belongs on the device? Operators of a framework that take the host
+ * long and launch nothing, while a device is there and waits; or a run that never touched one. */
+#include "diagnose/diagnosis.h"
+#include "diagnose/words.h"
+#include "whatif/names.h"
+
+static const struct range_group *group_of(const struct ranges *ranges, uint32_t name) {
+    for (size_t i = 0; i < ranges->count; i++)
+        if (ranges->groups[i].name == name)
+            return &ranges->groups[i];
+    return NULL;
+}
+
+/* Whether most of what has this name is a part of preparing the input. */
+static bool prepares_input(const struct diagnosis *diagnosis, uint32_t name) {
+    const struct model *model = diagnosis->source->model;
+    const struct trace *trace = diagnosis->trace;
+    uint64_t inside = 0, all = 0;
+    for (size_t thread = 1; thread < trace->thread.count; thread++) {
+        int64_t until = INT64_MIN; /* end of the input range that is open */
+        for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++) {
+            if (trace->range.name[i] == name) {
+                all++;
+                inside += trace->range.start[i] < until;
+            } else if (trace->range.start[i] >= until && trace->range.category[i] != RANGE_OP &&
+                       name_is_input(trace_text(trace, trace->range.name[i]))) {
+                until = model_range_end(model, i);
+            }
+        }
+    }
+    return 2 * inside > all;
+}
+
+/* An operator that launches nothing and is too long to be only the way to one that does. */
+static bool runs_on_cpu(const struct diagnosis *diagnosis, const struct range_group *group) {
+    int64_t floor = 20 * (diagnosis->facts.launch_call ? diagnosis->facts.launch_call : 5000);
+    return group && group->category == RANGE_OP &&
+           !name_is_input(trace_text(diagnosis->trace, group->name)) && group->activities == 0 &&
+           group->count && group->host_self / (int64_t)group->count > floor;
+}
+
+static void find_operators(struct diagnosis *diagnosis) {
+    const struct ranges *ranges = diagnosis->source->ranges;
+    const struct range_group *most = NULL;
+    int64_t time = 0, most_time = 0;
+    char words[FORMAT_SIZE], change[FROM_TO_SIZE];
+    for (size_t d = 0; d < diagnosis->source->device_count; d++) {
+        const struct gap_names *names = &diagnosis->source->devices[d].gaps->host_names;
+        for (size_t i = 0; i < names->count && i < 64; i++) {
+            const struct range_group *group = group_of(ranges, names->list[i].name);
+            if (!names->list[i].name || !runs_on_cpu(diagnosis, group) ||
+                prepares_input(diagnosis, group->name))
+                continue;
+            time += names->list[i].time;
+            if (names->list[i].time > most_time) {
+                most_time = names->list[i].time;
+                most = group;
+            }
+        }
+    }
+    if (!most || 20 * time < diagnosis->verdict->time)
+        return;
+    struct finding *finding = diagnose_add(diagnosis, FINDING_ON_CPU, CONFIDENCE_MEDIUM);
+    finding_change(finding, CHANGE_NO_HOST, trace_text(diagnosis->trace, most->name), 0);
+    if (!finding_predict(diagnosis, finding)) {
+        finding->recoverable = time;
+        finding->change_count = 0;
+    }
+    struct text name = trace_text(diagnosis->trace, most->name);
+    finding_summary(diagnosis, finding,
+                    "The device waits %s for operators that run on the CPU, most of all %.*s; "
+                    "without them %s",
+                    format_duration(time, words), TEXT_ARGS(name),
+                    from_to(diagnosis, finding->recoverable, change));
+    finding_cause(diagnosis, finding,
+                  "Their tensors are in the host's memory, so the framework computes them there.");
+    finding_evidence(
+        diagnosis, finding, (struct evidence){.kind = EVIDENCE_RANGE, .name = most->name},
+        "%.*s: %llu times, launches nothing", TEXT_ARGS(name), (unsigned long long)most->count);
+    finding_fix(diagnosis, finding, EFFORT_LINES, "--no-host", "%s",
+                advice_words(diagnosis->facts.framework, ADVICE_TO_DEVICE));
+}
+
+/* Nothing ran on a device. With operators of a framework that is where the work was; else the trace
+ * is of some program, and says nothing of devices. */
+static void find_no_device(struct diagnosis *diagnosis) {
+    const struct ranges *ranges = diagnosis->source->ranges;
+    const struct trace *trace = diagnosis->trace;
+    const struct range_group *most = NULL;
+    bool listed = false;
+    char time[FORMAT_SIZE];
+    for (size_t i = 0; i < ranges->count; i++)
+        if (ranges->groups[i].category == RANGE_OP &&
+            (!most || ranges->groups[i].host_self > most->host_self))
+            most = &ranges->groups[i];
+    if (most && 20 * most->host_self < diagnosis->verdict->time)
+        most = NULL; /* hardly anything */
+    for (size_t id = 1; id < trace->device.count; id++)
+        listed |= trace->device.listed[id] != 0;
+    if (!most && !listed)
+        return;
+    struct finding *finding =
+        diagnose_add(diagnosis, FINDING_ON_CPU, listed ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);
+    finding->decides = true;
+    if (most) {
+        struct text name = trace_text(trace, most->name);
+        finding_summary(diagnosis, finding,
+                        "Nothing ran on a device; operators ran on the CPU, %.*s for %s",
+                        TEXT_ARGS(name), format_duration(most->host_self, time));
+        finding_evidence(diagnosis, finding,
+                         (struct evidence){.kind = EVIDENCE_RANGE, .name = most->name},
+                         "%.*s: %s of the host's own time", TEXT_ARGS(name), time);
+    } else {
+        finding_summary(diagnosis, finding, "The machine has a device, and nothing ran on it");
+    }
+    finding_cause(diagnosis, finding, "%s",
+                  listed ? "The program never asked for the device that is there."
+                         : "The program ran without a device, or its device's side was not "
+                           "recorded.");
+    finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "%s",
+                advice_words(diagnosis->facts.framework, ADVICE_TO_DEVICE));
+}
+
+void diagnose_cpu(struct diagnosis *diagnosis) {
+    if (diagnosis->source->device_count == 0)
+        find_no_device(diagnosis);
+    else
+        find_operators(diagnosis);
+}

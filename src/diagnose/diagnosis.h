@@ -1,0 +1,103 @@
+/* A diagnosis under way: what the rules read, and how they say what they found.
+ *
+ * Facts are counted once, in one walk over the judged part (facts.h). Then each rule of the table
+ * in verdict.c looks at them and adds what it finds. Failure to allocate is sticky: rules write on
+ * and diagnose() asks once.
+ */
+#ifndef RIDGE_DIAGNOSE_DIAGNOSIS_H
+#define RIDGE_DIAGNOSE_DIAGNOSIS_H
+
+#include "base/format.h"
+#include "diagnose/facts.h"
+#include "diagnose/finding.h"
+
+/* What a set of changes would do, as the replay tells it. */
+struct prediction {
+    bool applicable;
+    int64_t before, after, gain, error;
+    bool device_bound;
+    char what[OUTCOME_TEXT], assumes[OUTCOME_TEXT], why_not[OUTCOME_TEXT];
+};
+
+struct diagnosis {
+    const struct diagnose_source *source;
+    struct trace *trace;
+    struct facts facts;
+    struct verdict *verdict;
+    size_t findings_capacity, missing_capacity;
+    bool predicted[CHANGE_COUNT]; /* what each change buys alone, once it was asked */
+    struct prediction alone[CHANGE_COUNT];
+    struct finding scrap; /* what is written to after a failure */
+    struct status *status;
+    bool failed; /* *status says why */
+};
+
+typedef void diagnose_rule(struct diagnosis *diagnosis);
+diagnose_rule diagnose_compilation, diagnose_allocation, diagnose_transfers, diagnose_host,
+    diagnose_sync, diagnose_launch, diagnose_kernels, diagnose_grids, diagnose_steps,
+    diagnose_clock, diagnose_memory, diagnose_cpu;
+/* When nothing of weight was found: healthy, or what is missing to tell. */
+void diagnose_healthy(struct diagnosis *diagnosis);
+/* What the trace does not tell. */
+void diagnose_missing(struct diagnosis *diagnosis);
+/* The two sentences at the top. */
+void diagnose_sentences(struct diagnosis *diagnosis);
+
+/* The change by itself, everywhere. Asked once. */
+const struct prediction *predict_alone(struct diagnosis *diagnosis, enum change_kind kind);
+/* Several at once; nothing applies where it fails. */
+struct prediction predict(struct diagnosis *diagnosis, const struct change *changes, size_t count);
+
+/* Adds a finding. Never NULL: after a failure it is one that is thrown away. Good until the next
+ * one is added. */
+struct finding *diagnose_add(struct diagnosis *diagnosis, enum finding_kind kind,
+                             enum confidence confidence);
+void finding_finish(struct finding *finding);
+/* A change that its prediction replays; at most four. */
+void finding_change(struct finding *finding, enum change_kind kind, struct text pattern,
+                    double factor);
+/* Takes recoverable, error and assumes from what replaying its changes gives; false when they do
+ * not apply. */
+bool finding_predict(struct diagnosis *diagnosis, struct finding *finding);
+/* The same of an answer that is there already. */
+void finding_take(struct diagnosis *diagnosis, struct finding *finding,
+                  const struct prediction *prediction);
+
+void finding_summary(struct diagnosis *diagnosis, struct finding *finding, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void finding_cause(struct diagnosis *diagnosis, struct finding *finding, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void finding_evidence(struct diagnosis *diagnosis, struct finding *finding, struct evidence about,
+                      const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Fixes are to be added in order of effort. */
+void finding_fix(struct diagnosis *diagnosis, struct finding *finding, enum effort effort,
+                 const char *command, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+void diagnose_miss(struct diagnosis *diagnosis, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Replaces a text of the verdict or a finding. */
+void diagnose_say(struct diagnosis *diagnosis, char **text, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* part / whole, 0 when there is no whole. */
+static inline double share_of(int64_t part, int64_t whole) {
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+/* Of a total over the judged part, what falls on one step; all of it when there are none. */
+static inline int64_t per_step(const struct diagnosis *diagnosis, int64_t total) {
+    size_t steps = diagnosis->source->step_count;
+    return steps ? total / (int64_t)steps : total;
+}
+/* "a step" or "in all", to stand behind such a figure. */
+static inline const char *each_step(const struct diagnosis *diagnosis) {
+    return diagnosis->source->step_count ? "a step" : "in all";
+}
+/* "11.20 ms -> 5.900 ms a step" */
+enum { FROM_TO_SIZE = 2 * FORMAT_SIZE + 20 };
+char *from_to(const struct diagnosis *diagnosis, int64_t gain, char text[FROM_TO_SIZE]);
+/* A kernel's short name, cut to about 60 letters; memory of the diagnosis' own for the next call.
+ */
+enum { NAME_SIZE = 72 };
+char *short_kernel(const struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]);
+
+#endif

@@ -1,0 +1,284 @@
+/* The walk over the host's calls: which waits are for what, and what stands before compiling. Then
+ * copies and kernels (facts_device.c). */
+#include "diagnose/facts.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/sort.h"
+#include "diagnose/facts_device.h"
+#include "trace/writer.h"
+#include "whatif/names.h"
+
+/* ---- who made the program ---- */
+
+static bool any_name_has(const struct trace *trace, const uint32_t *names, size_t count,
+                         const char *part) {
+    size_t looked = count < 4096 ? count : 4096;
+    for (size_t i = 0; i < looked; i++)
+        if (text_find(trace_text(trace, names[i]), part) >= 0)
+            return true;
+    return false;
+}
+
+static enum framework find_framework(const struct trace *trace) {
+    struct text format = trace_meta(trace, META_SOURCE_FORMAT);
+    struct text tool = trace_meta(trace, META_SOURCE_TOOL);
+    if (text_find(format, "xctrace") >= 0)
+        return FRAMEWORK_METAL;
+    if (text_find(format, "xplane") >= 0 ||
+        any_name_has(trace, trace->activity.name, trace->activity.count, "_fusion"))
+        return FRAMEWORK_JAX;
+    if (any_name_has(trace, trace->range.name, trace->range.count, "aten::") ||
+        any_name_has(trace, trace->activity.name, trace->activity.count, "at::native") ||
+        any_name_has(trace, trace->activity.name, trace->activity.count, "2at6native"))
+        return FRAMEWORK_TORCH;
+    if (any_name_has(trace, trace->call.name, trace->call.count, "hip"))
+        return FRAMEWORK_ROCM;
+    return text_find(tool, "runtime") >= 0 ? FRAMEWORK_RIDGE : FRAMEWORK_CUDA;
+}
+
+/* ---- the host's side ---- */
+
+/* The judged part on the host: from the first launch of what runs in it to the last end. */
+static void find_host_part(const struct diagnose_source *source, struct facts *facts) {
+    const struct model *model = source->model;
+    const struct trace *trace = model->trace;
+    facts->host_from = INT64_MAX;
+    facts->host_until = INT64_MIN;
+    for (size_t d = 0; d < source->device_count; d++) {
+        const struct selection *selection = source->devices[d].selection;
+        uint32_t id = source->devices[d].id;
+        if (selection->count == 0)
+            continue;
+        int64_t first = selection->windows[0].start;
+        int64_t last = selection->windows[selection->count - 1].end;
+        if (last > facts->host_until)
+            facts->host_until = last;
+        if (first < facts->host_from)
+            facts->host_from = first;
+        for (size_t i = model->device_first[id]; i < model->device_first[id + 1]; i++) {
+            if (trace->activity.start[i] < first)
+                continue;
+            if (model->launch[i] != NO_ROW &&
+                trace->call.start[model->launch[i]] < facts->host_from)
+                facts->host_from = trace->call.start[model->launch[i]];
+            break; /* they are in order of start */
+        }
+    }
+    if (source->device_count == 0 || !source->narrowed) {
+        facts->host_from = model->first;
+        facts->host_until = model->last;
+    }
+}
+
+/* By call: the copy that it launched, or NO_ROW. */
+static uint32_t *find_copies_of_calls(const struct model *model, struct status *status) {
+    const struct trace *trace = model->trace;
+    uint32_t *copy = memory_allocate(trace->call.count + 1, sizeof *copy, status);
+    if (!copy)
+        return NULL;
+    for (size_t i = 0; i < trace->call.count; i++)
+        copy[i] = NO_ROW;
+    for (size_t i = 0; i < trace->activity.count; i++)
+        if (trace->activity.kind[i] == ACTIVITY_COPY && model->launch[i] != NO_ROW)
+            copy[model->launch[i]] = (uint32_t)i;
+    return copy;
+}
+
+static void add_sync(struct facts *facts, enum sync_purpose purpose, uint32_t call, int64_t time) {
+    struct sync_facts *syncs = &facts->syncs[purpose];
+    syncs->count++;
+    syncs->time += time;
+    if (time >= syncs->longest) {
+        syncs->longest = time;
+        syncs->call = call;
+    }
+}
+
+/* One thread's walk. */
+struct walk {
+    const struct diagnose_source *source;
+    struct facts *facts;
+    const uint32_t *copy_of_call;
+    int64_t *time_of_name; /* of compiling and allocating calls, by string id */
+    int64_t *launch_times;
+    size_t launches;
+
+    uint32_t previous_copy; /* activity of the copy call right before, or NO_ROW */
+    int64_t previous_end;
+    bool seen;
+};
+
+/* The copy of a call, also where a call inside it is what the launch was matched with. */
+static uint32_t copy_of(const struct walk *walk, size_t call, size_t end) {
+    const struct model *model = walk->source->model;
+    if (walk->copy_of_call[call] != NO_ROW)
+        return walk->copy_of_call[call];
+    for (size_t i = call + 1; i < end && model->call_nested[i]; i++)
+        if (walk->copy_of_call[i] != NO_ROW)
+            return walk->copy_of_call[i];
+    return NO_ROW;
+}
+
+static void walk_sync(struct walk *walk, size_t call, int64_t duration) {
+    const struct trace *trace = walk->source->model->trace;
+    uint32_t copy = walk->previous_copy;
+    enum sync_purpose purpose = SYNC_PLAIN;
+    if (copy != NO_ROW) {
+        enum copy_class class = copy_class_of(trace, copy);
+        bool to_host = trace->activity.direction[copy] == COPY_DTOH;
+        purpose = class == COPIES_SCALAR && to_host ? SYNC_SCALAR : SYNC_COPY;
+        walk->facts->copies[class].call_time += duration;
+    }
+    add_sync(walk->facts, purpose, (uint32_t)call, duration);
+}
+
+static void walk_call(struct walk *walk, size_t call, size_t end) {
+    const struct trace *trace = walk->source->model->trace;
+    struct facts *facts = walk->facts;
+    unsigned class = trace->call.class[call];
+    int64_t start = trace->call.start[call], duration = trace->call.duration[call];
+    int64_t thought = walk->seen && start > walk->previous_end ? start - walk->previous_end : 0;
+    uint32_t copy = NO_ROW;
+    facts->calls[class]++;
+    facts->call_time[class] += duration;
+    if (duration > facts->call_longest[class])
+        facts->call_longest[class] = duration;
+    switch (class) {
+    case CALL_SYNC:
+        walk_sync(walk, call, duration);
+        break;
+    case CALL_COPY:
+        copy = copy_of(walk, call, end);
+        if (copy != NO_ROW)
+            facts->copies[copy_class_of(trace, copy)].call_time += duration;
+        break;
+    case CALL_COMPILE:
+        facts->compile_calls++;
+        facts->think_before_compile += thought;
+        walk->time_of_name[trace->call.name[call]] += duration;
+        break;
+    case CALL_ALLOC:
+        if (text_find(trace_text(trace, trace->call.name[call]), "Free") >= 0)
+            facts->frees++;
+        else
+            facts->allocations++;
+        facts->failed_allocations += trace->call.result[call] == 2; /* out of memory */
+        walk->time_of_name[trace->call.name[call]] += duration;
+        break;
+    case CALL_LAUNCH:
+        walk->launch_times[walk->launches++] = duration;
+        break;
+    default:
+        break;
+    }
+    if (class != CALL_OTHER || thought > duration)
+        walk->previous_copy = copy;
+    walk->previous_end = start + duration;
+    walk->seen = true;
+}
+
+static void name_most(struct walk *walk, const struct trace *trace) {
+    int64_t compile = 0, alloc = 0;
+    for (size_t i = 0; i < trace->call.count; i++) {
+        uint32_t name = trace->call.name[i];
+        int64_t time = walk->time_of_name[name];
+        if (trace->call.class[i] == CALL_COMPILE && time > compile) {
+            compile = time;
+            walk->facts->compile_name = name;
+        } else if (trace->call.class[i] == CALL_ALLOC && time > alloc) {
+            alloc = time;
+            walk->facts->alloc_name = name;
+        }
+    }
+}
+
+static bool walk_host(const struct diagnose_source *source, struct facts *facts,
+                      struct status *status) {
+    const struct model *model = source->model;
+    const struct trace *trace = model->trace;
+    uint32_t *copies = find_copies_of_calls(model, status);
+    struct walk walk = {.source = source, .facts = facts, .copy_of_call = copies};
+    walk.time_of_name = memory_allocate(trace->strings.count + 1, sizeof(int64_t), status);
+    walk.launch_times = memory_allocate(trace->call.count + 1, sizeof(int64_t), status);
+    bool ok = copies && walk.time_of_name && walk.launch_times;
+    for (size_t thread = 1; ok && thread < trace->thread.count; thread++) {
+        size_t end = model->thread_calls[thread + 1];
+        walk.seen = false;
+        walk.previous_copy = NO_ROW;
+        for (size_t i = model->thread_calls[thread]; i < end; i++)
+            if (!model->call_nested[i] && trace->call.start[i] >= facts->host_from &&
+                trace->call.start[i] < facts->host_until)
+                walk_call(&walk, i, end);
+    }
+    if (ok) {
+        name_most(&walk, trace);
+        if (walk.launches)
+            facts->launch_call = sort_select(walk.launch_times, walk.launches, walk.launches / 2);
+    }
+    memory_free(copies);
+    memory_free(walk.time_of_name);
+    memory_free(walk.launch_times);
+    return ok;
+}
+
+/* Ranges in which something is compiled; what is inside another such counts once. */
+static void find_compile_ranges(const struct model *model, struct facts *facts) {
+    const struct trace *trace = model->trace;
+    for (size_t thread = 1; thread < trace->thread.count; thread++) {
+        int64_t until = INT64_MIN;
+        for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++) {
+            int64_t start = trace->range.start[i];
+            if (start < until || start < facts->host_from || start >= facts->host_until ||
+                trace->range.category[i] == RANGE_DEVICE ||
+                !name_is_compilation(trace_text(trace, trace->range.name[i])))
+                continue;
+            until = model_range_end(model, i);
+            facts->compile_ranges += until - start;
+            facts->compile_range = trace->range.name[i];
+        }
+    }
+}
+
+static void sum_devices(const struct diagnose_source *source, struct facts *facts) {
+    for (size_t d = 0; d < source->device_count; d++) {
+        const struct diagnose_device *device = &source->devices[d];
+        facts->window += device->account->window;
+        facts->busy += device->account->busy;
+        facts->exposed_copy += device->account->exposed_copy;
+        facts->idle += device->account->idle;
+        facts->graph_kernels += device->launches->graph_kernels;
+        for (unsigned cause = 0; cause < CAUSE_COUNT; cause++)
+            facts->cause[cause] += device->gaps->cause_time[cause];
+    }
+    if (source->device_count)
+        facts->multiprocessors =
+            source->model->trace->device.multiprocessors[source->devices[0].id];
+}
+
+/* What the host needs from one launch to the next: as measured, else half a kernel's gap. */
+static void find_launch_cost(const struct diagnose_source *source, struct facts *facts) {
+    double measured = 0;
+    if (source->limits && source->device_count)
+        measured = source->limits[source->devices[0].id].of[DEVICE_LIMIT_LAUNCH];
+    facts->launch_cost = measured > 0 ? (int64_t)measured : facts->launch_call;
+}
+
+bool facts_find(const struct diagnose_source *source, struct facts *facts, struct status *status) {
+    struct trace *trace = source->model->trace;
+    memset(facts, 0, sizeof *facts);
+    if (!trace_load(trace, TABLE_ACTIVITY, "grid_x grid_y grid_z block_x block_y block_z",
+                    status) ||
+        !trace_load(trace, TABLE_CALL, "result", status) ||
+        !trace_load(trace, TABLE_COUNTER, "time device name value", status))
+        return false;
+    facts->framework = find_framework(trace);
+    find_host_part(source, facts);
+    sum_devices(source, facts);
+    if (!walk_host(source, facts, status))
+        return false;
+    find_compile_ranges(source->model, facts);
+    find_launch_cost(source, facts);
+    return facts_find_kernels(source, facts, status);
+}

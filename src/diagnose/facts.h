@@ -1,0 +1,90 @@
+/* What do the rules of the diagnosis need to know that no table of the report tells? Which waits
+ * are for what, which copies are small and whose, what kind of kernels the time goes to; over the
+ * judged part, in one walk over its calls and one over its activities.
+ */
+#ifndef RIDGE_DIAGNOSE_FACTS_H
+#define RIDGE_DIAGNOSE_FACTS_H
+
+#include "diagnose/finding.h"
+#include "diagnose/kernel_class.h"
+
+enum framework {
+    FRAMEWORK_CUDA, /* none that is known */
+    FRAMEWORK_TORCH,
+    FRAMEWORK_JAX,
+    FRAMEWORK_RIDGE,
+    FRAMEWORK_METAL,
+    FRAMEWORK_ROCM,
+};
+
+/* What a synchronising call was made for. */
+enum sync_purpose {
+    SYNC_PLAIN,  /* itself: cudaDeviceSynchronize, an event */
+    SYNC_SCALAR, /* to read a value that was just copied to the host: .item() */
+    SYNC_COPY,   /* to finish a copy of more than a value */
+    SYNC_PURPOSES
+};
+struct sync_facts {
+    uint64_t count;
+    int64_t time;
+    uint32_t call; /* row of the longest */
+    int64_t longest;
+};
+
+/* Copies between host and device. */
+enum copy_class { COPIES_SCALAR, COPIES_SMALL, COPIES_PAGEABLE, COPIES_PINNED, COPY_CLASSES };
+struct copy_facts {
+    uint64_t count, bytes;
+    int64_t time, call_time; /* on the device; of the calls, with the waits that belong to them */
+    uint32_t activity;       /* the longest */
+    int64_t longest;
+};
+
+/* Kernels of one name and grid. */
+struct kernel_facts {
+    int64_t time[KERNEL_CLASSES];
+    int64_t all;
+    uint64_t count, short_count; /* those that last less than launching them costs */
+    int64_t short_time;
+    int64_t small_grid_time, small_grid_saved; /* long ones on less than the device */
+    uint32_t small_grid_name;                  /* that most of it is of */
+    uint64_t small_grid_blocks;
+    int64_t tail_time, tail_saved; /* last waves that fill only a part of the device */
+    uint32_t tail_name;
+    int64_t low_occupancy_time;
+    uint32_t low_occupancy_name;
+    int64_t known_time, known_roof; /* of those whose work and roof are known */
+    int64_t bound_time[KERNEL_BOUNDS], bound_roof[KERNEL_BOUNDS];
+    uint32_t top_of_class[KERNEL_CLASSES]; /* string id of the kernel with most of its time */
+};
+
+struct facts {
+    enum framework framework;
+    int64_t host_from, host_until; /* the judged part on the host's side */
+    /* Summed over the devices. */
+    int64_t window, busy, exposed_copy, idle;
+    int64_t cause[CAUSE_COUNT];
+    int64_t short_idle; /* in gaps of not many times what a launch costs */
+    struct sync_facts syncs[SYNC_PURPOSES];
+    struct copy_facts copies[COPY_CLASSES];
+    struct copy_facts to_host; /* of the pageable and pinned ones, those to the host */
+    uint64_t calls[CALL_CLASSES];
+    int64_t call_time[CALL_CLASSES];
+    int64_t call_longest[CALL_CLASSES];
+    int64_t launch_call; /* a usual one; 0: not known */
+    int64_t launch_cost; /* from one launch to the next: measured, or as the trace has it */
+    int64_t think_before_compile; /* the host's own code right before compiling or loading calls */
+    uint64_t compile_calls;
+    uint32_t compile_name, alloc_name; /* string ids of the calls with most time */
+    int64_t compile_ranges;            /* time in ranges that say they compile */
+    uint32_t compile_range;            /* string id of such a range */
+    uint64_t failed_allocations;
+    uint64_t frees, allocations; /* calls */
+    uint64_t graph_kernels;
+    uint64_t multiprocessors; /* of the first device */
+    struct kernel_facts kernels;
+};
+
+bool facts_find(const struct diagnose_source *source, struct facts *facts, struct status *status);
+
+#endif

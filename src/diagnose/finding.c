@@ -1,0 +1,237 @@
+/* How a finding is put together: its texts, its evidence, its fixes, and what replaying its changes
+ * gives. */
+#include "diagnose/finding.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "diagnose/diagnosis.h"
+
+static const struct {
+    const char *key, *title;
+} kinds[] = {
+#define FINDING_ROW(ID, key, title) {key, title},
+    FINDINGS(FINDING_ROW)};
+
+const char *finding_key(unsigned kind) {
+    return kind < FINDING_COUNT ? kinds[kind].key : "?";
+}
+
+const char *finding_title(unsigned kind) {
+    return kind < FINDING_COUNT ? kinds[kind].title : "?";
+}
+
+const char *confidence_name(unsigned confidence) {
+    static const char *const names[] = {"low", "medium", "high"};
+    return confidence <= CONFIDENCE_HIGH ? names[confidence] : "?";
+}
+
+const char *effort_name(unsigned effort) {
+    static const char *const names[] = {"a setting", "some lines", "a change of design"};
+    return effort <= EFFORT_DESIGN ? names[effort] : "?";
+}
+
+/* ---- texts ---- */
+
+static char *say(struct diagnosis *diagnosis, const char *format, va_list arguments) {
+    struct buffer words = {0};
+    buffer_vprintf(&words, format, arguments);
+    char *copy = buffer_ok(&words, diagnosis->status)
+                     ? text_copy(buffer_as_text(&words), diagnosis->status)
+                     : NULL;
+    diagnosis->failed |= !copy;
+    buffer_finish(&words);
+    return copy;
+}
+
+void diagnose_say(struct diagnosis *diagnosis, char **text, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char *words = say(diagnosis, format, arguments);
+    va_end(arguments);
+    memory_free(*text);
+    *text = words;
+}
+
+void finding_summary(struct diagnosis *diagnosis, struct finding *finding, const char *format,
+                     ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    memory_free(finding->summary);
+    finding->summary = say(diagnosis, format, arguments);
+    va_end(arguments);
+}
+
+void finding_cause(struct diagnosis *diagnosis, struct finding *finding, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    memory_free(finding->cause);
+    finding->cause = say(diagnosis, format, arguments);
+    va_end(arguments);
+}
+
+void finding_evidence(struct diagnosis *diagnosis, struct finding *finding, struct evidence about,
+                      const char *format, ...) {
+    va_list arguments;
+    size_t capacity = finding->evidence_count;
+    if (!memory_grow((void **)&finding->evidence, &capacity, finding->evidence_count + 1,
+                     sizeof *finding->evidence, diagnosis->status)) {
+        diagnosis->failed = true;
+        return;
+    }
+    va_start(arguments, format);
+    about.words = say(diagnosis, format, arguments);
+    va_end(arguments);
+    if (about.words)
+        finding->evidence[finding->evidence_count++] = about;
+}
+
+void finding_fix(struct diagnosis *diagnosis, struct finding *finding, enum effort effort,
+                 const char *command, const char *format, ...) {
+    va_list arguments;
+    size_t capacity = finding->fix_count;
+    if (!memory_grow((void **)&finding->fixes, &capacity, finding->fix_count + 1,
+                     sizeof *finding->fixes, diagnosis->status)) {
+        diagnosis->failed = true;
+        return;
+    }
+    va_start(arguments, format);
+    char *words = say(diagnosis, format, arguments);
+    va_end(arguments);
+    if (words)
+        finding->fixes[finding->fix_count++] =
+            (struct fix){.effort = effort, .words = words, .command = command};
+}
+
+void diagnose_miss(struct diagnosis *diagnosis, const char *format, ...) {
+    struct verdict *verdict = diagnosis->verdict;
+    va_list arguments;
+    if (!memory_grow((void **)&verdict->missing, &diagnosis->missing_capacity,
+                     verdict->missing_count + 1, sizeof *verdict->missing, diagnosis->status)) {
+        diagnosis->failed = true;
+        return;
+    }
+    va_start(arguments, format);
+    char *words = say(diagnosis, format, arguments);
+    va_end(arguments);
+    if (words)
+        verdict->missing[verdict->missing_count++] = words;
+}
+
+char *from_to(const struct diagnosis *diagnosis, int64_t gain, char text[FROM_TO_SIZE]) {
+    char before[FORMAT_SIZE], after[FORMAT_SIZE];
+    int64_t time = diagnosis->verdict->time;
+    snprintf(text, FROM_TO_SIZE, "%s -> %s%s", format_duration(per_step(diagnosis, time), before),
+             format_duration(per_step(diagnosis, time - gain), after),
+             diagnosis->source->step_count ? " a step" : "");
+    return text;
+}
+
+char *short_kernel(const struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]) {
+    struct buffer buffer = {0};
+    struct status ignored;
+    kernel_short_name(trace_text(diagnosis->trace, name), &buffer, &ignored);
+    struct text words = buffer_as_text(&buffer);
+    bool cut = words.length > 60;
+    if (cut)
+        words.length = text_utf8_valid((struct text){words.data, 57});
+    snprintf(text, NAME_SIZE, "%.*s%s", TEXT_ARGS(words), cut ? "…" : "");
+    buffer_finish(&buffer);
+    return text;
+}
+
+/* ---- findings ---- */
+
+struct finding *diagnose_add(struct diagnosis *diagnosis, enum finding_kind kind,
+                             enum confidence confidence) {
+    struct verdict *verdict = diagnosis->verdict;
+    struct finding *finding = &diagnosis->scrap;
+    if (memory_grow((void **)&verdict->findings, &diagnosis->findings_capacity, verdict->count + 1,
+                    sizeof *verdict->findings, diagnosis->status))
+        finding = &verdict->findings[verdict->count++];
+    else
+        finding_finish(finding);
+    diagnosis->failed |= finding == &diagnosis->scrap;
+    *finding = (struct finding){.kind = kind, .confidence = confidence};
+    return finding;
+}
+
+void finding_finish(struct finding *finding) {
+    for (size_t i = 0; i < finding->evidence_count; i++)
+        memory_free(finding->evidence[i].words);
+    for (size_t i = 0; i < finding->fix_count; i++)
+        memory_free(finding->fixes[i].words);
+    memory_free(finding->evidence);
+    memory_free(finding->fixes);
+    memory_free(finding->summary);
+    memory_free(finding->cause);
+    memory_free(finding->assumes);
+    *finding = (struct finding){0};
+}
+
+void finding_change(struct finding *finding, enum change_kind kind, struct text pattern,
+                    double factor) {
+    if (finding->change_count < sizeof finding->changes / sizeof *finding->changes)
+        finding->changes[finding->change_count++] = (struct change){
+            .kind = kind, .pattern = pattern, .factor = factor, .device = finding->device};
+}
+
+void finding_take(struct diagnosis *diagnosis, struct finding *finding,
+                  const struct prediction *prediction) {
+    finding->recoverable = prediction->gain > 0 ? prediction->gain : 0;
+    finding->error = prediction->error;
+    if (prediction->assumes[0])
+        diagnose_say(diagnosis, &finding->assumes, "%s", prediction->assumes);
+}
+
+bool finding_predict(struct diagnosis *diagnosis, struct finding *finding) {
+    struct prediction prediction = predict(diagnosis, finding->changes, finding->change_count);
+    if (prediction.applicable)
+        finding_take(diagnosis, finding, &prediction);
+    return prediction.applicable;
+}
+
+/* ---- predictions ---- */
+
+struct prediction predict(struct diagnosis *diagnosis, const struct change *changes, size_t count) {
+    struct prediction prediction = {0};
+    struct outcome outcome = {0};
+    if (diagnosis->failed || !diagnosis->source->replay)
+        return prediction;
+    if (!replay_run(diagnosis->source->replay, changes, count, &outcome, diagnosis->status)) {
+        diagnosis->failed = true;
+        return prediction;
+    }
+    prediction.applicable = outcome.applicable || count == 0;
+    prediction.before = outcome.before;
+    prediction.after = outcome.after;
+    prediction.gain = outcome.unchanged - outcome.after;
+    prediction.error = outcome.error;
+    prediction.device_bound = outcome.device_bound;
+    memcpy(prediction.what, outcome.what, sizeof prediction.what);
+    memcpy(prediction.assumes, outcome.assumes, sizeof prediction.assumes);
+    memcpy(prediction.why_not, outcome.why_not, sizeof prediction.why_not);
+    outcome_finish(&outcome);
+    return prediction;
+}
+
+const struct prediction *predict_alone(struct diagnosis *diagnosis, enum change_kind kind) {
+    if (!diagnosis->predicted[kind]) {
+        diagnosis->alone[kind] = predict(diagnosis, &(struct change){.kind = kind}, 1);
+        diagnosis->predicted[kind] = true;
+    }
+    return &diagnosis->alone[kind];
+}
+
+void verdict_finish(struct verdict *verdict) {
+    for (size_t i = 0; i < verdict->count; i++)
+        finding_finish(&verdict->findings[i]);
+    for (size_t i = 0; i < verdict->missing_count; i++)
+        memory_free(verdict->missing[i]);
+    memory_free(verdict->missing);
+    memory_free(verdict->findings);
+    memory_free(verdict->part);
+    memory_free(verdict->manager);
+    memory_free(verdict->engineer);
+    *verdict = (struct verdict){0};
+}

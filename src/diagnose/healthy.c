@@ -1,0 +1,176 @@
+/* Nothing is worth mending: is that because all is well, or because the trace does not tell? And
+ * how near to the roof is it? */
+#include <string.h>
+
+#include "diagnose/diagnosis.h"
+
+/* A device that is idle for more than this part of its time is not healthy, whatever the reason. */
+#define IDLE_MOST 0.3
+
+/* What the kernels are bound by: by their roofs where known, else by what most of them do. */
+static const char *bound_words(const struct kernel_facts *kernels) {
+    int64_t moving = 0;
+    for (unsigned class = 0; class < KERNEL_CLASSES; class ++)
+        if (kernel_class_moves_memory(class))
+            moving += kernels->time[class];
+    int64_t matrix = kernels->time[KERNEL_MATRIX] + kernels->time[KERNEL_MATRIX_F32];
+    if (2 * kernels->known_time > kernels->all) {
+        moving = kernels->bound_time[BOUND_MEMORY];
+        matrix = kernels->bound_time[BOUND_COMPUTE];
+        if (kernels->bound_time[BOUND_LATENCY] > moving &&
+            kernels->bound_time[BOUND_LATENCY] > matrix)
+            return "bound by latency";
+    }
+    if (moving > matrix && 3 * moving > kernels->all)
+        return "bound by memory";
+    return 3 * matrix > kernels->all ? "bound by arithmetic" : "of no one kind";
+}
+
+/* Fewer kernels than this, without steps, are no run to judge. */
+enum { KERNELS_LEAST = 8 };
+
+static bool too_few(const struct diagnosis *diagnosis) {
+    return diagnosis->facts.kernels.count < KERNELS_LEAST && diagnosis->source->step_count == 0;
+}
+
+/* The longest gap, where it has much of all idle time; NULL: it has not. */
+static const struct gap *one_gap(const struct diagnosis *diagnosis) {
+    const struct gap *longest = NULL;
+    for (size_t d = 0; d < diagnosis->source->device_count; d++) {
+        const struct gaps *gaps = diagnosis->source->devices[d].gaps;
+        if (gaps->top_count &&
+            (!longest || gaps->top[0].end - gaps->top[0].start > longest->end - longest->start))
+            longest = &gaps->top[0];
+    }
+    bool much = longest && 3 * (longest->end - longest->start) > diagnosis->facts.idle;
+    return much && diagnosis->source->step_count == 0 ? longest : NULL;
+}
+
+static bool undecided(const struct diagnosis *diagnosis) {
+    const struct facts *facts = &diagnosis->facts;
+    return too_few(diagnosis) ||
+           (double)facts->idle + (double)facts->exposed_copy > IDLE_MOST * (double)facts->window;
+}
+
+static void say_undecided(struct diagnosis *diagnosis, struct finding *finding) {
+    const struct facts *facts = &diagnosis->facts;
+    const struct gap *gap = one_gap(diagnosis);
+    char part[FORMAT_SIZE], time[FORMAT_SIZE], count[FORMAT_SIZE];
+    finding->kind = FINDING_UNDECIDED;
+    finding->confidence = CONFIDENCE_LOW;
+    if (facts->kernels.count == 0 && diagnosis->source->device_count == 0)
+        finding_summary(diagnosis, finding, "No kernel of any device is in this trace");
+    else if (facts->kernels.count == 0)
+        finding_summary(diagnosis, finding, "No kernel ran in this part of the run");
+    else if (too_few(diagnosis))
+        finding_summary(diagnosis, finding, "Only %s of kernels is in it: too little to judge",
+                        format_duration(facts->kernels.all, time));
+    else if (gap)
+        finding_summary(
+            diagnosis, finding, "One gap has much of the idle time, %s (%s), beside %s kernels%s",
+            format_duration(gap->end - gap->start, time), gap_cause_name(gap_main_cause(gap)),
+            format_count(facts->kernels.count, count),
+            diagnosis->source->narrowed ? "" : ": this is a start, not a loop");
+    else
+        finding_summary(diagnosis, finding,
+                        "No kernel ran for %s of the time, and no single change that is known "
+                        "would mend that",
+                        format_percent(1 - share_of(facts->busy, facts->window), part));
+    finding_cause(diagnosis, finding, "%s",
+                  facts->calls[CALL_LAUNCH] == 0
+                      ? "The trace does not say what the host did meanwhile."
+                      : "What was recorded does not say what held it up.");
+    if (gap || too_few(diagnosis))
+        finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                    "Record more turns of the loop, after a warm-up");
+    finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                "Record it with ridge record, which keeps launches, calls, waits and the host's "
+                "functions");
+}
+
+static void say_healthy(struct diagnosis *diagnosis, struct finding *finding) {
+    const struct facts *facts = &diagnosis->facts;
+    const struct kernel_facts *kernels = &facts->kernels;
+    char busy[FORMAT_SIZE], roof[FORMAT_SIZE];
+    bool known = 2 * kernels->known_time > kernels->all;
+    format_percent(share_of(facts->busy, facts->window), busy);
+    if (known)
+        finding_summary(diagnosis, finding,
+                        "Kernels run %s of the time, at %s of their roof, mostly %s; no known "
+                        "change buys more than a few percent",
+                        busy,
+                        format_percent(share_of(kernels->known_roof, kernels->known_time), roof),
+                        bound_words(kernels));
+    else
+        finding_summary(diagnosis, finding,
+                        "Kernels run %s of the time, mostly %s as their names say; no known change "
+                        "buys more than a few percent",
+                        busy, bound_words(kernels));
+    finding_cause(diagnosis, finding,
+                  "The device has work all the time; what is left is the work itself.");
+    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
+                     "%llu kernels, busy %s", (unsigned long long)kernels->count, busy);
+    finding_fix(diagnosis, finding, EFFORT_DESIGN, "--at-roof",
+                "Do less work: smaller types, better algorithms, fewer passes over memory");
+}
+
+void diagnose_healthy(struct diagnosis *diagnosis) {
+    struct verdict *verdict = diagnosis->verdict;
+    bool unknown = undecided(diagnosis);
+    struct finding *finding = diagnose_add(
+        diagnosis, FINDING_HEALTHY,
+        2 * diagnosis->facts.kernels.known_time > diagnosis->facts.kernels.all ? CONFIDENCE_HIGH
+                                                                               : CONFIDENCE_MEDIUM);
+    if (unknown)
+        say_undecided(diagnosis, finding);
+    else
+        say_healthy(diagnosis, finding);
+    if (diagnosis->failed || verdict->count == 0)
+        return;
+    struct finding first = verdict->findings[verdict->count - 1];
+    memmove(verdict->findings + 1, verdict->findings,
+            (verdict->count - 1) * sizeof *verdict->findings);
+    verdict->findings[0] = first;
+}
+
+void diagnose_missing(struct diagnosis *diagnosis) {
+    const struct diagnose_source *source = diagnosis->source;
+    const struct facts *facts = &diagnosis->facts;
+    const struct trace *trace = diagnosis->trace;
+    bool devices = source->device_count > 0;
+    char text[FORMAT_SIZE];
+    if (!devices)
+        return;
+    if (trace->call.count == 0)
+        diagnose_miss(diagnosis, "No API calls were recorded, so nothing says what the host did "
+                                 "while the device waited; record with ridge record, or "
+                                 "torch.profiler with ProfilerActivity.CPU.");
+    else if (facts->cause[CAUSE_UNKNOWN] > facts->idle / 4 && facts->idle > facts->window / 20)
+        diagnose_miss(diagnosis,
+                      "%s of idle time ends with an activity whose launch was not recorded; record "
+                      "from the program's start.",
+                      format_duration(facts->cause[CAUSE_UNKNOWN], text));
+    if (facts->cause[CAUSE_HOST] > facts->window / 10 && trace->sample.count == 0 &&
+        trace->range.count == 0)
+        diagnose_miss(diagnosis, "Neither functions nor ranges were recorded to name the host's "
+                                 "code; leave sampling on (ridge record without --no-sampling), or "
+                                 "annotate with NVTX.");
+    const struct limits *limits = source->limits ? &source->limits[source->devices[0].id] : NULL;
+    bool no_roofs = !limits || limits->source[DEVICE_LIMIT_MEMORY] < LIMIT_STATED;
+    if (facts->kernels.count && no_roofs)
+        diagnose_miss(diagnosis, "The device's roofs are not known, so neither is how near to them "
+                                 "its kernels are; ridge peaks on its machine measures them.");
+    else if (facts->kernels.count && 4 * facts->kernels.known_time < facts->kernels.all)
+        diagnose_miss(diagnosis, "What most kernels must do (bytes, operations) is not known, so "
+                                 "neither is how near their roofs they are; torch.profiler with "
+                                 "record_shapes=True tells.");
+    if (source->trust && source->trust->dropped)
+        diagnose_miss(diagnosis,
+                      "%s events were lost while recording; a larger --max-size or a "
+                      "shorter --duration keeps them.",
+                      format_count(source->trust->dropped, text));
+    if (source->steps->count == 0 && !source->narrowed && facts->kernels.count > 64)
+        diagnose_miss(diagnosis, "No steps were found, so the whole run is judged, its start "
+                                 "included; a range around each turn of the loop (NVTX, "
+                                 "record_function) tells them.");
+}

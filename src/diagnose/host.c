@@ -1,0 +1,193 @@
+/* Does the device wait for the host's own code, and for which: the input, or something else? Only
+ * stretches that stand out against the usual time between two launches count; the usual time is a
+ * matter of launching. */
+#include <stdio.h>
+
+#include "diagnose/diagnosis.h"
+#include "diagnose/words.h"
+#include "whatif/names.h"
+
+/* Idle time of the host's own code by name, and the one name with most of it. */
+struct host_names {
+    int64_t time;
+    uint32_t name; /* string id */
+    int64_t most;
+};
+
+static struct host_names sum_names(const struct diagnosis *diagnosis, bool input) {
+    struct host_names sum = {0};
+    for (size_t d = 0; d < diagnosis->source->device_count; d++) {
+        const struct gap_names *names = &diagnosis->source->devices[d].gaps->host_names;
+        for (size_t i = 0; i < names->count; i++) {
+            const struct gap_name *name = &names->list[i];
+            bool is_input = name->name && name_is_input(trace_text(diagnosis->trace, name->name));
+            if (is_input != input)
+                continue;
+            sum.time += name->time;
+            if (name->name && name->time > sum.most &&
+                !text_starts(trace_text(diagnosis->trace, name->name), "ProfilerStep")) {
+                sum.most = name->time;
+                sum.name = name->name;
+            }
+        }
+    }
+    return sum;
+}
+
+/* "running", "waiting" or nothing, for the launching threads while the device was idle. */
+static const char *state_words(const struct diagnosis *diagnosis) {
+    int64_t of[STATES] = {0};
+    for (size_t d = 0; d < diagnosis->source->device_count; d++)
+        for (unsigned state = 0; state < STATES; state++)
+            of[state] += diagnosis->source->devices[d].gaps->host_state[state].time;
+    int64_t known = of[STATE_RUNNING] + of[STATE_READY] + of[STATE_BLOCKED];
+    if (known == 0)
+        return "";
+    if (2 * of[STATE_BLOCKED] > known)
+        return ", its thread blocked";
+    return 2 * of[STATE_READY] > known ? ", its thread ready but without a processor"
+                                       : ", its thread running";
+}
+
+/* The name as a quoted word, or what to say where there is none. */
+static char *name_words(const struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]) {
+    struct text words = trace_text(diagnosis->trace, name);
+    bool cut = words.length > 60;
+    if (cut)
+        words.length = text_utf8_valid((struct text){words.data, 57});
+    if (words.length)
+        snprintf(text, NAME_SIZE, "%.*s%s", TEXT_ARGS(words), cut ? "…" : "");
+    else
+        snprintf(text, NAME_SIZE, "code outside every range");
+    return text;
+}
+
+/* One loader that works ahead hides what the device takes; several hide all of it. */
+static void predict_input(struct diagnosis *diagnosis, struct finding *finding,
+                          const struct host_names *input) {
+    const struct prediction *ahead = predict_alone(diagnosis, CHANGE_PREFETCH);
+    struct change gone = {.kind = CHANGE_NO_HOST,
+                          .pattern = trace_text(diagnosis->trace, input->name)};
+    struct prediction without = predict(diagnosis, &gone, 1);
+    if (without.applicable && (!ahead->applicable || without.gain > ahead->gain)) {
+        finding_change(finding, CHANGE_NO_HOST, gone.pattern, 0);
+        finding_take(diagnosis, finding, &without);
+    } else if (ahead->applicable) {
+        finding_change(finding, CHANGE_PREFETCH, (struct text){0}, 0);
+        finding_take(diagnosis, finding, ahead);
+    } else {
+        finding->recoverable = input->time;
+        finding->confidence = CONFIDENCE_MEDIUM;
+    }
+}
+
+/* How long a range of that name takes, on average. */
+static int64_t time_of_range(const struct diagnosis *diagnosis, uint32_t name) {
+    const struct ranges *ranges = diagnosis->source->ranges;
+    for (size_t i = 0; i < ranges->count; i++)
+        if (ranges->groups[i].name == name && ranges->groups[i].count)
+            return ranges->groups[i].host_time / (int64_t)ranges->groups[i].count;
+    return 0;
+}
+
+static int64_t find_input(struct diagnosis *diagnosis) {
+    const struct facts *facts = &diagnosis->facts;
+    struct host_names input = sum_names(diagnosis, true);
+    char name[NAME_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE];
+    if (input.time == 0 || input.name == 0)
+        return 0;
+    struct finding *finding = diagnose_add(diagnosis, FINDING_INPUT_PIPELINE, CONFIDENCE_HIGH);
+    predict_input(diagnosis, finding, &input);
+    name_words(diagnosis, input.name, name);
+    finding_summary(diagnosis, finding,
+                    "%s takes the launching thread %s each time; with the input prepared ahead, %s",
+                    name, format_duration(time_of_range(diagnosis, input.name), time),
+                    from_to(diagnosis, finding->recoverable, change));
+    finding_cause(diagnosis, finding,
+                  "The thread that launches also loads and prepares the input%s; the device has "
+                  "nothing to do until that is done.",
+                  state_words(diagnosis));
+    finding_evidence(diagnosis, finding,
+                     (struct evidence){.kind = EVIDENCE_RANGE, .name = input.name},
+                     "%s: %s of idle time on the device", name, format_duration(input.most, time));
+    finding_fix(diagnosis, finding, EFFORT_SETTING, "--prefetch", "%s",
+                advice_words(facts->framework, ADVICE_PREFETCH));
+    finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
+                "Do the preparation once and store its result, or do it on the device");
+    return finding->recoverable;
+}
+
+/* Without steps, one stretch that has most of it is the run's start: a library loaded, the first
+ * call of its kind. */
+static bool is_start(const struct diagnosis *diagnosis, int64_t gain) {
+    int64_t longest = 0;
+    for (size_t d = 0; d < diagnosis->source->device_count; d++) {
+        const struct gaps *gaps = diagnosis->source->devices[d].gaps;
+        if (gaps->top_count && gaps->top[0].cause[CAUSE_HOST] > longest)
+            longest = gaps->top[0].cause[CAUSE_HOST];
+    }
+    return diagnosis->source->step_count == 0 && 2 * longest > gain;
+}
+
+/* What other findings have a claim on of the host's removable time. */
+static int64_t claimed_by_others(const struct diagnosis *diagnosis) {
+    int64_t claimed = 0;
+    for (size_t i = 0; i < diagnosis->verdict->count; i++) {
+        const struct finding *finding = &diagnosis->verdict->findings[i];
+        if (finding->kind == FINDING_COMPILATION && finding->change_count > 1)
+            claimed += diagnosis->facts.think_before_compile;
+        else if (finding->kind == FINDING_ON_CPU)
+            claimed += finding->recoverable;
+    }
+    return claimed;
+}
+
+/* Whether it is a framework's operator on its way to a launch: nobody's own code to take out. */
+static bool is_operator(const struct diagnosis *diagnosis, uint32_t name) {
+    const struct ranges *ranges = diagnosis->source->ranges;
+    for (size_t i = 0; i < ranges->count; i++)
+        if (ranges->groups[i].name == name)
+            return ranges->groups[i].category == RANGE_OP && ranges->groups[i].activities > 0;
+    return false;
+}
+
+void diagnose_host(struct diagnosis *diagnosis) {
+    const struct facts *facts = &diagnosis->facts;
+    char name[NAME_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE], part[FORMAT_SIZE];
+    int64_t claimed = find_input(diagnosis) + claimed_by_others(diagnosis);
+    struct host_names own = sum_names(diagnosis, false);
+    const struct prediction *without = predict_alone(diagnosis, CHANGE_NO_HOST);
+    if (!without->applicable || without->gain <= claimed || is_start(diagnosis, without->gain))
+        return;
+    struct finding *finding =
+        diagnose_add(diagnosis, FINDING_HOST_BOUND,
+                     diagnosis->source->step_count ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+    finding_change(finding, CHANGE_NO_HOST, (struct text){0}, 0);
+    finding_take(diagnosis, finding, without);
+    finding->recoverable -= claimed;
+    name_words(diagnosis, own.name, name);
+    finding_summary(diagnosis, finding,
+                    "The device is idle for %s %s while the host runs its own code, most of it in "
+                    "%s; without that, %s",
+                    format_duration(per_step(diagnosis, facts->cause[CAUSE_HOST]), time),
+                    each_step(diagnosis), name, from_to(diagnosis, finding->recoverable, change));
+    finding_cause(diagnosis, finding,
+                  "Between launches the launching thread does something else%s, for longer than "
+                  "the device has work queued.",
+                  state_words(diagnosis));
+    finding_evidence(
+        diagnosis, finding, (struct evidence){.kind = EVIDENCE_RANGE, .name = own.name},
+        "%s: %s, %s of the idle time that is the host's", name, format_duration(own.most, time),
+        format_percent(share_of(own.most, facts->cause[CAUSE_HOST]), part));
+    if (is_operator(diagnosis, own.name))
+        finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
+                    advice_words(facts->framework, ADVICE_GRAPH));
+    else
+        finding_fix(diagnosis, finding, EFFORT_LINES, "--no-host",
+                    "Take %s out of the loop, make it rarer, or do it in another thread", name);
+    finding_fix(diagnosis, finding, EFFORT_LINES, "--no-sync",
+                "Let the host run ahead: without waits in the loop its code overlaps with the "
+                "device's work");
+    finding_fix(diagnosis, finding, EFFORT_DESIGN, "--batch 2", "%s",
+                advice_words(facts->framework, ADVICE_BATCH));
+}

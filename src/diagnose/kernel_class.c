@@ -1,0 +1,71 @@
+/* Parts of names, looked for in an order in which the more telling come first: a fused softmax is a
+ * compiler's kernel before it is a softmax. */
+#include "diagnose/kernel_class.h"
+
+#include <stddef.h>
+
+const char *kernel_class_name(unsigned class) {
+    static const char *const names[KERNEL_CLASSES] = {
+        "other",  "element-wise", "strided",         "fused",      "streaming",
+        "matrix", "f32 matrix",   "sorts and scans", "collective",
+    };
+    return class < KERNEL_CLASSES ? names[class] : "?";
+}
+
+static bool has_any(struct text name, const char *const *parts) {
+    for (; *parts; parts++)
+        if (text_find(name, *parts) >= 0)
+            return true;
+    return false;
+}
+
+static bool is_product(struct text name) {
+    static const char *const parts[] = {
+        "gemm",  "Gemm",      "GEMM",        "matmul", "conv",    "wgrad", "dgrad", "fprop",
+        "flash", "fmha",      "attention",   "cublas", "cutlass", "Cijk_", "nvjet", "winograd",
+        "xmma",  "triton_mm", "triton_tem_", "scudnn", "product", NULL};
+    static const char *const not_these[] = {"convert", "elementwise", NULL};
+    return has_any(name, parts) && !has_any(name, not_these);
+}
+
+/* Products whose operands are f32 and which say that they do without matrix units. */
+static bool is_plain_f32(struct text name) {
+    static const char *const plain[] = {"sgemm", "scudnn", "f32f32_f32f32", "simt_s", NULL};
+    static const char *const units[] = {"tensorop", "tf32", "1688", "16816", "wgmma", NULL};
+    return has_any(name, plain) && !has_any(name, units);
+}
+
+enum kernel_class kernel_class(struct text name) {
+    static const char *const collective[] = {"nccl", "rccl", "AllReduce", "AllGather", NULL};
+    static const char *const fused[] = {"triton_poi_", "triton_red_", "triton_per_",
+                                        "_fusion",     "fused_",      NULL};
+    static const char *const plain[] = {"vectorized_elementwise", "multi_tensor_apply", "fill_",
+                                        "unrolled_elementwise", NULL};
+    static const char *const strided[] = {"elementwise_kernel", "transpose", "Transpose", "permute",
+                                          NULL};
+    static const char *const solvers[] = {"sort", "Sort", "scan",  "Scan", "cumsum",
+                                          "topk", "TopK", "radix", NULL};
+    static const char *const streaming[] = {
+        "softmax", "SoftMax", "norm", "Norm",  "reduce", "Reduce",      "index",
+        "gather",  "scatter", "copy", "Copy",  "CatArr", "embedding",   "dropout",
+        "pool",    "bn_",     "cat_", "sum",   "map_",   "elementwise", "add",
+        "mul",     "relu",    "gelu", "loop_", "stream", NULL};
+    if (has_any(name, collective))
+        return KERNEL_COLLECTIVE;
+    if (is_product(name))
+        return is_plain_f32(name) ? KERNEL_MATRIX_F32 : KERNEL_MATRIX;
+    if (has_any(name, fused))
+        return KERNEL_FUSED;
+    if (has_any(name, solvers))
+        return KERNEL_SOLVER;
+    if (has_any(name, plain))
+        return KERNEL_ELEMENTWISE;
+    if (has_any(name, strided))
+        return KERNEL_STRIDED;
+    return has_any(name, streaming) ? KERNEL_STREAMING : KERNEL_OTHER;
+}
+
+bool kernel_class_moves_memory(unsigned class) {
+    return class == KERNEL_ELEMENTWISE || class == KERNEL_STRIDED || class == KERNEL_FUSED ||
+           class == KERNEL_STREAMING;
+}

@@ -1,0 +1,211 @@
+/* Can the host launch as fast as the device finishes? And are the kernels so small that fewer of
+ * them would do: which ones, in which order, how often? */
+#include <stdio.h>
+
+#include "base/map.h"
+#include "diagnose/diagnosis.h"
+#include "diagnose/words.h"
+#include "whatif/names.h"
+
+/* Idle time that launching and the usual time between launches own. */
+static int64_t starved(const struct facts *facts) {
+    return facts->cause[CAUSE_LAUNCH] + facts->cause[CAUSE_HOST];
+}
+
+static void summarise_launches(struct diagnosis *diagnosis, struct finding *finding) {
+    const struct facts *facts = &diagnosis->facts;
+    const struct kernel_facts *kernels = &facts->kernels;
+    char count[FORMAT_SIZE], call[FORMAT_SIZE], kernel[FORMAT_SIZE], change[FROM_TO_SIZE];
+    char each[FORMAT_SIZE];
+    int64_t mean = kernels->count ? kernels->all / (int64_t)kernels->count : 0;
+    uint64_t launches = facts->calls[CALL_LAUNCH];
+    int64_t apart = launches ? starved(facts) / (int64_t)launches : 0;
+    finding_summary(
+        diagnosis, finding,
+        "%s launches of kernels that last %s on average (a launch call alone takes %s); "
+        "as one graph a step, %s",
+        format_count(launches, count), format_duration(mean, kernel),
+        format_duration(facts->launch_call, call),
+        from_to(diagnosis, finding->recoverable, change));
+    finding_cause(diagnosis, finding,
+                  "On average a kernel lasts %s and the device then waits %s for the host to "
+                  "launch the next.",
+                  kernel, format_duration(apart, each));
+}
+
+/* A host that is rid of launching also has its other work done sooner, so a graph gains where
+ * launching is not what is wrong. Then the gaps are few and long; a device that waits for launches
+ * has many short ones. */
+static enum confidence confidence_in_graph(const struct facts *facts, int64_t gain) {
+    double part = share_of(facts->short_idle, gain);
+    return part > 0.6 ? CONFIDENCE_HIGH : part > 0.3 ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
+}
+
+static void find_launches(struct diagnosis *diagnosis) {
+    const struct facts *facts = &diagnosis->facts;
+    const struct kernel_facts *kernels = &facts->kernels;
+    char time[FORMAT_SIZE], part[FORMAT_SIZE];
+    if (kernels->count < 4 || facts->calls[CALL_LAUNCH] < 4)
+        return;
+    const struct prediction *graph = predict_alone(diagnosis, CHANGE_GRAPH);
+    if (!graph->applicable && 2 * facts->graph_kernels > kernels->count)
+        return; /* they are in graphs already */
+    bool waits = 4 * facts->syncs[SYNC_PLAIN].count > facts->calls[CALL_LAUNCH];
+    if (!graph->applicable && waits)
+        return; /* the waits between them are what is to be mended first */
+    struct finding *finding = diagnose_add(diagnosis, FINDING_LAUNCH_BOUND, CONFIDENCE_HIGH);
+    finding_change(finding, CHANGE_GRAPH, (struct text){0}, 0);
+    if (graph->applicable && (4 * graph->gain > facts->short_idle || waits)) {
+        finding_take(diagnosis, finding, graph);
+        finding->confidence = confidence_in_graph(facts, graph->gain);
+    } else { /* one launch a turn has nothing to be gathered with: what it waits for can go */
+        int64_t idle = starved(facts) + facts->cause[CAUSE_DEVICE];
+        finding->recoverable = idle < facts->short_idle ? idle : facts->short_idle;
+        finding->confidence = graph->applicable ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
+        finding->change_count = 0;
+    }
+    summarise_launches(diagnosis, finding);
+    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
+                     "the device was idle for %s while the host launched or went from one launch "
+                     "to the next",
+                     format_duration(starved(facts), time));
+    if (facts->launch_cost)
+        finding_evidence(
+            diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
+            "%s of the kernels are shorter than what launching one costs here, %s",
+            format_percent((double)kernels->short_count / (double)kernels->count, part),
+            format_duration(facts->launch_cost, time));
+    finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
+                advice_words(facts->framework, ADVICE_GRAPH));
+    finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
+                advice_words(facts->framework, ADVICE_FUSE));
+    finding_fix(diagnosis, finding, EFFORT_LINES, "--batch 2", "%s",
+                advice_words(facts->framework, ADVICE_BATCH));
+}
+
+/* ---- chains ---- */
+
+/* A maximal run of element-wise kernels in one queue. */
+enum { CHAIN_NAMES = 6 };
+struct chain {
+    uint32_t names[CHAIN_NAMES];
+    size_t length;
+    uint64_t hash;
+    int64_t start, end;
+};
+struct chains {
+    struct map counts; /* by hash */
+    struct chain most; /* the one that is seen most often */
+    uint64_t most_count, count, kernels;
+};
+
+static void end_chain(struct diagnosis *diagnosis, struct chains *chains, struct chain *chain) {
+    if (chain->length >= 2) {
+        uint64_t *seen = map_find(&chains->counts, chain->hash);
+        uint64_t count = seen ? *seen + 1 : 1;
+        if (!map_set(&chains->counts, chain->hash, count, diagnosis->status))
+            diagnosis->failed = true;
+        chains->count++;
+        chains->kernels += chain->length;
+        if (count * chain->length > chains->most_count * chains->most.length) {
+            chains->most = *chain;
+            chains->most_count = count;
+        }
+    }
+    chain->length = 0;
+    chain->hash = 0xCBF29CE484222325u;
+}
+
+static void find_chains(struct diagnosis *diagnosis, struct chains *chains) {
+    const struct diagnose_source *source = diagnosis->source;
+    const struct trace *trace = diagnosis->trace;
+    for (size_t d = 0; d < source->device_count; d++) {
+        struct chain chain = {.hash = 0xCBF29CE484222325u};
+        uint32_t queue = 0, id = source->devices[d].id;
+        for (size_t i = source->model->device_first[id]; i < source->model->device_first[id + 1];
+             i++) {
+            uint32_t name = trace->activity.name[i];
+            bool member =
+                trace->activity.kind[i] == ACTIVITY_KERNEL &&
+                selection_contains(source->devices[d].selection, trace->activity.start[i]) &&
+                name_elementwise_inputs(trace_text(trace, name)) > 0;
+            if (!member || trace->activity.queue[i] != queue)
+                end_chain(diagnosis, chains, &chain);
+            queue = trace->activity.queue[i];
+            if (!member)
+                continue;
+            if (chain.length == 0)
+                chain.start = trace->activity.start[i];
+            if (chain.length < CHAIN_NAMES)
+                chain.names[chain.length] = name;
+            chain.length++;
+            chain.hash = (chain.hash ^ name) * 0x100000001B3u;
+            chain.end = model_activity_end(source->model, i);
+        }
+        end_chain(diagnosis, chains, &chain);
+    }
+}
+
+static void add_chain(struct diagnosis *diagnosis, struct finding *finding,
+                      const struct chains *chains) {
+    struct buffer words = {0};
+    char name[NAME_SIZE], count[FORMAT_SIZE];
+    size_t shown = chains->most.length < CHAIN_NAMES ? chains->most.length : CHAIN_NAMES;
+    for (size_t i = 0; i < shown; i++)
+        buffer_printf(&words, "%s%s", i ? ", " : "",
+                      short_kernel(diagnosis, chains->most.names[i], name));
+    if (shown < chains->most.length)
+        buffer_printf(&words, " and %zu more", chains->most.length - shown);
+    struct text list = buffer_as_text(&words);
+    finding_evidence(diagnosis, finding,
+                     (struct evidence){.kind = EVIDENCE_KERNEL,
+                                       .name = chains->most.names[0],
+                                       .start = chains->most.start,
+                                       .end = chains->most.end},
+                     "%s times in a row: %.*s", format_count(chains->most_count, count),
+                     TEXT_ARGS(list));
+    diagnosis->failed |= words.failed;
+    buffer_finish(&words);
+}
+
+/* Where the device starves, joining kernels saves launches; where it is busy with large ones it
+ * saves trips to memory, and the finding is that of the memory (kernels.c). */
+static void find_tiny(struct diagnosis *diagnosis) {
+    const struct facts *facts = &diagnosis->facts;
+    const struct kernel_facts *kernels = &facts->kernels;
+    char count[FORMAT_SIZE], in_chains[FORMAT_SIZE], change[FROM_TO_SIZE];
+    struct chains chains = {0};
+    if (kernels->count < 8 || 2 * kernels->short_count < kernels->count)
+        return;
+    const struct prediction *fused = predict_alone(diagnosis, CHANGE_FUSE);
+    if (!fused->applicable)
+        return;
+    find_chains(diagnosis, &chains);
+    if (chains.count) {
+        bool starves = starved(facts) > facts->window / 8;
+        struct finding *finding = diagnose_add(diagnosis, FINDING_TINY_KERNELS,
+                                               starves ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);
+        finding_change(finding, CHANGE_FUSE, (struct text){0}, 0);
+        finding_take(diagnosis, finding, fused);
+        finding_summary(diagnosis, finding,
+                        "%s of %s kernels are element-wise ones in chains that could each be one "
+                        "kernel; then %s",
+                        format_count(chains.kernels, in_chains),
+                        format_count(kernels->count, count),
+                        from_to(diagnosis, finding->recoverable, change));
+        finding_cause(diagnosis, finding,
+                      "Each small operation is a kernel of its own: a launch, and a trip to memory "
+                      "and back for every value in between.");
+        add_chain(diagnosis, finding, &chains);
+        finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
+                    advice_words(facts->framework, ADVICE_FUSE));
+        finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
+                    advice_words(facts->framework, ADVICE_GRAPH));
+    }
+    map_finish(&chains.counts);
+}
+
+void diagnose_launch(struct diagnosis *diagnosis) {
+    find_launches(diagnosis);
+    find_tiny(diagnosis);
+}

@@ -1,0 +1,72 @@
+/* Is device memory nearly full, or cut into pieces? Then allocations fail and are tried again, with
+ * a flood of releases that each wait for the device. */
+#include "diagnose/diagnosis.h"
+#include "diagnose/words.h"
+
+/* Pools hold back a part; beyond this of the device's memory the next allocation may fail. */
+#define NEARLY_FULL 0.95
+
+static void find_retries(struct diagnosis *diagnosis) {
+    const struct facts *facts = &diagnosis->facts;
+    char count[FORMAT_SIZE], frees[FORMAT_SIZE], change[FROM_TO_SIZE];
+    const struct prediction *without = predict_alone(diagnosis, CHANGE_NO_ALLOC);
+    struct finding *finding = diagnose_add(diagnosis, FINDING_MEMORY_PRESSURE, CONFIDENCE_HIGH);
+    finding_change(finding, CHANGE_NO_ALLOC, (struct text){0}, 0);
+    if (without->applicable)
+        finding_take(diagnosis, finding, without);
+    else
+        finding->recoverable = facts->cause[CAUSE_ALLOC];
+    finding_summary(diagnosis, finding,
+                    "%s allocations failed for want of memory, followed by %s releases; with "
+                    "memory enough, %s",
+                    format_count(facts->failed_allocations, count),
+                    format_count(facts->frees, frees),
+                    from_to(diagnosis, finding->recoverable, change));
+    finding_cause(diagnosis, finding,
+                  "When the device's memory is full the allocator gives back all it had kept, "
+                  "which waits for the device, and asks again.");
+    finding_evidence(diagnosis, finding,
+                     (struct evidence){.kind = EVIDENCE_CALL, .name = facts->alloc_name},
+                     "%s failed allocating calls", count);
+    finding_fix(diagnosis, finding, EFFORT_SETTING, "--no-alloc",
+                facts->framework == FRAMEWORK_TORCH
+                    ? "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+                    : "Leave more memory free, or use a pool that grows in place");
+    finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                "Use a smaller batch, recompute activations, or a smaller type");
+}
+
+static void find_full(struct diagnosis *diagnosis, const struct diagnose_device *device) {
+    const struct memory_use *memory = &diagnosis->source->memory[device->id];
+    uint64_t whole = diagnosis->trace->device.memory_bytes[device->id];
+    uint64_t held =
+        memory->reserved_max > memory->high_water ? memory->reserved_max : memory->high_water;
+    bool full = whole && (double)held > NEARLY_FULL * (double)whole;
+    bool pieces = whole && memory->reserved_max > whole / 2 &&
+                  memory->reserved_max > memory->high_water + memory->high_water / 2;
+    char used[FORMAT_SIZE], reserved[FORMAT_SIZE], of[FORMAT_SIZE];
+    if (!full && !pieces)
+        return;
+    struct finding *finding = diagnose_add(diagnosis, FINDING_MEMORY_PRESSURE, CONFIDENCE_LOW);
+    finding->device = device->id;
+    finding_summary(diagnosis, finding,
+                    "%s of the device's %s are in use at most, %s held by the allocator",
+                    format_bytes(memory->high_water, used), format_bytes(whole, of),
+                    format_bytes(held, reserved));
+    finding_cause(diagnosis, finding, "%s",
+                  pieces ? "The allocator holds much more than is in use: what is free lies in "
+                           "pieces that are too small."
+                         : "Hardly any memory is left: the next larger input may fail.");
+    finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                diagnosis->facts.framework == FRAMEWORK_TORCH
+                    ? "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+                    : "Allocate the largest blocks first and keep them");
+}
+
+void diagnose_memory(struct diagnosis *diagnosis) {
+    if (diagnosis->facts.failed_allocations)
+        find_retries(diagnosis);
+    if (diagnosis->source->memory)
+        for (size_t i = 0; i < diagnosis->source->device_count; i++)
+            find_full(diagnosis, &diagnosis->source->devices[i]);
+}

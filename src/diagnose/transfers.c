@@ -1,0 +1,171 @@
+/* Do copies between host and device hold the run up: because there are so many, because the host's
+ * memory is pageable, or because nothing else runs meanwhile? The three are told apart by whose
+ * time it is: that of the small copies, of the large pageable ones, of the large pinned ones. */
+#include "diagnose/diagnosis.h"
+#include "diagnose/words.h"
+
+static int64_t cost(const struct copy_facts *copies) {
+    return copies->time > copies->call_time ? copies->time : copies->call_time;
+}
+
+static void add_example(struct diagnosis *diagnosis, struct finding *finding,
+                        const struct copy_facts *copies) {
+    const struct trace *trace = diagnosis->trace;
+    char bytes[FORMAT_SIZE], time[FORMAT_SIZE], rate[FORMAT_SIZE];
+    size_t row = copies->activity;
+    double seconds = (double)copies->time / 1e9;
+    struct text name = trace_text(trace, trace->activity.name[row]);
+    finding_evidence(diagnosis, finding,
+                     (struct evidence){.kind = EVIDENCE_TEXT,
+                                       .name = trace->activity.name[row],
+                                       .start = trace->activity.start[row],
+                                       .end = model_activity_end(diagnosis->source->model, row)},
+                     "%.*s: %s in %s, %s", TEXT_ARGS(name), format_bytes(copies->bytes, bytes),
+                     format_duration(copies->time, time),
+                     format_rate(seconds > 0 ? (double)copies->bytes / seconds : 0, rate));
+}
+
+/* The best of the changes that would mend many small copies: joining them, and with that the wait
+ * that stands behind each where they have one. */
+static void predict_small(struct diagnosis *diagnosis, struct finding *finding) {
+    const struct facts *facts = &diagnosis->facts;
+    const struct copy_facts *small = &facts->copies[COPIES_SMALL];
+    const struct prediction *joined = predict_alone(diagnosis, CHANGE_BATCH_COPIES);
+    finding_change(finding, CHANGE_BATCH_COPIES, (struct text){0}, 0);
+    if (joined->applicable)
+        finding_take(diagnosis, finding, joined);
+    if (2 * facts->syncs[SYNC_COPY].count > small->count &&
+        facts->syncs[SYNC_PLAIN].count + facts->syncs[SYNC_SCALAR].count <
+            facts->syncs[SYNC_COPY].count / 4) {
+        struct change both[] = {{.kind = CHANGE_BATCH_COPIES}, {.kind = CHANGE_NO_SYNC}};
+        struct prediction all = predict(diagnosis, both, 2);
+        if (all.applicable && all.gain > finding->recoverable) {
+            finding_change(finding, CHANGE_NO_SYNC, (struct text){0}, 0);
+            finding_take(diagnosis, finding, &all);
+        }
+    }
+    if (finding->recoverable == 0) {
+        int64_t held = facts->cause[CAUSE_COPY_CALL] + facts->cause[CAUSE_SYNC];
+        finding->recoverable = cost(small) / 2 < held ? cost(small) / 2 : held;
+        finding->confidence = CONFIDENCE_LOW;
+    }
+}
+
+static void find_small(struct diagnosis *diagnosis) {
+    const struct facts *facts = &diagnosis->facts;
+    const struct copy_facts *small = &facts->copies[COPIES_SMALL];
+    size_t steps = diagnosis->source->step_count;
+    char count[FORMAT_SIZE], each[FORMAT_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE];
+    if (small->count < 4 * (steps ? steps : 2) || small->count == 0)
+        return;
+    struct finding *finding = diagnose_add(diagnosis, FINDING_SMALL_TRANSFERS, CONFIDENCE_HIGH);
+    predict_small(diagnosis, finding);
+    finding_summary(
+        diagnosis, finding, "%s copies of %s on average cost the host %s each; joined, %s",
+        format_count(small->count, count), format_bytes(small->bytes / small->count, each),
+        format_duration(small->call_time / (int64_t)small->count, time),
+        from_to(diagnosis, finding->recoverable, change));
+    finding_cause(diagnosis, finding,
+                  "A copy below 64 KiB takes longer to issue than to make: the call, the driver "
+                  "and often a wait, for microseconds of moving.");
+    add_example(diagnosis, finding, small);
+    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
+                     "%s of them %s, their calls and waits take %s",
+                     format_count(steps ? small->count / steps : small->count, count),
+                     each_step(diagnosis), format_duration(small->call_time, time));
+    finding_fix(diagnosis, finding, EFFORT_LINES, "--batch-copies", "%s",
+                advice_words(facts->framework, ADVICE_BATCH_COPIES));
+    finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
+                "Make the data on the device, or keep them there from step to step");
+}
+
+/* Bytes a second that a device's link to the host carries from pinned memory, as its generation
+ * allows: PCIe 5, 4 or 3 with sixteen lanes, less what the protocol takes. */
+static double link_rate(const struct diagnosis *diagnosis) {
+    uint32_t major = diagnosis->trace->device.compute_major[diagnosis->source->devices[0].id];
+    return major >= 9 ? 50e9 : major == 8 ? 24e9 : 12e9;
+}
+
+/* What pinned memory would buy; 0 when nothing is known of it. */
+static int64_t find_pageable(struct diagnosis *diagnosis) {
+    const struct facts *facts = &diagnosis->facts;
+    const struct copy_facts *pageable = &facts->copies[COPIES_PAGEABLE];
+    char count[FORMAT_SIZE], bytes[FORMAT_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE];
+    if (pageable->count == 0 ||
+        (diagnosis->source->step_count && 4 * pageable->count < diagnosis->source->step_count))
+        return 0;
+    const struct prediction *pinned = predict_alone(diagnosis, CHANGE_PINNED);
+    struct finding *finding = diagnose_add(diagnosis, FINDING_PAGEABLE, CONFIDENCE_HIGH);
+    finding_change(finding, CHANGE_PINNED, (struct text){0}, 0);
+    if (pinned->applicable) {
+        finding_take(diagnosis, finding, pinned);
+    } else { /* the rate of pinned copies was not measured */
+        int64_t pinned_time = (int64_t)((double)pageable->bytes / link_rate(diagnosis) * 1e9);
+        finding->recoverable = cost(pageable) > pinned_time ? cost(pageable) - pinned_time : 0;
+        finding->error = finding->recoverable / 4;
+        finding->confidence = CONFIDENCE_MEDIUM;
+        finding->change_count = 0;
+    }
+    double seconds = (double)pageable->time / 1e9;
+    char rate[FORMAT_SIZE];
+    finding_summary(
+        diagnosis, finding, "%s copies from or to pageable memory, %s at %s, take %s; pinned, %s",
+        format_count(pageable->count, count), format_bytes(pageable->bytes, bytes),
+        format_rate(seconds > 0 ? (double)pageable->bytes / seconds : 0, rate),
+        format_duration(cost(pageable), time), from_to(diagnosis, finding->recoverable, change));
+    finding_cause(diagnosis, finding,
+                  "From pageable memory the driver copies twice, through a pinned buffer of its "
+                  "own, and the call returns only when that is done: nothing overlaps.");
+    add_example(diagnosis, finding, pageable);
+    finding_fix(diagnosis, finding, EFFORT_SETTING, "--pinned", "%s",
+                advice_words(facts->framework, ADVICE_PINNED));
+    finding_fix(diagnosis, finding, EFFORT_LINES, "--pinned --overlap-copies", "%s",
+                advice_words(facts->framework, ADVICE_OVERLAP));
+    return finding->recoverable;
+}
+
+static void find_exposed(struct diagnosis *diagnosis, int64_t by_pinning) {
+    const struct facts *facts = &diagnosis->facts;
+    const struct copy_facts *pinned = &facts->copies[COPIES_PINNED];
+    const struct copy_facts *pageable = &facts->copies[COPIES_PAGEABLE];
+    char time[FORMAT_SIZE], all[FORMAT_SIZE], bytes[FORMAT_SIZE], change[FROM_TO_SIZE];
+    if (pinned->count + pageable->count == 0 || facts->exposed_copy == 0)
+        return;
+    const struct prediction *overlap = predict_alone(diagnosis, CHANGE_OVERLAP_COPIES);
+    struct finding *finding = diagnose_add(diagnosis, FINDING_EXPOSED_TRANSFERS, CONFIDENCE_HIGH);
+    finding_change(finding, CHANGE_OVERLAP_COPIES, (struct text){0}, 0);
+    if (overlap->applicable) {
+        finding_take(diagnosis, finding, overlap);
+    } else {
+        int64_t large = pinned->time + pageable->time;
+        finding->recoverable = facts->exposed_copy < large ? facts->exposed_copy : large;
+        if (finding->recoverable > facts->busy)
+            finding->recoverable = facts->busy; /* there is no more to hide them under */
+        finding->confidence = CONFIDENCE_MEDIUM;
+        finding->change_count = 0;
+    }
+    /* overlapping takes pinned memory for granted: what that buys is the other finding's */
+    finding->recoverable -= by_pinning < finding->recoverable ? by_pinning : finding->recoverable;
+    int64_t whole = pinned->time + pageable->time;
+    finding_summary(
+        diagnosis, finding,
+        "Copies of %s take %s, of which no kernel hides %s; a step ahead in a queue of "
+        "their own, %s",
+        format_bytes(pinned->bytes + pageable->bytes, bytes), format_duration(whole, all),
+        format_duration(facts->exposed_copy < whole ? facts->exposed_copy : whole, time),
+        from_to(diagnosis, finding->recoverable, change));
+    finding_cause(diagnosis, finding,
+                  "The copies stand in the same queue as the kernels, or the host waits for them, "
+                  "so the kernels wait until they are done.");
+    add_example(diagnosis, finding, pinned->time > pageable->time ? pinned : pageable);
+    finding_fix(diagnosis, finding, EFFORT_LINES, "--overlap-copies", "%s",
+                advice_words(facts->framework, ADVICE_OVERLAP));
+    finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
+                "Move fewer bytes: smaller types on the way (u8, bf16), or keep the data on the "
+                "device");
+}
+
+void diagnose_transfers(struct diagnosis *diagnosis) {
+    find_small(diagnosis);
+    find_exposed(diagnosis, find_pageable(diagnosis));
+}

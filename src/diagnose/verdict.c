@@ -1,0 +1,194 @@
+/* The rules, one after another; then what they found in order of what it is worth, without counting
+ * anything twice.
+ *
+ * Worth is the recoverable time times how sure it is. Two findings that are worth about the same
+ * mostly describe one thing from two sides (a wait in the loop and the host's code behind it); then
+ * the more particular one, which is also the easier to mend, comes first. A finding that is worth
+ * less than its own error bar, or than a few hundredths of the time, is no fault of the run.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "diagnose/diagnosis.h"
+
+/* Those that have a claim on a part of the host's time come before the host. */
+static diagnose_rule *const rules[] = {
+    diagnose_compilation, diagnose_allocation, diagnose_transfers, diagnose_cpu,
+    diagnose_host,        diagnose_sync,       diagnose_launch,    diagnose_kernels,
+    diagnose_grids,       diagnose_steps,      diagnose_clock,     diagnose_memory,
+};
+
+/* How particular a finding is (the lower the more), and what part of the time it must be worth.
+ * Those that would rewrite the program, and not only take out what should not be in it, must be
+ * worth more: every program has some of that. */
+static const struct {
+    unsigned place;
+    double least;
+} traits[FINDING_COUNT] = {
+    [FINDING_COMPILATION] = {1, 0.03},
+    [FINDING_ALLOCATION] = {2, 0.03},
+    [FINDING_ON_CPU] = {3, 0.05},
+    [FINDING_SMALL_TRANSFERS] = {4, 0.03},
+    [FINDING_PAGEABLE] = {5, 0.03},
+    [FINDING_INPUT_PIPELINE] = {6, 0.03},
+    [FINDING_HOST_BOUND] = {7, 0.04},
+    [FINDING_SYNC_IN_LOOP] = {8, 0.03},
+    [FINDING_EXPOSED_TRANSFERS] = {9, 0.04},
+    [FINDING_THROTTLING] = {10, 0.04},
+    [FINDING_MEMORY_PRESSURE] = {11, 0.03},
+    [FINDING_SMALL_GRID] = {12, 0.06},
+    [FINDING_LAUNCH_BOUND] = {13, 0.08},
+    [FINDING_TINY_KERNELS] = {14, 0.08},
+    [FINDING_MEMORY_BOUND] = {15, 0.08},
+    [FINDING_COMPUTE_BOUND] = {16, 0.08},
+    [FINDING_LATENCY_BOUND] = {17, 0.10},
+    [FINDING_TAIL] = {18, 0.10},
+    [FINDING_LOW_OCCUPANCY] = {19, 0.10},
+    [FINDING_ONE_QUEUE] = {20, 0.10},
+    [FINDING_IRREGULAR_STEPS] = {21, 0.08},
+    [FINDING_UNDECIDED] = {22, 0},
+    [FINDING_HEALTHY] = {23, 0},
+};
+
+static double worth(const struct finding *finding) {
+    static const double sure[] = {0.4, 0.75, 1};
+    return (double)finding->recoverable * sure[finding->confidence];
+}
+
+/* Other arithmetic than the program asked for is an offer, not a fault of the run: it leads only
+ * where nothing else is wrong. */
+static bool is_fault(const struct diagnosis *diagnosis, const struct finding *finding) {
+    return finding->kind != FINDING_COMPUTE_BOUND &&
+           worth(finding) >= traits[finding->kind].least * (double)diagnosis->verdict->time &&
+           finding->recoverable > 0 && finding->recoverable >= finding->error;
+}
+
+static void swap(struct finding *a, struct finding *b) {
+    struct finding kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* Whether `below`, which is worth less, still comes before `above`. */
+static bool goes_first(const struct finding *below, const struct finding *above) {
+    /* launching tiny kernels is what starves the device; that they could be one is how to mend it
+     */
+    bool same = below->kind == FINDING_LAUNCH_BOUND && above->kind == FINDING_TINY_KERNELS;
+    return traits[below->kind].place < traits[above->kind].place &&
+           worth(below) >= (same ? 0.3 : 0.75) * worth(above);
+}
+
+static void rank(struct verdict *verdict) {
+    struct finding *list = verdict->findings;
+    for (size_t i = 1; i < verdict->count; i++)
+        for (size_t k = i; k > 0 && worth(&list[k]) > worth(&list[k - 1]); k--)
+            swap(&list[k], &list[k - 1]);
+    for (size_t i = 1; i < verdict->count; i++)
+        for (size_t k = i; k > 0 && goes_first(&list[k], &list[k - 1]); k--)
+            swap(&list[k], &list[k - 1]);
+}
+
+/* Faults first, then what says what the run is about, then what is too small to act on. */
+static void part_faults(struct diagnosis *diagnosis) {
+    struct finding *list = diagnosis->verdict->findings;
+    size_t placed = 0;
+    for (unsigned turn = 0; turn < 2 && (turn == 0 || placed == 0); turn++)
+        for (size_t i = placed; i < diagnosis->verdict->count; i++) {
+            if (turn == 0 ? !is_fault(diagnosis, &list[i]) : !list[i].decides)
+                continue;
+            list[i].minor = false;
+            for (size_t k = i; k > placed; k--)
+                swap(&list[k], &list[k - 1]);
+            placed++;
+        }
+    for (size_t i = placed; i < diagnosis->verdict->count; i++)
+        list[i].minor = true;
+}
+
+/* What is hardly worth a line. */
+static void drop_trifles(struct verdict *verdict) {
+    for (size_t i = verdict->count; i > 0; i--) {
+        struct finding *finding = &verdict->findings[i - 1];
+        if (!finding->minor || finding->recoverable >= verdict->time / 100)
+            continue;
+        finding_finish(finding);
+        verdict->count--;
+        memmove(finding, finding + 1, (verdict->count - (i - 1)) * sizeof *finding);
+    }
+}
+
+static bool has_change(const struct change *changes, size_t count, const struct change *change) {
+    for (size_t i = 0; i < count; i++)
+        if (changes[i].kind == change->kind && text_equal(changes[i].pattern, change->pattern))
+            return true;
+    return false;
+}
+
+/* What each finding adds to those before it: all their changes together, less what came before. */
+static void find_additional(struct diagnosis *diagnosis) {
+    enum { CHANGES_MAX = 64 };
+    struct verdict *verdict = diagnosis->verdict;
+    struct change changes[CHANGES_MAX];
+    size_t count = 0;
+    int64_t so_far = 0;
+    for (size_t i = 0; i < verdict->count; i++) {
+        struct finding *finding = &verdict->findings[i];
+        for (size_t k = 0; k < finding->change_count && count < CHANGES_MAX; k++)
+            if (!has_change(changes, count, &finding->changes[k]))
+                changes[count++] = finding->changes[k];
+        int64_t gain = so_far;
+        if (i == 0)
+            gain = finding->recoverable;
+        else if (finding->change_count == 0) /* not replayed: what the others do not cover */
+            gain = finding->recoverable > so_far ? finding->recoverable : so_far;
+        else
+            gain = predict(diagnosis, changes, count).gain;
+        finding->additional = gain > so_far ? gain - so_far : 0;
+        if (finding->additional > finding->recoverable)
+            finding->additional = finding->recoverable;
+        so_far += finding->additional;
+    }
+}
+
+/* The measured time: the replay's, as gains are its; else the longest device's, or the run's. */
+static void find_time(struct diagnosis *diagnosis) {
+    const struct diagnose_source *source = diagnosis->source;
+    struct prediction unchanged = predict(diagnosis, NULL, 0);
+    int64_t time = unchanged.before;
+    for (size_t i = 0; time <= 0 && i < source->device_count; i++)
+        time = source->devices[i].account->window;
+    if (time <= 0)
+        time = source->model->last - source->model->first;
+    diagnosis->verdict->time = time;
+    diagnosis->verdict->steps = source->step_count;
+    diagnose_say(diagnosis, &diagnosis->verdict->part, "%s", source->part);
+    const struct kernel_facts *kernels = &diagnosis->facts.kernels;
+    if (2 * kernels->known_time > kernels->all)
+        diagnosis->verdict->roof_share = share_of(kernels->known_roof, kernels->known_time) *
+                                         share_of(diagnosis->facts.busy, diagnosis->facts.window);
+}
+
+bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
+              struct status *status) {
+    struct diagnosis diagnosis = {
+        .source = source, .trace = source->model->trace, .verdict = verdict, .status = status};
+    memset(verdict, 0, sizeof *verdict);
+    if (!facts_find(source, &diagnosis.facts, status))
+        return false;
+    find_time(&diagnosis);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules && !diagnosis.failed; i++)
+        rules[i](&diagnosis);
+    rank(verdict);
+    part_faults(&diagnosis);
+    drop_trifles(verdict);
+    if (!diagnosis.failed && (verdict->count == 0 || verdict->findings[0].minor))
+        diagnose_healthy(&diagnosis);
+    find_additional(&diagnosis);
+    diagnose_missing(&diagnosis);
+    if (!diagnosis.failed)
+        diagnose_sentences(&diagnosis);
+    finding_finish(&diagnosis.scrap);
+    if (diagnosis.failed)
+        verdict_finish(verdict);
+    return !diagnosis.failed;
+}

@@ -1,0 +1,72 @@
+/* The page: one HTML file that needs nothing else. The template is the folder web, made into one
+ * file by scripts/bundle and embedded; the reports (as JSON) and the events (as columns) are put
+ * where it leaves room. Both are deflated and in base64, so that the page stays small and nothing
+ * of a trace can ever end its element. */
+#include "report/report.h"
+
+#include "report/html_parts.h"
+
+extern const unsigned char embedded_page_html[]; /* terminated */
+extern const size_t embedded_page_html_size;
+
+static const char place_of_data[] = "<!-- data -->";
+
+/* Begins an element of data, which browsers neither run nor show. */
+static bool begin_data(struct page_stream *stream, const char *type, const char *what, size_t index,
+                       struct output *output, struct status *status) {
+    output_printf(output, "<script type=\"%s;deflate;base64\" id=\"%s-%zu\">", type, what, index);
+    return page_stream_begin(stream, output, status);
+}
+
+static void end_data(struct page_stream *stream) {
+    page_stream_end(stream);
+    output_printf(stream->output, "</script>\n");
+}
+
+static bool write_report(const struct report *report, size_t index, struct output *output,
+                         struct status *status) {
+    struct buffer json = {0};
+    struct output into = output_into(&json);
+    struct page_stream stream;
+    bool ok = report_write_json(report, &into, status) && buffer_ok(&json, status) &&
+              begin_data(&stream, "application/json", "report", index, output, status);
+    if (ok) {
+        page_stream_write(&stream, json.data, json.length);
+        end_data(&stream);
+    }
+    buffer_finish(&json);
+    return ok;
+}
+
+static bool write_events(const struct report *report, size_t index, struct output *output,
+                         struct page_summary *summary, struct status *status) {
+    struct page_events events = {0};
+    struct page_stream stream;
+    if (!begin_data(&stream, "application/octet-stream", "events", index, output, status))
+        return false;
+    bool ok = page_write_data(&stream, report, &events, status);
+    end_data(&stream);
+    summary->merged_events += events.merged_events;
+    if (events.shorter > summary->shorter)
+        summary->shorter = events.shorter;
+    page_events_finish(&events);
+    return ok;
+}
+
+bool report_write_html(const struct report *const *reports, size_t count, struct output *output,
+                       struct page_summary *summary, struct status *status) {
+    struct text template = {(const char *)embedded_page_html, embedded_page_html_size};
+    ptrdiff_t place = text_find(template, place_of_data);
+    *summary = (struct page_summary){0};
+    if (place < 0)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "this build's page has no place for data: build ridge again");
+    output_write(output, template.data, (size_t)place);
+    for (size_t i = 0; i < count; i++)
+        if (!write_report(reports[i], i, output, status) ||
+            !write_events(reports[i], i, output, summary, status))
+            return false;
+    size_t after = (size_t)place + sizeof place_of_data - 1;
+    output_write(output, template.data + after, template.length - after);
+    return true;
+}

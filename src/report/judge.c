@@ -1,0 +1,164 @@
+/* The steady steps are a part of the run like one that a user chose: they have their own account,
+ * gaps, kernels and replay. Where they are all of it, the report's own answers do. */
+#include "report/judge.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "base/parallel.h"
+
+/* The answers of one device over the judged part, where they are not the report's. */
+struct judged_device {
+    struct account account;
+    struct gaps gaps;
+    struct kernels kernels;
+    struct launches launches;
+    struct copies copies;
+};
+
+struct judged {
+    const struct report *report;
+    struct selection *selections; /* by device id */
+    struct judged_device *devices;
+    struct diagnose_device *sources;
+    size_t count;
+    struct replay *replay;
+};
+
+static bool steady_steps(const struct report *report) {
+    if (report->narrowed || report->steps.count < 3)
+        return false;
+    for (size_t i = 0; i < report->device_count; i++)
+        if (report->devices[i].has_steady)
+            return true;
+    return false;
+}
+
+static bool select_steady(struct judged *judged, struct status *status) {
+    const struct report *report = judged->report;
+    size_t devices = report->model.trace->device.count;
+    judged->selections = memory_allocate(devices, sizeof *judged->selections, status);
+    judged->devices = memory_allocate(report->device_count + 1, sizeof *judged->devices, status);
+    if (!judged->selections || !judged->devices)
+        return false;
+    for (size_t i = 0; i < report->device_count; i++) {
+        const struct report_device *device = &report->devices[i];
+        struct selection *selection = &judged->selections[device->id];
+        if (!device->has_steady)
+            continue;
+        if (!selection_add(selection, device->steady_window.start, device->steady_window.end,
+                           status) ||
+            !pauses_leave_out(&report->pauses, &report->model, device->id, selection, status))
+            return false;
+        if (selection->count)
+            judged->sources[judged->count++] =
+                (struct diagnose_device){.id = device->id, .selection = selection};
+    }
+    return true;
+}
+
+static bool ask_judged(void *context, size_t index, struct status *status) {
+    struct judged *judged = context;
+    const struct report *report = judged->report;
+    struct diagnose_device *source = &judged->sources[index];
+    struct judged_device *device = &judged->devices[index];
+    source->account = &device->account;
+    source->gaps = &device->gaps;
+    source->kernels = &device->kernels;
+    source->launches = &device->launches;
+    source->copies = &device->copies;
+    copies_find(&report->model, source->id, judged->selections, &device->copies);
+    return account_device(&report->model, source->id, source->selection, &device->account,
+                          status) &&
+           gaps_find(&report->model, &report->host, source->id, source->selection, &device->gaps,
+                     status) &&
+           kernels_find(&report->model, &report->occupancy, &report->work, source->id,
+                        judged->selections, &device->kernels, status) &&
+           launches_find(&report->model, source->id, judged->selections, &device->launches, status);
+}
+
+static bool make_replay(struct judged *judged, struct status *status) {
+    const struct report *report = judged->report;
+    struct replay_source source = {
+        .model = &report->model,
+        .host = &report->host,
+        .steps = &report->steps,
+        .pauses = &report->pauses,
+        .limits = report->limits,
+        .work = &report->work,
+        .selections = judged->selections,
+        .narrowed = true,
+    };
+    judged->replay = replay_create(&source, status);
+    return judged->replay != NULL;
+}
+
+static void take_reported(struct judged *judged) {
+    const struct report *report = judged->report;
+    for (size_t i = 0; i < report->device_count; i++) {
+        const struct report_device *device = &report->devices[i];
+        judged->sources[judged->count++] = (struct diagnose_device){
+            .id = device->id,
+            .selection = device->selection,
+            .account = &device->account,
+            .gaps = &device->gaps,
+            .kernels = &device->kernels,
+            .launches = &device->launches,
+            .copies = &device->copies,
+        };
+    }
+}
+
+static void finish(struct judged *judged) {
+    for (size_t i = 0; judged->devices && i < judged->count; i++) {
+        gaps_finish(&judged->devices[i].gaps);
+        kernels_finish(&judged->devices[i].kernels);
+    }
+    for (size_t id = 0; judged->selections && id < judged->report->model.trace->device.count; id++)
+        selection_finish(&judged->selections[id]);
+    memory_free(judged->selections);
+    memory_free(judged->devices);
+    memory_free(judged->sources);
+    replay_destroy(judged->replay);
+}
+
+bool judge(struct report *report, struct status *status) {
+    struct judged judged = {.report = report};
+    const struct steps *steps = &report->steps;
+    bool steady = steady_steps(report);
+    char part[80];
+    judged.sources = memory_allocate(report->device_count + 1, sizeof *judged.sources, status);
+    bool ok = judged.sources != NULL;
+    if (ok && steady)
+        ok = select_steady(&judged, status) &&
+             parallel_run(judged.count, ask_judged, &judged, status) &&
+             make_replay(&judged, status);
+    else if (ok)
+        take_reported(&judged);
+    snprintf(part, sizeof part, "steps %zu to %zu", steps->warm_up + 1, steps->count);
+    struct diagnose_source source = {
+        .model = &report->model,
+        .host = &report->host,
+        .steps = steps,
+        .limits = report->limits,
+        .work = &report->work,
+        .occupancy = &report->occupancy,
+        .replay = steady ? judged.replay : report->replay,
+        .syncs = &report->syncs,
+        .ranges = &report->ranges,
+        .samples = &report->samples,
+        .memory = report->memory,
+        .trust = &report->trust,
+        .devices = judged.sources,
+        .device_count = judged.count,
+        .narrowed = steady || report->narrowed,
+        .part = steady             ? part
+                : report->narrowed ? "the selected part"
+                                   : "the run",
+        .first_step = steady ? steps->warm_up : 0,
+        .step_count = steady ? steps->count - steps->warm_up : 0,
+    };
+    ok = ok && diagnose(&source, &report->verdict, status);
+    finish(&judged);
+    return ok;
+}

@@ -1,0 +1,65 @@
+/* The verdict as Markdown: the two sentences, a table, and each finding that is worth acting on. */
+#include "report/markdown.h"
+
+static void write_words(struct markdown *document, const char *before, const char *words,
+                        const char *after) {
+    output_printf(document->output, "%s", before);
+    markdown_text(document, text_of(words ? words : ""));
+    output_printf(document->output, "%s\n", after);
+}
+
+static void write_table(struct markdown *document, const struct verdict *verdict) {
+    struct table table = {0};
+    MARKDOWN_COLUMNS(&table, "#", "<finding", "recoverable", "share", "on top of those above",
+                     "<confidence");
+    for (size_t i = 0; i < verdict->count && i < document->top; i++) {
+        const struct finding *finding = &verdict->findings[i];
+        table_cellf(&table, "%zu", i + 1);
+        table_cellf(&table, "%s%s", finding_title(finding->kind),
+                    finding->minor ? " (little)" : "");
+        markdown_duration(&table, finding->recoverable);
+        markdown_share(&table, finding->recoverable, verdict->time);
+        markdown_duration(&table, finding->additional);
+        table_cellf(&table, "%s", confidence_name(finding->confidence));
+    }
+    markdown_table(document, &table);
+}
+
+static void write_finding(struct markdown *document, const struct finding *finding, size_t number) {
+    char error[FORMAT_SIZE];
+    markdown_line(document, "\n%zu. **%s**", number, finding_title(finding->kind));
+    write_words(document, "   - ", finding->summary, ".");
+    write_words(document, "   - Cause: ", finding->cause, "");
+    for (size_t i = 0; i < finding->evidence_count; i++)
+        write_words(document, "   - Evidence: ", finding->evidence[i].words, "");
+    if (finding->recoverable > 0 && finding->error > 0)
+        markdown_line(document, "   - The prediction may be off by %s",
+                      format_duration(finding->error, error));
+    for (size_t i = 0; i < finding->fix_count; i++) {
+        const struct fix *fix = &finding->fixes[i];
+        output_printf(document->output, "   - Fix (%s): ", effort_name(fix->effort));
+        markdown_text(document, text_of(fix->words));
+        if (fix->command)
+            output_printf(document->output, "; `ridge whatif %s`", fix->command);
+        output_printf(document->output, "\n");
+    }
+}
+
+void markdown_verdict(struct markdown *document) {
+    const struct verdict *verdict = &document->report->verdict;
+    char time[FORMAT_SIZE];
+    if (verdict->count == 0)
+        return;
+    markdown_line(document, "\n### Verdict\n");
+    write_words(document, "**", verdict->manager, "**\n");
+    write_words(document, "", verdict->engineer, "");
+    markdown_line(document, "\nOf %s, %s:\n", verdict->part, format_duration(verdict->time, time));
+    write_table(document, verdict);
+    for (size_t i = 0; i < verdict->count; i++)
+        if (!verdict->findings[i].minor)
+            write_finding(document, &verdict->findings[i], i + 1);
+    if (verdict->missing_count)
+        markdown_line(document, "\nWhat the trace does not tell:\n");
+    for (size_t i = 0; i < verdict->missing_count; i++)
+        write_words(document, "- ", verdict->missing[i], "");
+}

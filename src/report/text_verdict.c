@@ -1,0 +1,109 @@
+/* The verdict at the top of the text report: two sentences and what was found, in a table; and
+ * further down what a reader needs to act on the first findings. */
+#include "base/format.h"
+#include "report/text.h"
+
+static void write_sentences(struct text_writer *writer, const struct verdict *verdict) {
+    output_printf(writer->output, "\n");
+    text_colour(writer, BOLD);
+    text_wrapped(writer, "", "", text_of(verdict->manager));
+    text_colour(writer, PLAIN);
+    text_wrapped(writer, "", "", text_of(verdict->engineer));
+}
+
+/* "1.234 ms  12.3%", right aligned. */
+static void write_share(struct text_writer *writer, const struct verdict *verdict, int64_t time) {
+    enum { TIME_WIDTH = 10, SHARE_WIDTH = 7 };
+    char text[FORMAT_SIZE], share[FORMAT_SIZE];
+    if (time <= 0) {
+        output_printf(writer->output, "%*s", TIME_WIDTH + SHARE_WIDTH, "-");
+        return;
+    }
+    format_duration(time, text);
+    format_percent(ratio(time, verdict->time), share);
+    output_printf(writer->output, "%*s%s%*s%s", text_pad(text, TIME_WIDTH), "", text,
+                  text_pad(share, SHARE_WIDTH), "", share);
+}
+
+/* One line a finding, and beneath it the fix to begin with. */
+static void write_row(struct text_writer *writer, const struct verdict *verdict, size_t number) {
+    enum { TITLE_WIDTH = 41 };
+    const struct finding *finding = &verdict->findings[number - 1];
+    const char *title = finding_title(finding->kind);
+    char rank[FORMAT_SIZE] = "·";
+    if (!finding->minor)
+        format_count(number, rank);
+    output_printf(writer->output, "%*s%s  %-*s", text_pad(rank, 3), "", rank, TITLE_WIDTH, title);
+    write_share(writer, verdict, finding->recoverable);
+    write_share(writer, verdict, finding->additional);
+    output_printf(writer->output, "\n");
+    if (finding->fix_count && !finding->minor)
+        text_wrapped(writer, "     first: ", "       ", text_of(finding->fixes[0].words));
+}
+
+void text_verdict(struct text_writer *writer) {
+    const struct verdict *verdict = &writer->report->verdict;
+    char time[FORMAT_SIZE], step[FORMAT_SIZE];
+    if (verdict->count == 0)
+        return;
+    write_sentences(writer, verdict);
+    if (verdict->steps)
+        text_section(writer, "Findings", "of %s: %s, %s a step", verdict->part,
+                     format_duration(verdict->time, time),
+                     format_duration(verdict->time / (int64_t)verdict->steps, step));
+    else
+        text_section(writer, "Findings", "of %s: %s", verdict->part,
+                     format_duration(verdict->time, time));
+    output_printf(writer->output, "%46s%17s%17s\n", "", "recoverable", "on top");
+    for (size_t i = 0; i < verdict->count && i < writer->report->options.top; i++)
+        write_row(writer, verdict, i + 1);
+}
+
+static void write_fix(struct text_writer *writer, const struct fix *fix) {
+    struct buffer words = {0};
+    buffer_printf(&words, "%s%s%s%s", fix->words, fix->command ? " (ridge whatif " : "",
+                  fix->command ? fix->command : "", fix->command ? ")" : "");
+    text_wrapped(writer, "  - ", "    ", buffer_as_text(&words));
+    writer->failed |= words.failed;
+    buffer_finish(&words);
+}
+
+static void write_finding(struct text_writer *writer, const struct finding *finding,
+                          size_t number) {
+    struct buffer line = {0};
+    char error[FORMAT_SIZE];
+    text_section(writer, finding_title(finding->kind), "finding %zu, confidence %s", number,
+                 confidence_name(finding->confidence));
+    buffer_printf(&line, "%s.", finding->summary ? finding->summary : "");
+    text_wrapped(writer, "  ", "  ", buffer_as_text(&line));
+    if (finding->cause)
+        text_wrapped(writer, "  ", "  ", text_of(finding->cause));
+    for (size_t i = 0; i < finding->evidence_count; i++)
+        text_wrapped(writer, "  · ", "    ", text_of(finding->evidence[i].words));
+    if (finding->recoverable > 0 && finding->error > 0) {
+        buffer_clear(&line);
+        buffer_printf(&line, "The prediction may be off by %s%s%s%s.",
+                      format_duration(finding->error, error),
+                      finding->assumes ? "; it assumes that " : "",
+                      finding->assumes ? finding->assumes : "", "");
+        text_wrapped(writer, "  ", "  ", buffer_as_text(&line));
+    }
+    if (finding->fix_count)
+        text_line(writer, "  What to do, least effort first:");
+    for (size_t i = 0; i < finding->fix_count; i++)
+        write_fix(writer, &finding->fixes[i]);
+    writer->failed |= line.failed;
+    buffer_finish(&line);
+}
+
+void text_verdict_details(struct text_writer *writer) {
+    const struct verdict *verdict = &writer->report->verdict;
+    size_t shown = writer->report->options.top < 3 ? writer->report->options.top : 3;
+    for (size_t i = 0; i < verdict->count && i < shown; i++)
+        if (!verdict->findings[i].minor)
+            write_finding(writer, &verdict->findings[i], i + 1);
+    if (verdict->missing_count)
+        text_section(writer, "What the trace does not tell", "%s", "");
+    for (size_t i = 0; i < verdict->missing_count; i++)
+        text_wrapped(writer, "  - ", "    ", text_of(verdict->missing[i]));
+}

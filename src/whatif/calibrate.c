@@ -1,0 +1,153 @@
+/* Gives every link of the graph its lag, so that the unchanged graph gives back the measured times
+ * exactly: of all that a moment waited for, that which was probably the last to be ready has its
+ * measured lag; the others have their usual one, or less where the measurement leaves less room. */
+#include "base/memory.h"
+#include "base/sort.h"
+#include "whatif/graph.h"
+
+static int64_t launch_base(const struct replay *replay, size_t activity) {
+    uint32_t call = replay->launch[activity];
+    return replay->from_start[activity] ? replay->call_start[call] : replay->call_end[call];
+}
+
+static void calibrate_activity(struct replay *replay, size_t i) {
+    const struct typical *typical = &replay->typical[activity_device(replay, i)];
+    int64_t start = replay->start[i], ready = NEVER;
+    uint32_t bound_wait = NO_ROW;
+    replay->bound[i] = BOUND_BY_NOTHING;
+    if (replay->launch[i] != NO_ROW) {
+        replay->launch_lag[i] = at_most(typical->launch, start - launch_base(replay, i));
+        ready = launch_base(replay, i) + at_least(typical->launch, 0);
+        replay->bound[i] = BOUND_BY_LAUNCH;
+    }
+    if (replay->previous[i] != NO_ROW) {
+        int64_t end = activity_end(replay, replay->previous[i]);
+        replay->queue_lag[i] = at_most(typical->queue, start - end);
+        /* without a launch to go by it keeps its distance from what came before it */
+        if (end + typical->queue >= ready || replay->launch[i] == NO_ROW) {
+            ready = end + typical->queue;
+            replay->bound[i] = BOUND_BY_QUEUE;
+        }
+    }
+    for (uint32_t k = replay->depends.first[i]; k < replay->depends.first[i + 1]; k++) {
+        if (replay->depends.activity[k] == NO_ROW)
+            continue;
+        int64_t end = activity_end(replay, replay->depends.activity[k]);
+        replay->depends.lag[k] = at_most(typical->depend, start - end);
+        if (end + typical->depend >= ready) {
+            ready = end + typical->depend;
+            replay->bound[i] = BOUND_BY_OTHER;
+            bound_wait = k;
+        }
+    }
+    if (replay->bound[i] == BOUND_BY_LAUNCH)
+        replay->launch_lag[i] = start - launch_base(replay, i);
+    else if (replay->bound[i] == BOUND_BY_QUEUE)
+        replay->queue_lag[i] = start - activity_end(replay, replay->previous[i]);
+    else if (replay->bound[i] == BOUND_BY_OTHER)
+        replay->depends.lag[bound_wait] =
+            start - activity_end(replay, replay->depends.activity[bound_wait]);
+    else
+        replay->launch_lag[i] = start; /* from the recording's start */
+}
+
+/* What calls of each name cost when they wait for nothing. Returns by string id, -1: never seen. */
+static int64_t *find_costs(const struct replay *replay, struct status *status) {
+    const struct trace *trace = replay->trace;
+    size_t names = trace->strings.count;
+    uint32_t *order = NULL;
+    int64_t *cost = memory_allocate(names, sizeof *cost, status);
+    if (!cost || !sort_rows(trace->call.name, (uint32_t)names, trace->call.duration, NULL,
+                            replay->calls, &order, status)) {
+        memory_free(cost);
+        return NULL;
+    }
+    for (size_t i = 0; i < names; i++)
+        cost[i] = -1;
+    for (size_t i = 0, next; i < replay->calls; i = next) {
+        uint32_t name = trace->call.name[order ? order[i] : i];
+        size_t plain = 0;
+        for (next = i; next < replay->calls; next++) {
+            uint32_t row = order ? order[next] : (uint32_t)next;
+            if (trace->call.name[row] != name)
+                break;
+            plain += is_outer(replay, row) && !replay->waited[row];
+        }
+        size_t nth = plain / 2, seen = 0; /* the median of those that did not wait */
+        for (size_t k = i; k < next && plain; k++) {
+            uint32_t row = order ? order[k] : (uint32_t)k;
+            if (is_outer(replay, row) && !replay->waited[row] && seen++ == nth)
+                cost[name] = trace->call.duration[row];
+        }
+    }
+    memory_free(order);
+    return cost;
+}
+
+/* The device that a call speaks to, as far as what it awaits tells. */
+static double synchronize_limit(const struct replay *replay, uint32_t activity) {
+    const struct limits *limits = replay->source.limits;
+    return limits ? limits[activity_device(replay, activity)].of[DEVICE_LIMIT_SYNCHRONIZE] : 0;
+}
+
+static void calibrate_call(struct replay *replay, size_t i, const int64_t *costs) {
+    int64_t duration = replay->call_end[i] - replay->call_start[i], latest = NEVER;
+    uint32_t last = NO_ROW;
+    replay->own[i] = duration;
+    for (uint32_t k = replay->awaits.first[i]; k < replay->awaits.first[i + 1]; k++) {
+        if (replay->awaits.activity[k] == NO_ROW)
+            continue;
+        int64_t end = activity_end(replay, replay->awaits.activity[k]);
+        replay->awaits.lag[k] = at_most(at_least(replay->sync_lag, 0), replay->call_end[i] - end);
+        if (end > latest) {
+            latest = end;
+            last = k;
+        }
+    }
+    if (!replay->waited[i])
+        return;
+    uint32_t awaited = replay->awaits.activity[last];
+    int64_t lag = replay->call_end[i] - latest;
+    int64_t cost = costs[replay->trace->call.name[i]];
+    double limit = synchronize_limit(replay, awaited);
+    replay->awaits.lag[last] = lag;
+    if (replay->blocks[i]) /* what it does before and after what it waits for */
+        cost = duration - at_most(duration, replay->duration[awaited]);
+    else if (cost < 0)
+        cost = limit > 0 && limit < 1e9 ? (int64_t)limit : at_least(lag, 0);
+    replay->own[i] = at_most(duration, cost);
+}
+
+/* Thinking: the time from the end of the call that it comes after. */
+static void calibrate_thinking(struct replay *replay) {
+    uint32_t previous = NO_ROW;
+    for (size_t i = 0; i < replay->calls; i++) {
+        if (!is_outer(replay, i))
+            continue;
+        int64_t from = 0;
+        if (replay->follows[i] != NO_ROW)
+            from = replay->call_end[replay->follows[i]];
+        else if (previous != NO_ROW &&
+                 replay->trace->call.thread[previous] == replay->trace->call.thread[i])
+            from = replay->call_end[previous];
+        replay->think[i] = replay->call_start[i] - from;
+        previous = (uint32_t)i;
+    }
+}
+
+bool replay_calibrate(struct replay *replay, struct status *status) {
+    replay->awaits.lag = memory_allocate(replay->awaits.count, sizeof *replay->awaits.lag, status);
+    replay->depends.lag =
+        memory_allocate(replay->depends.count, sizeof *replay->depends.lag, status);
+    int64_t *costs = replay->awaits.lag && replay->depends.lag ? find_costs(replay, status) : NULL;
+    if (!costs)
+        return false;
+    for (size_t i = 0; i < replay->activities; i++)
+        calibrate_activity(replay, i);
+    for (size_t i = 0; i < replay->calls; i++)
+        if (is_outer(replay, i))
+            calibrate_call(replay, i, costs);
+    calibrate_thinking(replay);
+    memory_free(costs);
+    return true;
+}

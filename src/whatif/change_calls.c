@@ -1,0 +1,169 @@
+/* What if calls that wait, allocate or compile were not there? */
+#include <stdio.h>
+
+#include "base/format.h"
+#include "base/memory.h"
+#include "whatif/names.h"
+#include "whatif/run.h"
+
+/* A copy of at most this many bytes is a value or a few that the host asks for. */
+enum { VALUE_BYTES = 4096 };
+
+static void say_none(struct outcome *outcome, const char *what) {
+    snprintf(outcome->why_not, OUTCOME_TEXT, "%s", what);
+}
+
+/* When each process launched something for the last time; free with memory_free(). */
+static int64_t *last_launches(const struct replay *replay, struct status *status) {
+    const struct trace *trace = replay->trace;
+    int64_t *last = memory_allocate(trace->process.count, sizeof *last, status);
+    for (size_t i = 0; i < trace->process.count && last; i++)
+        last[i] = NEVER;
+    for (size_t i = 0; i < replay->activities && last; i++) {
+        uint32_t call = replay->launch[i];
+        if (call == NO_ROW)
+            continue;
+        int64_t *of = &last[trace->thread.process[trace->call.thread[call]]];
+        *of = at_least(*of, replay->call_start[call]);
+    }
+    return last;
+}
+
+static bool is_meant(const struct run *run, uint32_t call, struct text pattern) {
+    return pattern.length == 0 || name_matches(call_name(run->replay, call), pattern) ||
+           name_matches(call_range(run->replay, call), pattern);
+}
+
+/* Whether a synchronisation that is gone stands right behind the call. */
+static bool sync_goes_with(const struct run *run, uint32_t call) {
+    const struct replay *replay = run->replay;
+    enum { NEAR = 3 };
+    unsigned seen = 0;
+    for (uint32_t i = call + 1; i < replay->calls && seen < NEAR; i++) {
+        if (replay->trace->call.thread[i] != replay->trace->call.thread[call])
+            return false;
+        if (!is_outer(replay, i))
+            continue;
+        if (replay->class[i] == CALL_SYNC)
+            return run->call_gone[i];
+        seen++;
+    }
+    return false;
+}
+
+/* A value that the host fetched to look at: its copy goes with the wait for it. */
+static void drop_fetches(struct run *run, const struct change *change, const int64_t *last) {
+    const struct replay *replay = run->replay;
+    const struct trace *trace = replay->trace;
+    for (size_t i = 0; i < replay->activities; i++) {
+        uint32_t call = replay->launch[i];
+        if (call == NO_ROW || trace->activity.kind[i] != ACTIVITY_COPY ||
+            trace->activity.direction[i] != COPY_DTOH || trace->activity.bytes[i] > VALUE_BYTES ||
+            !in_loop(replay, replay->call_step[call]) ||
+            replay->call_start[call] >= last[trace->thread.process[trace->call.thread[call]]])
+            continue;
+        bool blocks = replay->blocks[call] && is_meant(run, call, change->pattern);
+        if (blocks || sync_goes_with(run, call)) {
+            run_drop_activity(run, (uint32_t)i);
+            run_drop_call(run, call, false);
+        }
+    }
+}
+
+bool change_no_sync(struct run *run, const struct change *change, struct outcome *outcome,
+                    struct status *status) {
+    const struct replay *replay = run->replay;
+    const struct trace *trace = replay->trace;
+    int64_t *last = last_launches(replay, status);
+    if (!last || !run_edit_calls(run, status) || !run_edit_activities(run, status)) {
+        memory_free(last);
+        return false;
+    }
+    uint64_t syncs = 0, before = run->touched;
+    for (uint32_t i = 0; i < replay->calls; i++)
+        if (is_outer(replay, i) && replay->class[i] == CALL_SYNC && !run->call_gone[i] &&
+            in_loop(replay, replay->call_step[i]) &&
+            replay->call_start[i] < last[trace->thread.process[trace->call.thread[i]]] &&
+            is_meant(run, i, change->pattern)) {
+            run_drop_call(run, i, false);
+            syncs++;
+        }
+    drop_fetches(run, change, last);
+    memory_free(last);
+    uint64_t fetches = (run->touched - before - syncs) / 2;
+    outcome->applicable = run->touched > before;
+    if (!outcome->applicable) {
+        say_none(outcome, "no synchronising call stands inside the loop");
+        return true;
+    }
+    char a[FORMAT_SIZE], b[FORMAT_SIZE];
+    snprintf(outcome->what, OUTCOME_TEXT, "%s waits and %s fetched values go",
+             format_count(syncs, a), format_count(fetches, b));
+    snprintf(outcome->assumes, OUTCOME_TEXT,
+             "the host needs no result of the device to go on inside the loop");
+    run->doubt += 0.05;
+    return true;
+}
+
+/* Drops all calls of a class inside the loop; returns how many. */
+static uint64_t drop_class(struct run *run, unsigned class, struct text pattern) {
+    const struct replay *replay = run->replay;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < replay->calls; i++)
+        if (is_outer(replay, i) && replay->class[i] == class &&
+            in_loop(replay, replay->call_step[i]) && is_meant(run, i, pattern)) {
+            run_drop_call(run, i, false);
+            count++;
+        }
+    return count;
+}
+
+bool change_no_alloc(struct run *run, const struct change *change, struct outcome *outcome,
+                     struct status *status) {
+    char count[FORMAT_SIZE];
+    if (!run_edit_calls(run, status))
+        return false;
+    uint64_t dropped = drop_class(run, CALL_ALLOC, change->pattern);
+    outcome->applicable = dropped > 0;
+    if (!dropped) {
+        say_none(outcome, "nothing is allocated or freed inside the loop");
+        return true;
+    }
+    snprintf(outcome->what, OUTCOME_TEXT, "%s allocations and releases go",
+             format_count(dropped, count));
+    snprintf(outcome->assumes, OUTCOME_TEXT, "what is allocated once suffices for every step");
+    run->doubt += 0.05;
+    return true;
+}
+
+bool change_no_compile(struct run *run, const struct change *change, struct outcome *outcome,
+                       struct status *status) {
+    const struct replay *replay = run->replay;
+    struct thinking thinking;
+    char count[FORMAT_SIZE], time[FORMAT_SIZE];
+    if (!run_edit_calls(run, status) ||
+        !thinking_find(replay, THINKING_COMPILATION, change->pattern, &thinking, status))
+        return false;
+    int64_t host = 0;
+    for (uint32_t i = 0; i < replay->calls; i++)
+        if (thinking.before_call[i] && in_loop(replay, replay->call_step[i])) {
+            int64_t cut = at_most(thinking.before_call[i], run->think[i]);
+            run->think[i] -= cut;
+            host += cut;
+            run->touched++;
+        }
+    thinking_finish(&thinking);
+    uint64_t dropped = drop_class(run, CALL_COMPILE, change->pattern);
+    outcome->applicable = dropped > 0 || host > 0;
+    if (!outcome->applicable) {
+        say_none(outcome, "nothing is compiled or loaded inside the loop");
+        return true;
+    }
+    snprintf(outcome->what, OUTCOME_TEXT, "%s calls that compile or load go, and %s of host code",
+             format_count(dropped, count), format_duration(host, time));
+    snprintf(outcome->assumes, OUTCOME_TEXT,
+             "shapes do not change, so that nothing is compiled "
+             "again");
+    run->doubt += 0.05;
+    return true;
+}

@@ -1,0 +1,198 @@
+/* What if copies were from or to pinned memory, or fewer and larger? */
+#include <stdio.h>
+
+#include "analysis/copies.h"
+#include "base/format.h"
+#include "whatif/run.h"
+
+static bool is_copy(const struct replay *replay, size_t activity) {
+    return replay->trace->activity.kind[activity] == ACTIVITY_COPY;
+}
+
+static bool is_pageable(const struct replay *replay, size_t activity) {
+    return is_copy(replay, activity) &&
+           (replay->trace->activity.from_memory[activity] == MEMORY_PAGEABLE ||
+            replay->trace->activity.to_memory[activity] == MEMORY_PAGEABLE);
+}
+
+double copy_rate(const struct replay *replay, uint32_t device, unsigned direction, bool pinned,
+                 bool *measured) {
+    const struct limits *limits = replay->source.limits;
+    enum device_limit limit =
+        direction == COPY_DTOH
+            ? (pinned ? DEVICE_LIMIT_TO_HOST_PINNED : DEVICE_LIMIT_TO_HOST_PAGEABLE)
+            : (pinned ? DEVICE_LIMIT_TO_DEVICE_PINNED : DEVICE_LIMIT_TO_DEVICE_PAGEABLE);
+    *measured = limits && limits[device].of[limit] > 0 &&
+                limits[device].source[limit] == LIMIT_MEASURED &&
+                (direction == COPY_HTOD || direction == COPY_DTOH);
+    return *measured ? limits[device].of[limit]
+                     : replay->typical[device].copy_rate[direction][pinned];
+}
+
+static int64_t time_to_move(const struct replay *replay, uint32_t activity, double bytes,
+                            double rate) {
+    const struct typical *typical = &replay->typical[activity_device(replay, activity)];
+    double moving = bytes / rate * 1e9;
+    return typical->copy_latency[replay->trace->activity.direction[activity]] +
+           (moving < 1e15 ? (int64_t)moving : (int64_t)1e15);
+}
+
+/* A call that blocks by its name goes on doing so. */
+static void unblock(struct run *run, uint32_t call) {
+    const struct replay *replay = run->replay;
+    run->own[call] = at_most(run->own[call], replay->copy_call);
+    if (text_find(call_name(replay, call), "Async") >= 0)
+        run->call_gone[call] = 1;
+}
+
+bool pin_copy(struct run *run, uint32_t activity) {
+    const struct replay *replay = run->replay;
+    const struct trace *trace = replay->trace;
+    bool measured;
+    double rate = copy_rate(replay, activity_device(replay, activity),
+                            trace->activity.direction[activity], true, &measured);
+    if (rate <= 0 || trace->activity.bytes[activity] == BYTES_UNKNOWN)
+        return false;
+    run->duration[activity] =
+        at_most(run->duration[activity],
+                time_to_move(replay, activity, (double)trace->activity.bytes[activity], rate));
+    if (replay->launch[activity] != NO_ROW)
+        unblock(run, replay->launch[activity]);
+    run->touched++;
+    return true;
+}
+
+bool change_pinned(struct run *run, const struct change *change, struct outcome *outcome,
+                   struct status *status) {
+    const struct replay *replay = run->replay;
+    char count[FORMAT_SIZE], size[FORMAT_SIZE];
+    uint64_t pageable = 0, pinned = 0, bytes = 0;
+    (void)change;
+    if (!run_edit_calls(run, status) || !run_edit_activities(run, status))
+        return false;
+    for (uint32_t i = 0; i < replay->activities; i++) {
+        if (!is_pageable(replay, i) || run_activity_gone(run, i) ||
+            (replay->launch[i] != NO_ROW && !in_loop(replay, replay->call_step[replay->launch[i]])))
+            continue;
+        pageable++;
+        if (pin_copy(run, i)) {
+            pinned++;
+            bytes += replay->trace->activity.bytes[i];
+        }
+    }
+    outcome->applicable = pinned > 0;
+    if (!pinned) {
+        snprintf(outcome->why_not, OUTCOME_TEXT, "%s",
+                 pageable ? "how fast pinned copies are here is not known: run 'ridge peaks' on "
+                            "that machine"
+                          : "no copy from or to pageable memory is in the loop");
+        return true;
+    }
+    snprintf(outcome->what, OUTCOME_TEXT, "%s copies (%s) use pinned memory",
+             format_count(pinned, count), format_bytes(bytes, size));
+    snprintf(outcome->assumes, OUTCOME_TEXT,
+             "the data lie in pinned memory already, and the host does not need them at once");
+    run->doubt += 0.1;
+    return true;
+}
+
+/* ---- few large copies for many small ones ---- */
+
+static bool is_small(const struct replay *replay, size_t activity) {
+    uint64_t bytes = replay->trace->activity.bytes[activity];
+    unsigned direction = replay->trace->activity.direction[activity];
+    return is_copy(replay, activity) && bytes != BYTES_UNKNOWN && bytes <= COPY_SMALL_BYTES &&
+           (direction == COPY_HTOD || direction == COPY_DTOH);
+}
+
+/* Whether nothing but waits for copies stands between the calls that launched two copies; those
+ * waits would be one. */
+static bool nothing_between(const struct replay *replay, uint32_t a, uint32_t b) {
+    enum { FAR = 64 };
+    uint32_t from = replay->launch[a], until = replay->launch[b];
+    if (from == NO_ROW || until == NO_ROW || until < from || until - from > FAR ||
+        replay->trace->call.thread[from] != replay->trace->call.thread[until] ||
+        !same_step(replay, from, until))
+        return false;
+    for (uint32_t i = from + 1; i < until; i++)
+        if (is_outer(replay, i) && replay->class[i] != CALL_SYNC && replay->class[i] != CALL_OTHER)
+            return false;
+    return true;
+}
+
+static bool joins(const struct run *run, uint32_t a, uint32_t b) {
+    const struct replay *replay = run->replay;
+    const struct columns_activity *activity = &replay->trace->activity;
+    return is_small(replay, a) && is_small(replay, b) &&
+           activity->direction[a] == activity->direction[b] &&
+           activity->from_memory[a] == activity->from_memory[b] &&
+           activity->to_memory[a] == activity->to_memory[b] && !run_activity_gone(run, b) &&
+           nothing_between(replay, a, b) && in_loop(replay, replay->call_step[replay->launch[b]]);
+}
+
+/* The later copy goes into the first of its row: with its call, and the waits up to it. */
+static void join(struct run *run, uint32_t before, uint32_t row) {
+    const struct replay *replay = run->replay;
+    for (uint32_t i = replay->launch[before] + 1; i <= replay->launch[row]; i++)
+        if (is_outer(replay, i))
+            run_drop_call(run, i, true);
+    run_drop_activity(run, row);
+}
+
+static void resize(struct run *run, uint32_t first, uint64_t bytes) {
+    const struct replay *replay = run->replay;
+    bool measured, pinned = !is_pageable(replay, first);
+    double rate = copy_rate(replay, activity_device(replay, first),
+                            replay->trace->activity.direction[first], pinned, &measured);
+    double own = (double)replay->trace->activity.bytes[first];
+    if (rate > 0)
+        run->duration[first] =
+            at_least(run->duration[first], time_to_move(replay, first, (double)bytes, rate));
+    else if (own > 0) /* no large copy to go by: it grows as its own moving part would */
+        run->duration[first] +=
+            (int64_t)((double)run->duration[first] / COPY_SMALL_BYTES * ((double)bytes - own));
+}
+
+bool change_batch_copies(struct run *run, const struct change *change, struct outcome *outcome,
+                         struct status *status) {
+    const struct replay *replay = run->replay;
+    char a[FORMAT_SIZE], b[FORMAT_SIZE];
+    uint64_t copies = 0, rows = 0;
+    (void)change;
+    if (!run_edit_calls(run, status) || !run_edit_activities(run, status))
+        return false;
+    for (uint32_t device = 1; device < replay->devices; device++) {
+        const struct model *model = replay->source.model;
+        uint32_t first = NO_ROW, before = NO_ROW; /* of the row of copies at hand */
+        uint64_t bytes = 0;
+        for (size_t i = model->device_first[device]; i <= model->device_first[device + 1]; i++) {
+            uint32_t row = i < model->device_first[device + 1] ? (uint32_t)i : NO_ROW;
+            if (row != NO_ROW && first != NO_ROW && replay->previous[row] == before &&
+                joins(run, before, row)) {
+                rows += first == before;
+                copies += first == before ? 2 : 1;
+                bytes += replay->trace->activity.bytes[row];
+                join(run, before, row);
+                before = row;
+                continue;
+            }
+            if (first != NO_ROW && first != before)
+                resize(run, first, bytes);
+            bool begins = row != NO_ROW && is_small(replay, row) && !run_activity_gone(run, row);
+            first = before = begins ? row : NO_ROW;
+            bytes = begins ? replay->trace->activity.bytes[row] : 0;
+        }
+    }
+    outcome->applicable = rows > 0;
+    if (!rows) {
+        snprintf(outcome->why_not, OUTCOME_TEXT,
+                 "no small copies in one direction follow each other directly");
+        return true;
+    }
+    snprintf(outcome->what, OUTCOME_TEXT, "%s small copies become %s", format_count(copies, a),
+             format_count(rows, b));
+    snprintf(outcome->assumes, OUTCOME_TEXT,
+             "the data can lie together on both sides, at no cost to bring them there");
+    run->doubt += 0.1;
+    return true;
+}

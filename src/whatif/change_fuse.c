@@ -1,0 +1,221 @@
+/* What if chains of element-wise kernels were one kernel each? A chain is element-wise kernels over
+ * as many elements that follow each other in a queue, launched by one thread with nothing but
+ * launches of the chain between. Its kernels write arrays that the next one reads again; the one
+ * kernel keeps those in registers. */
+#include <stdio.h>
+
+#include "base/format.h"
+#include "base/memory.h"
+#include "whatif/names.h"
+#include "whatif/run.h"
+
+struct chain {
+    uint32_t first, last;
+    unsigned count;
+    double units; /* arrays read and written, by all */
+    double bytes; /* the same in bytes; 0: some are not known */
+    double least_bytes;
+    double least_per_unit, least_per_byte; /* of their times above an empty kernel's */
+    int64_t time;
+};
+
+struct fuser {
+    struct run *run;
+    struct text pattern;
+    uint8_t *arrays; /* by string: what kernels of that name read and write, + 1; 0: not asked */
+    uint64_t kernels, chains;
+};
+
+/* 0: not to be fused. */
+static unsigned arrays_of(struct fuser *fuser, size_t activity) {
+    const struct replay *replay = fuser->run->replay;
+    if (replay->trace->activity.kind[activity] != ACTIVITY_KERNEL)
+        return 0;
+    uint8_t *known = &fuser->arrays[replay->trace->activity.name[activity]];
+    if (*known == 0) {
+        struct text name = activity_name(replay, activity);
+        unsigned arrays = name_elementwise_arrays(name);
+        if (fuser->pattern.length)
+            arrays = name_matches(name, fuser->pattern) ? at_least(arrays, 2) : 0;
+        *known = (uint8_t)(arrays + 1);
+    }
+    return *known - 1;
+}
+
+static double bytes_of(const struct replay *replay, size_t activity) {
+    const struct work *work = replay->source.work;
+    return work && work->bytes ? work->bytes[activity] : 0;
+}
+
+/* Arrays of as many elements: by the threads that were launched, or by bytes where those are not
+ * told. */
+static bool same_amount(const struct fuser *fuser, uint32_t a, uint32_t b) {
+    const struct replay *replay = fuser->run->replay;
+    uint64_t x = replay->threads_of_grid[a], y = replay->threads_of_grid[b];
+    if (fuser->pattern.length)
+        return true;
+    if (x && y)
+        return x == y;
+    double p = bytes_of(replay, a), q = bytes_of(replay, b);
+    return p > 0 && q > 0 && p < 2 * q && q < 2 * p;
+}
+
+/* Only launches of the chain, or calls that do nothing on the device, between the two. */
+static bool nothing_between(const struct run *run, uint32_t a, uint32_t b) {
+    enum { FAR = 256 };
+    const struct replay *replay = run->replay;
+    uint32_t from = replay->launch[a], until = replay->launch[b];
+    if (from == NO_ROW || until == NO_ROW || from == until)
+        return from == until;
+    if (until < from || until - from > FAR ||
+        replay->trace->call.thread[from] != replay->trace->call.thread[until] ||
+        !same_step(replay, from, until))
+        return false;
+    for (uint32_t i = from + 1; i < until; i++)
+        if (is_outer(replay, i) && !run_call_gone(run, i) && replay->class[i] != CALL_OTHER)
+            return false;
+    return true;
+}
+
+static bool continues(struct fuser *fuser, const struct chain *chain, uint32_t row) {
+    const struct replay *replay = fuser->run->replay;
+    uint32_t call = replay->launch[row];
+    return chain->count && replay->previous[row] == chain->last &&
+           !run_activity_gone(fuser->run, row) && arrays_of(fuser, row) &&
+           (call == NO_ROW || in_loop(replay, replay->call_step[call])) &&
+           same_amount(fuser, chain->last, row) && nothing_between(fuser->run, chain->last, row);
+}
+
+/* What a kernel takes that does nothing. */
+static int64_t floor_of(const struct replay *replay, uint32_t row) {
+    uint32_t device = activity_device(replay, row);
+    const struct limits *limits = replay->source.limits;
+    double limit = limits ? limits[device].of[DEVICE_LIMIT_GRAPH_KERNEL] : 0;
+    int64_t shortest = replay->typical[device].shortest_kernel;
+    if (replay->from_start[row])
+        return 0; /* it runs in its call, as a function would */
+    if (limit > 0 && limit < 1e9)
+        return at_most(shortest, (int64_t)limit);
+    return at_most(shortest, replay->launch_call);
+}
+
+static double least(double a, double b) {
+    return a < b ? a : b;
+}
+
+static void add(struct fuser *fuser, struct chain *chain, uint32_t row) {
+    const struct run *run = fuser->run;
+    double bytes = bytes_of(run->replay, row), units = arrays_of(fuser, row);
+    double above = (double)(run->duration[row] - floor_of(run->replay, row));
+    if (chain->count == 0)
+        *chain = (struct chain){.first = row,
+                                .bytes = bytes,
+                                .least_bytes = bytes,
+                                .least_per_unit = above / units,
+                                .least_per_byte = bytes > 0 ? above / bytes : 0};
+    else
+        chain->bytes = chain->bytes > 0 && bytes > 0 ? chain->bytes + bytes : 0;
+    chain->last = row;
+    chain->count++;
+    chain->units += units;
+    chain->least_bytes = least(chain->least_bytes, bytes);
+    chain->least_per_unit = least(chain->least_per_unit, above / units);
+    if (bytes > 0)
+        chain->least_per_byte = least(chain->least_per_byte, above / bytes);
+    chain->time += run->duration[row];
+}
+
+/* Moving takes at most what the quickest of the chain takes for as much, or what it takes at the
+ * memory's rate; the rest of the time is arithmetic, which stays. Moving shrinks with the arrays
+ * that are neither written nor read again any more: one of each at every joint. */
+static int64_t fused_time(const struct fuser *fuser, const struct chain *chain) {
+    const struct replay *replay = fuser->run->replay;
+    const struct limits *limits = replay->source.limits;
+    uint32_t device = activity_device(replay, chain->first);
+    double rate = limits ? limits[device].of[DEVICE_LIMIT_MEMORY] : 0;
+    double joints = chain->count - 1, base = (double)floor_of(replay, chain->first);
+    double left, moving, above = (double)chain->time - base * chain->count;
+    if (chain->bytes > 0) {
+        left = 1 - joints * chain->least_bytes / chain->bytes;
+        moving = chain->least_per_byte * chain->bytes;
+        if (rate > 0)
+            moving = least(moving, chain->bytes / rate * 1e9);
+    } else {
+        left = (chain->units - 2 * joints) / chain->units;
+        moving = chain->least_per_unit * chain->units;
+    }
+    left = left < 1.0 / chain->count ? 1.0 / chain->count : left;
+    moving = moving > 0 ? moving : 0;
+    above = above > 0 ? above : 0;
+    return at_most((int64_t)(base + above - moving * (1 - left)), chain->time);
+}
+
+static void fuse(struct fuser *fuser, const struct chain *chain) {
+    struct run *run = fuser->run;
+    const struct replay *replay = run->replay;
+    uint32_t row = chain->last;
+    if (chain->count < 2)
+        return;
+    run->duration[chain->first] = fused_time(fuser, chain);
+    while (row != chain->first) {
+        uint32_t before = replay->previous[row];
+        uint32_t call = replay->launch[row];
+        if (call != NO_ROW && call != replay->launch[chain->first])
+            for (uint32_t i = replay->launch[before] + 1; i <= call; i++)
+                if (is_outer(replay, i))
+                    run_drop_call(run, i, true);
+        run_drop_activity(run, row);
+        row = before;
+    }
+    fuser->kernels += chain->count;
+    fuser->chains++;
+}
+
+static bool walk(struct fuser *fuser, struct status *status) {
+    const struct replay *replay = fuser->run->replay;
+    struct chain *chains = memory_allocate(replay->queues, sizeof *chains, status);
+    if (!chains)
+        return false;
+    for (uint32_t row = 0; row < replay->activities; row++) {
+        struct chain *chain = &chains[replay->trace->activity.queue[row]];
+        if (!continues(fuser, chain, row)) {
+            fuse(fuser, chain);
+            *chain = (struct chain){0};
+            uint32_t call = replay->launch[row];
+            if (arrays_of(fuser, row) == 0 || run_activity_gone(fuser->run, row) ||
+                (call != NO_ROW && !in_loop(replay, replay->call_step[call])))
+                continue;
+        }
+        add(fuser, chain, row);
+    }
+    for (size_t queue = 0; queue < replay->queues; queue++)
+        fuse(fuser, &chains[queue]);
+    memory_free(chains);
+    return true;
+}
+
+bool change_fuse(struct run *run, const struct change *change, struct outcome *outcome,
+                 struct status *status) {
+    struct fuser fuser = {.run = run, .pattern = change->pattern};
+    char a[FORMAT_SIZE], b[FORMAT_SIZE];
+    fuser.arrays = memory_allocate(run->replay->trace->strings.count, 1, status);
+    bool ok = fuser.arrays && run_edit_calls(run, status) && run_edit_activities(run, status) &&
+              walk(&fuser, status);
+    memory_free(fuser.arrays);
+    outcome->applicable = fuser.chains > 0;
+    if (!ok)
+        return false;
+    if (!fuser.chains) {
+        snprintf(outcome->why_not, OUTCOME_TEXT, "%s",
+                 change->pattern.length ? "no two kernels of these follow each other directly"
+                                        : "no two element-wise kernels over as many elements "
+                                          "follow each other directly");
+        return true;
+    }
+    snprintf(outcome->what, OUTCOME_TEXT, "%s kernels become %s", format_count(fuser.kernels, a),
+             format_count(fuser.chains, b));
+    snprintf(outcome->assumes, OUTCOME_TEXT,
+             "each kernel of a chain reads what the one before it wrote, and nothing else does");
+    run->doubt += 0.1;
+    return true;
+}

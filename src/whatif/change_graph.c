@@ -1,0 +1,169 @@
+/* What if the launches of each step were one graph? A maximal run of launches of one thread, with
+ * nothing among them that cannot be captured (a wait, a blocking copy, an allocation, compiling)
+ * and no time that is plainly other work, becomes one launch; the kernels follow each other on the
+ * device. */
+#include <stdio.h>
+
+#include "base/format.h"
+#include "base/memory.h"
+#include "whatif/run.h"
+
+struct grapher {
+    struct run *run;
+    uint32_t *head;    /* by call: the launch of the graph that it is in, or NO_ROW */
+    uint8_t *launches; /* by call: 1 = it launched something */
+    uint64_t graphs, launched;
+};
+
+static bool can_be_captured(const struct run *run, uint32_t call) {
+    const struct replay *replay = run->replay;
+    unsigned class = replay->class[call];
+    if (run_call_gone(run, call))
+        return true;
+    return !replay->blocks[call] &&
+           (class == CALL_LAUNCH || class == CALL_COPY || class == CALL_OTHER);
+}
+
+/* Time between launches far above the usual one: it would stay, between two graphs. */
+static bool is_other_work(const struct run *run, uint32_t call) {
+    enum { FAR_ABOVE = 30 };
+    const struct replay *replay = run->replay;
+    return run->think[call] > FAR_ABOVE * (replay->think_typical + replay->launch_call);
+}
+
+/* Makes the calls from `first` (a launch) to `last` (likewise) one graph. */
+static void make_graph(struct grapher *grapher, uint32_t first, uint32_t last, uint64_t launches) {
+    struct run *run = grapher->run;
+    if (first == NO_ROW || launches < 2)
+        return;
+    for (uint32_t i = first; i <= last; i++) {
+        if (!is_outer(run->replay, i))
+            continue;
+        grapher->head[i] = first;
+        if (i != first)
+            run_drop_call(run, i, true);
+    }
+    grapher->graphs++;
+    grapher->launched += launches;
+}
+
+static void walk_thread(struct grapher *grapher, uint32_t thread) {
+    struct run *run = grapher->run;
+    const struct replay *replay = run->replay;
+    const struct model *model = replay->source.model;
+    uint32_t first = NO_ROW, last = NO_ROW;
+    uint64_t launches = 0;
+    for (size_t i = model->thread_calls[thread]; i < model->thread_calls[thread + 1]; i++) {
+        uint32_t call = (uint32_t)i;
+        if (!is_outer(replay, call))
+            continue;
+        bool loop = in_loop(replay, replay->call_step[call]);
+        bool captured = loop && can_be_captured(run, call);
+        bool apart = (last != NO_ROW && !same_step(replay, last, call)) ||
+                     replay->follows[call] != NO_ROW || is_other_work(run, call);
+        if (first != NO_ROW && (!captured || apart)) {
+            make_graph(grapher, first, last, launches);
+            first = last = NO_ROW;
+            launches = 0;
+        }
+        if (captured && grapher->launches[call] && !run_call_gone(run, call)) {
+            first = first == NO_ROW ? call : first;
+            last = call;
+            launches++;
+        }
+    }
+    make_graph(grapher, first, last, launches);
+}
+
+/* What a graph's launch costs the host, and what lies between its kernels: as measured, else as
+ * launches and queues are here. */
+static int64_t graph_call(const struct replay *replay, uint32_t device) {
+    const struct limits *limits = replay->source.limits;
+    double limit = limits ? limits[device].of[DEVICE_LIMIT_GRAPH_REPLAY] : 0;
+    return limit > 0 && limit < 1e9 ? (int64_t)limit : replay->launch_call;
+}
+
+static int64_t graph_gap(const struct replay *replay, uint32_t device) {
+    const struct limits *limits = replay->source.limits;
+    const struct typical *typical = &replay->typical[device];
+    double limit = limits ? limits[device].of[DEVICE_LIMIT_GRAPH_KERNEL] : 0;
+    int64_t usual = at_least(typical->queue, 0);
+    if (!(limit > 0 && limit < 1e9))
+        return usual;
+    /* the limit is of kernels that do nothing, with what such a one lasts */
+    int64_t gap = (int64_t)limit - at_most(typical->shortest_kernel, (int64_t)limit);
+    return at_most(usual, gap);
+}
+
+static void launch_from_graphs(struct grapher *grapher) {
+    struct run *run = grapher->run;
+    const struct replay *replay = run->replay;
+    for (size_t i = 0; i < replay->activities; i++) {
+        uint32_t call = run->launch[i], previous = run->previous[i];
+        uint32_t device = activity_device(replay, i);
+        if (call == NO_ROW || grapher->head[call] == NO_ROW)
+            continue;
+        uint32_t head = grapher->head[call];
+        run->launch[i] = head;
+        run->from_start[i] = 0;
+        if (call == head)
+            run->own[head] = graph_call(replay, device);
+        else
+            run->launch_lag[i] = at_least(replay->typical[device].launch, 0);
+        if (previous != NO_ROW && run->launch[previous] == head)
+            run->queue_lag[i] = graph_gap(replay, device);
+    }
+}
+
+static bool prepare(struct grapher *grapher, struct status *status) {
+    struct run *run = grapher->run;
+    const struct replay *replay = run->replay;
+    size_t activities = replay->activities;
+    grapher->head = memory_allocate(replay->calls, sizeof *grapher->head, status);
+    grapher->launches = memory_allocate(replay->calls, 1, status);
+    if (!grapher->head || !grapher->launches || !run_edit_calls(run, status) ||
+        !RUN_OWN(run, launch, activities, status) ||
+        !RUN_OWN(run, from_start, activities, status) ||
+        !RUN_OWN(run, launch_lag, activities, status) ||
+        !RUN_OWN(run, queue_lag, activities, status))
+        return false;
+    for (size_t i = 0; i < replay->calls; i++)
+        grapher->head[i] = NO_ROW;
+    for (size_t i = 0; i < activities; i++)
+        if (run->launch[i] != NO_ROW && !run_activity_gone(run, i))
+            grapher->launches[run->launch[i]] = 1;
+    return true;
+}
+
+bool change_graph(struct run *run, const struct change *change, struct outcome *outcome,
+                  struct status *status) {
+    struct grapher grapher = {.run = run};
+    char a[FORMAT_SIZE], b[FORMAT_SIZE];
+    (void)change;
+    if (run->replay->has_graphs) {
+        snprintf(outcome->why_not, OUTCOME_TEXT, "most kernels are launched by graphs already");
+        return true;
+    }
+    bool ok = prepare(&grapher, status);
+    for (uint32_t thread = 0; thread < run->replay->threads && ok; thread++)
+        walk_thread(&grapher, thread);
+    if (ok && grapher.graphs)
+        launch_from_graphs(&grapher);
+    memory_free(grapher.head);
+    memory_free(grapher.launches);
+    outcome->applicable = grapher.graphs > 0;
+    if (!ok)
+        return false;
+    if (!grapher.graphs) {
+        snprintf(outcome->why_not, OUTCOME_TEXT,
+                 "no two launches in the loop follow each other without a wait between them");
+        return true;
+    }
+    snprintf(outcome->what, OUTCOME_TEXT, "%s launches become %s graphs",
+             format_count(grapher.launched, a), format_count(grapher.graphs, b));
+    snprintf(outcome->assumes, OUTCOME_TEXT,
+             "shapes and addresses are the same in every step, and the host code between the "
+             "launches only launches");
+    run->doubt += 0.05;
+    return true;
+}

@@ -1,0 +1,169 @@
+/* What if kernels were faster: by a factor, as fast as their roof allows, or side by side? */
+#include <stdio.h>
+
+#include "base/format.h"
+#include "base/memory.h"
+#include "whatif/names.h"
+#include "whatif/run.h"
+
+static bool is_kernel(const struct replay *replay, size_t activity, const struct change *change) {
+    return replay->trace->activity.kind[activity] == ACTIVITY_KERNEL &&
+           (change->device == 0 || change->device == activity_device(replay, activity));
+}
+
+/* By string: 1 = the pattern means kernels of that name. */
+static uint8_t *find_names(const struct replay *replay, struct text pattern,
+                           struct status *status) {
+    const struct trace *trace = replay->trace;
+    uint8_t *known = memory_allocate(trace->strings.count, 1, status);
+    for (size_t i = 0; i < replay->activities && known; i++) {
+        uint8_t *name = &known[trace->activity.name[i]];
+        if (*name == 0 && trace->activity.kind[i] == ACTIVITY_KERNEL)
+            *name = name_matches(activity_name(replay, i), pattern) ? 2 : 1;
+    }
+    for (size_t i = 0; i < trace->strings.count && known; i++)
+        known[i] = known[i] == 2;
+    return known;
+}
+
+bool change_faster(struct run *run, const struct change *change, struct outcome *outcome,
+                   struct status *status) {
+    const struct replay *replay = run->replay;
+    char count[FORMAT_SIZE], time[FORMAT_SIZE];
+    uint64_t touched = 0;
+    int64_t saved = 0;
+    if (!(change->factor > 0)) {
+        snprintf(outcome->why_not, OUTCOME_TEXT, "a factor above 0 is needed");
+        return true;
+    }
+    if (text_is(change->pattern, "host"))
+        return host_faster(run, change, outcome, status);
+    uint8_t *meant = find_names(replay, change->pattern, status);
+    if (!meant || !run_edit_activities(run, status)) {
+        memory_free(meant);
+        return false;
+    }
+    for (size_t i = 0; i < replay->activities; i++)
+        if (is_kernel(replay, i, change) && meant[replay->trace->activity.name[i]]) {
+            int64_t duration = (int64_t)((double)run->duration[i] / change->factor);
+            saved += run->duration[i] - duration;
+            run->duration[i] = duration;
+            touched++;
+        }
+    memory_free(meant);
+    if (touched == 0)
+        return host_faster(run, change, outcome, status);
+    run->touched += touched;
+    outcome->applicable = true;
+    snprintf(outcome->what, OUTCOME_TEXT, "%s kernels take %s less together",
+             format_count(touched, count), format_duration(saved, time));
+    run->doubt += 0.02;
+    return true;
+}
+
+bool change_at_roof(struct run *run, const struct change *change, struct outcome *outcome,
+                    struct status *status) {
+    const struct replay *replay = run->replay;
+    const struct work *work = replay->source.work;
+    char count[FORMAT_SIZE], time[FORMAT_SIZE];
+    uint64_t touched = 0;
+    int64_t saved = 0;
+    if (!work || !work->roof_ns) {
+        snprintf(outcome->why_not, OUTCOME_TEXT,
+                 "what the kernels must do is not known: it takes shapes, and 'ridge peaks'");
+        return true;
+    }
+    uint8_t *meant = find_names(replay, change->pattern, status);
+    if (!meant || !run_edit_activities(run, status)) {
+        memory_free(meant);
+        return false;
+    }
+    for (size_t i = 0; i < replay->activities; i++)
+        if (is_kernel(replay, i, change) && work->roof_ns[i] > 0 &&
+            meant[replay->trace->activity.name[i]] &&
+            (double)work->roof_ns[i] < (double)run->duration[i]) {
+            int64_t roof = (int64_t)work->roof_ns[i];
+            saved += run->duration[i] - roof;
+            run->duration[i] = roof;
+            touched++;
+        }
+    memory_free(meant);
+    run->touched += touched;
+    outcome->applicable = touched > 0;
+    if (!touched) {
+        snprintf(outcome->why_not, OUTCOME_TEXT,
+                 "no kernel of these is known to be slower than its roof");
+        return true;
+    }
+    snprintf(outcome->what, OUTCOME_TEXT, "%s kernels at their roof take %s less together",
+             format_count(touched, count), format_duration(saved, time));
+    snprintf(outcome->assumes, OUTCOME_TEXT, "kernels reach the roof, which few do: a bound");
+    run->doubt += 0.1;
+    return true;
+}
+
+/* ---- two queues ---- */
+
+/* A kernel whose grid has blocks for less than half of the device. */
+static bool leaves_room(const struct replay *replay, size_t activity) {
+    uint32_t units = replay->trace->device.multiprocessors[activity_device(replay, activity)];
+    uint64_t blocks = replay->blocks_of_grid[activity];
+    return replay->trace->activity.kind[activity] == ACTIVITY_KERNEL && blocks > 0 &&
+           blocks * 2 <= units;
+}
+
+/* Whether b follows a in a queue with nothing in between that would keep them apart. */
+static bool is_pair(const struct run *run, uint32_t a, uint32_t b) {
+    const struct replay *replay = run->replay;
+    return leaves_room(replay, a) && leaves_room(replay, b) && replay->launch[a] != NO_ROW &&
+           replay->launch[b] != NO_ROW && replay->launch[a] != replay->launch[b] &&
+           !replay->from_start[b] && in_loop(replay, replay->call_step[replay->launch[a]]) &&
+           !run_activity_gone(run, a) && !run_activity_gone(run, b);
+}
+
+bool change_queues(struct run *run, const struct change *change, struct outcome *outcome,
+                   struct status *status) {
+    const struct replay *replay = run->replay;
+    size_t activities = replay->activities;
+    char count[FORMAT_SIZE];
+    (void)change;
+    if (!RUN_OWN(run, previous, activities, status))
+        return false;
+    bool first = run->also == NULL;
+    if (!RUN_MAKE_ONCE(run, also, activities, status) ||
+        !RUN_MAKE_ONCE(run, also_lag, activities, status))
+        return false;
+    for (size_t i = 0; i < activities && first; i++)
+        run->also[i] = NO_ROW;
+    uint8_t *second = memory_allocate(activities, 1, status);
+    if (!second)
+        return false;
+    uint64_t pairs = 0;
+    for (uint32_t i = 0; i < activities; i++) {
+        uint32_t before = replay->previous[i];
+        if (before == NO_ROW)
+            continue;
+        if (second[before]) { /* it waits for both of the pair */
+            run->also[i] = replay->previous[before];
+            run->also_lag[i] = run->queue_lag[i];
+        } else if (is_pair(run, before, i)) {
+            run->previous[i] = run->previous[before];
+            second[i] = 1;
+            pairs++;
+        }
+    }
+    memory_free(second);
+    run->touched += 2 * pairs;
+    outcome->applicable = pairs > 0;
+    if (!pairs) {
+        snprintf(outcome->why_not, OUTCOME_TEXT,
+                 "no two kernels that follow each other leave half of the device free each");
+        return true;
+    }
+    snprintf(outcome->what, OUTCOME_TEXT, "%s pairs of kernels with small grids run side by side",
+             format_count(pairs, count));
+    snprintf(outcome->assumes, OUTCOME_TEXT,
+             "neighbouring kernels do not need each other's results: the trace cannot tell");
+    run->doubt += 0.5;
+    return true;
+}

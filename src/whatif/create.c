@@ -1,0 +1,372 @@
+/* Builds the graph: the time axis, which calls count, which call launched what, and the parts that
+ * waits.c, dependencies.c, handover.c, order.c, typical.c and calibrate.c find. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "trace/writer.h"
+#include "whatif/graph.h"
+#include "whatif/run.h"
+
+bool waits_add(struct waits *waits, uint32_t activity, struct status *status) {
+    if (!memory_grow((void **)&waits->activity, &waits->capacity, waits->count + 1,
+                     sizeof *waits->activity, status))
+        return false;
+    waits->activity[waits->count++] = activity;
+    return true;
+}
+
+void waits_finish(struct waits *waits) {
+    memory_free(waits->first);
+    memory_free(waits->activity);
+    memory_free(waits->lag);
+    memset(waits, 0, sizeof *waits);
+}
+
+/* ---- the time axis ---- */
+
+/* Where a time of the trace lies on the replay's axis. Asked mostly in order of time: the cursor
+ * remembers how much was paused before. */
+struct axis {
+    const struct replay *replay;
+    uint32_t session;
+    size_t cursor;
+    int64_t paused; /* before windows[cursor] */
+};
+
+static int64_t axis_place(struct axis *axis, uint32_t session, int64_t time) {
+    const struct replay *replay = axis->replay;
+    if (session >= replay->sessions)
+        return 0;
+    const struct selection *pauses = &replay->source.pauses->by_session[session];
+    int64_t origin = replay->source.model->session_span[session].start;
+    if (pauses->count == 0)
+        return time - origin;
+    if (session != axis->session ||
+        (axis->cursor > 0 && pauses->windows[axis->cursor - 1].end > time)) {
+        axis->session = session;
+        axis->cursor = 0;
+        axis->paused = 0;
+    }
+    for (; axis->cursor < pauses->count && pauses->windows[axis->cursor].end <= time;
+         axis->cursor++) {
+        const struct window *pause = &pauses->windows[axis->cursor];
+        if (pause->end > origin)
+            axis->paused += pause->end - at_least(pause->start, origin);
+    }
+    int64_t paused = axis->paused;
+    if (axis->cursor < pauses->count && pauses->windows[axis->cursor].start < time)
+        paused += time - at_least(pauses->windows[axis->cursor].start, origin);
+    return time - origin - paused;
+}
+
+static uint32_t call_session(const struct replay *replay, size_t call) {
+    return replay->trace->thread_session[replay->trace->call.thread[call]];
+}
+
+static uint32_t activity_session(const struct replay *replay, size_t activity) {
+    return replay->trace->queue_session[replay->trace->activity.queue[activity]];
+}
+
+/* What lasts at least one moment on the axis keeps its length, unless it was paused meanwhile. */
+static void place_all(struct replay *replay) {
+    const struct trace *trace = replay->trace;
+    struct axis starts = {.replay = replay}, ends = starts;
+    for (size_t i = 0; i < replay->calls; i++) {
+        uint32_t session = call_session(replay, i);
+        replay->call_start[i] = axis_place(&starts, session, trace->call.start[i]);
+        replay->call_end[i] = axis_place(&ends, session, model_call_end(replay->source.model, i));
+    }
+    starts = ends = (struct axis){.replay = replay};
+    for (size_t i = 0; i < replay->activities; i++) {
+        uint32_t session = activity_session(replay, i);
+        replay->start[i] = axis_place(&starts, session, trace->activity.start[i]);
+        replay->duration[i] =
+            axis_place(&ends, session, model_activity_end(replay->source.model, i)) -
+            replay->start[i];
+    }
+    for (uint32_t session = 0; session < replay->sessions; session++) {
+        const struct window *span = &replay->source.model->session_span[session];
+        if (span->end > span->start)
+            replay->session_length[session] = axis_place(&starts, session, span->end);
+        replay->measured += replay->session_length[session];
+    }
+}
+
+/* The selected windows on the axis. */
+static bool place_windows(struct replay *replay, struct status *status) {
+    const struct selection *given = replay->source.selections;
+    for (uint32_t device = 1; device < replay->devices; device++) {
+        struct axis axis = {.replay = replay};
+        uint32_t session = replay->trace->device_session[device];
+        struct window whole;
+        struct selection *to = &replay->windows[device];
+        if (!given) {
+            to->everything = true;
+            if (model_device_window(replay->source.model, device, &whole) &&
+                !selection_add(to, axis_place(&axis, session, whole.start),
+                               axis_place(&axis, session, whole.end), status))
+                return false;
+            continue;
+        }
+        to->everything = given[device].everything;
+        for (size_t i = 0; i < given[device].count; i++)
+            if (!selection_add(to, axis_place(&axis, session, given[device].windows[i].start),
+                               axis_place(&axis, session, given[device].windows[i].end), status))
+                return false;
+        replay->narrowed |= replay->source.narrowed && to->count > 0;
+    }
+    return true;
+}
+
+/* ---- calls ---- */
+
+/* A call inside another is a part of it: what it does counts as the outer one's doing. */
+static void find_outer(struct replay *replay) {
+    const struct model *model = replay->source.model;
+    uint32_t outer = 0;
+    for (size_t i = 0; i < replay->calls; i++) {
+        uint8_t class = replay->trace->call.class[i];
+        if (!model->call_nested[i]) {
+            outer = (uint32_t)i;
+            replay->class[i] = class;
+        } else {
+            if (replay->class[outer] == CALL_OTHER)
+                replay->class[outer] = class;
+            /* one that outlasts the call it began in is damage; they end together */
+            replay->call_end[outer] = at_least(replay->call_end[outer], replay->call_end[i]);
+        }
+        replay->outer[i] = outer;
+    }
+}
+
+static void find_launching_calls(struct replay *replay) {
+    for (size_t i = 0; i < replay->activities; i++) {
+        uint32_t call = replay->source.model->launch[i];
+        replay->launch[i] = call == NO_ROW ? NO_ROW : replay->outer[call];
+    }
+}
+
+/* A device that does its work while it is told to (the processor itself): nearly every activity
+ * lies inside the call that launched it. */
+static bool is_synchronous(const struct replay *replay, uint32_t device) {
+    size_t inside = 0, launched = 0;
+    const struct model *model = replay->source.model;
+    for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
+        uint32_t call = replay->launch[i];
+        if (call == NO_ROW || replay->trace->activity.kind[i] != ACTIVITY_KERNEL)
+            continue;
+        launched++;
+        inside += replay->start[i] >= replay->call_start[call] &&
+                  activity_end(replay, i) <= replay->call_end[call];
+    }
+    return launched && inside * 10 >= launched * 9;
+}
+
+/* Copies block by their name, or when one side is pageable memory; only where the call did not end
+ * before what it launched began. */
+static void find_blocking(struct replay *replay) {
+    const struct model *model = replay->source.model;
+    for (uint32_t device = 1; device < replay->devices; device++) {
+        bool synchronous = is_synchronous(replay, device);
+        for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
+            uint32_t call = replay->launch[i];
+            if (call == NO_ROW)
+                continue;
+            bool inside = replay->call_end[call] >= replay->start[i];
+            if (synchronous)
+                replay->blocks[call] |= activity_end(replay, i) <= replay->call_end[call];
+            else if (replay->class[call] == CALL_COPY && inside &&
+                     replay->trace->activity.kind[i] == ACTIVITY_COPY)
+                replay->blocks[call] |= model->call_pageable[model->launch[i]] ||
+                                        text_find(call_name(replay, call), "Async") < 0;
+        }
+    }
+    for (size_t i = 0; i < replay->activities; i++)
+        replay->from_start[i] = replay->launch[i] != NO_ROW && replay->blocks[replay->launch[i]];
+}
+
+bool replay_find_launches(struct replay *replay, struct status *status) {
+    (void)status;
+    find_outer(replay);
+    find_launching_calls(replay);
+    find_blocking(replay);
+    size_t in_graphs = 0, kernels = 0;
+    for (size_t i = 0; i < replay->activities; i++) {
+        bool kernel = replay->trace->activity.kind[i] == ACTIVITY_KERNEL;
+        uint32_t call = replay->launch[i];
+        kernels += kernel;
+        in_graphs +=
+            kernel && (replay->graph_id[i] ||
+                       (call != NO_ROW && text_find(call_name(replay, call), "GraphLaunch") >= 0));
+    }
+    replay->has_graphs = in_graphs * 2 > kernels;
+    return true;
+}
+
+/* ---- grids ---- */
+
+static uint64_t product(uint64_t a, uint64_t b) {
+    uint64_t result;
+    return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX : result;
+}
+
+static bool read_grids(struct replay *replay, struct status *status) {
+    struct trace *trace = replay->source.model->trace;
+    const struct columns_activity *activity = &trace->activity;
+    static const char *const names[] = {"grid_x",  "grid_y",  "grid_z", "block_x",
+                                        "block_y", "block_z", "graph"};
+    if (!trace_load(trace, TABLE_ACTIVITY, "grid_x grid_y grid_z block_x block_y block_z graph",
+                    status) ||
+        !trace_load(trace, TABLE_COUNTER, "time device name value", status))
+        return false;
+    for (size_t i = 0; i < replay->activities; i++) {
+        replay->blocks_of_grid[i] =
+            product(product(activity->grid_x[i], activity->grid_y[i]), activity->grid_z[i]);
+        replay->threads_of_grid[i] = product(
+            product(product(activity->block_x[i], activity->block_y[i]), activity->block_z[i]),
+            replay->blocks_of_grid[i]);
+        replay->graph_id[i] = activity->graph[i];
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        trace_unload(trace, TABLE_ACTIVITY, names[i]);
+    return true;
+}
+
+/* ---- the whole ---- */
+
+static bool allocate(struct replay *replay, struct status *status) {
+    const struct {
+        void **column;
+        size_t count, size;
+    } columns[] = {
+#define COLUMN(name, count) {(void **)&replay->name, count, sizeof *replay->name}
+        COLUMN(outer, replay->calls),
+        COLUMN(class, replay->calls),
+        COLUMN(call_start, replay->calls),
+        COLUMN(call_end, replay->calls),
+        COLUMN(blocks, replay->calls),
+        COLUMN(waited, replay->calls),
+        COLUMN(think, replay->calls),
+        COLUMN(own, replay->calls),
+        COLUMN(follows, replay->calls),
+        COLUMN(call_step, replay->calls),
+        COLUMN(awaits.first, replay->calls + 1),
+        COLUMN(start, replay->activities),
+        COLUMN(duration, replay->activities),
+        COLUMN(launch, replay->activities),
+        COLUMN(from_start, replay->activities),
+        COLUMN(previous, replay->activities),
+        COLUMN(launch_lag, replay->activities),
+        COLUMN(queue_lag, replay->activities),
+        COLUMN(depends.first, replay->activities + 1),
+        COLUMN(bound, replay->activities),
+        COLUMN(blocks_of_grid, replay->activities),
+        COLUMN(threads_of_grid, replay->activities),
+        COLUMN(graph_id, replay->activities),
+        COLUMN(tail, replay->threads),
+        COLUMN(session_length, replay->sessions),
+        COLUMN(session_rest, replay->sessions),
+        COLUMN(typical, replay->devices),
+        COLUMN(windows, replay->devices),
+#undef COLUMN
+    };
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+        if (!(*columns[i].column = memory_allocate(columns[i].count, columns[i].size, status)))
+            return false;
+    return true;
+}
+
+/* What of each recording's length is no call's, no activity's and no thread's that has calls:
+ * ranges of queues, synchronisation records. It stays as it is. */
+static void find_rest(struct replay *replay) {
+    const struct trace *trace = replay->trace;
+    for (uint32_t session = 0; session < replay->sessions; session++)
+        replay->session_rest[session] = replay->session_length[session];
+    for (size_t i = 0; i < replay->threads + replay->calls + replay->activities; i++) {
+        uint32_t session;
+        int64_t end;
+        if (i < replay->threads) {
+            size_t first = replay->source.model->thread_calls[i];
+            size_t last = replay->source.model->thread_calls[i + 1];
+            session = trace->thread_session[i];
+            end = replay->tail[i] + (first < last ? replay->call_end[replay->outer[last - 1]] : 0);
+            if (first == last && replay->tail[i] == 0)
+                continue;
+        } else if (i < replay->threads + replay->calls) {
+            session = call_session(replay, i - replay->threads);
+            end = replay->call_end[i - replay->threads];
+        } else {
+            size_t activity = i - replay->threads - replay->calls;
+            session = activity_session(replay, activity);
+            end = activity_end(replay, activity);
+        }
+        if (session < replay->sessions)
+            replay->session_rest[session] = at_most(
+                replay->session_rest[session], at_least(replay->session_length[session] - end, 0));
+    }
+}
+
+static bool find_unchanged(struct replay *replay, struct status *status) {
+    struct run run;
+    run_begin(&run, replay);
+    find_rest(replay);
+    bool ok = evaluate(&run, status);
+    replay->unchanged = ok ? run_time(&run) : 0;
+    run_finish(&run);
+    return ok;
+}
+
+struct replay *replay_create(const struct replay_source *source, struct status *status) {
+    struct replay *replay = memory_allocate(1, sizeof *replay, status);
+    if (!replay)
+        return NULL;
+    struct trace *trace = source->model->trace;
+    replay->source = *source;
+    replay->trace = trace;
+    replay->calls = trace->call.count;
+    replay->activities = trace->activity.count;
+    replay->threads = trace->thread.count;
+    replay->queues = trace->queue.count;
+    replay->devices = trace->device.count;
+    replay->sessions = trace->session_count;
+    if (!text_to_i64(trace_meta(trace, META_CLOCK_ERROR), &replay->clock_error) ||
+        replay->clock_error < 0 || replay->clock_error > 1000000)
+        replay->clock_error = 1000; /* as good as most recorders are */
+    bool ok = (2 * replay->calls + replay->activities < UINT32_MAX ||
+               status_fail(status, STATUS_UNSUPPORTED, "too many events to replay")) &&
+              allocate(replay, status) && read_grids(replay, status);
+    if (ok) {
+        place_all(replay);
+        ok = place_windows(replay, status) && replay_find_launches(replay, status) &&
+             replay_find_steps(replay, status) && replay_find_dependencies(replay, status) &&
+             replay_find_waits(replay, status) && replay_find_handovers(replay, status) &&
+             replay_order(replay, status) && replay_find_typical(replay, status) &&
+             replay_calibrate(replay, status) && find_unchanged(replay, status);
+    }
+    if (!ok) {
+        replay_destroy(replay);
+        return NULL;
+    }
+    return replay;
+}
+
+void replay_destroy(struct replay *replay) {
+    if (!replay)
+        return;
+    void *columns[] = {
+        replay->outer,          replay->class,           replay->call_start,     replay->call_end,
+        replay->blocks,         replay->waited,          replay->think,          replay->own,
+        replay->follows,        replay->call_step,       replay->start,          replay->duration,
+        replay->launch,         replay->from_start,      replay->previous,       replay->launch_lag,
+        replay->queue_lag,      replay->bound,           replay->blocks_of_grid, replay->graph_id,
+        replay->tail,           replay->threads_of_grid, replay->order,          replay->typical,
+        replay->session_length, replay->session_rest};
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+        memory_free(columns[i]);
+    for (size_t i = 0; replay->windows && i < replay->devices; i++)
+        selection_finish(&replay->windows[i]);
+    memory_free(replay->windows);
+    waits_finish(&replay->awaits);
+    waits_finish(&replay->depends);
+    memory_free(replay);
+}

@@ -1,0 +1,194 @@
+/* Computes every time of a run in one walk through the order, and how long the run is. */
+#include "whatif/run.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+bool run_own(void **column, const void *base, size_t count, size_t size, struct status *status) {
+    if (*column != base)
+        return true; /* its own already */
+    void *copy = memory_allocate(count, size, status);
+    if (!copy)
+        return false;
+    if (base)
+        memcpy(copy, base, count * size);
+    *column = copy;
+    return true;
+}
+
+void run_begin(struct run *run, const struct replay *replay) {
+    *run = (struct run){
+        .replay = replay,
+        .think = replay->think,
+        .own = replay->own,
+        .duration = replay->duration,
+        .launch_lag = replay->launch_lag,
+        .queue_lag = replay->queue_lag,
+        .launch = replay->launch,
+        .previous = replay->previous,
+        .from_start = replay->from_start,
+        .tail = replay->tail,
+        .loader_call = NO_ROW,
+    };
+}
+
+static void free_own(void *column, const void *base) {
+    if (column != base)
+        memory_free(column);
+}
+
+void run_finish(struct run *run) {
+    const struct replay *replay = run->replay;
+    free_own(run->think, replay->think);
+    free_own(run->own, replay->own);
+    free_own(run->duration, replay->duration);
+    free_own(run->launch_lag, replay->launch_lag);
+    free_own(run->queue_lag, replay->queue_lag);
+    free_own(run->launch, replay->launch);
+    free_own(run->previous, replay->previous);
+    free_own(run->from_start, replay->from_start);
+    free_own(run->tail, replay->tail);
+    void *made[] = {run->call_gone, run->activity_gone,  run->also,      run->also_lag,
+                    run->loader_at, run->call_start,     run->call_end,  run->start,
+                    run->bound,     run->thread_reached, run->call_wait, run->depend_gone};
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
+        memory_free(made[i]);
+    memset(run, 0, sizeof *run);
+}
+
+static void start_call(struct run *run, size_t call) {
+    uint32_t thread = run->replay->trace->call.thread[call];
+    uint32_t follows = run->replay->follows[call];
+    int64_t reached = run->thread_reached[thread];
+    int64_t start = at_least(reached, 0) + run->think[call];
+    if (follows != NO_ROW)
+        start = at_least(reached, run->call_end[follows] + run->think[call]);
+    if (run->loader_at && run->loader_at[call] != NEVER && run->loader_call != call)
+        start = at_least(start, run->call_start[run->loader_call] + run->loader_at[call]);
+    run->call_start[call] = start;
+}
+
+/* What it waited for, and how much longer that was than the call's own cost. */
+static void end_call(struct run *run, size_t call) {
+    const struct waits *awaits = &run->replay->awaits;
+    int64_t end = run->call_start[call] + run->own[call];
+    run->call_wait[call] = NO_ROW;
+    if (!run_call_gone(run, call))
+        for (uint32_t k = awaits->first[call]; k < awaits->first[call + 1]; k++) {
+            uint32_t activity = awaits->activity[k];
+            if (activity == NO_ROW)
+                continue;
+            int64_t until = run_end(run, activity) + awaits->lag[k];
+            if (until > end) {
+                end = until;
+                run->call_wait[call] = activity;
+            }
+        }
+    run->call_end[call] = end;
+    run->thread_reached[run->replay->trace->call.thread[call]] = end;
+}
+
+static void start_activity(struct run *run, size_t activity) {
+    const struct replay *replay = run->replay;
+    uint32_t call = run->launch[activity], previous = run->previous[activity];
+    int64_t start = NEVER;
+    uint8_t bound = BOUND_BY_NOTHING;
+    if (call != NO_ROW && !run_activity_gone(run, activity)) {
+        start = (run->from_start[activity] ? run->call_start[call] : run->call_end[call]) +
+                run->launch_lag[activity];
+        bound = BOUND_BY_LAUNCH;
+    }
+    if (previous != NO_ROW) {
+        int64_t lag = run_activity_gone(run, activity) ? 0 : run->queue_lag[activity];
+        if (run_end(run, previous) + lag >= start) {
+            start = run_end(run, previous) + lag;
+            bound = BOUND_BY_QUEUE;
+        }
+    }
+    if (!run->depend_gone || !run->depend_gone[activity])
+        for (uint32_t k = replay->depends.first[activity]; k < replay->depends.first[activity + 1];
+             k++) {
+            uint32_t other = replay->depends.activity[k];
+            if (other != NO_ROW && run_end(run, other) + replay->depends.lag[k] >= start) {
+                start = run_end(run, other) + replay->depends.lag[k];
+                bound = BOUND_BY_OTHER;
+            }
+        }
+    if (run->also && run->also[activity] != NO_ROW &&
+        run_end(run, run->also[activity]) + run->also_lag[activity] > start) {
+        start = run_end(run, run->also[activity]) + run->also_lag[activity];
+        bound = BOUND_BY_OTHER;
+    }
+    if (bound == BOUND_BY_NOTHING)
+        start = call == NO_ROW ? run->launch_lag[activity]
+                               : run->call_start[call]; /* gone, and the first of its queue */
+    run->start[activity] = start;
+    run->bound[activity] = bound;
+}
+
+static bool allocate(struct run *run, struct status *status) {
+    const struct replay *replay = run->replay;
+    run->call_start = memory_allocate(replay->calls, sizeof *run->call_start, status);
+    run->call_end = memory_allocate(replay->calls, sizeof *run->call_end, status);
+    run->call_wait = memory_allocate(replay->calls, sizeof *run->call_wait, status);
+    run->start = memory_allocate(replay->activities, sizeof *run->start, status);
+    run->bound = memory_allocate(replay->activities, sizeof *run->bound, status);
+    run->thread_reached = memory_allocate(replay->threads, sizeof *run->thread_reached, status);
+    return run->call_start && run->call_end && run->call_wait && run->start && run->bound &&
+           run->thread_reached;
+}
+
+bool evaluate(struct run *run, struct status *status) {
+    const struct replay *replay = run->replay;
+    if (!allocate(run, status))
+        return false;
+    for (size_t i = 0; i < replay->threads; i++)
+        run->thread_reached[i] = NEVER;
+    for (size_t i = 0; i < replay->moments; i++) {
+        size_t moment = replay->order[i];
+        if (moment < replay->calls)
+            start_call(run, moment);
+        else if (moment < 2 * replay->calls)
+            end_call(run, moment - replay->calls);
+        else
+            start_activity(run, moment - 2 * replay->calls);
+    }
+    return true;
+}
+
+/* ---- how long it is ---- */
+
+/* When a recording's threads ended: each with its last call and what it does after. */
+static int64_t threads_end(const struct run *run, uint32_t session) {
+    const struct replay *replay = run->replay;
+    const struct trace *trace = replay->trace;
+    int64_t end = NEVER;
+    for (size_t thread = 0; thread < replay->threads; thread++)
+        if (trace->thread_session[thread] == session) {
+            int64_t reached = run->thread_reached[thread];
+            if (reached > NEVER || run->tail[thread] > 0)
+                end = at_least(end, at_least(reached, 0) + run->tail[thread]);
+        }
+    return end;
+}
+
+static int64_t session_end(const struct run *run, uint32_t session) {
+    const struct replay *replay = run->replay;
+    const struct model *model = replay->source.model;
+    int64_t end = threads_end(run, session);
+    for (uint32_t device = 1; device < replay->devices; device++) {
+        if (replay->trace->device_session[device] != session)
+            continue;
+        for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++)
+            end = at_least(end, run_end(run, i));
+    }
+    return at_least(end, 0);
+}
+
+int64_t run_wall(const struct run *run) {
+    int64_t wall = 0;
+    for (uint32_t session = 0; session < run->replay->sessions; session++)
+        wall += session_end(run, session) + run->replay->session_rest[session];
+    return wall;
+}

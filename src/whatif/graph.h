@@ -1,0 +1,143 @@
+/* The graph that a replay walks: columns by call and by activity, and one order in which all that
+ * anything waits for stands before it.
+ *
+ * Times are nanoseconds from the start of the recording, without what was paused. A call has two
+ * moments, its start and its end; an activity has one, its start, and then lasts.
+ *
+ *   call start      end of the thread's previous call (or of another thread's, where that hands
+ *                   over) + thinking
+ *   call end        the latest of: start + own cost; end of each awaited activity + lag
+ *   activity start  the latest of: launching call + lag; end of the queue's previous activity +
+ *                   lag; end of each other activity it depends on + lag
+ *
+ * Lags are such that the unchanged graph gives back the measured times: what bound a moment in the
+ * measured run has its exact lag, everything else a typical one or less.
+ */
+#ifndef RIDGE_WHATIF_GRAPH_H
+#define RIDGE_WHATIF_GRAPH_H
+
+#include "trace/launch.h"
+#include "whatif/whatif.h"
+
+#define NO_STEP UINT32_MAX
+#define NEVER (INT64_MIN / 4) /* earlier than anything; lags may be added to it */
+
+/* How long things usually take on a device, and by how much that varies (half the middle half). */
+struct typical {
+    int64_t launch, launch_spread; /* end of the launch call to start, on an idle queue */
+    int64_t queue, queue_spread;   /* end of the queue's previous activity to start */
+    int64_t depend, depend_spread; /* end of another queue's activity to start */
+    int64_t shortest_kernel;       /* about what an empty one takes; 0: no kernels */
+    int64_t copy_latency[COPY_DIRECTIONS];
+    double copy_rate[COPY_DIRECTIONS][2]; /* the best seen of large copies; [1]: of pinned ones */
+};
+
+/* Other activities that calls or activities wait for: those of row r are first[r]..first[r + 1]. */
+struct waits {
+    uint32_t *first;
+    uint32_t *activity;
+    int64_t *lag;
+    size_t count, capacity, lag_capacity;
+};
+
+enum activity_bound { BOUND_BY_LAUNCH, BOUND_BY_QUEUE, BOUND_BY_OTHER, BOUND_BY_NOTHING };
+
+struct replay {
+    struct replay_source source;
+    const struct trace *trace;
+    size_t calls, activities, threads, queues, devices, sessions;
+    int64_t clock_error; /* an end on the device may seem this much later than it was */
+
+    /* By call; inner ones (model->call_nested) have no part in it. */
+    uint32_t *outer;                /* the outermost call around it, itself mostly */
+    uint8_t *class;                 /* of an outer call and what is inside it */
+    int64_t *call_start, *call_end; /* as measured */
+    uint8_t *blocks;                /* 1: it waits for what it launched */
+    uint8_t *waited;                /* 1: an awaited activity ended after it began */
+    int64_t *think, *own;
+    uint32_t *follows; /* call of another thread that it comes after; NO_ROW: its own thread's */
+    struct waits awaits;
+    uint32_t *call_step;
+
+    /* By activity. */
+    int64_t *start, *duration; /* as measured */
+    uint32_t *launch;          /* outer call, or NO_ROW */
+    uint8_t *from_start;       /* the launch lag counts from the call's start, not its end */
+    uint32_t *previous;        /* of its queue, or NO_ROW */
+    int64_t *launch_lag, *queue_lag;
+    struct waits depends;
+    uint8_t *bound;           /* enum activity_bound: what it started after in the measured run */
+    uint64_t *blocks_of_grid; /* 0: not known */
+    uint64_t *threads_of_grid;
+    uint32_t *graph_id; /* trace's own; 0: none */
+
+    /* What lasts behind a thread's last call; by thread. */
+    int64_t *tail;
+    int64_t *session_length; /* as measured, without pauses */
+    int64_t *session_rest;   /* what of it nothing here explains; by session */
+
+    /* All moments in an order in which they can be computed: call c starts (c), ends (calls + c),
+     * activity a starts (2 * calls + a). */
+    uint32_t *order;
+    size_t moments;
+
+    struct typical *typical; /* by device */
+    int64_t sync_lag, sync_lag_spread;
+    int64_t launch_call;       /* a usual launch call */
+    int64_t copy_call;         /* a usual copy call that does not block */
+    int64_t think_typical;     /* between two launches of a thread */
+    int64_t measured;          /* the run's length */
+    int64_t unchanged;         /* of the measured part, as the unchanged graph has it */
+    struct selection *windows; /* by device: the measured part, on this axis */
+    bool narrowed;             /* something less than the run is selected on some device */
+    bool has_graphs;           /* most kernels are launched by graphs already */
+};
+
+static inline bool is_outer(const struct replay *replay, size_t call) {
+    return replay->outer[call] == call;
+}
+static inline int64_t activity_end(const struct replay *replay, size_t activity) {
+    return replay->start[activity] + replay->duration[activity];
+}
+static inline uint32_t activity_device(const struct replay *replay, size_t activity) {
+    return replay->trace->queue.device[replay->trace->activity.queue[activity]];
+}
+/* Whether a change of the loop touches what belongs to this step: past the warm-up. */
+static inline bool in_loop(const struct replay *replay, uint32_t step) {
+    const struct steps *steps = replay->source.steps;
+    return steps->count == 0 || (step != NO_STEP && step >= steps->warm_up);
+}
+/* Whether nothing of the run's structure divides two calls. A sequence of activities that repeats
+ * may be a loop's turn, but also a layer: only what a profiler or the program marked divides. */
+static inline bool same_step(const struct replay *replay, uint32_t a, uint32_t b) {
+    return replay->call_step[a] == replay->call_step[b] ||
+           (replay->source.steps->source == STEPS_PERIODIC &&
+            in_loop(replay, replay->call_step[a]) == in_loop(replay, replay->call_step[b]));
+}
+static inline struct text activity_name(const struct replay *replay, size_t activity) {
+    return trace_text(replay->trace, replay->trace->activity.name[activity]);
+}
+static inline struct text call_name(const struct replay *replay, size_t call) {
+    return trace_text(replay->trace, replay->trace->call.name[call]);
+}
+static inline int64_t at_most(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static inline int64_t at_least(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* Parts of replay_create(), in this order. */
+bool replay_find_steps(struct replay *replay, struct status *status);
+bool replay_find_launches(struct replay *replay, struct status *status);
+bool replay_find_dependencies(struct replay *replay, struct status *status);
+bool replay_find_waits(struct replay *replay, struct status *status);
+bool replay_find_handovers(struct replay *replay, struct status *status);
+bool replay_order(struct replay *replay, struct status *status);
+bool replay_find_typical(struct replay *replay, struct status *status);
+bool replay_calibrate(struct replay *replay, struct status *status);
+
+bool waits_add(struct waits *waits, uint32_t activity, struct status *status);
+void waits_finish(struct waits *waits);
+
+#endif

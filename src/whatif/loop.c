@@ -1,0 +1,58 @@
+/* Which step of the run does a call belong to? Steps are host time where a profiler or ranges mark
+ * them; where activities repeat, a call belongs to the step of what it launches, and one that
+ * launches nothing to that of the launch before it. */
+#include "whatif/graph.h"
+
+static uint32_t step_at(const struct steps *steps, int64_t time) {
+    size_t low = 0, high = steps->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (steps->list[middle].start <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || time >= steps->list[low - 1].end)
+        return NO_STEP;
+    return (uint32_t)(low - 1);
+}
+
+static void by_activities(struct replay *replay) {
+    const struct steps *steps = replay->source.steps;
+    for (size_t i = 0; i < replay->activities; i++) {
+        uint32_t call = replay->launch[i];
+        if (call == NO_ROW)
+            continue;
+        uint32_t step = step_at(steps, replay->trace->activity.start[i]);
+        /* what it launched first decides */
+        if (replay->call_step[call] == NO_STEP || step < replay->call_step[call])
+            replay->call_step[call] = step;
+    }
+    uint32_t thread = 0, last = NO_STEP;
+    for (size_t i = 0; i < replay->calls; i++) {
+        if (replay->trace->call.thread[i] != thread) {
+            thread = replay->trace->call.thread[i];
+            last = NO_STEP;
+        }
+        if (replay->call_step[i] == NO_STEP)
+            replay->call_step[i] = last;
+        else
+            last = replay->call_step[i];
+    }
+}
+
+bool replay_find_steps(struct replay *replay, struct status *status) {
+    (void)status;
+    const struct steps *steps = replay->source.steps;
+    for (size_t i = 0; i < replay->calls; i++)
+        replay->call_step[i] = NO_STEP;
+    if (steps->count == 0)
+        return true;
+    if (steps->source == STEPS_PERIODIC) {
+        by_activities(replay);
+        return true;
+    }
+    for (size_t i = 0; i < replay->calls; i++)
+        replay->call_step[i] = step_at(steps, replay->trace->call.start[i]);
+    return true;
+}

@@ -1,0 +1,26 @@
+/* What do names tell? Which names a pattern means, and what kernels and ranges are, as far as their
+ * names say so. */
+#ifndef RIDGE_WHATIF_NAMES_H
+#define RIDGE_WHATIF_NAMES_H
+
+#include "base/text.h"
+
+/* With * (any letters) or ? (one letter) the pattern stands for whole names, else for a part of
+ * them. An empty pattern means every name. */
+bool name_matches(struct text name, struct text pattern);
+
+/* How many arrays of as many elements an element-wise kernel reads and writes, 2 for a function of
+ * one array: 0 when its name does not say that it is one. */
+unsigned name_elementwise_arrays(struct text kernel);
+/* Whether it is one: how many of those arrays it reads, at least 1. */
+static inline unsigned name_elementwise_inputs(struct text kernel) {
+    unsigned arrays = name_elementwise_arrays(kernel);
+    return arrays > 2 ? arrays - 1 : arrays > 0;
+}
+
+/* A range or function that prepares the input. */
+bool name_is_input(struct text name);
+/* A range or function in which something is compiled. */
+bool name_is_compilation(struct text name);
+
+#endif

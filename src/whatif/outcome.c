@@ -1,0 +1,293 @@
+/* What a run looks like: the account of each device in its measured part, why it is idle, how long
+ * that part is, and what is next in the way. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/sort.h"
+#include "whatif/run.h"
+
+/* ---- where the measured part is ---- */
+
+static size_t first_from(const struct replay *replay, uint32_t device, int64_t time) {
+    const struct model *model = replay->source.model;
+    size_t low = model->device_first[device], high = model->device_first[device + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (replay->start[middle] < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* By how much the first kernel from `time` on starts later than measured. Kernels rather than
+ * copies: a copy may be moved ahead of the part that it is for. */
+static bool shift_of_start(const struct run *run, uint32_t device, int64_t time, int64_t *shift) {
+    const struct replay *replay = run->replay;
+    size_t end = replay->source.model->device_first[device + 1];
+    size_t first = first_from(replay, device, time), at = first;
+    while (at < end && replay->trace->activity.kind[at] != ACTIVITY_KERNEL)
+        at++;
+    if (at == end)
+        at = first;
+    if (at == end)
+        return false;
+    *shift = run->start[at] - replay->start[at];
+    return true;
+}
+
+/* By how much what ended last until `time` ends later than measured. */
+static int64_t shift_of_end(const struct run *run, uint32_t device, int64_t time) {
+    const struct replay *replay = run->replay;
+    size_t first = replay->source.model->device_first[device];
+    int64_t latest = NEVER, shift = 0;
+    for (size_t at = first_from(replay, device, time); at > first; at--) {
+        int64_t end = activity_end(replay, at - 1);
+        if (end <= time && end > latest) {
+            latest = end;
+            shift = run_end(run, at - 1) - end;
+        }
+        if (first_from(replay, device, time) - at > 256 && latest > NEVER)
+            break;
+    }
+    return shift;
+}
+
+int64_t run_border(const struct run *run, uint32_t device, int64_t time, bool is_end) {
+    const struct replay *replay = run->replay;
+    size_t next = first_from(replay, device, time);
+    int64_t shift;
+    bool touches =
+        next < replay->source.model->device_first[device + 1] && replay->start[next] == time;
+    if ((!is_end || touches) && shift_of_start(run, device, time, &shift))
+        return time + shift;
+    return time + shift_of_end(run, device, time);
+}
+
+/* The device's windows in this run: in order, apart from each other. */
+static bool find_windows(const struct run *run, uint32_t device, struct selection *windows,
+                         struct status *status) {
+    const struct replay *replay = run->replay;
+    const struct model *model = replay->source.model;
+    const struct selection *measured = &replay->windows[device];
+    if (measured->everything) {
+        int64_t start = INT64_MAX, end = NEVER;
+        for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
+            if (run_activity_gone(run, i))
+                continue;
+            start = at_most(start, run->start[i]);
+            end = at_least(end, run_end(run, i));
+        }
+        return selection_add(windows, start, end, status);
+    }
+    int64_t reached = NEVER;
+    for (size_t i = 0; i < measured->count; i++) {
+        int64_t start = run_border(run, device, measured->windows[i].start, false);
+        int64_t end = run_border(run, device, measured->windows[i].end, true);
+        start = at_least(start, reached);
+        if (!selection_add(windows, start, end, status))
+            return false;
+        reached = at_least(end, start);
+    }
+    return true;
+}
+
+static int64_t part_of_device(const struct run *run, uint32_t device) {
+    const struct selection *measured = &run->replay->windows[device];
+    int64_t sum = 0;
+    for (size_t i = 0; i < measured->count; i++)
+        sum += at_least(run_border(run, device, measured->windows[i].end, true) -
+                            run_border(run, device, measured->windows[i].start, false),
+                        0);
+    return sum;
+}
+
+int64_t run_time(const struct run *run) {
+    int64_t longest = 0;
+    if (!run->replay->narrowed)
+        return run_wall(run);
+    for (uint32_t device = 1; device < run->replay->devices; device++)
+        longest = at_least(longest, part_of_device(run, device));
+    return longest;
+}
+
+/* ---- why a device is idle ---- */
+
+static enum gap_cause cause_of_call(const struct replay *replay, uint32_t call) {
+    switch (replay->class[call]) {
+    case CALL_SYNC:
+        return CAUSE_SYNC;
+    case CALL_ALLOC:
+        return CAUSE_ALLOC;
+    case CALL_COMPILE:
+        return CAUSE_COMPILE;
+    case CALL_COPY:
+        return replay->blocks[call] ? CAUSE_COPY_CALL : CAUSE_LAUNCH;
+    case CALL_LAUNCH:
+        return CAUSE_LAUNCH;
+    default:
+        return CAUSE_HOST;
+    }
+}
+
+/* The launching thread in [start, end), back from the call that ends there. */
+static void walk_host(const struct run *run, uint32_t call, int64_t start, int64_t end,
+                      int64_t *cause) {
+    while (end > start) {
+        uint32_t before = run_call_before(run->replay, call);
+        int64_t since = before == NO_ROW ? start : at_least(run->call_end[before], start);
+        if (since < end) {
+            cause[CAUSE_HOST] += end - since;
+            end = since;
+        }
+        if (before == NO_ROW)
+            return;
+        since = at_least(run->call_start[before], start);
+        if (since < end) {
+            cause[cause_of_call(run->replay, before)] += end - since;
+            end = since;
+        }
+        call = before;
+    }
+}
+
+static void split_idle(const struct run *run, uint32_t next, int64_t start, int64_t end,
+                       int64_t *cause) {
+    uint32_t call = next == NO_ROW ? NO_ROW : run->launch[next];
+    if (call == NO_ROW) {
+        cause[CAUSE_UNKNOWN] += end - start;
+        return;
+    }
+    int64_t until = at_most(run->call_start[call], end);
+    if (until > start) {
+        walk_host(run, call, start, until, cause);
+        start = until;
+    }
+    until = at_most(run->call_end[call], end);
+    if (until > start) {
+        enum gap_cause inside = cause_of_call(run->replay, call);
+        cause[inside == CAUSE_HOST ? CAUSE_LAUNCH : inside] += until - start;
+        start = until;
+    }
+    if (end > start)
+        cause[run->bound[next] == BOUND_BY_OTHER ? CAUSE_DEPENDENCY : CAUSE_DEVICE] += end - start;
+}
+
+/* ---- the account ---- */
+
+struct sweep {
+    const struct run *run;
+    const struct selection *windows;
+    struct outcome_device *device;
+    size_t cursor;        /* of windows, for idle time */
+    int64_t kernels, all; /* how far they reach */
+    size_t kernel_cursor, all_cursor;
+};
+
+static void add_idle(struct sweep *sweep, int64_t start, int64_t end, uint32_t next) {
+    const struct selection *windows = sweep->windows;
+    while (sweep->cursor < windows->count && windows->windows[sweep->cursor].end <= start)
+        sweep->cursor++;
+    for (size_t i = sweep->cursor; i < windows->count && windows->windows[i].start < end; i++) {
+        int64_t from = at_least(start, windows->windows[i].start);
+        int64_t until = at_most(end, windows->windows[i].end);
+        if (until > from)
+            split_idle(sweep->run, next, from, until, sweep->device->cause);
+    }
+}
+
+static void add_activity(struct sweep *sweep, uint32_t row) {
+    int64_t start = sweep->run->start[row], end = run_end(sweep->run, row);
+    if (start > sweep->all)
+        add_idle(sweep, sweep->all, start, row);
+    if (end > sweep->all) {
+        int64_t from = at_least(start, sweep->all);
+        sweep->device->idle -= selection_overlap(sweep->windows, from, end, &sweep->all_cursor);
+        sweep->all = end;
+    }
+    if (sweep->run->replay->trace->activity.kind[row] == ACTIVITY_KERNEL && end > sweep->kernels) {
+        int64_t from = at_least(start, sweep->kernels);
+        sweep->device->busy += selection_overlap(sweep->windows, from, end, &sweep->kernel_cursor);
+        sweep->kernels = end;
+    }
+}
+
+static bool account_device_of(const struct run *run, struct outcome_device *device,
+                              struct status *status) {
+    const struct replay *replay = run->replay;
+    size_t first = replay->source.model->device_first[device->device];
+    size_t count = replay->source.model->device_first[device->device + 1] - first;
+    struct selection windows = {0};
+    uint32_t *order = NULL, *group = memory_allocate(count, sizeof *group, status);
+    bool ok = group && find_windows(run, device->device, &windows, status) &&
+              sort_rows(group, 1, run->start + first, NULL, count, &order, status);
+    if (ok && windows.count) {
+        struct sweep sweep = {.run = run, .windows = &windows, .device = device};
+        sweep.kernels = sweep.all = windows.windows[0].start;
+        device->window = device->idle = selection_length(&windows);
+        for (size_t i = 0; i < count; i++) {
+            uint32_t row = (uint32_t)(first + (order ? order[i] : i));
+            if (!run_activity_gone(run, row))
+                add_activity(&sweep, row);
+        }
+        add_idle(&sweep, sweep.all, windows.windows[windows.count - 1].end, NO_ROW);
+        device->exposed_copy = device->window - device->idle - device->busy;
+    }
+    memory_free(order);
+    memory_free(group);
+    selection_finish(&windows);
+    return ok;
+}
+
+/* ---- what is next ---- */
+
+static bool find_next_kernel(const struct run *run, struct outcome *outcome,
+                             struct status *status) {
+    const struct trace *trace = run->replay->trace;
+    int64_t *time = memory_allocate(trace->strings.count, sizeof *time, status);
+    if (!time)
+        return false;
+    uint32_t best = 0;
+    for (size_t i = 0; i < run->replay->activities; i++)
+        if (trace->activity.kind[i] == ACTIVITY_KERNEL && !run_activity_gone(run, i)) {
+            uint32_t name = trace->activity.name[i];
+            time[name] += run->duration[i];
+            if (time[name] > time[best])
+                best = name;
+        }
+    outcome->next_kernel = time[best] > 0 ? trace_text(trace, best) : TEXT("");
+    memory_free(time);
+    return true;
+}
+
+static void find_next_cause(struct outcome *outcome) {
+    int64_t cause[CAUSE_COUNT] = {0}, window = 0, idle = 0;
+    for (size_t i = 0; i < outcome->device_count; i++) {
+        window += outcome->devices[i].window;
+        idle += outcome->devices[i].idle;
+        for (unsigned c = 0; c < CAUSE_COUNT; c++)
+            cause[c] += outcome->devices[i].cause[c];
+    }
+    for (unsigned c = 0; c < CAUSE_COUNT; c++)
+        if (cause[c] > cause[outcome->next_cause])
+            outcome->next_cause = c;
+    outcome->device_bound = window > 0 && idle <= window / 10;
+}
+
+bool run_account(const struct run *run, struct outcome *outcome, struct status *status) {
+    const struct replay *replay = run->replay;
+    size_t capacity = 0;
+    for (uint32_t device = 1; device < replay->devices; device++) {
+        if (replay->windows[device].count == 0)
+            continue;
+        if (!memory_grow((void **)&outcome->devices, &capacity, outcome->device_count + 1,
+                         sizeof *outcome->devices, status))
+            return false;
+        outcome->devices[outcome->device_count] = (struct outcome_device){.device = device};
+        if (!account_device_of(run, &outcome->devices[outcome->device_count++], status))
+            return false;
+    }
+    find_next_cause(outcome);
+    return find_next_kernel(run, outcome, status);
+}

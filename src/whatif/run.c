@@ -1,0 +1,219 @@
+/* Makes changes and tells what comes of them. Changes that take things away are made before those
+ * that join what is then left next to each other. */
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "whatif/run.h"
+
+/* In the order in which they are made. */
+static const struct {
+    enum change_kind kind;
+    change_maker *make;
+} makers[] = {
+    {CHANGE_BATCH, change_batch},
+    {CHANGE_NO_COMPILE, change_no_compile},
+    {CHANGE_NO_ALLOC, change_no_alloc},
+    {CHANGE_NO_HOST, change_no_host},
+    {CHANGE_PREFETCH, change_prefetch},
+    {CHANGE_NO_SYNC, change_no_sync},
+    {CHANGE_FULL_CLOCK, change_full_clock},
+    {CHANGE_AT_ROOF, change_at_roof},
+    {CHANGE_FASTER, change_faster},
+    {CHANGE_FUSE, change_fuse},
+    {CHANGE_PINNED, change_pinned},
+    {CHANGE_BATCH_COPIES, change_batch_copies},
+    {CHANGE_OVERLAP_COPIES, change_overlap_copies},
+    {CHANGE_QUEUES, change_queues},
+    {CHANGE_GRAPH, change_graph},
+};
+enum { MAKERS = sizeof makers / sizeof makers[0] };
+
+/* ---- edits ---- */
+
+bool run_edit_calls(struct run *run, struct status *status) {
+    size_t calls = run->replay->calls;
+    return RUN_OWN(run, think, calls, status) && RUN_OWN(run, own, calls, status) &&
+           RUN_MAKE_ONCE(run, call_gone, calls, status);
+}
+
+bool run_edit_activities(struct run *run, struct status *status) {
+    size_t activities = run->replay->activities;
+    return RUN_OWN(run, duration, activities, status) &&
+           RUN_MAKE_ONCE(run, activity_gone, activities, status);
+}
+
+uint32_t run_call_before(const struct replay *replay, uint32_t call) {
+    if (replay->follows[call] != NO_ROW)
+        return replay->follows[call];
+    if (call == 0 || replay->trace->call.thread[call - 1] != replay->trace->call.thread[call])
+        return NO_ROW;
+    return replay->outer[call - 1];
+}
+
+/* The first call of a thread has no thinking to lose: it is where the thread begins. */
+void run_drop_call(struct run *run, uint32_t call, bool thinking_too) {
+    run->touched += !run->call_gone[call];
+    run->call_gone[call] = 1;
+    run->own[call] = 0;
+    if (thinking_too && run_call_before(run->replay, call) != NO_ROW)
+        run->think[call] = 0;
+}
+
+void run_drop_activity(struct run *run, uint32_t activity) {
+    run->touched += !run->activity_gone[activity];
+    run->activity_gone[activity] = 1;
+    run->duration[activity] = 0;
+}
+
+/* ---- a run ---- */
+
+/* Texts of several changes stand behind each other, as far as there is room. */
+static void append(char *to, const char *text) {
+    size_t length = strlen(to);
+    if (text[0])
+        snprintf(to + length, OUTCOME_TEXT - length, "%s%s", length ? "; " : "", text);
+}
+
+static bool make_change(struct run *run, change_maker *make, const struct change *change,
+                        struct outcome *outcome, struct status *status) {
+    struct outcome one = {.applicable = false};
+    if (!make(run, change, &one, status))
+        return false;
+    append(outcome->what, one.what);
+    append(outcome->assumes, one.assumes);
+    append(outcome->why_not, one.why_not);
+    outcome->applicable |= one.applicable;
+    return true;
+}
+
+static bool make_changes(struct run *run, const struct change *changes, size_t count,
+                         struct outcome *outcome, struct status *status) {
+    for (unsigned m = 0; m < MAKERS; m++)
+        for (size_t i = 0; i < count; i++)
+            if (changes[i].kind == makers[m].kind &&
+                !make_change(run, makers[m].make, &changes[i], outcome, status))
+                return false;
+    return true;
+}
+
+/* What the trace does not tell about when things happen. */
+static void say_what_is_assumed(const struct replay *replay, struct outcome *outcome) {
+    const struct model *model = replay->source.model;
+    uint64_t unlaunched = model->unmatched_early + model->unmatched_lost;
+    if (unlaunched * 20 > replay->activities)
+        append(outcome->assumes, "activities without a recorded launch keep their distance");
+}
+
+static int64_t measured_time(const struct replay *replay) {
+    int64_t longest = 0;
+    if (!replay->narrowed)
+        return replay->measured;
+    for (uint32_t device = 1; device < replay->devices; device++)
+        longest = at_least(longest, selection_length(&replay->windows[device]));
+    return longest;
+}
+
+bool replay_run(const struct replay *replay, const struct change *changes, size_t count,
+                struct outcome *outcome, struct status *status) {
+    struct run run;
+    memset(outcome, 0, sizeof *outcome);
+    run_begin(&run, replay);
+    bool ok = make_changes(&run, changes, count, outcome, status) && evaluate(&run, status) &&
+              run_account(&run, outcome, status);
+    if (ok) {
+        outcome->before = measured_time(replay);
+        outcome->unchanged = replay->unchanged;
+        outcome->after = run_time(&run);
+        outcome->touched = run.touched;
+        outcome->error = llabs(outcome->unchanged - outcome->before);
+        if (count && outcome->applicable)
+            outcome->error +=
+                run_doubt(&run) +
+                (int64_t)(run.doubt * (double)llabs(outcome->before - outcome->after));
+        say_what_is_assumed(replay, outcome);
+    }
+    run_finish(&run);
+    if (!ok)
+        outcome_finish(outcome);
+    return ok;
+}
+
+void outcome_finish(struct outcome *outcome) {
+    memory_free(outcome->devices);
+    memset(outcome, 0, sizeof *outcome);
+}
+
+/* ---- all of them ---- */
+
+static struct text busiest_kernel(const struct replay *replay, struct status *status) {
+    struct run run;
+    struct outcome outcome = {.device_count = 0};
+    run_begin(&run, replay);
+    struct text name = TEXT("");
+    if (evaluate(&run, status) && run_account(&run, &outcome, status))
+        name = outcome.next_kernel;
+    run_finish(&run);
+    memory_free(outcome.devices);
+    return name;
+}
+
+struct ranking {
+    const struct replay *replay;
+    struct ranked_change *ranked;
+};
+
+static bool run_one(void *context, size_t index, struct status *status) {
+    struct ranking *ranking = context;
+    struct ranked_change *one = &ranking->ranked[index];
+    return replay_run(ranking->replay, &one->change, 1, &one->outcome, status);
+}
+
+static int by_gain(const void *a, const void *b) {
+    const struct ranked_change *x = a, *y = b;
+    if (x->outcome.applicable != y->outcome.applicable)
+        return x->outcome.applicable ? -1 : 1;
+    if (x->outcome.applicable && x->outcome.after != y->outcome.after)
+        return x->outcome.after < y->outcome.after ? -1 : 1;
+    return x->change.kind < y->change.kind ? -1 : x->change.kind > y->change.kind;
+}
+
+bool replay_rank(const struct replay *replay, struct ranked_change **ranked, size_t *count,
+                 struct status *status) {
+    struct ranking ranking = {.replay = replay};
+    size_t made = 0;
+    *ranked = NULL;
+    *count = 0;
+    struct text kernel = busiest_kernel(replay, status);
+    if (status->code != STATUS_OK)
+        return false;
+    ranking.ranked = memory_allocate(CHANGE_COUNT + 1, sizeof *ranking.ranked, status);
+    if (!ranking.ranked)
+        return false;
+    for (unsigned kind = 0; kind < CHANGE_COUNT; kind++) {
+        struct change change = {.kind = kind, .factor = 2};
+        if (kind == CHANGE_FASTER) { /* twice: what takes most on the device, and the host */
+            change.pattern = kernel;
+            if (kernel.length)
+                ranking.ranked[made++].change = change;
+            change.pattern = TEXT("host");
+        }
+        ranking.ranked[made++].change = change;
+    }
+    if (!parallel_run(made, run_one, &ranking, status)) {
+        replay_rank_finish(ranking.ranked, made);
+        return false;
+    }
+    qsort(ranking.ranked, made, sizeof *ranking.ranked, by_gain);
+    *ranked = ranking.ranked;
+    *count = made;
+    return true;
+}
+
+void replay_rank_finish(struct ranked_change *ranked, size_t count) {
+    for (size_t i = 0; ranked && i < count; i++)
+        outcome_finish(&ranked[i].outcome);
+    memory_free(ranked);
+}

@@ -1,0 +1,122 @@
+/* One walk through the graph with some of its columns changed.
+ *
+ * A column points to the replay's own until a change wants to write to it: run_own() then makes a
+ * copy. Changes edit columns; evaluate() computes all times.
+ */
+#ifndef RIDGE_WHATIF_RUN_H
+#define RIDGE_WHATIF_RUN_H
+
+#include "whatif/graph.h"
+
+struct run {
+    const struct replay *replay;
+
+    /* By call. */
+    int64_t *think, *own;
+    uint8_t *call_gone; /* it waits for nothing any more; NULL: all do as they did */
+    /* By activity. */
+    int64_t *duration;
+    int64_t *launch_lag, *queue_lag;
+    uint32_t *launch, *previous;
+    uint8_t *from_start;
+    uint8_t *activity_gone; /* NULL: none */
+    uint32_t *also;         /* one more activity that must have ended; NULL: none */
+    int64_t *also_lag;
+    /* By thread. */
+    int64_t *tail;
+    /* Input that a loader prepares: call c starts at the earliest loader_at[c] after the loader
+     * began, which is when loader_call starts. */
+    int64_t *loader_at;
+    uint32_t loader_call;
+    uint8_t *depend_gone; /* by activity: it waits for no other queue any more; NULL: none */
+
+    /* The new times. */
+    int64_t *call_start, *call_end, *start;
+    uint8_t *bound;      /* by activity: enum activity_bound */
+    uint32_t *call_wait; /* by call: the activity whose end it waited for, or NO_ROW */
+    int64_t *thread_reached;
+
+    uint64_t touched;
+    double doubt; /* share of what is gained that the changes' own assumptions may be off by */
+};
+
+void run_begin(struct run *run, const struct replay *replay);
+void run_finish(struct run *run);
+
+/* Makes the column the run's own; count elements of `size` bytes, zeroed where it was NULL. */
+bool run_own(void **column, const void *base, size_t count, size_t size, struct status *status);
+#define RUN_OWN(run, column, count, status)                                                        \
+    run_own((void **)&(run)->column, (run)->replay->column, count, sizeof *(run)->column, status)
+/* The same for a column that the replay does not have: zeroed when it is made. */
+#define RUN_MAKE_ONCE(run, column, count, status)                                                  \
+    run_own((void **)&(run)->column, NULL, count, sizeof *(run)->column, status)
+
+static inline bool run_call_gone(const struct run *run, size_t call) {
+    return run->call_gone && run->call_gone[call];
+}
+static inline bool run_activity_gone(const struct run *run, size_t activity) {
+    return run->activity_gone && run->activity_gone[activity];
+}
+static inline int64_t run_end(const struct run *run, size_t activity) {
+    return run->start[activity] + (run_activity_gone(run, activity) ? 0 : run->duration[activity]);
+}
+
+/* Computes all new times. */
+bool evaluate(struct run *run, struct status *status);
+/* The run's length: all recordings, one after another. */
+int64_t run_wall(const struct run *run);
+/* How far typical lags on the way to the end may be off together. */
+int64_t run_doubt(const struct run *run);
+
+/* Where a moment of the measured run is in this one; of a device. */
+int64_t run_border(const struct run *run, uint32_t device, int64_t time, bool is_end);
+/* Length of the measured part in this run. */
+int64_t run_time(const struct run *run);
+/* Fills in the devices of the outcome and what is next. */
+bool run_account(const struct run *run, struct outcome *outcome, struct status *status);
+
+/* The outer call that a call comes after: of its thread, or the one it follows; NO_ROW: it is where
+ * its thread begins. */
+uint32_t run_call_before(const struct replay *replay, uint32_t call);
+
+/* Edits. They count what they touch. */
+bool run_edit_calls(struct run *run, struct status *status);      /* think, own and call_gone */
+bool run_edit_activities(struct run *run, struct status *status); /* duration, activity_gone */
+/* The call costs nothing and waits for nothing; run_edit_calls() was called. */
+void run_drop_call(struct run *run, uint32_t call, bool thinking_too);
+/* The activity takes no time and nothing waits on its account. */
+void run_drop_activity(struct run *run, uint32_t activity);
+
+/* Which names host code is asked about by. */
+enum thinking_of { THINKING_NAMED, THINKING_INPUT, THINKING_COMPILATION, THINKING_ALL };
+struct thinking {
+    int64_t *before_call; /* by call: of the thinking before it, time under such names */
+    int64_t *tail;        /* by thread: likewise behind its last call */
+    int64_t total;
+};
+/* Under ranges of such names; where no range has one, under sampled functions. */
+bool thinking_find(const struct replay *replay, enum thinking_of of, struct text pattern,
+                   struct thinking *thinking, struct status *status);
+void thinking_finish(struct thinking *thinking);
+/* The name of the innermost range around a call's start; empty: none. */
+struct text call_range(const struct replay *replay, uint32_t call);
+
+/* Bytes a second of large copies in that direction, 0 when not known: as measured or stated, else
+ * the best of this trace. */
+double copy_rate(const struct replay *replay, uint32_t device, unsigned direction, bool pinned,
+                 bool *measured);
+/* Takes a copy's call for one that does not block, and its copy for one of pinned memory. False
+ * when the rate is not known. */
+bool pin_copy(struct run *run, uint32_t activity);
+
+/* A change made to the run: fills in outcome->what, assumes and why_not (what is known of one
+ * change alone) and says whether there was anything to do. */
+typedef bool change_maker(struct run *run, const struct change *change, struct outcome *outcome,
+                          struct status *status);
+/* FASTER of host code: no kernel has the name. */
+change_maker host_faster;
+change_maker change_graph, change_fuse, change_no_sync, change_pinned, change_batch_copies,
+    change_overlap_copies, change_no_alloc, change_no_compile, change_faster, change_at_roof,
+    change_queues, change_prefetch, change_no_host, change_full_clock, change_batch;
+
+#endif

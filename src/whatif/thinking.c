@@ -1,0 +1,219 @@
+/* How much of the host's own time, between its calls, is spent under certain names? Ranges tell it
+ * exactly; where none has such a name, samples tell it as well as they are many. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "whatif/names.h"
+#include "whatif/run.h"
+
+struct names {
+    enum thinking_of of;
+    struct text pattern;
+    const struct trace *trace;
+    uint8_t *known; /* by string: 1 no, 2 yes */
+};
+
+static bool is_meant(struct names *names, uint32_t string) {
+    uint8_t *known = &names->known[string];
+    struct text name = trace_text(names->trace, string);
+    if (*known == 0) {
+        bool yes = names->of == THINKING_ALL ||
+                   (names->of == THINKING_NAMED && name_matches(name, names->pattern)) ||
+                   (names->of == THINKING_INPUT && name_is_input(name)) ||
+                   (names->of == THINKING_COMPILATION && name_is_compilation(name));
+        *known = yes && string ? 2 : 1;
+    }
+    return *known == 2;
+}
+
+/* A part of a thread's time between calls: before `call`, or behind the last one (NO_ROW). */
+struct segment {
+    int64_t start, end; /* of the trace's time */
+    uint32_t call;
+};
+
+static struct segment segment_before(const struct replay *replay, uint32_t call, int64_t reached) {
+    const struct trace *trace = replay->trace;
+    uint32_t follows = replay->follows[call];
+    if (follows != NO_ROW)
+        reached = at_least(reached, model_call_end(replay->source.model, follows));
+    return (struct segment){reached, trace->call.start[call], call};
+}
+
+/* The next outer call of the thread from row `at` on, or NO_ROW. */
+static uint32_t next_outer(const struct replay *replay, uint32_t thread, size_t *at) {
+    size_t end = replay->source.model->thread_calls[thread + 1];
+    while (*at < end && !is_outer(replay, *at))
+        (*at)++;
+    return *at < end ? (uint32_t)(*at)++ : NO_ROW;
+}
+
+static void credit(const struct replay *replay, struct thinking *thinking, uint32_t thread,
+                   uint32_t call, int64_t time) {
+    int64_t *to = call == NO_ROW ? &thinking->tail[thread] : &thinking->before_call[call];
+    int64_t most = (call == NO_ROW ? replay->tail[thread] : replay->think[call]) - *to;
+    time = at_most(time, at_least(most, 0));
+    if (time > 0) {
+        *to += time;
+        thinking->total += time;
+    }
+}
+
+/* Spans of a thread in order of start, against the time between its calls. A span that reaches over
+ * several calls is cut at each; spans inside one that was counted count once. */
+struct walk {
+    const struct replay *replay;
+    struct thinking *thinking;
+    uint32_t thread;
+    size_t at;      /* next call */
+    int64_t called; /* end of the last call */
+    struct segment segment;
+    bool ended;
+    int64_t counted; /* spans are counted until here */
+};
+
+static void next_segment(struct walk *walk) {
+    uint32_t call = next_outer(walk->replay, walk->thread, &walk->at);
+    if (walk->ended)
+        return;
+    if (call == NO_ROW) {
+        walk->ended = true;
+        walk->segment = (struct segment){walk->called, INT64_MAX, NO_ROW};
+        return;
+    }
+    walk->segment = segment_before(walk->replay, call, walk->called);
+    walk->called = model_call_end(walk->replay->source.model, call);
+}
+
+static void walk_begin(struct walk *walk, const struct replay *replay, struct thinking *thinking,
+                       uint32_t thread) {
+    *walk = (struct walk){.replay = replay,
+                          .thinking = thinking,
+                          .thread = thread,
+                          .at = replay->source.model->thread_calls[thread],
+                          .called = INT64_MIN,
+                          .counted = INT64_MIN};
+    next_segment(walk);
+}
+
+static void walk_span(struct walk *walk, int64_t start, int64_t end) {
+    start = at_least(start, walk->counted);
+    while (start < end) {
+        while (!walk->ended && walk->segment.end <= start)
+            next_segment(walk);
+        int64_t from = at_least(start, walk->segment.start);
+        int64_t until = at_most(end, walk->segment.end);
+        if (until > from)
+            credit(walk->replay, walk->thinking, walk->thread, walk->segment.call, until - from);
+        start = at_least(until, start);
+        if (walk->ended || until == end)
+            break;
+        next_segment(walk);
+    }
+    walk->counted = at_least(walk->counted, end);
+}
+
+static bool names_host_code(unsigned category) {
+    return category == RANGE_OP || category == RANGE_ANNOTATION || category == RANGE_PYTHON ||
+           category == RANGE_OTHER;
+}
+
+static void by_ranges(const struct replay *replay, struct names *names, struct thinking *thinking) {
+    const struct model *model = replay->source.model;
+    const struct trace *trace = replay->trace;
+    for (uint32_t thread = 1; thread < replay->threads; thread++) {
+        struct walk walk;
+        walk_begin(&walk, replay, thinking, thread);
+        for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++)
+            if (names_host_code(trace->range.category[i]) && is_meant(names, trace->range.name[i]))
+                walk_span(&walk, trace->range.start[i], model_range_end(model, i));
+    }
+}
+
+/* A stack is meant when any of its functions is; callers come before what they call in the table.
+ */
+static bool mark_stacks(const struct replay *replay, struct names *names, uint8_t **meant,
+                        struct status *status) {
+    const struct trace *trace = replay->trace;
+    *meant = memory_allocate(trace->stack.count, 1, status);
+    if (!*meant)
+        return false;
+    for (uint32_t i = 1; i < trace->stack.count; i++)
+        (*meant)[i] = is_meant(names, trace->stack.function[i]) ||
+                      (trace->stack.parent[i] < i && (*meant)[trace->stack.parent[i]]);
+    return true;
+}
+
+static bool by_samples(const struct replay *replay, struct names *names, struct thinking *thinking,
+                       struct status *status) {
+    const struct host *host = replay->source.host;
+    const struct trace *trace = replay->trace;
+    uint8_t *meant = NULL;
+    if (trace->sample.count == 0)
+        return true;
+    if (!mark_stacks(replay, names, &meant, status))
+        return false;
+    for (uint32_t thread = 1; thread < replay->threads; thread++) {
+        struct walk walk;
+        walk_begin(&walk, replay, thinking, thread);
+        for (size_t i = host->thread_samples[thread]; i < host->thread_samples[thread + 1]; i++) {
+            size_t row = host->sample_order ? host->sample_order[i] : i;
+            int64_t time = trace->sample.time[row], weight = trace->sample.weight[row];
+            if (meant[trace->sample.stack[row]])
+                walk_span(&walk, time - weight, time);
+        }
+    }
+    memory_free(meant);
+    return true;
+}
+
+/* All thinking, whatever its name; not what is before a thread's first call. */
+static void take_all(const struct replay *replay, struct thinking *thinking) {
+    for (uint32_t i = 0; i < replay->calls; i++)
+        if (is_outer(replay, i) && run_call_before(replay, i) != NO_ROW)
+            credit(replay, thinking, 0, i, INT64_MAX);
+    for (uint32_t thread = 1; thread < replay->threads; thread++)
+        credit(replay, thinking, thread, NO_ROW, INT64_MAX);
+}
+
+bool thinking_find(const struct replay *replay, enum thinking_of of, struct text pattern,
+                   struct thinking *thinking, struct status *status) {
+    struct names names = {.of = of, .pattern = pattern, .trace = replay->trace};
+    memset(thinking, 0, sizeof *thinking);
+    names.known = memory_allocate(replay->trace->strings.count, 1, status);
+    thinking->before_call = memory_allocate(replay->calls, sizeof *thinking->before_call, status);
+    thinking->tail = memory_allocate(replay->threads, sizeof *thinking->tail, status);
+    bool ok = names.known && thinking->before_call && thinking->tail;
+    if (ok && of == THINKING_ALL)
+        take_all(replay, thinking);
+    else if (ok)
+        by_ranges(replay, &names, thinking);
+    if (ok && thinking->total == 0)
+        ok = by_samples(replay, &names, thinking, status);
+    memory_free(names.known);
+    if (!ok)
+        thinking_finish(thinking);
+    return ok;
+}
+
+void thinking_finish(struct thinking *thinking) {
+    memory_free(thinking->before_call);
+    memory_free(thinking->tail);
+    memset(thinking, 0, sizeof *thinking);
+}
+
+struct text call_range(const struct replay *replay, uint32_t call) {
+    const struct host *host = replay->source.host;
+    uint32_t thread = replay->trace->call.thread[call];
+    size_t low = host->thread_first[thread], first = low, high = host->thread_first[thread + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (host->change_time[middle] <= replay->trace->call.start[call])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == first || host->change_range[low - 1] == NO_ROW)
+        return TEXT("");
+    return trace_text(replay->trace, replay->trace->range.name[host->change_range[low - 1]]);
+}

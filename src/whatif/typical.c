@@ -1,0 +1,187 @@
+/* How long do things usually take here: from a launch call to the start on an idle queue, from one
+ * activity of a queue to the next, from a finished activity to the return of who waited for it?
+ * Medians of this trace; where it shows none, what was measured on the device. */
+#include "analysis/copies.h"
+#include "base/memory.h"
+#include "base/sort.h"
+#include "whatif/graph.h"
+
+/* Values of one quantity, to be summed up and then used for the next. */
+struct values {
+    int64_t *list;
+    size_t count;
+};
+
+static void keep(struct values *values, int64_t value) {
+    values->list[values->count++] = value;
+}
+
+/* The median, and half the distance between the quartiles. False when there are no values. */
+static bool sum_up(struct values *values, int64_t *median, int64_t *spread) {
+    size_t count = values->count;
+    values->count = 0;
+    if (count == 0)
+        return false;
+    *median = sort_select(values->list, count, count / 2);
+    if (spread)
+        *spread = (sort_select(values->list, count, count * 3 / 4) -
+                   sort_select(values->list, count, count / 4)) /
+                  2;
+    return true;
+}
+
+/* An activity that found its queue empty and awaited nothing else, the first of its call. */
+static bool was_launched_idle(const struct replay *replay, size_t i) {
+    uint32_t call = replay->launch[i], previous = replay->previous[i];
+    if (call == NO_ROW || replay->from_start[i] ||
+        replay->depends.first[i] < replay->depends.first[i + 1])
+        return false;
+    return previous == NO_ROW || (activity_end(replay, previous) <= replay->call_start[call] &&
+                                  replay->launch[previous] != call);
+}
+
+/* An activity that lay in its queue long before the one in front of it ended. */
+static bool was_queued(const struct replay *replay, size_t i) {
+    uint32_t call = replay->launch[i], previous = replay->previous[i];
+    return previous != NO_ROW && call != NO_ROW && !replay->from_start[i] &&
+           replay->depends.first[i] == replay->depends.first[i + 1] &&
+           replay->call_end[call] <= replay->start[previous] &&
+           replay->start[i] >= activity_end(replay, previous);
+}
+
+static void of_limits(const struct limits *limits, struct typical *typical) {
+    double launch = limits->of[DEVICE_LIMIT_LAUNCH_TO_START] - limits->of[DEVICE_LIMIT_LAUNCH_CALL];
+    if (limits->of[DEVICE_LIMIT_LAUNCH_TO_START] > 0 && launch > 0 && launch < 1e9)
+        typical->launch = (int64_t)launch;
+}
+
+static void find_lags(const struct replay *replay, uint32_t device, struct values *values) {
+    struct typical *typical = &replay->typical[device];
+    const struct model *model = replay->source.model;
+    size_t first = model->device_first[device], end = model->device_first[device + 1];
+    if (replay->source.limits)
+        of_limits(&replay->source.limits[device], typical);
+    for (size_t i = first; i < end; i++)
+        if (was_launched_idle(replay, i))
+            keep(values, replay->start[i] - replay->call_end[replay->launch[i]]);
+    sum_up(values, &typical->launch, &typical->launch_spread);
+    for (size_t i = first; i < end; i++)
+        if (was_queued(replay, i))
+            keep(values, replay->start[i] - activity_end(replay, replay->previous[i]));
+    if (!sum_up(values, &typical->queue, &typical->queue_spread)) {
+        /* nothing was ever queued: the closest two of a queue ever came */
+        int64_t least = INT64_MAX;
+        for (size_t i = first; i < end; i++)
+            if (replay->previous[i] != NO_ROW &&
+                replay->start[i] >= activity_end(replay, replay->previous[i]))
+                least =
+                    at_most(least, replay->start[i] - activity_end(replay, replay->previous[i]));
+        typical->queue = least == INT64_MAX ? 0 : at_most(least, at_least(typical->launch, 0));
+        typical->queue_spread = typical->queue / 2;
+    }
+    for (size_t i = first; i < end; i++)
+        for (uint32_t k = replay->depends.first[i]; k < replay->depends.first[i + 1]; k++)
+            if (replay->depends.activity[k] != NO_ROW)
+                keep(values, replay->start[i] - activity_end(replay, replay->depends.activity[k]));
+    sum_up(values, &typical->depend, &typical->depend_spread);
+}
+
+/* What the shortest things take that do next to nothing: the first hundredth of kernels, copies of
+ * at most a page. */
+static void find_floors(const struct replay *replay, uint32_t device, struct values *values) {
+    enum { PAGE = 4096 };
+    struct typical *typical = &replay->typical[device];
+    const struct trace *trace = replay->trace;
+    const struct model *model = replay->source.model;
+    size_t first = model->device_first[device], end = model->device_first[device + 1];
+    for (size_t i = first; i < end; i++)
+        if (trace->activity.kind[i] == ACTIVITY_KERNEL)
+            keep(values, replay->duration[i]);
+    if (values->count)
+        typical->shortest_kernel = sort_select(values->list, values->count, values->count / 100);
+    values->count = 0;
+    for (unsigned direction = 0; direction < COPY_DIRECTIONS; direction++) {
+        for (size_t i = first; i < end; i++)
+            if (trace->activity.kind[i] == ACTIVITY_COPY &&
+                trace->activity.direction[i] == direction && trace->activity.bytes[i] <= PAGE)
+                keep(values, replay->duration[i]);
+        sum_up(values, &typical->copy_latency[direction], NULL);
+    }
+}
+
+/* The best rates that this trace shows of copies large enough to spend their time on moving. */
+static void find_rates(const struct replay *replay, uint32_t device) {
+    const struct columns_activity *activity = &replay->trace->activity;
+    const struct model *model = replay->source.model;
+    for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
+        if (activity->kind[i] != ACTIVITY_COPY || activity->direction[i] >= COPY_DIRECTIONS ||
+            activity->bytes[i] == BYTES_UNKNOWN || activity->bytes[i] < COPY_SMALL_BYTES ||
+            replay->duration[i] <= 0)
+            continue;
+        double *best = replay->typical[device].copy_rate[activity->direction[i]];
+        double rate = (double)activity->bytes[i] / (double)replay->duration[i] * 1e9;
+        bool pinned =
+            activity->from_memory[i] == MEMORY_PINNED || activity->to_memory[i] == MEMORY_PINNED;
+        best[pinned] = rate > best[pinned] ? rate : best[pinned];
+    }
+}
+
+static bool is_plain_call(const struct replay *replay, size_t call, unsigned class) {
+    return is_outer(replay, call) && replay->class[call] == class && !replay->blocks[call] &&
+           !replay->waited[call];
+}
+
+static void find_calls(struct replay *replay, struct values *values) {
+    for (size_t i = 0; i < replay->calls; i++)
+        if (is_plain_call(replay, i, CALL_LAUNCH))
+            keep(values, replay->call_end[i] - replay->call_start[i]);
+    sum_up(values, &replay->launch_call, NULL);
+    for (size_t i = 0; i < replay->calls; i++)
+        if (is_plain_call(replay, i, CALL_COPY))
+            keep(values, replay->call_end[i] - replay->call_start[i]);
+    if (!sum_up(values, &replay->copy_call, NULL))
+        replay->copy_call = replay->launch_call;
+    uint32_t previous = NO_ROW;
+    for (size_t i = 0; i < replay->calls; i++) {
+        if (!is_outer(replay, i))
+            continue;
+        if (previous != NO_ROW &&
+            replay->trace->call.thread[previous] == replay->trace->call.thread[i] &&
+            is_plain_call(replay, i, CALL_LAUNCH))
+            keep(values, replay->call_start[i] - replay->call_end[previous]);
+        previous = (uint32_t)i;
+    }
+    sum_up(values, &replay->think_typical, NULL);
+}
+
+/* From the end of what was awaited to the return of a synchronisation that waited. */
+static void find_sync(struct replay *replay, struct values *values) {
+    for (size_t i = 0; i < replay->calls; i++) {
+        int64_t end = NEVER;
+        if (!is_outer(replay, i))
+            continue;
+        for (uint32_t k = replay->awaits.first[i]; k < replay->awaits.first[i + 1]; k++)
+            if (replay->awaits.activity[k] != NO_ROW)
+                end = at_least(end, activity_end(replay, replay->awaits.activity[k]));
+        replay->waited[i] = end > replay->call_start[i];
+        if (replay->waited[i] && replay->class[i] == CALL_SYNC)
+            keep(values, replay->call_end[i] - end);
+    }
+    sum_up(values, &replay->sync_lag, &replay->sync_lag_spread);
+}
+
+bool replay_find_typical(struct replay *replay, struct status *status) {
+    size_t most = at_least(replay->calls, replay->activities) + replay->depends.count;
+    struct values values = {.list = memory_allocate(most, sizeof *values.list, status)};
+    if (!values.list)
+        return false;
+    find_sync(replay, &values);
+    for (uint32_t device = 1; device < replay->devices; device++) {
+        find_lags(replay, device, &values);
+        find_floors(replay, device, &values);
+        find_rates(replay, device);
+    }
+    find_calls(replay, &values);
+    memory_free(values.list);
+    return true;
+}

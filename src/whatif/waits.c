@@ -1,0 +1,376 @@
+/* What does a call wait for? A blocking copy for what it launched. A synchronisation for the queue,
+ * the event or the device that its record names; without a record, for what had been launched by
+ * then and ended last before the call did. Allocating, loading a module and launching may wait too
+ * (for a device to be free, for room in a queue): only where the call took far longer than its like
+ * and something on the device ended just before it did. */
+#include <string.h>
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/sort.h"
+#include "whatif/graph.h"
+
+/* Evidence for a wait that nothing names. */
+enum { LONG_TIMES = 5, OUTSTANDING_MIN = 64 };
+
+/* In finder.recorded: an activity, no longer a queue. */
+#define EVENT_RECORDED ((uint64_t)1 << 63)
+
+struct finder {
+    struct replay *replay;
+    struct trace *trace;
+    uint32_t *by_end; /* activities by (process, end); NULL: in that order already */
+    size_t *process_first;
+    int64_t *name_usual;    /* by string: the usual duration of calls of that name */
+    uint32_t *call_wait;    /* by call: row of its synchronisation record, or NO_ROW */
+    uint32_t *last;         /* by queue: last activity launched so far */
+    uint32_t *queues;       /* of each process, in one list */
+    size_t *queues_first;   /* by process */
+    uint32_t *launch_first; /* by call: activities that it launched, as places in launch_rows */
+    uint32_t *launch_rows;
+    uint32_t *recorder;  /* by synchronisation record: the call that recorded its event */
+    struct map recorded; /* by such a call: its queue; once it is past, the activity last in it */
+};
+
+static uint32_t activity_process(const struct finder *finder, size_t activity) {
+    uint32_t process = finder->trace->queue.process[finder->trace->activity.queue[activity]];
+    uint32_t call = finder->replay->launch[activity];
+    if (process || call == NO_ROW)
+        return process;
+    return finder->trace->thread.process[finder->trace->call.thread[call]];
+}
+
+static uint32_t call_process(const struct finder *finder, size_t call) {
+    return finder->trace->thread.process[finder->trace->call.thread[call]];
+}
+
+static uint32_t row_by_end(const struct finder *finder, size_t place) {
+    return finder->by_end ? finder->by_end[place] : (uint32_t)place;
+}
+
+static bool index_ends(struct finder *finder, struct status *status) {
+    const struct replay *replay = finder->replay;
+    size_t processes = finder->trace->process.count;
+    uint32_t *group = memory_allocate(replay->activities, sizeof *group, status);
+    int64_t *end = memory_allocate(replay->activities, sizeof *end, status);
+    finder->process_first = memory_allocate(processes + 1, sizeof *finder->process_first, status);
+    bool ok = group && end && finder->process_first;
+    for (size_t i = 0; i < replay->activities && ok; i++) {
+        group[i] = activity_process(finder, i);
+        end[i] = activity_end(replay, i);
+        finder->process_first[group[i] + 1]++;
+    }
+    for (size_t i = 0; i < processes && ok; i++)
+        finder->process_first[i + 1] += finder->process_first[i];
+    ok = ok && sort_rows(group, (uint32_t)processes, end, NULL, replay->activities, &finder->by_end,
+                         status);
+    memory_free(group);
+    memory_free(end);
+    return ok;
+}
+
+/* The lower quartile of the durations of each name: what it costs when it waits for nothing. */
+static bool find_usual(struct finder *finder, struct status *status) {
+    const struct replay *replay = finder->replay;
+    const struct trace *trace = finder->trace;
+    size_t names = trace->strings.count;
+    uint32_t *order = NULL;
+    finder->name_usual = memory_allocate(names, sizeof *finder->name_usual, status);
+    if (!finder->name_usual || !sort_rows(trace->call.name, (uint32_t)names, trace->call.duration,
+                                          NULL, replay->calls, &order, status))
+        return false;
+    for (size_t i = 0, next; i < replay->calls; i = next) {
+        uint32_t name = trace->call.name[order ? order[i] : i];
+        for (next = i;
+             next < replay->calls && trace->call.name[order ? order[next] : next] == name;)
+            next++;
+        size_t place = i + (next - i) / 4;
+        finder->name_usual[name] = trace->call.duration[order ? order[place] : place];
+    }
+    memory_free(order);
+    return true;
+}
+
+/* The activity, launched before the call by its process, that ended last until the call did. */
+static uint32_t ended_last(const struct finder *finder, size_t call) {
+    const struct replay *replay = finder->replay;
+    enum { LOOK_BACK = 64 };
+    uint32_t process = call_process(finder, call);
+    int64_t until = replay->call_end[call] + replay->clock_error;
+    size_t first = finder->process_first[process], low = first;
+    size_t high = finder->process_first[process + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (activity_end(replay, row_by_end(finder, middle)) <= until)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (unsigned i = 0; i < LOOK_BACK && low > first; i++) {
+        uint32_t row = row_by_end(finder, --low), launch = replay->launch[row];
+        int64_t launched = launch == NO_ROW ? replay->start[row] : replay->call_start[launch];
+        if (launched < replay->call_start[call])
+            return row;
+    }
+    return NO_ROW;
+}
+
+/* ---- synchronisation records ---- */
+
+static uint64_t call_key(uint32_t process, uint64_t correlation) {
+    return correlation ^ (uint64_t)process * 0x9E3779B97F4A7C15u;
+}
+
+static bool keep_recorder(struct finder *finder, size_t record, uint32_t call,
+                          struct status *status) {
+    finder->recorder[record] = call;
+    return map_set(&finder->recorded, call, finder->trace->wait.awaited[record], status);
+}
+
+static bool index_records(struct finder *finder, struct status *status) {
+    struct trace *trace = finder->trace;
+    struct map calls = {0};
+    bool ok = trace_load(trace, TABLE_CALL, "correlation", status) &&
+              trace_load(trace, TABLE_WAIT, "record_correlation", status);
+    for (size_t i = 0; i < finder->replay->calls && ok; i++)
+        if (trace->call.correlation[i])
+            ok = map_set(&calls, call_key(call_process(finder, i), trace->call.correlation[i]), i,
+                         status);
+    for (size_t i = 0; i < trace->wait.count && ok; i++) {
+        uint32_t process = trace->queue.process[trace->wait.queue[i]];
+        const uint64_t *call = map_find(&calls, call_key(process, trace->wait.correlation[i]));
+        if (trace->wait.correlation[i] && call &&
+            trace->call.correlation[*call] == trace->wait.correlation[i])
+            finder->call_wait[finder->replay->outer[*call]] = (uint32_t)i;
+        /* the calls that recorded events: their place in the queue is asked for later */
+        const uint64_t *recorder =
+            map_find(&calls, call_key(process, trace->wait.record_correlation[i]));
+        if (trace->wait.record_correlation[i] && recorder && trace->wait.awaited[i])
+            ok = keep_recorder(finder, i, finder->replay->outer[*recorder], status);
+    }
+    trace_unload(trace, TABLE_CALL, "correlation");
+    trace_unload(trace, TABLE_WAIT, "record_correlation");
+    map_finish(&calls);
+    return ok;
+}
+
+static bool index_process_queues(struct finder *finder, struct status *status) {
+    const struct trace *trace = finder->trace;
+    size_t processes = trace->process.count, queues = trace->queue.count;
+    finder->queues = memory_allocate(queues, sizeof *finder->queues, status);
+    finder->queues_first = memory_allocate(processes + 1, sizeof *finder->queues_first, status);
+    finder->last = memory_allocate(queues, sizeof *finder->last, status);
+    if (!finder->queues || !finder->queues_first || !finder->last)
+        return false;
+    for (size_t i = 0; i < queues; i++) {
+        finder->queues_first[trace->queue.process[i] + 1]++;
+        finder->last[i] = NO_ROW;
+    }
+    for (size_t i = 0; i < processes; i++)
+        finder->queues_first[i + 1] += finder->queues_first[i];
+    size_t *next = memory_allocate(processes, sizeof *next, status);
+    for (size_t i = 0; i < queues && next; i++) {
+        uint32_t process = trace->queue.process[i];
+        finder->queues[finder->queues_first[process] + next[process]++] = (uint32_t)i;
+    }
+    memory_free(next);
+    return next != NULL;
+}
+
+static bool index_launched(struct finder *finder, struct status *status) {
+    const struct replay *replay = finder->replay;
+    finder->launch_first = memory_allocate(replay->calls + 2, sizeof *finder->launch_first, status);
+    finder->launch_rows = memory_allocate(replay->activities, sizeof *finder->launch_rows, status);
+    if (!finder->launch_first || !finder->launch_rows)
+        return false;
+    for (size_t i = 0; i < replay->activities; i++)
+        if (replay->launch[i] != NO_ROW)
+            finder->launch_first[replay->launch[i] + 2]++;
+    for (size_t i = 0; i < replay->calls; i++)
+        finder->launch_first[i + 2] += finder->launch_first[i + 1];
+    for (size_t i = 0; i < replay->activities; i++)
+        if (replay->launch[i] != NO_ROW)
+            finder->launch_rows[finder->launch_first[replay->launch[i] + 1]++] = (uint32_t)i;
+    return true;
+}
+
+/* ---- one call ---- */
+
+/* An activity that ended clearly after the call did was not awaited by it. */
+static bool can_be_awaited(const struct replay *replay, size_t call, uint32_t activity) {
+    return activity != NO_ROW &&
+           activity_end(replay, activity) <= replay->call_end[call] + replay->clock_error;
+}
+
+static bool await(struct finder *finder, size_t call, uint32_t activity, struct status *status) {
+    return !can_be_awaited(finder->replay, call, activity) ||
+           waits_add(&finder->replay->awaits, activity, status);
+}
+
+static bool await_record(struct finder *finder, size_t call, uint32_t record,
+                         struct status *status) {
+    const struct trace *trace = finder->trace;
+    uint32_t queue = trace->wait.queue[record];
+    const uint64_t *last;
+    switch (trace->wait.kind[record]) {
+    case WAIT_STREAM:
+        return await(finder, call, finder->last[queue], status);
+    case WAIT_EVENT:
+        last = finder->recorder[record] == NO_ROW
+                   ? NULL
+                   : map_find(&finder->recorded, finder->recorder[record]);
+        return !last || !(*last & EVENT_RECORDED) || await(finder, call, (uint32_t)*last, status);
+    case WAIT_CONTEXT: {
+        uint32_t process = call_process(finder, call);
+        for (size_t i = finder->queues_first[process]; i < finder->queues_first[process + 1]; i++)
+            if (!await(finder, call, finder->last[finder->queues[i]], status))
+                return false;
+        return true;
+    }
+    default:
+        return true;
+    }
+}
+
+static bool took_long(const struct finder *finder, size_t call) {
+    const struct replay *replay = finder->replay;
+    int64_t usual = finder->name_usual[replay->trace->call.name[call]];
+    return replay->call_end[call] - replay->call_start[call] > LONG_TIMES * at_least(usual, 1);
+}
+
+/* Whether a call that took long and need not wait plainly did: it ended with something on the
+ * device. */
+static bool plainly_waited(const struct finder *finder, size_t call, uint32_t activity) {
+    const struct replay *replay = finder->replay;
+    int64_t duration = replay->call_end[call] - replay->call_start[call];
+    int64_t usual = finder->name_usual[replay->trace->call.name[call]];
+    int64_t end = activity_end(replay, activity);
+    return end > replay->call_start[call] &&
+           replay->call_end[call] - end < at_least(duration / 5, 2 * usual);
+}
+
+/* How many activities of the queue were launched and had not ended when the call began, at most
+ * OUTSTANDING_MIN. */
+static unsigned outstanding(const struct finder *finder, size_t call, uint32_t queue) {
+    const struct replay *replay = finder->replay;
+    unsigned count = 0;
+    for (uint32_t row = finder->last[queue]; row != NO_ROW && count < OUTSTANDING_MIN;
+         row = replay->previous[row]) {
+        if (activity_end(replay, row) <= replay->call_start[call])
+            break;
+        count++;
+    }
+    return count;
+}
+
+static bool find_await(struct finder *finder, size_t call, struct status *status) {
+    struct replay *replay = finder->replay;
+    size_t before = replay->awaits.count;
+    if (replay->blocks[call]) {
+        for (uint32_t i = finder->launch_first[call]; i < finder->launch_first[call + 1]; i++)
+            if (!waits_add(&replay->awaits, finder->launch_rows[i], status))
+                return false;
+        return true;
+    }
+    unsigned class = replay->class[call];
+    if (class == CALL_SYNC) {
+        uint32_t record = finder->call_wait[call];
+        if (record != NO_ROW && !await_record(finder, call, record, status))
+            return false;
+        return replay->awaits.count > before ||
+               await(finder, call, ended_last(finder, call), status);
+    }
+    if (class == CALL_OTHER || !took_long(finder, call))
+        return true;
+    uint32_t ended = ended_last(finder, call);
+    if (ended == NO_ROW || !plainly_waited(finder, call, ended))
+        return true;
+    if (class == CALL_ALLOC || class == CALL_COMPILE)
+        return waits_add(&replay->awaits, ended, status);
+    if (class == CALL_LAUNCH || class == CALL_COPY) {
+        uint32_t queue = replay->trace->activity.queue[ended];
+        return outstanding(finder, call, queue) < OUTSTANDING_MIN ||
+               waits_add(&replay->awaits, ended, status);
+    }
+    return true;
+}
+
+/* A call that records an event which somebody waits for: what is last in its queue by now. */
+static void record_event(struct finder *finder, uint32_t call) {
+    uint64_t *recorded = finder->recorded.count ? map_find(&finder->recorded, call) : NULL;
+    if (recorded && !(*recorded & EVENT_RECORDED))
+        *recorded = EVENT_RECORDED | finder->last[*recorded];
+}
+
+/* What comes after the call knows of what it launched. */
+static void pass(struct finder *finder, size_t call) {
+    const struct replay *replay = finder->replay;
+    for (uint32_t i = finder->launch_first[call]; i < finder->launch_first[call + 1]; i++) {
+        uint32_t row = finder->launch_rows[i];
+        uint32_t *last = &finder->last[replay->trace->activity.queue[row]];
+        if (*last == NO_ROW || replay->start[row] >= replay->start[*last])
+            *last = row;
+    }
+}
+
+/* Calls of all threads in order of start; awaits are kept by call, so they are found in two goes:
+ * the order of time fills a list that is then laid out by row. */
+static bool walk_calls(struct finder *finder, struct status *status) {
+    struct replay *replay = finder->replay;
+    uint32_t *order = NULL;
+    uint32_t *session = memory_allocate(replay->calls, sizeof *session, status);
+    uint32_t *from = memory_allocate(replay->calls, sizeof *from, status);
+    uint32_t *until = memory_allocate(replay->calls, sizeof *until, status);
+    bool ok = session && from && until;
+    for (size_t i = 0; i < replay->calls && ok; i++)
+        session[i] = replay->trace->thread_session[replay->trace->call.thread[i]];
+    ok = ok && sort_rows(session, (uint32_t)replay->sessions, replay->call_start, NULL,
+                         replay->calls, &order, status);
+    for (size_t i = 0; i < replay->calls && ok; i++) {
+        uint32_t call = order ? order[i] : (uint32_t)i;
+        if (!is_outer(replay, call))
+            continue;
+        record_event(finder, call);
+        from[call] = (uint32_t)replay->awaits.count;
+        ok = find_await(finder, call, status);
+        until[call] = (uint32_t)replay->awaits.count;
+        pass(finder, call);
+    }
+    struct waits sorted = {.first = replay->awaits.first};
+    for (size_t i = 0; i < replay->calls && ok; i++) {
+        sorted.first[i] = (uint32_t)sorted.count;
+        for (uint32_t k = from[i]; k < until[i] && ok; k++)
+            ok = waits_add(&sorted, replay->awaits.activity[k], status);
+    }
+    memory_free(replay->awaits.activity);
+    sorted.first[replay->calls] = (uint32_t)sorted.count;
+    replay->awaits = sorted;
+    memory_free(session);
+    memory_free(from);
+    memory_free(until);
+    memory_free(order);
+    return ok;
+}
+
+bool replay_find_waits(struct replay *replay, struct status *status) {
+    struct finder finder = {.replay = replay, .trace = replay->source.model->trace};
+    finder.call_wait = memory_allocate(replay->calls, sizeof *finder.call_wait, status);
+    finder.recorder = memory_allocate(finder.trace->wait.count, sizeof *finder.recorder, status);
+    bool ok = finder.call_wait && finder.recorder;
+    for (size_t i = 0; i < replay->calls && ok; i++)
+        finder.call_wait[i] = NO_ROW;
+    for (size_t i = 0; i < finder.trace->wait.count && ok; i++)
+        finder.recorder[i] = NO_ROW;
+    ok = ok && index_ends(&finder, status) && find_usual(&finder, status) &&
+         index_process_queues(&finder, status) && index_launched(&finder, status) &&
+         (finder.trace->wait.count == 0 || index_records(&finder, status)) &&
+         walk_calls(&finder, status);
+    void *columns[] = {finder.by_end,       finder.process_first, finder.name_usual,
+                       finder.call_wait,    finder.last,          finder.queues,
+                       finder.queues_first, finder.launch_first,  finder.launch_rows,
+                       finder.recorder};
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+        memory_free(columns[i]);
+    map_finish(&finder.recorded);
+    return ok;
+}

@@ -1,0 +1,142 @@
+/* Where limits come from, and which of several sources is believed. */
+#include "../test.h"
+#include "build.h"
+
+#include "analysis/limits.h"
+#include "base/memory.h"
+
+struct stage {
+    struct build build;
+    struct trace *trace;
+    struct model model;
+    struct limits *limits;
+};
+
+static bool stage_find(struct stage *stage, const struct limits *given) {
+    struct status status = {0};
+    stage->trace = build_end(&stage->build);
+    if (stage->trace && model_build(&stage->model, stage->trace, &status)) {
+        if (limits_find(&stage->model, given, &stage->limits, &status))
+            return true;
+        model_finish(&stage->model);
+    }
+    test_failed(__FILE__, __LINE__, "%s", status.message);
+    trace_close(stage->trace);
+    return false;
+}
+
+static void stage_finish(struct stage *stage) {
+    memory_free(stage->limits);
+    model_finish(&stage->model);
+    trace_close(stage->trace);
+}
+
+static bool is(const struct limits *limits, enum device_limit limit, double value,
+               enum limit_source source) {
+    return limits->of[limit] == value && limits->source[limit] == source;
+}
+
+static void meta(struct stage *stage, const char *key, const char *value) {
+    trace_writer_meta(stage->build.writer, key, text_of(value));
+}
+
+/* Another device than the one that build_begin() makes, of that label and name. */
+static uint32_t add_device(struct stage *stage, const char *label, const char *name) {
+    struct trace_writer *writer = stage->build.writer;
+    return trace_write_device(writer, &(struct row_device){
+                                          .index = 7,
+                                          .label = trace_writer_string(writer, text_of(label)),
+                                          .name = trace_writer_string(writer, text_of(name)),
+                                          .multiprocessors = 132,
+                                          .clock_hz = 2000000000,
+                                          .bandwidth = 4000000000000,
+                                          .compute_major = 9,
+                                      });
+}
+
+TEST(a_measured_limit_comes_before_a_given_one_and_that_before_a_stated_one) {
+    struct stage stage;
+    build_begin(&stage.build);
+    add_device(&stage, "7", "big");
+    meta(&stage, "roof.7.name", "big");
+    meta(&stage, "roof.7.memory_copy", "4.2e12");
+    meta(&stage, "roof.7.launch", "2990.5");
+    struct limits given[3] = {0};
+    given[2].of[DEVICE_LIMIT_MEMORY] = 1e12;
+    given[2].of[DEVICE_LIMIT_F32] = 64.9e12;
+    REQUIRE(stage_find(&stage, given));
+    const struct limits *limits = &stage.limits[2];
+    CHECK(is(limits, DEVICE_LIMIT_MEMORY, 4.2e12, LIMIT_MEASURED));
+    CHECK(is(limits, DEVICE_LIMIT_LAUNCH, 2990.5, LIMIT_MEASURED));
+    CHECK(is(limits, DEVICE_LIMIT_F32, 64.9e12, LIMIT_MEASURED));
+    CHECK(is(limits, DEVICE_LIMIT_MATRIX_F16, 132 * 2e9 * 4096, LIMIT_STATED));
+    CHECK(is(limits, DEVICE_LIMIT_CACHE, 0, LIMIT_UNKNOWN));
+    stage_finish(&stage);
+}
+
+TEST(roofs_of_a_namesake_with_another_name_are_not_taken) {
+    struct stage stage;
+    build_begin(&stage.build);
+    uint32_t device = add_device(&stage, "a.7", "small");
+    meta(&stage, "roof.a.7.name", "big");
+    meta(&stage, "roof.a.7.memory_copy", "9e12");
+    meta(&stage, "roof.a.7.name", "small");
+    meta(&stage, "roof.a.7.memory_copy", "1e12");
+    REQUIRE(stage_find(&stage, NULL));
+    CHECK(is(&stage.limits[device], DEVICE_LIMIT_MEMORY, 1e12, LIMIT_MEASURED));
+    stage_finish(&stage);
+}
+
+TEST(roofs_that_are_no_numbers_are_passed_over) {
+    static const char *const values[] = {"", "fast", "-1", "0", "nan", "1e400", "1e99999999"};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        struct stage stage;
+        build_begin(&stage.build);
+        uint32_t device = add_device(&stage, "7", "big");
+        meta(&stage, "roof.7.memory_copy", values[i]);
+        meta(&stage, "roof.", "5");
+        meta(&stage, "roof.memory_copy", "5");
+        meta(&stage, "roof.7.", "5");
+        meta(&stage, "roof.7.speed", "5");
+        REQUIRE(stage_find(&stage, NULL));
+        CHECK(is(&stage.limits[device], DEVICE_LIMIT_MEMORY, 4e12, LIMIT_STATED));
+        stage_finish(&stage);
+    }
+}
+
+TEST(what_the_trace_shows_is_a_limit_where_nothing_better_is_known) {
+    struct stage stage;
+    build_begin(&stage.build);
+    for (int i = 0; i < 20; i++) {
+        int64_t start = i * 10000;
+        build_call(&stage.build, 0, CALL_LAUNCH, start, start + 2000 + i, "cudaLaunchKernel",
+                   (uint64_t)i + 1);
+        build_activity(&stage.build, 0, ACTIVITY_KERNEL, start + 4000 + i, start + 6000, "k",
+                       (uint64_t)i + 1);
+    }
+    trace_write_activity(stage.build.writer, &(struct row_activity){.start = 300000,
+                                                                    .duration = 100000,
+                                                                    .queue = stage.build.queue[0],
+                                                                    .kind = ACTIVITY_COPY,
+                                                                    .bytes = 2 << 20,
+                                                                    .direction = COPY_HTOD,
+                                                                    .from_memory = MEMORY_PINNED});
+    REQUIRE(stage_find(&stage, NULL));
+    const struct limits *limits = &stage.limits[stage.build.device];
+    CHECK(is(limits, DEVICE_LIMIT_LAUNCH_CALL, 2002, LIMIT_SEEN)); /* a tenth is no longer */
+    CHECK(is(limits, DEVICE_LIMIT_LAUNCH_TO_START, 4002, LIMIT_SEEN));
+    CHECK(is(limits, DEVICE_LIMIT_LAUNCH, 10001, LIMIT_SEEN));
+    CHECK(is(limits, DEVICE_LIMIT_TO_DEVICE_PINNED, (2 << 20) / 100e-6, LIMIT_SEEN));
+    CHECK(is(limits, DEVICE_LIMIT_TO_DEVICE_PAGEABLE, 0, LIMIT_UNKNOWN));
+    CHECK(is(limits, DEVICE_LIMIT_MEMORY, 0, LIMIT_UNKNOWN));
+    stage_finish(&stage);
+}
+
+TEST(limits_of_an_empty_trace_are_unknown) {
+    struct stage stage;
+    build_begin(&stage.build);
+    REQUIRE(stage_find(&stage, NULL));
+    for (unsigned limit = 0; limit < DEVICE_LIMIT_COUNT; limit++)
+        CHECK(is(&stage.limits[stage.build.device], limit, 0, LIMIT_UNKNOWN));
+    stage_finish(&stage);
+}

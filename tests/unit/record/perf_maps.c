@@ -1,0 +1,68 @@
+/* Which files that name functions are removed: Python's, of processes that have ended. */
+#include "../test.h"
+
+#ifdef __linux__
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/perf_maps.h"
+
+static pid_t ended_process(void) {
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    waitpid(pid, NULL, 0);
+    return pid;
+}
+
+static const char *map_file(pid_t pid, const char *content) {
+    static char path[4][64];
+    static unsigned next;
+    char *name = path[next++ % 4];
+    snprintf(name, sizeof path[0], "/tmp/perf-%ld.map", (long)pid);
+    FILE *file = fopen(name, "wx");
+    if (!file)
+        return NULL;
+    fputs(content, file);
+    fclose(file);
+    return name;
+}
+
+static bool is_there(const char *path) {
+    struct stat info;
+    return path && lstat(path, &info) == 0;
+}
+
+TEST(only_maps_that_recording_made_python_write_are_removed) {
+    struct map pids = {0};
+    struct status status;
+    time_t before = time(NULL) - 1;
+    pid_t python = ended_process(), other = ended_process(), stranger = ended_process();
+    const char *removed = map_file(python, "7f00 20 py::f:/x.py\n7f40 20 py::g:/x.py\n");
+    const char *kept = map_file(other, "7f00 20 LazyCompile:~f /x.js\n7f40 20 py::g:/x.py\n");
+    const char *unknown = map_file(stranger, "7f00 20 py::f:/x.py\n");
+    const char *alive = map_file(getpid(), "7f00 20 py::f:/x.py\n");
+    CHECK(map_set(&pids, (uint64_t)python, 1, &status) &&
+          map_set(&pids, (uint64_t)other, 1, &status) &&
+          map_set(&pids, (uint64_t)getpid(), 1, &status));
+    perf_maps_remove(&pids, time(NULL) + 1000); /* they were there before */
+    CHECK(is_there(removed) && is_there(kept) && is_there(unknown) && is_there(alive));
+    perf_maps_remove(&pids, before);
+    CHECK(is_there(kept) && is_there(unknown) && is_there(alive));
+    bool gone = !is_there(removed);
+    if (kept)
+        unlink(kept);
+    if (unknown)
+        unlink(unknown);
+    if (alive)
+        unlink(alive);
+    if (!gone) {
+        unlink(removed);
+        test_skip("this file system does not tell when files were made");
+    }
+    map_finish(&pids);
+}
+#endif

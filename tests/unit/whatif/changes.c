@@ -1,0 +1,257 @@
+/* Each change against its true answer: the same loop simulated with that cost changed. */
+#include "scene.h"
+
+#include <stdlib.h>
+
+#include "../test.h"
+
+/* Kernels shorter than the launches: the host is what takes the time. */
+static const struct loop launch_bound = {.steps = 12,
+                                         .kernels = 40,
+                                         .think = 3000,
+                                         .launch = 4000,
+                                         .lag = 1500,
+                                         .gap = 800,
+                                         .duration = 2500,
+                                         .sync = 5000,
+                                         .sync_lag = 2000};
+/* Long kernels: the device is. */
+static const struct loop device_bound = {.steps = 12,
+                                         .kernels = 20,
+                                         .think = 3000,
+                                         .launch = 4000,
+                                         .lag = 1500,
+                                         .gap = 800,
+                                         .duration = 30000};
+
+static const struct change graph = {.kind = CHANGE_GRAPH}, no_sync = {.kind = CHANGE_NO_SYNC},
+                           fuse = {.kind = CHANGE_FUSE}, pinned = {.kind = CHANGE_PINNED},
+                           no_alloc = {.kind = CHANGE_NO_ALLOC},
+                           prefetch = {.kind = CHANGE_PREFETCH};
+
+/* Within so many percent of the true gain. */
+static void check_gain(int64_t before, int64_t predicted, int64_t truth, double percent) {
+    double gain = (double)(before - truth), off = (double)llabs(predicted - truth);
+    if (predicted < 0 || off > gain * percent / 100)
+        test_failed(__FILE__, __LINE__, "from %lld to %lld predicted, to %lld in truth",
+                    (long long)before, (long long)predicted, (long long)truth);
+}
+
+TEST(without_a_change_every_event_of_a_simulated_loop_is_where_it_was) {
+    const struct loop *loops[] = {&launch_bound, &device_bound};
+    for (int i = 0; i < 2; i++) {
+        struct scene scene;
+        if (scene_loop(&scene, loops[i])) {
+            scene_check_exact(&scene, "loop");
+            /* a run begins with its first call */
+            CHECK_INT(scene_predict(&scene, NULL, 0), loop_time(loops[i]) - loops[i]->think);
+            CHECK_INT(scene.steps.count, loops[i]->steps);
+        }
+        scene_close(&scene);
+    }
+}
+
+TEST(a_kernel_twice_as_fast_gains_what_it_gains_where_the_device_is_the_bottleneck) {
+    struct scene scene;
+    struct loop faster = device_bound;
+    struct change change = {.kind = CHANGE_FASTER, .pattern = TEXT("gemm"), .factor = 2};
+    faster.duration /= 2;
+    if (scene_loop(&scene, &device_bound))
+        check_gain(loop_time(&device_bound), scene_predict(&scene, &change, 1), loop_time(&faster),
+                   2);
+    scene_close(&scene);
+}
+
+TEST(a_faster_host_gains_what_it_gains_where_launches_are_the_bottleneck) {
+    struct scene scene;
+    struct loop faster = launch_bound;
+    struct change change = {.kind = CHANGE_FASTER, .pattern = TEXT("host"), .factor = 2};
+    faster.think /= 2;
+    if (scene_loop(&scene, &launch_bound))
+        check_gain(loop_time(&launch_bound), scene_predict(&scene, &change, 1), loop_time(&faster),
+                   2);
+    scene_close(&scene);
+}
+
+TEST(a_synchronisation_taken_out_of_the_loop_lets_the_host_run_ahead) {
+    struct scene scene;
+    struct loop with = device_bound, without = device_bound;
+    with.sync = 5000;
+    with.sync_lag = 4000;
+    with.fetch = 1500;
+    without.sync_lag = 4000;
+    if (scene_loop(&scene, &with))
+        check_gain(loop_time(&with), scene_predict(&scene, &no_sync, 1), loop_time(&without), 8);
+    scene_close(&scene);
+}
+
+TEST(the_last_synchronisation_of_a_run_stays) {
+    struct scene scene;
+    if (scene_loop(&scene, &device_bound))
+        CHECK_INT(scene_predict(&scene, &no_sync, 1), -1);
+    scene_close(&scene);
+}
+
+TEST(launches_of_a_step_as_a_graph_cost_one_call_and_kernels_follow_each_other) {
+    struct scene scene;
+    struct loop as_graph = launch_bound;
+    as_graph.graph = true;
+    if (scene_loop(&scene, &launch_bound)) {
+        /* no launch was ever queued here, so the trace does not tell what lies between kernels */
+        scene.limits[1].of[DEVICE_LIMIT_GRAPH_KERNEL] =
+            (double)(launch_bound.duration + launch_bound.gap);
+        check_gain(loop_time(&launch_bound), scene_predict(&scene, &graph, 1), loop_time(&as_graph),
+                   8);
+    }
+    scene_close(&scene);
+}
+
+TEST(element_wise_kernels_fuse_to_one_with_one_read_and_one_write) {
+    struct scene scene;
+    struct loop apart = device_bound, fused = device_bound;
+    apart.kernel = "void at::native::vectorized_elementwise_kernel<4, at::native::sin_kernel, "
+                   "at::detail::Array<char*, 2> >(int)";
+    apart.kernels = 4;
+    apart.sync = fused.sync = 5000;
+    fused.kernels = 1;
+    fused.duration = apart.duration; /* all moving, and the floor is the launch call's */
+    if (scene_loop(&scene, &apart))
+        check_gain(loop_time(&apart), scene_predict(&scene, &fuse, 1), loop_time(&fused), 8);
+    scene_close(&scene);
+}
+
+TEST(products_do_not_fuse_unless_they_are_named) {
+    struct scene scene;
+    struct change named = {.kind = CHANGE_FUSE, .pattern = TEXT("g?mm")};
+    if (scene_loop(&scene, &device_bound)) {
+        CHECK_INT(scene_predict(&scene, &fuse, 1), -1);
+        CHECK(scene_predict(&scene, &named, 1) > 0);
+    }
+    scene_close(&scene);
+}
+
+TEST(pinned_copies_neither_block_the_host_nor_go_through_a_staging_buffer) {
+    struct scene scene;
+    struct loop pageable = device_bound, fast = device_bound;
+    pageable.copy = 4000000;
+    pageable.copy_bytes = 16000000;
+    pageable.pageable = true;
+    fast.copy = 400000; /* 40 GB/s */
+    fast.copy_bytes = 16000000;
+    fast.copy_call = 4000;
+    if (scene_loop(&scene, &pageable)) {
+        CHECK_INT(scene_predict(&scene, &pinned, 1), -1); /* nobody knows how fast */
+        scene.limits[1].of[DEVICE_LIMIT_TO_DEVICE_PINNED] = 40e9;
+        scene.limits[1].source[DEVICE_LIMIT_TO_DEVICE_PINNED] = LIMIT_MEASURED;
+        check_gain(loop_time(&pageable), scene_predict(&scene, &pinned, 1), loop_time(&fast), 3);
+    }
+    scene_close(&scene);
+}
+
+TEST(allocations_in_the_loop_go_with_their_time) {
+    struct scene scene;
+    struct loop with = launch_bound;
+    with.alloc = 200000;
+    if (scene_loop(&scene, &with))
+        check_gain(loop_time(&with), scene_predict(&scene, &no_alloc, 1), loop_time(&launch_bound),
+                   3);
+    scene_close(&scene);
+}
+
+TEST(input_that_is_prepared_meanwhile_costs_nothing_until_the_loader_is_the_bottleneck) {
+    struct scene scene;
+    struct loop little = device_bound, much = device_bound;
+    little.sync = much.sync = 5000;
+    little.input = 100000;
+    much.input = 5000000;
+    struct loop none = little;
+    none.input = 0;
+    if (scene_loop(&scene, &little)) /* all but the first batch */
+        check_gain(loop_time(&little), scene_predict(&scene, &prefetch, 1),
+                   loop_time(&none) + little.input, 3);
+    scene_close(&scene);
+    if (scene_loop(&scene, &much)) {
+        int64_t predicted = scene_predict(&scene, &prefetch, 1);
+        int64_t loading = (much.steps - 1) * much.input; /* the first is before the first call */
+        CHECK(predicted >= loading);
+        CHECK(predicted < loading + 2 * loop_time(&none) / much.steps);
+    }
+    scene_close(&scene);
+}
+
+TEST(host_code_goes_by_the_name_of_its_range) {
+    struct scene scene;
+    struct loop with = device_bound, without = device_bound;
+    struct change change = {.kind = CHANGE_NO_HOST, .pattern = TEXT("DataL*")};
+    with.sync = without.sync = 5000;
+    with.input = 300000;
+    if (scene_loop(&scene, &with)) /* the first step's is where the thread begins */
+        check_gain(loop_time(&with), scene_predict(&scene, &change, 1), loop_time(&without), 10);
+    scene_close(&scene);
+}
+
+TEST(copies_a_step_ahead_run_beside_the_kernels) {
+    struct scene scene;
+    struct change change = {.kind = CHANGE_OVERLAP_COPIES};
+    struct loop with = device_bound;
+    with.copy = 300000;
+    with.copy_bytes = 12000000;
+    with.copy_call = 4000;
+    struct loop without = with;
+    without.copy = 0;
+    if (scene_loop(&scene, &with))
+        check_gain(loop_time(&with), scene_predict(&scene, &change, 1),
+                   loop_time(&without) + with.copy, 5);
+    scene_close(&scene);
+}
+
+TEST(several_times_as_much_a_step_shares_the_cost_of_the_host) {
+    struct scene scene;
+    struct change change = {.kind = CHANGE_BATCH, .factor = 4};
+    if (scene_loop(&scene, &launch_bound)) {
+        int64_t before = loop_time(&launch_bound);
+        int64_t after = scene_predict(&scene, &change, 1);
+        int64_t kernels = launch_bound.steps * launch_bound.kernels * launch_bound.duration;
+        CHECK(after < before);
+        CHECK(after >= kernels);
+    }
+    scene_close(&scene);
+}
+
+TEST(changes_made_together_gain_no_more_than_all_there_is_and_in_any_order_the_same) {
+    struct scene scene;
+    struct loop with = launch_bound;
+    with.alloc = 200000;
+    if (scene_loop(&scene, &with)) {
+        struct change some[] = {graph, no_sync, no_alloc}, turned[] = {no_alloc, graph, no_sync};
+        int64_t together = scene_predict(&scene, some, 3);
+        CHECK_INT(together, scene_predict(&scene, turned, 3));
+        CHECK(together <= scene_predict(&scene, some, 1));
+        CHECK(together >= with.steps * with.kernels * with.duration);
+    }
+    scene_close(&scene);
+}
+
+TEST(what_does_not_apply_says_why_and_changes_nothing) {
+    struct scene scene;
+    struct status status = {0};
+    struct ranked_change *ranked;
+    size_t count;
+    if (scene_loop(&scene, &device_bound) && replay_rank(scene.replay, &ranked, &count, &status)) {
+        CHECK_INT(count, CHANGE_COUNT + 1);
+        bool ended = false;
+        for (size_t i = 0; i < count; i++) {
+            const struct outcome *outcome = &ranked[i].outcome;
+            ended |= !outcome->applicable;
+            CHECK(outcome->applicable != ended);
+            CHECK((outcome->why_not[0] != 0) == !outcome->applicable);
+            CHECK((outcome->what[0] != 0) == outcome->applicable);
+            if (!outcome->applicable)
+                CHECK_INT(outcome->after, outcome->before);
+            if (i > 0 && outcome->applicable)
+                CHECK(outcome->after >= ranked[i - 1].outcome.after);
+        }
+        replay_rank_finish(ranked, count);
+    }
+    scene_close(&scene);
+}

@@ -1,0 +1,337 @@
+// Draws a frame. What it costs depends on how many pixels there are, not on how many events: where
+// events are shorter than a pixel, all of a pixel's are drawn as one, as full as they fill its time.
+// Pixels are cut at multiples of their own length, so that the picture holds still when it moves.
+
+import {formatTick} from '../format.js';
+import {FILL_LEVELS, FILL_MATCH, fillOf} from './fills.js';
+import {laneAfter, laneFrom} from './lanes.js';
+import {eventName} from './events.js';
+
+export const RULER_HEIGHT = 30;
+const LABEL_LEAST = 38;
+const LETTER_WIDTH = 6.1;
+
+// The longest of a few of the events of a pixel stands for all.
+function standsFor(lane, from, to) {
+    const step = Math.max(1, Math.floor((to - from) / 4));
+    let best = from;
+    for (let i = from + step; i < to; i += step)
+        if (lane.ends[i] - lane.starts[i] > lane.ends[best] - lane.starts[best])
+            best = i;
+    return best;
+}
+
+function anyMatch(lane, from, to) {
+    return lane.matches && lane.matches[to] > lane.matches[from];
+}
+
+// One row of pixels that a lane's merged events are put into; the canvas stretches it to the lane's
+// height. One picture is much less work for a browser than a rectangle for each pixel.
+function clearStrip(chart) {
+    const width = Math.ceil(chart.plotWidth) + 2;
+    if (!chart.strip || chart.strip.width !== width) {
+        const canvas = document.createElement('canvas');
+        canvas.width = width;
+        canvas.height = 1;
+        const context = canvas.getContext('2d', {willReadFrequently: true});
+        const image = context.createImageData(width, 1);
+        chart.strip = {canvas, context, image, width, words: new Uint32Array(image.data.buffer), used: false};
+    }
+    if (chart.strip.used)
+        chart.strip.words.fill(0);
+    chart.strip.used = false;
+    return chart.strip;
+}
+
+function drawStrip(chart, strip, y, height) {
+    if (!strip.used)
+        return;
+    strip.context.putImageData(strip.image, 0, 0);
+    chart.context.imageSmoothingEnabled = false;
+    chart.context.drawImage(strip.canvas, 0, 0, strip.width, 1, 0, y, strip.width, height);
+}
+
+function cutText(text, width) {
+    const letters = Math.floor((width - 8) / LETTER_WIDTH);
+    return text.length <= letters ? text : letters > 2 ? `${text.slice(0, letters - 1)}…` : '';
+}
+
+function drawBox(chart, lane, at, x, width, y, height, found) {
+    const {context, fills} = chart;
+    const fill = fillOf(lane, at);
+    const match = anyMatch(lane, at, at + 1);
+    const dim = found && !match;
+    const left = Math.max(x, -4);
+    const right = Math.min(x + width, chart.plotWidth + 4);
+    context.fillStyle = match ? fills.levels[FILL_MATCH][FILL_LEVELS - 1]
+        : dim ? fills.dim[fill]
+            : width >= 3 && fills.pattern[fill] ? fills.pattern[fill] : fills.levels[fill][FILL_LEVELS - 1];
+    context.fillRect(left, y, Math.max(1, right - left - (width > 4 ? 0.75 : 0)), height);
+    if (height < 12 || right - left < LABEL_LEAST)
+        return;
+    const text = cutText(eventName(lane.trace, lane.table, lane.rows[at]), right - Math.max(left, 0));
+    if (!text)
+        return;
+    context.fillStyle = dim ? chart.colours.faint : match ? fills.ink[FILL_MATCH] : fills.ink[fill];
+    if (fills.pattern[fill] && !dim && !match) {
+        context.fillStyle = fills.levels[fill][FILL_LEVELS - 1];
+        context.fillRect(Math.max(left, 0) + 2, y + 1, text.length * LETTER_WIDTH + 5, height - 2);
+        context.fillStyle = fills.ink[fill];
+    }
+    context.fillText(text, Math.max(left, 0) + 4, y + height / 2 + 0.5);
+}
+
+function drawSpans(chart, lane, y, height) {
+    const {fills, scale} = chart;
+    const shift = chart.shifts[lane.trace.index];
+    const from = chart.view.from - shift;
+    const to = chart.view.to - shift;
+    const found = chart.found !== null;
+    const strip = clearStrip(chart);
+    const matchWord = fills.words[FILL_MATCH][FILL_LEVELS - 1];
+    const firstPixel = Math.floor(from / scale);
+    let at = laneAfter(lane, from);
+    while (at < lane.count && lane.starts[at] < to) {
+        const length = lane.ends[at] - lane.starts[at];
+        if (length >= 1.5 * scale) {
+            drawBox(chart, lane, at, (lane.starts[at] - from) / scale, length / scale, y, height, found);
+            at++;
+            continue;
+        }
+        const pixel = Math.max(Math.floor(lane.starts[at] / scale), firstPixel);
+        const next = Math.max(at + 1, laneFrom(lane, (pixel + 1) * scale, at));
+        const share = (lane.sums[next] - lane.sums[at]) / scale;
+        const level = Math.max(0, Math.min(FILL_LEVELS - 1, Math.floor(share * FILL_LEVELS)));
+        const fill = fillOf(lane, next - at === 1 ? at : standsFor(lane, at, next));
+        strip.words[pixel - firstPixel] = anyMatch(lane, at, next) ? matchWord : found ? fills.dimWords[fill] : fills.words[fill][level];
+        strip.used = true;
+        at = next;
+    }
+    drawStrip(chart, strip, y, height);
+}
+
+function drawCounter(chart, lane, y, height) {
+    const {context, scale} = chart;
+    const shift = chart.shifts[lane.trace.index];
+    const from = chart.view.from - shift;
+    const values = lane.trace.counters.value;
+    const top = lane.most > 0 ? lane.most : 1;
+    let at = Math.max(0, laneAfter(lane, from) - 1);
+    context.beginPath();
+    context.moveTo(0, y + height);
+    let x = 0;
+    while (at < lane.count && x <= chart.plotWidth) {
+        x = Math.max(0, (lane.starts[at] - from) / scale);
+        const next = Math.max(at + 1, laneFrom(lane, from + (x + 1) * scale, at));
+        let most = 0;
+        const step = Math.max(1, Math.floor((next - at) / 8));
+        for (let i = at; i < next; i += step)
+            most = Math.max(most, values[lane.rows[i]]);
+        const level = y + height - height * Math.max(0, most) / top;
+        context.lineTo(x, level);
+        at = next;
+        x = at < lane.count ? (lane.starts[at] - from) / scale : (lane.ends[at - 1] - from) / scale;
+        context.lineTo(Math.min(x, chart.plotWidth), level);
+    }
+    context.lineTo(Math.min(x, chart.plotWidth), y + height);
+    context.closePath();
+    context.fillStyle = chart.colours.counter;
+    context.fill();
+}
+
+function tickStep(scale) {
+    const least = 110 * scale;
+    const power = 10 ** Math.floor(Math.log10(least));
+    for (const factor of [1, 2, 5, 10])
+        if (power * factor >= least)
+            return Math.max(1, power * factor);
+    return power * 10;
+}
+
+// Moments at which the ruler has a label.
+export function rulerTicks(view, scale) {
+    const step = tickStep(scale);
+    const ticks = [];
+    for (let k = Math.ceil(view.from / step); k * step <= view.to && ticks.length < 100; k++)
+        ticks.push(k * step);
+    return {step, ticks};
+}
+
+function drawRuler(chart) {
+    const {context, view, scale, colours} = chart;
+    const {step, ticks} = rulerTicks(view, scale);
+    context.fillStyle = colours.card;
+    context.fillRect(0, 0, chart.width, RULER_HEIGHT);
+    context.fillStyle = colours.line;
+    context.fillRect(0, RULER_HEIGHT - 1, chart.width, 1);
+    context.fillStyle = colours.soft;
+    context.textBaseline = 'middle';
+    const largest = Math.max(Math.abs(view.from), Math.abs(view.to));
+    for (const tick of ticks) {
+        const x = chart.gutter + (tick - view.from) / scale;
+        if (x > chart.gutter - 1)
+            context.fillRect(Math.round(x), RULER_HEIGHT - 7, 1, 7);
+        if (x > chart.gutter - 1 && x < chart.width - 48)
+            context.fillText(formatTick(tick, step, largest), x + 4, RULER_HEIGHT / 2);
+    }
+}
+
+function drawGrid(chart) {
+    const {context, view, scale} = chart;
+    context.fillStyle = chart.colours.grid;
+    for (const tick of rulerTicks(view, scale).ticks)
+        context.fillRect(Math.round((tick - view.from) / scale), 0, 1, chart.height);
+}
+
+function drawGroupRow(chart, row, y) {
+    const {context, colours} = chart;
+    context.fillStyle = colours.group;
+    context.fillRect(0, y, chart.width, row.height - 2);
+    context.fillStyle = colours.ink;
+    context.font = chart.boldFont;
+    const letters = Math.floor((chart.width - 40) / 6.6);
+    context.fillText(`${row.group.closed ? '▸' : '▾'} ${row.group.title.slice(0, letters)}`, 8, y + row.height / 2);
+    context.font = chart.font;
+    if (chart.focusRow === row && chart.focused) {
+        context.strokeStyle = colours.focus;
+        context.lineWidth = 2;
+        context.strokeRect(1, y + 1, chart.width - 2, row.height - 4);
+    }
+}
+
+function drawGutter(chart, rows) {
+    const {context, colours} = chart;
+    context.fillStyle = colours.card;
+    context.fillRect(0, RULER_HEIGHT, chart.gutter, chart.height - RULER_HEIGHT);
+    context.fillStyle = colours.line;
+    context.fillRect(chart.gutter - 1, RULER_HEIGHT, 1, chart.height);
+    for (const row of rows) {
+        if (!row.lane || !row.first)
+            continue;
+        const y = chart.rowTop(row);
+        context.fillStyle = colours.soft;
+        const middle = y + Math.max(row.height, 14) / 2;
+        const text = cutText(row.track.label, chart.gutter - 14);
+        context.fillText(text, 12, middle);
+    }
+}
+
+function rectOf(chart, event) {
+    const row = chart.rowOfLane(event.lane);
+    if (!row)
+        return null;
+    const shift = chart.shifts[event.lane.trace.index];
+    const x = (event.lane.starts[event.at] + shift - chart.view.from) / chart.scale;
+    const end = (event.lane.ends[event.at] + shift - chart.view.from) / chart.scale;
+    return {x, end, y: chart.rowTop(row), height: row.height - 2};
+}
+
+function drawArrow(chart, from, to) {
+    const start = rectOf(chart, from);
+    const end = rectOf(chart, to);
+    if (!start || !end)
+        return;
+    const {context} = chart;
+    const x1 = Math.max(-1e4, Math.min(1e4, start.x));
+    const x2 = Math.max(-1e4, Math.min(1e4, end.x));
+    const down = end.y > start.y;
+    const y1 = down ? start.y + start.height : start.y;
+    const y2 = down ? end.y : end.y + end.height;
+    const bend = Math.max(24, Math.abs(y2 - y1) / 2) * (down ? 1 : -1);
+    context.strokeStyle = chart.colours.arrow;
+    context.lineWidth = 1.75;
+    context.beginPath();
+    context.moveTo(x1, y1);
+    context.bezierCurveTo(x1, y1 + bend, x2, y2 - bend, x2, y2);
+    context.stroke();
+    context.fillStyle = chart.colours.arrow;
+    context.beginPath();
+    context.moveTo(x2, y2);
+    context.lineTo(x2 - 4.5, y2 - (down ? 8 : -8));
+    context.lineTo(x2 + 4.5, y2 - (down ? 8 : -8));
+    context.fill();
+}
+
+function drawPicked(chart) {
+    const {context, picked} = chart;
+    const rect = picked && rectOf(chart, picked);
+    if (!rect)
+        return;
+    for (const [from, to] of chart.arrows)
+        drawArrow(chart, from, to);
+    const left = Math.max(rect.x, -3);
+    const right = Math.min(rect.end, chart.plotWidth + 3);
+    if (right < left)
+        return;
+    context.strokeStyle = chart.colours.picked;
+    context.lineWidth = 2.5;
+    context.strokeRect(left - 1, rect.y - 1, Math.max(3, right - left + 2), rect.height + 2);
+}
+
+function drawSelection(chart) {
+    const {context, selection, view, scale} = chart;
+    if (!selection)
+        return;
+    const x1 = Math.max(-2, (selection.from - view.from) / scale);
+    const x2 = Math.min(chart.plotWidth + 2, (selection.to - view.from) / scale);
+    if (x2 < x1)
+        return;
+    context.fillStyle = chart.colours.selection;
+    context.globalAlpha = 0.16;
+    context.fillRect(x1, 0, x2 - x1, chart.height);
+    context.globalAlpha = 1;
+    context.fillRect(x1, 0, 1.5, chart.height);
+    context.fillRect(x2 - 1.5, 0, 1.5, chart.height);
+}
+
+// Where among all lanes the visible ones are.
+function drawScroll(chart) {
+    const room = chart.height - RULER_HEIGHT;
+    if (chart.contentHeight <= room)
+        return;
+    const height = Math.max(24, room * room / chart.contentHeight);
+    const y = RULER_HEIGHT + (room - height) * chart.scroll / (chart.contentHeight - room);
+    chart.context.fillStyle = chart.colours.faint;
+    chart.context.globalAlpha = 0.6;
+    chart.context.fillRect(chart.width - 6, y, 5, height);
+    chart.context.globalAlpha = 1;
+}
+
+export function drawFrame(chart) {
+    const {context, colours} = chart;
+    const rows = chart.visibleRows();
+    context.setTransform(chart.ratio, 0, 0, chart.ratio, 0, 0);
+    context.fillStyle = colours.lane;
+    context.fillRect(0, 0, chart.width, chart.height);
+    context.font = chart.font;
+    context.textBaseline = 'middle';
+    drawGutter(chart, rows);
+    context.save();
+    context.beginPath();
+    context.rect(chart.gutter, RULER_HEIGHT, chart.plotWidth, chart.height - RULER_HEIGHT);
+    context.clip();
+    context.translate(chart.gutter, 0);
+    drawGrid(chart);
+    for (const row of rows) {
+        if (!row.lane)
+            continue;
+        if (row.lane.kind === 'counter')
+            drawCounter(chart, row.lane, chart.rowTop(row), row.height - 3);
+        else
+            drawSpans(chart, row.lane, chart.rowTop(row), row.height - 2);
+    }
+    context.restore();
+    for (const row of rows)
+        if (!row.lane)
+            drawGroupRow(chart, row, chart.rowTop(row));
+    context.save();
+    context.beginPath();
+    context.rect(chart.gutter, RULER_HEIGHT, chart.plotWidth, chart.height - RULER_HEIGHT);
+    context.clip();
+    context.translate(chart.gutter, 0);
+    drawSelection(chart);
+    drawPicked(chart);
+    context.restore();
+    drawScroll(chart);
+    drawRuler(chart);
+}

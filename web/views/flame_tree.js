@@ -1,0 +1,118 @@
+// Samples or ranges as one tree for each thread: equal names below equal parents are one node, whose
+// value is the time they stand for. Nodes are columns; 0 is the root.
+
+class FlameTree {
+    constructor() {
+        this.names = [''];
+        this.parent = [-1];
+        this.depth = [0];
+        this.value = [0];
+        this.count = [0];
+        this.children = [[]];
+        this.places = [new Map()];
+    }
+
+    child(node, name) {
+        const known = this.places[node].get(name);
+        if (known !== undefined)
+            return known;
+        const made = this.names.length;
+        this.names.push(name);
+        this.parent.push(node);
+        this.depth.push(this.depth[node] + 1);
+        this.value.push(0);
+        this.count.push(0);
+        this.children.push([]);
+        this.places.push(new Map());
+        this.places[node].set(name, made);
+        this.children[node].push(made);
+        return made;
+    }
+
+    // Widest first; how far from the left each begins, in the value's unit; what is its own.
+    settle() {
+        this.from = new Float64Array(this.names.length);
+        this.self = Float64Array.from(this.value);
+        this.deepest = 0;
+        for (let node = 0; node < this.names.length; node++) {
+            const children = this.children[node].sort((a, b) => this.value[b] - this.value[a]);
+            let at = this.from[node];
+            for (const child of children) {
+                this.from[child] = at;
+                at += this.value[child];
+                this.self[node] -= this.value[child];
+            }
+            this.deepest = Math.max(this.deepest, this.depth[node]);
+        }
+        this.places = null;
+        return this;
+    }
+}
+
+// The frames of a stack, outermost first.
+function framesOf(stacks, stack) {
+    const frames = [];
+    for (let at = stack; at > 0 && frames.length < 4096; at = stacks.parent[at])
+        frames.push(stacks.function[at]);
+    return frames.reverse();
+}
+
+// thread 0: of all. Samples without a weight count as one each, and `unit` says so.
+export function treeOfSamples(trace, thread) {
+    const {samples, stacks, strings} = trace;
+    const tree = new FlameTree();
+    const nodes = new Map(); // of a stack, so that a repeated one is walked once
+    let weighted = false;
+    for (let i = 0; i < samples.count && !weighted; i++)
+        weighted = samples.weight[i] > 0;
+    for (let i = 0; i < samples.count; i++) {
+        if (thread && samples.thread[i] !== thread)
+            continue;
+        let path = nodes.get(samples.stack[i]);
+        if (!path) {
+            path = [0];
+            for (const frame of framesOf(stacks, samples.stack[i]))
+                path.push(tree.child(path[path.length - 1], strings[frame] || '(unknown)'));
+            nodes.set(samples.stack[i], path);
+        }
+        const weight = weighted ? Math.max(0, samples.weight[i]) : 1;
+        for (const node of path) {
+            tree.value[node] += weight;
+            tree.count[node]++;
+        }
+    }
+    tree.unit = weighted ? 'ns' : 'samples';
+    return tree.settle();
+}
+
+// "ProfilerStep#12" and its likes are one.
+function familyName(name) {
+    return name.replace(/#\d+$/, '#…');
+}
+
+// Ranges of a thread come outer before inner; what lies inside is a child.
+export function treeOfRanges(trace, thread) {
+    const {ranges, strings} = trace;
+    const families = new Array(strings.length);
+    const tree = new FlameTree();
+    let path = [];
+    let lane = -1;
+    for (let i = 0; i < ranges.count; i++) {
+        if (!ranges.thread[i] || (thread && ranges.thread[i] !== thread))
+            continue;
+        if (ranges.thread[i] !== lane) {
+            path = [];
+            lane = ranges.thread[i];
+        }
+        path.length = Math.min(path.length, ranges.depth[i]);
+        const parent = path.length ? path[path.length - 1] : 0;
+        const node = tree.child(parent, families[ranges.name[i]] ??= familyName(strings[ranges.name[i]]) || '(no name)');
+        path.push(node);
+        tree.value[node] += ranges.duration[i];
+        tree.count[node]++;
+        if (parent === 0)
+            tree.value[0] += ranges.duration[i];
+    }
+    tree.unit = 'ns';
+    return tree.settle();
+}
