@@ -170,6 +170,22 @@ static bool plot(const struct bench *bench, const struct result_set *set, struct
     return ok;
 }
 
+/* The results, or beside those of before: what compare() found. */
+static bool write_results(const struct command_line *line, const struct result_set *set,
+                          const struct comparison_set *comparison, struct output *output,
+                          struct status *status) {
+    struct print_style style = bench_style(line, output);
+    if (bench_wants_json(line)) {
+        if (comparison)
+            return comparison_set_write(comparison, set, output, status);
+        result_set_write(set, output);
+        return true;
+    }
+    bool one_table = comparison && style.style == TABLE_CSV;
+    return (one_table || print_results(set, &style, output, status)) &&
+           (!comparison || print_comparison(comparison, &style, output, status));
+}
+
 /* Lines that seem to differ, or that something disturbed, are measured again: what was a bad minute
  * is gone by then. */
 static bool measure_again(struct bench *bench, struct result_set *set,
@@ -221,22 +237,13 @@ static bool compare(struct bench *bench, struct result_set *set, struct comparis
     }
 }
 
-static bool write_results(struct bench *bench, struct result_set *set, struct output *output,
-                          struct status *status) {
+static bool compare_and_write(struct bench *bench, struct result_set *set, struct output *output,
+                              struct status *status) {
     struct comparison_set comparison = {0};
-    struct print_style style = bench_style(bench->line, output);
-    bool compares = command_flag(bench->line, "against");
-    if (compares && !compare(bench, set, &comparison, status))
-        return false;
-    bool ok = true;
-    if (bench_wants_json(bench->line) && compares)
-        ok = comparison_set_write(&comparison, set, output, status);
-    else if (bench_wants_json(bench->line))
-        result_set_write(set, output);
-    else if (!compares || style.style != TABLE_CSV) /* one table a file */
-        ok = print_results(set, &style, output, status);
-    if (ok && compares && !bench_wants_json(bench->line))
-        ok = print_comparison(&comparison, &style, output, status);
+    if (!command_flag(bench->line, "against"))
+        return write_results(bench->line, set, NULL, output, status);
+    bool ok = compare(bench, set, &comparison, status) &&
+              write_results(bench->line, set, &comparison, output, status);
     comparison_set_finish(&comparison);
     return ok;
 }
@@ -280,7 +287,7 @@ static int run_bench(struct bench *bench, struct output *output, struct status *
         bench->options.done = NULL;
     }
     bool ok = measure_lines(bench, &bench->options, &set, status) && any_figures(&set, status) &&
-              write_results(bench, &set, output, status) && save(bench, &set, status) &&
+              compare_and_write(bench, &set, output, status) && save(bench, &set, status) &&
               plot(bench, &set, status);
     if (!ok)
         say_how_to_resume(bench, &set);
@@ -374,22 +381,25 @@ static bool read_options(struct bench *bench, const char *const *names, unsigned
             read_saved(command_value(line, "against"), &bench->before, status));
 }
 
+/* With --against, the two are compared as they are. */
 static int show_saved(const struct command_line *line) {
     struct status status = {0};
-    struct result_set set = {0};
+    struct result_set set = {0}, before = {0};
+    struct comparison_set comparison = {0};
     struct output output;
+    bool compares = command_flag(line, "against");
     bool ok =
         read_saved(command_value(line, "show"), &set, &status) &&
+        (!compares || (read_saved(command_value(line, "against"), &before, &status) &&
+                       compare_results(&before, &set, &comparison, &status))) &&
         output_open(&output, command_value(line, "output"), command_flag(line, "force"), &status);
     if (ok) {
-        struct print_style style = bench_style(line, &output);
-        if (bench_wants_json(line))
-            result_set_write(&set, &output);
-        else
-            ok = print_results(&set, &style, &output, &status);
+        ok = write_results(line, &set, compares ? &comparison : NULL, &output, &status);
         ok = output_close(&output, ok, &status);
     }
+    comparison_set_finish(&comparison);
     result_set_finish(&set);
+    result_set_finish(&before);
     return ok ? 0 : command_fail(line, &status);
 }
 
@@ -436,7 +446,7 @@ static const struct command_option options[] = {
     {"peer", 0, "torch|mlx|jax", "run the same work there too, in turns, and print the ratio"},
     {"save", 0, "NAME", "keep the results under this name, or in NAME.json"},
     {"against", 0, "NAME", "compare with results that were saved, or with a file of them"},
-    {"show", 0, "NAME", "print results that were saved, or a file of them, and measure nothing"},
+    {"show", 0, "NAME", "print saved results and measure nothing; with --against, compare them"},
     {"resume", 0, NULL, "go on with the same command where it was interrupted"},
     {"trace", 't', "FILE", "keep a trace of a few calls of each line, for ridge report"},
     {"plot", 0, "FILE", "draw the roofline with a dot for each line, as SVG"},
