@@ -16,6 +16,7 @@ static _Atomic uint32_t last_call;
 static _Atomic uint32_t windows; /* that have begun, ever */
 /* From the first call after `after` to `last`; the window that is open has no last yet. */
 static struct { _Atomic uint32_t after, last; } window[WINDOWS];
+static _Atomic uint32_t reasons;     /* to be paused */
 static _Atomic int64_t paused_since; /* as it was told; 0: it was not */
 static _Atomic bool told;
 
@@ -28,6 +29,7 @@ void capture_start(const struct probe_options *options) {
     if (text_starts(options->capture, "nvtx:"))
         range_name = (struct text){options->capture.data + 5, options->capture.length - 5};
     first_time = options->from;
+    atomic_store(&reasons, is_limited());
 }
 
 static void put_pause(struct spool_lane *lane, int64_t start, int64_t end) {
@@ -40,17 +42,37 @@ static void put_pause(struct spool_lane *lane, int64_t start, int64_t end) {
 }
 
 void capture_forked(void) {
+    atomic_store(&reasons, is_limited() && atomic_load(&captures) == 0);
     atomic_store(&paused_since, 0);
     atomic_store(&told, false);
 }
 
-/* Unless another thread has begun a capture at this moment. */
+/* Unless another thread has ended the pause at this moment. */
 static void pause_from_here(struct spool_lane *lane) {
     int64_t now = spool_now(), own = now;
     atomic_store(&paused_since, now);
-    if (atomic_load(&captures) > 0 && atomic_compare_exchange_strong(&paused_since, &own, 0))
+    if (atomic_load(&reasons) == 0 && atomic_compare_exchange_strong(&paused_since, &own, 0))
         return;
     put_pause(lane, now, 0);
+}
+
+/* A reason may be taken away by one thread before it is added by another: the sum is right. */
+static void add_reason(struct spool_lane *lane) {
+    if (atomic_fetch_add(&reasons, 1) == 0)
+        pause_from_here(lane);
+}
+
+static void take_reason(struct spool_lane *lane) {
+    int64_t since = atomic_fetch_sub(&reasons, 1) == 1 ? atomic_exchange(&paused_since, 0) : 0;
+    if (since)
+        put_pause(lane, since, spool_now());
+}
+
+void capture_hold(struct spool_lane *lane, bool begins) {
+    if (begins)
+        add_reason(lane);
+    else
+        take_reason(lane);
 }
 
 void capture_tell(struct spool_lane *lane) {
@@ -78,9 +100,7 @@ static void begin(struct spool_lane *lane) {
     atomic_store(&window[number % WINDOWS].last, UINT32_MAX);
     atomic_store(&window[number % WINDOWS].after, atomic_load(&last_call));
     atomic_store(&windows, number + 1);
-    int64_t since = atomic_exchange(&paused_since, 0);
-    if (since)
-        put_pause(lane, since, spool_now());
+    take_reason(lane);
 }
 
 static void end(struct spool_lane *lane) {
@@ -92,7 +112,7 @@ static void end(struct spool_lane *lane) {
     if (before > 1)
         return;
     atomic_store(&window[(atomic_load(&windows) - 1) % WINDOWS].last, atomic_load(&last_call));
-    pause_from_here(lane);
+    add_reason(lane);
 }
 
 bool capture_has(uint32_t correlation) {

@@ -1,6 +1,6 @@
 /* Is what happens now to be recorded? Always, unless the recorder wants only what happens between
  * cudaProfilerStart() and cudaProfilerStop(), or inside NVTX ranges of one name, or nothing of the
- * first seconds.
+ * first seconds; or when a profiler of the program's own keeps us from hearing of CUDA.
  *
  * Work is told of long after it was asked for, so it is the correlation of the call that decides
  * about it. Captures may nest and overlap between threads: from the first's begin to the last's end
@@ -25,6 +25,10 @@ bool capture_has_begun(int64_t time);
 void capture_saw_call(uint32_t correlation);
 /* Whether work with this correlation was asked for while a capture was on. */
 bool capture_has(uint32_t correlation);
+
+/* CUDA is not heard of from here on, whatever is captured; or it is again. In turns. The lane may
+ * be NULL. */
+void capture_hold(struct spool_lane *lane, bool begins);
 
 /* cudaProfilerStart() and -Stop(); nothing where another kind is wanted. The lane may be NULL. */
 void capture_profiler(struct spool_lane *lane, bool begins);

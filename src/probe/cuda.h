@@ -3,10 +3,13 @@
  * Calls are recorded by the thread that makes them (cuda_calls.c). What the device did comes from
  * CUPTI in buffers (cuda_buffers.c), on a thread of CUPTI's, and goes into a lane of its own
  * (cuda_records.c, cuda_waits.c). A thread of ours asks for what is complete a few times a second,
- * and the end of the program for all of it (cuda_flush.c).
+ * and the end of the program for all of it (cuda_flush.c). When a profiler of the program's own
+ * wants CUPTI (cuda_rivals.c, cuda_slots.c), we leave it (cuda_listening.c) and may come back.
  */
 #ifndef RIDGE_PROBE_CUDA_H
 #define RIDGE_PROBE_CUDA_H
+
+#include <stdatomic.h>
 
 #include "cupti/decode.h"
 #include "cupti/library.h"
@@ -14,16 +17,35 @@
 
 enum { CUDA_DEVICES = 64, CUDA_CONTEXTS = 1024 };
 
-/* Set before CUPTI knows of us, and never changed. */
 struct cuda_probe {
-    struct probe *probe;
+    struct probe *probe; /* these two are set before CUPTI knows of us, and never changed */
     const struct cupti *cupti;
-    cupti_subscriber subscriber;
+    _Atomic int64_t since;        /* we listen, or listened last: what began before is not ours */
+    _Atomic uint32_t first_calls; /* added to CUPTI's correlations, which may begin again at 1 */
 };
 extern struct cuda_probe cuda_probe;
 
+/* A fact for the trace, from any thread that is not entered. */
+void cuda_say(const char *key, const char *value);
+void cuda_say_number(const char *key, int64_t number);
+
+/* ---- Listening: with cuda_lock(), or before there is anybody else ---------------------------- */
+
+bool cuda_listen(struct status *status);
+bool cuda_is_listening(void);
 /* Nobody reads any more: CUPTI is asked for nothing, so that the program pays for nothing. */
 void cuda_stop_listening(void);
+
+/* What a profiler of the program's own has set in CUPTI, as far as it was seen. */
+struct cuda_theirs {
+    uint64_t kinds; /* that it enabled: a bit each */
+    cupti_clock *clock;
+    cupti_buffer_requested *requested; /* all come back by cuda_buffer_completed() */
+};
+/* Fetches what is complete; nothing is heard of what happens from then on. */
+void cuda_hush(const struct cuda_theirs *theirs);
+/* After it: fetches all that there is, and leaves CUPTI as if we had never been there. */
+void cuda_give_way(const struct cuda_theirs *theirs);
 
 /* ---- Calls ------------------------------------------------------------------------------- */
 
@@ -42,6 +64,10 @@ int64_t cuda_call_thread(uint32_t correlation);
 /* ---- Buffers ------------------------------------------------------------------------------ */
 
 cupti_buffer_requested cuda_buffer_requested;
+/* Whether CUPTI is refused any more of them: what it would put there is dropped. */
+void cuda_buffers_withhold(bool from_here_on);
+/* Or else it is another profiler's. */
+bool cuda_buffer_is_own(const uint8_t *buffer);
 /* The first `used` bytes are not zero any more. */
 void cuda_buffer_release(uint8_t *buffer, size_t used);
 
@@ -53,6 +79,8 @@ uint32_t cuda_last_record(void);
 /* Whether records have stopped coming although work goes on: a profiler of the program's own has
  * CUPTI's buffers. */
 bool cuda_is_taken_over(void);
+/* All has come that will: tells of what did not, or came without times, and why. */
+void cuda_records_cut(const char *why);
 /* What is only known at the end: what CUPTI cost, whether its records stopped coming. */
 void cuda_records_end(void);
 
@@ -73,11 +101,30 @@ int cuda_driver_major(void);
 
 /* ---- Other profilers ------------------------------------------------------------------------ */
 
-/* Notices when libraries that are loaded by now want CUPTI too. Once. */
+/* Gives way from then on when libraries that are loaded by now want CUPTI. Once. */
 void cuda_rivals_watch(void);
+/* Listens again when they have left CUPTI and nothing of theirs is in it. With cuda_lock(). */
+void cuda_rivals_look(void);
+
+/* A buffer that is not ours. */
+cupti_buffer_completed cuda_rivals_buffer;
+
+/* A function of CUPTI's, and what others are to call in its place. */
+struct cuda_slot {
+    const char *name;
+    uintptr_t theirs, ours;
+};
+/* In libraries that are loaded by now. */
+void cuda_slots_replace(const struct cuda_slot *slots, size_t count);
+/* The library that has this code, if slots of it were replaced; else "a library". */
+const char *cuda_slots_library(const void *code);
 
 /* ---- Flushing ----------------------------------------------------------------------------- */
 
 void cuda_flush_start(void);
+/* For what is done with CUPTI at any time. False in a child of fork(), when the program is at its
+ * end, or when somebody has it for too long. */
+bool cuda_lock(void);
+void cuda_unlock(void);
 
 #endif

@@ -37,6 +37,8 @@ static const struct function functions[2][CUPTI_FUNCTIONS_MOST] = {
 #endif
 /* The runtime's call that this thread is in. */
 THREAD_LOCAL const struct function *outer;
+/* cuda_probe.since when it began: of one that ended while we did not listen, nobody told. */
+THREAD_LOCAL int64_t outer_since;
 
 static _Atomic uint32_t last_launch;
 static struct {
@@ -129,20 +131,25 @@ static void record_call(const struct function *function, uint32_t correlation, i
     probe_leave(thread);
 }
 
+static int64_t listening_since(void) {
+    return atomic_load_explicit(&cuda_probe.since, memory_order_relaxed);
+}
+
 static bool is_inside_another(const struct function *function, bool runtime) {
-    return !runtime && outer &&
+    return !runtime && outer && outer_since == listening_since() &&
            (function->class != CUPTI_CALL_COMPILE || function->class == outer->class);
 }
 
-static void ended(const struct function *function, const struct cupti_call_data *call) {
+static void ended(const struct function *function, const struct cupti_call_data *call,
+                  uint32_t correlation) {
     int64_t end = spool_now(), start = (int64_t)*call->own;
     int32_t result = call->result ? *(const int32_t *)call->result : 0;
     *call->own = 0;
-    if (start <= 0 || start > end)
+    if (start <= 0 || start < listening_since() || start > end)
         return; /* it began before we listened */
     cuda_context_seen(call->context, call->context_id);
     if (capture_is_on() && capture_has_begun(start))
-        record_call(function, call->correlation, result, start, end);
+        record_call(function, correlation, result, start, end);
 }
 
 static void tell_capture(bool runtime, uint32_t number) {
@@ -164,20 +171,24 @@ void cuda_called(void *user, cupti_choice domain, uint32_t number, const void *d
     const struct function *function = &functions[runtime][number];
     if (!function->name || !call->own || is_inside_another(function, runtime))
         return;
+    uint32_t correlation =
+        call->correlation + atomic_load_explicit(&cuda_probe.first_calls, memory_order_relaxed);
     if (call->site == CUPTI_CALL_BEGINS) {
-        if (runtime)
+        if (runtime) {
             outer = function;
+            outer_since = listening_since();
+        }
         int64_t start = spool_now();
         *call->own = (uint64_t)start;
         if (is_launch(function))
-            remember(call->correlation, start);
+            remember(correlation, start);
         else if (function->class == CUPTI_CALL_ALLOC)
-            remember_thread(call->correlation);
-        capture_saw_call(call->correlation);
+            remember_thread(correlation);
+        capture_saw_call(correlation);
     } else {
         if (runtime)
             outer = NULL;
-        ended(function, call);
+        ended(function, call, correlation);
         tell_capture(runtime, number);
     }
 }

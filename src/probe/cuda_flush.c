@@ -4,7 +4,7 @@
  * A thread of ours asks ten times a second for the buffers in which everything has happened, while
  * there is anything to come and somebody reads it. At exit() everything is asked for, and then
  * nothing ever again: the driver is about to leave. A child of fork() has neither the thread nor
- * CUPTI's, and must not wait for their locks.
+ * CUPTI's, and must not wait for their locks. While another profiler has CUPTI nothing is asked.
  */
 #include "probe/cuda.h"
 
@@ -26,6 +26,33 @@ static void pause_for(long nanoseconds) {
     nanosleep(&pause, NULL);
 }
 
+static bool take_turn(void) {
+    for (unsigned i = 0; i < TURNS; i++) {
+        if (pthread_mutex_trylock(&flushing) == 0)
+            return true;
+        pause_for(TURN_NS);
+    }
+    return false; /* a flush does not end */
+}
+
+bool cuda_lock(void) {
+    if (getpid() != owner || !take_turn())
+        return false;
+    if (!over)
+        return true;
+    pthread_mutex_unlock(&flushing);
+    return false;
+}
+
+void cuda_unlock(void) {
+    pthread_mutex_unlock(&flushing);
+}
+
+static void flush_complete(void) {
+    if (cuda_is_listening() && cuda_last_launch() != cuda_last_record())
+        cuda_probe.cupti->cuptiActivityFlushAll(CUPTI_FLUSH_COMPLETE);
+}
+
 static void *flush_now_and_then(void *nothing) {
     bool go_on = true;
     (void)nothing;
@@ -33,35 +60,29 @@ static void *flush_now_and_then(void *nothing) {
         pause_for(PERIOD_NS);
         pthread_mutex_lock(&flushing);
         go_on = !over;
-        if (go_on && cuda_last_launch() != cuda_last_record())
-            cuda_probe.cupti->cuptiActivityFlushAll(CUPTI_FLUSH_COMPLETE);
+        if (go_on)
+            flush_complete();
         if (go_on && spool_is_stopped(cuda_probe.probe->spool)) {
-            cuda_stop_listening();
+            if (cuda_is_listening())
+                cuda_stop_listening();
             go_on = false;
         }
+        if (go_on)
+            cuda_rivals_look();
         pthread_mutex_unlock(&flushing);
     }
     return NULL;
 }
 
-/* False when a flush does not end. */
-static bool stop_thread(void) {
-    for (unsigned i = 0; i < TURNS && pthread_mutex_trylock(&flushing) != 0; i++) {
-        if (i + 1 == TURNS)
-            return false;
-        pause_for(TURN_NS);
-    }
-    over = true;
-    pthread_mutex_unlock(&flushing);
-    return true;
-}
-
 /* At exit(), which may be called from any thread while others go on. */
 static void finish(void) {
     int error = errno;
-    if (getpid() != owner || !stop_thread())
+    if (!cuda_lock())
         return;
-    cuda_probe.cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL);
+    over = true;
+    if (cuda_is_listening())
+        cuda_probe.cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL);
+    cuda_unlock();
     cuda_records_end();
     errno = error;
 }

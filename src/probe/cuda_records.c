@@ -232,22 +232,25 @@ static void put_dropped(const char *why, uint64_t count) {
     spool_publish(lane);
 }
 
-static void count_dropped(struct CUctx_st *context, uint32_t stream) {
+/* By CUPTI, since it was asked last. */
+static uint64_t take_dropped(struct CUctx_st *context, uint32_t stream) {
     size_t dropped = 0;
-    if (cuda_probe.cupti->cuptiActivityGetNumDroppedRecords(context, stream, &dropped) ==
-        CUPTI_SUCCEEDED)
-        put_dropped("CUPTI had no room for all records: some of the device's work is missing",
-                    dropped);
+    cupti_result result =
+        cuda_probe.cupti->cuptiActivityGetNumDroppedRecords(context, stream, &dropped);
+    return result == CUPTI_SUCCEEDED ? dropped : 0;
 }
 
 static void take_records(uint8_t *buffer, size_t valid_bytes) {
     const struct cupti *cupti = cuda_probe.cupti;
     void *raw = NULL;
     struct cupti_record record;
+    uint32_t before = atomic_load_explicit(&cuda_probe.first_calls, memory_order_relaxed);
     bool have_lane = take_lane(), stopped = spool_is_stopped(cuda_probe.probe->spool);
     while (cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &raw) == CUPTI_SUCCEEDED) {
         if (!raw || !cupti_decode(cupti->version, raw, &record))
             continue;
+        if (record.correlation)
+            record.correlation += before;
         if (have_lane && !stopped)
             put(&record);
         else if (!stopped)
@@ -266,24 +269,19 @@ void cuda_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *b
                            size_t valid_bytes) {
     if (!buffer)
         return;
+    if (!cuda_buffer_is_own(buffer)) {
+        cuda_rivals_buffer(context, stream, buffer, bytes, valid_bytes);
+        return;
+    }
     int64_t began = processor_time();
     pthread_mutex_lock(&lock);
     if (valid_bytes > 0 && valid_bytes <= bytes)
         take_records(buffer, valid_bytes);
-    count_dropped(context, stream);
+    put_dropped("CUPTI had no room for all records: some of the device's work is missing",
+                take_dropped(context, stream));
     pthread_mutex_unlock(&lock);
     cuda_buffer_release(buffer, valid_bytes);
     cost_count(processor_time() - began);
-}
-
-static void put_number(const char *key, uint64_t number) {
-    char digits[32];
-    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
-    struct probe_thread *thread = probe_enter();
-    if (!thread)
-        return;
-    probe_meta(thread, key, (struct text){digits, (size_t)length});
-    probe_leave(thread);
 }
 
 /* CUPTI keeps its buffers in the name of the last who asked: a profiler that the program starts
@@ -291,6 +289,16 @@ static void put_number(const char *key, uint64_t number) {
 bool cuda_is_taken_over(void) {
     uint32_t untold = cuda_last_launch() - cuda_last_record();
     return untold < UINT32_MAX / 2 && untold > UNTOLD_MOST;
+}
+
+void cuda_records_cut(const char *why) {
+    pthread_mutex_lock(&lock);
+    uint64_t cut = without_times + take_dropped(NULL, 0);
+    if (lane)
+        put_dropped(why, cut);
+    without_times = 0;
+    atomic_store_explicit(&last_record, cuda_last_launch(), memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
 }
 
 void cuda_records_end(void) {
@@ -304,5 +312,5 @@ void cuda_records_end(void) {
                     1);
     pthread_mutex_unlock(&lock);
     if (overhead > 0)
-        put_number("cupti.overhead_ns", overhead);
+        cuda_say_number("cupti.overhead_ns", (int64_t)overhead);
 }

@@ -1,148 +1,235 @@
-/* Did a profiler of the program's own want CUPTI while we have it? CUPTI serves one at a time and
- * refuses the second, which then tells of no CUDA work and may not say so: the user should know
- * why.
+/* What if the program has a profiler of its own that wants CUPTI while we have it? CUPTI serves one
+ * at a time and would refuse it, and the program's own result would be another than without us. So
+ * we leave before its call goes through, and the trace says from when on it lacks CUDA.
  *
- * CUPTI does not tell its first subscriber of the second. So in libraries that were linked against
- * it (PyTorch's is one) the address behind their calls of cuptiSubscribe() is replaced by that of a
- * function which makes the same call and notes a refusal. Only addresses that the loader has left
- * writable are touched. Libraries that look the function up themselves, or are loaded after CUDA
- * has started, are not noticed: to look for them again and again would mean to hold the loader's
- * lock while the program may fork.
+ * We come back when it has left in turn: it does not subscribe, all kinds of records that it
+ * enabled are disabled, and it has asked for its buffers since; or it has finalized CUPTI. Until
+ * all that was seen it may still want something of CUPTI, and we stay out. (PyTorch's keeps its
+ * subscription unless it finalizes.)
+ *
+ * Its calls come on any thread of the program; one that is under way keeps us out.
  */
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE /* dl_iterate_phdr() */
-#endif
 #include "probe/cuda.h"
 
-#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
+#include <errno.h>
 
-#include <link.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
+#include "probe/capture.h"
 
-#ifdef __x86_64__
-enum { CALL_SLOT = R_X86_64_JUMP_SLOT };
-#else
-enum { CALL_SLOT = R_AARCH64_JUMP_SLOT };
-#endif
-
-/* What a loaded library says of itself. */
-struct linked {
-    uintptr_t base;
-    const char *name, *strings;
-    const ElfW(Sym) * symbols;
-    const ElfW(Rela) * calls;
-    size_t calls_bytes;
-    const ElfW(Phdr) * parts;
-    unsigned part_count;
-    bool uses_cupti;
+enum {
+    QUIET_NS = 200000000,  /* as one that stops does several things in a row */
+    CALLS_APART = 1 << 20, /* more calls than can lie between two launches, hopefully */
+    OTHER_KINDS = 63,      /* of all kinds from there on */
 };
 
-static char rival[80]; /* the library that may be refused; written before it can be */
-static _Atomic bool told;
+/* What was seen of them. */
+static _Atomic uint32_t calls_under_way;
+static _Atomic bool subscribed, has_records;
+static _Atomic uint64_t their_kinds;
+static _Atomic(cupti_clock *) their_clock;
+static _Atomic(cupti_buffer_requested *) their_requested;
+static _Atomic(cupti_buffer_completed *) their_completed;
+static _Atomic int64_t last_seen; /* 0: there is nothing to wait for */
+
+static void hold(bool leaves) {
+    struct probe_thread *thread = probe_enter();
+    capture_hold(thread ? thread->lane : NULL, leaves);
+    if (thread)
+        probe_leave(thread);
+}
+
+static void leave(const void *caller) {
+    struct cuda_theirs theirs = {.kinds = atomic_load(&their_kinds),
+                                 .clock = atomic_load(&their_clock),
+                                 .requested = atomic_load(&their_requested)};
+    cuda_hush(&theirs);
+    hold(true);
+    cuda_say("cuda.taken_over", cuda_slots_library(caller));
+    cuda_say_number("cuda.taken_over_at", spool_now());
+    cuda_give_way(&theirs);
+}
+
+/* Before a call of theirs that needs CUPTI for itself, and after any. */
+static void their_call_begins(const void *caller) {
+    int error = errno;
+    atomic_fetch_add(&calls_under_way, 1);
+    if (caller && cuda_lock()) {
+        if (cuda_is_listening())
+            leave(caller);
+        cuda_unlock();
+    }
+    errno = error;
+}
+
+static void their_call_ended(void) {
+    atomic_store(&last_seen, spool_now());
+    atomic_fetch_sub(&calls_under_way, 1);
+}
+
+#define CALLER __builtin_return_address(0)
 
 static cupti_result subscribe(cupti_subscriber *subscriber, cupti_callback *callback, void *user) {
+    static _Atomic bool told;
+    their_call_begins(CALLER);
     cupti_result result = cuda_probe.cupti->cuptiSubscribe(subscriber, callback, user);
-    if (result != CUPTI_TAKEN || atomic_exchange(&told, true))
-        return result;
-    struct probe_thread *thread = probe_enter();
-    if (thread) {
-        probe_meta(thread, "cuda.refused", text_of(rival));
-        probe_leave(thread);
-    }
+    if (result == CUPTI_SUCCEEDED)
+        atomic_store(&subscribed, true);
+    else if (result == CUPTI_TAKEN && !atomic_load(&subscribed) && !atomic_exchange(&told, true))
+        cuda_say("cuda.refused", cuda_slots_library(CALLER));
+    their_call_ended();
     return result;
 }
 
-/* Loaders differ in whether they have added the base already. */
-static uintptr_t address_of(const struct linked *linked, ElfW(Addr) value) {
-    return value < linked->base ? linked->base + value : value;
+static cupti_result unsubscribe(cupti_subscriber subscriber) {
+    their_call_begins(NULL);
+    cupti_result result = cuda_probe.cupti->cuptiUnsubscribe(subscriber);
+    if (result == CUPTI_SUCCEEDED)
+        atomic_store(&subscribed, false);
+    their_call_ended();
+    return result;
 }
 
-static void read_dynamic(struct linked *linked, const ElfW(Dyn) * dynamic) {
-    for (const ElfW(Dyn) *entry = dynamic; entry->d_tag != DT_NULL; entry++)
-        switch (entry->d_tag) {
-        case DT_STRTAB:
-            linked->strings = (const char *)address_of(linked, entry->d_un.d_ptr);
-            break;
-        case DT_SYMTAB:
-            linked->symbols = (const void *)address_of(linked, entry->d_un.d_ptr);
-            break;
-        case DT_JMPREL:
-            linked->calls = (const void *)address_of(linked, entry->d_un.d_ptr);
-            break;
-        case DT_PLTRELSZ:
-            linked->calls_bytes = entry->d_un.d_val;
-            break;
-        default:
-            break;
-        }
-    for (const ElfW(Dyn) *entry = dynamic; entry->d_tag != DT_NULL && linked->strings; entry++)
-        if (entry->d_tag == DT_NEEDED &&
-            strncmp(linked->strings + entry->d_un.d_val, "libcupti.so", 11) == 0)
-            linked->uses_cupti = true;
-}
-
-static struct linked read_library(const struct dl_phdr_info *info) {
-    bool named = info->dlpi_name && *info->dlpi_name;
-    struct linked linked = {.base = info->dlpi_addr,
-                            .name = named ? info->dlpi_name : "the program itself",
-                            .parts = info->dlpi_phdr,
-                            .part_count = info->dlpi_phnum};
-    for (unsigned i = 0; i < linked.part_count; i++)
-        if (linked.parts[i].p_type == PT_DYNAMIC)
-            read_dynamic(&linked, (const void *)(linked.base + linked.parts[i].p_vaddr));
-    return linked;
-}
-
-/* In a part that may be written to, and not in the one that is closed after loading. */
-static bool is_writable(const struct linked *linked, uintptr_t slot) {
-    bool writable = false;
-    for (unsigned i = 0; i < linked->part_count; i++) {
-        const ElfW(Phdr) *part = &linked->parts[i];
-        uintptr_t start = linked->base + part->p_vaddr, end = start + part->p_memsz;
-        bool inside = slot >= start && slot + sizeof slot <= end;
-        if (inside && part->p_type == PT_GNU_RELRO)
-            return false;
-        writable |= inside && part->p_type == PT_LOAD && (part->p_flags & PF_W);
+/* A launch that was under way when we left may put its record into a buffer of ours only then, so
+ * all buffers come to us, and theirs are handed on. */
+static cupti_result register_callbacks(cupti_buffer_requested *requested,
+                                       cupti_buffer_completed *completed) {
+    cupti_buffer_completed *before;
+    their_call_begins(CALLER);
+    before = atomic_exchange(&their_completed, completed);
+    cupti_result result = cuda_probe.cupti->cuptiActivityRegisterCallbacks(
+        requested, completed ? cuda_buffer_completed : NULL);
+    if (result == CUPTI_SUCCEEDED) {
+        atomic_store(&their_requested, requested);
+        atomic_store(&has_records, true);
+    } else {
+        atomic_store(&their_completed, before);
     }
-    return writable;
+    their_call_ended();
+    return result;
 }
 
-/* Only where the very function is behind it that we call: there may be two copies of CUPTI, and
- * what is not looked up yet may become either. */
-static void watch_slots(const struct linked *linked) {
-    const ElfW(Rela) *first = linked->calls;
-    for (size_t i = 0; first && i < linked->calls_bytes / sizeof *first; i++) {
-        uint32_t type = (uint32_t)ELF64_R_TYPE(first[i].r_info);
-        uintptr_t slot = linked->base + first[i].r_offset;
-        const ElfW(Sym) *symbol = &linked->symbols[ELF64_R_SYM(first[i].r_info)];
-        if (type != CALL_SLOT || strcmp(linked->strings + symbol->st_name, "cuptiSubscribe") != 0 ||
-            !is_writable(linked, slot))
-            continue;
-        _Atomic uintptr_t *address = (_Atomic uintptr_t *)slot;
-        if (atomic_load(address) != (uintptr_t)cuda_probe.cupti->cuptiSubscribe)
-            continue;
-        const char *slash = strrchr(linked->name, '/');
-        snprintf(rival, sizeof rival, "%s", slash ? slash + 1 : linked->name);
-        atomic_store(address, (uintptr_t)subscribe);
+void cuda_rivals_buffer(struct CUctx_st *context, uint32_t stream, uint8_t *buffer, size_t bytes,
+                        size_t valid_bytes) {
+    cupti_buffer_completed *completed = atomic_load(&their_completed);
+    if (completed)
+        completed(context, stream, buffer, bytes, valid_bytes);
+}
+
+static cupti_result register_clock(cupti_clock *clock) {
+    their_call_begins(CALLER);
+    cupti_result result = cuda_probe.cupti->cuptiActivityRegisterTimestampCallback(clock);
+    if (result == CUPTI_SUCCEEDED)
+        atomic_store(&their_clock, clock);
+    their_call_ended();
+    return result;
+}
+
+static uint64_t bit_of(cupti_choice kind) {
+    return (uint64_t)1 << (kind < OTHER_KINDS ? kind : OTHER_KINDS);
+}
+
+static cupti_result enable(cupti_choice kind) {
+    their_call_begins(NULL);
+    cupti_result result = cuda_probe.cupti->cuptiActivityEnable(kind);
+    if (result == CUPTI_SUCCEEDED) {
+        atomic_fetch_or(&their_kinds, bit_of(kind));
+        atomic_store(&has_records, true);
     }
+    their_call_ended();
+    return result;
 }
 
-static int look_at(struct dl_phdr_info *info, size_t bytes, void *nothing) {
-    (void)bytes, (void)nothing;
-    struct linked linked = read_library(info);
-    if (linked.uses_cupti && linked.symbols)
-        watch_slots(&linked);
-    return 0;
+/* Kinds are the whole process's: while we listen, what it is done with may still be ours. */
+static bool is_to_stay(void) {
+    bool ours = false;
+    if (cuda_lock()) {
+        ours = cuda_is_listening();
+        cuda_unlock();
+    }
+    return ours;
+}
+
+static cupti_result disable(cupti_choice kind) {
+    their_call_begins(NULL);
+    cupti_result result =
+        is_to_stay() ? CUPTI_SUCCEEDED : cuda_probe.cupti->cuptiActivityDisable(kind);
+    if (result == CUPTI_SUCCEEDED && kind < OTHER_KINDS)
+        atomic_fetch_and(&their_kinds, ~bit_of(kind));
+    their_call_ended();
+    return result;
+}
+
+static cupti_result flush(uint32_t flags) {
+    their_call_begins(NULL);
+    bool is_last = atomic_load(&their_kinds) == 0 && (flags & CUPTI_FLUSH_ALL);
+    cupti_result result = cuda_probe.cupti->cuptiActivityFlushAll(flags);
+    if (result == CUPTI_SUCCEEDED && is_last)
+        atomic_store(&has_records, false);
+    their_call_ended();
+    return result;
+}
+
+/* Correlations may begin again at 1 afterwards. */
+static void pass_known_calls(void) {
+    uint32_t call = cuda_last_launch(), record = cuda_last_record();
+    atomic_store(&cuda_probe.first_calls, (call > record ? call : record) + CALLS_APART);
+}
+
+static cupti_result finalize(void) {
+    their_call_begins(CALLER);
+    cupti_result result = cuda_probe.cupti->cuptiFinalize();
+    if (result == CUPTI_SUCCEEDED) {
+        pass_known_calls();
+        atomic_store(&their_clock, NULL);
+        atomic_store(&their_requested, NULL);
+        atomic_store(&their_completed, NULL);
+        atomic_store(&their_kinds, 0);
+        atomic_store(&has_records, false);
+        atomic_store(&subscribed, false);
+    }
+    their_call_ended();
+    return result;
 }
 
 void cuda_rivals_watch(void) {
-    dl_iterate_phdr(look_at, NULL);
+    const struct cupti *cupti = cuda_probe.cupti;
+    const struct cuda_slot slots[] = {
+        {"cuptiSubscribe", (uintptr_t)cupti->cuptiSubscribe, (uintptr_t)subscribe},
+        {"cuptiUnsubscribe", (uintptr_t)cupti->cuptiUnsubscribe, (uintptr_t)unsubscribe},
+        {"cuptiFinalize", (uintptr_t)cupti->cuptiFinalize, (uintptr_t)finalize},
+        {"cuptiActivityRegisterCallbacks", (uintptr_t)cupti->cuptiActivityRegisterCallbacks,
+         (uintptr_t)register_callbacks},
+        {"cuptiActivityRegisterTimestampCallback",
+         (uintptr_t)cupti->cuptiActivityRegisterTimestampCallback, (uintptr_t)register_clock},
+        {"cuptiActivityEnable", (uintptr_t)cupti->cuptiActivityEnable, (uintptr_t)enable},
+        {"cuptiActivityDisable", (uintptr_t)cupti->cuptiActivityDisable, (uintptr_t)disable},
+        {"cuptiActivityFlushAll", (uintptr_t)cupti->cuptiActivityFlushAll, (uintptr_t)flush},
+    };
+    cuda_slots_replace(slots, sizeof slots / sizeof slots[0]);
 }
 
-#else
+static bool have_left(void) {
+    int64_t seen = atomic_load(&last_seen);
+    return seen > 0 && spool_now() - seen > QUIET_NS && atomic_load(&calls_under_way) == 0 &&
+           !atomic_load(&subscribed) && atomic_load(&their_kinds) == 0 &&
+           !atomic_load(&has_records);
+}
 
-void cuda_rivals_watch(void) {}
+/* A launch that was under way when they stopped may have put its record into a buffer of theirs
+ * only then, and ours would follow it there. */
+static void fetch_their_last(void) {
+    if (atomic_load(&their_requested))
+        cuda_probe.cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL);
+}
 
-#endif
+void cuda_rivals_look(void) {
+    struct status status = {0};
+    if (cuda_is_listening() || !have_left())
+        return;
+    fetch_their_last();
+    if (!cuda_listen(&status)) { /* somebody has it whom we do not see */
+        atomic_store(&last_seen, 0);
+        return;
+    }
+    hold(false);
+    cuda_say_number("cuda.given_back_at", spool_now());
+}

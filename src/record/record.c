@@ -154,6 +154,28 @@ static int64_t processor_ns(int who) {
 
 /* ---- After -------------------------------------------------------------------------------- */
 
+/* Later takeovers, and those of other processes, are pauses in the trace as the first is. */
+static void note_takeover(struct recording *recording) {
+    const struct takeover *takeover = &recording->rows.takeover;
+    int64_t started = recording->summary->target.started;
+    char from[FORMAT_SIZE], until[FORMAT_SIZE];
+    if (takeover->begun == 0)
+        return;
+    format_duration(takeover->first - started, from);
+    format_duration(takeover->last_end - started, until);
+    if (takeover->ended < takeover->begun)
+        record_note(recording->summary,
+                    "the program's own profiler (%s) took over CUPTI after %s: kernels and calls "
+                    "after that are not in this trace",
+                    takeover->library, from);
+    else
+        record_note(recording->summary,
+                    "the program's own profiler (%s) had CUPTI %s %s and %s: kernels and calls "
+                    "of that time are not in this trace",
+                    takeover->library, takeover->begun > 1 ? "at times between" : "between", from,
+                    until);
+}
+
 static void note_content(struct recording *recording) {
     struct record_summary *summary = recording->summary;
     const struct spool_rows *rows = &recording->rows;
@@ -167,6 +189,7 @@ static void note_content(struct recording *recording) {
                     "time: its result lacks CUDA; run it without ridge, or record with --backend "
                     "cpu",
                     rows->refused);
+    note_takeover(recording);
     if (rows->ranges.never_ended)
         record_note(summary, "%s ranges were still open at the end",
                     format_count(rows->ranges.never_ended, number));

@@ -62,6 +62,17 @@ static bool is_reserved(struct text key) {
     return text_starts(key, "clock.") || text_starts(key, "source.") || text_is(key, META_DROPS);
 }
 
+/* The two may come in either order, as they come from different threads. */
+static void take_takeover(struct takeover *takeover, struct text value, bool begins) {
+    int64_t time;
+    if (!text_to_i64(value, &time) || time < 0 || time > TRACE_TIME_LIMIT)
+        return;
+    if (begins && (takeover->begun++ == 0 || time < takeover->first))
+        takeover->first = time;
+    if (!begins && (takeover->ended++ == 0 || time > takeover->last_end))
+        takeover->last_end = time;
+}
+
 static bool take_meta(const struct spool_origin *origin, const struct spool_meta *meta) {
     struct spool_rows *rows = origin->rows;
     struct text key = spool_origin_text(origin, meta->head.text),
@@ -80,6 +91,12 @@ static bool take_meta(const struct spool_origin *origin, const struct spool_meta
         snprintf(rows->missing, sizeof rows->missing, "%.*s", TEXT_ARGS(value));
     if (text_is(key, "cuda.refused"))
         snprintf(rows->refused, sizeof rows->refused, "%.*s", TEXT_ARGS(value));
+    if (text_is(key, "cuda.taken_over"))
+        snprintf(rows->takeover.library, sizeof rows->takeover.library, "%.*s", TEXT_ARGS(value));
+    if (text_is(key, "cuda.taken_over_at"))
+        take_takeover(&rows->takeover, value, true);
+    if (text_is(key, "cuda.given_back_at"))
+        take_takeover(&rows->takeover, value, false);
     return is_reserved(key) || write_meta(origin, key, value);
 }
 

@@ -27,6 +27,11 @@ struct spool_rows {
     struct intern metas; /* key=value that are written already */
     char missing[200];   /* why CUDA could not be recorded, or "" */
     char refused[80];    /* the program's own profiler, which could not have CUPTI, or "" */
+    struct takeover {    /* of CUPTI, by the program's own profiler */
+        char library[80];
+        int64_t first, last_end; /* when it was first taken, and last given back */
+        uint64_t begun, ended;   /* in all processes */
+    } takeover;
 };
 
 void spool_rows_init(struct spool_rows *rows, const struct spool_reader *reader,

@@ -228,10 +228,16 @@ def fault_out_of_host_memory():
 
 @check
 def fault_own_profiler():
-    alone = run([*PROGRAM, "own_profiler"]).stdout.strip()
+    alone = run([*PROGRAM, "own_profiler"])
     trace, printed, said = record("own_profiler", "--no-sampling")
-    return f"alone: {alone}; recorded: {printed.strip()}; ridge has {kernels(report(trace))} kernels" + (
-        "" if printed.strip() == alone else "; ridge said: " + " ".join(said.split())[-200:])
+    expected, words = "kernels of its own 100 on the host's clock", " ".join(said.split())
+    assert alone.stdout.strip() == expected, f"alone: {alone.stdout} {alone.stderr[-300:]}"
+    assert printed.strip() == expected, f"recorded: {printed.strip()}; ridge said: {words[-300:]}"
+    document = report(trace)
+    warnings = " ".join(document["trust"]["warnings"])
+    assert "took over CUPTI after" in words or "had CUPTI between" in words, words
+    assert "CUPTI" in warnings, warnings
+    return f"{printed.strip()}, as alone; ridge has {kernels(document)} kernels and said: {words[-200:]}"
 
 
 @check

@@ -1,6 +1,8 @@
 # The CUDA part of the probe, with a stand-in for the driver and CUPTI (tests/probe/standin.h): a part
 # of tests/probe/run.sh.
 
+# said COUNT LINE: so often, of the first process.
+said() { [ "$(grep -cx -- "0 $2" "$scratch/seen")" = "$1" ] || { echo "not $1 times: $2"; return 1; }; }
 cuda_record() {
     RIDGE_CUPTI=${cupti-$scratch/lib/libcuda.so.1} LD_LIBRARY_PATH=$scratch/lib target=cuda_target record "$@"
 }
@@ -36,8 +38,26 @@ cuda_own_profiler() {
         'cuda calls=10004 kernels=5000 joined=5000 .*'
 }
 cuda_linked_profiler() {
-    cuda_record 0 linked_profiler 500 && seen '0 meta cuda.refused: libframework.so' \
-        'cuda calls=1004 kernels=1000 joined=1000 .*' && [ "$(grep -c cuda.refused "$scratch/seen")" = 1 ]
+    cuda_record -c 0 linked_profiler 500 && cuda_profiled_twice
+}
+# Correlations begin again at 1, and still no kernel is taken for an earlier call's.
+cuda_finalizing_profiler() {
+    cuda_record -c 0 finalizing_profiler 500 && cuda_profiled_twice
+}
+# All of ours before, between and after; the time in which it had CUPTI is paused.
+cuda_profiled_twice() {
+    seen '0 meta cuda.taken_over: libframework.so' 'cuda calls=1505 kernels=1500 joined=1500 .* impossible=0' \
+        '0 ended dropped=0' && said 2 'meta cuda.taken_over_at: .*' && said 2 'meta cuda.given_back_at: .*' &&
+        said 2 paused && said 2 'paused until then' && said 0 'lost .*' && said 0 'meta cuda.refused: .*'
+}
+cuda_lasting_profiler() {
+    cuda_record -c 0 lasting_profiler 500 && seen '0 meta cuda.taken_over: libframework.so' \
+        'cuda calls=503 kernels=500 joined=500 .* impossible=0' '0 ended dropped=0' &&
+        said 1 paused && said 0 'paused until then' && said 0 'meta cuda.given_back_at: .*' && said 0 'lost .*'
+}
+cuda_restless_profiler() {
+    STANDIN=slow cuda_record -c 0 restless_profiler && seen 'cuda .* impossible=0' && said 0 'meta cuda.refused: .*' &&
+        grep -q '^0 paused until then$' "$scratch/seen"
 }
 # Nothing that begins before the time is sent; a time long ago changes nothing.
 cuda_delayed() {
@@ -108,6 +128,9 @@ else
     check "CUDA: fork without exec" cuda_forking
     check "CUDA: the program's own profiler" cuda_own_profiler
     check "CUDA: the program's own profiler, linked against CUPTI" cuda_linked_profiler
+    check "CUDA: the program's own profiler, which finalizes CUPTI" cuda_finalizing_profiler
+    check "CUDA: the program's own profiler, which stays" cuda_lasting_profiler
+    check "CUDA: the program's own profiler, at all times" cuda_restless_profiler
     check "CUDA: only from a time on" cuda_delayed
     check "CUDA: the recorder stops before the program" cuda_stopped
     check "CUDA: only between cudaProfilerStart and -Stop" cuda_some_parts

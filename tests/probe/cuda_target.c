@@ -185,17 +185,98 @@ static void own_profiler(void) {
     require_launched(2 * (unsigned)count);
 }
 
-static void *framework; /* loaded before CUDA starts */
+/* A profiler in a library that is linked against CUPTI: tests/probe/framework.c. */
+static struct {
+    int (*framework_profiles)(void);
+    int (*framework_stops)(int finalizes);
+    unsigned (*framework_kernels)(void);
+    unsigned (*framework_faults)(void);
+} profiler;
 
-/* A profiler in a library that is linked against CUPTI. */
+/* Before CUDA starts. */
+static void load_framework(void) {
+    void *library = dlopen("libframework.so", RTLD_NOW);
+    require(library != NULL, "a library");
+#define FIND(name) require((*(void **)&profiler.name = dlsym(library, #name)) != NULL, #name)
+    FIND(framework_profiles);
+    FIND(framework_stops);
+    FIND(framework_kernels);
+    FIND(framework_faults);
+}
+
+/* What it tells is what it would tell alone. */
+static void profile(int finalizes) {
+    unsigned before = profiler.framework_kernels();
+    require(profiler.framework_profiles() == 0, "a profiler of one's own");
+    launch(count);
+    require(profiler.framework_stops(finalizes) == 0, "its end");
+    require(profiler.framework_kernels() == before + (unsigned)count, "all its kernels");
+    require(profiler.framework_faults() == 0, "its records");
+}
+
+/* Long enough for the probe to come back. */
+static void let_return(void) {
+    usleep(700000);
+}
+
+/* Twice, with launches before, between and after. */
+static void profile_twice(int finalizes) {
+    for (int i = 0; i < 2; i++) {
+        launch(count);
+        profile(finalizes);
+        let_return();
+    }
+    launch(count);
+    require_launched(5 * (unsigned)count);
+}
+
 static void linked_profiler(void) {
-    enum { TAKEN = 39 };
-    int (*begin)(void) = NULL;
-    require(framework && (*(void **)&begin = dlsym(framework, "framework_profiles")), "a library");
+    profile_twice(0);
+}
+
+static void finalizing_profiler(void) {
+    profile_twice(1);
+}
+
+/* It keeps CUPTI to the end. */
+static void lasting_profiler(void) {
     launch(count);
-    require(begin() == TAKEN && begin() == TAKEN, "a refusal");
+    require(profiler.framework_profiles() == 0, "a profiler of one's own");
     launch(count);
-    require_launched(2 * (unsigned)count);
+    let_return();
+    launch(count);
+    require_launched(3 * (unsigned)count);
+}
+
+static int launching;
+
+static void *launch_all_the_time(void *nothing) {
+    void *parameters[] = {&counter};
+    while (__atomic_load_n(&launching, __ATOMIC_ACQUIRE))
+        require(cuda.cudaLaunchKernel(kernel, parameters) == 0, "a launch");
+    return nothing;
+}
+
+/* It comes and goes while others launch; one that comes back at once is served, too. */
+static void restless_profiler(void) {
+    enum { THREADS = 4, TIMES = 6 };
+    pthread_t all[THREADS];
+    launching = 1;
+    for (int i = 0; i < THREADS; i++)
+        require(pthread_create(&all[i], NULL, launch_all_the_time, NULL) == 0, "a thread");
+    for (int i = 0; i < TIMES; i++) {
+        unsigned before = profiler.framework_kernels();
+        usleep(20000);
+        require(profiler.framework_profiles() == 0, "a profiler of one's own");
+        usleep(20000);
+        require(profiler.framework_stops(0) == 0, "its end");
+        require(profiler.framework_kernels() > before, "kernels");
+        usleep(i % 2 ? 0 : 400000);
+    }
+    __atomic_store_n(&launching, 0, __ATOMIC_RELEASE);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(all[i], NULL);
+    require(profiler.framework_faults() == 0, "its records");
 }
 
 /* As long as it takes for the recorder to close, and then some more. */
@@ -237,12 +318,15 @@ static const struct scenario {
     {"replay", replay},
     {"little_memory", little_memory},
     {"linked_profiler", linked_profiler},
+    {"finalizing_profiler", finalizing_profiler},
+    {"lasting_profiler", lasting_profiler},
+    {"restless_profiler", restless_profiler},
     {"for_a_second", for_a_second},
 };
 
 int main(int argc, char **argv) {
     count = argc > 2 ? atoi(argv[2]) : 1000;
-    framework = dlopen("libframework.so", RTLD_NOW);
+    load_framework();
     start();
     for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++)
         if (argc > 1 && strcmp(argv[1], scenarios[i].name) == 0) {

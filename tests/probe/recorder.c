@@ -106,6 +106,8 @@ static bool take_cuda(unsigned process, unsigned lane, const struct spool_head *
     case SPOOL_KERNEL:
         cuda.kernels++;
         cuda.impossible += !is_span(kernel->start, kernel->end);
+        cuda.impossible += /* two of one call */
+            map_find(&kernel_ids, (uint64_t)process << 32 | kernel->correlation) != NULL;
         if (!only_count)
             printf("%u kernel %s grid=%u,%u,%u block=%u,%u,%u shared=%u registers=%u stream=%u "
                    "ns=%lld\n",

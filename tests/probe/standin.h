@@ -2,9 +2,9 @@
  * the host, and CUPTI tells of it as the real one would. For tests of the probe.
  *
  * $STANDIN chooses what is wrong with it: "taken" (somebody has CUPTI already), "old" (a version
- * too old), "refused" (no kernels for this user), "lossy" (every tenth record is lost).
- * $STANDIN_REPLAY names a file of records that a real CUPTI delivered, which come with the first
- * wait.
+ * too old), "refused" (no kernels for this user), "lossy" (every tenth record is lost), "slow"
+ * (some launches put their record there long after they began). $STANDIN_REPLAY names a file of
+ * records that a real CUPTI delivered, which come with the first wait.
  */
 #ifndef STANDIN_H
 #define STANDIN_H
@@ -21,6 +21,8 @@ enum { STANDIN_CONTEXT_NUMBER = 1, STANDIN_STREAM = 7, STANDIN_NS = 1000 };
 void standin_put(cupti_choice kind, const void *record, size_t bytes);
 void standin_tell(cupti_choice domain, uint32_t number, const struct cupti_call_data *data);
 uint64_t standin_now(void);
+/* Correlations begin again at 1. */
+void standin_forget_calls(void);
 void standin_replay(void);
 
 #endif

@@ -13,11 +13,15 @@ enum { VERSION = 130000, RECORD_BYTES = 256 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cupti_callback *callback;
+static uintptr_t subscribers; /* ever */
 static bool wanted[3][1024];
 static uint64_t enabled;
+static bool zeroed; /* whoever brings buffers has promised it */
 static cupti_buffer_requested *requested;
 static cupti_buffer_completed *completed;
 static cupti_clock *read_clock;
+static unsigned clocks;             /* that there have been */
+static __thread unsigned own_clock; /* the one that this thread has read last */
 static uint8_t *buffer;
 static size_t capacity, used, dropped;
 
@@ -41,21 +45,30 @@ cupti_result cuptiGetResultString(cupti_result result, const char **text) {
 cupti_result cuptiSubscribe(cupti_subscriber *subscriber, cupti_callback *function, void *user);
 cupti_result cuptiSubscribe(cupti_subscriber *subscriber, cupti_callback *function, void *user) {
     (void)user;
-    if (is_wrong("taken") || callback)
-        return CUPTI_TAKEN;
-    callback = function;
-    *subscriber = (cupti_subscriber)0x20;
-    return 0;
+    pthread_mutex_lock(&lock);
+    bool taken = is_wrong("taken") || callback;
+    if (!taken) {
+        *subscriber = (cupti_subscriber)++subscribers;
+        __atomic_store_n(&callback, function, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+    return taken ? CUPTI_TAKEN : CUPTI_SUCCEEDED;
+}
+static bool is_subscribed(cupti_subscriber subscriber) {
+    return __atomic_load_n(&callback, __ATOMIC_ACQUIRE) && (uintptr_t)subscriber == subscribers;
 }
 cupti_result cuptiUnsubscribe(cupti_subscriber subscriber);
 cupti_result cuptiUnsubscribe(cupti_subscriber subscriber) {
-    (void)subscriber;
-    callback = NULL;
+    if (!is_subscribed(subscriber))
+        return CUPTI_FAILED;
+    memset(wanted, 0, sizeof wanted);
+    __atomic_store_n(&callback, NULL, __ATOMIC_RELEASE);
     return 0;
 }
 cupti_result cuptiEnableDomain(uint32_t enable, cupti_subscriber subscriber, cupti_choice domain);
 cupti_result cuptiEnableDomain(uint32_t enable, cupti_subscriber subscriber, cupti_choice domain) {
-    (void)subscriber;
+    if (!is_subscribed(subscriber))
+        return CUPTI_FAILED;
     for (unsigned i = 0; i < 1024 && domain < 3; i++)
         wanted[domain][i] = enable;
     return 0;
@@ -64,40 +77,47 @@ cupti_result cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber, c
                                  uint32_t function);
 cupti_result cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber, cupti_choice domain,
                                  uint32_t function) {
-    (void)subscriber;
-    if (domain >= 3 || function >= 820)
+    if (!is_subscribed(subscriber) || domain >= 3 || function >= 820)
         return CUPTI_FAILED;
     wanted[domain][function] = enable;
     return 0;
 }
 cupti_result cuptiActivitySetAttribute(cupti_choice attribute, size_t *bytes, void *value);
 cupti_result cuptiActivitySetAttribute(cupti_choice attribute, size_t *bytes, void *value) {
-    (void)attribute, (void)bytes, (void)value;
+    if (attribute == CUPTI_ZEROED_BUFFERS && *bytes == 1)
+        zeroed = *(uint8_t *)value;
     return 0;
 }
 cupti_result cuptiActivityRegisterTimestampCallback(cupti_clock *function);
 cupti_result cuptiActivityRegisterTimestampCallback(cupti_clock *function) {
-    read_clock = function;
+    if (!function)
+        return CUPTI_FAILED;
+    pthread_mutex_lock(&lock);
+    __atomic_store_n(&read_clock, function, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&clocks, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
     return 0;
 }
 cupti_result cuptiActivityRegisterCallbacks(cupti_buffer_requested *ask,
                                             cupti_buffer_completed *give);
 cupti_result cuptiActivityRegisterCallbacks(cupti_buffer_requested *ask,
                                             cupti_buffer_completed *give) {
+    pthread_mutex_lock(&lock);
     requested = ask;
     completed = give;
+    pthread_mutex_unlock(&lock);
     return 0;
 }
 cupti_result cuptiActivityEnable(cupti_choice kind);
 cupti_result cuptiActivityEnable(cupti_choice kind) {
     if (is_wrong("refused"))
         return CUPTI_NEEDS_PRIVILEGES;
-    enabled |= (uint64_t)1 << kind;
+    __atomic_fetch_or(&enabled, (uint64_t)1 << kind, __ATOMIC_RELAXED);
     return 0;
 }
 cupti_result cuptiActivityDisable(cupti_choice kind);
 cupti_result cuptiActivityDisable(cupti_choice kind) {
-    enabled &= ~((uint64_t)1 << kind);
+    __atomic_fetch_and(&enabled, ~((uint64_t)1 << kind), __ATOMIC_RELAXED);
     return 0;
 }
 
@@ -131,8 +151,7 @@ cupti_result cuptiActivityGetNumDroppedRecords(struct CUctx_st *context, uint32_
 cupti_result cuptiActivityGetNumDroppedRecords(struct CUctx_st *context, uint32_t stream,
                                                size_t *count) {
     (void)context, (void)stream;
-    *count = dropped;
-    dropped = 0;
+    *count = __atomic_exchange_n(&dropped, 0, __ATOMIC_RELAXED);
     return 0;
 }
 cupti_result cuptiGetDeviceId(struct CUctx_st *context, uint32_t *number);
@@ -155,21 +174,42 @@ cupti_result cuptiGetStreamId(struct CUctx_st *context, struct CUstream_st *stre
 }
 cupti_result cuptiFinalize(void);
 cupti_result cuptiFinalize(void) {
-    abort(); /* the probe is not to call it */
+    pthread_mutex_lock(&lock);
+    if (callback)
+        abort(); /* under somebody's feet */
+    enabled = 0;
+    requested = NULL;
+    completed = NULL;
+    read_clock = NULL;
+    zeroed = false;
+    buffer = NULL;
+    clocks++;
+    standin_forget_calls();
+    pthread_mutex_unlock(&lock);
+    return 0;
 }
 
 void standin_put(cupti_choice kind, const void *record, size_t bytes) {
     static unsigned puts;
+    static __thread unsigned hesitated;
     size_t most = 0;
-    if (!(enabled >> kind & 1) || !requested)
+    if (!(__atomic_load_n(&enabled, __ATOMIC_RELAXED) >> kind & 1))
         return;
+    if (is_wrong("slow") && ++hesitated % 64 == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
     pthread_mutex_lock(&lock);
+    if (own_clock != clocks) { /* it was asked for before the one who listens came */
+        pthread_mutex_unlock(&lock);
+        return;
+    }
     if (buffer && used + RECORD_BYTES > capacity)
         deliver();
-    if (!buffer)
+    if (!buffer && requested)
         requested(&buffer, &capacity, &most);
+    if (buffer && used == 0 && !zeroed)
+        memset(buffer, 0, capacity);
     if (!buffer || (is_wrong("lossy") && ++puts % 10 == 0)) {
-        dropped++;
+        __atomic_add_fetch(&dropped, 1, __ATOMIC_RELAXED);
     } else {
         memcpy(buffer + used, record, bytes);
         used += RECORD_BYTES;
@@ -178,15 +218,18 @@ void standin_put(cupti_choice kind, const void *record, size_t bytes) {
 }
 
 void standin_tell(cupti_choice domain, uint32_t number, const struct cupti_call_data *data) {
-    if (callback && wanted[domain][number])
-        callback(NULL, domain, number, data);
+    cupti_callback *function = __atomic_load_n(&callback, __ATOMIC_ACQUIRE);
+    if (function && wanted[domain][number])
+        function(NULL, domain, number, data);
 }
 
 uint64_t standin_now(void) {
     struct timespec time;
-    if (read_clock)
-        return read_clock();
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    own_clock = __atomic_load_n(&clocks, __ATOMIC_ACQUIRE);
+    cupti_clock *function = __atomic_load_n(&read_clock, __ATOMIC_ACQUIRE);
+    if (function)
+        return function();
+    clock_gettime(CLOCK_REALTIME, &time);
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 

@@ -262,6 +262,31 @@ TEST(time_outside_captures_is_a_paused_range_whatever_comes_first) {
     stage_close(&stage);
 }
 
+static void put_meta(struct stage *stage, const char *key, const char *value) {
+    uint32_t text = spool_text(stage->lane, text_of(value));
+    PUT(stage, SPOOL_META, key, (struct spool_meta){.value = text});
+}
+
+TEST(the_first_takeover_of_cupti_and_its_last_end_are_kept_whatever_comes_first) {
+    struct stage stage;
+    REQUIRE(stage_open(&stage));
+    put_meta(&stage, "cuda.taken_over", "libtorch_cpu.so");
+    put_meta(&stage, "cuda.given_back_at", "900");
+    put_meta(&stage, "cuda.taken_over_at", "700");
+    put_meta(&stage, "cuda.taken_over_at", "300");
+    put_meta(&stage, "cuda.given_back_at", "500");
+    put_meta(&stage, "cuda.taken_over_at", "-1");
+    put_meta(&stage, "cuda.taken_over_at", "soon");
+    REQUIRE(stage_read(&stage));
+    const struct takeover *takeover = &stage.rows.takeover;
+    CHECK_STRING(takeover->library, "libtorch_cpu.so");
+    CHECK_INT(takeover->first, 300);
+    CHECK_INT(takeover->last_end, 900);
+    CHECK_INT(takeover->begun, 2);
+    CHECK_INT(takeover->ended, 2);
+    stage_close(&stage);
+}
+
 TEST(memory_belongs_to_the_thread_that_asked_for_it) {
     struct stage stage;
     REQUIRE(stage_open(&stage));
