@@ -120,6 +120,11 @@ double limits_stated_f32(uint32_t major, uint32_t minor, uint32_t multiprocessor
     return cycle ? (double)cycle->f32 * multiprocessors * (double)clock_hz : 0;
 }
 
+double limits_matrix_ratio(uint32_t major, uint32_t minor) {
+    const struct cycle *cycle = find_cycle(major, minor);
+    return cycle && cycle->f32 > 0 ? (double)cycle->matrix_f32 / (double)cycle->f32 : 0;
+}
+
 static void add_stated(const struct trace *trace, uint32_t id, struct limits *limits) {
     const struct columns_device *device = &trace->device;
     const struct cycle *cycle = find_cycle(device->compute_major[id], device->compute_minor[id]);

@@ -56,5 +56,8 @@ bool limits_find(const struct model *model, const struct limits *given, struct l
 /* The vendor's figure for f32 arithmetic outside of matrix units; 0: not known. */
 double limits_stated_f32(uint32_t major, uint32_t minor, uint32_t multiprocessors,
                          uint64_t clock_hz);
+/* How many times as fast matrix units do f32 products (as tf32) as ordinary ones, of that compute
+ * capability at any clock; 0: not known. */
+double limits_matrix_ratio(uint32_t major, uint32_t minor);
 
 #endif

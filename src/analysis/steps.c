@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/cycle.h"
 #include "base/memory.h"
 #include "base/sort.h"
 
@@ -60,88 +61,6 @@ static bool find_profiler_steps(const struct model *model, struct steps *steps,
     steps->source = STEPS_PROFILER;
     steps->session = trace->thread_session[best];
     return true;
-}
-
-/* ---- finding a cycle ---- */
-
-enum { PERIOD_ROWS_MAX = 3 << 20 };
-
-/* The smallest period of the sequence names[0..count), by the failure function of Knuth, Morris and
- * Pratt: the sequence equals itself shifted by it. */
-static bool smallest_period(const uint32_t *names, size_t count, size_t *period,
-                            struct status *status) {
-    uint32_t *fail = memory_allocate(count + 1, sizeof *fail, status);
-    if (!fail)
-        return false;
-    for (size_t i = 1, k = 0; i < count; i++) {
-        while (k > 0 && names[i] != names[k])
-            k = fail[k];
-        if (names[i] == names[k])
-            k++;
-        fail[i + 1] = (uint32_t)k;
-    }
-    *period = count - fail[count];
-    memory_free(fail);
-    return true;
-}
-
-/* A stretch of a sequence that repeats with a period, at least three times. */
-struct cycle {
-    size_t first, end, period; /* period 0: there is none */
-};
-
-/* The cycle that names[from .. from + length) are a part of, followed both ways; period 0 when they
- * do not repeat. */
-static bool follow_cycle(const uint32_t *names, size_t count, size_t from, size_t length,
-                         struct cycle *cycle, struct status *status) {
-    size_t period = 0;
-    *cycle = (struct cycle){0};
-    if (!smallest_period(names + from, length, &period, status))
-        return false;
-    if (period * 2 > length)
-        return true;
-    size_t first = from, end = from + length;
-    while (first > 0 && names[first - 1] == names[first - 1 + period])
-        first--;
-    while (end < count && names[end] == names[end - period])
-        end++;
-    if ((end - first) / period >= 3)
-        *cycle = (struct cycle){first, end, period};
-    return true;
-}
-
-/* A loop behind a long start: ever shorter last parts, without their own end, where the run has
- * left the loop again. What repeats there must be more than a few equal neighbours. */
-static bool find_late_cycle(const uint32_t *names, size_t count, struct cycle *cycle,
-                            struct status *status) {
-    enum { ROWS_LEAST = 16, EQUAL_LEAST = 32, PARTS = 4 };
-    for (unsigned part = 1; part <= PARTS; part++) {
-        size_t length = count >> part;
-        length = length < PERIOD_ROWS_MAX ? length : PERIOD_ROWS_MAX;
-        if (length < ROWS_LEAST)
-            break;
-        if (!follow_cycle(names, count, count - length, length - length / 4, cycle, status))
-            return false;
-        if (cycle->period >= 2 || (cycle->period == 1 && cycle->end - cycle->first >= EQUAL_LEAST))
-            return true;
-    }
-    *cycle = (struct cycle){0};
-    return true;
-}
-
-/* The middle is mostly past the warm-up and before the end. */
-static bool find_cycle(const uint32_t *names, size_t count, struct cycle *cycle,
-                       struct status *status) {
-    size_t third = count / 3;
-    *cycle = (struct cycle){0};
-    if (count < 3)
-        return true;
-    if (count < 32) /* too short to take a part for the whole */
-        return follow_cycle(names, count, 0, count, cycle, status);
-    size_t length = third < PERIOD_ROWS_MAX ? third : PERIOD_ROWS_MAX;
-    if (!follow_cycle(names, count, third, length, cycle, status))
-        return false;
-    return cycle->period > 0 || find_late_cycle(names, count, cycle, status);
 }
 
 /* ---- ranges that repeat ---- */
@@ -240,7 +159,7 @@ static bool find_repeated_ranges(const struct model *model, struct steps *steps,
              thread++) {
             struct cycle cycle = {0};
             ok = collect_level(model, thread, depth, &level, status) &&
-                 find_cycle(level.patterns, level.count, &cycle, status);
+                 cycle_find(level.patterns, level.count, &cycle, status);
             if (ok && cycle.period && covers_half(model, &level, &cycle)) {
                 steps->session = model->trace->thread_session[thread];
                 ok = add_range_steps(model, &level, &cycle, steps, status);
@@ -277,6 +196,24 @@ static bool has_kernel(const struct model *model, size_t first, size_t end) {
     return false;
 }
 
+/* A few rows that repeat are chance, unless they are a good part of all that ran. */
+static bool is_chance(const struct model *model, size_t base, size_t end,
+                      const struct cycle *cycle) {
+    enum { ROWS_LEAST = 32 };
+    size_t count = cycle->end - cycle->first;
+    double inside = 0, all = 0;
+    if (count >= ROWS_LEAST || 3 * count >= end - base)
+        return false;
+    for (size_t i = base; i < end; i++) {
+        double time = model->trace->activity.kind[i] == ACTIVITY_KERNEL
+                          ? (double)model->trace->activity.duration[i]
+                          : 0;
+        all += time;
+        inside += i - base >= cycle->first && i - base < cycle->end ? time : 0;
+    }
+    return 3 * inside < all;
+}
+
 static bool find_repeated_activities(const struct model *model, struct steps *steps,
                                      struct status *status) {
     const struct trace *trace = model->trace;
@@ -289,11 +226,10 @@ static bool find_repeated_activities(const struct model *model, struct steps *st
         return true;
     size_t base = model->device_first[device], end = model->device_first[device + 1];
     struct cycle cycle;
-    if (!find_cycle(trace->activity.name + base, end - base, &cycle, status))
+    if (!cycle_find(trace->activity.name + base, end - base, &cycle, status))
         return false;
-    /* a few equal neighbours are chance */
     if (cycle.period == 0 || cycle.end - cycle.first < 8 ||
-        (cycle.end - cycle.first) / cycle.period < 4)
+        (cycle.end - cycle.first) / cycle.period < 4 || is_chance(model, base, end, &cycle))
         return true;
     /* copies that repeat beside kernels that do not are no loop */
     if (!has_kernel(model, base + cycle.first, base + cycle.first + cycle.period) &&

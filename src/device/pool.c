@@ -12,6 +12,7 @@
 
 #include "base/format.h"
 #include "base/memory.h"
+#include "device/work.h"
 
 enum {
     SMALLEST_BITS = 9, /* 512 bytes, and what is below it */
@@ -46,6 +47,7 @@ struct pool {
     struct ridge_pool_stats stats;
     pool_observer *observer;
     void *context;
+    struct recorder *recorder; /* or NULL */
     struct class classes[CLASSES];
 };
 
@@ -114,7 +116,7 @@ static void forget_event(struct pool *pool, struct idle *idle) {
 static void give_back(struct pool *pool, unsigned number) {
     struct idle idle = take_out(pool, number, 0);
     forget_event(pool, &idle);
-    pool->device->ops->release(pool->device, idle.memory);
+    work_release(pool->device, pool->recorder, idle.memory);
     pool->returns++;
 }
 
@@ -195,17 +197,17 @@ static bool allocate_anew(struct pool *pool, size_t bytes, struct device_memory 
                           struct status *status) {
     struct device *device = pool->device;
     struct status first = {0};
-    if (device->ops->allocate(device, bytes, memory, &first))
+    if (work_allocate(device, pool->recorder, bytes, memory, &first))
         return true;
     if (first.code != STATUS_MEMORY) {
         *status = first;
         return false;
     }
-    if (!device->ops->finish(device, status))
+    if (!work_wait(device, pool->recorder, status))
         return false;
     give_back_down_to(pool, 0);
     pool->stats.flushes++;
-    if (device->ops->allocate(device, bytes, memory, status))
+    if (work_allocate(device, pool->recorder, bytes, memory, status))
         return true;
     return status->code == STATUS_MEMORY ? device_is_full(pool, bytes, status) : false;
 }
@@ -261,7 +263,7 @@ void pool_release(struct pool *pool, struct pool_block block, unsigned queue) {
     if (class->count >= pool->capacity ||
         !memory_grow((void **)&class->idle, &class->capacity, class->count + 1, sizeof *class->idle,
                      &ignored)) {
-        device->ops->release(device, block.memory);
+        work_release(device, pool->recorder, block.memory);
         pool->returns++;
     } else {
         struct idle *idle = &class->idle[class->count++];
@@ -285,7 +287,7 @@ void pool_stats(const struct pool *pool, struct ridge_pool_stats *stats) {
 }
 
 bool pool_set_capacity(struct pool *pool, unsigned buffers_per_class, struct status *status) {
-    if (!pool->device->ops->finish(pool->device, status))
+    if (!work_wait(pool->device, pool->recorder, status))
         return false;
     pool->capacity = buffers_per_class;
     for (unsigned number = 0; number < CLASSES; number++)
@@ -295,7 +297,7 @@ bool pool_set_capacity(struct pool *pool, unsigned buffers_per_class, struct sta
 }
 
 bool pool_shrink_to_fit(struct pool *pool, uint64_t bytes, struct status *status) {
-    if (!pool->device->ops->finish(pool->device, status))
+    if (!work_wait(pool->device, pool->recorder, status))
         return false;
     give_back_down_to(pool, bytes);
     return true;
@@ -307,7 +309,7 @@ bool pool_clear(struct pool *pool, struct status *status) {
 
 bool pool_clear_size(struct pool *pool, uint64_t bytes, struct status *status) {
     unsigned number = class_of(bytes);
-    if (!pool->device->ops->finish(pool->device, status))
+    if (!work_wait(pool->device, pool->recorder, status))
         return false;
     while (number != NO_CLASS && pool->classes[number].count > 0)
         give_back(pool, number);
@@ -317,4 +319,9 @@ bool pool_clear_size(struct pool *pool, uint64_t bytes, struct status *status) {
 void pool_set_observer(struct pool *pool, pool_observer *observer, void *context) {
     pool->observer = observer;
     pool->context = context;
+}
+
+void pool_set_recorder(struct pool *pool, struct recorder *recorder) {
+    pool_set_observer(pool, recorder ? recorder_memory : NULL, recorder);
+    pool->recorder = recorder;
 }

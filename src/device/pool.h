@@ -56,5 +56,9 @@ bool pool_clear_size(struct pool *pool, uint64_t bytes, struct status *status);
 typedef void pool_observer(void *context, const struct pool_block *block, bool released,
                            uint64_t used_bytes, uint64_t reserved_bytes);
 void pool_set_observer(struct pool *pool, pool_observer *observer, void *context);
+/* Records allocations and releases, and apart from them the calls by which the pool gets memory
+ * from the device, gives it back or waits. NULL ends that. */
+struct recorder;
+void pool_set_recorder(struct pool *pool, struct recorder *recorder);
 
 #endif

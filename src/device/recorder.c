@@ -88,6 +88,8 @@ static const struct {
     [CALLED_COPY_WITHIN] = {"ridge_copy_within", CALL_COPY},
     [CALLED_SYNCHRONIZE] = {"ridge_synchronize", CALL_SYNC},
     [CALLED_LOAD] = {"ridge_load", CALL_COMPILE},
+    [CALLED_ALLOCATE] = {"ridge_allocate", CALL_ALLOC},
+    [CALLED_RELEASE] = {"ridge_release", CALL_ALLOC},
 };
 
 int64_t recorder_clock(void) {

@@ -33,7 +33,7 @@ void recorder_range_end(struct recorder *recorder);
 void recorder_pause(struct recorder *recorder);
 void recorder_resume(struct recorder *recorder);
 
-/* For pool_set_observer(), with the recorder as context. */
+/* An observer of a pool, with the recorder as context; pool_set_recorder() sets it. */
 pool_observer recorder_memory;
 
 /* Told of each activity when its times are known, in the order of each queue. NULL tells no one. */
@@ -53,6 +53,8 @@ enum recorded_call {
     CALLED_COPY_WITHIN,
     CALLED_SYNCHRONIZE,
     CALLED_LOAD,
+    CALLED_ALLOCATE,
+    CALLED_RELEASE,
     CALLED_KINDS
 };
 

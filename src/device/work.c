@@ -121,6 +121,26 @@ bool work_wait(struct device *device, struct recorder *recorder, struct status *
     return ok;
 }
 
+bool work_allocate(struct device *device, struct recorder *recorder, size_t bytes,
+                   struct device_memory *memory, struct status *status) {
+    if (!recorder)
+        return device->ops->allocate(device, bytes, memory, status);
+    int64_t start = recorder_clock();
+    bool ok = device->ops->allocate(device, bytes, memory, status);
+    recorder_call(recorder, CALLED_ALLOCATE, start, ok, NULL);
+    return ok;
+}
+
+void work_release(struct device *device, struct recorder *recorder, struct device_memory memory) {
+    if (!recorder) {
+        device->ops->release(device, memory);
+        return;
+    }
+    int64_t start = recorder_clock();
+    device->ops->release(device, memory);
+    recorder_call(recorder, CALLED_RELEASE, start, true, NULL);
+}
+
 bool work_graph_replay(struct device *device, struct recorder *recorder, unsigned queue,
                        void *graph, const struct launch *launches, unsigned count,
                        struct status *status) {

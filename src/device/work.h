@@ -30,6 +30,9 @@ bool work_copy_within(struct device *device, struct recorder *recorder, unsigned
 bool work_load(struct device *device, struct recorder *recorder, const struct kernel_code *code,
                struct device_kernel **kernel, struct status *status);
 bool work_wait(struct device *device, struct recorder *recorder, struct status *status);
+bool work_allocate(struct device *device, struct recorder *recorder, size_t bytes,
+                   struct device_memory *memory, struct status *status);
+void work_release(struct device *device, struct recorder *recorder, struct device_memory memory);
 
 /* Replays the graph. A replay has no times of its parts, so under a recorder the launches that it
  * was made of, in their order, are launched one by one instead. */

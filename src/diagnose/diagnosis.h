@@ -88,6 +88,13 @@ static inline int64_t per_step(const struct diagnosis *diagnosis, int64_t total)
     size_t steps = diagnosis->source->step_count;
     return steps ? total / (int64_t)steps : total;
 }
+/* How much of something a run without steps would have if its first half were as its second: that
+ * much is its loop's, the rest its start's. `one` of them more or less is where the cut falls. From
+ * 0 to 1. */
+static inline double later_half(const int64_t quarters[QUARTERS], int64_t one, int64_t all) {
+    double part = 2 * share_of(quarters[QUARTERS - 2] + quarters[QUARTERS - 1] + one, all);
+    return part < 1 ? part : 1;
+}
 /* "a step" or "in all", to stand behind such a figure. */
 static inline const char *each_step(const struct diagnosis *diagnosis) {
     return diagnosis->source->step_count ? "a step" : "in all";

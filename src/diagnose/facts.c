@@ -23,7 +23,6 @@ static bool any_name_has(const struct trace *trace, const uint32_t *names, size_
 
 static enum framework find_framework(const struct trace *trace) {
     struct text format = trace_meta(trace, META_SOURCE_FORMAT);
-    struct text tool = trace_meta(trace, META_SOURCE_TOOL);
     if (text_find(format, "xctrace") >= 0)
         return FRAMEWORK_METAL;
     if (text_find(format, "xplane") >= 0 ||
@@ -35,7 +34,8 @@ static enum framework find_framework(const struct trace *trace) {
         return FRAMEWORK_TORCH;
     if (any_name_has(trace, trace->call.name, trace->call.count, "hip"))
         return FRAMEWORK_ROCM;
-    return text_find(tool, "runtime") >= 0 ? FRAMEWORK_RIDGE : FRAMEWORK_CUDA;
+    return any_name_has(trace, trace->call.name, trace->call.count, "ridge_") ? FRAMEWORK_RIDGE
+                                                                              : FRAMEWORK_CUDA;
 }
 
 /* ---- the host's side ---- */
@@ -106,6 +106,7 @@ struct walk {
     size_t launches;
 
     uint32_t previous_copy; /* activity of the copy call right before, or NO_ROW */
+    bool previous_waited;   /* that call counts as a wait itself */
     int64_t previous_end;
     bool seen;
 };
@@ -131,7 +132,27 @@ static void walk_sync(struct walk *walk, size_t call, int64_t duration) {
         purpose = class == COPIES_SCALAR && to_host ? SYNC_SCALAR : SYNC_COPY;
         walk->facts->copies[class].call_time += duration;
     }
-    add_sync(walk->facts, purpose, (uint32_t)call, duration);
+    if (purpose == SYNC_SCALAR && walk->previous_waited) /* one wait in two calls */
+        walk->facts->syncs[SYNC_SCALAR].time += duration;
+    else
+        add_sync(walk->facts, purpose, (uint32_t)call, duration);
+}
+
+/* A copy call that returns when the copy is done waits like a synchronising one: one that brings a
+ * value is made to look at it. */
+static bool waits_for_value(const struct walk *walk, size_t call, uint32_t copy) {
+    const struct model *model = walk->source->model;
+    return model->trace->activity.direction[copy] == COPY_DTOH &&
+           copy_class_of(model->trace, copy) == COPIES_SCALAR &&
+           model_call_end(model, call) >= model_activity_end(model, copy);
+}
+
+static void walk_copy(struct walk *walk, size_t call, uint32_t copy, int64_t duration) {
+    struct facts *facts = walk->facts;
+    facts->copies[copy_class_of(walk->source->model->trace, copy)].call_time += duration;
+    walk->previous_waited = waits_for_value(walk, call, copy);
+    if (walk->previous_waited)
+        add_sync(facts, SYNC_SCALAR, (uint32_t)call, duration);
 }
 
 static void walk_call(struct walk *walk, size_t call, size_t end) {
@@ -143,6 +164,11 @@ static void walk_call(struct walk *walk, size_t call, size_t end) {
     uint32_t copy = NO_ROW;
     facts->calls[class]++;
     facts->call_time[class] += duration;
+    unsigned quarter = 0;
+    while (quarter < QUARTERS - 1 && start >= facts->quarters[quarter])
+        quarter++;
+    facts->quarter_calls[class][quarter]++;
+    facts->quarter_time[class][quarter] += duration;
     if (duration > facts->call_longest[class])
         facts->call_longest[class] = duration;
     switch (class) {
@@ -152,7 +178,7 @@ static void walk_call(struct walk *walk, size_t call, size_t end) {
     case CALL_COPY:
         copy = copy_of(walk, call, end);
         if (copy != NO_ROW)
-            facts->copies[copy_class_of(trace, copy)].call_time += duration;
+            walk_copy(walk, call, copy, duration);
         break;
     case CALL_COMPILE:
         facts->compile_calls++;
@@ -257,11 +283,39 @@ static void sum_devices(const struct diagnose_source *source, struct facts *fact
             source->model->trace->device.multiprocessors[source->devices[0].id];
 }
 
+static int64_t kernel_time(const struct trace *trace, size_t activity) {
+    return trace->activity.kind[activity] == ACTIVITY_KERNEL ? trace->activity.duration[activity]
+                                                             : 0;
+}
+
+/* Without a kernel all is the first quarter. */
+static void find_quarters(const struct diagnose_source *source, struct facts *facts) {
+    const struct model *model = source->model;
+    for (unsigned quarter = 0; quarter < QUARTERS - 1; quarter++)
+        facts->quarters[quarter] = INT64_MAX;
+    if (source->device_count == 0)
+        return;
+    size_t first = model->device_first[source->devices[0].id];
+    size_t end = model->device_first[source->devices[0].id + 1];
+    double whole = 0, done = 0;
+    for (size_t i = first; i < end; i++)
+        whole += (double)kernel_time(model->trace, i);
+    unsigned quarter = 0;
+    for (size_t i = first; i < end && quarter < QUARTERS - 1; i++) {
+        done += (double)kernel_time(model->trace, i);
+        while (quarter < QUARTERS - 1 && whole > 0 && done >= whole * (quarter + 1) / QUARTERS)
+            facts->quarters[quarter++] = model_activity_end(model, i);
+    }
+}
+
 /* What the host needs from one launch to the next: as measured, else half a kernel's gap. */
 static void find_launch_cost(const struct diagnose_source *source, struct facts *facts) {
     double measured = 0;
-    if (source->limits && source->device_count)
-        measured = source->limits[source->devices[0].id].of[DEVICE_LIMIT_LAUNCH];
+    const struct limits *limits =
+        source->limits && source->device_count ? &source->limits[source->devices[0].id] : NULL;
+    /* what the trace itself shows is how far apart its kernels are, however long they last */
+    if (limits && limits->source[DEVICE_LIMIT_LAUNCH] >= LIMIT_STATED)
+        measured = limits->of[DEVICE_LIMIT_LAUNCH];
     facts->launch_cost = measured > 0 ? (int64_t)measured : facts->launch_call;
 }
 
@@ -276,6 +330,7 @@ bool facts_find(const struct diagnose_source *source, struct facts *facts, struc
     facts->framework = find_framework(trace);
     find_host_part(source, facts);
     sum_devices(source, facts);
+    find_quarters(source, facts);
     if (!walk_host(source, facts, status))
         return false;
     find_compile_ranges(source->model, facts);

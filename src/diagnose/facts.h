@@ -58,6 +58,10 @@ struct kernel_facts {
     uint32_t top_of_class[KERNEL_CLASSES]; /* string id of the kernel with most of its time */
 };
 
+/* A run without steps is cut into quarters of its kernel time: what a loop does comes back in the
+ * later ones, what a start does is over by then. */
+enum { QUARTERS = 4 };
+
 struct facts {
     enum framework framework;
     int64_t host_from, host_until; /* the judged part on the host's side */
@@ -71,7 +75,11 @@ struct facts {
     uint64_t calls[CALL_CLASSES];
     int64_t call_time[CALL_CLASSES];
     int64_t call_longest[CALL_CLASSES];
-    int64_t launch_call; /* a usual one; 0: not known */
+    /* By quarter of the first device's kernel time: calls that began in it, and their time. */
+    uint64_t quarter_calls[CALL_CLASSES][QUARTERS];
+    int64_t quarter_time[CALL_CLASSES][QUARTERS];
+    int64_t quarters[QUARTERS - 1]; /* when each but the last ends */
+    int64_t launch_call;            /* a usual one; 0: not known */
     int64_t launch_cost; /* from one launch to the next: measured, or as the trace has it */
     int64_t think_before_compile; /* the host's own code right before compiling or loading calls */
     uint64_t compile_calls;

@@ -193,6 +193,35 @@ bool finding_predict(struct diagnosis *diagnosis, struct finding *finding) {
 
 /* ---- predictions ---- */
 
+/* What leaves the kernels as long as they are. */
+static bool keeps_kernels(const struct change *changes, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        switch (changes[i].kind) {
+        case CHANGE_GRAPH:
+        case CHANGE_NO_SYNC:
+        case CHANGE_PINNED:
+        case CHANGE_BATCH_COPIES:
+        case CHANGE_OVERLAP_COPIES:
+        case CHANGE_NO_ALLOC:
+        case CHANGE_NO_COMPILE:
+        case CHANGE_PREFETCH:
+        case CHANGE_NO_HOST:
+            break;
+        default:
+            return false;
+        }
+    return true;
+}
+
+/* The most that such a change can buy: all time in which no kernel runs. Kernels of several queues
+ * or devices may come to run beside each other, so then nothing is known of it. */
+static int64_t gain_most(const struct diagnosis *diagnosis, const struct prediction *prediction) {
+    const struct diagnose_source *source = diagnosis->source;
+    if (source->device_count != 1 || source->devices[0].account->queues > 1)
+        return prediction->gain;
+    return prediction->before - diagnosis->facts.busy;
+}
+
 struct prediction predict(struct diagnosis *diagnosis, const struct change *changes, size_t count) {
     struct prediction prediction = {0};
     struct outcome outcome = {0};
@@ -206,6 +235,8 @@ struct prediction predict(struct diagnosis *diagnosis, const struct change *chan
     prediction.before = outcome.before;
     prediction.after = outcome.after;
     prediction.gain = outcome.unchanged - outcome.after;
+    if (keeps_kernels(changes, count) && prediction.gain > gain_most(diagnosis, &prediction))
+        prediction.gain = gain_most(diagnosis, &prediction);
     prediction.error = outcome.error;
     prediction.device_bound = outcome.device_bound;
     memcpy(prediction.what, outcome.what, sizeof prediction.what);
@@ -221,6 +252,15 @@ const struct prediction *predict_alone(struct diagnosis *diagnosis, enum change_
         diagnosis->predicted[kind] = true;
     }
     return &diagnosis->alone[kind];
+}
+
+const char *verdict_order_words(const struct verdict *verdict) {
+    for (size_t i = 1; i < verdict->count; i++)
+        if (!verdict->findings[i].minor &&
+            verdict->findings[i].recoverable > verdict->findings[i - 1].recoverable)
+            return "A finding below one that recovers less is less sure, or mostly the same time "
+                   "seen from another side; what it adds is on top.";
+    return NULL;
 }
 
 void verdict_finish(struct verdict *verdict) {

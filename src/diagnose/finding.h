@@ -94,6 +94,7 @@ struct finding {
     size_t change_count;
     char *assumes; /* or NULL */
 
+    bool remark;  /* it is as it should be: said, never blamed */
     bool decides; /* it says what the run is about, also where its gain is not known */
     bool minor;   /* too little to act on: within its error bar, or a few hundredths of the time */
 };
@@ -143,6 +144,9 @@ struct diagnose_source {
     const char *part;
     size_t first_step, step_count;
 };
+
+/* Why one of the findings stands below another that recovers less; NULL: none does. */
+const char *verdict_order_words(const struct verdict *verdict);
 
 bool diagnose(const struct diagnose_source *source, struct verdict *verdict, struct status *status);
 void verdict_finish(struct verdict *verdict);

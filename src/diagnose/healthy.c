@@ -1,5 +1,6 @@
 /* Nothing is worth mending: is that because all is well, or because the trace does not tell? And
  * how near to the roof is it? */
+#include <stdio.h>
 #include <string.h>
 
 #include "diagnose/diagnosis.h"
@@ -7,7 +8,8 @@
 /* A device that is idle for more than this part of its time is not healthy, whatever the reason. */
 #define IDLE_MOST 0.3
 
-/* What the kernels are bound by: by their roofs where known, else by what most of them do. */
+/* What the kernels are bound by: by their roofs where known, else by what most of them do; NULL
+ * where that is no one thing. */
 static const char *bound_words(const struct kernel_facts *kernels) {
     int64_t moving = 0;
     for (unsigned class = 0; class < KERNEL_CLASSES; class ++)
@@ -23,14 +25,21 @@ static const char *bound_words(const struct kernel_facts *kernels) {
     }
     if (moving > matrix && 3 * moving > kernels->all)
         return "bound by memory";
-    return 3 * matrix > kernels->all ? "bound by arithmetic" : "of no one kind";
+    return 3 * matrix > kernels->all ? "bound by arithmetic" : NULL;
 }
 
-/* Fewer kernels than this, without steps, are no run to judge. */
+static bool has_remark(const struct verdict *verdict, enum finding_kind kind) {
+    for (size_t i = 0; i < verdict->count; i++)
+        if (verdict->findings[i].kind == kind && verdict->findings[i].remark)
+            return true;
+    return false;
+}
+
+/* A whole run of fewer kernels than this, without steps, is none to judge. */
 enum { KERNELS_LEAST = 8 };
 
 static bool too_few(const struct diagnosis *diagnosis) {
-    return diagnosis->facts.kernels.count < KERNELS_LEAST && diagnosis->source->step_count == 0;
+    return diagnosis->facts.kernels.count < KERNELS_LEAST && !diagnosis->source->narrowed;
 }
 
 /* The longest gap, where it has much of all idle time; NULL: it has not. */
@@ -91,25 +100,29 @@ static void say_undecided(struct diagnosis *diagnosis, struct finding *finding) 
 static void say_healthy(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     const struct kernel_facts *kernels = &facts->kernels;
-    char busy[FORMAT_SIZE], roof[FORMAT_SIZE];
+    char busy[FORMAT_SIZE], roof[FORMAT_SIZE], reached[FORMAT_SIZE + 24] = "";
     bool known = 2 * kernels->known_time > kernels->all;
+    const char *bound = bound_words(kernels);
     format_percent(share_of(facts->busy, facts->window), busy);
     if (known)
-        finding_summary(diagnosis, finding,
-                        "Kernels run %s of the time, at %s of their roof, mostly %s; no known "
-                        "change buys more than a few percent",
-                        busy,
-                        format_percent(share_of(kernels->known_roof, kernels->known_time), roof),
-                        bound_words(kernels));
-    else
-        finding_summary(diagnosis, finding,
-                        "Kernels run %s of the time, mostly %s as their names say; no known change "
-                        "buys more than a few percent",
-                        busy, bound_words(kernels));
+        snprintf(reached, sizeof reached, ", at %s of their roof",
+                 format_percent(share_of(kernels->known_roof, kernels->known_time), roof));
+    finding_summary(diagnosis, finding,
+                    "Kernels run %s of the time%s%s%s%s%s; no known change buys more than a few "
+                    "percent",
+                    busy, reached, bound ? ", mostly " : "", bound ? bound : "",
+                    bound && !known ? " as their names say" : "",
+                    has_remark(diagnosis->verdict, FINDING_THROTTLING)
+                        ? ", at the clock that the power limit allows"
+                        : "");
     finding_cause(diagnosis, finding,
                   "The device has work all the time; what is left is the work itself.");
     finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
                      "%llu kernels, busy %s", (unsigned long long)kernels->count, busy);
+    for (size_t i = 0; i < diagnosis->verdict->count; i++)
+        if (diagnosis->verdict->findings[i].remark)
+            finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT}, "%s",
+                             diagnosis->verdict->findings[i].summary);
     finding_fix(diagnosis, finding, EFFORT_DESIGN, "--at-roof",
                 "Do less work: smaller types, better algorithms, fewer passes over memory");
 }

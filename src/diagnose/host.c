@@ -49,16 +49,22 @@ static const char *state_words(const struct diagnosis *diagnosis) {
                                        : ", its thread running";
 }
 
-/* The name as a quoted word, or what to say where there is none. */
+/* Whether the trace tells what the code is. */
+static bool is_named(const struct diagnosis *diagnosis, uint32_t name) {
+    struct text words = trace_text(diagnosis->trace, name);
+    return words.length && words.data[0] != '[';
+}
+
+/* The name as a word, or what to say where there is none. */
 static char *name_words(const struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]) {
     struct text words = trace_text(diagnosis->trace, name);
     bool cut = words.length > 60;
     if (cut)
         words.length = text_utf8_valid((struct text){words.data, 57});
-    if (words.length)
+    if (is_named(diagnosis, name))
         snprintf(text, NAME_SIZE, "%.*s%s", TEXT_ARGS(words), cut ? "…" : "");
     else
-        snprintf(text, NAME_SIZE, "code outside every range");
+        snprintf(text, NAME_SIZE, "code that nothing recorded names");
     return text;
 }
 
@@ -142,13 +148,30 @@ static int64_t claimed_by_others(const struct diagnosis *diagnosis) {
     return claimed;
 }
 
-/* Whether it is a framework's operator on its way to a launch: nobody's own code to take out. */
-static bool is_operator(const struct diagnosis *diagnosis, uint32_t name) {
+/* What to do about the code of that name. One that launches as well cannot be taken out: a
+ * framework's operator is on its way to its launch, other ranges have something else in them. */
+static void add_first_fix(struct diagnosis *diagnosis, struct finding *finding, uint32_t name,
+                          const char *words) {
     const struct ranges *ranges = diagnosis->source->ranges;
-    for (size_t i = 0; i < ranges->count; i++)
-        if (ranges->groups[i].name == name)
-            return ranges->groups[i].category == RANGE_OP && ranges->groups[i].activities > 0;
-    return false;
+    const struct range_group *group = NULL;
+    for (size_t i = 0; i < ranges->count && !group; i++)
+        if (name && ranges->groups[i].name == name && ranges->groups[i].activities > 0)
+            group = &ranges->groups[i];
+    if (group && group->category == RANGE_OP)
+        finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
+                    advice_words(diagnosis->facts.framework, ADVICE_GRAPH));
+    else if (group)
+        finding_fix(diagnosis, finding, EFFORT_LINES, "--no-host",
+                    "Find what %s does beside launching (ranges in it, or sampling, tell), and "
+                    "take that out of the loop or do it in another thread",
+                    words);
+    else if (is_named(diagnosis, name))
+        finding_fix(diagnosis, finding, EFFORT_LINES, "--no-host",
+                    "Take %s out of the loop, make it rarer, or do it in another thread", words);
+    else
+        finding_fix(diagnosis, finding, EFFORT_LINES, "--no-host",
+                    "Find what the host does between its launches (ranges, or sampling, tell), and "
+                    "take it out of the loop or do it in another thread");
 }
 
 void diagnose_host(struct diagnosis *diagnosis) {
@@ -179,12 +202,7 @@ void diagnose_host(struct diagnosis *diagnosis) {
         diagnosis, finding, (struct evidence){.kind = EVIDENCE_RANGE, .name = own.name},
         "%s: %s, %s of the idle time that is the host's", name, format_duration(own.most, time),
         format_percent(share_of(own.most, facts->cause[CAUSE_HOST]), part));
-    if (is_operator(diagnosis, own.name))
-        finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
-                    advice_words(facts->framework, ADVICE_GRAPH));
-    else
-        finding_fix(diagnosis, finding, EFFORT_LINES, "--no-host",
-                    "Take %s out of the loop, make it rarer, or do it in another thread", name);
+    add_first_fix(diagnosis, finding, own.name, name);
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-sync",
                 "Let the host run ahead: without waits in the loop its code overlaps with the "
                 "device's work");

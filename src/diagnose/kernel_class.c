@@ -28,9 +28,19 @@ static bool is_product(struct text name) {
     return has_any(name, parts) && !has_any(name, not_these);
 }
 
-/* Products whose operands are f32 and which say that they do without matrix units. */
+/* Our runtime names a kernel after its operations and its type: of one operation, fused_relu_f32.
+ */
+static bool is_single_operation(struct text name) {
+    size_t parts = 0;
+    for (size_t i = 0; i < name.length; i++)
+        parts += name.data[i] == '_';
+    return text_starts(name, "fused_") && parts == 2;
+}
+
+/* Products whose operands are f32 or f64 and which say that they do without matrix units. */
 static bool is_plain_f32(struct text name) {
-    static const char *const plain[] = {"sgemm", "scudnn", "f32f32_f32f32", "simt_s", NULL};
+    static const char *const plain[] = {"sgemm",      "scudnn",        "f32f32_f32f32", "simt_s",
+                                        "matmul_f32", "f64f64_f64f64", "dgemm",         NULL};
     static const char *const units[] = {"tensorop", "tf32", "1688", "16816", "wgmma", NULL};
     return has_any(name, plain) && !has_any(name, units);
 }
@@ -41,8 +51,8 @@ enum kernel_class kernel_class(struct text name) {
                                         "_fusion",     "fused_",      NULL};
     static const char *const plain[] = {"vectorized_elementwise", "multi_tensor_apply", "fill_",
                                         "unrolled_elementwise", NULL};
-    static const char *const strided[] = {"elementwise_kernel", "transpose", "Transpose", "permute",
-                                          NULL};
+    static const char *const strided[] = {
+        "elementwise_kernel", "transpose", "Transpose", "permute", "copy_", "_copy", NULL};
     static const char *const solvers[] = {"sort", "Sort", "scan",  "Scan", "cumsum",
                                           "topk", "TopK", "radix", NULL};
     static const char *const streaming[] = {
@@ -54,6 +64,8 @@ enum kernel_class kernel_class(struct text name) {
         return KERNEL_COLLECTIVE;
     if (is_product(name))
         return is_plain_f32(name) ? KERNEL_MATRIX_F32 : KERNEL_MATRIX;
+    if (is_single_operation(name))
+        return KERNEL_ELEMENTWISE;
     if (has_any(name, fused))
         return KERNEL_FUSED;
     if (has_any(name, solvers))

@@ -51,13 +51,16 @@ static void find_memory(struct diagnosis *diagnosis) {
         return;
     const struct prediction *fused = predict_alone(diagnosis, CHANGE_FUSE);
     const struct prediction *roof = predict_alone(diagnosis, CHANGE_AT_ROOF);
-    bool large = 2 * kernels->short_count < kernels->count;
+    /* a step of one kernel has nothing to be fused with: its neighbours are the next steps' */
+    bool large = 2 * kernels->short_count < kernels->count &&
+                 kernels->count >= 2 * diagnosis->source->step_count;
     bool strided = 2 * kernels->time[KERNEL_STRIDED] > kernels->all;
     bool fuse = fused->applicable && large && 3 * loose > kernels->all;
     if (!far && !fuse && !strided && (known || 2 * loose < kernels->all))
         return;
     struct finding *finding =
-        diagnose_add(diagnosis, FINDING_MEMORY_BOUND, far ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);
+        diagnose_add(diagnosis, FINDING_MEMORY_BOUND,
+                     far || fuse ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW); /* low: by names alone */
     if (fuse && (!far || !roof->applicable || fused->gain > roof->gain)) {
         finding_change(finding, CHANGE_FUSE, (struct text){0}, 0);
         finding_take(diagnosis, finding, fused);
@@ -94,17 +97,17 @@ static void find_memory(struct diagnosis *diagnosis) {
                 "Move fewer bytes: a smaller type (bf16, f16), in-place operations");
 }
 
-/* What the matrix units would do to f32 products: as measured, else as stated. */
+/* What the matrix units would do to f32 products: as measured, else as the device's kind has it.
+ * What the trace itself shows says nothing of units that it did not use. */
 static double matrix_factor(const struct diagnosis *diagnosis) {
     const struct diagnose_source *source = diagnosis->source;
-    if (!source->limits || source->device_count == 0)
-        return 0;
-    const struct limits *limits = &source->limits[source->devices[0].id];
-    double plain = limits->of[DEVICE_LIMIT_F32], units = limits->of[DEVICE_LIMIT_MATRIX_F32];
-    if (limits->source[DEVICE_LIMIT_F32] < LIMIT_STATED ||
-        limits->source[DEVICE_LIMIT_MATRIX_F32] < LIMIT_STATED)
-        return 0; /* what the trace itself shows says nothing of units that it did not use */
-    return plain > 0 && units > plain ? units / plain : 0;
+    uint32_t id = source->device_count ? source->devices[0].id : 0;
+    const struct limits *limits = source->limits ? &source->limits[id] : NULL;
+    if (limits && limits->source[DEVICE_LIMIT_F32] >= LIMIT_STATED &&
+        limits->source[DEVICE_LIMIT_MATRIX_F32] >= LIMIT_STATED)
+        return limits->of[DEVICE_LIMIT_MATRIX_F32] / limits->of[DEVICE_LIMIT_F32];
+    return limits_matrix_ratio(diagnosis->trace->device.compute_major[id],
+                               diagnosis->trace->device.compute_minor[id]);
 }
 
 /* Matrix units that do f32 products with tf32. */
@@ -130,11 +133,13 @@ static void find_f32_products(struct diagnosis *diagnosis) {
             finding->change_count = 0;
     }
     finding->decides = busy_share(diagnosis) > 0.8 && 4 * time > 3 * kernels->all;
-    finding_summary(diagnosis, finding,
-                    "%s of the kernel time is in f32 products that do not use the matrix units%s%s",
-                    format_percent(share_of(time, kernels->all), part),
-                    finding->recoverable ? "; with tf32, about " : "",
-                    finding->recoverable ? from_to(diagnosis, finding->recoverable, change) : "");
+    finding_summary(
+        diagnosis, finding,
+        "%s of the kernel time is in f32 or f64 products that do without the fast matrix "
+        "units%s%s",
+        format_percent(share_of(time, kernels->all), part),
+        finding->recoverable ? "; with tf32, about " : "",
+        finding->recoverable ? from_to(diagnosis, finding->recoverable, change) : "");
     finding_cause(diagnosis, finding,
                   "In f32 the products run on the ordinary units, which do a small part of what "
                   "the device's matrix units do in tf32, bf16 or f16.");

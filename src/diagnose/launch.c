@@ -175,7 +175,8 @@ static void find_tiny(struct diagnosis *diagnosis) {
     const struct kernel_facts *kernels = &facts->kernels;
     char count[FORMAT_SIZE], in_chains[FORMAT_SIZE], change[FROM_TO_SIZE];
     struct chains chains = {0};
-    if (kernels->count < 8 || 2 * kernels->short_count < kernels->count)
+    if (kernels->count < 8 || 2 * kernels->short_count < kernels->count ||
+        kernels->count < 2 * diagnosis->source->step_count)
         return;
     const struct prediction *fused = predict_alone(diagnosis, CHANGE_FUSE);
     if (!fused->applicable)

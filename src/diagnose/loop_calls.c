@@ -3,14 +3,29 @@
 #include "diagnose/diagnosis.h"
 #include "diagnose/words.h"
 
-/* A handful of calls in a long run is its start, and so is one that takes most of the time; in a
- * loop they come back. */
+/* Whether it is the loop that makes such calls. Where no steps are known, a loop makes them in the
+ * later quarters of the work as well; a start has made them by then, and one that takes most of the
+ * time is a start too. */
 static bool comes_back(const struct diagnosis *diagnosis, enum call_class class) {
     const struct facts *facts = &diagnosis->facts;
     size_t steps = diagnosis->source->step_count;
-    return steps ? 4 * facts->calls[class] >= steps
-                 : facts->calls[class] >= 4 &&
-                       2 * facts->call_longest[class] < facts->call_time[class];
+    if (steps)
+        return 4 * facts->calls[class] >= steps;
+    return facts->calls[class] >= 4 && facts->quarter_calls[class][QUARTERS - 2] > 0 &&
+           facts->quarter_calls[class][QUARTERS - 1] > 0 &&
+           2 * facts->call_longest[class] < facts->call_time[class];
+}
+
+/* Of a run without steps the replay took out what its start does as well: only what the later half
+ * shows of it is the loop's. */
+static void leave_out_start(const struct diagnosis *diagnosis, struct finding *finding,
+                            enum call_class class) {
+    const struct facts *facts = &diagnosis->facts;
+    if (diagnosis->source->step_count == 0)
+        finding->recoverable =
+            (int64_t)((double)finding->recoverable * later_half(facts->quarter_time[class],
+                                                                facts->call_longest[class],
+                                                                facts->call_time[class]));
 }
 
 /* Much of what compiles is the host's own code in front of the loading call: NVRTC, Triton,
@@ -47,6 +62,7 @@ void diagnose_compilation(struct diagnosis *diagnosis) {
         diagnose_add(diagnosis, FINDING_COMPILATION,
                      diagnosis->source->step_count ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     predict_compilation(diagnosis, finding);
+    leave_out_start(diagnosis, finding, CALL_COMPILE);
     struct text name = trace_text(diagnosis->trace, facts->compile_name);
     if (facts->compile_calls)
         finding_summary(diagnosis, finding,
@@ -94,6 +110,7 @@ void diagnose_allocation(struct diagnosis *diagnosis) {
         finding_take(diagnosis, finding, alone);
     else
         finding->recoverable = facts->cause[CAUSE_ALLOC];
+    leave_out_start(diagnosis, finding, CALL_ALLOC);
     struct text name = trace_text(diagnosis->trace, facts->alloc_name);
     finding_summary(diagnosis, finding,
                     "%s allocations and %s releases in the loop take %s (%.*s most); from a pool "

@@ -39,7 +39,7 @@ static const char *worker(const struct diagnosis *diagnosis) {
         return "the GPU";
     const struct trace *trace = diagnosis->trace;
     struct text label = trace_text(trace, trace->device.label[source->devices[0].id]);
-    return text_is(label, "cpu") ? "the processor" : "the GPU";
+    return text_starts(label, "cpu") ? "the processor" : "the GPU";
 }
 
 /* plain_words() with the worker in place of '@'. */
@@ -58,7 +58,7 @@ static void say_gain(struct diagnosis *diagnosis, const struct finding *first, c
     struct verdict *verdict = diagnosis->verdict;
     double left = share_of(verdict->time - first->recoverable, verdict->time);
     char part[FORMAT_SIZE];
-    format_percent(1 - left, part);
+    snprintf(part, sizeof part, "%.0f%%", 100 * (1 - left));
     if (left > 0.02 && left < 0.87)
         diagnose_say(diagnosis, &verdict->manager,
                      "For about %s of the time %s; mending that would make it about %.*f times as "

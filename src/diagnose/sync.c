@@ -32,6 +32,16 @@ static void add_evidence(struct diagnosis *diagnosis, struct finding *finding,
         format_duration(syncs->time, time), site.length ? ", inside " : "", TEXT_ARGS(site));
 }
 
+/* The part of the waits that is the loop's in a run without steps. */
+static double later_waits(const struct facts *facts) {
+    int64_t counts[QUARTERS], all = 0;
+    for (unsigned quarter = 0; quarter < QUARTERS; quarter++) {
+        counts[quarter] = (int64_t)facts->quarter_calls[CALL_SYNC][quarter];
+        all += counts[quarter];
+    }
+    return all ? later_half(counts, 1, all) : 1; /* blocking copies alone */
+}
+
 void diagnose_sync(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     const struct sync_facts *plain = &facts->syncs[SYNC_PLAIN];
@@ -54,6 +64,8 @@ void diagnose_sync(struct diagnosis *diagnosis) {
         finding->change_count = 0;
     }
     int64_t own = plain->time + scalar->time;
+    if (steps == 0) /* a start waits as well, more often than long: by count */
+        finding->recoverable = (int64_t)((double)finding->recoverable * later_waits(facts));
     if (copies->time > own / 8) /* the prediction took those out as well */
         finding->recoverable =
             (int64_t)((double)finding->recoverable * share_of(own, own + copies->time));

@@ -1,11 +1,13 @@
 /* The rules, one after another; then what they found in order of what it is worth, without counting
  * anything twice.
  *
- * Worth is the recoverable time times how sure it is. Two findings that are worth about the same
- * mostly describe one thing from two sides (a wait in the loop and the host's code behind it); then
- * the more particular one, which is also the easier to mend, comes first. A finding that is worth
+ * Worth is the recoverable time times how sure it is. Two findings that cannot be told apart by
+ * their error bars mostly describe one thing from two sides (a wait in the loop and the launches
+ * behind it); then the more particular one, which is also the easier to mend, comes first. A
+ * finding that is worth
  * less than its own error bar, or than a few hundredths of the time, is no fault of the run.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -39,7 +41,7 @@ static const struct {
     [FINDING_SMALL_GRID] = {12, 0.06},
     [FINDING_LAUNCH_BOUND] = {13, 0.08},
     [FINDING_TINY_KERNELS] = {14, 0.08},
-    [FINDING_MEMORY_BOUND] = {15, 0.08},
+    [FINDING_MEMORY_BOUND] = {15, 0.15},
     [FINDING_COMPUTE_BOUND] = {16, 0.08},
     [FINDING_LATENCY_BOUND] = {17, 0.10},
     [FINDING_TAIL] = {18, 0.10},
@@ -58,7 +60,7 @@ static double worth(const struct finding *finding) {
 /* Other arithmetic than the program asked for is an offer, not a fault of the run: it leads only
  * where nothing else is wrong. */
 static bool is_fault(const struct diagnosis *diagnosis, const struct finding *finding) {
-    return finding->kind != FINDING_COMPUTE_BOUND &&
+    return finding->kind != FINDING_COMPUTE_BOUND && !finding->remark &&
            worth(finding) >= traits[finding->kind].least * (double)diagnosis->verdict->time &&
            finding->recoverable > 0 && finding->recoverable >= finding->error;
 }
@@ -69,22 +71,26 @@ static void swap(struct finding *a, struct finding *b) {
     *b = kept;
 }
 
-/* Whether `below`, which is worth less, still comes before `above`. */
-static bool goes_first(const struct finding *below, const struct finding *above) {
-    /* launching tiny kernels is what starves the device; that they could be one is how to mend it
-     */
-    bool same = below->kind == FINDING_LAUNCH_BOUND && above->kind == FINDING_TINY_KERNELS;
+/* Whether `below`, which is worth less, still comes before `above`: the predictions' error bars do
+ * not tell which of the two buys more, and it is the more particular. Kernels shorter than the gaps
+ * between them are a matter of launching; that they could be one is a way to mend it. */
+static bool goes_first(const struct diagnosis *diagnosis, const struct finding *below,
+                       const struct finding *above) {
+    if (below->kind == FINDING_LAUNCH_BOUND && above->kind == FINDING_TINY_KERNELS)
+        return diagnosis->facts.short_idle > diagnosis->facts.kernels.short_time;
+    double apart = (double)(above->recoverable - below->recoverable);
     return traits[below->kind].place < traits[above->kind].place &&
-           worth(below) >= (same ? 0.3 : 0.75) * worth(above);
+           apart <= hypot((double)above->error, (double)below->error);
 }
 
-static void rank(struct verdict *verdict) {
+static void rank(const struct diagnosis *diagnosis) {
+    struct verdict *verdict = diagnosis->verdict;
     struct finding *list = verdict->findings;
     for (size_t i = 1; i < verdict->count; i++)
         for (size_t k = i; k > 0 && worth(&list[k]) > worth(&list[k - 1]); k--)
             swap(&list[k], &list[k - 1]);
     for (size_t i = 1; i < verdict->count; i++)
-        for (size_t k = i; k > 0 && goes_first(&list[k], &list[k - 1]); k--)
+        for (size_t k = i; k > 0 && goes_first(diagnosis, &list[k], &list[k - 1]); k--)
             swap(&list[k], &list[k - 1]);
 }
 
@@ -178,7 +184,7 @@ bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
     find_time(&diagnosis);
     for (size_t i = 0; i < sizeof rules / sizeof *rules && !diagnosis.failed; i++)
         rules[i](&diagnosis);
-    rank(verdict);
+    rank(&diagnosis);
     part_faults(&diagnosis);
     drop_trifles(verdict);
     if (!diagnosis.failed && (verdict->count == 0 || verdict->findings[0].minor))

@@ -55,6 +55,8 @@ void markdown_verdict(struct markdown *document) {
     write_words(document, "", verdict->engineer, "");
     markdown_line(document, "\nOf %s, %s:\n", verdict->part, format_duration(verdict->time, time));
     write_table(document, verdict);
+    if (verdict_order_words(verdict))
+        write_words(document, "\n", verdict_order_words(verdict), "");
     for (size_t i = 0; i < verdict->count; i++)
         if (!verdict->findings[i].minor)
             write_finding(document, &verdict->findings[i], i + 1);

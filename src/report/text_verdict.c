@@ -57,6 +57,9 @@ void text_verdict(struct text_writer *writer) {
     output_printf(writer->output, "%46s%17s%17s\n", "", "recoverable", "on top");
     for (size_t i = 0; i < verdict->count && i < writer->report->options.top; i++)
         write_row(writer, verdict, i + 1);
+    const char *order = verdict_order_words(verdict);
+    if (order)
+        text_wrapped(writer, "  ", "  ", text_of(order));
 }
 
 static void write_fix(struct text_writer *writer, const struct fix *fix) {

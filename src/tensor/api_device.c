@@ -46,7 +46,7 @@ void ridge_device_close(ridge_device *device) {
     if (device->device)
         device->device->ops->finish(device->device, &ignored);
     if (device->pool)
-        pool_set_observer(device->pool, NULL, NULL);
+        pool_set_recorder(device->pool, NULL);
     recorder_finish(device->recorder, &ignored);
     recorder_finish(device->paused, &ignored);
     while (device->programs)
@@ -148,7 +148,7 @@ bool ridge_trace_begin(ridge_device *device, const char *path) {
     device->recorder = recorder_create(device->device, path, status);
     if (!device->recorder)
         return false;
-    pool_set_observer(device->pool, recorder_memory, device->recorder);
+    pool_set_recorder(device->pool, device->recorder);
     return true;
 }
 
@@ -158,7 +158,7 @@ bool ridge_trace_end(ridge_device *device) {
     struct recorder *recorder = device->recorder ? device->recorder : device->paused;
     if (!recorder)
         return status_fail(tensor_status(), STATUS_USAGE, "%s is not being traced", device->name);
-    pool_set_observer(device->pool, NULL, NULL);
+    pool_set_recorder(device->pool, NULL);
     device->recorder = device->paused = NULL;
     return recorder_finish(recorder, tensor_status());
 }
@@ -169,7 +169,7 @@ bool ridge_trace_pause(ridge_device *device) {
     if (!device->recorder)
         return status_fail(tensor_status(), STATUS_USAGE, "%s %s", device->name,
                            device->paused ? "is paused already" : "is not being traced");
-    pool_set_observer(device->pool, NULL, NULL);
+    pool_set_recorder(device->pool, NULL);
     recorder_pause(device->recorder);
     device->paused = device->recorder;
     device->recorder = NULL;
@@ -184,7 +184,7 @@ bool ridge_trace_resume(ridge_device *device) {
     device->recorder = device->paused;
     device->paused = NULL;
     recorder_resume(device->recorder);
-    pool_set_observer(device->pool, recorder_memory, device->recorder);
+    pool_set_recorder(device->pool, device->recorder);
     return true;
 }
 

@@ -65,7 +65,7 @@ static void drop_fetches(struct run *run, const struct change *change, const int
         bool blocks = replay->blocks[call] && is_meant(run, call, change->pattern);
         if (blocks || sync_goes_with(run, call)) {
             run_drop_activity(run, (uint32_t)i);
-            run_drop_call(run, call, false);
+            run_drop_operation(run, call);
         }
     }
 }
@@ -85,7 +85,7 @@ bool change_no_sync(struct run *run, const struct change *change, struct outcome
             in_loop(replay, replay->call_step[i]) &&
             replay->call_start[i] < last[trace->thread.process[trace->call.thread[i]]] &&
             is_meant(run, i, change->pattern)) {
-            run_drop_call(run, i, false);
+            run_drop_operation(run, i);
             syncs++;
         }
     drop_fetches(run, change, last);
@@ -101,7 +101,7 @@ bool change_no_sync(struct run *run, const struct change *change, struct outcome
              format_count(syncs, a), format_count(fetches, b));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "the host needs no result of the device to go on inside the loop");
-    run->doubt += 0.05;
+    run->doubt += 0.3;
     return true;
 }
 
@@ -118,12 +118,32 @@ static uint64_t drop_class(struct run *run, unsigned class, struct text pattern)
     return count;
 }
 
+static bool is_release(const struct replay *replay, uint32_t call) {
+    return text_find(call_name(replay, call), "Free") >= 0;
+}
+
+/* An allocation is part of an operation that stays (its memory comes from elsewhere); to release is
+ * an operation of its own, and so is to allocate again where nothing was done in between. */
+static void drop_thinking_of_allocations(struct run *run) {
+    const struct replay *replay = run->replay;
+    for (uint32_t i = 0; i < replay->calls; i++) {
+        if (!is_outer(replay, i) || replay->class[i] != CALL_ALLOC || !run->call_gone[i])
+            continue;
+        uint32_t before = run_call_before(replay, i);
+        bool again =
+            before != NO_ROW && replay->class[before] == CALL_ALLOC && !is_release(replay, before);
+        if (is_release(replay, i) || again)
+            run_drop_thinking(run, i);
+    }
+}
+
 bool change_no_alloc(struct run *run, const struct change *change, struct outcome *outcome,
                      struct status *status) {
     char count[FORMAT_SIZE];
     if (!run_edit_calls(run, status))
         return false;
     uint64_t dropped = drop_class(run, CALL_ALLOC, change->pattern);
+    drop_thinking_of_allocations(run);
     outcome->applicable = dropped > 0;
     if (!dropped) {
         say_none(outcome, "nothing is allocated or freed inside the loop");
@@ -132,7 +152,7 @@ bool change_no_alloc(struct run *run, const struct change *change, struct outcom
     snprintf(outcome->what, OUTCOME_TEXT, "%s allocations and releases go",
              format_count(dropped, count));
     snprintf(outcome->assumes, OUTCOME_TEXT, "what is allocated once suffices for every step");
-    run->doubt += 0.05;
+    run->doubt += 0.3;
     return true;
 }
 

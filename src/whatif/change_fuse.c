@@ -9,6 +9,9 @@
 #include "whatif/names.h"
 #include "whatif/run.h"
 
+/* Times as long as at the memory's rate: what moves data does not reach it quite. */
+#define NEAR_RATE 2.0
+
 struct chain {
     uint32_t first, last;
     unsigned count;
@@ -94,9 +97,9 @@ static int64_t floor_of(const struct replay *replay, uint32_t row) {
     int64_t shortest = replay->typical[device].shortest_kernel;
     if (replay->from_start[row])
         return 0; /* it runs in its call, as a function would */
-    if (limit > 0 && limit < 1e9)
-        return at_most(shortest, (int64_t)limit);
-    return at_most(shortest, replay->launch_call);
+    /* the shortest of this trace, unless all of them do much */
+    int64_t much = limit > 0 && limit < 1e9 ? (int64_t)limit : replay->launch_call / 2;
+    return shortest <= 2 * much ? shortest : much;
 }
 
 static double least(double a, double b) {
@@ -125,9 +128,10 @@ static void add(struct fuser *fuser, struct chain *chain, uint32_t row) {
     chain->time += run->duration[row];
 }
 
-/* Moving takes at most what the quickest of the chain takes for as much, or what it takes at the
- * memory's rate; the rest of the time is arithmetic, which stays. Moving shrinks with the arrays
- * that are neither written nor read again any more: one of each at every joint. */
+/* Moving takes what the quickest of the chain takes for as much, where that comes near the memory's
+ * rate (arithmetic then hides behind it); else no more than at that rate. The rest of the time is
+ * arithmetic, which stays. Moving shrinks with the arrays that are neither written nor read again
+ * any more: one of each at every joint. */
 static int64_t fused_time(const struct fuser *fuser, const struct chain *chain) {
     const struct replay *replay = fuser->run->replay;
     const struct limits *limits = replay->source.limits;
@@ -138,8 +142,9 @@ static int64_t fused_time(const struct fuser *fuser, const struct chain *chain) 
     if (chain->bytes > 0) {
         left = 1 - joints * chain->least_bytes / chain->bytes;
         moving = chain->least_per_byte * chain->bytes;
-        if (rate > 0)
-            moving = least(moving, chain->bytes / rate * 1e9);
+        double at_rate = rate > 0 ? chain->bytes / rate * 1e9 : moving;
+        if (moving > NEAR_RATE * at_rate)
+            moving = at_rate;
     } else {
         left = (chain->units - 2 * joints) / chain->units;
         moving = chain->least_per_unit * chain->units;
@@ -171,15 +176,73 @@ static void fuse(struct fuser *fuser, const struct chain *chain) {
     fuser->chains++;
 }
 
+/* Whether the loop goes round somewhere in the chain, without a mark that says where: it is longer
+ * than what repeats. */
+static bool goes_round(const struct replay *replay, const struct chain *chain) {
+    const struct steps *steps = replay->source.steps;
+    if (replay->launch[chain->first] == NO_ROW)
+        return false;
+    return steps->count == 0 || (steps->source == STEPS_PERIODIC && chain->count > steps->period);
+}
+
+/* The host's time before each launch of the chain. */
+static void collect(const struct replay *replay, const struct chain *chain, uint32_t *rows,
+                    int64_t *pauses) {
+    uint32_t row = chain->last;
+    for (size_t i = chain->count; i-- > 0; row = replay->previous[row]) {
+        uint32_t call = replay->launch[row], before;
+        rows[i] = row;
+        if (i == 0)
+            break;
+        before = replay->launch[replay->previous[row]];
+        pauses[i] = replay->call_start[call] - replay->call_end[before];
+    }
+}
+
+/* A chain that spans turns of the loop is one a turn: as the host's pauses tell, else as the
+ * sequence repeats. */
+static bool fuse_turns(struct fuser *fuser, const struct chain *chain, struct status *status) {
+    const struct replay *replay = fuser->run->replay;
+    if (chain->count < 2 || !goes_round(replay, chain)) {
+        fuse(fuser, chain);
+        return true;
+    }
+    uint32_t *rows = memory_allocate(chain->count, sizeof *rows, status);
+    int64_t *pauses = memory_allocate(chain->count, sizeof *pauses, status);
+    size_t turn = 0, phase = 0;
+    bool ok = rows && pauses;
+    if (ok) {
+        collect(replay, chain, rows, pauses);
+        ok = find_turn(pauses, chain->count, &turn, &phase, status);
+    }
+    struct chain part = {0};
+    for (size_t i = 0; i < chain->count && ok; i++) {
+        bool begins = turn ? i % turn == phase
+                           : i > 0 && replay->call_step[replay->launch[rows[i]]] !=
+                                          replay->call_step[replay->launch[rows[i - 1]]];
+        if (begins) {
+            fuse(fuser, &part);
+            part = (struct chain){0};
+        }
+        add(fuser, &part, rows[i]);
+    }
+    if (ok)
+        fuse(fuser, &part);
+    memory_free(rows);
+    memory_free(pauses);
+    return ok;
+}
+
 static bool walk(struct fuser *fuser, struct status *status) {
     const struct replay *replay = fuser->run->replay;
     struct chain *chains = memory_allocate(replay->queues, sizeof *chains, status);
     if (!chains)
         return false;
-    for (uint32_t row = 0; row < replay->activities; row++) {
+    bool ok = true;
+    for (uint32_t row = 0; row < replay->activities && ok; row++) {
         struct chain *chain = &chains[replay->trace->activity.queue[row]];
         if (!continues(fuser, chain, row)) {
-            fuse(fuser, chain);
+            ok = fuse_turns(fuser, chain, status);
             *chain = (struct chain){0};
             uint32_t call = replay->launch[row];
             if (arrays_of(fuser, row) == 0 || run_activity_gone(fuser->run, row) ||
@@ -188,10 +251,10 @@ static bool walk(struct fuser *fuser, struct status *status) {
         }
         add(fuser, chain, row);
     }
-    for (size_t queue = 0; queue < replay->queues; queue++)
-        fuse(fuser, &chains[queue]);
+    for (size_t queue = 0; queue < replay->queues && ok; queue++)
+        ok = fuse_turns(fuser, &chains[queue], status);
     memory_free(chains);
-    return true;
+    return ok;
 }
 
 bool change_fuse(struct run *run, const struct change *change, struct outcome *outcome,
@@ -216,6 +279,6 @@ bool change_fuse(struct run *run, const struct change *change, struct outcome *o
              format_count(fuser.chains, b));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "each kernel of a chain reads what the one before it wrote, and nothing else does");
-    run->doubt += 0.1;
+    run->doubt += 0.15;
     return true;
 }

@@ -12,6 +12,7 @@ struct grapher {
     struct run *run;
     uint32_t *head;    /* by call: the launch of the graph that it is in, or NO_ROW */
     uint8_t *launches; /* by call: 1 = it launched something */
+    uint8_t *begun;    /* by call: 1 = the first kernel of its graph was seen */
     uint64_t graphs, launched;
 };
 
@@ -76,7 +77,15 @@ static void walk_thread(struct grapher *grapher, uint32_t thread) {
 }
 
 /* What a graph's launch costs the host, and what lies between its kernels: as measured, else as
- * launches and queues are here. */
+ * launches and queues are here. What each further kernel takes was measured with kernels that do
+ * nothing; it is at most what the host spends on a kernel of the graph, and at most what lies
+ * between two of them. How much of each is not known: half. */
+static int64_t half_of_a_kernel(const struct replay *replay, uint32_t device) {
+    const struct limits *limits = replay->source.limits;
+    double limit = limits ? limits[device].of[DEVICE_LIMIT_GRAPH_KERNEL] : 0;
+    return limit > 0 && limit < 1e9 ? (int64_t)(limit / 2) : -1;
+}
+
 static int64_t graph_call(const struct replay *replay, uint32_t device) {
     const struct limits *limits = replay->source.limits;
     double limit = limits ? limits[device].of[DEVICE_LIMIT_GRAPH_REPLAY] : 0;
@@ -84,17 +93,13 @@ static int64_t graph_call(const struct replay *replay, uint32_t device) {
 }
 
 static int64_t graph_gap(const struct replay *replay, uint32_t device) {
-    const struct limits *limits = replay->source.limits;
-    const struct typical *typical = &replay->typical[device];
-    double limit = limits ? limits[device].of[DEVICE_LIMIT_GRAPH_KERNEL] : 0;
-    int64_t usual = at_least(typical->queue, 0);
-    if (!(limit > 0 && limit < 1e9))
-        return usual;
-    /* the limit is of kernels that do nothing, with what such a one lasts */
-    int64_t gap = (int64_t)limit - at_most(typical->shortest_kernel, (int64_t)limit);
-    return at_most(usual, gap);
+    int64_t usual = at_least(replay->typical[device].queue, 0);
+    int64_t half = half_of_a_kernel(replay, device);
+    return half < 0 ? usual : at_most(usual, half);
 }
 
+/* The call works through the kernels and the device starts with the first ones meanwhile: a kernel
+ * is launched as long after the call's start as those before it took the host. */
 static void launch_from_graphs(struct grapher *grapher) {
     struct run *run = grapher->run;
     const struct replay *replay = run->replay;
@@ -104,12 +109,15 @@ static void launch_from_graphs(struct grapher *grapher) {
         if (call == NO_ROW || grapher->head[call] == NO_ROW)
             continue;
         uint32_t head = grapher->head[call];
-        run->launch[i] = head;
-        run->from_start[i] = 0;
-        if (call == head)
+        if (!grapher->begun[head]) {
+            grapher->begun[head] = 1;
             run->own[head] = graph_call(replay, device);
-        else
-            run->launch_lag[i] = at_least(replay->typical[device].launch, 0);
+        } else if (!run_activity_gone(run, i)) {
+            run->own[head] += at_least(half_of_a_kernel(replay, device), 0);
+        }
+        run->launch[i] = head;
+        run->from_start[i] = 1;
+        run->launch_lag[i] = run->own[head] + at_least(replay->typical[device].launch, 0);
         if (previous != NO_ROW && run->launch[previous] == head)
             run->queue_lag[i] = graph_gap(replay, device);
     }
@@ -121,7 +129,8 @@ static bool prepare(struct grapher *grapher, struct status *status) {
     size_t activities = replay->activities;
     grapher->head = memory_allocate(replay->calls, sizeof *grapher->head, status);
     grapher->launches = memory_allocate(replay->calls, 1, status);
-    if (!grapher->head || !grapher->launches || !run_edit_calls(run, status) ||
+    grapher->begun = memory_allocate(replay->calls, 1, status);
+    if (!grapher->head || !grapher->launches || !grapher->begun || !run_edit_calls(run, status) ||
         !RUN_OWN(run, launch, activities, status) ||
         !RUN_OWN(run, from_start, activities, status) ||
         !RUN_OWN(run, launch_lag, activities, status) ||
@@ -151,6 +160,7 @@ bool change_graph(struct run *run, const struct change *change, struct outcome *
         launch_from_graphs(&grapher);
     memory_free(grapher.head);
     memory_free(grapher.launches);
+    memory_free(grapher.begun);
     outcome->applicable = grapher.graphs > 0;
     if (!ok)
         return false;

@@ -32,12 +32,6 @@ static int64_t cut_thinking(struct run *run, const struct thinking *thinking, do
     return sum;
 }
 
-/* Far above the usual time between two launches: other work than launching. */
-static int64_t outlier(const struct replay *replay) {
-    enum { FAR_ABOVE = 10 };
-    return FAR_ABOVE * (replay->think_typical + replay->launch_call);
-}
-
 static int64_t cut_outliers(struct run *run) {
     const struct replay *replay = run->replay;
     int64_t sum = 0, usual = at_least(replay->think_typical, 0);
@@ -50,7 +44,7 @@ static int64_t cut_outliers(struct run *run) {
                            replay->trace->call.thread[previous] == replay->trace->call.thread[i]);
         previous = i;
         if (!has_before || !in_loop(replay, replay->call_step[i]) ||
-            run->think[i] <= outlier(replay))
+            run->think[i] <= other_work(replay))
             continue;
         sum += run->think[i] - usual;
         run->think[i] = usual;
@@ -88,7 +82,7 @@ bool change_no_host(struct run *run, const struct change *change, struct outcome
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "the loop can do without that code's results, or they "
              "are there before");
-    run->doubt += 0.05;
+    run->doubt += 0.08;
     return true;
 }
 

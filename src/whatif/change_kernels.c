@@ -57,7 +57,7 @@ bool change_faster(struct run *run, const struct change *change, struct outcome 
     outcome->applicable = true;
     snprintf(outcome->what, OUTCOME_TEXT, "%s kernels take %s less together",
              format_count(touched, count), format_duration(saved, time));
-    run->doubt += 0.02;
+    run->doubt += 0.06;
     return true;
 }
 

@@ -114,6 +114,11 @@ static inline bool same_step(const struct replay *replay, uint32_t a, uint32_t b
            (replay->source.steps->source == STEPS_PERIODIC &&
             in_loop(replay, replay->call_step[a]) == in_loop(replay, replay->call_step[b]));
 }
+/* Time between two calls from here on is other work than leading to a call. */
+static inline int64_t other_work(const struct replay *replay) {
+    enum { FAR_ABOVE = 10 };
+    return FAR_ABOVE * (replay->think_typical + replay->launch_call);
+}
 static inline struct text activity_name(const struct replay *replay, size_t activity) {
     return trace_text(replay->trace, replay->trace->activity.name[activity]);
 }

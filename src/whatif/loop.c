@@ -17,13 +17,24 @@ static uint32_t step_at(const struct steps *steps, int64_t time) {
     return (uint32_t)(low - 1);
 }
 
+/* A repeating sequence is found from some place within the loop's turn on: the piece of a turn
+ * before the first whole one belongs to the loop too, and so does that behind the last. */
+static uint32_t period_at(const struct steps *steps, int64_t time) {
+    const struct step *first = &steps->list[0], *last = &steps->list[steps->count - 1];
+    if (time < first->start && first->start - time <= steps->median)
+        return 0;
+    if (time >= last->end && time - last->end <= steps->median)
+        return (uint32_t)(steps->count - 1);
+    return step_at(steps, time);
+}
+
 static void by_activities(struct replay *replay) {
     const struct steps *steps = replay->source.steps;
     for (size_t i = 0; i < replay->activities; i++) {
         uint32_t call = replay->launch[i];
         if (call == NO_ROW)
             continue;
-        uint32_t step = step_at(steps, replay->trace->activity.start[i]);
+        uint32_t step = period_at(steps, replay->trace->activity.start[i]);
         /* what it launched first decides */
         if (replay->call_step[call] == NO_STEP || step < replay->call_step[call])
             replay->call_step[call] = step;

@@ -21,48 +21,59 @@ static size_t first_from(const struct replay *replay, uint32_t device, int64_t t
     return low;
 }
 
-/* By how much the first kernel from `time` on starts later than measured. Kernels rather than
- * copies: a copy may be moved ahead of the part that it is for. */
-static bool shift_of_start(const struct run *run, uint32_t device, int64_t time, int64_t *shift) {
-    const struct replay *replay = run->replay;
-    size_t end = replay->source.model->device_first[device + 1];
-    size_t first = first_from(replay, device, time), at = first;
-    while (at < end && replay->trace->activity.kind[at] != ACTIVITY_KERNEL)
-        at++;
-    if (at == end)
-        at = first;
-    if (at == end)
-        return false;
-    *shift = run->start[at] - replay->start[at];
-    return true;
+/* Whether a change took it out of its place between the others: a copy that is made a step ahead.
+ */
+static bool was_moved(const struct run *run, size_t activity) {
+    return run->depend_gone && run->depend_gone[activity];
 }
 
-/* By how much what ended last until `time` ends later than measured. */
-static int64_t shift_of_end(const struct run *run, uint32_t device, int64_t time) {
+/* Where the part that ends at `time` ends: with what ended last until then. A moved copy has no
+ * place there any more: then what ended last beside those. */
+static int64_t place_of_end(const struct run *run, uint32_t device, int64_t time) {
     const struct replay *replay = run->replay;
     size_t first = replay->source.model->device_first[device];
-    int64_t latest = NEVER, shift = 0;
-    for (size_t at = first_from(replay, device, time); at > first; at--) {
+    size_t from = first_from(replay, device, time), last = from;
+    int64_t latest = NEVER, moved = NEVER;
+    enum { FAR = 256 };
+    for (size_t at = from; at > first; at--) {
         int64_t end = activity_end(replay, at - 1);
-        if (end <= time && end > latest) {
+        if (end <= time && was_moved(run, at - 1)) {
+            moved = at_least(moved, end);
+        } else if (end <= time && end > latest) {
             latest = end;
-            shift = run_end(run, at - 1) - end;
+            last = at - 1;
         }
-        if (first_from(replay, device, time) - at > 256 && latest > NEVER)
+        if (from - at > FAR && latest > NEVER)
             break;
     }
-    return shift;
+    if (latest == NEVER)
+        return time;
+    return moved > latest ? run_end(run, last) : time + run_end(run, last) - latest;
+}
+
+/* Where the part that begins at `time` begins: with the first activity from there on; where that
+ * was moved, when what was before it has ended. False: nothing is from there on. */
+static bool place_of_start(const struct run *run, uint32_t device, int64_t time, int64_t *place) {
+    const struct replay *replay = run->replay;
+    size_t at = first_from(replay, device, time);
+    if (at == replay->source.model->device_first[device + 1])
+        return false;
+    if (was_moved(run, at) && at > replay->source.model->device_first[device])
+        *place = place_of_end(run, device, time);
+    else
+        *place = time + run->start[at] - replay->start[at];
+    return true;
 }
 
 int64_t run_border(const struct run *run, uint32_t device, int64_t time, bool is_end) {
     const struct replay *replay = run->replay;
     size_t next = first_from(replay, device, time);
-    int64_t shift;
+    int64_t place;
     bool touches =
         next < replay->source.model->device_first[device + 1] && replay->start[next] == time;
-    if ((!is_end || touches) && shift_of_start(run, device, time, &shift))
-        return time + shift;
-    return time + shift_of_end(run, device, time);
+    if ((!is_end || touches) && place_of_start(run, device, time, &place))
+        return place;
+    return place_of_end(run, device, time);
 }
 
 /* The device's windows in this run: in order, apart from each other. */

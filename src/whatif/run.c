@@ -62,6 +62,19 @@ void run_drop_call(struct run *run, uint32_t call, bool thinking_too) {
         run->think[call] = 0;
 }
 
+void run_drop_thinking(struct run *run, uint32_t call) {
+    enum { TIMES = 2 }; /* as long as usual: operations differ */
+    const struct replay *replay = run->replay;
+    int64_t most = TIMES * (at_least(replay->think_typical, 0) + replay->launch_call);
+    if (run_call_before(replay, call) != NO_ROW)
+        run->think[call] -= at_most(at_least(run->think[call], 0), most);
+}
+
+void run_drop_operation(struct run *run, uint32_t call) {
+    run_drop_call(run, call, false);
+    run_drop_thinking(run, call);
+}
+
 void run_drop_activity(struct run *run, uint32_t activity) {
     run->touched += !run->activity_gone[activity];
     run->activity_gone[activity] = 1;

@@ -84,6 +84,11 @@ bool run_edit_calls(struct run *run, struct status *status);      /* think, own 
 bool run_edit_activities(struct run *run, struct status *status); /* duration, activity_gone */
 /* The call costs nothing and waits for nothing; run_edit_calls() was called. */
 void run_drop_call(struct run *run, uint32_t call, bool thinking_too);
+/* The code that led to the call goes: the thinking before it, but no more than an operation takes
+ * here; what is beyond that is other work. */
+void run_drop_thinking(struct run *run, uint32_t call);
+/* The call, and the code that led to it. */
+void run_drop_operation(struct run *run, uint32_t call);
 /* The activity takes no time and nothing waits on its account. */
 void run_drop_activity(struct run *run, uint32_t activity);
 
@@ -101,6 +106,11 @@ void thinking_finish(struct thinking *thinking);
 /* The name of the innermost range around a call's start; empty: none. */
 struct text call_range(const struct replay *replay, uint32_t call);
 
+/* Finds the loop's turn in the pauses before launches (the first one's does not count): each
+ * launch whose place divided by `turn` leaves `phase` begins one. turn 0: they show none. */
+bool find_turn(const int64_t *pauses, size_t count, size_t *turn, size_t *phase,
+               struct status *status);
+
 /* Bytes a second of large copies in that direction, 0 when not known: as measured or stated, else
  * the best of this trace. */
 double copy_rate(const struct replay *replay, uint32_t device, unsigned direction, bool pinned,
@@ -108,6 +118,8 @@ double copy_rate(const struct replay *replay, uint32_t device, unsigned directio
 /* Takes a copy's call for one that does not block, and its copy for one of pinned memory. False
  * when the rate is not known. */
 bool pin_copy(struct run *run, uint32_t activity);
+/* The synchronisation that stands right behind a copy's call to wait for it goes. */
+void drop_wait_for_copy(struct run *run, uint32_t activity);
 
 /* A change made to the run: fills in outcome->what, assumes and why_not (what is known of one
  * change alone) and says whether there was anything to do. */

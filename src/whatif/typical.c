@@ -69,14 +69,18 @@ static void find_lags(const struct replay *replay, uint32_t device, struct value
         if (was_queued(replay, i))
             keep(values, replay->start[i] - activity_end(replay, replay->previous[i]));
     if (!sum_up(values, &typical->queue, &typical->queue_spread)) {
-        /* nothing was ever queued: the closest two of a queue ever came */
+        /* nothing was ever queued: the closest two of a queue ever came, or could come */
         int64_t least = INT64_MAX;
         for (size_t i = first; i < end; i++)
             if (replay->previous[i] != NO_ROW &&
                 replay->start[i] >= activity_end(replay, replay->previous[i]))
                 least =
                     at_most(least, replay->start[i] - activity_end(replay, replay->previous[i]));
+        double limit =
+            replay->source.limits ? replay->source.limits[device].of[DEVICE_LIMIT_GRAPH_KERNEL] : 0;
         typical->queue = least == INT64_MAX ? 0 : at_most(least, at_least(typical->launch, 0));
+        if (limit > 0 && limit < 1e9)
+            typical->queue = at_most(typical->queue, (int64_t)limit);
         typical->queue_spread = typical->queue / 2;
     }
     for (size_t i = first; i < end; i++)

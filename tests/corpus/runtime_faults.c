@@ -82,8 +82,10 @@ static bool chain_step(struct run *run, bool faulty) {
 
 /* ---- faults: what is needed before the loop, and a step of it ---- */
 
+/* The pool must keep all results of a step, or allocating them anew is a fault of its own. */
 static bool prepare_launch(struct run *run) {
-    return prepare_base(run) && prepare_chain(run, size(run, 4096, 64));
+    return ridge_pool_set_capacity(run->device, 2 * (unsigned)run->amount) && prepare_base(run) &&
+           prepare_chain(run, size(run, 4096, 64));
 }
 
 static bool launch(struct run *run, bool faulty) {
@@ -177,9 +179,12 @@ static bool prepare_allocation(struct run *run) {
     return run->chain_input && prepare_base(run);
 }
 
+/* A pool that keeps nothing. Setting that waits for the device, so it is done once. */
 static bool allocation(struct run *run, bool faulty) {
-    return ridge_pool_set_capacity(run->device, faulty ? 0 : 64) && base_step(run) &&
-           chain_of(run->chain_input, run->amount);
+    if (run->pool_is_off != faulty && !ridge_pool_set_capacity(run->device, faulty ? 0 : 64))
+        return false;
+    run->pool_is_off = faulty;
+    return base_step(run) && chain_of(run->chain_input, run->amount);
 }
 
 static bool prepare_compile(struct run *run) {

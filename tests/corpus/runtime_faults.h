@@ -10,6 +10,7 @@ struct run {
     ridge_device *device;
     bool small; /* on the CPU nothing is measured: sizes are small */
     int amount, steps;
+    bool pool_is_off;
     unsigned compiled; /* how many programs were, so that each is another one */
     ridge_tensor *x, *gate, *up, *down, *weights, *chain_input, *a32, *b32, *a16, *b16;
     ridge_tensor *low_a, *low_b;

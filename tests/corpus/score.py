@@ -51,7 +51,7 @@ class Scored:
     def compare_times(self):
         """Of the found fault, both as part of the timed steps: a trace may hold more than those."""
         injected = self.truth["injected_ns"]
-        if not self.right or not injected or not self.time:
+        if not self.right or not injected or not self.time or self.first == "healthy":
             return
         main = next(iter(injected))
         if self.truth["also"]:  # of a pair, the one that was named
@@ -150,7 +150,7 @@ def scores(rows, middle):
     return [
         ("right finding first", right, right >= TOP_1, f"at least {TOP_1:.0%}"),
         ("healthy runs blamed", blamed, blamed <= BLAMED, f"at most {BLAMED:.0%}"),
-        ("both of a pair found", seconds, seconds >= TOP_1, f"at least {TOP_1:.0%}"),
+        ("both of a pair, or a remark, found", seconds, seconds >= TOP_1, f"at least {TOP_1:.0%}"),
         ("recovered, median off", middle if middle is not None else 1, middle is not None and middle <= RECOVERED, f"at most {RECOVERED:.0%}"),
         ("replay, worst off", worst, worst <= REPLAY, f"at most {REPLAY:.0%}"),
         ("traces that could not be judged", sum(bool(row.problem) for row in rows) / len(rows), not any(row.problem for row in rows), "none"),
@@ -183,7 +183,7 @@ def main():
     print()
     bars = scores(rows, middle)
     for what, value, met, bar in bars:
-        print(f"{what:34} {value:6.1%}  ({bar}){'' if met else '  MISSED'}")
+        print(f"{what:36} {value:6.1%}  ({bar}){'' if met else '  MISSED'}")
     if arguments.count:
         print(f"{sum(row[2] for row in bars)} passed, {sum(not row[2] for row in bars)} failed")
     return 1 if arguments.bar and not all(row[2] for row in bars) else 0

@@ -1,4 +1,4 @@
-/* The smaller questions: kernels and their names, launches, copies, steps, ranges. */
+/* The smaller questions: kernels and their names, launches, copies, ranges. */
 #include "../test.h"
 #include "build.h"
 
@@ -6,7 +6,6 @@
 #include "analysis/launches.h"
 #include "analysis/memory_use.h"
 #include "analysis/ranges.h"
-#include "analysis/steps.h"
 #include "analysis/timeline.h"
 #include "analysis/trust.h"
 #include "base/memory.h"
@@ -97,69 +96,6 @@ TEST(queue_depth_counts_what_was_launched_and_has_not_ended) {
     CHECK_INT(launches.found_empty, 2);
     CHECK_INT(launches.call_longer, 2);
     CHECK_INT(launches.delay_sum, 100 + 109 + 118 + 127 + 30 + 40);
-    model_finish(&model);
-    trace_close(trace);
-}
-
-TEST(ranges_that_repeat_in_the_same_order_are_steps_and_slow_first_ones_are_warm_up) {
-    struct build build;
-    struct status status = {0};
-    struct model model;
-    struct steps steps;
-    int64_t now = 0;
-    build_begin(&build);
-    for (int i = 0; i < 10; i++) {
-        int64_t slow = i < 2 ? 5000 : 0;
-        build_range(&build, 0, RANGE_ANNOTATION, now, now + 300 + slow, "data");
-        build_range(&build, 0, RANGE_ANNOTATION, now + 310 + slow, now + 900 + slow, "forward");
-        build_range(&build, 0, RANGE_ANNOTATION, now + 400 + slow, now + 500 + slow, "layer 1");
-        build_call(&build, 0, CALL_LAUNCH, now + 410 + slow, now + 420 + slow, "launch",
-                   (uint64_t)i + 1);
-        build_activity(&build, 0, ACTIVITY_KERNEL, now + 450 + slow, now + 480 + slow, "k",
-                       (uint64_t)i + 1);
-        now += 1000 + slow;
-    }
-    struct trace *trace = build_end(&build);
-    REQUIRE(trace);
-    REQUIRE(model_build(&model, trace, &status));
-    REQUIRE(steps_find(&model, &steps, &status));
-    CHECK_INT(steps.source, STEPS_RANGES);
-    CHECK_INT(steps.count, 10);
-    CHECK_INT(steps.warm_up, 2);
-    CHECK(steps.settled);
-    CHECK_INT(steps.median, 1000);
-    struct window a, b;
-    REQUIRE(steps_window(&model, &steps, 1, 2, 3, &a) && steps_window(&model, &steps, 1, 4, 9, &b));
-    CHECK_INT(a.end, b.start); /* windows of consecutive steps touch */
-    steps_finish(&steps);
-    model_finish(&model);
-    trace_close(trace);
-}
-
-TEST(activities_that_repeat_exactly_are_steps_when_nothing_better_is_known) {
-    struct build build;
-    struct status status = {0};
-    struct model model;
-    struct steps steps;
-    static const char *const names[] = {"a", "b", "a", "c"};
-    int64_t now = 0;
-    build_begin(&build);
-    build_activity(&build, 0, ACTIVITY_KERNEL, now, now + 10, "start-up", 0);
-    now += 100;
-    for (int i = 0; i < 80; i++) {
-        build_activity(&build, 0, ACTIVITY_KERNEL, now, now + 10, names[i % 4], 0);
-        now += i % 4 == 3 ? 90 : 12; /* the loop turns behind c */
-    }
-    struct trace *trace = build_end(&build);
-    REQUIRE(trace);
-    REQUIRE(model_build(&model, trace, &status));
-    REQUIRE(steps_find(&model, &steps, &status));
-    CHECK_INT(steps.source, STEPS_PERIODIC);
-    CHECK_INT(steps.period, 4);
-    CHECK_INT(steps.count, 20);
-    CHECK_INT(steps.list[0].start, 100);
-    CHECK_INT(steps.median, 126);
-    steps_finish(&steps);
     model_finish(&model);
     trace_close(trace);
 }

@@ -31,12 +31,12 @@ static bool is_text(const struct trace *trace, uint32_t string, const char *expe
     return text_is(trace_text(trace, string), expected);
 }
 
-/* A load, two launches, three copies, a wait, a block, two ranges. */
+/* A load, two launches, three copies, a wait, a block and the calls for it, two ranges. */
 static bool do_work(struct device *device, struct recorder *recorder, struct status *status) {
     struct pool *pool = pool_create(device, status);
     if (!pool)
         return false;
-    pool_set_observer(pool, recorder ? recorder_memory : NULL, recorder);
+    pool_set_recorder(pool, recorder);
     struct pool_block block = {0};
     struct device_kernel *kernel = NULL;
     char bytes[1000] = {0};
@@ -105,20 +105,21 @@ static void check_calls(struct trace *trace) {
         const char *name;
         int class;
     } expected[] = {
-        {"ridge_copy_in", CALL_COPY},     {"ridge_load", CALL_COMPILE},
-        {"ridge_launch", CALL_LAUNCH},    {"ridge_launch", CALL_LAUNCH},
-        {"ridge_copy_within", CALL_COPY}, {"ridge_copy_out", CALL_COPY},
-        {"ridge_synchronize", CALL_SYNC},
+        {"ridge_allocate", CALL_ALLOC}, {"ridge_copy_in", CALL_COPY},
+        {"ridge_load", CALL_COMPILE},   {"ridge_launch", CALL_LAUNCH},
+        {"ridge_launch", CALL_LAUNCH},  {"ridge_copy_within", CALL_COPY},
+        {"ridge_copy_out", CALL_COPY},  {"ridge_synchronize", CALL_SYNC},
+        {"ridge_release", CALL_ALLOC},
     };
     const struct columns_call *calls = &trace->call;
-    CHECK_INT(calls->count, 7);
-    for (size_t i = 0; i < calls->count && i < 7; i++) {
+    CHECK_INT(calls->count, 9);
+    for (size_t i = 0; i < calls->count && i < 9; i++) {
         CHECK(is_text(trace, calls->name[i], expected[i].name));
         CHECK_INT(calls->class[i], expected[i].class);
         CHECK_INT(calls->result[i], 0);
         CHECK(calls->thread[i] == 1);
     }
-    CHECK(is_text(trace, calls->detail[1], "{\"kernel\":\"fused_test\"}"));
+    CHECK(is_text(trace, calls->detail[2], "{\"kernel\":\"fused_test\"}"));
     struct status status = {0};
     uint32_t *launch = launch_find(trace, &status);
     REQUIRE(launch);

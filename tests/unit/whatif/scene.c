@@ -100,6 +100,8 @@ static int64_t simulate(struct build *build, const struct loop *loop) {
         }
         if (loop->copy)
             copy_in(&s);
+        if (loop->copy && loop->copy_waits)
+            synchronize(&s, 2000);
         for (int i = 0; i < (loop->graph ? 1 : loop->kernels); i++)
             launch(&s);
         if (loop->fetch)

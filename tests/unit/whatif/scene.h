@@ -19,6 +19,7 @@ struct loop {
     int64_t copy;           /* a copy to the device in each step lasts this; 0: none */
     uint64_t copy_bytes;
     bool pageable;      /* it blocks the host */
+    bool copy_waits;    /* the queue is waited for right behind it, as frameworks do */
     int64_t copy_call;  /* what its call takes when it does not */
     bool graph;         /* all kernels of a step by one call */
     const char *kernel; /* name; NULL: "gemm" */

@@ -1,0 +1,82 @@
+/* Where does a sequence begin to repeat, and with which period? Looked for where a loop is most
+ * likely: in the middle, and in ever shorter last parts behind a long start. */
+#include "analysis/cycle.h"
+
+#include "base/memory.h"
+
+enum { PERIOD_ROWS_MAX = 3 << 20 };
+
+/* The smallest period of the sequence names[0..count), by the failure function of Knuth, Morris and
+ * Pratt: the sequence equals itself shifted by it. */
+static bool smallest_period(const uint32_t *names, size_t count, size_t *period,
+                            struct status *status) {
+    uint32_t *fail = memory_allocate(count + 1, sizeof *fail, status);
+    if (!fail)
+        return false;
+    for (size_t i = 1, k = 0; i < count; i++) {
+        while (k > 0 && names[i] != names[k])
+            k = fail[k];
+        if (names[i] == names[k])
+            k++;
+        fail[i + 1] = (uint32_t)k;
+    }
+    *period = count - fail[count];
+    memory_free(fail);
+    return true;
+}
+
+/* The cycle that names[from .. from + length) are a part of, followed both ways; period 0 when they
+ * do not repeat. */
+static bool follow_cycle(const uint32_t *names, size_t count, size_t from, size_t length,
+                         struct cycle *cycle, struct status *status) {
+    size_t period = 0;
+    *cycle = (struct cycle){0};
+    if (!smallest_period(names + from, length, &period, status))
+        return false;
+    if (period * 2 > length)
+        return true;
+    size_t first = from, end = from + length;
+    while (first > 0 && names[first - 1] == names[first - 1 + period])
+        first--;
+    while (end < count && names[end] == names[end - period])
+        end++;
+    if ((end - first) / period >= 3)
+        *cycle = (struct cycle){first, end, period};
+    return true;
+}
+
+/* A loop behind a long start: ever shorter last parts, without their own end, where the run has
+ * left the loop again. Equal neighbours count where nothing else repeats. */
+static bool find_late_cycle(const uint32_t *names, size_t count, struct cycle *cycle,
+                            struct status *status) {
+    enum { ROWS_LEAST = 8, PARTS = 4 };
+    struct cycle equal = {0};
+    for (unsigned part = 1; part <= PARTS; part++) {
+        size_t length = count >> part;
+        length = length < PERIOD_ROWS_MAX ? length : PERIOD_ROWS_MAX;
+        if (length < ROWS_LEAST)
+            break;
+        if (!follow_cycle(names, count, count - length, length - length / 4, cycle, status))
+            return false;
+        if (cycle->period >= 2)
+            return true;
+        if (cycle->period == 1 && equal.period == 0)
+            equal = *cycle;
+    }
+    *cycle = equal;
+    return true;
+}
+
+/* The middle is mostly past the warm-up and before the end. */
+bool cycle_find(const uint32_t *names, size_t count, struct cycle *cycle, struct status *status) {
+    size_t third = count / 3;
+    *cycle = (struct cycle){0};
+    if (count < 3)
+        return true;
+    if (count < 32) /* too short to take a part for the whole */
+        return follow_cycle(names, count, 0, count, cycle, status);
+    size_t length = third < PERIOD_ROWS_MAX ? third : PERIOD_ROWS_MAX;
+    if (!follow_cycle(names, count, third, length, cycle, status))
+        return false;
+    return cycle->period > 0 || find_late_cycle(names, count, cycle, status);
+}

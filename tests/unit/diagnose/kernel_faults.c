@@ -1,0 +1,92 @@
+/* Faults of the kernels and the device, one at a time in the same loop. */
+#include "../test.h"
+#include "loop.h"
+
+TEST(a_chain_of_large_element_wise_kernels_is_bound_by_memory) {
+    check_fault(chain, FINDING_MEMORY_BOUND, 0);
+}
+
+static void strided(struct scene *scene, int step) {
+    (void)step;
+    scene_think(scene, 5 * US);
+    scene_kernel(scene, STRIDED, sized(2 * MS), 65536);
+    scene_kernel(scene, GEMM, 300 * US, 1056);
+}
+
+TEST(strided_copies_are_bound_by_memory) {
+    check_fault(strided, FINDING_MEMORY_BOUND, 0);
+}
+
+static void f32(struct scene *scene, int step) {
+    (void)step;
+    for (int i = 0; i < LAYERS; i++) {
+        scene_think(scene, 5 * US);
+        scene_kernel(scene, F32_GEMM, sized(800 * US), 1056);
+    }
+}
+
+TEST(f32_products_without_matrix_units_are_bound_by_arithmetic) {
+    check_fault(f32, FINDING_COMPUTE_BOUND, 0);
+}
+
+static void few_blocks(struct scene *scene, int step) {
+    (void)step;
+    layers(scene, 100 * US);
+    scene_kernel(scene, "void reduce_one_row<float>(float*)", sized(3 * MS), 4);
+}
+
+TEST(long_kernels_of_a_few_blocks_have_a_small_grid) {
+    check_fault(few_blocks, FINDING_SMALL_GRID, (int64_t)STEPS * 2900 * US);
+}
+
+static void slows_down(struct scene *scene, int step) {
+    scene->pace = step < STEPS / 3 ? 1 : 1 + 0.4 * fault_size;
+    scene_counter(scene, "clock (MHz)", 1980 / scene->pace);
+    scene_counter(scene, "throttle reasons", scene->pace > 1 ? 0x20 : 0);
+    layers(scene, 200 * US);
+}
+
+TEST(a_lower_clock_is_throttling) {
+    check_fault(slows_down, FINDING_THROTTLING, 0);
+}
+
+static void slows_down_unseen(struct scene *scene, int step) {
+    scene->pace = step < STEPS / 3 ? 1 : 1 + 0.4 * fault_size;
+    layers(scene, 200 * US);
+}
+
+TEST(kernels_that_slow_down_together_are_throttling_without_a_clock_too) {
+    fault_size = 2;
+    check_one(slows_down_unseen, FINDING_THROTTLING, 0);
+}
+
+TEST(a_slowdown_that_a_power_limit_explains_is_said_and_not_blamed) {
+    fault_size = 0.7;
+    check_remark(slows_down_unseen, FINDING_THROTTLING);
+}
+
+static void power_capped(struct scene *scene, int step) {
+    scene_counter(scene, "clock (MHz)", step < 2 ? 1980 : 1700);
+    scene_counter(scene, "throttle reasons", 0x4);
+    layers(scene, 200 * US);
+}
+
+TEST(a_device_at_its_power_limit_under_full_load_is_healthy) {
+    check_fault(power_capped, FINDING_HEALTHY, 0);
+    check_remark(power_capped, FINDING_THROTTLING);
+}
+
+/* Counters are written when they change: the reason is there before the steps are, and stays. */
+static void power_capped_before(struct scene *scene, int step) {
+    scene->pace = step ? 1.3 : 1;
+    scene_counter(scene, "clock (MHz)", 1980 / scene->pace);
+    if (step == 0) {
+        scene_counter(scene, "throttle reasons", 0x4);
+        scene_kernel(scene, "first", 200 * US, 1056);
+    }
+    layers(scene, 200 * US);
+}
+
+TEST(a_reason_that_was_read_before_the_steps_still_holds) {
+    check_remark(power_capped_before, FINDING_THROTTLING);
+}

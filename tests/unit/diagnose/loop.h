@@ -1,0 +1,43 @@
+/* A loop in which a test puts a fault, played after a usual start; and what is to be found in it.
+ */
+#ifndef RIDGE_TESTS_UNIT_DIAGNOSE_LOOP_H
+#define RIDGE_TESTS_UNIT_DIAGNOSE_LOOP_H
+
+#include "scene.h"
+
+#define GEMM "nvjet_tst_128x256_64x4_1x2_h_bz_coopA_TNT"
+#define F32_GEMM "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize128x128x8_ffma"
+#define ADD                                                                                        \
+    "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "       \
+    "std::array<char*, 3ul>>(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)"
+#define RELU                                                                                       \
+    "void at::native::vectorized_elementwise_kernel<4, relu_lambda, std::array<char*, 2ul>>(int, " \
+    "relu_lambda, std::array<char*, 2ul>)"
+#define STRIDED                                                                                    \
+    "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<"              \
+    "at::native::direct_copy_kernel_cuda>>(int)"
+
+/* How large the faults are: what is put into the loop is so many times as large. */
+extern double fault_size;
+int64_t sized(int64_t time);
+
+enum { STEPS = 24, LAYERS = 6, MS = 1000000, US = 1000 };
+
+/* Six layers that keep the device busy and the host well ahead of it. */
+void layers(struct scene *scene, int64_t time);
+
+typedef void act(struct scene *scene, int step);
+/* Steps with a fault that several tests are about. */
+act tiny, reads_a_value, waits_each_layer, many_small_copies, compiles, chain;
+
+/* The verdict leads with `kind`. With a cost (of all steps), its recoverable time is within a fifth
+ * of that. */
+void check_one(act *step, enum finding_kind kind, int64_t cost);
+/* The same with the fault small, usual and large. */
+void check_fault(act *step, enum finding_kind kind, int64_t cost);
+/* Two faults: the costlier leads and the other is among the findings that count. */
+void check_pair(act *step, enum finding_kind first, enum finding_kind second);
+/* The run is healthy, and `kind` is said without being blamed. */
+void check_remark(act *step, enum finding_kind kind);
+
+#endif
