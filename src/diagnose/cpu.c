@@ -81,44 +81,115 @@ static void find_operators(struct diagnosis *diagnosis) {
                 advice_words(diagnosis->facts.framework, ADVICE_TO_DEVICE));
 }
 
-/* Nothing ran on a device. With operators of a framework that is where the work was; else the trace
- * is of some program, and says nothing of devices. */
-static void find_no_device(struct diagnosis *diagnosis) {
+/* The framework's operator that had most of the host's time; NULL: none had a notable part. */
+static const struct range_group *main_operator(const struct diagnosis *diagnosis) {
     const struct ranges *ranges = diagnosis->source->ranges;
-    const struct trace *trace = diagnosis->trace;
     const struct range_group *most = NULL;
-    bool listed = false;
-    char time[FORMAT_SIZE];
     for (size_t i = 0; i < ranges->count; i++)
         if (ranges->groups[i].category == RANGE_OP &&
             (!most || ranges->groups[i].host_self > most->host_self))
             most = &ranges->groups[i];
-    if (most && 20 * most->host_self < diagnosis->verdict->time)
-        most = NULL; /* hardly anything */
+    return most && 20 * most->host_self >= diagnosis->verdict->time ? most : NULL;
+}
+
+static bool device_listed(const struct trace *trace) {
     for (size_t id = 1; id < trace->device.count; id++)
-        listed |= trace->device.listed[id] != 0;
-    if (!most && !listed)
-        return;
-    struct finding *finding =
-        diagnose_add(diagnosis, FINDING_ON_CPU, listed ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);
-    finding->decides = true;
-    if (most) {
-        struct text name = trace_text(trace, most->name);
+        if (trace->device.listed[id])
+            return true;
+    return false;
+}
+
+static void say_operators(struct diagnosis *diagnosis, struct finding *finding,
+                          const struct range_group *most) {
+    struct text name = trace_text(diagnosis->trace, most->name);
+    char time[FORMAT_SIZE];
+    finding_summary(diagnosis, finding,
+                    "Nothing ran on a device; operators ran on the CPU, %.*s for %s",
+                    TEXT_ARGS(name), format_duration(most->host_self, time));
+    finding_evidence(diagnosis, finding,
+                     (struct evidence){.kind = EVIDENCE_RANGE, .name = most->name},
+                     "%.*s: %s of the host's own time", TEXT_ARGS(name), time);
+}
+
+/* The functions that the processors were in. */
+static void say_samples(struct diagnosis *diagnosis, struct finding *finding) {
+    enum { FUNCTIONS = 3 };
+    const struct samples *samples = diagnosis->source->samples;
+    char time[FORMAT_SIZE], part[FORMAT_SIZE];
+    const struct sample_function *most = &samples->functions[0];
+    format_percent(samples_share(samples, most->self, most->self_samples), part);
+    if (samples->weight > 0)
+        finding_summary(
+            diagnosis, finding,
+            "Nothing ran on a device; of %s of processor time %s was in %.*s itself, the most of "
+            "all functions",
+            format_duration(samples->weight, time), part, TEXT_ARGS(most->function_text));
+    else
         finding_summary(diagnosis, finding,
-                        "Nothing ran on a device; operators ran on the CPU, %.*s for %s",
-                        TEXT_ARGS(name), format_duration(most->host_self, time));
+                        "Nothing ran on a device; %s of the samples are in %.*s itself, the most "
+                        "of all functions",
+                        part, TEXT_ARGS(most->function_text));
+    for (size_t i = 0; i < samples->function_count && i < FUNCTIONS; i++) {
+        const struct sample_function *one = &samples->functions[i];
+        format_percent(samples_share(samples, one->self, one->self_samples), part);
         finding_evidence(diagnosis, finding,
-                         (struct evidence){.kind = EVIDENCE_RANGE, .name = most->name},
-                         "%.*s: %s of the host's own time", TEXT_ARGS(name), time);
-    } else {
-        finding_summary(diagnosis, finding, "The machine has a device, and nothing ran on it");
+                         (struct evidence){.kind = EVIDENCE_FUNCTION, .name = one->function},
+                         "%.*s (%.*s): %s by itself", TEXT_ARGS(one->function_text),
+                         TEXT_ARGS(one->module_text), part);
     }
+}
+
+/* The framework whose libraries the processors were in for a notable part, and which could have
+ * used a device; FRAMEWORK_CUDA: none of them. */
+static enum framework sampled_framework(const struct samples *samples) {
+    static const struct {
+        const char *library;
+        enum framework framework;
+    } libraries[] = {{"libtorch", FRAMEWORK_TORCH},
+                     {"xla_extension", FRAMEWORK_JAX},
+                     {"libjax", FRAMEWORK_JAX},
+                     {"libmlx", FRAMEWORK_METAL}};
+    for (size_t k = 0; k < sizeof libraries / sizeof *libraries; k++) {
+        uint64_t inside = 0, all = 0;
+        for (size_t i = 0; i < samples->function_count; i++) {
+            all += samples->functions[i].self_samples;
+            if (text_find(samples->functions[i].module_text, libraries[k].library) >= 0)
+                inside += samples->functions[i].self_samples;
+        }
+        if (20 * inside > all)
+            return libraries[k].framework;
+    }
+    return FRAMEWORK_CUDA;
+}
+
+/* Nothing ran on a device: the operators of a framework, or the functions that were sampled, say
+ * where the work was. */
+static void find_no_device(struct diagnosis *diagnosis) {
+    const struct samples *samples = diagnosis->source->samples;
+    const struct range_group *most = main_operator(diagnosis);
+    bool listed = device_listed(diagnosis->trace), sampled = samples->function_count > 0;
+    enum framework framework = most ? diagnosis->facts.framework : sampled_framework(samples);
+    if (!most && !listed && !sampled)
+        return;
+    struct finding *finding = diagnose_add(diagnosis, FINDING_ON_CPU,
+                                           listed && !sampled ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);
+    finding->decides = true;
+    if (most)
+        say_operators(diagnosis, finding, most);
+    else if (sampled)
+        say_samples(diagnosis, finding);
+    else
+        finding_summary(diagnosis, finding, "The machine has a device, and nothing ran on it");
     finding_cause(diagnosis, finding, "%s",
                   listed ? "The program never asked for the device that is there."
                          : "The program ran without a device, or its device's side was not "
                            "recorded.");
-    finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "%s",
-                advice_words(diagnosis->facts.framework, ADVICE_TO_DEVICE));
+    if (sampled && !most && framework == FRAMEWORK_CUDA)
+        finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                    "Look at the functions under CPU samples, or at the page's flame graph");
+    else
+        finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "%s",
+                    advice_words(framework, ADVICE_TO_DEVICE));
 }
 
 void diagnose_cpu(struct diagnosis *diagnosis) {

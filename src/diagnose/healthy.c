@@ -89,12 +89,12 @@ static void say_undecided(struct diagnosis *diagnosis, struct finding *finding) 
                   facts->calls[CALL_LAUNCH] == 0
                       ? "The trace does not say what the host did meanwhile."
                       : "What was recorded does not say what held it up.");
-    if (gap || too_few(diagnosis))
+    if (facts->kernels.count > 0 && (gap || too_few(diagnosis)))
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                     "Record more turns of the loop, after a warm-up");
     finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
-                "Record it with ridge record, which keeps launches, calls, waits and the host's "
-                "functions");
+                "Record it with ridge record and CPU sampling: that keeps launches, calls, waits "
+                "and the host's functions");
 }
 
 static void say_healthy(struct diagnosis *diagnosis, struct finding *finding) {

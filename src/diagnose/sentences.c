@@ -86,6 +86,9 @@ static void say_manager(struct diagnosis *diagnosis, const struct finding *first
     else if (first->kind == FINDING_UNDECIDED)
         diagnose_say(diagnosis, &verdict->manager,
                      "This recording does not tell what holds the run back.");
+    else if (first->kind == FINDING_ON_CPU && diagnosis->source->device_count == 0)
+        diagnose_say(diagnosis, &verdict->manager,
+                     "The processor did all of the work; no GPU took part.");
     else if (first->recoverable < verdict->time / 100)
         diagnose_say(diagnosis, &verdict->manager,
                      "What takes the time: %s; how much mending that would save is not known.",
@@ -102,6 +105,8 @@ void diagnose_sentences(struct diagnosis *diagnosis) {
     say_manager(diagnosis, first);
     if (first->kind == FINDING_HEALTHY || first->kind == FINDING_UNDECIDED || !first->fix_count)
         diagnose_say(diagnosis, &verdict->engineer, "%s.", summary);
+    else if (first->kind == FINDING_ON_CPU)
+        diagnose_say(diagnosis, &verdict->engineer, "%s. %s.", summary, first->fixes[0].words);
     else
         diagnose_say(diagnosis, &verdict->engineer, "%s: %s.", first->fixes[0].words, summary);
 }
