@@ -15,3 +15,11 @@ echo "status $?"
 as_someone "$RIDGE" import secret.json -o out.ridge
 echo "status $?"
 ls
+echo "- a file that may not grow"
+mkdir grow
+(
+    ulimit -f 20
+    "$RIDGE" report "$TESTS/../examples/train.ridge" --format html -o grow/page.html
+    echo "status $?"
+)
+ls -A grow
