@@ -206,6 +206,11 @@ static bool find_span(struct model *model, struct status *status) {
         return false;
     if (model->first > model->last)
         model->first = model->last = 0;
+    for (uint32_t i = 0; i < trace->session_count; i++)
+        if (model_session_wall(model, i) > MODEL_TIME_LIMIT)
+            return status_fail(status, STATUS_INPUT,
+                               "its events are more than 4 years apart: some of their times are "
+                               "damaged");
     return true;
 }
 
@@ -235,9 +240,10 @@ static bool check_sums(const struct trace *trace, struct status *status) {
             if (duration < 0)
                 return status_fail(status, STATUS_INPUT, "a sample's weight is below 0 (%lld ns)",
                                    (long long)duration);
-            if (duration > TRACE_TIME_LIMIT - sum)
+            if (duration > MODEL_TIME_LIMIT - sum)
                 return status_fail(status, STATUS_INPUT,
-                                   "the durations of all events sum to more than 73 years");
+                                   "the durations of all events sum to more than 4 years: some of "
+                                   "its times are damaged");
             sum += duration;
         }
     }

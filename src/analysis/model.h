@@ -15,6 +15,10 @@ struct window {
     int64_t start, end;
 };
 
+/* A run, and the durations of all its events together, are shorter than this (4.5 years), so that
+ * questions may take a time some sixty times. */
+#define MODEL_TIME_LIMIT ((int64_t)1 << 57)
+
 struct model {
     struct trace *trace; /* its event tables are reordered; it must outlive the model */
 

@@ -4,6 +4,8 @@
  */
 #include "analysis/operator_products.h"
 
+#include <math.h>
+
 static double bytes_of(const struct argument *argument) {
     return argument->elements * argument->size;
 }
@@ -147,7 +149,7 @@ static bool convolution_result(const struct convolution *row, const struct argum
         double steps = input->dims[2 + i] + 2 * padding[i] - reach;
         if (stride[i] < 1 || steps < 0)
             return false;
-        *elements *= (double)((uint64_t)(steps / stride[i]) + 1);
+        *elements *= floor(steps / stride[i]) + 1;
     }
     return true;
 }

@@ -129,11 +129,13 @@ static uint64_t bit_of(cupti_choice kind) {
 
 static cupti_result enable(cupti_choice kind) {
     their_call_begins(NULL);
+    /* Known before it is so: another thread may make us leave meanwhile, which ends our kinds. */
+    uint64_t before = atomic_fetch_or(&their_kinds, bit_of(kind));
     cupti_result result = cuda_probe.cupti->cuptiActivityEnable(kind);
-    if (result == CUPTI_SUCCEEDED) {
-        atomic_fetch_or(&their_kinds, bit_of(kind));
+    if (result == CUPTI_SUCCEEDED)
         atomic_store(&has_records, true);
-    }
+    else
+        atomic_fetch_and(&their_kinds, ~(bit_of(kind) & ~before));
     their_call_ended();
     return result;
 }

@@ -36,13 +36,14 @@ struct linked {
     bool uses_cupti;
 };
 
-/* Libraries of which slots were replaced; each is complete before its first slot is. */
+/* Libraries linked against CUPTI; each is complete before the first slot of it is replaced. The
+ * slots of those beyond are replaced too: they have no name then. */
 enum { USERS = 16 };
 static struct user {
     uintptr_t start, end;
     char name[80];
 } users[USERS];
-static unsigned user_count;
+static _Atomic unsigned user_count;
 
 struct wanted {
     const struct cuda_slot *slots;
@@ -104,10 +105,11 @@ static bool is_writable(const struct linked *linked, uintptr_t slot) {
     return writable;
 }
 
-static bool remember(const struct linked *linked) {
-    if (user_count == USERS)
-        return false;
-    struct user *user = &users[user_count++];
+static void remember(const struct linked *linked) {
+    unsigned count = atomic_load(&user_count);
+    if (count == USERS)
+        return;
+    struct user *user = &users[count];
     const char *slash = strrchr(linked->name, '/');
     snprintf(user->name, sizeof user->name, "%s", slash ? slash + 1 : linked->name);
     user->start = UINTPTR_MAX;
@@ -119,7 +121,7 @@ static bool remember(const struct linked *linked) {
         user->start = start < user->start ? start : user->start;
         user->end = end > user->end ? end : user->end;
     }
-    return true;
+    atomic_store(&user_count, count + 1);
 }
 
 static const struct cuda_slot *find(const struct wanted *wanted, const char *name) {
@@ -150,8 +152,10 @@ static void replace_slots(const struct linked *linked, const struct wanted *want
 static int look_at(struct dl_phdr_info *info, size_t bytes, void *wanted) {
     (void)bytes;
     struct linked linked = read_library(info);
-    if (linked.uses_cupti && linked.symbols && remember(&linked))
+    if (linked.uses_cupti && linked.symbols) {
+        remember(&linked);
         replace_slots(&linked, wanted);
+    }
     return 0;
 }
 
@@ -161,7 +165,8 @@ void cuda_slots_replace(const struct cuda_slot *slots, size_t count) {
 }
 
 const char *cuda_slots_library(const void *code) {
-    for (unsigned i = 0; i < user_count; i++)
+    unsigned count = atomic_load(&user_count);
+    for (unsigned i = 0; i < count; i++)
         if ((uintptr_t)code >= users[i].start && (uintptr_t)code < users[i].end)
             return users[i].name;
     return "a library";

@@ -273,6 +273,26 @@ static bool is_time(int64_t time) {
     return time <= TRACE_TIME_LIMIT && time >= -TRACE_TIME_LIMIT;
 }
 
+/* Readers use such values as places in arrays. What a later version may have added becomes the
+ * first value where that says "unknown" or "other". */
+static bool check_values(enum trace_table table, unsigned column, uint8_t *values, size_t rows,
+                         struct status *status) {
+    unsigned known = column_values(table, column);
+    if (known == 0)
+        return true;
+    const char *first = column_names(table, column)(0);
+    bool has_unknown = strcmp(first, "unknown") == 0 || strcmp(first, "other") == 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (values[i] < known)
+            continue;
+        if (!has_unknown)
+            return status_fail(status, STATUS_INPUT,
+                               "a value (%u) that this version of ridge does not know", values[i]);
+        values[i] = 0;
+    }
+    return true;
+}
+
 static bool decode_chunk_column(const struct trace *trace, struct chunk_decoder *decoder,
                                 const struct chunk_ref *chunk, unsigned column, void *values,
                                 struct status *status) {
@@ -303,6 +323,8 @@ static bool decode_chunk_column(const struct trace *trace, struct chunk_decoder 
         for (size_t i = 0; i < rows; i++)
             if (durations[i] < 0 || durations[i] > TRACE_TIME_LIMIT)
                 return status_fail(status, STATUS_INPUT, "a duration is out of range");
+    } else if (info->type == COLUMN_U8) {
+        return check_values(chunk->table, column, values, rows, status);
     }
     return true;
 }

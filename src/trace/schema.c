@@ -77,3 +77,11 @@ column_namer *column_names(enum trace_table table, unsigned column) {
             return enumerators[i].names;
     return NULL;
 }
+
+unsigned column_values(enum trace_table table, unsigned column) {
+    column_namer *names = column_names(table, column);
+    unsigned count = 0;
+    while (names && count < 256 && strcmp(names(count), "?") != 0)
+        count++;
+    return count;
+}

@@ -295,5 +295,7 @@ const char *thread_state_name(unsigned state);
 /* Which of the functions above names a column's values; NULL when it holds no enumerator. */
 typedef const char *column_namer(unsigned value);
 column_namer *column_names(enum trace_table table, unsigned column);
+/* How many values such a column may have; 0 where it has no names. */
+unsigned column_values(enum trace_table table, unsigned column);
 
 #endif
