@@ -18,8 +18,7 @@
 #include "cmd/bench_arguments.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
-#include "import/import.h"
-#include "report/report.h"
+#include "cmd/report.h"
 #include "report/wording.h"
 
 enum { CALLS = 8, BAR_CELLS = 40, WIDTH = 80, PATH_SIZE = 1024 };
@@ -181,43 +180,60 @@ static void show_share(struct output *output, const char *what, int64_t part, in
                   format_duration(part, time));
 }
 
-static bool account_for(struct demo *demo, const char *variant, struct status *status) {
-    char path[PATH_SIZE], name[32], window[FORMAT_SIZE];
-    struct trace *trace;
-    struct report report;
-    snprintf(name, sizeof name, "%s.ridge", variant);
-    if (!path_in_folder(demo, name, path, status) ||
-        !import_open(path, &(struct import_options){0}, &trace, status))
+static bool show_account(struct demo *demo, const char *variant, const struct report *report,
+                         struct status *status) {
+    char window[FORMAT_SIZE];
+    if (report->device_count == 0)
+        return true;
+    const struct account *account = &report->devices[0].account;
+    output_printf(&demo->screen, "  %s: %" PRIu64 " kernels in %s\n", variant, account->kernels,
+                  format_duration(account->window, window));
+    show_share(&demo->screen, "busy", account->busy, account->window);
+    if (account->exposed_copy > 0)
+        show_share(&demo->screen, "exposed copy", account->exposed_copy, account->window);
+    show_share(&demo->screen, "idle", account->idle, account->window);
+    output_printf(&demo->report, "\n### %s\n\n", variant);
+    return report_write_markdown(report, &demo->report, status);
+}
+
+static bool write_page(struct demo *demo, const struct report *const reports[VARIANTS],
+                       struct status *status) {
+    char path[PATH_SIZE];
+    struct output output;
+    if (!path_in_folder(demo, "page.html", path, status) ||
+        !output_open(&output, path, true, status))
+        return false;
+    return output_close(&output, report_print_page(reports, VARIANTS, &output, status), status);
+}
+
+/* The reports of the traces from variants[first] on, each kept open until the page has them all. */
+static bool account_for(struct demo *demo, const struct report *reports[VARIANTS], unsigned first,
+                        struct status *status) {
+    char path[PATH_SIZE], name[32];
+    struct opened_report opened;
+    if (first == VARIANTS)
+        return write_page(demo, reports, status);
+    snprintf(name, sizeof name, "%s.ridge", variants[first]);
+    if (!path_in_folder(demo, name, path, status))
         return false;
     const struct report_options options = {.trace_name = path, .top = 10};
-    bool built = report_build(&report, trace, &options, status), ok = built;
-    if (ok && report.device_count > 0) {
-        const struct account *account = &report.devices[0].account;
-        output_printf(&demo->screen, "  %s: %" PRIu64 " kernels in %s\n", variant, account->kernels,
-                      format_duration(account->window, window));
-        show_share(&demo->screen, "busy", account->busy, account->window);
-        if (account->exposed_copy > 0)
-            show_share(&demo->screen, "exposed copy", account->exposed_copy, account->window);
-        show_share(&demo->screen, "idle", account->idle, account->window);
-        output_printf(&demo->report, "\n### %s\n\n", variant);
-        ok = report_write_markdown(&report, &demo->report, status);
-    }
-    if (built)
-        report_finish(&report);
-    trace_close(trace);
+    if (!report_open(&opened, &options, false, status))
+        return false;
+    reports[first] = &opened.report;
+    bool ok = show_account(demo, variants[first], &opened.report, status) &&
+              account_for(demo, reports, first + 1, status);
+    report_close(&opened);
     return ok;
 }
 
 static bool show_accounts(struct demo *demo, struct status *status) {
+    const struct report *reports[VARIANTS];
     show_progress(demo, 0, 0, "recording both");
     if (!record_both(demo, status))
         return false;
     heading(demo, "3. Where the device's time went");
     output_printf(&demo->screen, "  %d calls of each, recorded to %s/:\n", CALLS, demo->folder);
-    for (unsigned i = 0; i < VARIANTS; i++)
-        if (!account_for(demo, variants[i], status))
-            return false;
-    return show(demo, status);
+    return account_for(demo, reports, 0, status) && show(demo, status);
 }
 
 static bool draw_roofline(struct demo *demo, struct status *status) {
@@ -253,15 +269,17 @@ static bool save_results(struct demo *demo, struct status *status) {
 }
 
 static void say_what_is_next(struct demo *demo) {
-    output_printf(&demo->screen,
-                  "\n4. What is in %s/\n\n"
-                  "  report.md                      all of the above, and both reports in full\n"
-                  "  eager.ridge, compiled.ridge    the traces: try 'ridge report %s/eager.ridge'\n"
-                  "  roofline.svg                   how far both are from the roofs\n"
-                  "  results.json                   the figures, with every sample\n\n"
-                  "Next: 'ridge bench' lists more experiments, 'ridge peaks' measures the roofs,\n"
-                  "and 'ridge report TRACE' reads your own program's trace.\n",
-                  demo->folder, demo->folder);
+    output_printf(
+        &demo->screen,
+        "\n4. What is in %s/\n\n"
+        "  page.html                      both runs in a browser, on one time axis\n"
+        "  report.md                      all of the above, and both reports in full\n"
+        "  eager.ridge, compiled.ridge    the traces: try 'ridge whatif %s/eager.ridge --fuse'\n"
+        "  roofline.svg                   how far both are from the roofs\n"
+        "  results.json                   the figures, with every sample\n\n"
+        "Next: 'ridge bench' lists more experiments, 'ridge peaks' measures the roofs,\n"
+        "and 'ridge report TRACE' reads your own program's trace.\n",
+        demo->folder, demo->folder);
 }
 
 static bool show_all(struct demo *demo, struct status *status) {
