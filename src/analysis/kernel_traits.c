@@ -31,6 +31,10 @@ struct kernel_traits kernel_traits_of(struct text name) {
         "dgrad", "wgrad", "conv2d", "implicit_con", "flash", "fmha",  "attention", NULL};
     static const char *const helpers[] = {"splitKreduce", "splitk_reduce", "SplitKReduce", NULL};
     static const char *const fewer[] = {"winograd", "Winograd", "fft", NULL};
+    static const char *const functions[] = {
+        "_sin_",  "_cos_",  "_tan_", "_exp_",  "_log_",      "_tanh_",   "_sigmoid_", "_gelu_",
+        "_silu_", "_erf_",  "_pow_", "sin_ke", "cos_ke",     "exp_ke",   "log_ke",    "tanh_ke",
+        "erf_ke", "pow_te", "Gelu",  "silu",   "sigmoid_ke", "softplus", NULL};
     static const char *const communication[] = {"nccl",      "rccl",      "all_reduce", "AllReduce",
                                                 "AllGather", "allreduce", "nvshmem",    NULL};
     static const char *const matrix_f32[] = {"tf32", "TF32", "tensorop", "s1688", NULL};
@@ -41,6 +45,7 @@ struct kernel_traits kernel_traits_of(struct text name) {
         .read = true,
         .multiplies = contains_any(name, products) && !contains_any(name, helpers),
         .fewer = contains_any(name, fewer),
+        .functions = contains_any(name, functions),
         .communicates = contains_any(name, communication),
         .matrix_f32 = contains_any(name, matrix_f32),
         .bf16 = contains_any(name, bf16),

@@ -7,11 +7,12 @@
 #include "trace/reader.h"
 
 struct kernel_traits {
-    bool read;         /* whether the rest was found out */
-    bool multiplies;   /* matrices, convolutions or attention, and is no helper of one that does */
-    bool fewer;        /* multiplications than the sum of products has (Winograd, Fourier) */
-    bool communicates; /* with other devices: few blocks are enough for that */
-    bool matrix_f32;   /* with the matrix units' f32 (tf32) */
+    bool read;       /* whether the rest was found out */
+    bool multiplies; /* matrices, convolutions or attention, and is no helper of one that does */
+    bool fewer;      /* multiplications than the sum of products has (Winograd, Fourier) */
+    bool functions;  /* sines, exponentials...: each costs many operations, and no count has them */
+    bool communicates;   /* with other devices: few blocks are enough for that */
+    bool matrix_f32;     /* with the matrix units' f32 (tf32) */
     bool f32, bf16, f16; /* its type: at most one, the narrowest that the name has */
     uint8_t size;        /* bytes of an element, of the first type in it; 0: it does not say */
 };

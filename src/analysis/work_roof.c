@@ -1,7 +1,8 @@
 /* The roof is the longest of what memory and what arithmetic need for the work. A kernel that comes
  * near it is bound by it. One that does not is bound by latency when it is hardly longer than an
  * empty kernel, or when its blocks leave much of the device without any; a kernel may be that
- * without its work being known. Of the rest the roof's own kind is said.
+ * without its work being known. One far from its roof that computes functions has more to do than
+ * is counted, and what binds it is not known. Of the rest the roof's own kind is said.
  */
 #include "analysis/work_roof.h"
 
@@ -68,7 +69,7 @@ static bool leaves_device_empty(const struct columns_activity *activity, size_t 
 }
 
 static void judge(const struct device *device, const struct columns_activity *activity, size_t row,
-                  struct work *work) {
+                  bool functions, struct work *work) {
     double duration = (double)activity->duration[row];
     double memory = memory_ns(device->limits, work->bytes[row]);
     double compute =
@@ -80,6 +81,10 @@ static void judge(const struct device *device, const struct columns_activity *ac
         return;
     work->roof_ns[row] = (float)(roof < duration ? roof : duration);
     work->bound[row] = (uint8_t)kind;
+    if (functions && roof < NEAR_ROOF * duration) {
+        work->bound[row] = BOUND_UNKNOWN;
+        work->roof_ns[row] = 0;
+    }
     if (roof < NEAR_ROOF * duration &&
         (duration <= EMPTY_KERNELS * device->empty_ns ||
          leaves_device_empty(activity, row, device->multiprocessors) ||
@@ -98,10 +103,14 @@ bool work_find_roofs(const struct model *model, const struct limits *limits,
             .empty_ns = empty_kernel(model, id, &limits[id]),
             .multiprocessors = trace->device.multiprocessors[id],
         };
-        for (size_t i = model->device_first[id]; i < model->device_first[id + 1]; i++)
-            if (trace->activity.kind[i] == ACTIVITY_KERNEL &&
-                !kernel_traits(trace, trace->activity.name[i], traits)->communicates)
-                judge(&device, &trace->activity, i, work);
+        for (size_t i = model->device_first[id]; i < model->device_first[id + 1]; i++) {
+            if (trace->activity.kind[i] != ACTIVITY_KERNEL)
+                continue;
+            const struct kernel_traits *kernel =
+                kernel_traits(trace, trace->activity.name[i], traits);
+            if (!kernel->communicates)
+                judge(&device, &trace->activity, i, kernel->functions, work);
+        }
     }
     return true;
 }
