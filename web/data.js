@@ -35,6 +35,14 @@ const COLUMN_ARRAYS = {
     u32: Uint32Array, u8: Uint8Array, row: Int32Array, signed: Float64Array, percent: Float32Array,
 };
 
+// The name that a recorder gives the time in which it recorded nothing, as src/trace/schema.h has it.
+const PAUSE_NAME = 'ridge: paused';
+
+// Is a row of `ranges` such a time?
+export function isPause(trace, row) {
+    return trace.paused !== 0 && trace.ranges.name[row] === trace.paused && RANGE_CATEGORIES[trace.ranges.category[row]] === 'overhead';
+}
+
 const CHUNK_HEADER_BYTES = 88;
 const CHUNK_ENTRY_BYTES = 24;
 const BASE64_PIECE = 1 << 20;
@@ -265,6 +273,7 @@ export async function decodeTrace(text, index) {
         devices: [null, ...header.devices],
         queues: [null, ...header.queues],
         merged: header.merged,
+        paused: Math.max(0, header.strings.indexOf(PAUSE_NAME)),
     };
     for (const [name, short] of header.short)
         trace.short[name] = short;

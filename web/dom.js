@@ -29,6 +29,15 @@ export function svg(tag, attributes, ...children) {
     return fillElement(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 }
 
+const NAME_TAIL = 14; // letters of a name's end that stay when there is no room for all of it
+
+// A name that loses its middle where there is no room: both its ends tell names apart.
+export function cutName(name) {
+    if (name.length <= 2 * NAME_TAIL)
+        return element('span', {}, name);
+    return element('span', {class: 'cut-name', title: name}, element('span', {class: 'cut-head'}, name.slice(0, -NAME_TAIL)), element('span', {class: 'cut-tail'}, name.slice(-NAME_TAIL)));
+}
+
 export function clearElement(host) {
     host.replaceChildren();
 }

@@ -24,6 +24,21 @@ static bool parse_faster(const char *given, struct change *change, struct status
     return true;
 }
 
+/* Making a change twice is no further change, or one that nobody means: 2 times as fast, twice. */
+static bool is_given_once(const struct whatif *whatif, const struct change *change,
+                          struct status *status) {
+    for (size_t i = 0; i < whatif->count; i++) {
+        const struct change *other = &whatif->changes[i];
+        if (other->kind != change->kind || !text_equal(other->pattern, change->pattern))
+            continue;
+        bool named = change->pattern.length > 0;
+        return status_fail(status, STATUS_USAGE, "--%s is given twice%s%.*s: give it once",
+                           change_option(change->kind), named ? " for " : "",
+                           (int)change->pattern.length, named ? change->pattern.data : "");
+    }
+    return true;
+}
+
 static bool add_change(struct whatif *whatif, unsigned kind, const char *value,
                        struct status *status) {
     struct change *change = &whatif->changes[whatif->count];
@@ -44,6 +59,8 @@ static bool add_change(struct whatif *whatif, unsigned kind, const char *value,
     } else {
         change->pattern = text_of(value);
     }
+    if (!is_given_once(whatif, change, status))
+        return false;
     whatif->count++;
     return true;
 }

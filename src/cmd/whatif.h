@@ -27,6 +27,9 @@ bool whatif_print(const struct whatif *whatif, bool markdown, unsigned width, st
                   struct status *status);
 void whatif_print_json(const struct whatif *whatif, struct output *output);
 
+/* Appends what is known to be missing from the trace; false when nothing is. */
+bool whatif_losses(const struct report *report, struct buffer *text);
+
 /* A change as it is typed: "--fuse=*gelu*", "--faster=gemm=2x". */
 void whatif_option(const struct change *change, struct buffer *text);
 

@@ -42,6 +42,10 @@ static void write_outcome(struct json *json, const struct report *report,
     json_member_bool(json, "device_bound", outcome->device_bound);
     json_member_string(json, "next_cause", gap_cause_name(outcome->next_cause));
     json_member_text(json, "next_kernel", outcome->next_kernel);
+    json_member_number(json, "next_kernel_share", outcome->next_kernel_share);
+    json_member_bool(json, "copy_bound", outcome->copy_bound);
+    json_member_string(json, "next_direction", copy_direction_name(outcome->next_direction));
+    json_member_number(json, "next_bytes_per_second", outcome->next_rate);
     write_devices(json, report, outcome);
 }
 
@@ -66,6 +70,10 @@ void whatif_print_json(const struct whatif *whatif, struct output *output) {
     const struct report *report = whatif->report;
     json_begin_object(&json);
     json_member_string(&json, "trace", report->options.trace_name);
+    struct buffer losses = {0};
+    json_member_bool(&json, "whole", !whatif_losses(report, &losses));
+    json_member_text(&json, "losses", buffer_as_text(&losses));
+    buffer_finish(&losses);
     json_key(&json, "unchanged");
     json_begin_object(&json);
     write_outcome(&json, report, &whatif->unchanged);

@@ -71,6 +71,26 @@ static void speed_cell(struct table *table, const struct outcome *outcome) {
         table_cell(table, TEXT("-"));
 }
 
+bool whatif_losses(const struct report *report, struct buffer *text) {
+    const struct trust *trust = &report->trust;
+    const struct trust lost = {.dropped = trust->dropped,
+                               .unfinished = trust->unfinished,
+                               .missing_chunks = trust->missing_chunks,
+                               .damaged_bytes = trust->damaged_bytes,
+                               .truncated_bytes = trust->truncated_bytes,
+                               .truncated_source = trust->truncated_source};
+    struct buffer note = {0};
+    bool any = false;
+    for (size_t cursor = 0; wording_trust_note(&lost, &cursor, &note); any = true) {
+        buffer_string(text, any ? " "
+                                : "The trace is not whole; what is missing is not "
+                                  "replayed. ");
+        buffer_text(text, buffer_as_text(&note));
+    }
+    buffer_finish(&note);
+    return any;
+}
+
 static void head(const struct writer *writer) {
     const struct report *report = writer->whatif->report;
     struct buffer text = {0}, part = {0};
@@ -80,8 +100,11 @@ static void head(const struct writer *writer) {
                   TEXT_ARGS(buffer_as_text(&part)),
                   format_duration(writer->whatif->unchanged.before, time));
     marked(writer, "# What if: ", "", buffer_as_text(&text));
-    buffer_finish(&text);
     buffer_finish(&part);
+    buffer_clear(&text);
+    if (whatif_losses(report, &text))
+        paragraph(writer, "", buffer_as_text(&text));
+    buffer_finish(&text);
     if (!writer->markdown)
         output_printf(writer->output, "\n");
 }
@@ -157,20 +180,30 @@ static bool accounts(const struct writer *writer, const struct outcome *after,
 
 static void next_bottleneck(const struct writer *writer, const struct outcome *outcome) {
     struct buffer text = {0};
-    int64_t window = 0, idle = 0;
-    char share[FORMAT_SIZE];
+    int64_t window = 0, idle = 0, copies = 0;
+    char share[FORMAT_SIZE], part[FORMAT_SIZE];
     for (size_t i = 0; i < outcome->device_count; i++) {
         window += outcome->devices[i].window;
         idle += outcome->devices[i].idle;
+        copies += outcome->devices[i].exposed_copy;
     }
     if (window == 0)
         return;
-    if (outcome->device_bound) {
+    if (outcome->copy_bound) {
+        buffer_printf(&text,
+                      "Next: the device copies %s of the time with no kernel beside it, most of it "
+                      "%s",
+                      format_percent(wording_share(copies, window), share),
+                      copy_direction_name(outcome->next_direction));
+        if (outcome->next_rate > 0)
+            buffer_printf(&text, " at %s", format_rate(outcome->next_rate, part));
+    } else if (outcome->device_bound) {
         struct text kernel = outcome->next_kernel;
         buffer_printf(&text, "Next: the device works %s of the time",
                       format_percent(1 - wording_share(idle, window), share));
         if (kernel.length)
-            buffer_printf(&text, ", most of it in %.*s%s",
+            buffer_printf(&text, ", %s of its kernels' time in %.*s%s",
+                          format_percent(outcome->next_kernel_share, part),
                           (int)(kernel.length < 90 ? kernel.length : 90), kernel.data,
                           kernel.length < 90 ? "" : "...");
     } else {
@@ -220,12 +253,15 @@ static bool each_alone(const struct writer *writer, struct status *status) {
         whatif_option(&whatif->changes[i], &option);
         table_cell(&table, buffer_as_text(&option));
         buffer_finish(&option);
-        table_cell(&table, text_of(format_duration(outcome->after, text)));
-        if (outcome->applicable)
+        if (outcome->applicable) {
+            table_cell(&table, text_of(format_duration(outcome->after, text)));
             speed_cell(&table, outcome);
-        else
-            table_cell(&table, TEXT("no such"));
-        table_cell(&table, text_of(format_duration(outcome->error, text)));
+            table_cell(&table, text_of(format_duration(outcome->error, text)));
+        } else {
+            table_cell(&table, TEXT("nothing to change"));
+            table_cell(&table, TEXT("-"));
+            table_cell(&table, TEXT("-"));
+        }
     }
     table_out(writer, &table, 2);
     bool ok = table_ok(&table, status);

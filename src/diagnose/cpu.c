@@ -11,26 +11,6 @@ static const struct range_group *group_of(const struct ranges *ranges, uint32_t 
     return NULL;
 }
 
-/* Whether most of what has this name is a part of preparing the input. */
-static bool prepares_input(const struct diagnosis *diagnosis, uint32_t name) {
-    const struct model *model = diagnosis->source->model;
-    const struct trace *trace = diagnosis->trace;
-    uint64_t inside = 0, all = 0;
-    for (size_t thread = 1; thread < trace->thread.count; thread++) {
-        int64_t until = INT64_MIN; /* end of the input range that is open */
-        for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++) {
-            if (trace->range.name[i] == name) {
-                all++;
-                inside += trace->range.start[i] < until;
-            } else if (trace->range.start[i] >= until && trace->range.category[i] != RANGE_OP &&
-                       name_is_input(trace_text(trace, trace->range.name[i]))) {
-                until = model_range_end(model, i);
-            }
-        }
-    }
-    return 2 * inside > all;
-}
-
 /* An operator that launches nothing and is too long to be only the way to one that does. */
 static bool runs_on_cpu(const struct diagnosis *diagnosis, const struct range_group *group) {
     int64_t floor = 20 * (diagnosis->facts.launch_call ? diagnosis->facts.launch_call : 5000);
@@ -49,7 +29,7 @@ static void find_operators(struct diagnosis *diagnosis) {
         for (size_t i = 0; i < names->count && i < 64; i++) {
             const struct range_group *group = group_of(ranges, names->list[i].name);
             if (!names->list[i].name || !runs_on_cpu(diagnosis, group) ||
-                prepares_input(diagnosis, group->name))
+                input_around(diagnosis, group->name))
                 continue;
             time += names->list[i].time;
             if (names->list[i].time > most_time) {

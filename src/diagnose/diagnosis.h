@@ -20,7 +20,9 @@ struct prediction {
 };
 
 struct diagnosis {
+    /* With one device, the one with most work: figures of several are never added up. */
     const struct diagnose_source *source;
+    const struct diagnose_source *whole; /* with all devices */
     struct trace *trace;
     struct facts facts;
     struct verdict *verdict;
@@ -38,8 +40,12 @@ diagnose_rule diagnose_compilation, diagnose_allocation, diagnose_transfers, dia
     diagnose_clock, diagnose_memory, diagnose_cpu;
 /* When nothing of weight was found: healthy, or what is missing to tell. */
 void diagnose_healthy(struct diagnosis *diagnosis);
+/* Whether one gap has most of a run without steps, and no finding has much of it. */
+bool is_one_gap(const struct diagnosis *diagnosis);
 /* What the trace does not tell. */
 void diagnose_missing(struct diagnosis *diagnosis);
+/* Whether none of what is listed would buy more than a few hundredths of the time. */
+bool gain_is_small(const struct verdict *verdict);
 /* The two sentences at the top. */
 void diagnose_sentences(struct diagnosis *diagnosis);
 
@@ -69,7 +75,8 @@ void finding_cause(struct diagnosis *diagnosis, struct finding *finding, const c
     __attribute__((format(printf, 3, 4)));
 void finding_evidence(struct diagnosis *diagnosis, struct finding *finding, struct evidence about,
                       const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* Fixes are to be added in order of effort. */
+/* Fixes are to be added in order of effort, behind the changes. The command is a what-if option;
+ * where it is that of one of the finding's changes, it becomes all of them with their values. */
 void finding_fix(struct diagnosis *diagnosis, struct finding *finding, enum effort effort,
                  const char *command, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
@@ -102,6 +109,11 @@ static inline const char *each_step(const struct diagnosis *diagnosis) {
 /* "11.20 ms -> 5.900 ms a step" */
 enum { FROM_TO_SIZE = 2 * FORMAT_SIZE + 20 };
 char *from_to(const struct diagnosis *diagnosis, int64_t gain, char text[FROM_TO_SIZE]);
+/* The same where `before` is gained already. */
+char *from_to_after(const struct diagnosis *diagnosis, int64_t before, int64_t gain,
+                    char text[FROM_TO_SIZE]);
+/* The range that prepares the input and has most of what is called `name` inside it; 0: none. */
+uint32_t input_around(const struct diagnosis *diagnosis, uint32_t name);
 /* A kernel's short name, cut to about 60 letters; memory of the diagnosis' own for the next call.
  */
 enum { NAME_SIZE = 72 };

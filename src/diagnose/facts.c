@@ -21,7 +21,24 @@ static bool any_name_has(const struct trace *trace, const uint32_t *names, size_
     return false;
 }
 
-static enum framework find_framework(const struct trace *trace) {
+/* What was sampled, how the program was called and how its threads are named. */
+static bool is_torch_process(const struct diagnose_source *source) {
+    const struct trace *trace = source->model->trace;
+    const struct samples *samples = source->samples;
+    if (text_find(trace_meta(trace, META_COMMAND), "torch") >= 0 ||
+        any_name_has(trace, trace->process.name, trace->process.count, "torch") ||
+        any_name_has(trace, trace->thread.name, trace->thread.count, "pt_main") ||
+        any_name_has(trace, trace->thread.name, trace->thread.count, "pt_autograd"))
+        return true;
+    for (size_t i = 0; samples && i < samples->function_count; i++)
+        if (text_find(samples->functions[i].module_text, "libtorch") >= 0 ||
+            text_find(samples->functions[i].module_text, "libc10") >= 0)
+            return true;
+    return false;
+}
+
+static enum framework find_framework(const struct diagnose_source *source) {
+    const struct trace *trace = source->model->trace;
     struct text format = trace_meta(trace, META_SOURCE_FORMAT);
     if (text_find(format, "xctrace") >= 0)
         return FRAMEWORK_METAL;
@@ -30,7 +47,9 @@ static enum framework find_framework(const struct trace *trace) {
         return FRAMEWORK_JAX;
     if (any_name_has(trace, trace->range.name, trace->range.count, "aten::") ||
         any_name_has(trace, trace->activity.name, trace->activity.count, "at::native") ||
-        any_name_has(trace, trace->activity.name, trace->activity.count, "2at6native"))
+        any_name_has(trace, trace->activity.name, trace->activity.count, "2at6native") ||
+        any_name_has(trace, trace->activity.name, trace->activity.count, "triton_") ||
+        is_torch_process(source))
         return FRAMEWORK_TORCH;
     if (any_name_has(trace, trace->call.name, trace->call.count, "hip"))
         return FRAMEWORK_ROCM;
@@ -220,6 +239,21 @@ static void name_most(struct walk *walk, const struct trace *trace) {
     }
 }
 
+/* Whether the thread's process gives work to the judged device, as far as is known. */
+static bool feeds_device(const struct diagnose_source *source, size_t thread) {
+    const struct trace *trace = source->model->trace;
+    if (source->device_count == 0)
+        return true;
+    bool known = false;
+    for (size_t i = 1; i < trace->queue.count; i++)
+        if (trace->queue.device[i] == source->devices[0].id && trace->queue.process[i]) {
+            known = true;
+            if (trace->queue.process[i] == trace->thread.process[thread])
+                return true;
+        }
+    return !known;
+}
+
 static bool walk_host(const struct diagnose_source *source, struct facts *facts,
                       struct status *status) {
     const struct model *model = source->model;
@@ -231,6 +265,8 @@ static bool walk_host(const struct diagnose_source *source, struct facts *facts,
     bool ok = copies && walk.time_of_name && walk.launch_times;
     for (size_t thread = 1; ok && thread < trace->thread.count; thread++) {
         size_t end = model->thread_calls[thread + 1];
+        if (end == model->thread_calls[thread] || !feeds_device(source, thread))
+            continue;
         walk.seen = false;
         walk.previous_copy = NO_ROW;
         for (size_t i = model->thread_calls[thread]; i < end; i++)
@@ -267,7 +303,7 @@ static void find_compile_ranges(const struct model *model, struct facts *facts) 
     }
 }
 
-static void sum_devices(const struct diagnose_source *source, struct facts *facts) {
+static void take_accounts(const struct diagnose_source *source, struct facts *facts) {
     for (size_t d = 0; d < source->device_count; d++) {
         const struct diagnose_device *device = &source->devices[d];
         facts->window += device->account->window;
@@ -327,9 +363,9 @@ bool facts_find(const struct diagnose_source *source, struct facts *facts, struc
         !trace_load(trace, TABLE_CALL, "result", status) ||
         !trace_load(trace, TABLE_COUNTER, "time device name value", status))
         return false;
-    facts->framework = find_framework(trace);
+    facts->framework = find_framework(source);
     find_host_part(source, facts);
-    sum_devices(source, facts);
+    take_accounts(source, facts);
     find_quarters(source, facts);
     if (!walk_host(source, facts, status))
         return false;

@@ -55,6 +55,9 @@ struct kernel_facts {
     uint32_t low_occupancy_name;
     int64_t known_time, known_roof; /* of those whose work and roof are known */
     int64_t bound_time[KERNEL_BOUNDS], bound_roof[KERNEL_BOUNDS];
+    /* Of products: those that may have too few rows for arithmetic to be their limit; and of those
+     * whose work is known, all and those with so few. */
+    int64_t thin_matrix_time, known_matrix_time, known_thin_time;
     uint32_t top_of_class[KERNEL_CLASSES]; /* string id of the kernel with most of its time */
 };
 
@@ -65,13 +68,14 @@ enum { QUARTERS = 4 };
 struct facts {
     enum framework framework;
     int64_t host_from, host_until; /* the judged part on the host's side */
-    /* Summed over the devices. */
+    /* Of the judged device. */
     int64_t window, busy, exposed_copy, idle;
     int64_t cause[CAUSE_COUNT];
     int64_t short_idle; /* in gaps of not many times what a launch costs */
     struct sync_facts syncs[SYNC_PURPOSES];
     struct copy_facts copies[COPY_CLASSES];
-    struct copy_facts to_host; /* of the pageable and pinned ones, those to the host */
+    /* Of the pageable and of the pinned ones, those in each direction. */
+    struct copy_facts directed[COPY_CLASSES][COPY_DIRECTIONS];
     uint64_t calls[CALL_CLASSES];
     int64_t call_time[CALL_CLASSES];
     int64_t call_longest[CALL_CLASSES];

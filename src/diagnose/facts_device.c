@@ -31,8 +31,7 @@ static void count_copy(const struct trace *trace, size_t row, struct facts *fact
         return;
     enum copy_class class = copy_class_of(trace, row);
     add_copy(trace, row, &facts->copies[class]);
-    if (direction == COPY_DTOH && class >= COPIES_PAGEABLE)
-        add_copy(trace, row, &facts->to_host);
+    add_copy(trace, row, &facts->directed[class][direction]);
 }
 
 /* One kernel at a time, beside sums by name that tell which kernel has most of something. */
@@ -134,6 +133,32 @@ static void look_at_roof(struct kernel_walk *walk, size_t row) {
     kernels->bound_roof[bound] += roof;
 }
 
+/* A product of few rows reads its matrix once and is bound by memory, whatever its name says. Where
+ * its work is known it has few operations for each byte; else short ones and those on few blocks,
+ * or of which nothing is known, may be such. */
+static void look_at_product(struct kernel_walk *walk, size_t row, enum kernel_class class,
+                            uint64_t blocks) {
+    enum {
+        PLAINLY_LARGE_NS = 50000,
+        UNLESS_KNOWN = 108,
+        FLOPS_A_BYTE = 100,
+        F32_FLOPS_A_BYTE = 10
+    };
+    struct kernel_facts *kernels = &walk->facts->kernels;
+    const struct work *work = walk->source->work;
+    int64_t duration = walk->source->model->trace->activity.duration[row];
+    uint64_t processors =
+        walk->facts->multiprocessors ? walk->facts->multiprocessors : UNLESS_KNOWN;
+    if (duration < PLAINLY_LARGE_NS || blocks < processors / 2)
+        kernels->thin_matrix_time += duration;
+    if (work && work->flops && work->bytes && work->flops[row] > 0 && work->bytes[row] > 0) {
+        double least = class == KERNEL_MATRIX_F32 ? F32_FLOPS_A_BYTE : FLOPS_A_BYTE;
+        kernels->known_matrix_time += duration;
+        if (work->flops[row] < least * work->bytes[row])
+            kernels->known_thin_time += duration;
+    }
+}
+
 static void count_kernel(struct kernel_walk *walk, size_t row) {
     const struct trace *trace = walk->source->model->trace;
     struct kernel_facts *kernels = &walk->facts->kernels;
@@ -153,6 +178,8 @@ static void count_kernel(struct kernel_walk *walk, size_t row) {
         kernels->short_count++;
         kernels->short_time += duration;
     }
+    if (class == KERNEL_MATRIX || class == KERNEL_MATRIX_F32)
+        look_at_product(walk, row, class, blocks);
     if (class != KERNEL_COLLECTIVE) {
         look_at_grid(walk, row, blocks);
         look_at_tail(walk, row, blocks);

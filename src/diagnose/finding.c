@@ -3,6 +3,7 @@
 #include "diagnose/finding.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "diagnose/diagnosis.h"
@@ -86,6 +87,57 @@ void finding_evidence(struct diagnosis *diagnosis, struct finding *finding, stru
         finding->evidence[finding->evidence_count++] = about;
 }
 
+/* A kernel's name as a what-if pattern: the part of it that a shell leaves alone. */
+static struct text plain_pattern(struct text name, char text[NAME_SIZE]) {
+    struct buffer buffer = {0};
+    struct status ignored;
+    kernel_short_name(name, &buffer, &ignored);
+    struct text words = buffer_as_text(&buffer);
+    size_t length = 0;
+    while (length < words.length && length < NAME_SIZE - 1 &&
+           (words.data[length] == '_' || words.data[length] == ':' ||
+            (words.data[length] >= '0' && words.data[length] <= '9') ||
+            ((words.data[length] | 32) >= 'a' && (words.data[length] | 32) <= 'z')))
+        length++;
+    if (length)
+        memcpy(text, words.data, length);
+    text[length] = 0;
+    buffer_finish(&buffer);
+    return (struct text){text, length};
+}
+
+static void write_change(struct buffer *words, const struct change *change) {
+    char text[NAME_SIZE];
+    struct text pattern = plain_pattern(change->pattern, text);
+    buffer_printf(words, "%s--%s", words->length ? " " : "", change_option(change->kind));
+    if (change->kind == CHANGE_FASTER)
+        buffer_printf(words, " %.*s=%.2gx", TEXT_ARGS(pattern), change->factor);
+    else if (change->kind == CHANGE_BATCH)
+        buffer_printf(words, " %.0f", change->factor);
+    else if (pattern.length)
+        buffer_printf(words, "=%.*s", TEXT_ARGS(pattern));
+}
+
+/* What reproduces the finding's figure, where the option is that of one of its changes. */
+static char *write_command(struct diagnosis *diagnosis, const struct finding *finding,
+                           const char *option) {
+    struct buffer words = {0};
+    bool replayed = false;
+    buffer_string(&words, diagnosis->source->part_options ? diagnosis->source->part_options : "");
+    for (size_t i = 0; i < finding->change_count; i++)
+        replayed |= strcmp(option + 2, change_option(finding->changes[i].kind)) == 0;
+    for (size_t i = 0; replayed && i < finding->change_count; i++)
+        write_change(&words, &finding->changes[i]);
+    if (!replayed)
+        buffer_printf(&words, "%s%s", words.length ? " " : "", option);
+    char *command = buffer_ok(&words, diagnosis->status)
+                        ? text_copy(buffer_as_text(&words), diagnosis->status)
+                        : NULL;
+    diagnosis->failed |= !command;
+    buffer_finish(&words);
+    return command;
+}
+
 void finding_fix(struct diagnosis *diagnosis, struct finding *finding, enum effort effort,
                  const char *command, const char *format, ...) {
     va_list arguments;
@@ -100,7 +152,9 @@ void finding_fix(struct diagnosis *diagnosis, struct finding *finding, enum effo
     va_end(arguments);
     if (words)
         finding->fixes[finding->fix_count++] =
-            (struct fix){.effort = effort, .words = words, .command = command};
+            (struct fix){.effort = effort,
+                         .words = words,
+                         .command = command ? write_command(diagnosis, finding, command) : NULL};
 }
 
 void diagnose_miss(struct diagnosis *diagnosis, const char *format, ...) {
@@ -119,8 +173,13 @@ void diagnose_miss(struct diagnosis *diagnosis, const char *format, ...) {
 }
 
 char *from_to(const struct diagnosis *diagnosis, int64_t gain, char text[FROM_TO_SIZE]) {
+    return from_to_after(diagnosis, 0, gain, text);
+}
+
+char *from_to_after(const struct diagnosis *diagnosis, int64_t gained, int64_t gain,
+                    char text[FROM_TO_SIZE]) {
     char before[FORMAT_SIZE], after[FORMAT_SIZE];
-    int64_t time = diagnosis->verdict->time;
+    int64_t time = diagnosis->verdict->time - gained;
     snprintf(text, FROM_TO_SIZE, "%s -> %s%s", format_duration(per_step(diagnosis, time), before),
              format_duration(per_step(diagnosis, time - gain), after),
              diagnosis->source->step_count ? " a step" : "");
@@ -159,8 +218,10 @@ struct finding *diagnose_add(struct diagnosis *diagnosis, enum finding_kind kind
 void finding_finish(struct finding *finding) {
     for (size_t i = 0; i < finding->evidence_count; i++)
         memory_free(finding->evidence[i].words);
-    for (size_t i = 0; i < finding->fix_count; i++)
+    for (size_t i = 0; i < finding->fix_count; i++) {
         memory_free(finding->fixes[i].words);
+        memory_free(finding->fixes[i].command);
+    }
     memory_free(finding->evidence);
     memory_free(finding->fixes);
     memory_free(finding->summary);
@@ -214,11 +275,8 @@ static bool keeps_kernels(const struct change *changes, size_t count) {
 }
 
 /* The most that such a change can buy: all time in which no kernel runs. Kernels of several queues
- * or devices may come to run beside each other, so then nothing is known of it. */
+ * may come to run beside each other; how many would is not known. */
 static int64_t gain_most(const struct diagnosis *diagnosis, const struct prediction *prediction) {
-    const struct diagnose_source *source = diagnosis->source;
-    if (source->device_count != 1 || source->devices[0].account->queues > 1)
-        return prediction->gain;
     return prediction->before - diagnosis->facts.busy;
 }
 
@@ -256,7 +314,8 @@ const struct prediction *predict_alone(struct diagnosis *diagnosis, enum change_
 
 const char *verdict_order_words(const struct verdict *verdict) {
     for (size_t i = 1; i < verdict->count; i++)
-        if (!verdict->findings[i].minor &&
+        if (!verdict->findings[i].minor && verdict->findings[i - 1].kind != FINDING_UNDECIDED &&
+            !verdict->findings[i - 1].holds &&
             verdict->findings[i].recoverable > verdict->findings[i - 1].recoverable)
             return "A finding below one that recovers less is less sure, or mostly the same time "
                    "seen from another side; what it adds is on top.";
@@ -273,5 +332,6 @@ void verdict_finish(struct verdict *verdict) {
     memory_free(verdict->part);
     memory_free(verdict->manager);
     memory_free(verdict->engineer);
+    memory_free(verdict->caution);
     *verdict = (struct verdict){0};
 }

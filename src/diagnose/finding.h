@@ -55,8 +55,9 @@ const char *effort_name(unsigned effort);
 
 struct fix {
     enum effort effort;
-    char *words;         /* "Capture the step with torch.cuda.graph" */
-    const char *command; /* the what-if options that predict it, or NULL: "--graph" */
+    char *words;   /* "Capture the step with torch.cuda.graph" */
+    char *command; /* the what-if options that predict it for the judged part, or NULL:
+                      "--steps steady --graph" */
 };
 
 /* A thing that a reader would look at: for the page, and for --json. */
@@ -96,6 +97,7 @@ struct finding {
 
     bool remark;  /* it is as it should be: said, never blamed */
     bool decides; /* it says what the run is about, also where its gain is not known */
+    bool holds;   /* it has most of the time, also where no known change takes much of that away */
     bool minor;   /* too little to act on: within its error bar, or a few hundredths of the time */
 };
 
@@ -107,6 +109,7 @@ struct verdict {
     size_t count;
     char *manager;     /* one sentence without a term of the trade */
     char *engineer;    /* one sentence to act on */
+    char *caution;     /* why the figures may be off: the recording is not whole; or NULL */
     double roof_share; /* time at the roofs / time, as far as known; 0: not known */
     char **missing;    /* what the trace does not tell, and how to record it */
     size_t missing_count;
@@ -142,6 +145,7 @@ struct diagnose_source {
      * from 0; step_count 0: none). */
     bool narrowed;
     const char *part;
+    const char *part_options; /* the command line's for that part: "--steps steady"; "": the run */
     size_t first_step, step_count;
 };
 

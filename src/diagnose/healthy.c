@@ -8,6 +8,13 @@
 /* A device that is idle for more than this part of its time is not healthy, whatever the reason. */
 #define IDLE_MOST 0.3
 
+/* Whether the products may have so few rows that memory is their limit: as those of known work do,
+ * else as most of them might. */
+static bool may_be_thin(const struct kernel_facts *kernels, int64_t matrix) {
+    return kernels->known_matrix_time ? 2 * kernels->known_thin_time > kernels->known_matrix_time
+                                      : 2 * kernels->thin_matrix_time > matrix;
+}
+
 /* What the kernels are bound by: by their roofs where known, else by what most of them do; NULL
  * where that is no one thing. */
 static const char *bound_words(const struct kernel_facts *kernels) {
@@ -25,6 +32,8 @@ static const char *bound_words(const struct kernel_facts *kernels) {
     }
     if (moving > matrix && 3 * moving > kernels->all)
         return "bound by memory";
+    if (2 * kernels->known_time <= kernels->all && may_be_thin(kernels, matrix))
+        return NULL; /* a name does not tell how many rows a product has */
     return 3 * matrix > kernels->all ? "bound by arithmetic" : NULL;
 }
 
@@ -53,6 +62,14 @@ static const struct gap *one_gap(const struct diagnosis *diagnosis) {
     }
     bool much = longest && 3 * (longest->end - longest->start) > diagnosis->facts.idle;
     return much && diagnosis->source->step_count == 0 ? longest : NULL;
+}
+
+bool is_one_gap(const struct diagnosis *diagnosis) {
+    const struct verdict *verdict = diagnosis->verdict;
+    const struct gap *gap = diagnosis->source->narrowed ? NULL : one_gap(diagnosis);
+    int64_t first = verdict->count ? verdict->findings[0].recoverable : 0;
+    return gap && 2 * (gap->end - gap->start) > diagnosis->facts.window &&
+           2 * first < gap->end - gap->start;
 }
 
 static bool undecided(const struct diagnosis *diagnosis) {
@@ -97,26 +114,60 @@ static void say_undecided(struct diagnosis *diagnosis, struct finding *finding) 
                 "and the host's functions");
 }
 
+bool gain_is_small(const struct verdict *verdict) {
+    for (size_t i = 0; i < verdict->count; i++)
+        if (!verdict->findings[i].remark && verdict->findings[i].recoverable > verdict->time / 20)
+            return false;
+    return true;
+}
+
+/* What is listed beside it, where that is more than a few percent. */
+static void say_largest(const struct diagnosis *diagnosis, char *text, size_t size) {
+    const struct verdict *verdict = diagnosis->verdict;
+    const struct finding *largest = NULL;
+    char part[FORMAT_SIZE];
+    for (size_t i = 0; i < verdict->count; i++)
+        if (!verdict->findings[i].remark &&
+            (!largest || verdict->findings[i].recoverable > largest->recoverable))
+            largest = &verdict->findings[i];
+    if (!largest || gain_is_small(verdict))
+        snprintf(text, size, "no known change buys more than a few percent");
+    else
+        snprintf(text, size, "the most that a known change may buy is %s (%s), %s",
+                 format_percent(share_of(largest->recoverable, verdict->time), part),
+                 finding_key(largest->kind),
+                 largest->error > largest->recoverable ? "within its error bar"
+                                                       : "too little or too unsure for what it "
+                                                         "would take");
+}
+
 static void say_healthy(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     const struct kernel_facts *kernels = &facts->kernels;
     char busy[FORMAT_SIZE], roof[FORMAT_SIZE], reached[FORMAT_SIZE + 24] = "";
     bool known = 2 * kernels->known_time > kernels->all;
     const char *bound = bound_words(kernels);
+    char largest[200];
+    say_largest(diagnosis, largest, sizeof largest);
     format_percent(share_of(facts->busy, facts->window), busy);
     if (known)
         snprintf(reached, sizeof reached, ", at %s of their roof",
                  format_percent(share_of(kernels->known_roof, kernels->known_time), roof));
-    finding_summary(diagnosis, finding,
-                    "Kernels run %s of the time%s%s%s%s%s; no known change buys more than a few "
-                    "percent",
-                    busy, reached, bound ? ", mostly " : "", bound ? bound : "",
+    finding_summary(diagnosis, finding, "Kernels run %s of the time%s%s%s%s%s; %s", busy, reached,
+                    bound ? ", mostly " : "", bound ? bound : "",
                     bound && !known ? " as their names say" : "",
                     has_remark(diagnosis->verdict, FINDING_THROTTLING)
                         ? ", at the clock that the power limit allows"
-                        : "");
-    finding_cause(diagnosis, finding,
-                  "The device has work all the time; what is left is the work itself.");
+                        : "",
+                    largest);
+    if (share_of(facts->busy, facts->window) > 0.95)
+        finding_cause(diagnosis, finding,
+                      "The device has work all the time; what is left is the work itself.");
+    else
+        finding_cause(diagnosis, finding,
+                      "The device has work for %s of the time; of the rest no known change would "
+                      "win back much.",
+                      busy);
     finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
                      "%llu kernels, busy %s", (unsigned long long)kernels->count, busy);
     for (size_t i = 0; i < diagnosis->verdict->count; i++)
@@ -150,14 +201,15 @@ void diagnose_missing(struct diagnosis *diagnosis) {
     const struct diagnose_source *source = diagnosis->source;
     const struct facts *facts = &diagnosis->facts;
     const struct trace *trace = diagnosis->trace;
-    bool devices = source->device_count > 0;
+    bool devices = source->device_count > 0, torch = facts->framework == FRAMEWORK_TORCH;
     char text[FORMAT_SIZE];
     if (!devices)
         return;
     if (trace->call.count == 0)
-        diagnose_miss(diagnosis, "No API calls were recorded, so nothing says what the host did "
-                                 "while the device waited; record with ridge record, or "
-                                 "torch.profiler with ProfilerActivity.CPU.");
+        diagnose_miss(diagnosis,
+                      "No API calls were recorded, so nothing says what the host did "
+                      "while the device waited; record with ridge record%s.",
+                      torch ? ", or torch.profiler with ProfilerActivity.CPU" : "");
     else if (facts->cause[CAUSE_UNKNOWN] > facts->idle / 4 && facts->idle > facts->window / 20)
         diagnose_miss(diagnosis,
                       "%s of idle time ends with an activity whose launch was not recorded; record "
@@ -174,9 +226,10 @@ void diagnose_missing(struct diagnosis *diagnosis) {
         diagnose_miss(diagnosis, "The device's roofs are not known, so neither is how near to them "
                                  "its kernels are; ridge peaks on its machine measures them.");
     else if (facts->kernels.count && 4 * facts->kernels.known_time < facts->kernels.all)
-        diagnose_miss(diagnosis, "What most kernels must do (bytes, operations) is not known, so "
-                                 "neither is how near their roofs they are; torch.profiler with "
-                                 "record_shapes=True tells.");
+        diagnose_miss(diagnosis,
+                      "What most kernels must do (bytes, operations) is not known, so neither is "
+                      "how near their roofs they are%s.",
+                      torch ? "; torch.profiler with record_shapes=True tells" : "");
     if (source->trust && source->trust->dropped)
         diagnose_miss(diagnosis,
                       "%s events were lost while recording; a larger --max-size or a "

@@ -12,22 +12,69 @@ struct host_names {
     int64_t time;
     uint32_t name; /* string id */
     int64_t most;
+    int64_t unnamed; /* of code of which nothing recorded tells what it does */
 };
 
+uint32_t input_around(const struct diagnosis *diagnosis, uint32_t name) {
+    const struct model *model = diagnosis->source->model;
+    const struct trace *trace = diagnosis->trace;
+    uint64_t inside = 0, all = 0;
+    uint32_t found = 0;
+    for (size_t thread = 1; thread < trace->thread.count; thread++) {
+        int64_t until = INT64_MIN; /* end of the input range that is open */
+        uint32_t around = 0;
+        for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++) {
+            if (trace->range.name[i] == name) {
+                all++;
+                if (trace->range.start[i] < until) {
+                    inside++;
+                    found = around;
+                }
+            } else if (trace->range.start[i] >= until && trace->range.category[i] != RANGE_OP &&
+                       name_is_input(trace_text(trace, trace->range.name[i]))) {
+                until = model_range_end(model, i);
+                around = trace->range.name[i];
+            }
+        }
+    }
+    return 2 * inside > all ? found : 0;
+}
+
+/* Whether the trace tells what the code is. What a whole program runs in says nothing of it. */
+static bool is_named(const struct diagnosis *diagnosis, uint32_t name) {
+    static const char *const whole[] = {"main",         "_start", "<module>", "__libc_start_main",
+                                        "start_thread", "clone",  NULL};
+    struct text words = trace_text(diagnosis->trace, name);
+    for (const char *const *one = whole; *one; one++)
+        if (text_is(words, *one))
+            return false;
+    return words.length && words.data[0] != '[' && !text_starts(words, "ProfilerStep") &&
+           !text_starts(words, "main(");
+}
+
+/* The input range that the name is, or is a part of; 0: neither. */
+static uint32_t input_of(const struct diagnosis *diagnosis, uint32_t name) {
+    if (name == 0)
+        return 0;
+    return name_is_input(trace_text(diagnosis->trace, name)) ? name : input_around(diagnosis, name);
+}
+
 static struct host_names sum_names(const struct diagnosis *diagnosis, bool input) {
+    enum { NAMES_LOOKED_AT = 64 }; /* the rest has hardly any of the time */
     struct host_names sum = {0};
     for (size_t d = 0; d < diagnosis->source->device_count; d++) {
         const struct gap_names *names = &diagnosis->source->devices[d].gaps->host_names;
         for (size_t i = 0; i < names->count; i++) {
             const struct gap_name *name = &names->list[i];
-            bool is_input = name->name && name_is_input(trace_text(diagnosis->trace, name->name));
-            if (is_input != input)
+            uint32_t of_input = i < NAMES_LOOKED_AT ? input_of(diagnosis, name->name) : 0;
+            if ((of_input != 0) != input)
                 continue;
             sum.time += name->time;
-            if (name->name && name->time > sum.most &&
-                !text_starts(trace_text(diagnosis->trace, name->name), "ProfilerStep")) {
+            if (!is_named(diagnosis, name->name)) {
+                sum.unnamed += name->time;
+            } else if (name->time > sum.most) {
                 sum.most = name->time;
-                sum.name = name->name;
+                sum.name = input ? of_input : name->name;
             }
         }
     }
@@ -47,12 +94,6 @@ static const char *state_words(const struct diagnosis *diagnosis) {
         return ", its thread blocked";
     return 2 * of[STATE_READY] > known ? ", its thread ready but without a processor"
                                        : ", its thread running";
-}
-
-/* Whether the trace tells what the code is. */
-static bool is_named(const struct diagnosis *diagnosis, uint32_t name) {
-    struct text words = trace_text(diagnosis->trace, name);
-    return words.length && words.data[0] != '[';
 }
 
 /* The name as a word, or what to say where there is none. */
@@ -115,8 +156,10 @@ static int64_t find_input(struct diagnosis *diagnosis) {
                   state_words(diagnosis));
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_RANGE, .name = input.name},
-                     "%s: %s of idle time on the device", name, format_duration(input.most, time));
-    finding_fix(diagnosis, finding, EFFORT_SETTING, "--prefetch", "%s",
+                     "%s, with what runs inside it: %s of idle time on the device", name,
+                     format_duration(input.time, time));
+    bool gone = finding->change_count && finding->changes[0].kind == CHANGE_NO_HOST;
+    finding_fix(diagnosis, finding, EFFORT_SETTING, gone ? "--no-host" : "--prefetch", "%s",
                 advice_words(facts->framework, ADVICE_PREFETCH));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
                 "Do the preparation once and store its result, or do it on the device");
@@ -148,14 +191,24 @@ static int64_t claimed_by_others(const struct diagnosis *diagnosis) {
     return claimed;
 }
 
-/* What to do about the code of that name. One that launches as well cannot be taken out: a
- * framework's operator is on its way to its launch, other ranges have something else in them. */
-static void add_first_fix(struct diagnosis *diagnosis, struct finding *finding, uint32_t name,
-                          const char *words) {
+/* The larger part of the time, or one worth naming. */
+static bool is_most(const struct host_names *own) {
+    return 2 * own->most > own->time;
+}
+
+static bool is_notable(const struct host_names *own) {
+    return 8 * own->most > own->time;
+}
+
+/* What to do about the code that has the larger part of the time. One that launches as well cannot
+ * be taken out: a framework's operator is on its way to its launch, other ranges have something
+ * else in them. */
+static void fix_named(struct diagnosis *diagnosis, struct finding *finding, uint32_t name,
+                      const char *words) {
     const struct ranges *ranges = diagnosis->source->ranges;
     const struct range_group *group = NULL;
     for (size_t i = 0; i < ranges->count && !group; i++)
-        if (name && ranges->groups[i].name == name && ranges->groups[i].activities > 0)
+        if (ranges->groups[i].name == name && ranges->groups[i].activities > 0)
             group = &ranges->groups[i];
     if (group && group->category == RANGE_OP)
         finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
@@ -165,47 +218,94 @@ static void add_first_fix(struct diagnosis *diagnosis, struct finding *finding, 
                     "Find what %s does beside launching (ranges in it, or sampling, tell), and "
                     "take that out of the loop or do it in another thread",
                     words);
-    else if (is_named(diagnosis, name))
-        finding_fix(diagnosis, finding, EFFORT_LINES, "--no-host",
-                    "Take %s out of the loop, make it rarer, or do it in another thread", words);
     else
         finding_fix(diagnosis, finding, EFFORT_LINES, "--no-host",
-                    "Find what the host does between its launches (ranges, or sampling, tell), and "
-                    "take it out of the loop or do it in another thread");
+                    "Take %s out of the loop, make it rarer, or do it in another thread", words);
+}
+
+static void add_first_fix(struct diagnosis *diagnosis, struct finding *finding,
+                          const struct host_names *own, const char *words) {
+    if (is_most(own)) {
+        fix_named(diagnosis, finding, own->name, words);
+        return;
+    }
+    if (2 * own->unnamed > own->time)
+        finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                    "Record with CPU sampling, or with ranges in the loop (NVTX%s), to see what "
+                    "the host does there",
+                    diagnosis->facts.framework == FRAMEWORK_TORCH ? ", record_function" : "");
+    finding_fix(diagnosis, finding, EFFORT_LINES, "--no-host",
+                "Take what the host does between its launches out of the loop, make it rarer, or "
+                "do it in another thread");
+}
+
+/* "most of it in X", as far as that is so. */
+static char *own_words(const struct host_names *own, const char *name, char *text, size_t size) {
+    char part[FORMAT_SIZE];
+    if (is_most(own))
+        snprintf(text, size, ", most of it in %s", name);
+    else if (is_notable(own))
+        snprintf(text, size, " (the most named: %s, %s)", name,
+                 format_percent(share_of(own->most, own->time), part));
+    else if (2 * own->unnamed > own->time)
+        snprintf(text, size, " that nothing recorded names");
+    else
+        snprintf(text, size, ", under many names");
+    return text;
+}
+
+static void add_name(struct diagnosis *diagnosis, struct finding *finding,
+                     const struct host_names *own, const char *name) {
+    char time[FORMAT_SIZE], part[FORMAT_SIZE];
+    if (is_notable(own))
+        finding_evidence(diagnosis, finding,
+                         (struct evidence){.kind = EVIDENCE_RANGE, .name = own->name},
+                         "%s: %s, %s of that idle time", name, format_duration(own->most, time),
+                         format_percent(share_of(own->most, own->time), part));
+    if (8 * own->unnamed > own->time)
+        finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
+                         "%s of it, %s, in code that no range and no sample names",
+                         format_percent(share_of(own->unnamed, own->time), part),
+                         format_duration(own->unnamed, time));
 }
 
 void diagnose_host(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
-    char name[NAME_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE], part[FORMAT_SIZE];
-    int64_t claimed = find_input(diagnosis) + claimed_by_others(diagnosis);
+    char name[NAME_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE], most[NAME_SIZE + 60];
+    int64_t input = find_input(diagnosis), others = claimed_by_others(diagnosis);
     struct host_names own = sum_names(diagnosis, false);
     const struct prediction *without = predict_alone(diagnosis, CHANGE_NO_HOST);
-    if (!without->applicable || without->gain <= claimed || is_start(diagnosis, without->gain))
+    if (!without->applicable || without->gain <= input + others ||
+        is_start(diagnosis, without->gain))
         return;
     struct finding *finding =
         diagnose_add(diagnosis, FINDING_HOST_BOUND,
                      diagnosis->source->step_count ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     finding_change(finding, CHANGE_NO_HOST, (struct text){0}, 0);
     finding_take(diagnosis, finding, without);
-    finding->recoverable -= claimed;
+    finding->recoverable -= input + others;
+    if (finding->recoverable > own.time && diagnosis->source->devices[0].account->queues > 1)
+        finding->recoverable = own.time; /* what the queues would do beside each other is a guess */
     name_words(diagnosis, own.name, name);
-    finding_summary(diagnosis, finding,
-                    "The device is idle for %s %s while the host runs its own code, most of it in "
-                    "%s; without that, %s",
-                    format_duration(per_step(diagnosis, facts->cause[CAUSE_HOST]), time),
-                    each_step(diagnosis), name, from_to(diagnosis, finding->recoverable, change));
+    finding_summary(
+        diagnosis, finding,
+        "The device is idle for %s %s while the host runs its own code%s%s; without %s, %s",
+        format_duration(per_step(diagnosis, own.time), time), each_step(diagnosis),
+        own_words(&own, name, most, sizeof most), input ? ", the input left aside" : "",
+        10 * finding->recoverable > 8 * own.time ? "that"
+        : others                                 ? "what of it no other finding has"
+                                                 : "the part of it that stands out",
+        from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
                   "Between launches the launching thread does something else%s, for longer than "
                   "the device has work queued.",
                   state_words(diagnosis));
-    finding_evidence(
-        diagnosis, finding, (struct evidence){.kind = EVIDENCE_RANGE, .name = own.name},
-        "%s: %s, %s of the idle time that is the host's", name, format_duration(own.most, time),
-        format_percent(share_of(own.most, facts->cause[CAUSE_HOST]), part));
-    add_first_fix(diagnosis, finding, own.name, name);
-    finding_fix(diagnosis, finding, EFFORT_LINES, "--no-sync",
-                "Let the host run ahead: without waits in the loop its code overlaps with the "
-                "device's work");
+    add_name(diagnosis, finding, &own, name);
+    add_first_fix(diagnosis, finding, &own, name);
+    if (predict_alone(diagnosis, CHANGE_NO_SYNC)->applicable)
+        finding_fix(diagnosis, finding, EFFORT_LINES, "--no-sync",
+                    "Let the host run ahead: without waits in the loop its code overlaps with the "
+                    "device's work");
     finding_fix(diagnosis, finding, EFFORT_DESIGN, "--batch 2", "%s",
                 advice_words(facts->framework, ADVICE_BATCH));
 }

@@ -12,20 +12,27 @@ static int64_t starved(const struct facts *facts) {
     return facts->cause[CAUSE_LAUNCH] + facts->cause[CAUSE_HOST];
 }
 
-static void summarise_launches(struct diagnosis *diagnosis, struct finding *finding) {
+/* Launch calls of what the judged device ran; a process may feed several. */
+static uint64_t launch_calls(const struct diagnosis *diagnosis) {
+    return diagnosis->whole->device_count > 1 ? diagnosis->source->devices[0].launches->calls
+                                              : diagnosis->facts.calls[CALL_LAUNCH];
+}
+
+static void summarise_launches(struct diagnosis *diagnosis, struct finding *finding,
+                               const char *graphs) {
     const struct facts *facts = &diagnosis->facts;
     const struct kernel_facts *kernels = &facts->kernels;
     char count[FORMAT_SIZE], call[FORMAT_SIZE], kernel[FORMAT_SIZE], change[FROM_TO_SIZE];
     char each[FORMAT_SIZE];
     int64_t mean = kernels->count ? kernels->all / (int64_t)kernels->count : 0;
-    uint64_t launches = facts->calls[CALL_LAUNCH];
+    uint64_t launches = launch_calls(diagnosis);
     int64_t apart = launches ? starved(facts) / (int64_t)launches : 0;
     finding_summary(
         diagnosis, finding,
-        "%s launches of kernels that last %s on average (a launch call alone takes %s); "
-        "as one graph a step, %s",
+        "%s launches of kernels that last %s on average (a launch call alone takes %s); %s%s, %s",
         format_count(launches, count), format_duration(mean, kernel),
-        format_duration(facts->launch_call, call),
+        format_duration(facts->launch_call, call), graphs ? "once " : "",
+        graphs ? graphs : "without the time between them",
         from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
                   "On average a kernel lasts %s and the device then waits %s for the host to "
@@ -55,30 +62,38 @@ static void find_launches(struct diagnosis *diagnosis) {
         return; /* the waits between them are what is to be mended first */
     struct finding *finding = diagnose_add(diagnosis, FINDING_LAUNCH_BOUND, CONFIDENCE_HIGH);
     finding_change(finding, CHANGE_GRAPH, (struct text){0}, 0);
+    const char *graphs = NULL; /* "1,200 launches become 20 graphs" */
     if (graph->applicable && (4 * graph->gain > facts->short_idle || waits)) {
         finding_take(diagnosis, finding, graph);
         finding->confidence = confidence_in_graph(facts, graph->gain);
+        graphs = graph->what;
+        /* a host that launches less also waits less: that is not launching's */
+        if (finding->recoverable > starved(facts) + facts->cause[CAUSE_DEVICE] &&
+            finding->confidence > CONFIDENCE_LOW)
+            finding->confidence--;
     } else { /* one launch a turn has nothing to be gathered with: what it waits for can go */
-        int64_t idle = starved(facts) + facts->cause[CAUSE_DEVICE];
+        int64_t idle = starved(facts);
         finding->recoverable = idle < facts->short_idle ? idle : facts->short_idle;
         finding->confidence = graph->applicable ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
         finding->change_count = 0;
     }
-    summarise_launches(diagnosis, finding);
+    summarise_launches(diagnosis, finding, graphs);
     finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
                      "the device was idle for %s while the host launched or went from one launch "
                      "to the next",
                      format_duration(starved(facts), time));
-    if (facts->launch_cost)
+    if (facts->launch_cost && kernels->short_count)
         finding_evidence(
             diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
             "%s of the kernels are shorter than what launching one costs here, %s",
             format_percent((double)kernels->short_count / (double)kernels->count, part),
             format_duration(facts->launch_cost, time));
-    finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
-                advice_words(facts->framework, ADVICE_GRAPH));
-    finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
-                advice_words(facts->framework, ADVICE_FUSE));
+    if (graph->applicable)
+        finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
+                    advice_words(facts->framework, ADVICE_GRAPH));
+    if (predict_alone(diagnosis, CHANGE_FUSE)->applicable)
+        finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
+                    advice_words(facts->framework, ADVICE_FUSE));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--batch 2", "%s",
                 advice_words(facts->framework, ADVICE_BATCH));
 }

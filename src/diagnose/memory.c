@@ -67,6 +67,6 @@ void diagnose_memory(struct diagnosis *diagnosis) {
     if (diagnosis->facts.failed_allocations)
         find_retries(diagnosis);
     if (diagnosis->source->memory)
-        for (size_t i = 0; i < diagnosis->source->device_count; i++)
-            find_full(diagnosis, &diagnosis->source->devices[i]);
+        for (size_t i = 0; i < diagnosis->whole->device_count; i++)
+            find_full(diagnosis, &diagnosis->whole->devices[i]);
 }

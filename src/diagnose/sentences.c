@@ -78,17 +78,23 @@ static void say_manager(struct diagnosis *diagnosis, const struct finding *first
     if (!buffer_ok(&words, diagnosis->status))
         diagnosis->failed = true;
     else if (first->kind == FINDING_HEALTHY)
-        diagnose_say(diagnosis, &verdict->manager,
-                     "%c%s is at work %s of the time, and no simple change would make it much "
-                     "faster.",
-                     'T', worker(diagnosis) + 1,
-                     format_percent(share_of(facts->busy, facts->window), used));
+        diagnose_say(diagnosis, &verdict->manager, "%c%s is at work %s of the time, and %s.", 'T',
+                     worker(diagnosis) + 1,
+                     format_percent(share_of(facts->busy, facts->window), used),
+                     gain_is_small(verdict)
+                         ? "no simple change would make it much faster"
+                         : "what could be gained is too unsure, or too much work, to call a fault");
     else if (first->kind == FINDING_UNDECIDED)
         diagnose_say(diagnosis, &verdict->manager,
                      "This recording does not tell what holds the run back.");
     else if (first->kind == FINDING_ON_CPU && diagnosis->source->device_count == 0)
         diagnose_say(diagnosis, &verdict->manager,
                      "The processor did all of the work; no GPU took part.");
+    else if (first->holds)
+        diagnose_say(diagnosis, &verdict->manager,
+                     "For about %s of the time %s; only moving less would change that.",
+                     format_percent(share_of(facts->exposed_copy, facts->window), used),
+                     words.data);
     else if (first->recoverable < verdict->time / 100)
         diagnose_say(diagnosis, &verdict->manager,
                      "What takes the time: %s; how much mending that would save is not known.",
@@ -98,11 +104,30 @@ static void say_manager(struct diagnosis *diagnosis, const struct finding *first
     buffer_finish(&words);
 }
 
+/* What was lost or cut, in a few words; NULL: nothing. */
+static void say_caution(struct diagnosis *diagnosis) {
+    const struct trust *trust = diagnosis->source->trust;
+    char **caution = &diagnosis->verdict->caution;
+    char lost[FORMAT_SIZE];
+    if (!trust)
+        return;
+    if (trust->truncated_bytes || trust->damaged_bytes || trust->missing_chunks ||
+        trust->truncated_source.length)
+        diagnose_say(diagnosis, caution,
+                     "Caution: the recording is cut or damaged, so this is a verdict on what is "
+                     "left of it; see the last section.");
+    else if (trust->dropped)
+        diagnose_say(diagnosis, caution,
+                     "Caution: %s events were lost while recording, so figures may be off.",
+                     format_count(trust->dropped, lost));
+}
+
 void diagnose_sentences(struct diagnosis *diagnosis) {
     struct verdict *verdict = diagnosis->verdict;
     const struct finding *first = &verdict->findings[0];
     const char *summary = first->summary ? first->summary : "";
     say_manager(diagnosis, first);
+    say_caution(diagnosis);
     if (first->kind == FINDING_HEALTHY || first->kind == FINDING_UNDECIDED || !first->fix_count)
         diagnose_say(diagnosis, &verdict->engineer, "%s.", summary);
     else if (first->kind == FINDING_ON_CPU)

@@ -8,8 +8,10 @@ static int64_t cost(const struct copy_facts *copies) {
     return copies->time > copies->call_time ? copies->time : copies->call_time;
 }
 
-static void add_example(struct diagnosis *diagnosis, struct finding *finding,
-                        const struct copy_facts *copies) {
+static void add_copies(struct diagnosis *diagnosis, struct finding *finding,
+                       const struct copy_facts *copies) {
+    if (copies->count == 0)
+        return;
     const struct trace *trace = diagnosis->trace;
     char bytes[FORMAT_SIZE], time[FORMAT_SIZE], rate[FORMAT_SIZE];
     size_t row = copies->activity;
@@ -23,6 +25,13 @@ static void add_example(struct diagnosis *diagnosis, struct finding *finding,
                      "%.*s: %s in %s, %s", TEXT_ARGS(name), format_bytes(copies->bytes, bytes),
                      format_duration(copies->time, time),
                      format_rate(seconds > 0 ? (double)copies->bytes / seconds : 0, rate));
+}
+
+/* Each direction by itself. */
+static void add_directions(struct diagnosis *diagnosis, struct finding *finding,
+                           enum copy_class class) {
+    add_copies(diagnosis, finding, &diagnosis->facts.directed[class][COPY_HTOD]);
+    add_copies(diagnosis, finding, &diagnosis->facts.directed[class][COPY_DTOH]);
 }
 
 /* The best of the changes that would mend many small copies: joining them, and with that the wait
@@ -68,7 +77,7 @@ static void find_small(struct diagnosis *diagnosis) {
     finding_cause(diagnosis, finding,
                   "A copy below 64 KiB takes longer to issue than to make: the call, the driver "
                   "and often a wait, for microseconds of moving.");
-    add_example(diagnosis, finding, small);
+    add_directions(diagnosis, finding, COPIES_SMALL);
     finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
                      "%s of them %s, their calls and waits take %s",
                      format_count(steps ? small->count / steps : small->count, count),
@@ -77,6 +86,12 @@ static void find_small(struct diagnosis *diagnosis) {
                 advice_words(facts->framework, ADVICE_BATCH_COPIES));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
                 "Make the data on the device, or keep them there from step to step");
+}
+
+static const char *overlap_words(const struct diagnosis *diagnosis) {
+    return diagnosis->source->step_count
+               ? advice_words(diagnosis->facts.framework, ADVICE_OVERLAP)
+               : "Copy in pieces, in a stream of its own, while kernels work on the piece before";
 }
 
 /* Bytes a second that a device's link to the host carries from pinned memory, as its generation
@@ -116,12 +131,49 @@ static int64_t find_pageable(struct diagnosis *diagnosis) {
     finding_cause(diagnosis, finding,
                   "From pageable memory the driver copies twice, through a pinned buffer of its "
                   "own, and the call returns only when that is done: nothing overlaps.");
-    add_example(diagnosis, finding, pageable);
+    add_directions(diagnosis, finding, COPIES_PAGEABLE);
     finding_fix(diagnosis, finding, EFFORT_SETTING, "--pinned", "%s",
                 advice_words(facts->framework, ADVICE_PINNED));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--pinned --overlap-copies", "%s",
-                advice_words(facts->framework, ADVICE_OVERLAP));
+                overlap_words(diagnosis));
     return finding->recoverable;
+}
+
+/* Copies that fill most of the time, and would still when all kernels ran beside them: the link is
+ * the limit. Of pageable memory it is the memory. */
+static bool fills_link(const struct facts *facts, int64_t hidden) {
+    return facts->copies[COPIES_PINNED].time > facts->copies[COPIES_PAGEABLE].time &&
+           2 * (facts->exposed_copy - hidden) > facts->window;
+}
+
+static void say_link(struct diagnosis *diagnosis, struct finding *finding) {
+    const struct facts *facts = &diagnosis->facts;
+    const struct copy_facts *pinned = &facts->copies[COPIES_PINNED];
+    char part[FORMAT_SIZE], bytes[FORMAT_SIZE], rate[FORMAT_SIZE], busy[FORMAT_SIZE];
+    char change[FROM_TO_SIZE];
+    double seconds = (double)pinned->time / 1e9;
+    finding->holds = true;
+    finding_summary(
+        diagnosis, finding,
+        "Copies fill %s of the time, %s at %s, and kernels %s: the link is the limit; overlapping "
+        "the two gives no more than %s",
+        format_percent(share_of(facts->exposed_copy, facts->window), part),
+        format_bytes(pinned->bytes, bytes),
+        format_rate(seconds > 0 ? (double)pinned->bytes / seconds : 0, rate),
+        format_percent(share_of(facts->busy, facts->window), busy),
+        from_to(diagnosis, finding->recoverable, change));
+    finding_cause(diagnosis, finding,
+                  "More bytes go between host and device than the link carries in the time that "
+                  "the kernels need: no overlap can hide them.");
+    add_directions(diagnosis, finding, COPIES_PINNED);
+    add_directions(diagnosis, finding, COPIES_PAGEABLE);
+    finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                "Move fewer bytes: smaller types on the way (u8, bf16), and keep on the device "
+                "what is used again (weights)");
+    finding_fix(diagnosis, finding, EFFORT_LINES, "--overlap-copies", "%s",
+                overlap_words(diagnosis));
+    finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
+                "Do more with what was moved: a larger batch for each time that weights come over");
 }
 
 static void find_exposed(struct diagnosis *diagnosis, int64_t by_pinning) {
@@ -144,22 +196,31 @@ static void find_exposed(struct diagnosis *diagnosis, int64_t by_pinning) {
         finding->confidence = CONFIDENCE_MEDIUM;
         finding->change_count = 0;
     }
+    if (fills_link(facts, finding->recoverable)) {
+        say_link(diagnosis, finding);
+        return;
+    }
     /* overlapping takes pinned memory for granted: what that buys is the other finding's */
-    finding->recoverable -= by_pinning < finding->recoverable ? by_pinning : finding->recoverable;
+    if (by_pinning > finding->recoverable)
+        by_pinning = finding->recoverable;
+    finding->recoverable -= by_pinning;
     int64_t whole = pinned->time + pageable->time;
     finding_summary(
-        diagnosis, finding,
-        "Copies of %s take %s, of which no kernel hides %s; a step ahead in a queue of "
-        "their own, %s",
+        diagnosis, finding, "Copies of %s take %s, of which no kernel hides %s; %s%s, %s",
         format_bytes(pinned->bytes + pageable->bytes, bytes), format_duration(whole, all),
         format_duration(facts->exposed_copy < whole ? facts->exposed_copy : whole, time),
-        from_to(diagnosis, finding->recoverable, change));
+        by_pinning ? "once pinned, " : "",
+        diagnosis->source->step_count ? "a step ahead in a queue of their own"
+                                      : "in a queue of their own beside the kernels",
+        from_to_after(diagnosis, by_pinning, finding->recoverable, change));
     finding_cause(diagnosis, finding,
                   "The copies stand in the same queue as the kernels, or the host waits for them, "
                   "so the kernels wait until they are done.");
-    add_example(diagnosis, finding, pinned->time > pageable->time ? pinned : pageable);
-    finding_fix(diagnosis, finding, EFFORT_LINES, "--overlap-copies", "%s",
-                advice_words(facts->framework, ADVICE_OVERLAP));
+    add_directions(diagnosis, finding, COPIES_PINNED);
+    add_directions(diagnosis, finding, COPIES_PAGEABLE);
+    finding_fix(diagnosis, finding, EFFORT_LINES,
+                by_pinning ? "--pinned --overlap-copies" : "--overlap-copies", "%s",
+                overlap_words(diagnosis));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
                 "Move fewer bytes: smaller types on the way (u8, bf16), or keep the data on the "
                 "device");

@@ -94,6 +94,18 @@ static void rank(const struct diagnosis *diagnosis) {
             swap(&list[k], &list[k - 1]);
 }
 
+/* What has most of the time goes before what would save less of it: it is what the run is about. */
+static void lead_with_holder(struct diagnosis *diagnosis) {
+    struct finding *list = diagnosis->verdict->findings;
+    for (size_t i = 0; i < diagnosis->verdict->count; i++)
+        if (list[i].holds && 2 * list[0].recoverable < diagnosis->facts.exposed_copy) {
+            list[i].minor = false;
+            for (size_t k = i; k > 0; k--)
+                swap(&list[k], &list[k - 1]);
+            return;
+        }
+}
+
 /* Faults first, then what says what the run is about, then what is too small to act on. */
 static void part_faults(struct diagnosis *diagnosis) {
     struct finding *list = diagnosis->verdict->findings;
@@ -139,6 +151,7 @@ static void find_additional(struct diagnosis *diagnosis) {
     int64_t so_far = 0;
     for (size_t i = 0; i < verdict->count; i++) {
         struct finding *finding = &verdict->findings[i];
+        size_t before = count;
         for (size_t k = 0; k < finding->change_count && count < CHANGES_MAX; k++)
             if (!has_change(changes, count, &finding->changes[k]))
                 changes[count++] = finding->changes[k];
@@ -147,7 +160,7 @@ static void find_additional(struct diagnosis *diagnosis) {
             gain = finding->recoverable;
         else if (finding->change_count == 0) /* not replayed: what the others do not cover */
             gain = finding->recoverable > so_far ? finding->recoverable : so_far;
-        else
+        else if (count > before) /* else those above are mended by the same changes */
             gain = predict(diagnosis, changes, count).gain;
         finding->additional = gain > so_far ? gain - so_far : 0;
         if (finding->additional > finding->recoverable)
@@ -167,27 +180,58 @@ static void find_time(struct diagnosis *diagnosis) {
         time = source->model->last - source->model->first;
     diagnosis->verdict->time = time;
     diagnosis->verdict->steps = source->step_count;
-    diagnose_say(diagnosis, &diagnosis->verdict->part, "%s", source->part);
+    if (diagnosis->whole->device_count > 1) {
+        struct text key = model_device_key(source->model, source->devices[0].id);
+        diagnose_say(diagnosis, &diagnosis->verdict->part, "%s on device %.*s (of %zu)",
+                     source->part, TEXT_ARGS(key), diagnosis->whole->device_count);
+    } else {
+        diagnose_say(diagnosis, &diagnosis->verdict->part, "%s", source->part);
+    }
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
     if (2 * kernels->known_time > kernels->all)
         diagnosis->verdict->roof_share = share_of(kernels->known_roof, kernels->known_time) *
                                          share_of(diagnosis->facts.busy, diagnosis->facts.window);
 }
 
+/* Of several devices that are there for about the whole time, the one with most work. */
+static struct diagnose_source of_main_device(const struct diagnose_source *source) {
+    struct diagnose_source main = *source;
+    int64_t most = -1, longest = 0;
+    for (size_t i = 0; i < source->device_count; i++)
+        if (source->devices[i].account->window > longest)
+            longest = source->devices[i].account->window;
+    for (size_t i = 0; i < source->device_count; i++) {
+        const struct account *account = source->devices[i].account;
+        if (account->window >= longest - longest / 5 &&
+            account->busy + account->exposed_copy > most) {
+            most = account->busy + account->exposed_copy;
+            main.devices = &source->devices[i];
+            main.device_count = 1;
+        }
+    }
+    return main;
+}
+
 bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
               struct status *status) {
-    struct diagnosis diagnosis = {
-        .source = source, .trace = source->model->trace, .verdict = verdict, .status = status};
+    struct diagnose_source judged = of_main_device(source);
+    struct diagnosis diagnosis = {.source = &judged,
+                                  .whole = source,
+                                  .trace = source->model->trace,
+                                  .verdict = verdict,
+                                  .status = status};
     memset(verdict, 0, sizeof *verdict);
-    if (!facts_find(source, &diagnosis.facts, status))
+    if (!facts_find(&judged, &diagnosis.facts, status))
         return false;
     find_time(&diagnosis);
     for (size_t i = 0; i < sizeof rules / sizeof *rules && !diagnosis.failed; i++)
         rules[i](&diagnosis);
     rank(&diagnosis);
     part_faults(&diagnosis);
+    lead_with_holder(&diagnosis);
     drop_trifles(verdict);
-    if (!diagnosis.failed && (verdict->count == 0 || verdict->findings[0].minor))
+    if (!diagnosis.failed &&
+        (verdict->count == 0 || verdict->findings[0].minor || is_one_gap(&diagnosis)))
         diagnose_healthy(&diagnosis);
     find_additional(&diagnosis);
     diagnose_missing(&diagnosis);

@@ -103,6 +103,7 @@ void json_report_verdict(struct json *json, const struct report *report) {
     json_begin_object(json);
     json_member_string(json, "manager", verdict->manager);
     json_member_string(json, "engineer", verdict->engineer);
+    write_text(json, "caution", verdict->caution);
     json_member_string(json, "part", verdict->part);
     json_member_integer(json, "time_ns", verdict->time);
     json_member_unsigned(json, "steps", verdict->steps);

@@ -3,6 +3,7 @@
 #include "report/judge.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/parallel.h"
@@ -122,8 +123,24 @@ static void finish(struct judged *judged) {
     replay_destroy(judged->replay);
 }
 
+/* The options with which ridge whatif is about the same part. */
+static void write_options(const struct report *report, bool steady, struct buffer *words) {
+    const struct report_options *options = &report->options;
+    const char *const given[][2] = {{"--device", options->device},
+                                    {"--range", options->range},
+                                    {"--steps", steady ? "steady" : options->steps},
+                                    {"--window", options->window}};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (given[i][1])
+            buffer_printf(words,
+                          strpbrk(given[i][1], " \t'\"$*?()<>&|;#\\") ? "%s%s '%s'" : "%s%s %s",
+                          words->length ? " " : "", given[i][0], given[i][1]);
+    buffer_byte(words, 0);
+}
+
 bool judge(struct report *report, struct status *status) {
     struct judged judged = {.report = report};
+    struct buffer options = {0};
     const struct steps *steps = &report->steps;
     bool steady = steady_steps(report);
     char part[80];
@@ -135,6 +152,8 @@ bool judge(struct report *report, struct status *status) {
              make_replay(&judged, status);
     else if (ok)
         take_reported(&judged);
+    write_options(report, steady, &options);
+    ok = ok && buffer_ok(&options, status);
     snprintf(part, sizeof part, "steps %zu to %zu", steps->warm_up + 1, steps->count);
     struct diagnose_source source = {
         .model = &report->model,
@@ -155,10 +174,12 @@ bool judge(struct report *report, struct status *status) {
         .part = steady             ? part
                 : report->narrowed ? "the selected part"
                                    : "the run",
+        .part_options = options.failed ? "" : options.data,
         .first_step = steady ? steps->warm_up : 0,
         .step_count = steady ? steps->count - steps->warm_up : 0,
     };
     ok = ok && diagnose(&source, &report->verdict, status);
+    buffer_finish(&options);
     finish(&judged);
     return ok;
 }

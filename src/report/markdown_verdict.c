@@ -40,7 +40,7 @@ static void write_finding(struct markdown *document, const struct finding *findi
         output_printf(document->output, "   - Fix (%s): ", effort_name(fix->effort));
         markdown_text(document, text_of(fix->words));
         if (fix->command)
-            output_printf(document->output, "; `ridge whatif %s`", fix->command);
+            output_printf(document->output, "; `ridge whatif TRACE %s`", fix->command);
         output_printf(document->output, "\n");
     }
 }
@@ -53,6 +53,8 @@ void markdown_verdict(struct markdown *document) {
     markdown_line(document, "\n### Verdict\n");
     write_words(document, "**", verdict->manager, "**\n");
     write_words(document, "", verdict->engineer, "");
+    if (verdict->caution)
+        write_words(document, "\n", verdict->caution, "");
     markdown_line(document, "\nOf %s, %s:\n", verdict->part, format_duration(verdict->time, time));
     write_table(document, verdict);
     if (verdict_order_words(verdict))

@@ -45,6 +45,8 @@ static bool find_window(const struct report *report, struct window *window, stru
         return false;
     window->start += report->model.first;
     window->end += report->model.first;
+    if (window->end > report->model.last && window->start < report->model.last)
+        window->end = report->model.last; /* nothing was recorded beyond: no idle time either */
     return window->start < report->model.last ||
            status_fail(status, STATUS_USAGE,
                        "--window begins after the run ends (the run lasts %.6f s)",

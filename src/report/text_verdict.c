@@ -9,6 +9,8 @@ static void write_sentences(struct text_writer *writer, const struct verdict *ve
     text_wrapped(writer, "", "", text_of(verdict->manager));
     text_colour(writer, PLAIN);
     text_wrapped(writer, "", "", text_of(verdict->engineer));
+    if (verdict->caution)
+        text_wrapped(writer, "", "", text_of(verdict->caution));
 }
 
 /* "1.234 ms  12.3%", right aligned. */
@@ -64,7 +66,7 @@ void text_verdict(struct text_writer *writer) {
 
 static void write_fix(struct text_writer *writer, const struct fix *fix) {
     struct buffer words = {0};
-    buffer_printf(&words, "%s%s%s%s", fix->words, fix->command ? " (ridge whatif " : "",
+    buffer_printf(&words, "%s%s%s%s", fix->words, fix->command ? " (ridge whatif TRACE " : "",
                   fix->command ? fix->command : "", fix->command ? ")" : "");
     text_wrapped(writer, "  - ", "    ", buffer_as_text(&words));
     writer->failed |= words.failed;
@@ -101,8 +103,7 @@ static void write_finding(struct text_writer *writer, const struct finding *find
 
 void text_verdict_details(struct text_writer *writer) {
     const struct verdict *verdict = &writer->report->verdict;
-    size_t shown = writer->report->options.top < 3 ? writer->report->options.top : 3;
-    for (size_t i = 0; i < verdict->count && i < shown; i++)
+    for (size_t i = 0; i < verdict->count && i < writer->report->options.top; i++)
         if (!verdict->findings[i].minor)
             write_finding(writer, &verdict->findings[i], i + 1);
     if (verdict->missing_count)

@@ -1,16 +1,32 @@
-/* What if calls that wait, allocate or compile were not there? */
+/* What if calls that wait or allocate were not there? */
 #include <stdio.h>
 
 #include "base/format.h"
 #include "base/memory.h"
 #include "whatif/names.h"
 #include "whatif/run.h"
+#include "whatif/words.h"
 
 /* A copy of at most this many bytes is a value or a few that the host asks for. */
 enum { VALUE_BYTES = 4096 };
 
-static void say_none(struct outcome *outcome, const char *what) {
-    snprintf(outcome->why_not, OUTCOME_TEXT, "%s", what);
+bool say_no_call(const struct run *run, struct outcome *outcome, unsigned class,
+                 struct text pattern, const char *call, const char *none, struct status *status) {
+    const struct replay *replay = run->replay;
+    int64_t *weight = memory_allocate(replay->trace->strings.count, sizeof *weight, status);
+    if (!weight)
+        return false;
+    for (uint32_t i = 0; i < replay->calls; i++)
+        if (is_outer(replay, i) && replay->class[i] == class &&
+            in_loop(replay, replay->call_step[i]))
+            weight[replay->trace->call.name[i]]++;
+    if (pattern.length && any_called(replay->trace, pattern, weight))
+        snprintf(outcome->why_not, OUTCOME_TEXT,
+                 "every %s of that name is the run's last, or gone with another change", call);
+    else if (!pattern.length || !say_no_such(outcome, replay->trace, call, pattern, weight))
+        snprintf(outcome->why_not, OUTCOME_TEXT, "%s", none);
+    memory_free(weight);
+    return true;
 }
 
 /* When each process launched something for the last time; free with memory_free(). */
@@ -29,7 +45,7 @@ static int64_t *last_launches(const struct replay *replay, struct status *status
     return last;
 }
 
-static bool is_meant(const struct run *run, uint32_t call, struct text pattern) {
+bool run_call_meant(const struct run *run, uint32_t call, struct text pattern) {
     return pattern.length == 0 || name_matches(call_name(run->replay, call), pattern) ||
            name_matches(call_range(run->replay, call), pattern);
 }
@@ -62,7 +78,7 @@ static void drop_fetches(struct run *run, const struct change *change, const int
             !in_loop(replay, replay->call_step[call]) ||
             replay->call_start[call] >= last[trace->thread.process[trace->call.thread[call]]])
             continue;
-        bool blocks = replay->blocks[call] && is_meant(run, call, change->pattern);
+        bool blocks = replay->blocks[call] && run_call_meant(run, call, change->pattern);
         if (blocks || sync_goes_with(run, call)) {
             run_drop_activity(run, (uint32_t)i);
             run_drop_operation(run, call);
@@ -84,7 +100,7 @@ bool change_no_sync(struct run *run, const struct change *change, struct outcome
         if (is_outer(replay, i) && replay->class[i] == CALL_SYNC && !run->call_gone[i] &&
             in_loop(replay, replay->call_step[i]) &&
             replay->call_start[i] < last[trace->thread.process[trace->call.thread[i]]] &&
-            is_meant(run, i, change->pattern)) {
+            run_call_meant(run, i, change->pattern)) {
             run_drop_operation(run, i);
             syncs++;
         }
@@ -92,26 +108,28 @@ bool change_no_sync(struct run *run, const struct change *change, struct outcome
     memory_free(last);
     uint64_t fetches = (run->touched - before - syncs) / 2;
     outcome->applicable = run->touched > before;
-    if (!outcome->applicable) {
-        say_none(outcome, "no synchronising call stands inside the loop");
-        return true;
-    }
-    char a[FORMAT_SIZE], b[FORMAT_SIZE];
-    snprintf(outcome->what, OUTCOME_TEXT, "%s waits and %s fetched values go",
-             format_count(syncs, a), format_count(fetches, b));
+    if (!outcome->applicable)
+        return say_no_call(run, outcome, CALL_SYNC, change->pattern,
+                           "synchronising call in the loop",
+                           "no synchronising call stands inside the loop", status);
+    char a[COUNTED_SIZE], b[COUNTED_SIZE];
+    counted(syncs, "wait", "waits", a);
+    counted(fetches, "fetched value", "fetched values", b);
+    snprintf(outcome->what, OUTCOME_TEXT, "%s%s%s %s", syncs ? a : "",
+             syncs && fetches ? " and " : "", fetches ? b : "",
+             syncs + fetches == 1 ? "goes" : "go");
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "the host needs no result of the device to go on inside the loop");
     run->doubt += 0.3;
     return true;
 }
 
-/* Drops all calls of a class inside the loop; returns how many. */
-static uint64_t drop_class(struct run *run, unsigned class, struct text pattern) {
+uint64_t run_drop_class(struct run *run, unsigned class, struct text pattern) {
     const struct replay *replay = run->replay;
     uint64_t count = 0;
     for (uint32_t i = 0; i < replay->calls; i++)
-        if (is_outer(replay, i) && replay->class[i] == class &&
-            in_loop(replay, replay->call_step[i]) && is_meant(run, i, pattern)) {
+        if (is_outer(replay, i) && replay->class[i] == class && !run->call_gone[i] &&
+            in_loop(replay, replay->call_step[i]) && run_call_meant(run, i, pattern)) {
             run_drop_call(run, i, false);
             count++;
         }
@@ -124,10 +142,11 @@ static bool is_release(const struct replay *replay, uint32_t call) {
 
 /* An allocation is part of an operation that stays (its memory comes from elsewhere); to release is
  * an operation of its own, and so is to allocate again where nothing was done in between. */
-static void drop_thinking_of_allocations(struct run *run) {
+static void drop_thinking_of_allocations(struct run *run, struct text pattern) {
     const struct replay *replay = run->replay;
     for (uint32_t i = 0; i < replay->calls; i++) {
-        if (!is_outer(replay, i) || replay->class[i] != CALL_ALLOC || !run->call_gone[i])
+        if (!is_outer(replay, i) || replay->class[i] != CALL_ALLOC || !run->call_gone[i] ||
+            !run_call_meant(run, i, pattern))
             continue;
         uint32_t before = run_call_before(replay, i);
         bool again =
@@ -139,51 +158,20 @@ static void drop_thinking_of_allocations(struct run *run) {
 
 bool change_no_alloc(struct run *run, const struct change *change, struct outcome *outcome,
                      struct status *status) {
-    char count[FORMAT_SIZE];
+    char count[COUNTED_SIZE];
     if (!run_edit_calls(run, status))
         return false;
-    uint64_t dropped = drop_class(run, CALL_ALLOC, change->pattern);
-    drop_thinking_of_allocations(run);
+    uint64_t dropped = run_drop_class(run, CALL_ALLOC, change->pattern);
+    drop_thinking_of_allocations(run, change->pattern);
     outcome->applicable = dropped > 0;
-    if (!dropped) {
-        say_none(outcome, "nothing is allocated or freed inside the loop");
-        return true;
-    }
-    snprintf(outcome->what, OUTCOME_TEXT, "%s allocations and releases go",
-             format_count(dropped, count));
+    if (!dropped)
+        return say_no_call(run, outcome, CALL_ALLOC, change->pattern,
+                           "allocating or freeing call in the loop",
+                           "nothing is allocated or freed inside the loop", status);
+    snprintf(outcome->what, OUTCOME_TEXT, "%s %s",
+             counted(dropped, "allocation or release", "allocations and releases", count),
+             dropped == 1 ? "goes" : "go");
     snprintf(outcome->assumes, OUTCOME_TEXT, "what is allocated once suffices for every step");
     run->doubt += 0.3;
-    return true;
-}
-
-bool change_no_compile(struct run *run, const struct change *change, struct outcome *outcome,
-                       struct status *status) {
-    const struct replay *replay = run->replay;
-    struct thinking thinking;
-    char count[FORMAT_SIZE], time[FORMAT_SIZE];
-    if (!run_edit_calls(run, status) ||
-        !thinking_find(replay, THINKING_COMPILATION, change->pattern, &thinking, status))
-        return false;
-    int64_t host = 0;
-    for (uint32_t i = 0; i < replay->calls; i++)
-        if (thinking.before_call[i] && in_loop(replay, replay->call_step[i])) {
-            int64_t cut = at_most(thinking.before_call[i], run->think[i]);
-            run->think[i] -= cut;
-            host += cut;
-            run->touched++;
-        }
-    thinking_finish(&thinking);
-    uint64_t dropped = drop_class(run, CALL_COMPILE, change->pattern);
-    outcome->applicable = dropped > 0 || host > 0;
-    if (!outcome->applicable) {
-        say_none(outcome, "nothing is compiled or loaded inside the loop");
-        return true;
-    }
-    snprintf(outcome->what, OUTCOME_TEXT, "%s calls that compile or load go, and %s of host code",
-             format_count(dropped, count), format_duration(host, time));
-    snprintf(outcome->assumes, OUTCOME_TEXT,
-             "shapes do not change, so that nothing is compiled "
-             "again");
-    run->doubt += 0.05;
     return true;
 }

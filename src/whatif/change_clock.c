@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "whatif/run.h"
+#include "whatif/words.h"
 
 #define FULL_SHARE 0.99 /* of the full clock: not lowered */
 #define CLEARLY 0.95    /* of the mean: faster than kernels are by chance */
@@ -159,7 +160,7 @@ static bool speed_up(struct run *run, uint32_t device, struct clock clock, uint6
 bool change_full_clock(struct run *run, const struct change *change, struct outcome *outcome,
                        struct status *status) {
     const struct replay *replay = run->replay;
-    char count_text[FORMAT_SIZE];
+    char count_text[COUNTED_SIZE];
     uint64_t touched = 0;
     bool known = false, ok = run_edit_activities(run, status);
     for (uint32_t device = 1; device < replay->devices && ok; device++) {
@@ -191,8 +192,8 @@ bool change_full_clock(struct run *run, const struct change *change, struct outc
                        : "the device's clock was not recorded");
         return true;
     }
-    snprintf(outcome->what, OUTCOME_TEXT, "%s kernels run at the full clock",
-             format_count(touched, count_text));
+    snprintf(outcome->what, OUTCOME_TEXT, "%s at the full clock",
+             counted(touched, "kernel runs", "kernels run", count_text));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "kernels slow down as the clock does; those that wait "
              "for memory do so less");

@@ -4,6 +4,7 @@
 #include "analysis/copies.h"
 #include "base/format.h"
 #include "whatif/run.h"
+#include "whatif/words.h"
 
 static bool is_copy(const struct replay *replay, size_t activity) {
     return replay->trace->activity.kind[activity] == ACTIVITY_COPY;
@@ -121,7 +122,7 @@ static bool is_rate_known(const struct replay *replay, uint32_t activity) {
 bool change_pinned(struct run *run, const struct change *change, struct outcome *outcome,
                    struct status *status) {
     const struct replay *replay = run->replay;
-    char count[FORMAT_SIZE], size[FORMAT_SIZE];
+    char count[COUNTED_SIZE], size[FORMAT_SIZE];
     uint64_t pageable = 0, pinned = 0, bytes = 0;
     bool known = true; /* how fast pinned copies are here */
     (void)change;
@@ -146,8 +147,9 @@ bool change_pinned(struct run *run, const struct change *change, struct outcome 
                           : "no copy from or to pageable memory is in the loop");
         return true;
     }
-    snprintf(outcome->what, OUTCOME_TEXT, "%s copies (%s) use pinned memory",
-             format_count(pinned, count), format_bytes(bytes, size));
+    snprintf(outcome->what, OUTCOME_TEXT, "%s (%s) %s pinned memory",
+             counted(pinned, "copy", "copies", count), format_bytes(bytes, size),
+             pinned == 1 ? "uses" : "use");
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "the data lie in pinned memory already, and the host does not need them at once%s",
              known ? "" : "; the bus is as fast as devices of this kind can use");

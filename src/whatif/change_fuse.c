@@ -268,13 +268,13 @@ bool change_fuse(struct run *run, const struct change *change, struct outcome *o
     outcome->applicable = fuser.chains > 0;
     if (!ok)
         return false;
-    if (!fuser.chains) {
-        snprintf(outcome->why_not, OUTCOME_TEXT, "%s",
-                 change->pattern.length ? "no two kernels of these follow each other directly"
-                                        : "no two element-wise kernels over as many elements "
-                                          "follow each other directly");
-        return true;
-    }
+    if (!fuser.chains)
+        return say_no_kernel(run, "kernel", change->pattern,
+                             change->pattern.length
+                                 ? "no two kernels of that name follow each other directly"
+                                 : "no two element-wise kernels over as many elements follow each "
+                                   "other directly",
+                             outcome, status);
     snprintf(outcome->what, OUTCOME_TEXT, "%s kernels become %s", format_count(fuser.kernels, a),
              format_count(fuser.chains, b));
     snprintf(outcome->assumes, OUTCOME_TEXT,

@@ -7,13 +7,16 @@
 #include "base/format.h"
 #include "base/memory.h"
 #include "whatif/run.h"
+#include "whatif/words.h"
 
 struct grapher {
     struct run *run;
     uint32_t *head;    /* by call: the launch of the graph that it is in, or NO_ROW */
-    uint8_t *launches; /* by call: 1 = it launched something */
+    uint8_t *launches; /* by call: 1 = it launched something, 2 = a kernel */
     uint8_t *begun;    /* by call: 1 = the first kernel of its graph was seen */
     uint64_t graphs, launched;
+    bool counting; /* how many there would be: nothing is changed yet */
+    bool divide;   /* also between steps that were found by what repeats, which may be layers */
 };
 
 static bool can_be_captured(const struct run *run, uint32_t call) {
@@ -33,11 +36,12 @@ static bool is_other_work(const struct run *run, uint32_t call) {
 }
 
 /* Makes the calls from `first` (a launch) to `last` (likewise) one graph. */
-static void make_graph(struct grapher *grapher, uint32_t first, uint32_t last, uint64_t launches) {
+static void make_graph(struct grapher *grapher, uint32_t first, uint32_t last, uint64_t launches,
+                       uint64_t kernels) {
     struct run *run = grapher->run;
     if (first == NO_ROW || launches < 2)
         return;
-    for (uint32_t i = first; i <= last; i++) {
+    for (uint32_t i = first; i <= last && !grapher->counting; i++) {
         if (!is_outer(run->replay, i))
             continue;
         grapher->head[i] = first;
@@ -45,7 +49,12 @@ static void make_graph(struct grapher *grapher, uint32_t first, uint32_t last, u
             run_drop_call(run, i, true);
     }
     grapher->graphs++;
-    grapher->launched += launches;
+    grapher->launched += kernels;
+}
+
+static bool is_one_turn(const struct grapher *grapher, uint32_t a, uint32_t b) {
+    const struct replay *replay = grapher->run->replay;
+    return grapher->divide ? replay->call_step[a] == replay->call_step[b] : same_step(replay, a, b);
 }
 
 static void walk_thread(struct grapher *grapher, uint32_t thread) {
@@ -53,27 +62,28 @@ static void walk_thread(struct grapher *grapher, uint32_t thread) {
     const struct replay *replay = run->replay;
     const struct model *model = replay->source.model;
     uint32_t first = NO_ROW, last = NO_ROW;
-    uint64_t launches = 0;
+    uint64_t launches = 0, kernels = 0; /* all, and those of kernels */
     for (size_t i = model->thread_calls[thread]; i < model->thread_calls[thread + 1]; i++) {
         uint32_t call = (uint32_t)i;
         if (!is_outer(replay, call))
             continue;
         bool loop = in_loop(replay, replay->call_step[call]);
         bool captured = loop && can_be_captured(run, call);
-        bool apart = (last != NO_ROW && !same_step(replay, last, call)) ||
+        bool apart = (last != NO_ROW && !is_one_turn(grapher, last, call)) ||
                      replay->follows[call] != NO_ROW || is_other_work(run, call);
         if (first != NO_ROW && (!captured || apart)) {
-            make_graph(grapher, first, last, launches);
+            make_graph(grapher, first, last, launches, kernels);
             first = last = NO_ROW;
-            launches = 0;
+            launches = kernels = 0;
         }
         if (captured && grapher->launches[call] && !run_call_gone(run, call)) {
             first = first == NO_ROW ? call : first;
             last = call;
             launches++;
+            kernels += grapher->launches[call] > 1;
         }
     }
-    make_graph(grapher, first, last, launches);
+    make_graph(grapher, first, last, launches, kernels);
 }
 
 /* What a graph's launch costs the host, and what lies between its kernels: as measured, else as
@@ -140,22 +150,40 @@ static bool prepare(struct grapher *grapher, struct status *status) {
         grapher->head[i] = NO_ROW;
     for (size_t i = 0; i < activities; i++)
         if (run->launch[i] != NO_ROW && !run_activity_gone(run, i))
-            grapher->launches[run->launch[i]] = 1;
+            grapher->launches[run->launch[i]] |=
+                replay->trace->activity.kind[i] == ACTIVITY_KERNEL ? 2 : 1;
     return true;
+}
+
+/* A graph is captured once and launched again in every turn. Where what repeats may be layers the
+ * graphs reach over several of them; not over the whole run, of which nobody would make one. */
+static void find_graphs(struct grapher *grapher) {
+    enum { TURNS_LEAST = 3 };
+    const struct replay *replay = grapher->run->replay;
+    if (replay->source.steps->source == STEPS_PERIODIC) {
+        grapher->counting = true;
+        for (uint32_t thread = 0; thread < replay->threads; thread++)
+            walk_thread(grapher, thread);
+        grapher->divide = grapher->graphs < TURNS_LEAST;
+        grapher->counting = false;
+        grapher->graphs = grapher->launched = 0;
+    }
+    for (uint32_t thread = 0; thread < replay->threads; thread++)
+        walk_thread(grapher, thread);
 }
 
 bool change_graph(struct run *run, const struct change *change, struct outcome *outcome,
                   struct status *status) {
     struct grapher grapher = {.run = run};
-    char a[FORMAT_SIZE], b[FORMAT_SIZE];
+    char a[FORMAT_SIZE], b[COUNTED_SIZE];
     (void)change;
     if (run->replay->has_graphs) {
         snprintf(outcome->why_not, OUTCOME_TEXT, "most kernels are launched by graphs already");
         return true;
     }
     bool ok = prepare(&grapher, status);
-    for (uint32_t thread = 0; thread < run->replay->threads && ok; thread++)
-        walk_thread(&grapher, thread);
+    if (ok)
+        find_graphs(&grapher);
     if (ok && grapher.graphs)
         launch_from_graphs(&grapher);
     memory_free(grapher.head);
@@ -169,8 +197,8 @@ bool change_graph(struct run *run, const struct change *change, struct outcome *
                  "no two launches in the loop follow each other without a wait between them");
         return true;
     }
-    snprintf(outcome->what, OUTCOME_TEXT, "%s launches become %s graphs",
-             format_count(grapher.launched, a), format_count(grapher.graphs, b));
+    snprintf(outcome->what, OUTCOME_TEXT, "%s launches become %s",
+             format_count(grapher.launched, a), counted(grapher.graphs, "graph", "graphs", b));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "shapes and addresses are the same in every step, and the host code between the "
              "launches only launches");

@@ -7,8 +7,10 @@
 #include "base/memory.h"
 #include "whatif/names.h"
 #include "whatif/run.h"
+#include "whatif/words.h"
 
-/* Takes `share` of the thinking found out of the run; where `everywhere`, outside the loop too. */
+/* Takes `share` of the thinking found out of the run; where `everywhere`, outside the loop too.
+ * Returns what of that is in the part that is asked about. */
 static int64_t cut_thinking(struct run *run, const struct thinking *thinking, double share,
                             bool everywhere) {
     const struct replay *replay = run->replay;
@@ -20,14 +22,15 @@ static int64_t cut_thinking(struct run *run, const struct thinking *thinking, do
         int64_t cut = (int64_t)((double)thinking->before_call[i] * share);
         cut = at_most(cut, run->think[i]);
         run->think[i] -= cut;
-        run->touched += cut > 0;
-        sum += cut;
+        run->touched += cut != 0;
+        sum += thinking_in_part(replay, i, cut);
     }
     for (uint32_t i = 0; i < replay->threads; i++)
         if (everywhere && thinking->tail[i]) {
             int64_t cut = (int64_t)((double)thinking->tail[i] * share);
             run->tail[i] -= at_most(cut, run->tail[i]);
-            sum += cut;
+            run->touched += cut != 0;
+            sum += replay->narrowed ? 0 : cut; /* no device waits for it */
         }
     return sum;
 }
@@ -46,17 +49,46 @@ static int64_t cut_outliers(struct run *run) {
         if (!has_before || !in_loop(replay, replay->call_step[i]) ||
             run->think[i] <= other_work(replay))
             continue;
-        sum += run->think[i] - usual;
+        sum += thinking_in_part(replay, i, run->think[i] - usual);
         run->think[i] = usual;
         run->touched++;
     }
     return sum;
 }
 
+/* What names there are for host code: ranges by their time, sampled functions by theirs. */
+static void weigh_host_code(const struct trace *trace, int64_t *weight) {
+    for (size_t i = 0; i < trace->range.count; i++)
+        if (range_names_host_code(trace->range.category[i]))
+            weight[trace->range.name[i]] += at_least(trace->range.duration[i], 1);
+    for (size_t i = 0; i < trace->sample.count; i++)
+        if (trace->sample.stack[i] < trace->stack.count)
+            weight[trace->stack.function[trace->sample.stack[i]]] +=
+                at_least(trace->sample.weight[i], 1);
+    if (trace->strings.count)
+        weight[0] = 0;
+}
+
+/* A name that nothing has is one thing, host code of the name outside the loop another. */
+static bool say_no_host_code(const struct replay *replay, struct text pattern, const char *none,
+                             struct outcome *outcome, struct status *status) {
+    const struct trace *trace = replay->trace;
+    int64_t *weight = memory_allocate(trace->strings.count, sizeof *weight, status);
+    if (!weight)
+        return false;
+    weigh_host_code(trace, weight);
+    if (pattern.length == 0 || any_called(trace, pattern, weight) ||
+        !say_no_such(outcome, trace, "range or sampled function", pattern, weight))
+        snprintf(outcome->why_not, OUTCOME_TEXT, "%s", none);
+    memory_free(weight);
+    return true;
+}
+
 bool change_no_host(struct run *run, const struct change *change, struct outcome *outcome,
                     struct status *status) {
     char time[FORMAT_SIZE];
     struct thinking thinking = {0};
+    uint64_t before = run->touched;
     if (!run_edit_calls(run, status) || !RUN_OWN(run, tail, run->replay->threads, status))
         return false;
     int64_t cut;
@@ -68,16 +100,14 @@ bool change_no_host(struct run *run, const struct change *change, struct outcome
     } else {
         cut = cut_outliers(run);
     }
-    outcome->applicable = cut > 0;
-    if (cut <= 0) {
-        if (change->pattern.length)
-            snprintf(outcome->why_not, OUTCOME_TEXT,
-                     "no range or sampled function of that name holds host time");
-        else
-            snprintf(outcome->why_not, OUTCOME_TEXT,
-                     "no time between calls stands out from that between launches");
-        return true;
-    }
+    outcome->applicable = run->touched > before;
+    if (!outcome->applicable)
+        return say_no_host_code(
+            run->replay, change->pattern,
+            change->pattern.length
+                ? "no range or sampled function of that name holds host time in the loop"
+                : "no time between calls stands out from that between launches",
+            outcome, status);
     snprintf(outcome->what, OUTCOME_TEXT, "%s of host code goes", format_duration(cut, time));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "the loop can do without that code's results, or they "
@@ -91,19 +121,26 @@ bool host_faster(struct run *run, const struct change *change, struct outcome *o
     char time[FORMAT_SIZE];
     struct thinking thinking;
     bool all = text_is(change->pattern, "host");
+    uint64_t before = run->touched;
     if (!run_edit_calls(run, status) || !RUN_OWN(run, tail, run->replay->threads, status) ||
         !thinking_find(run->replay, all ? THINKING_ALL : THINKING_NAMED, change->pattern, &thinking,
                        status))
         return false;
     int64_t cut = cut_thinking(run, &thinking, 1 - 1 / change->factor, true);
     thinking_finish(&thinking);
-    outcome->applicable = cut > 0;
-    if (cut <= 0) {
-        snprintf(outcome->why_not, OUTCOME_TEXT,
-                 "no kernel, range or sampled function has that name");
+    outcome->applicable = run->touched > before;
+    if (!outcome->applicable) {
+        if (change->factor == 1)
+            snprintf(outcome->why_not, OUTCOME_TEXT, "once as fast is as it is");
+        else if (all)
+            snprintf(outcome->why_not, OUTCOME_TEXT, "no time between calls was recorded");
+        else
+            return say_no_kernel(run, "kernel, range or sampled function", change->pattern,
+                                 "no host code of that name stands between calls", outcome, status);
         return true;
     }
-    snprintf(outcome->what, OUTCOME_TEXT, "%s of host code goes", format_duration(cut, time));
+    snprintf(outcome->what, OUTCOME_TEXT, "host code takes %s %s",
+             format_duration(cut < 0 ? -cut : cut, time), cut < 0 ? "more" : "less");
     snprintf(outcome->assumes, OUTCOME_TEXT, "API calls take as long as before");
     run->doubt += 0.02;
     return true;
@@ -113,23 +150,28 @@ bool host_faster(struct run *run, const struct change *change, struct outcome *o
  * for one; a step starts when its batch is there. */
 static int64_t move_input(struct run *run, const struct thinking *thinking) {
     const struct replay *replay = run->replay;
-    int64_t loaded = 0, moved = 0;
+    int64_t loaded = 0, moved = 0, other = 0; /* other: what input of another name took so far */
     for (uint32_t i = 0; i < replay->calls; i++) {
-        run->loader_at[i] = NEVER;
         int64_t time = at_most(thinking->before_call[i], run->think[i]);
+        bool has_other = run->loader_at[i] != NEVER;
+        if (has_other) {
+            loaded += run->loader_at[i] - other;
+            other = run->loader_at[i];
+            run->loader_at[i] = loaded;
+        }
         if (time <= 0 || !in_loop(replay, replay->call_step[i]))
             continue;
-        if (run->loader_call == NO_ROW) {
-            run->loader_call = i; /* the first batch is waited for as ever */
-            continue;
-        }
+        if (run->loader_call == NO_ROW)
+            run->loader_call = i;
+        if (i <= run->loader_call)
+            continue; /* the first batch is waited for as ever */
         if (replay->trace->call.thread[i] != replay->trace->call.thread[run->loader_call])
             continue; /* another process's loader: it has a worker of its own */
         loaded += time;
         run->loader_at[i] = loaded;
         run->think[i] -= time;
         run->touched++;
-        moved += time;
+        moved += thinking_in_part(replay, i, time);
     }
     return moved;
 }
@@ -139,22 +181,24 @@ bool change_prefetch(struct run *run, const struct change *change, struct outcom
     char time[FORMAT_SIZE];
     struct thinking thinking;
     enum thinking_of of = change->pattern.length ? THINKING_NAMED : THINKING_INPUT;
-    if (run->loader_at) {
-        snprintf(outcome->why_not, OUTCOME_TEXT, "--prefetch is given twice");
-        return true;
-    }
+    bool first = run->loader_at == NULL;
+    uint64_t before = run->touched;
     if (!run_edit_calls(run, status) ||
         !RUN_MAKE_ONCE(run, loader_at, run->replay->calls, status) ||
         !thinking_find(run->replay, of, change->pattern, &thinking, status))
         return false;
+    for (uint32_t i = 0; i < run->replay->calls && first; i++)
+        run->loader_at[i] = NEVER;
     int64_t moved = move_input(run, &thinking);
     thinking_finish(&thinking);
-    outcome->applicable = moved > 0;
-    if (moved <= 0) {
-        snprintf(outcome->why_not, OUTCOME_TEXT,
-                 "no range or sampled function that prepares input holds host time in the loop");
-        return true;
-    }
+    outcome->applicable = run->touched > before;
+    if (!outcome->applicable)
+        return say_no_host_code(
+            run->replay, change->pattern,
+            change->pattern.length
+                ? "no range or sampled function of that name holds host time in the loop"
+                : "no range or sampled function that prepares input holds host time in the loop",
+            outcome, status);
     snprintf(outcome->what, OUTCOME_TEXT, "%s of input work happens meanwhile",
              format_duration(moved, time));
     snprintf(outcome->assumes, OUTCOME_TEXT,

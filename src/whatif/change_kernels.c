@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "whatif/names.h"
 #include "whatif/run.h"
+#include "whatif/words.h"
 
 static bool is_kernel(const struct replay *replay, size_t activity, const struct change *change) {
     return replay->trace->activity.kind[activity] == ACTIVITY_KERNEL &&
@@ -26,12 +27,57 @@ static uint8_t *find_names(const struct replay *replay, struct text pattern,
     return known;
 }
 
+bool say_no_kernel(const struct run *run, const char *what, struct text pattern, const char *none,
+                   struct outcome *outcome, struct status *status) {
+    const struct trace *trace = run->replay->trace;
+    int64_t *weight = memory_allocate(trace->strings.count, sizeof *weight, status);
+    if (!weight)
+        return false;
+    for (size_t i = 0; i < run->replay->activities; i++)
+        if (trace->activity.kind[i] == ACTIVITY_KERNEL)
+            weight[trace->activity.name[i]] += at_least(run->replay->duration[i], 1);
+    if (pattern.length == 0 || any_called(trace, pattern, weight) ||
+        !say_no_such(outcome, trace, what, pattern, weight))
+        snprintf(outcome->why_not, OUTCOME_TEXT, "%s", none);
+    memory_free(weight);
+    return true;
+}
+
+/* Kernels that take less time; counted as far as they are in the part that is asked about. */
+struct shortened {
+    uint64_t all, inside;
+    int64_t saved;
+};
+
+static void shorten(struct run *run, size_t activity, int64_t duration,
+                    struct shortened *shortened) {
+    const struct replay *replay = run->replay;
+    int64_t saved = run->duration[activity] - duration, whole = replay->duration[activity];
+    int64_t start = replay->start[activity];
+    int64_t inside =
+        inside_device_part(replay, activity_device(replay, activity), start, start + whole);
+    run->duration[activity] = duration;
+    shortened->all++;
+    shortened->inside += inside > 0 || whole == 0;
+    shortened->saved +=
+        inside == whole ? saved : (int64_t)((double)saved * ((double)inside / (double)whole));
+}
+
+static void say_shortened(const struct shortened *shortened, const char *where,
+                          struct outcome *outcome) {
+    char count[COUNTED_SIZE], time[FORMAT_SIZE];
+    int64_t saved = shortened->saved;
+    snprintf(outcome->what, OUTCOME_TEXT, "%s%s %s %s %s%s",
+             counted(shortened->inside, "kernel", "kernels", count), where,
+             shortened->inside == 1 ? "takes" : "take",
+             format_duration(saved < 0 ? -saved : saved, time), saved < 0 ? "more" : "less",
+             shortened->inside == 1 ? "" : " together");
+}
+
 bool change_faster(struct run *run, const struct change *change, struct outcome *outcome,
                    struct status *status) {
     const struct replay *replay = run->replay;
-    char count[FORMAT_SIZE], time[FORMAT_SIZE];
-    uint64_t touched = 0;
-    int64_t saved = 0;
+    struct shortened shortened = {0};
     if (!(change->factor > 0)) {
         snprintf(outcome->why_not, OUTCOME_TEXT, "a factor above 0 is needed");
         return true;
@@ -45,18 +91,14 @@ bool change_faster(struct run *run, const struct change *change, struct outcome 
     }
     for (size_t i = 0; i < replay->activities; i++)
         if (is_kernel(replay, i, change) && meant[replay->trace->activity.name[i]]) {
-            int64_t duration = (int64_t)((double)run->duration[i] / change->factor);
-            saved += run->duration[i] - duration;
-            run->duration[i] = duration;
-            touched++;
+            shorten(run, i, (int64_t)((double)run->duration[i] / change->factor), &shortened);
         }
     memory_free(meant);
-    if (touched == 0)
+    if (shortened.all == 0)
         return host_faster(run, change, outcome, status);
-    run->touched += touched;
+    run->touched += shortened.all;
     outcome->applicable = true;
-    snprintf(outcome->what, OUTCOME_TEXT, "%s kernels take %s less together",
-             format_count(touched, count), format_duration(saved, time));
+    say_shortened(&shortened, "", outcome);
     run->doubt += 0.06;
     return true;
 }
@@ -65,9 +107,7 @@ bool change_at_roof(struct run *run, const struct change *change, struct outcome
                     struct status *status) {
     const struct replay *replay = run->replay;
     const struct work *work = replay->source.work;
-    char count[FORMAT_SIZE], time[FORMAT_SIZE];
-    uint64_t touched = 0;
-    int64_t saved = 0;
+    struct shortened shortened = {0};
     if (!work || !work->roof_ns) {
         snprintf(outcome->why_not, OUTCOME_TEXT,
                  "what the kernels must do is not known: it takes shapes, and 'ridge peaks'");
@@ -82,21 +122,18 @@ bool change_at_roof(struct run *run, const struct change *change, struct outcome
         if (is_kernel(replay, i, change) && work->roof_ns[i] > 0 &&
             meant[replay->trace->activity.name[i]] &&
             (double)work->roof_ns[i] < (double)run->duration[i]) {
-            int64_t roof = (int64_t)work->roof_ns[i];
-            saved += run->duration[i] - roof;
-            run->duration[i] = roof;
-            touched++;
+            shorten(run, i, (int64_t)work->roof_ns[i], &shortened);
         }
     memory_free(meant);
-    run->touched += touched;
-    outcome->applicable = touched > 0;
-    if (!touched) {
-        snprintf(outcome->why_not, OUTCOME_TEXT,
-                 "no kernel of these is known to be slower than its roof");
-        return true;
-    }
-    snprintf(outcome->what, OUTCOME_TEXT, "%s kernels at their roof take %s less together",
-             format_count(touched, count), format_duration(saved, time));
+    run->touched += shortened.all;
+    outcome->applicable = shortened.all > 0;
+    if (!shortened.all)
+        return say_no_kernel(run, "kernel", change->pattern,
+                             change->pattern.length
+                                 ? "no kernel of that name is known to be slower than its roof"
+                                 : "no kernel is known to be slower than its roof",
+                             outcome, status);
+    say_shortened(&shortened, shortened.inside == 1 ? " at its roof" : " at their roof", outcome);
     snprintf(outcome->assumes, OUTCOME_TEXT, "kernels reach the roof, which few do: a bound");
     run->doubt += 0.1;
     return true;
@@ -125,7 +162,7 @@ bool change_queues(struct run *run, const struct change *change, struct outcome 
                    struct status *status) {
     const struct replay *replay = run->replay;
     size_t activities = replay->activities;
-    char count[FORMAT_SIZE];
+    char count[COUNTED_SIZE];
     (void)change;
     if (!RUN_OWN(run, previous, activities, status))
         return false;
@@ -160,8 +197,9 @@ bool change_queues(struct run *run, const struct change *change, struct outcome 
                  "no two kernels that follow each other leave half of the device free each");
         return true;
     }
-    snprintf(outcome->what, OUTCOME_TEXT, "%s pairs of kernels with small grids run side by side",
-             format_count(pairs, count));
+    snprintf(outcome->what, OUTCOME_TEXT, "%s with small grids %s side by side",
+             counted(pairs, "pair of kernels", "pairs of kernels", count),
+             pairs == 1 ? "runs" : "run");
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "neighbouring kernels do not need each other's results: the trace cannot tell");
     run->doubt += 0.5;

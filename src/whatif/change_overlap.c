@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/memory.h"
 #include "whatif/run.h"
+#include "whatif/words.h"
 
 /* Of a queue, on the way through it. */
 struct turn {
@@ -146,7 +147,7 @@ static bool prepare(struct mover *mover, struct status *status) {
 bool change_overlap_copies(struct run *run, const struct change *change, struct outcome *outcome,
                            struct status *status) {
     struct mover mover = {.run = run};
-    char count[FORMAT_SIZE];
+    char count[COUNTED_SIZE];
     (void)change;
     bool ok = prepare(&mover, status);
     if (ok)
@@ -160,8 +161,9 @@ bool change_overlap_copies(struct run *run, const struct change *change, struct 
         snprintf(outcome->why_not, OUTCOME_TEXT, "no copy to or from the device is in the loop");
         return true;
     }
-    snprintf(outcome->what, OUTCOME_TEXT, "%s copies run a step ahead or behind%s",
-             format_count(mover.copies, count), mover.pinned ? ", in pinned memory" : "");
+    snprintf(outcome->what, OUTCOME_TEXT, "%s a step ahead or behind%s",
+             counted(mover.copies, "copy runs", "copies run", count),
+             mover.pinned ? ", in pinned memory" : "");
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "what a step needs is known a step before, its results are needed a step later, and "
              "kernels leave memory bandwidth to copies");

@@ -123,6 +123,34 @@ int64_t run_time(const struct run *run) {
     return longest;
 }
 
+int64_t inside_device_part(const struct replay *replay, uint32_t device, int64_t start,
+                           int64_t end) {
+    const struct selection *part = &replay->windows[device];
+    size_t low = 0, high = part->count;
+    if (!replay->narrowed)
+        return at_least(end - start, 0);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (part->windows[middle].end <= start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return end > start ? selection_overlap(part, start, end, &low) : 0;
+}
+
+int64_t inside_thread_part(const struct replay *replay, uint32_t thread, int64_t start,
+                           int64_t end) {
+    int64_t most = 0;
+    if (!replay->narrowed)
+        return at_least(end - start, 0);
+    for (uint32_t device = 1; device < replay->devices; device++)
+        if (replay->windows[device].count &&
+            replay->trace->device_session[device] == replay->trace->thread_session[thread])
+            most = at_least(most, inside_device_part(replay, device, start, end));
+    return most;
+}
+
 /* ---- why a device is idle ---- */
 
 static enum gap_cause cause_of_call(const struct replay *replay, uint32_t call) {
@@ -187,13 +215,21 @@ static void split_idle(const struct run *run, uint32_t next, int64_t start, int6
 
 /* ---- the account ---- */
 
+/* What takes the devices' time: kernels by name, copies by direction. */
+struct takers {
+    int64_t *kernel; /* by string */
+    int64_t copy[COPY_DIRECTIONS], copy_whole[COPY_DIRECTIONS];
+    double copy_bytes[COPY_DIRECTIONS];
+};
+
 struct sweep {
     const struct run *run;
+    struct takers *takers;
     const struct selection *windows;
     struct outcome_device *device;
     size_t cursor;        /* of windows, for idle time */
     int64_t kernels, all; /* how far they reach */
-    size_t kernel_cursor, all_cursor;
+    size_t kernel_cursor, all_cursor, taker_cursor;
 };
 
 static void add_idle(struct sweep *sweep, int64_t start, int64_t end, uint32_t next) {
@@ -208,8 +244,24 @@ static void add_idle(struct sweep *sweep, int64_t start, int64_t end, uint32_t n
     }
 }
 
+static void add_taker(struct sweep *sweep, uint32_t row, int64_t start, int64_t end) {
+    const struct trace *trace = sweep->run->replay->trace;
+    struct takers *takers = sweep->takers;
+    unsigned direction = trace->activity.direction[row];
+    int64_t inside = selection_overlap(sweep->windows, start, end, &sweep->taker_cursor);
+    if (trace->activity.kind[row] == ACTIVITY_KERNEL) {
+        takers->kernel[trace->activity.name[row]] += inside;
+    } else if (trace->activity.kind[row] == ACTIVITY_COPY && inside > 0 &&
+               direction < COPY_DIRECTIONS) {
+        takers->copy[direction] += inside;
+        takers->copy_whole[direction] += end - start;
+        takers->copy_bytes[direction] += (double)trace->activity.bytes[row];
+    }
+}
+
 static void add_activity(struct sweep *sweep, uint32_t row) {
     int64_t start = sweep->run->start[row], end = run_end(sweep->run, row);
+    add_taker(sweep, row, start, end);
     if (start > sweep->all)
         add_idle(sweep, sweep->all, start, row);
     if (end > sweep->all) {
@@ -225,7 +277,7 @@ static void add_activity(struct sweep *sweep, uint32_t row) {
 }
 
 static bool account_device_of(const struct run *run, struct outcome_device *device,
-                              struct status *status) {
+                              struct takers *takers, struct status *status) {
     const struct replay *replay = run->replay;
     size_t first = replay->source.model->device_first[device->device];
     size_t count = replay->source.model->device_first[device->device + 1] - first;
@@ -234,7 +286,7 @@ static bool account_device_of(const struct run *run, struct outcome_device *devi
     bool ok = group && find_windows(run, device->device, &windows, status) &&
               sort_rows(group, 1, run->start + first, NULL, count, &order, status);
     if (ok && windows.count) {
-        struct sweep sweep = {.run = run, .windows = &windows, .device = device};
+        struct sweep sweep = {.run = run, .takers = takers, .windows = &windows, .device = device};
         sweep.kernels = sweep.all = windows.windows[0].start;
         device->window = device->idle = selection_length(&windows);
         for (size_t i = 0; i < count; i++) {
@@ -253,29 +305,36 @@ static bool account_device_of(const struct run *run, struct outcome_device *devi
 
 /* ---- what is next ---- */
 
-static bool find_next_kernel(const struct run *run, struct outcome *outcome,
-                             struct status *status) {
-    const struct trace *trace = run->replay->trace;
-    int64_t *time = memory_allocate(trace->strings.count, sizeof *time, status);
-    if (!time)
-        return false;
+static void find_next_kernel(const struct trace *trace, const struct takers *takers,
+                             struct outcome *outcome) {
     uint32_t best = 0;
-    for (size_t i = 0; i < run->replay->activities; i++)
-        if (trace->activity.kind[i] == ACTIVITY_KERNEL && !run_activity_gone(run, i)) {
-            uint32_t name = trace->activity.name[i];
-            time[name] += run->duration[i];
-            if (time[name] > time[best])
-                best = name;
-        }
-    outcome->next_kernel = time[best] > 0 ? trace_text(trace, best) : TEXT("");
-    memory_free(time);
-    return true;
+    int64_t all = 0;
+    for (uint32_t i = 0; i < trace->strings.count; i++) {
+        all += takers->kernel[i];
+        if (takers->kernel[i] > takers->kernel[best])
+            best = i;
+    }
+    int64_t most = trace->strings.count ? takers->kernel[best] : 0;
+    outcome->next_kernel = most > 0 ? trace_text(trace, best) : TEXT("");
+    outcome->next_kernel_share = all > 0 ? (double)most / (double)all : 0;
+}
+
+static void find_next_copy(const struct takers *takers, struct outcome *outcome) {
+    unsigned best = 0;
+    for (unsigned i = 0; i < COPY_DIRECTIONS; i++)
+        if (takers->copy[i] > takers->copy[best])
+            best = i;
+    outcome->next_direction = best;
+    if (takers->copy_whole[best] > 0)
+        outcome->next_rate = takers->copy_bytes[best] / (double)takers->copy_whole[best] * 1e9;
 }
 
 static void find_next_cause(struct outcome *outcome) {
-    int64_t cause[CAUSE_COUNT] = {0}, window = 0, idle = 0;
+    int64_t cause[CAUSE_COUNT] = {0}, window = 0, idle = 0, busy = 0, copies = 0;
     for (size_t i = 0; i < outcome->device_count; i++) {
         window += outcome->devices[i].window;
+        busy += outcome->devices[i].busy;
+        copies += outcome->devices[i].exposed_copy;
         idle += outcome->devices[i].idle;
         for (unsigned c = 0; c < CAUSE_COUNT; c++)
             cause[c] += outcome->devices[i].cause[c];
@@ -284,9 +343,11 @@ static void find_next_cause(struct outcome *outcome) {
         if (cause[c] > cause[outcome->next_cause])
             outcome->next_cause = c;
     outcome->device_bound = window > 0 && idle <= window / 10;
+    outcome->copy_bound = copies > busy && copies > idle;
 }
 
-bool run_account(const struct run *run, struct outcome *outcome, struct status *status) {
+static bool account_devices(const struct run *run, struct outcome *outcome, struct takers *takers,
+                            struct status *status) {
     const struct replay *replay = run->replay;
     size_t capacity = 0;
     for (uint32_t device = 1; device < replay->devices; device++) {
@@ -296,9 +357,22 @@ bool run_account(const struct run *run, struct outcome *outcome, struct status *
                          sizeof *outcome->devices, status))
             return false;
         outcome->devices[outcome->device_count] = (struct outcome_device){.device = device};
-        if (!account_device_of(run, &outcome->devices[outcome->device_count++], status))
+        if (!account_device_of(run, &outcome->devices[outcome->device_count++], takers, status))
             return false;
     }
-    find_next_cause(outcome);
-    return find_next_kernel(run, outcome, status);
+    return true;
+}
+
+bool run_account(const struct run *run, struct outcome *outcome, struct status *status) {
+    const struct trace *trace = run->replay->trace;
+    struct takers takers = {
+        .kernel = memory_allocate(trace->strings.count, sizeof *takers.kernel, status)};
+    bool ok = takers.kernel && account_devices(run, outcome, &takers, status);
+    if (ok) {
+        find_next_cause(outcome);
+        find_next_kernel(trace, &takers, outcome);
+        find_next_copy(&takers, outcome);
+    }
+    memory_free(takers.kernel);
+    return ok;
 }

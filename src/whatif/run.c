@@ -1,12 +1,12 @@
 /* Makes changes and tells what comes of them. Changes that take things away are made before those
  * that join what is then left next to each other. */
 #include <stdlib.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "whatif/run.h"
+#include "whatif/words.h"
 
 /* In the order in which they are made. */
 static const struct {
@@ -83,21 +83,15 @@ void run_drop_activity(struct run *run, uint32_t activity) {
 
 /* ---- a run ---- */
 
-/* Texts of several changes stand behind each other, as far as there is room. */
-static void append(char *to, const char *text) {
-    size_t length = strlen(to);
-    if (text[0])
-        snprintf(to + length, OUTCOME_TEXT - length, "%s%s", length ? "; " : "", text);
-}
-
 static bool make_change(struct run *run, change_maker *make, const struct change *change,
                         struct outcome *outcome, struct status *status) {
     struct outcome one = {.applicable = false};
     if (!make(run, change, &one, status))
         return false;
-    append(outcome->what, one.what);
-    append(outcome->assumes, one.assumes);
-    append(outcome->why_not, one.why_not);
+    join_words(outcome->what, one.what);
+    if (!strstr(outcome->assumes, one.assumes)) /* two changes may assume the same */
+        join_words(outcome->assumes, one.assumes);
+    join_words(outcome->why_not, one.why_not);
     outcome->applicable |= one.applicable;
     return true;
 }
@@ -117,7 +111,7 @@ static void say_what_is_assumed(const struct replay *replay, struct outcome *out
     const struct model *model = replay->source.model;
     uint64_t unlaunched = model->unmatched_early + model->unmatched_lost;
     if (unlaunched * 20 > replay->activities)
-        append(outcome->assumes, "activities without a recorded launch keep their distance");
+        join_words(outcome->assumes, "activities without a recorded launch keep their distance");
 }
 
 static int64_t measured_time(const struct replay *replay) {
@@ -142,10 +136,11 @@ bool replay_run(const struct replay *replay, const struct change *changes, size_
         outcome->after = run_time(&run);
         outcome->touched = run.touched;
         outcome->error = llabs(outcome->unchanged - outcome->before);
-        if (count && outcome->applicable)
-            outcome->error +=
-                run_doubt(&run) +
-                (int64_t)(run.doubt * (double)llabs(outcome->before - outcome->after));
+        if (count && outcome->applicable) {
+            double doubt = run.doubt < 1 ? run.doubt : 1; /* more than all of it cannot be wrong */
+            outcome->error += run_doubt(&run) +
+                              (int64_t)(doubt * (double)llabs(outcome->before - outcome->after));
+        }
         say_what_is_assumed(replay, outcome);
     }
     run_finish(&run);

@@ -72,6 +72,12 @@ int64_t run_doubt(const struct run *run);
 int64_t run_border(const struct run *run, uint32_t device, int64_t time, bool is_end);
 /* Length of the measured part in this run. */
 int64_t run_time(const struct run *run);
+/* How much of [start, end) of the measured run is in the part that is asked about: of a device, and
+ * of a thread the most of any device of its recording. */
+int64_t inside_device_part(const struct replay *replay, uint32_t device, int64_t start,
+                           int64_t end);
+int64_t inside_thread_part(const struct replay *replay, uint32_t thread, int64_t start,
+                           int64_t end);
 /* Fills in the devices of the outcome and what is next. */
 bool run_account(const struct run *run, struct outcome *outcome, struct status *status);
 
@@ -89,6 +95,14 @@ void run_drop_call(struct run *run, uint32_t call, bool thinking_too);
 void run_drop_thinking(struct run *run, uint32_t call);
 /* The call, and the code that led to it. */
 void run_drop_operation(struct run *run, uint32_t call);
+/* Whether the pattern means the call, by its name or by that of the range around it. */
+bool run_call_meant(const struct run *run, uint32_t call, struct text pattern);
+/* Drops all calls of a class inside the loop that the pattern means; returns how many. */
+uint64_t run_drop_class(struct run *run, unsigned class, struct text pattern);
+/* Says in why_not that no call of the class is inside the loop; or none of the name that was asked
+ * for, but others. */
+bool say_no_call(const struct run *run, struct outcome *outcome, unsigned class,
+                 struct text pattern, const char *call, const char *none, struct status *status);
 /* The activity takes no time and nothing waits on its account. */
 void run_drop_activity(struct run *run, uint32_t activity);
 
@@ -103,6 +117,11 @@ struct thinking {
 bool thinking_find(const struct replay *replay, enum thinking_of of, struct text pattern,
                    struct thinking *thinking, struct status *status);
 void thinking_finish(struct thinking *thinking);
+/* What of the time that is cut from the thinking before a call is in the part that is asked about.
+ */
+int64_t thinking_in_part(const struct replay *replay, uint32_t call, int64_t cut);
+/* Whether a range of the category tells what its thread does. */
+bool range_names_host_code(unsigned category);
 /* The name of the innermost range around a call's start; empty: none. */
 struct text call_range(const struct replay *replay, uint32_t call);
 
@@ -127,6 +146,9 @@ typedef bool change_maker(struct run *run, const struct change *change, struct o
                           struct status *status);
 /* FASTER of host code: no kernel has the name. */
 change_maker host_faster;
+/* Says in why_not which kernels there are when none has the name, else `none`. */
+bool say_no_kernel(const struct run *run, const char *what, struct text pattern, const char *none,
+                   struct outcome *outcome, struct status *status);
 change_maker change_graph, change_fuse, change_no_sync, change_pinned, change_batch_copies,
     change_overlap_copies, change_no_alloc, change_no_compile, change_faster, change_at_roof,
     change_queues, change_prefetch, change_no_host, change_full_clock, change_batch;

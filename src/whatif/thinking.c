@@ -20,7 +20,8 @@ static bool is_meant(struct names *names, uint32_t string) {
         bool yes = names->of == THINKING_ALL ||
                    (names->of == THINKING_NAMED && name_matches(name, names->pattern)) ||
                    (names->of == THINKING_INPUT && name_is_input(name)) ||
-                   (names->of == THINKING_COMPILATION && name_is_compilation(name));
+                   (names->of == THINKING_COMPILATION && name_is_compilation(name) &&
+                    name_matches(name, names->pattern));
         *known = yes && string ? 2 : 1;
     }
     return *known == 2;
@@ -113,7 +114,7 @@ static void walk_span(struct walk *walk, int64_t start, int64_t end) {
     walk->counted = at_least(walk->counted, end);
 }
 
-static bool names_host_code(unsigned category) {
+bool range_names_host_code(unsigned category) {
     return category == RANGE_OP || category == RANGE_ANNOTATION || category == RANGE_PYTHON ||
            category == RANGE_OTHER;
 }
@@ -125,7 +126,8 @@ static void by_ranges(const struct replay *replay, struct names *names, struct t
         struct walk walk;
         walk_begin(&walk, replay, thinking, thread);
         for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++)
-            if (names_host_code(trace->range.category[i]) && is_meant(names, trace->range.name[i]))
+            if (range_names_host_code(trace->range.category[i]) &&
+                is_meant(names, trace->range.name[i]))
                 walk_span(&walk, trace->range.start[i], model_range_end(model, i));
     }
 }
@@ -200,6 +202,14 @@ void thinking_finish(struct thinking *thinking) {
     memory_free(thinking->before_call);
     memory_free(thinking->tail);
     memset(thinking, 0, sizeof *thinking);
+}
+
+int64_t thinking_in_part(const struct replay *replay, uint32_t call, int64_t cut) {
+    int64_t end = replay->call_start[call], think = replay->think[call];
+    if (!replay->narrowed || think <= 0)
+        return cut;
+    int64_t inside = inside_thread_part(replay, replay->trace->call.thread[call], end - think, end);
+    return (int64_t)((double)cut * ((double)inside / (double)think));
 }
 
 struct text call_range(const struct replay *replay, uint32_t call) {

@@ -74,7 +74,7 @@ struct outcome_device {
     int64_t cause[CAUSE_COUNT];               /* of the idle time, as far as it can be told */
 };
 
-enum { OUTCOME_TEXT = 200 };
+enum { OUTCOME_TEXT = 1000 };
 struct outcome {
     int64_t before;             /* the measured time of the part */
     int64_t unchanged;          /* the replay's without a change; what it is off by is in `error` */
@@ -88,8 +88,12 @@ struct outcome {
     struct outcome_device *devices;
     size_t device_count;
     enum gap_cause next_cause; /* the largest part of the idle time left */
-    struct text next_kernel;   /* the kernel with most of the new time */
+    struct text next_kernel;   /* the kernel with most of the part's new time */
+    double next_kernel_share;  /* of what all kernels take there */
     bool device_bound;         /* what remains is the device's own work */
+    bool copy_bound;           /* copies with no kernel beside them take more than all else */
+    enum copy_direction next_direction; /* of the copies that take most */
+    double next_rate;                   /* theirs, in bytes a second; 0: not known */
 };
 
 /* The run with all the changes made together; none: as it was. Safe to call from several threads

@@ -112,8 +112,9 @@ class Browser:
 class Page:
     """One tab, with all that it complained of and asked the network for."""
 
-    def __init__(self, browser, width=1280, height=900):
+    def __init__(self, browser, width=1280, height=900, scale=1):
         self.browser = browser
+        self.scale = scale
         self.complaints = []
         self.requests = []
         self.target = browser.call("Target.createTarget", url="about:blank")["targetId"]
@@ -149,7 +150,7 @@ class Page:
 
     def resize(self, width, height):
         self.width, self.height = width, height
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=self.scale, mobile=False)
 
     def dark(self, on):
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if on else "light"}])

@@ -12,6 +12,7 @@ import traceback
 
 import behaviour  # for its tests
 import browser
+import drawn  # for its tests
 import extremes  # for its tests
 from suite import PICTURES, Skip, tests
 

@@ -10,6 +10,7 @@ import browser
 import traces
 
 RIDGE, GENERATE, FIXTURES, SCRATCH, PICTURES = sys.argv[1:6]
+CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "corpus", "traces")
 MILLION = int(os.environ.get("RIDGE_PAGE_EVENTS", "1000000"))
 KINDS_OF_EVENT = "activities calls ranges gaps samples counters memory states".split()
 

@@ -2,6 +2,7 @@
 everything that a view can show, one full of markup, one of nothing and one of a single kernel."""
 
 import json
+import random
 
 MARKUP = [
     "<script>window.struck = 'script'</script>",
@@ -111,6 +112,42 @@ def many_names(path, count=5000):
     writer.write(path)
 
 
+def lengths(path, seed=0, count=3000):
+    """Queues and threads of events whose lengths and distances are of every order of magnitude."""
+    chance = random.Random(seed)
+    writer = Writer()
+    for stream in (7, 15, 20):
+        at = 1_000_000
+        for index in range(count):
+            duration = chance.choice((0, 1, int(10 ** chance.uniform(0, 3)), int(10 ** chance.uniform(0, 7))))
+            writer.launch(f"kernel_{index % 7}", at - 900, 500, at, duration, stream=stream, thread=stream)
+            at += duration + chance.choice((0, 0, 1, int(10 ** chance.uniform(0, 4)), int(10 ** chance.uniform(0, 6.5))))
+    for index in range(count):
+        duration = int(10 ** chance.uniform(0, 8))
+        writer.span("cpu_op", f"aten::op_{index % 5}", chance.randrange(1_000_000, at), duration, thread=1)
+    writer.write(path)
+
+
+def behind(path):
+    """Long events that begin where short ones end."""
+    writer = Writer()
+    writer.copy("Memcpy HtoD (Pinned -> Device)", 200_000_000, 0, 1000, 0, 7_000_000)
+    writer.launch("short", 7_000_000, 1000, 7_010_000, 100_000)
+    writer.copy("Memcpy HtoD (Pinned -> Device)", 4_000_000_000, 7_100_000, 1000, 7_120_000, 150_000_000)
+    writer.launch("short", 157_100_000, 1000, 157_130_000, 100_000)
+    writer.launch("long", 157_200_000, 1000, 157_240_000, 50_000_000)
+    writer.write(path)
+
+
+def long_names(path):
+    """Kernels whose names differ in their middle and at their end."""
+    writer = Writer()
+    for index in range(12):
+        name = f"void at::native::{'nested::' * 20}kernel_{index}<float, {'Policy<int>, ' * 12}{index}ul>::run_{index}"
+        writer.launch(name, 1_000_000 + index * 100_000, 4_000, 1_006_000 + index * 100_000, 50_000 + index)
+    writer.write(path)
+
+
 def hostile(path):
     """Names full of markup, wherever a name can be."""
     training(path, steps=6, rename=lambda text, index: MARKUP[index % len(MARKUP)])
@@ -143,6 +180,6 @@ def extreme(path):
     writer = Writer()
     writer.launch("early", 0, 0, 0, 0)
     writer.launch("backwards", 5_000_000, 1000, 4_000_000, 10)
-    writer.launch("far", 9 * 10**17, 1000, 9 * 10**17 + 5000, 10**9)
-    writer.span("cpu_op", "long", 0, 9 * 10**17)
+    writer.launch("far", 6 * 10**16, 1000, 6 * 10**16 + 5000, 10**9)
+    writer.span("cpu_op", "long", 0, 6 * 10**16)
     writer.write(path)

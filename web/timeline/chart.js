@@ -11,6 +11,14 @@ const GROUP_HEIGHT = 26;
 const LABEL_HEIGHT = 20;
 const LEAST_SPAN = 20;
 
+// From the start to the end of what a report is about.
+function runOf(report, trace) {
+    const chosen = report.selection.narrowed ? Object.values(report.devices || {}).map((device) => device.selected).filter((one) => one && one.windows) : [];
+    const from = chosen.length ? Math.min(...chosen.map((one) => one.start_ns)) : 0;
+    const to = chosen.length ? Math.max(...chosen.map((one) => one.end_ns)) : report.totals.trace_span_ns;
+    return to - from >= 100 ? {from, to} : trace.span;
+}
+
 export class TimelineChart {
     constructor(page, canvas) {
         this.page = page;
@@ -26,7 +34,7 @@ export class TimelineChart {
                 this.groups.push(group);
             }
         }
-        const order = ['steps', 'device', 'process'];
+        const order = ['steps', 'device', 'process', 'others'];
         this.groups.sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
         this.closeLesser();
         this.scroll = 0;
@@ -41,10 +49,11 @@ export class TimelineChart {
         this.height = 400;
         this.gutter = 150;
         this.plotWidth = 650;
+        this.sized = false;
         this.wanted = false;
         this.frames = {count: 0, mean: 0, worst: 0, last: 0, reset: () => this.resetFrames()};
         this.layOut();
-        this.view = this.everything();
+        this.view = this.home();
         this.scale = 1;
     }
 
@@ -52,8 +61,11 @@ export class TimelineChart {
         Object.assign(this.frames, {count: 0, mean: 0, worst: 0, last: 0});
     }
 
-    // Threads that only sleep or are sampled, and processes beyond the first few, begin closed.
+    // Processes beyond the first few, and those in which hardly anything happened, begin closed.
     closeLesser() {
+        this.groups.filter((group) => group.kind === 'others').forEach((group) => {
+            group.closed = true;
+        });
         const processes = this.groups.filter((group) => group.kind === 'process');
         processes.sort((a, b) => Math.max(...b.tracks.map((track) => track.weight)) - Math.max(...a.tracks.map((track) => track.weight)));
         processes.slice(4).forEach((group) => {
@@ -64,10 +76,12 @@ export class TimelineChart {
     layOut() {
         this.rows = [];
         this.laneRows = new Map();
+        this.bands = []; // where the lanes of each open group are
         let y = 0;
         for (const group of this.groups) {
             this.rows.push({group, y, height: GROUP_HEIGHT, lane: null});
             y += GROUP_HEIGHT;
+            const top = y;
             for (const track of group.closed ? [] : group.tracks) {
                 const least = Math.max(3, LABEL_HEIGHT - track.lanes.reduce((sum, lane) => sum + LANE_HEIGHTS[lane.kind], 0));
                 track.lanes.forEach((lane, i) => {
@@ -78,20 +92,32 @@ export class TimelineChart {
                     y += height + (i + 1 === track.lanes.length ? least : 0);
                 });
             }
+            if (y > top)
+                this.bands.push({group, y: top, height: y - top});
         }
         this.contentHeight = y;
         this.clampScroll();
     }
 
-    everything() {
+    around(spanOfTrace) {
         let from = Infinity;
         let to = -Infinity;
         this.page.traces.forEach((trace, i) => {
-            from = Math.min(from, trace.span.from + this.shifts[i]);
-            to = Math.max(to, trace.span.to + this.shifts[i]);
+            const span = spanOfTrace(trace, i);
+            from = Math.min(from, span.from + this.shifts[i]);
+            to = Math.max(to, span.to + this.shifts[i]);
         });
         const margin = (to - from) * 0.01;
         return {from: from - margin, to: to + margin};
+    }
+
+    everything() {
+        return this.around((trace) => trace.span);
+    }
+
+    // The run, or what of it the report is about: what lies beyond is a pause or of no interest.
+    home() {
+        return this.around((trace, i) => runOf(this.page.reports[i], trace));
     }
 
     setTheme() {
@@ -106,18 +132,26 @@ export class TimelineChart {
         this.redraw();
     }
 
-    resize(width, height) {
-        this.ratio = Math.min(2, window.devicePixelRatio || 1);
-        this.width = Math.max(200, Math.floor(width));
-        this.height = Math.max(120, Math.floor(height));
-        this.gutter = this.width < 600 ? 84 : 168;
+    // A canvas that gets a size is black until it is drawn, and a browser observes sizes after the
+    // frame's drawing is done: so it is drawn at once.
+    resize(givenWidth, givenHeight) {
+        const width = Math.max(200, Math.floor(givenWidth));
+        const height = Math.max(120, Math.floor(givenHeight));
+        const ratio = Math.min(2, window.devicePixelRatio || 1);
+        if (this.sized && width === this.width && height === this.height && ratio === this.ratio)
+            return;
+        this.sized = true;
+        this.ratio = ratio;
+        this.width = width;
+        this.height = height;
+        this.gutter = Math.round((this.width < 600 ? 84 : 168) * this.ratio) / this.ratio;
         this.plotWidth = this.width - this.gutter;
         this.canvas.width = Math.round(this.width * this.ratio);
         this.canvas.height = Math.round(this.height * this.ratio);
         this.canvas.style.height = `${this.height}px`;
         this.page.emit('timeline-size', {width: this.width, height: this.height});
         this.clampScroll();
-        this.redraw();
+        this.draw();
     }
 
     redraw() {
@@ -126,16 +160,20 @@ export class TimelineChart {
         this.wanted = true;
         requestAnimationFrame(() => {
             this.wanted = false;
-            const begun = performance.now();
-            this.scale = (this.view.to - this.view.from) / this.plotWidth;
-            drawFrame(this);
-            const took = performance.now() - begun;
-            const frames = this.frames;
-            frames.count++;
-            frames.last = took;
-            frames.worst = Math.max(frames.worst, took);
-            frames.mean += (took - frames.mean) / frames.count;
+            this.draw();
         });
+    }
+
+    draw() {
+        const begun = performance.now();
+        this.scale = (this.view.to - this.view.from) / this.plotWidth;
+        drawFrame(this);
+        const took = performance.now() - begun;
+        const frames = this.frames;
+        frames.count++;
+        frames.last = took;
+        frames.worst = Math.max(frames.worst, took);
+        frames.mean += (took - frames.mean) / frames.count;
     }
 
     clampScroll() {
@@ -195,7 +233,7 @@ export class TimelineChart {
     }
 
     fit() {
-        const all = this.everything();
+        const all = this.home();
         this.setView(all.from, all.to);
     }
 

@@ -1,142 +1,36 @@
-// Draws a frame. What it costs depends on how many pixels there are, not on how many events: where
-// events are shorter than a pixel, all of a pixel's are drawn as one, as full as they fill its time.
-// Pixels are cut at multiples of their own length, so that the picture holds still when it moves.
+// Draws a frame: the ruler, the names of the lanes, the lanes, and what is picked and selected.
 
 import {formatTick} from '../format.js';
-import {FILL_LEVELS, FILL_MATCH, fillOf} from './fills.js';
 import {laneAfter, laneFrom} from './lanes.js';
-import {eventName} from './events.js';
+import {cutText, drawSpans} from './spans.js';
 
 export const RULER_HEIGHT = 30;
-const LABEL_LEAST = 38;
-const LETTER_WIDTH = 6.1;
 
-// The longest of a few of the events of a pixel stands for all.
-function standsFor(lane, from, to) {
-    const step = Math.max(1, Math.floor((to - from) / 4));
-    let best = from;
-    for (let i = from + step; i < to; i += step)
-        if (lane.ends[i] - lane.starts[i] > lane.ends[best] - lane.starts[best])
-            best = i;
-    return best;
-}
-
-function anyMatch(lane, from, to) {
-    return lane.matches && lane.matches[to] > lane.matches[from];
-}
-
-// One row of pixels that a lane's merged events are put into; the canvas stretches it to the lane's
-// height. One picture is much less work for a browser than a rectangle for each pixel.
-function clearStrip(chart) {
-    const width = Math.ceil(chart.plotWidth) + 2;
-    if (!chart.strip || chart.strip.width !== width) {
-        const canvas = document.createElement('canvas');
-        canvas.width = width;
-        canvas.height = 1;
-        const context = canvas.getContext('2d', {willReadFrequently: true});
-        const image = context.createImageData(width, 1);
-        chart.strip = {canvas, context, image, width, words: new Uint32Array(image.data.buffer), used: false};
-    }
-    if (chart.strip.used)
-        chart.strip.words.fill(0);
-    chart.strip.used = false;
-    return chart.strip;
-}
-
-function drawStrip(chart, strip, y, height) {
-    if (!strip.used)
-        return;
-    strip.context.putImageData(strip.image, 0, 0);
-    chart.context.imageSmoothingEnabled = false;
-    chart.context.drawImage(strip.canvas, 0, 0, strip.width, 1, 0, y, strip.width, height);
-}
-
-function cutText(text, width) {
-    const letters = Math.floor((width - 8) / LETTER_WIDTH);
-    return text.length <= letters ? text : letters > 2 ? `${text.slice(0, letters - 1)}…` : '';
-}
-
-function drawBox(chart, lane, at, x, width, y, height, found) {
-    const {context, fills} = chart;
-    const fill = fillOf(lane, at);
-    const match = anyMatch(lane, at, at + 1);
-    const dim = found && !match;
-    const left = Math.max(x, -4);
-    const right = Math.min(x + width, chart.plotWidth + 4);
-    context.fillStyle = match ? fills.levels[FILL_MATCH][FILL_LEVELS - 1]
-        : dim ? fills.dim[fill]
-            : width >= 3 && fills.pattern[fill] ? fills.pattern[fill] : fills.levels[fill][FILL_LEVELS - 1];
-    context.fillRect(left, y, Math.max(1, right - left - (width > 4 ? 0.75 : 0)), height);
-    if (height < 12 || right - left < LABEL_LEAST)
-        return;
-    const text = cutText(eventName(lane.trace, lane.table, lane.rows[at]), right - Math.max(left, 0));
-    if (!text)
-        return;
-    context.fillStyle = dim ? chart.colours.faint : match ? fills.ink[FILL_MATCH] : fills.ink[fill];
-    if (fills.pattern[fill] && !dim && !match) {
-        context.fillStyle = fills.levels[fill][FILL_LEVELS - 1];
-        context.fillRect(Math.max(left, 0) + 2, y + 1, text.length * LETTER_WIDTH + 5, height - 2);
-        context.fillStyle = fills.ink[fill];
-    }
-    context.fillText(text, Math.max(left, 0) + 4, y + height / 2 + 0.5);
-}
-
-function drawSpans(chart, lane, y, height) {
-    const {fills, scale} = chart;
-    const shift = chart.shifts[lane.trace.index];
-    const from = chart.view.from - shift;
-    const to = chart.view.to - shift;
-    const found = chart.found !== null;
-    const strip = clearStrip(chart);
-    const matchWord = fills.words[FILL_MATCH][FILL_LEVELS - 1];
-    const firstPixel = Math.floor(from / scale);
-    let at = laneAfter(lane, from);
-    while (at < lane.count && lane.starts[at] < to) {
-        const length = lane.ends[at] - lane.starts[at];
-        if (length >= 1.5 * scale) {
-            drawBox(chart, lane, at, (lane.starts[at] - from) / scale, length / scale, y, height, found);
-            at++;
-            continue;
-        }
-        const pixel = Math.max(Math.floor(lane.starts[at] / scale), firstPixel);
-        const next = Math.max(at + 1, laneFrom(lane, (pixel + 1) * scale, at));
-        const share = (lane.sums[next] - lane.sums[at]) / scale;
-        const level = Math.max(0, Math.min(FILL_LEVELS - 1, Math.floor(share * FILL_LEVELS)));
-        const fill = fillOf(lane, next - at === 1 ? at : standsFor(lane, at, next));
-        strip.words[pixel - firstPixel] = anyMatch(lane, at, next) ? matchWord : found ? fills.dimWords[fill] : fills.words[fill][level];
-        strip.used = true;
-        at = next;
-    }
-    drawStrip(chart, strip, y, height);
-}
-
+// A step from each value to the next; of those that fall on one pixel the highest. There is nothing
+// before the first value, and the last holds as long as the lane says.
 function drawCounter(chart, lane, y, height) {
     const {context, scale} = chart;
     const shift = chart.shifts[lane.trace.index];
     const from = chart.view.from - shift;
     const values = lane.trace.counters.value;
     const top = lane.most > 0 ? lane.most : 1;
-    let at = Math.max(0, laneAfter(lane, from) - 1);
-    context.beginPath();
-    context.moveTo(0, y + height);
-    let x = 0;
-    while (at < lane.count && x <= chart.plotWidth) {
-        x = Math.max(0, (lane.starts[at] - from) / scale);
+    context.fillStyle = chart.colours.counter;
+    let at = laneAfter(lane, from);
+    while (at < lane.count) {
+        const x = Math.max(0, Math.floor((lane.starts[at] - from) / scale));
+        if (x > chart.plotWidth)
+            break;
         const next = Math.max(at + 1, laneFrom(lane, from + (x + 1) * scale, at));
         let most = 0;
         const step = Math.max(1, Math.floor((next - at) / 8));
         for (let i = at; i < next; i += step)
             most = Math.max(most, values[lane.rows[i]]);
-        const level = y + height - height * Math.max(0, most) / top;
-        context.lineTo(x, level);
+        most = Math.max(most, values[lane.rows[next - 1]]);
+        const end = Math.max(x + 1, Math.min(chart.plotWidth, Math.floor((lane.ends[next - 1] - from) / scale)));
+        const level = Math.max(1, height * Math.min(1, most / top));
+        context.fillRect(x, y + height - level, end - x, level);
         at = next;
-        x = at < lane.count ? (lane.starts[at] - from) / scale : (lane.ends[at - 1] - from) / scale;
-        context.lineTo(Math.min(x, chart.plotWidth), level);
     }
-    context.lineTo(Math.min(x, chart.plotWidth), y + height);
-    context.closePath();
-    context.fillStyle = chart.colours.counter;
-    context.fill();
 }
 
 function tickStep(scale) {
@@ -181,6 +75,15 @@ function drawGrid(chart) {
     context.fillStyle = chart.colours.grid;
     for (const tick of rulerTicks(view, scale).ticks)
         context.fillRect(Math.round((tick - view.from) / scale), 0, 1, chart.height);
+}
+
+// When a process was not recorded, behind all its lanes.
+function drawPauses(chart) {
+    for (const {group, y, height} of chart.bands) {
+        const top = RULER_HEIGHT + y - chart.scroll;
+        if (group.pauses && top < chart.height && top + height > RULER_HEIGHT)
+            drawSpans(chart, group.pauses, top, height);
+    }
 }
 
 function drawGroupRow(chart, row, y) {
@@ -311,6 +214,7 @@ export function drawFrame(chart) {
     context.rect(chart.gutter, RULER_HEIGHT, chart.plotWidth, chart.height - RULER_HEIGHT);
     context.clip();
     context.translate(chart.gutter, 0);
+    drawPauses(chart);
     drawGrid(chart);
     for (const row of rows) {
         if (!row.lane)

@@ -1,6 +1,6 @@
 // What is there to say about one event? Its name, and the lines of its details.
 
-import {ACTIVITY_KINDS, CALL_CLASSES, COPY_DIRECTIONS, MEMORY_KINDS, RANGE_CATEGORIES, THREAD_STATES} from '../data.js';
+import {ACTIVITY_KINDS, CALL_CLASSES, COPY_DIRECTIONS, MEMORY_KINDS, RANGE_CATEGORIES, THREAD_STATES, isPause} from '../data.js';
 import {formatBytes, formatCount, formatDuration, formatPercent, formatRate} from '../format.js';
 import {CAUSES} from '../palette.js';
 import {laneAfter} from './lanes.js';
@@ -24,6 +24,10 @@ export function eventName(trace, tableName, row) {
         return `${trace.strings[table.name[row]]}: ${Number(table.value[row].toPrecision(6))}`;
     case 'steps':
         return trace.strings[table.name[row]] || `step ${row + 1}`;
+    case 'ranges':
+        if (isPause(trace, row))
+            return 'paused';
+        // falls through
     default:
         return mergedName(table, row) || trace.strings[table.name[row]] || 'no name';
     }
@@ -138,7 +142,7 @@ export function eventLines(trace, tableName, row) {
 export function rangePath(groups, trace, thread, time) {
     const path = [];
     for (const group of groups) {
-        if (group.trace !== trace || group.kind !== 'process')
+        if (group.trace !== trace || group.kind === 'device')
             continue;
         for (const track of group.tracks) {
             if (track.thread !== thread)

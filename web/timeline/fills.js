@@ -13,7 +13,8 @@ const FILL_STATE = FILL_CAUSE + CAUSES.length;
 const FILL_SAMPLE = FILL_STATE + 3;
 const FILL_STEP = FILL_SAMPLE + 1;
 const FILL_WARM_UP = FILL_STEP + 1;
-export const FILL_MATCH = FILL_WARM_UP + 1;
+const FILL_PAUSE = FILL_WARM_UP + 1;
+export const FILL_MATCH = FILL_PAUSE + 1;
 
 function fillNames() {
     const names = [];
@@ -23,7 +24,7 @@ function fillNames() {
     names.push('call-other', 'cause-launch', 'copy', 'cause-sync', 'cause-alloc', 'cause-compile');
     for (const cause of CAUSES)
         names.push(cause.colour);
-    names.push('running', 'ready', 'blocked', 'sample', 'step', 'warm-up', 'match');
+    names.push('running', 'ready', 'blocked', 'sample', 'step', 'warm-up', 'paused', 'match');
     return names;
 }
 
@@ -114,6 +115,7 @@ export function makeFills(context) {
             fills.pattern[FILL_CAUSE + i] = makePattern(context, themeColour(cause.colour), paper, cause.pattern);
     });
     fills.pattern[FILL_COPY] = makePattern(context, themeColour('copy'), paper, 'lines');
+    fills.pattern[FILL_PAUSE] = makePattern(context, paper, themeColour('paused'), 'rising');
     fills.pattern[FILL_WARM_UP] = makePattern(context, themeColour('warm-up'), paper, 'rising');
     return fills;
 }
@@ -143,6 +145,8 @@ export function fillOf(lane, at) {
         return FILL_CAUSE + Math.min(CAUSES.length - 1, trace.gaps.cause[row]);
     case 'state':
         return FILL_STATE + Math.min(2, trace.states.state[row]);
+    case 'pause':
+        return FILL_PAUSE;
     case 'step':
         return trace.steps.warm_up[row] ? FILL_WARM_UP : FILL_STEP;
     default:

@@ -1,11 +1,17 @@
 // What lanes does the timeline have? Every device with its idle time and its queues, every process
-// with its threads: their ranges by depth, calls, states and samples.
+// with its threads: their ranges by depth, calls, states and samples. Processes in which hardly
+// anything happened (a shell around the program, a helper that started and ended) share a group.
 //
 // A lane is a list of events that do not overlap, in order of time: `rows` of a table, with starts
 // and ends. What overlaps goes into the next lane of its group. Sums of the durations up to each
 // event tell how full any stretch of time is without looking at its events one by one.
 
+import {isPause} from '../data.js';
+
 const LANES_DEEP = 48;
+const FEW_SAMPLES = 10; // a process with fewer has no weight
+const FEW_OF_ALL = 0.01; // nor has one with less of all samples
+const FOLDED_LEAST = 3; // fewer processes are not worth a group
 
 function makeLane(trace, table, kind, rows) {
     const source = trace[table];
@@ -93,12 +99,19 @@ function deviceGroups(trace) {
         }
         tracks.push(...counterTracks(trace, id));
         if (tracks.length)
-            groups.push({label: trace.devices[id].display, kind: 'device', trace, id, tracks});
+            groups.push({label: trace.devices[id].display, kind: 'device', trace, id, tracks, pauses: devicePauses(trace, id)});
     }
     return groups;
 }
 
-// A counter is a curve: its samples are the lane's events, each lasting until the next.
+// A device's work is not recorded while the processes that use it are paused.
+function devicePauses(trace, id) {
+    const users = new Set(trace.queues.filter((queue) => queue && queue.device === id).map((queue) => queue.process));
+    return pauseLane(trace, (process) => users.has(process) || users.has(0) || users.size === 0);
+}
+
+// A counter is a curve: its samples are the lane's events, each lasting until the next, and the last
+// until the end of everything: what does not change is not written again.
 function counterTracks(trace, device) {
     const counters = trace.counters;
     const byName = new Map();
@@ -115,6 +128,7 @@ function counterTracks(trace, device) {
         const lane = makeLane(trace, 'counters', 'counter', Uint32Array.from(rows));
         for (let i = 0; i + 1 < lane.count; i++)
             lane.ends[i] = lane.starts[i + 1];
+        lane.ends[lane.count - 1] = Math.max(lane.starts[lane.count - 1], trace.span.to);
         lane.most = rows.reduce((most, row) => Math.max(most, counters.value[row]), 0);
         tracks.push({label: trace.strings[name], lanes: [lane]});
     }
@@ -124,7 +138,7 @@ function counterTracks(trace, device) {
 function threadTrack(trace, id, ranges, calls, samples, states) {
     const lanes = [];
     if (states)
-        lanes.push(makeLane(trace, 'states', 'state', states));
+        lanes.push(...packLanes(trace, 'states', 'state', states, 1));
     if (ranges)
         lanes.push(...packLanes(trace, 'ranges', 'range', ranges));
     if (calls)
@@ -134,7 +148,18 @@ function threadTrack(trace, id, ranges, calls, samples, states) {
     return {label: trace.threads[id] ? trace.threads[id].label : 'no thread', lanes, thread: id};
 }
 
-function processGroups(trace) {
+// The pauses among some rows of ranges, as a lane; null when there is none.
+function pauseLane(trace, wanted) {
+    const {ranges} = trace;
+    const rows = [];
+    for (let i = 0; trace.paused && i < ranges.count; i++)
+        if (isPause(trace, i) && wanted(trace.threads[ranges.thread[i]]?.process || 0))
+            rows.push(i);
+    rows.sort((a, b) => ranges.start[a] - ranges.start[b]);
+    return rows.length ? packLanes(trace, 'ranges', 'pause', rows, 1)[0] : null;
+}
+
+function threadsByProcess(trace) {
     const ranges = rowsBy(trace.ranges.thread, trace.ranges.count);
     const calls = rowsBy(trace.calls.thread, trace.calls.count);
     const samples = rowsBy(trace.samples.thread, trace.samples.count);
@@ -142,25 +167,51 @@ function processGroups(trace) {
     const byProcess = new Map();
     for (let id = 0; id < Math.max(trace.threads.length, 1); id++) {
         let own = ranges.get(id);
-        if (id === 0 && own)
-            own = own.filter((row) => trace.ranges.queue[row] === 0);
+        if (own && (id === 0 || trace.paused))
+            own = own.filter((row) => !isPause(trace, row) && (id !== 0 || trace.ranges.queue[row] === 0));
         if (!(own && own.length) && !calls.has(id) && !samples.has(id) && !states.has(id))
             continue;
         const process = trace.threads[id] ? trace.threads[id].process : 0;
         if (!byProcess.has(process))
             byProcess.set(process, []);
         const track = threadTrack(trace, id, own && own.length ? own : null, calls.get(id), samples.get(id), states.get(id));
-        track.weight = (calls.has(id) ? calls.get(id).length * 4 : 0) + (own ? own.length : 0);
+        track.events = (calls.has(id) ? calls.get(id).length : 0) + (own ? own.length : 0);
+        track.samples = samples.has(id) ? samples.get(id).length : 0;
+        track.weight = track.events * 4 + track.samples;
         byProcess.get(process).push(track);
     }
+    return byProcess;
+}
+
+function processGroups(trace) {
+    const launching = new Set();
+    for (let i = 0; i < trace.activities.count; i++)
+        launching.add(trace.queues[trace.activities.queue[i]]?.process);
     const groups = [];
-    for (const [id, tracks] of byProcess) {
+    for (const [id, tracks] of threadsByProcess(trace)) {
         tracks.sort((a, b) => b.weight - a.weight);
         const process = trace.processes[id];
-        const name = process ? `${process.name || 'process'} (${process.pid})` : 'host';
-        groups.push({label: name, kind: 'process', trace, id, tracks});
+        const label = process ? `${process.name || 'process'} (${process.pid})` : 'host';
+        const few = tracks.reduce((sum, track) => sum + track.samples, 0) < Math.max(FEW_SAMPLES, trace.samples.count * FEW_OF_ALL);
+        const slight = process && few && !launching.has(id) && tracks.every((track) => track.events === 0);
+        groups.push({label, kind: 'process', trace, id, tracks, slight, pauses: pauseLane(trace, (of) => of === id)});
     }
-    return groups;
+    return foldSlight(trace, groups);
+}
+
+// Processes without weight as one group, each thread by its process's name; never the weightiest.
+function foldSlight(trace, groups) {
+    const weight = (group) => group.tracks.reduce((sum, track) => sum + track.weight, 0);
+    const most = groups.reduce((a, b) => a && weight(a) >= weight(b) ? a : b, null);
+    const folded = groups.filter((group) => group.slight && group !== most);
+    if (folded.length < FOLDED_LEAST)
+        return groups;
+    const tracks = folded.flatMap((group) => group.tracks.map((track) => {
+        const name = trace.threads[track.thread].name;
+        return {...track, label: name && !group.label.startsWith(name) ? `${group.label} ${name}` : group.label};
+    }));
+    return [...groups.filter((group) => !folded.includes(group)),
+        {label: `${folded.length} other processes`, kind: 'others', trace, id: -1, tracks, pauses: null}];
 }
 
 function stepTrack(trace) {

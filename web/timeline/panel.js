@@ -99,6 +99,7 @@ function emptyPanel() {
 
 export function fillPanel(chart, host, actions) {
     clearElement(host);
+    host.classList.toggle('empty', !chart.picked && !chart.selection);
     const parts = chart.picked ? eventPanel(chart, chart.picked, actions)
         : chart.selection ? selectionPanel(chart, chart.selection, actions) : emptyPanel();
     host.append(...parts.flat(3).filter((part) => part));

@@ -323,6 +323,7 @@ export function buildTimeline(page, host) {
         chart.focused = true;
         chart.redraw();
     });
+    canvas.addEventListener('contextrestored', () => chart.setTheme());
     canvas.addEventListener('blur', () => {
         chart.focused = false;
         chart.redraw();

@@ -1,6 +1,6 @@
 // Where each device's time went: a bar that divides when clicked, as far down as the trace tells.
 
-import {element, svg} from '../dom.js';
+import {cutName, element, svg} from '../dom.js';
 import {formatCount, formatDuration, formatPercent} from '../format.js';
 import {causeFill, causePatterns, causeSwatch} from './cause_patterns.js';
 import {accountTree} from './account_parts.js';
@@ -43,10 +43,10 @@ function accountFunnel(from, to) {
 function partRow(page, part, sum, whole, open) {
     const opens = Boolean(part.parts);
     const act = opens ? open : part.find ? () => showPart(page, part) : null;
-    const name = act ? element('button', {type: 'button', class: 'row-button', onclick: act}, part.name) : element('span', {}, part.name);
+    const name = act ? element('button', {type: 'button', class: 'row-button', onclick: act}, cutName(part.name)) : cutName(part.name);
     return element('tr', {},
-        element('th', {scope: 'row', title: part.full || part.name}, partSwatch(part), name,
-            opens ? element('span', {class: 'more', 'aria-hidden': 'true'}, ' ▸') : null),
+        element('th', {scope: 'row', title: part.full || part.name}, element('span', {class: 'part-name'}, partSwatch(part), name,
+            opens ? element('span', {class: 'more', 'aria-hidden': 'true'}, '▸') : null)),
         element('td', {class: 'number'}, formatDuration(part.time)),
         element('td', {class: 'number'}, formatPercent(part.time / sum)),
         element('td', {class: 'number'}, formatPercent(part.time / whole)),
@@ -171,8 +171,9 @@ class AccountOfDevice {
 export function viewAccount(page, host) {
     const sources = deviceSources(page).filter((source) => source.device.account && source.device.account.window_ns > 0);
     if (!sources.length) {
-        host.append(emptyNote('No device did anything in this trace, so there is no device time to account for.',
-            'Record with ridge run -- PROGRAM on a machine with a GPU; ridge doctor says what can be recorded here.'));
+        const hostTold = page.traces.some((trace) => trace.samples.count || trace.ranges.count);
+        host.append(emptyNote('Nothing ran on a device in this trace, so there is no device time to divide.',
+            hostTold ? 'Where the host’s time went is in the flame graph.' : 'ridge doctor says what can be recorded on this machine.'));
         return;
     }
     host.append(element('p', {class: 'hint'}, 'Click a part to divide it: busy into kernels, idle into its causes and those into the host’s own code.'));

@@ -1,6 +1,7 @@
 // Where the host's time went: samples of its stacks, or its ranges, as a flame graph. A canvas, since
 // there may be many frames; keys move through it and a table says the same.
 
+import {isPause} from '../data.js';
 import {element} from '../dom.js';
 import {nameColour} from '../palette.js';
 import {formatCount, formatDuration, formatPercent} from '../format.js';
@@ -261,7 +262,7 @@ function flameChoices(page) {
         for (const [table, words, make] of [[trace.samples, 'samples', treeOfSamples], [trace.ranges, 'ranges', treeOfRanges]]) {
             const counts = new Map();
             for (let i = 0; i < table.count; i++)
-                if (table.thread[i])
+                if (table.thread[i] && !(table === trace.ranges && isPause(trace, i)))
                     counts.set(table.thread[i], (counts.get(table.thread[i]) || 0) + 1);
             if (counts.size > 1)
                 choices.push({title: `${traceLabel(page, index)}${words} of all threads`, trace: index, make: () => make(trace, 0)});

@@ -1,6 +1,8 @@
 // Samples or ranges as one tree for each thread: equal names below equal parents are one node, whose
 // value is the time they stand for. Nodes are columns; 0 is the root.
 
+import {isPause} from '../data.js';
+
 class FlameTree {
     constructor() {
         this.names = [''];
@@ -90,7 +92,7 @@ function familyName(name) {
     return name.replace(/#\d+$/, '#…');
 }
 
-// Ranges of a thread come outer before inner; what lies inside is a child.
+// Ranges of a thread come outer before inner; what lies inside is a child. Pauses are no work.
 export function treeOfRanges(trace, thread) {
     const {ranges, strings} = trace;
     const families = new Array(strings.length);
@@ -98,7 +100,7 @@ export function treeOfRanges(trace, thread) {
     let path = [];
     let lane = -1;
     for (let i = 0; i < ranges.count; i++) {
-        if (!ranges.thread[i] || (thread && ranges.thread[i] !== thread))
+        if (!ranges.thread[i] || (thread && ranges.thread[i] !== thread) || isPause(trace, i))
             continue;
         if (ranges.thread[i] !== lane) {
             path = [];

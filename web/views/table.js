@@ -1,7 +1,7 @@
 // A table that sorts by any column, filters by text, and stays quick with any number of rows: beyond
 // a few hundred only those in sight are in the document.
 
-import {element} from '../dom.js';
+import {cutName, element} from '../dom.js';
 import {formatCount} from '../format.js';
 
 const TABLE_WHOLE_ROWS = 200; // so many stand in the document at once
@@ -24,10 +24,11 @@ function tableCell(column, row, first, onpick) {
     const title = column.hint ? column.hint(row) : column.wide ? shown : null;
     if (title instanceof Node === false && title)
         cell.title = title;
+    const content = column.wide && typeof shown === 'string' ? cutName(shown) : shown;
     if (first && onpick)
-        cell.append(element('button', {type: 'button', class: 'row-button', onclick: () => onpick(row)}, shown));
+        cell.append(element('button', {type: 'button', class: 'row-button', onclick: () => onpick(row)}, content));
     else
-        cell.append(shown);
+        cell.append(content);
     if (column.share) {
         const share = column.share(row);
         if (Number.isFinite(share)) {

@@ -85,6 +85,16 @@ static void synchronize(struct simulation *s, int64_t cost) {
          "cudaStreamSynchronize");
 }
 
+static void load_module(struct simulation *s) {
+    const struct loop *loop = s->loop;
+    int64_t began = s->host;
+    s->host += loop->compile;
+    if (s->build && loop->compiler)
+        build_range(s->build, 0, RANGE_ANNOTATION, began, s->host, loop->compiler);
+    s->correlation++;
+    call(s, CALL_COMPILE, s->host + loop->load, "cuModuleLoadData");
+}
+
 static int64_t simulate(struct build *build, const struct loop *loop) {
     struct simulation s = {.build = build, .loop = loop, .device = -loop->gap};
     for (int step = 0; step < loop->steps; step++) {
@@ -98,6 +108,8 @@ static int64_t simulate(struct build *build, const struct loop *loop) {
             s.correlation++;
             call(&s, CALL_ALLOC, s.host + loop->alloc, "cudaMalloc");
         }
+        if (loop->load)
+            load_module(&s);
         if (loop->copy)
             copy_in(&s);
         if (loop->copy && loop->copy_waits)

@@ -1,0 +1,122 @@
+/* What if all that is compiled or loaded were so before the loop?
+ *
+ * The calls tell little of it: NVRTC, Triton and inductor compile in the host's own code, right
+ * before the call that loads what they made. That code goes with the call where its name says that
+ * it compiles; and where nothing names it, when about every load of the loop has such a stretch
+ * before it. */
+#include <stdio.h>
+
+#include "base/format.h"
+#include "base/memory.h"
+#include "whatif/names.h"
+#include "whatif/run.h"
+#include "whatif/words.h"
+
+/* Host code that ranges or samples call compiling. */
+static bool cut_named(struct run *run, struct text pattern, int64_t *host, struct status *status) {
+    const struct replay *replay = run->replay;
+    struct thinking thinking;
+    if (!thinking_find(replay, THINKING_COMPILATION, pattern, &thinking, status))
+        return false;
+    for (uint32_t i = 0; i < replay->calls; i++)
+        if (thinking.before_call[i] && in_loop(replay, replay->call_step[i])) {
+            int64_t cut = at_most(thinking.before_call[i], run->think[i]);
+            run->think[i] -= cut;
+            *host += thinking_in_part(replay, i, cut);
+            run->touched++;
+        }
+    thinking_finish(&thinking);
+    return true;
+}
+
+/* Of the time between a call and the one before it, what ranges name that begin and end there. */
+static int64_t named_before(const struct replay *replay, uint32_t call, uint32_t before) {
+    const struct host *host = replay->source.host;
+    const struct trace *trace = replay->trace;
+    uint32_t thread = trace->call.thread[call];
+    int64_t start = model_call_end(replay->source.model, before), end = trace->call.start[call];
+    int64_t sum = 0;
+    size_t low = host->thread_first[thread], high = host->thread_first[thread + 1], last = high;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (host->change_time[middle] < start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < last && host->change_time[low] < end; low++) {
+        uint32_t range = host->change_range[low];
+        if (range == NO_ROW || trace->range.start[range] < start ||
+            model_range_end(replay->source.model, range) > end ||
+            name_is_compilation(trace_text(trace, trace->range.name[range])))
+            continue;
+        sum += (low + 1 < last ? at_most(host->change_time[low + 1], end) : end) -
+               host->change_time[low];
+    }
+    return sum;
+}
+
+/* The call that begins a row of compiling ones in the loop, behind other work of its thread. */
+static bool begins_load(const struct replay *replay, uint32_t call) {
+    if (!is_outer(replay, call) || replay->class[call] != CALL_COMPILE ||
+        !in_loop(replay, replay->call_step[call]))
+        return false;
+    uint32_t before = run_call_before(replay, call);
+    return before != NO_ROW && replay->class[before] != CALL_COMPILE;
+}
+
+/* What no name explains of the host's time before a load, beyond what is usual before a call. */
+static int64_t unnamed_before(const struct run *run, uint32_t call) {
+    const struct replay *replay = run->replay;
+    int64_t left = run->think[call] - at_least(replay->think_typical, 0);
+    return left - named_before(replay, call, run_call_before(replay, call));
+}
+
+static void cut_unnamed(struct run *run, struct text pattern, int64_t *host) {
+    enum { FEW = 3, OF_TEN = 9 };
+    const struct replay *replay = run->replay;
+    uint64_t loads = 0, thought = 0;
+    for (uint32_t i = 0; i < replay->calls; i++)
+        if (begins_load(replay, i)) {
+            loads++;
+            thought += unnamed_before(run, i) > other_work(replay);
+        }
+    if (loads < FEW || thought * 10 < loads * OF_TEN)
+        return;
+    for (uint32_t i = 0; i < replay->calls; i++) {
+        if (!begins_load(replay, i) || !run_call_meant(run, i, pattern))
+            continue;
+        int64_t cut = unnamed_before(run, i);
+        if (cut <= other_work(replay))
+            continue;
+        run->think[i] -= cut;
+        *host += thinking_in_part(replay, i, cut);
+        run->touched++;
+    }
+}
+
+bool change_no_compile(struct run *run, const struct change *change, struct outcome *outcome,
+                       struct status *status) {
+    char count[COUNTED_SIZE], time[FORMAT_SIZE];
+    int64_t host = 0;
+    uint64_t before = run->touched;
+    if (!run_edit_calls(run, status) || !cut_named(run, change->pattern, &host, status))
+        return false;
+    cut_unnamed(run, change->pattern, &host);
+    uint64_t dropped = run_drop_class(run, CALL_COMPILE, change->pattern);
+    outcome->applicable = run->touched > before;
+    if (!outcome->applicable)
+        return say_no_call(run, outcome, CALL_COMPILE, change->pattern,
+                           "compiling or loading call in the loop",
+                           "nothing is compiled or loaded inside the loop", status);
+    counted(dropped, "call that compiles or loads", "calls that compile or load", count);
+    format_duration(host, time);
+    snprintf(outcome->what, OUTCOME_TEXT, "%s%s%s%s %s", dropped ? count : "",
+             dropped && host > 0 ? " and " : "", host > 0 || !dropped ? time : "",
+             host > 0 || !dropped ? " of host code" : "",
+             dropped > 1 || (dropped && host > 0) ? "go" : "goes");
+    snprintf(outcome->assumes, OUTCOME_TEXT,
+             "shapes do not change, so that nothing is compiled again");
+    run->doubt += 0.05;
+    return true;
+}
