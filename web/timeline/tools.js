@@ -16,7 +16,7 @@ export function makeTools(actions) {
         button('↑', 'Previous match (P)', () => actions.next(-1)), button('↓', 'Next match (N)', () => actions.next(1)), found,
         element('span', {class: 'spring'}),
         button('−', 'Zoom out (S)', () => actions.zoomBy(0.6)), button('+', 'Zoom in (W)', () => actions.zoomBy(1.6)),
-        button('Fit', 'Show everything (0)', actions.fit));
+        button('Fit', 'Show the run (0)', actions.fit));
     search.addEventListener('input', () => actions.searchFor(search.value, false));
     search.addEventListener('keydown', (event) => {
         if (event.key === 'Enter') {

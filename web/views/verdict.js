@@ -117,6 +117,8 @@ function verdictOf(page, trace, verdict) {
     if (page.traces.length > 1)
         block.append(element('h3', {}, traceLabel(page, trace) + fileName(page.traces[trace].name)));
     block.append(element('p', {class: 'for-manager'}, verdict.manager || ''), element('p', {class: 'for-engineer'}, verdict.engineer || ''));
+    if (verdict.caution)
+        block.append(element('p', {class: 'for-engineer'}, verdict.caution));
     const cards = element('div', {class: 'findings'});
     const minor = element('div', {class: 'findings'});
     findings.forEach((finding, index) => (finding.minor ? minor : cards).append(findingCard(page, trace, finding, index + 1, time, findings.length > 1)));
