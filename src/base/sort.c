@@ -22,8 +22,8 @@ static bool in_order(const struct keys *keys, uint32_t a, uint32_t b) {
 static bool is_sorted(const struct keys *keys, size_t count) {
     for (size_t i = 1; i < count; i++) {
         uint32_t a = (uint32_t)i - 1, b = (uint32_t)i;
-        if (keys->group[a] > keys->group[b] ||
-            (keys->group[a] == keys->group[b] && !in_order(keys, a, b)))
+        uint32_t of_a = keys->group ? keys->group[a] : 0, of_b = keys->group ? keys->group[b] : 0;
+        if (of_a > of_b || (of_a == of_b && !in_order(keys, a, b)))
             return false;
     }
     return true;
@@ -121,11 +121,11 @@ bool sort_rows(const uint32_t *group, uint32_t groups, const int64_t *key, const
     bool ok = rows && next;
     if (ok) {
         for (size_t i = 0; i < count; i++)
-            next[group[i] + 1]++;
+            next[(group ? group[i] : 0) + 1]++;
         for (uint32_t g = 0; g < groups; g++)
             next[g + 1] += next[g];
         for (size_t i = 0; i < count; i++)
-            rows[next[group[i]]++] = (uint32_t)i;
+            rows[next[group ? group[i] : 0]++] = (uint32_t)i;
     }
     /* next[g] is now the end of group g */
     for (uint32_t g = 0; g < groups && ok; g++) {
@@ -156,9 +156,9 @@ bool sort_values(int64_t *values, size_t count, struct status *status) {
         sorted++;
     if (sorted >= count)
         return true;
-    uint32_t *one_group = memory_allocate(count, sizeof *one_group, status), *order = NULL;
+    uint32_t *order = NULL;
     int64_t *copy = memory_allocate(count, sizeof *copy, status);
-    bool ok = one_group && copy && sort_rows(one_group, 1, values, NULL, count, &order, status);
+    bool ok = copy && sort_rows(NULL, 1, values, NULL, count, &order, status);
     if (ok) {
         memcpy(copy, values, count * sizeof *copy);
         for (size_t i = 0; i < count; i++)
@@ -166,7 +166,6 @@ bool sort_values(int64_t *values, size_t count, struct status *status) {
     }
     memory_free(order);
     memory_free(copy);
-    memory_free(one_group);
     return ok;
 }
 

@@ -7,9 +7,9 @@
 
 #include "base/status.h"
 
-/* The order of `count` rows by group (below `groups`), then key ascending, then `longer`
- * descending, then row number. *order is NULL when the rows are in that order already. `longer` may
- * be NULL. Free with memory_free(). */
+/* The order of `count` rows by group (below `groups`; NULL: all are of one), then key ascending,
+ * then `longer` descending, then row number. *order is NULL when the rows are in that order
+ * already. `longer` may be NULL. Free with memory_free(). */
 bool sort_rows(const uint32_t *group, uint32_t groups, const int64_t *key, const int64_t *longer,
                size_t count, uint32_t **order, struct status *status);
 

@@ -131,6 +131,7 @@ static int run(const struct command_line *line) {
         .steps = command_value(line, "steps"),
         .window = command_value(line, "window"),
         .top = 10,
+        .no_verdict = command_flag(line, "no-verdict"),
     };
     struct output output;
     bool skip_invalid = command_flag(line, "skip-invalid");
@@ -158,6 +159,7 @@ static const struct command_option options[] = {
     {"json", 0, NULL, "short for --format json"},
     {"output", 'o', "FILE", "write there instead of to standard output"},
     {"force", 'f', NULL, "replace FILE if it exists"},
+    {"no-verdict", 0, NULL, "only the account: faster for very large traces"},
     {"skip-invalid", 0, NULL, "drop events with impossible times, and count them"},
     {0},
 };

@@ -120,6 +120,7 @@ static int run(const struct command_line *line) {
         .steps = command_value(line, "steps"),
         .window = command_value(line, "window"),
         .top = 10,
+        .keep_replay = true,
         .no_verdict = true,
     };
     struct whatif whatif = {.count = 0};

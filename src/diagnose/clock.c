@@ -1,7 +1,7 @@
 /* Did the device run below its clock? From what its health counters say; and where they say
  * nothing, from kernels of one name and grid that take longer and longer. A device at its power
  * limit, under full load, does as it should: that is said, not blamed. */
-#include "diagnose/drift.h"
+#include "diagnose/diagnosis.h"
 
 /* Bits of NVML's clock event reasons. */
 enum {
@@ -173,19 +173,19 @@ static void say_slowed(struct diagnosis *diagnosis, struct finding *finding,
 
 void diagnose_clock(struct diagnosis *diagnosis) {
     struct clock_facts clock = find_clock(diagnosis);
-    struct drift drift = drift_find(diagnosis);
-    if (!is_slowed(&clock, &drift))
+    const struct drift *drift = &diagnosis->facts.drift;
+    if (!is_slowed(&clock, drift))
         return;
     const struct prediction *full = predict_alone(diagnosis, CHANGE_FULL_CLOCK);
     bool known = is_lower(&clock) && full->applicable && full->gain > 0;
     struct finding *finding =
         diagnose_add(diagnosis, FINDING_THROTTLING, known ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
-    finding->remark = is_power_limit(diagnosis, &clock, &drift);
+    finding->remark = is_power_limit(diagnosis, &clock, drift);
     if (known) {
         finding_change(finding, CHANGE_FULL_CLOCK, (struct text){0}, 0);
         finding_take(diagnosis, finding, full);
     } else {
-        finding->recoverable = drift.lost;
+        finding->recoverable = drift->lost;
     }
-    say_slowed(diagnosis, finding, &clock, &drift);
+    say_slowed(diagnosis, finding, &clock, drift);
 }

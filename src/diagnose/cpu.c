@@ -29,7 +29,7 @@ static void find_operators(struct diagnosis *diagnosis) {
         for (size_t i = 0; i < names->count && i < 64; i++) {
             const struct range_group *group = group_of(ranges, names->list[i].name);
             if (!names->list[i].name || !runs_on_cpu(diagnosis, group) ||
-                input_around(diagnosis, group->name))
+                input_of(diagnosis, group->name))
                 continue;
             time += names->list[i].time;
             if (names->list[i].time > most_time) {

@@ -15,7 +15,6 @@
 struct prediction {
     bool applicable;
     int64_t before, after, gain, error;
-    bool device_bound;
     char what[OUTCOME_TEXT], assumes[OUTCOME_TEXT], why_not[OUTCOME_TEXT];
 };
 
@@ -29,6 +28,7 @@ struct diagnosis {
     size_t findings_capacity, missing_capacity;
     bool predicted[CHANGE_COUNT]; /* what each change buys alone, once it was asked */
     struct prediction alone[CHANGE_COUNT];
+    uint32_t *input_of;   /* by string id; see input_of() */
     struct finding scrap; /* what is written to after a failure */
     struct status *status;
     bool failed; /* *status says why */
@@ -112,8 +112,11 @@ char *from_to(const struct diagnosis *diagnosis, int64_t gain, char text[FROM_TO
 /* The same where `before` is gained already. */
 char *from_to_after(const struct diagnosis *diagnosis, int64_t before, int64_t gain,
                     char text[FROM_TO_SIZE]);
-/* The range that prepares the input and has most of what is called `name` inside it; 0: none. */
-uint32_t input_around(const struct diagnosis *diagnosis, uint32_t name);
+/* The range that prepares the input and is called `name`, or has most of what is called so inside
+ * it; 0: none. */
+uint32_t input_of(const struct diagnosis *diagnosis, uint32_t name);
+/* Fills what that is answered from. */
+void diagnose_inputs(struct diagnosis *diagnosis);
 /* A kernel's short name, cut to about 60 letters; memory of the diagnosis' own for the next call.
  */
 enum { NAME_SIZE = 72 };

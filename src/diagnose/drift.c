@@ -4,6 +4,8 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "diagnose/facts.h"
+#include "whatif/names.h"
 
 /* Time of the kernels of one name and grid, taken for the same work, in each quarter of the judged
  * part. */
@@ -17,9 +19,8 @@ struct paces {
     size_t count, capacity;
 };
 
-static bool add_kernel(struct diagnosis *diagnosis, struct paces *paces, size_t row,
-                       unsigned quarter) {
-    const struct trace *trace = diagnosis->trace;
+static bool add_kernel(const struct trace *trace, struct paces *paces, size_t row, unsigned quarter,
+                       struct status *status) {
     uint64_t key = trace->activity.name[row];
     key = key * 0x9E3779B97F4A7C15u + trace->activity.grid_x[row];
     key = key * 0x9E3779B97F4A7C15u + trace->activity.grid_y[row];
@@ -28,8 +29,8 @@ static bool add_kernel(struct diagnosis *diagnosis, struct paces *paces, size_t 
     size_t at = place ? (size_t)*place : paces->count;
     if (!place) {
         if (!memory_grow((void **)&paces->list, &paces->capacity, paces->count + 1,
-                         sizeof *paces->list, diagnosis->status) ||
-            !map_set(&paces->places, key, paces->count, diagnosis->status))
+                         sizeof *paces->list, status) ||
+            !map_set(&paces->places, key, paces->count, status))
             return false;
         paces->list[paces->count++] = (struct pace){0};
     }
@@ -72,32 +73,37 @@ static struct drift sum_paces(const struct paces *paces) {
     return drift;
 }
 
-/* Collectives wait for other devices and may take any time. */
-struct drift drift_find(struct diagnosis *diagnosis) {
-    const struct diagnose_source *source = diagnosis->source;
-    const struct trace *trace = diagnosis->trace;
+/* They wait for other devices and may take any time. */
+static bool is_collective(struct text name) {
+    return kernel_class(name) == KERNEL_COLLECTIVE;
+}
+
+bool drift_find(const struct diagnose_source *source, struct drift *drift, struct status *status) {
+    const struct trace *trace = source->model->trace;
     struct paces paces = {0};
-    struct drift drift = {0};
+    struct name_trait collective;
+    *drift = (struct drift){0};
     if (source->device_count == 0)
-        return drift;
+        return true;
+    if (!name_trait_begin(&collective, trace, is_collective, status))
+        return false;
+    bool ok = true;
     const struct diagnose_device *device = &source->devices[0];
     int64_t first = device->selection->windows[0].start;
     int64_t last = device->selection->windows[device->selection->count - 1].end;
     size_t end = source->model->device_first[device->id + 1];
-    for (size_t i = source->model->device_first[device->id]; i < end; i++) {
+    for (size_t i = source->model->device_first[device->id]; i < end && ok; i++) {
         int64_t start = trace->activity.start[i];
-        struct text name = trace_text(trace, trace->activity.name[i]);
         if (trace->activity.kind[i] != ACTIVITY_KERNEL || start < first || start >= last ||
-            kernel_class(name) == KERNEL_COLLECTIVE)
+            name_has_trait(&collective, trace->activity.name[i]))
             continue;
         unsigned quarter = (unsigned)((double)(start - first) / (double)(last - first) * QUARTERS);
-        if (!add_kernel(diagnosis, &paces, i, quarter < QUARTERS ? quarter : QUARTERS - 1)) {
-            diagnosis->failed = true;
-            break;
-        }
+        ok = add_kernel(trace, &paces, i, quarter < QUARTERS ? quarter : QUARTERS - 1, status);
     }
-    drift = sum_paces(&paces);
+    if (ok)
+        *drift = sum_paces(&paces);
+    name_trait_finish(&collective);
     memory_free(paces.list);
     map_finish(&paces.places);
-    return drift;
+    return ok;
 }

@@ -2,7 +2,7 @@
 #ifndef RIDGE_DIAGNOSE_DRIFT_H
 #define RIDGE_DIAGNOSE_DRIFT_H
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/finding.h"
 
 struct drift {
     double ratio; /* the last quarter against the first, over the kernels that slow down */
@@ -10,7 +10,7 @@ struct drift {
     int64_t lost; /* beyond the pace of the fastest quarter */
 };
 
-/* Of the first judged device. */
-struct drift drift_find(struct diagnosis *diagnosis);
+/* Of the first judged device, whose kernels' grids are loaded. */
+bool drift_find(const struct diagnose_source *source, struct drift *drift, struct status *status);
 
 #endif

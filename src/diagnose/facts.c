@@ -286,21 +286,27 @@ static bool walk_host(const struct diagnose_source *source, struct facts *facts,
 }
 
 /* Ranges in which something is compiled; what is inside another such counts once. */
-static void find_compile_ranges(const struct model *model, struct facts *facts) {
+static bool find_compile_ranges(const struct model *model, struct facts *facts,
+                                struct status *status) {
     const struct trace *trace = model->trace;
+    struct name_trait compiles;
+    if (!name_trait_begin(&compiles, trace, name_is_compilation, status))
+        return false;
     for (size_t thread = 1; thread < trace->thread.count; thread++) {
         int64_t until = INT64_MIN;
         for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++) {
             int64_t start = trace->range.start[i];
             if (start < until || start < facts->host_from || start >= facts->host_until ||
                 trace->range.category[i] == RANGE_DEVICE ||
-                !name_is_compilation(trace_text(trace, trace->range.name[i])))
+                !name_has_trait(&compiles, trace->range.name[i]))
                 continue;
             until = model_range_end(model, i);
             facts->compile_ranges += until - start;
             facts->compile_range = trace->range.name[i];
         }
     }
+    name_trait_finish(&compiles);
+    return true;
 }
 
 static void take_accounts(const struct diagnose_source *source, struct facts *facts) {
@@ -355,6 +361,15 @@ static void find_launch_cost(const struct diagnose_source *source, struct facts 
     facts->launch_cost = measured > 0 ? (int64_t)measured : facts->launch_call;
 }
 
+/* What nothing but the facts is read from: predictions take much memory of their own. */
+static void unload(struct trace *trace) {
+    static const char *const grids[] = {"grid_x",  "grid_y",  "grid_z",
+                                        "block_x", "block_y", "block_z"};
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++)
+        trace_unload(trace, TABLE_ACTIVITY, grids[i]);
+    trace_unload(trace, TABLE_CALL, "result");
+}
+
 bool facts_find(const struct diagnose_source *source, struct facts *facts, struct status *status) {
     struct trace *trace = source->model->trace;
     memset(facts, 0, sizeof *facts);
@@ -367,9 +382,11 @@ bool facts_find(const struct diagnose_source *source, struct facts *facts, struc
     find_host_part(source, facts);
     take_accounts(source, facts);
     find_quarters(source, facts);
-    if (!walk_host(source, facts, status))
+    if (!walk_host(source, facts, status) || !find_compile_ranges(source->model, facts, status))
         return false;
-    find_compile_ranges(source->model, facts);
     find_launch_cost(source, facts);
-    return facts_find_kernels(source, facts, status);
+    if (!facts_find_kernels(source, facts, status) || !drift_find(source, &facts->drift, status))
+        return false;
+    unload(trace);
+    return true;
 }

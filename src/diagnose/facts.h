@@ -5,6 +5,7 @@
 #ifndef RIDGE_DIAGNOSE_FACTS_H
 #define RIDGE_DIAGNOSE_FACTS_H
 
+#include "diagnose/drift.h"
 #include "diagnose/finding.h"
 #include "diagnose/kernel_class.h"
 
@@ -95,6 +96,7 @@ struct facts {
     uint64_t graph_kernels;
     uint64_t multiprocessors; /* of the first device */
     struct kernel_facts kernels;
+    struct drift drift;
 };
 
 bool facts_find(const struct diagnose_source *source, struct facts *facts, struct status *status);

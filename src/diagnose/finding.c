@@ -88,7 +88,7 @@ void finding_evidence(struct diagnosis *diagnosis, struct finding *finding, stru
 }
 
 /* A kernel's name as a what-if pattern: the part of it that a shell leaves alone. */
-static struct text plain_pattern(struct text name, char text[NAME_SIZE]) {
+static struct text kernel_pattern(struct text name, char text[NAME_SIZE]) {
     struct buffer buffer = {0};
     struct status ignored;
     kernel_short_name(name, &buffer, &ignored);
@@ -108,14 +108,19 @@ static struct text plain_pattern(struct text name, char text[NAME_SIZE]) {
 
 static void write_change(struct buffer *words, const struct change *change) {
     char text[NAME_SIZE];
-    struct text pattern = plain_pattern(change->pattern, text);
+    bool kernels = change->kind == CHANGE_FASTER || change->kind == CHANGE_AT_ROOF ||
+                   change->kind == CHANGE_FUSE;
+    struct text pattern = change->pattern;
+    if (kernels && kernel_pattern(change->pattern, text).length)
+        pattern = text_of(text);
+    const char *quote = pattern.data == text || text_find(pattern, "'") >= 0 ? "" : "'";
     buffer_printf(words, "%s--%s", words->length ? " " : "", change_option(change->kind));
     if (change->kind == CHANGE_FASTER)
-        buffer_printf(words, " %.*s=%.2gx", TEXT_ARGS(pattern), change->factor);
+        buffer_printf(words, " %s%.*s%s=%.3gx", quote, TEXT_ARGS(pattern), quote, change->factor);
     else if (change->kind == CHANGE_BATCH)
         buffer_printf(words, " %.0f", change->factor);
     else if (pattern.length)
-        buffer_printf(words, "=%.*s", TEXT_ARGS(pattern));
+        buffer_printf(words, "=%s%.*s%s", quote, TEXT_ARGS(pattern), quote);
 }
 
 /* What reproduces the finding's figure, where the option is that of one of its changes. */
@@ -285,7 +290,7 @@ struct prediction predict(struct diagnosis *diagnosis, const struct change *chan
     struct outcome outcome = {0};
     if (diagnosis->failed || !diagnosis->source->replay)
         return prediction;
-    if (!replay_run(diagnosis->source->replay, changes, count, &outcome, diagnosis->status)) {
+    if (!replay_predict(diagnosis->source->replay, changes, count, &outcome, diagnosis->status)) {
         diagnosis->failed = true;
         return prediction;
     }
@@ -296,7 +301,6 @@ struct prediction predict(struct diagnosis *diagnosis, const struct change *chan
     if (keeps_kernels(changes, count) && prediction.gain > gain_most(diagnosis, &prediction))
         prediction.gain = gain_most(diagnosis, &prediction);
     prediction.error = outcome.error;
-    prediction.device_bound = outcome.device_bound;
     memcpy(prediction.what, outcome.what, sizeof prediction.what);
     memcpy(prediction.assumes, outcome.assumes, sizeof prediction.assumes);
     memcpy(prediction.why_not, outcome.why_not, sizeof prediction.why_not);

@@ -34,7 +34,7 @@ static void find_small_grids(struct diagnosis *diagnosis) {
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_KERNEL, .name = kernels->small_grid_name},
                      "%s: a grid of %s blocks", words, blocks);
-    finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+    finding_fix(diagnosis, finding, EFFORT_LINES, finding->change_count ? "--faster" : NULL,
                 "Split the work into more blocks: a larger batch, split-K, a two-stage reduction");
     finding_fix(diagnosis, finding, EFFORT_LINES, "--queues",
                 "Run several such kernels at once, in queues of their own");
@@ -88,7 +88,7 @@ static void find_low_occupancy(struct diagnosis *diagnosis) {
         diagnosis, finding,
         (struct evidence){.kind = EVIDENCE_KERNEL, .name = kernels->low_occupancy_name},
         "%s: theoretical occupancy below 75%%", words);
-    finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+    finding_fix(diagnosis, finding, EFFORT_LINES, finding->change_count ? "--at-roof" : NULL,
                 "Use fewer registers (__launch_bounds__, -maxrregcount), less shared memory, or "
                 "other block sizes");
 }

@@ -131,7 +131,8 @@ static void say_largest(const struct diagnosis *diagnosis, char *text, size_t si
             (!largest || verdict->findings[i].recoverable > largest->recoverable))
             largest = &verdict->findings[i];
     if (!largest || gain_is_small(verdict))
-        snprintf(text, size, "no known change buys more than a few percent");
+        snprintf(text, size, "no%s known change buys more than a few percent",
+                 has_remark(verdict, FINDING_THROTTLING) ? " other" : "");
     else
         snprintf(text, size, "the most that a known change may buy is %s (%s), %s",
                  format_percent(share_of(largest->recoverable, verdict->time), part),

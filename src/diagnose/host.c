@@ -15,31 +15,6 @@ struct host_names {
     int64_t unnamed; /* of code of which nothing recorded tells what it does */
 };
 
-uint32_t input_around(const struct diagnosis *diagnosis, uint32_t name) {
-    const struct model *model = diagnosis->source->model;
-    const struct trace *trace = diagnosis->trace;
-    uint64_t inside = 0, all = 0;
-    uint32_t found = 0;
-    for (size_t thread = 1; thread < trace->thread.count; thread++) {
-        int64_t until = INT64_MIN; /* end of the input range that is open */
-        uint32_t around = 0;
-        for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++) {
-            if (trace->range.name[i] == name) {
-                all++;
-                if (trace->range.start[i] < until) {
-                    inside++;
-                    found = around;
-                }
-            } else if (trace->range.start[i] >= until && trace->range.category[i] != RANGE_OP &&
-                       name_is_input(trace_text(trace, trace->range.name[i]))) {
-                until = model_range_end(model, i);
-                around = trace->range.name[i];
-            }
-        }
-    }
-    return 2 * inside > all ? found : 0;
-}
-
 /* Whether the trace tells what the code is. What a whole program runs in says nothing of it. */
 static bool is_named(const struct diagnosis *diagnosis, uint32_t name) {
     static const char *const whole[] = {"main",         "_start", "<module>", "__libc_start_main",
@@ -52,21 +27,13 @@ static bool is_named(const struct diagnosis *diagnosis, uint32_t name) {
            !text_starts(words, "main(");
 }
 
-/* The input range that the name is, or is a part of; 0: neither. */
-static uint32_t input_of(const struct diagnosis *diagnosis, uint32_t name) {
-    if (name == 0)
-        return 0;
-    return name_is_input(trace_text(diagnosis->trace, name)) ? name : input_around(diagnosis, name);
-}
-
 static struct host_names sum_names(const struct diagnosis *diagnosis, bool input) {
-    enum { NAMES_LOOKED_AT = 64 }; /* the rest has hardly any of the time */
     struct host_names sum = {0};
     for (size_t d = 0; d < diagnosis->source->device_count; d++) {
         const struct gap_names *names = &diagnosis->source->devices[d].gaps->host_names;
         for (size_t i = 0; i < names->count; i++) {
             const struct gap_name *name = &names->list[i];
-            uint32_t of_input = i < NAMES_LOOKED_AT ? input_of(diagnosis, name->name) : 0;
+            uint32_t of_input = input_of(diagnosis, name->name);
             if ((of_input != 0) != input)
                 continue;
             sum.time += name->time;
@@ -204,7 +171,7 @@ static bool is_notable(const struct host_names *own) {
  * be taken out: a framework's operator is on its way to its launch, other ranges have something
  * else in them. */
 static void fix_named(struct diagnosis *diagnosis, struct finding *finding, uint32_t name,
-                      const char *words) {
+                      const char *words, const char *option) {
     const struct ranges *ranges = diagnosis->source->ranges;
     const struct range_group *group = NULL;
     for (size_t i = 0; i < ranges->count && !group; i++)
@@ -214,27 +181,34 @@ static void fix_named(struct diagnosis *diagnosis, struct finding *finding, uint
         finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
                     advice_words(diagnosis->facts.framework, ADVICE_GRAPH));
     else if (group)
-        finding_fix(diagnosis, finding, EFFORT_LINES, "--no-host",
+        finding_fix(diagnosis, finding, EFFORT_LINES, option,
                     "Find what %s does beside launching (ranges in it, or sampling, tell), and "
                     "take that out of the loop or do it in another thread",
                     words);
     else
-        finding_fix(diagnosis, finding, EFFORT_LINES, "--no-host",
+        finding_fix(diagnosis, finding, EFFORT_LINES, option,
                     "Take %s out of the loop, make it rarer, or do it in another thread", words);
 }
 
 static void add_first_fix(struct diagnosis *diagnosis, struct finding *finding,
-                          const struct host_names *own, const char *words) {
+                          const struct host_names *own, const char *words, bool shared) {
+    /* the replay takes out what other findings have as well */
+    const char *option = shared ? NULL : "--no-host";
     if (is_most(own)) {
-        fix_named(diagnosis, finding, own->name, words);
+        fix_named(diagnosis, finding, own->name, words, option);
         return;
     }
+    const char *ranges =
+        diagnosis->facts.framework == FRAMEWORK_TORCH ? "NVTX, record_function" : "NVTX";
     if (2 * own->unnamed > own->time)
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
-                    "Record with CPU sampling, or with ranges in the loop (NVTX%s), to see what "
-                    "the host does there",
-                    diagnosis->facts.framework == FRAMEWORK_TORCH ? ", record_function" : "");
-    finding_fix(diagnosis, finding, EFFORT_LINES, "--no-host",
+                    diagnosis->trace->sample.count
+                        ? "Put ranges into the loop (%s), or sample a longer run, to see what the "
+                          "host does there"
+                        : "Record with CPU sampling, or with ranges in the loop (%s), to see what "
+                          "the host does there",
+                    ranges);
+    finding_fix(diagnosis, finding, EFFORT_LINES, option,
                 "Take what the host does between its launches out of the loop, make it rarer, or "
                 "do it in another thread");
 }
@@ -301,7 +275,7 @@ void diagnose_host(struct diagnosis *diagnosis) {
                   "the device has work queued.",
                   state_words(diagnosis));
     add_name(diagnosis, finding, &own, name);
-    add_first_fix(diagnosis, finding, &own, name);
+    add_first_fix(diagnosis, finding, &own, name, input + others > 0);
     if (predict_alone(diagnosis, CHANGE_NO_SYNC)->applicable)
         finding_fix(diagnosis, finding, EFFORT_LINES, "--no-sync",
                     "Let the host run ahead: without waits in the loop its code overlaps with the "

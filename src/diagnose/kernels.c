@@ -145,7 +145,7 @@ static void find_f32_products(struct diagnosis *diagnosis) {
                   "the device's matrix units do in tf32, bf16 or f16.");
     add_top_kernel(diagnosis, finding, kernels->top_of_class[KERNEL_MATRIX_F32], time);
     add_roof(diagnosis, finding, BOUND_COMPUTE);
-    finding_fix(diagnosis, finding, EFFORT_SETTING, "--faster", "%s",
+    finding_fix(diagnosis, finding, EFFORT_SETTING, finding->change_count ? "--faster" : NULL, "%s",
                 advice_words(facts->framework, ADVICE_PRECISION));
 }
 

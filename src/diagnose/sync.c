@@ -28,8 +28,9 @@ static void add_evidence(struct diagnosis *diagnosis, struct finding *finding,
                           .name = trace->call.name[syncs->call],
                           .start = trace->call.start[syncs->call],
                           .end = model_call_end(diagnosis->source->model, syncs->call)},
-        "%.*s%s: %s times, %s%s%.*s", TEXT_ARGS(name), what, format_count(syncs->count, count),
-        format_duration(syncs->time, time), site.length ? ", inside " : "", TEXT_ARGS(site));
+        "%.*s%s: %s %s, %s%s%.*s", TEXT_ARGS(name), what, format_count(syncs->count, count),
+        syncs->count == 1 ? "time" : "times", format_duration(syncs->time, time),
+        site.length ? ", inside " : "", TEXT_ARGS(site));
 }
 
 /* The part of the waits that is the loop's in a run without steps. */

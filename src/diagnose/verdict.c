@@ -224,6 +224,7 @@ bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
     if (!facts_find(&judged, &diagnosis.facts, status))
         return false;
     find_time(&diagnosis);
+    diagnose_inputs(&diagnosis);
     for (size_t i = 0; i < sizeof rules / sizeof *rules && !diagnosis.failed; i++)
         rules[i](&diagnosis);
     rank(&diagnosis);
@@ -238,6 +239,7 @@ bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
     if (!diagnosis.failed)
         diagnose_sentences(&diagnosis);
     finding_finish(&diagnosis.scrap);
+    memory_free(diagnosis.input_of);
     if (diagnosis.failed)
         verdict_finish(verdict);
     return !diagnosis.failed;

@@ -58,8 +58,7 @@ static bool select_steady(struct judged *judged, struct status *status) {
     return true;
 }
 
-static bool ask_judged(void *context, size_t index, struct status *status) {
-    struct judged *judged = context;
+static bool ask_judged(struct judged *judged, size_t index, struct status *status) {
     const struct report *report = judged->report;
     struct diagnose_device *source = &judged->sources[index];
     struct judged_device *device = &judged->devices[index];
@@ -80,18 +79,15 @@ static bool ask_judged(void *context, size_t index, struct status *status) {
 
 static bool make_replay(struct judged *judged, struct status *status) {
     const struct report *report = judged->report;
-    struct replay_source source = {
-        .model = &report->model,
-        .host = &report->host,
-        .steps = &report->steps,
-        .pauses = &report->pauses,
-        .limits = report->limits,
-        .work = &report->work,
-        .selections = judged->selections,
-        .narrowed = true,
-    };
-    judged->replay = replay_create(&source, status);
+    bool steady = judged->selections != NULL;
+    judged->replay = report_replay(report, steady ? judged->selections : report->selections,
+                                   steady || report->narrowed, status);
     return judged->replay != NULL;
+}
+
+/* The replay takes longest, so it is the first task; it alone loads columns of the trace. */
+static bool prepare(void *context, size_t index, struct status *status) {
+    return index ? ask_judged(context, index - 1, status) : make_replay(context, status);
 }
 
 static void take_reported(struct judged *judged) {
@@ -147,11 +143,10 @@ bool judge(struct report *report, struct status *status) {
     judged.sources = memory_allocate(report->device_count + 1, sizeof *judged.sources, status);
     bool ok = judged.sources != NULL;
     if (ok && steady)
-        ok = select_steady(&judged, status) &&
-             parallel_run(judged.count, ask_judged, &judged, status) &&
-             make_replay(&judged, status);
+        ok = select_steady(&judged, status);
     else if (ok)
         take_reported(&judged);
+    ok = ok && parallel_run(1 + (steady ? judged.count : 0), prepare, &judged, status);
     write_options(report, steady, &options);
     ok = ok && buffer_ok(&options, status);
     snprintf(part, sizeof part, "steps %zu to %zu", steps->warm_up + 1, steps->count);
@@ -162,7 +157,7 @@ bool judge(struct report *report, struct status *status) {
         .limits = report->limits,
         .work = &report->work,
         .occupancy = &report->occupancy,
-        .replay = steady ? judged.replay : report->replay,
+        .replay = judged.replay,
         .syncs = &report->syncs,
         .ranges = &report->ranges,
         .samples = &report->samples,

@@ -124,10 +124,8 @@ static bool find_limits(struct report *report, struct status *status) {
            work_find(&report->model, &report->host, report->limits, &report->work, status);
 }
 
-/* The replay reads columns that the questions do not, so it is made when they are answered. */
-static bool make_replay(struct report *report, struct status *status) {
-    if (report->options.no_replay)
-        return true;
+struct replay *report_replay(const struct report *report, const struct selection *selections,
+                             bool narrowed, struct status *status) {
     struct replay_source source = {
         .model = &report->model,
         .host = &report->host,
@@ -135,10 +133,15 @@ static bool make_replay(struct report *report, struct status *status) {
         .pauses = &report->pauses,
         .limits = report->limits,
         .work = &report->work,
-        .selections = report->selections,
-        .narrowed = report->narrowed,
+        .selections = selections,
+        .narrowed = narrowed,
     };
-    report->replay = replay_create(&source, status);
+    return replay_create(&source, status);
+}
+
+/* The replay reads columns that the questions do not, so it is made when they are answered. */
+static bool keep_replay(struct report *report, struct status *status) {
+    report->replay = report_replay(report, report->selections, report->narrowed, status);
     return report->replay != NULL;
 }
 
@@ -194,15 +197,16 @@ bool report_build(struct report *report, struct trace *trace, const struct repor
                   struct status *status) {
     memset(report, 0, sizeof *report);
     report->options = *options;
-    bool ok = model_build(&report->model, trace, status) &&
-              pauses_find(&report->model, &report->pauses, status) &&
-              parallel_run(2, prepare, report, status) && find_limits(report, status) &&
-              select_host(report, status) && add_devices(report, status) &&
-              parallel_run(report->device_count * DEVICE_QUESTIONS + RUN_QUESTIONS, ask, report,
-                           status) &&
-              make_replay(report, status);
-    if (ok && !report->options.no_replay && !report->options.no_verdict)
+    bool ok =
+        model_build(&report->model, trace, status) &&
+        pauses_find(&report->model, &report->pauses, status) &&
+        parallel_run(2, prepare, report, status) && find_limits(report, status) &&
+        select_host(report, status) && add_devices(report, status) &&
+        parallel_run(report->device_count * DEVICE_QUESTIONS + RUN_QUESTIONS, ask, report, status);
+    if (ok && !report->options.no_verdict)
         ok = judge(report, status);
+    if (ok && report->options.keep_replay)
+        ok = keep_replay(report, status);
     for (size_t i = 0; i < report->device_count && ok; i++) {
         report->kernel_busy += report->devices[i].account.busy;
         launches_add(&report->launches, &report->devices[i].launches);

@@ -38,8 +38,8 @@ struct report_options {
     const char *window;         /* "T1,T2" from the run's start: 10ms,1.5s; plain numbers are ns */
     unsigned top;               /* rows of each table */
     const struct limits *given; /* by device id: measured where the trace has no roofs; or NULL */
-    bool no_replay;             /* leave the replay out: nobody will ask what if */
-    bool no_verdict;            /* leave the verdict out; without a replay there is none either */
+    bool keep_replay;           /* so that what if can be asked of the selection */
+    bool no_verdict;            /* leave the verdict out: only the account */
 };
 
 struct report_device {
@@ -85,7 +85,7 @@ struct report {
 
     struct limits *limits; /* by device id */
     struct work work;
-    struct replay *replay;  /* of the selection; NULL where options.no_replay */
+    struct replay *replay;  /* of the selection; NULL unless options.keep_replay */
     struct verdict verdict; /* no findings where it was left out */
 };
 
@@ -93,6 +93,10 @@ struct report {
 bool report_build(struct report *report, struct trace *trace, const struct report_options *options,
                   struct status *status);
 void report_finish(struct report *report);
+/* A replay that measures these selections (by device id); `narrowed`: they are less than the run.
+ * It keeps using the report and them. NULL on failure. */
+struct replay *report_replay(const struct report *report, const struct selection *selections,
+                             bool narrowed, struct status *status);
 
 struct report_style {
     bool colour;

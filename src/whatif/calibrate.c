@@ -2,7 +2,6 @@
  * exactly: of all that a moment waited for, that which was probably the last to be ready has its
  * measured lag; the others have their usual one, or less where the measurement leaves less room. */
 #include "base/memory.h"
-#include "base/sort.h"
 #include "whatif/graph.h"
 
 static int64_t launch_base(const struct replay *replay, size_t activity) {
@@ -49,39 +48,6 @@ static void calibrate_activity(struct replay *replay, size_t i) {
             start - activity_end(replay, replay->depends.activity[bound_wait]);
     else
         replay->launch_lag[i] = start; /* from the recording's start */
-}
-
-/* What calls of each name cost when they wait for nothing. Returns by string id, -1: never seen. */
-static int64_t *find_costs(const struct replay *replay, struct status *status) {
-    const struct trace *trace = replay->trace;
-    size_t names = trace->strings.count;
-    uint32_t *order = NULL;
-    int64_t *cost = memory_allocate(names, sizeof *cost, status);
-    if (!cost || !sort_rows(trace->call.name, (uint32_t)names, trace->call.duration, NULL,
-                            replay->calls, &order, status)) {
-        memory_free(cost);
-        return NULL;
-    }
-    for (size_t i = 0; i < names; i++)
-        cost[i] = -1;
-    for (size_t i = 0, next; i < replay->calls; i = next) {
-        uint32_t name = trace->call.name[order ? order[i] : i];
-        size_t plain = 0;
-        for (next = i; next < replay->calls; next++) {
-            uint32_t row = order ? order[next] : (uint32_t)next;
-            if (trace->call.name[row] != name)
-                break;
-            plain += is_outer(replay, row) && !replay->waited[row];
-        }
-        size_t nth = plain / 2, seen = 0; /* the median of those that did not wait */
-        for (size_t k = i; k < next && plain; k++) {
-            uint32_t row = order ? order[k] : (uint32_t)k;
-            if (is_outer(replay, row) && !replay->waited[row] && seen++ == nth)
-                cost[name] = trace->call.duration[row];
-        }
-    }
-    memory_free(order);
-    return cost;
 }
 
 /* The device that a call speaks to, as far as what it awaits tells. */
@@ -139,7 +105,10 @@ bool replay_calibrate(struct replay *replay, struct status *status) {
     replay->awaits.lag = memory_allocate(replay->awaits.count, sizeof *replay->awaits.lag, status);
     replay->depends.lag =
         memory_allocate(replay->depends.count, sizeof *replay->depends.lag, status);
-    int64_t *costs = replay->awaits.lag && replay->depends.lag ? find_costs(replay, status) : NULL;
+    /* what calls of each name cost when they wait for nothing: the median; -1: never seen */
+    int64_t *costs = replay->awaits.lag && replay->depends.lag
+                         ? call_durations(replay, 0.5, true, -1, status)
+                         : NULL;
     if (!costs)
         return false;
     for (size_t i = 0; i < replay->activities; i++)

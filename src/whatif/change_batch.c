@@ -17,7 +17,7 @@ static double device_blocks(const struct replay *replay, size_t activity) {
     uint64_t blocks = replay->blocks_of_grid[activity];
     if (units == 0 || blocks == 0)
         return 0;
-    double each = (double)replay->threads_of_grid[activity] / (double)blocks;
+    double each = (double)threads_of_grid(replay, activity) / (double)blocks;
     double resident = threads && each > 0 ? floor(threads / each) : 1;
     return units * (resident < 1 ? 1 : resident > 32 ? 32 : resident);
 }

@@ -68,7 +68,7 @@ static double clock_share(struct clock *clock, int64_t time) {
 static uint64_t kernel_key(const struct replay *replay, size_t row) {
     uint64_t key = replay->trace->activity.name[row];
     key = key * 0x9E3779B97F4A7C15u + replay->blocks_of_grid[row];
-    return key * 0x9E3779B97F4A7C15u + replay->threads_of_grid[row];
+    return key * 0x9E3779B97F4A7C15u + threads_of_grid(replay, row);
 }
 
 struct kind {

@@ -12,11 +12,12 @@
 struct grapher {
     struct run *run;
     uint32_t *head;    /* by call: the launch of the graph that it is in, or NO_ROW */
-    uint8_t *launches; /* by call: 1 = it launched something, 2 = a kernel */
-    uint8_t *begun;    /* by call: 1 = the first kernel of its graph was seen */
-    uint64_t graphs, launched;
-    bool counting; /* how many there would be: nothing is changed yet */
-    bool divide;   /* also between steps that were found by what repeats, which may be layers */
+    uint8_t *launches; /* by call: 1 = it launched something */
+    uint8_t *begun; /* by call: 1 = the first kernel of its graph was seen, 2 = one that counts */
+    uint64_t graphs;
+    uint64_t part_graphs, part_launches; /* of kernels, in the part that is asked about */
+    bool counting;                       /* how many there would be: nothing is changed yet */
+    bool divide; /* also between steps that were found by what repeats, which may be layers */
 };
 
 static bool can_be_captured(const struct run *run, uint32_t call) {
@@ -36,8 +37,7 @@ static bool is_other_work(const struct run *run, uint32_t call) {
 }
 
 /* Makes the calls from `first` (a launch) to `last` (likewise) one graph. */
-static void make_graph(struct grapher *grapher, uint32_t first, uint32_t last, uint64_t launches,
-                       uint64_t kernels) {
+static void make_graph(struct grapher *grapher, uint32_t first, uint32_t last, uint64_t launches) {
     struct run *run = grapher->run;
     if (first == NO_ROW || launches < 2)
         return;
@@ -49,7 +49,6 @@ static void make_graph(struct grapher *grapher, uint32_t first, uint32_t last, u
             run_drop_call(run, i, true);
     }
     grapher->graphs++;
-    grapher->launched += kernels;
 }
 
 static bool is_one_turn(const struct grapher *grapher, uint32_t a, uint32_t b) {
@@ -62,7 +61,7 @@ static void walk_thread(struct grapher *grapher, uint32_t thread) {
     const struct replay *replay = run->replay;
     const struct model *model = replay->source.model;
     uint32_t first = NO_ROW, last = NO_ROW;
-    uint64_t launches = 0, kernels = 0; /* all, and those of kernels */
+    uint64_t launches = 0;
     for (size_t i = model->thread_calls[thread]; i < model->thread_calls[thread + 1]; i++) {
         uint32_t call = (uint32_t)i;
         if (!is_outer(replay, call))
@@ -72,18 +71,17 @@ static void walk_thread(struct grapher *grapher, uint32_t thread) {
         bool apart = (last != NO_ROW && !is_one_turn(grapher, last, call)) ||
                      replay->follows[call] != NO_ROW || is_other_work(run, call);
         if (first != NO_ROW && (!captured || apart)) {
-            make_graph(grapher, first, last, launches, kernels);
+            make_graph(grapher, first, last, launches);
             first = last = NO_ROW;
-            launches = kernels = 0;
+            launches = 0;
         }
         if (captured && grapher->launches[call] && !run_call_gone(run, call)) {
             first = first == NO_ROW ? call : first;
             last = call;
             launches++;
-            kernels += grapher->launches[call] > 1;
         }
     }
-    make_graph(grapher, first, last, launches, kernels);
+    make_graph(grapher, first, last, launches);
 }
 
 /* What a graph's launch costs the host, and what lies between its kernels: as measured, else as
@@ -108,6 +106,18 @@ static int64_t graph_gap(const struct replay *replay, uint32_t device) {
     return half < 0 ? usual : at_most(usual, half);
 }
 
+static void count_in_part(struct grapher *grapher, size_t activity, uint32_t head) {
+    const struct replay *replay = grapher->run->replay;
+    int64_t start = replay->start[activity];
+    if (replay->trace->activity.kind[activity] != ACTIVITY_KERNEL ||
+        run_activity_gone(grapher->run, activity) ||
+        inside_device_part(replay, activity_device(replay, activity), start, start + 1) == 0)
+        return;
+    grapher->part_launches++;
+    grapher->part_graphs += !(grapher->begun[head] & 2);
+    grapher->begun[head] |= 2;
+}
+
 /* The call works through the kernels and the device starts with the first ones meanwhile: a kernel
  * is launched as long after the call's start as those before it took the host. */
 static void launch_from_graphs(struct grapher *grapher) {
@@ -119,8 +129,9 @@ static void launch_from_graphs(struct grapher *grapher) {
         if (call == NO_ROW || grapher->head[call] == NO_ROW)
             continue;
         uint32_t head = grapher->head[call];
-        if (!grapher->begun[head]) {
-            grapher->begun[head] = 1;
+        count_in_part(grapher, i, head);
+        if (!(grapher->begun[head] & 1)) {
+            grapher->begun[head] |= 1;
             run->own[head] = graph_call(replay, device);
         } else if (!run_activity_gone(run, i)) {
             run->own[head] += at_least(half_of_a_kernel(replay, device), 0);
@@ -150,8 +161,7 @@ static bool prepare(struct grapher *grapher, struct status *status) {
         grapher->head[i] = NO_ROW;
     for (size_t i = 0; i < activities; i++)
         if (run->launch[i] != NO_ROW && !run_activity_gone(run, i))
-            grapher->launches[run->launch[i]] |=
-                replay->trace->activity.kind[i] == ACTIVITY_KERNEL ? 2 : 1;
+            grapher->launches[run->launch[i]] = 1;
     return true;
 }
 
@@ -166,7 +176,7 @@ static void find_graphs(struct grapher *grapher) {
             walk_thread(grapher, thread);
         grapher->divide = grapher->graphs < TURNS_LEAST;
         grapher->counting = false;
-        grapher->graphs = grapher->launched = 0;
+        grapher->graphs = 0;
     }
     for (uint32_t thread = 0; thread < replay->threads; thread++)
         walk_thread(grapher, thread);
@@ -198,7 +208,8 @@ bool change_graph(struct run *run, const struct change *change, struct outcome *
         return true;
     }
     snprintf(outcome->what, OUTCOME_TEXT, "%s launches become %s",
-             format_count(grapher.launched, a), counted(grapher.graphs, "graph", "graphs", b));
+             format_count(grapher.part_launches, a),
+             counted(grapher.part_graphs, "graph", "graphs", b));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "shapes and addresses are the same in every step, and the host code between the "
              "launches only launches");

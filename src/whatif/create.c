@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "trace/writer.h"
 #include "whatif/graph.h"
+#include "whatif/names.h"
 #include "whatif/run.h"
 
 bool waits_add(struct waits *waits, uint32_t activity, struct status *status) {
@@ -67,9 +68,25 @@ static uint32_t activity_session(const struct replay *replay, size_t activity) {
     return replay->trace->queue_session[replay->trace->activity.queue[activity]];
 }
 
+/* Also where something is of no recording, whose times the axis does not have. */
+static bool has_pauses(const struct replay *replay) {
+    for (size_t session = 0; session < replay->sessions; session++)
+        if (replay->source.pauses->by_session[session].count)
+            return true;
+    for (size_t queue = 0; queue < replay->queues; queue++)
+        if (replay->trace->queue_session[queue] >= replay->sessions)
+            return true;
+    return false;
+}
+
 /* What lasts at least one moment on the axis keeps its length, unless it was paused meanwhile. */
-static void place_all(struct replay *replay) {
+static bool place_all(struct replay *replay, struct status *status) {
     const struct trace *trace = replay->trace;
+    if (!has_pauses(replay))
+        replay->duration = trace->activity.duration;
+    else if (!(replay->duration =
+                   memory_allocate(replay->activities, sizeof *replay->duration, status)))
+        return false;
     struct axis starts = {.replay = replay}, ends = starts;
     for (size_t i = 0; i < replay->calls; i++) {
         uint32_t session = call_session(replay, i);
@@ -80,9 +97,10 @@ static void place_all(struct replay *replay) {
     for (size_t i = 0; i < replay->activities; i++) {
         uint32_t session = activity_session(replay, i);
         replay->start[i] = axis_place(&starts, session, trace->activity.start[i]);
-        replay->duration[i] =
-            axis_place(&ends, session, model_activity_end(replay->source.model, i)) -
-            replay->start[i];
+        if (replay->duration != trace->activity.duration)
+            replay->duration[i] =
+                axis_place(&ends, session, model_activity_end(replay->source.model, i)) -
+                replay->start[i];
     }
     for (uint32_t session = 0; session < replay->sessions; session++) {
         const struct window *span = &replay->source.model->session_span[session];
@@ -90,6 +108,7 @@ static void place_all(struct replay *replay) {
             replay->session_length[session] = axis_place(&starts, session, span->end);
         replay->measured += replay->session_length[session];
     }
+    return true;
 }
 
 /* The selected windows on the axis. */
@@ -162,10 +181,17 @@ static bool is_synchronous(const struct replay *replay, uint32_t device) {
     return launched && inside * 10 >= launched * 9;
 }
 
+static bool names_asynchronous(struct text name) {
+    return text_find(name, "Async") >= 0;
+}
+
 /* Copies block by their name, or when one side is pageable memory; only where the call did not end
  * before what it launched began. */
-static void find_blocking(struct replay *replay) {
+static bool find_blocking(struct replay *replay, struct status *status) {
     const struct model *model = replay->source.model;
+    struct name_trait asynchronous;
+    if (!name_trait_begin(&asynchronous, replay->trace, names_asynchronous, status))
+        return false;
     for (uint32_t device = 1; device < replay->devices; device++) {
         bool synchronous = is_synchronous(replay, device);
         for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
@@ -177,55 +203,72 @@ static void find_blocking(struct replay *replay) {
                 replay->blocks[call] |= activity_end(replay, i) <= replay->call_end[call];
             else if (replay->class[call] == CALL_COPY && inside &&
                      replay->trace->activity.kind[i] == ACTIVITY_COPY)
-                replay->blocks[call] |= model->call_pageable[model->launch[i]] ||
-                                        text_find(call_name(replay, call), "Async") < 0;
+                replay->blocks[call] |=
+                    model->call_pageable[model->launch[i]] ||
+                    !name_has_trait(&asynchronous, replay->trace->call.name[call]);
         }
     }
+    name_trait_finish(&asynchronous);
     for (size_t i = 0; i < replay->activities; i++)
         replay->from_start[i] = replay->launch[i] != NO_ROW && replay->blocks[replay->launch[i]];
+    return true;
 }
 
-bool replay_find_launches(struct replay *replay, struct status *status) {
-    (void)status;
-    find_outer(replay);
-    find_launching_calls(replay);
-    find_blocking(replay);
+static bool names_graph_launch(struct text name) {
+    return text_find(name, "GraphLaunch") >= 0;
+}
+
+/* Whether most kernels are launched by graphs. */
+static bool find_graphs(struct replay *replay, struct status *status) {
+    struct trace *trace = replay->source.model->trace;
+    struct name_trait launches_graph;
+    if (!trace_load(trace, TABLE_ACTIVITY, "graph", status) ||
+        !name_trait_begin(&launches_graph, trace, names_graph_launch, status))
+        return false;
     size_t in_graphs = 0, kernels = 0;
     for (size_t i = 0; i < replay->activities; i++) {
         bool kernel = replay->trace->activity.kind[i] == ACTIVITY_KERNEL;
         uint32_t call = replay->launch[i];
         kernels += kernel;
         in_graphs +=
-            kernel && (replay->graph_id[i] ||
-                       (call != NO_ROW && text_find(call_name(replay, call), "GraphLaunch") >= 0));
+            kernel && (trace->activity.graph[i] ||
+                       (call != NO_ROW && name_has_trait(&launches_graph, trace->call.name[call])));
     }
     replay->has_graphs = in_graphs * 2 > kernels;
+    name_trait_finish(&launches_graph);
+    trace_unload(trace, TABLE_ACTIVITY, "graph");
     return true;
+}
+
+bool replay_find_launches(struct replay *replay, struct status *status) {
+    find_outer(replay);
+    find_launching_calls(replay);
+    return find_blocking(replay, status) && find_graphs(replay, status);
 }
 
 /* ---- grids ---- */
 
-static uint64_t product(uint64_t a, uint64_t b) {
+static uint32_t volume(uint64_t x, uint64_t y, uint64_t z) {
     uint64_t result;
-    return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX : result;
+    if (__builtin_mul_overflow(x * y, z, &result) || result > UINT32_MAX)
+        return UINT32_MAX;
+    return (uint32_t)result;
 }
 
 static bool read_grids(struct replay *replay, struct status *status) {
     struct trace *trace = replay->source.model->trace;
     const struct columns_activity *activity = &trace->activity;
-    static const char *const names[] = {"grid_x",  "grid_y",  "grid_z", "block_x",
-                                        "block_y", "block_z", "graph"};
-    if (!trace_load(trace, TABLE_ACTIVITY, "grid_x grid_y grid_z block_x block_y block_z graph",
+    static const char *const names[] = {"grid_x",  "grid_y",  "grid_z",
+                                        "block_x", "block_y", "block_z"};
+    if (!trace_load(trace, TABLE_ACTIVITY, "grid_x grid_y grid_z block_x block_y block_z",
                     status) ||
         !trace_load(trace, TABLE_COUNTER, "time device name value", status))
         return false;
     for (size_t i = 0; i < replay->activities; i++) {
         replay->blocks_of_grid[i] =
-            product(product(activity->grid_x[i], activity->grid_y[i]), activity->grid_z[i]);
-        replay->threads_of_grid[i] = product(
-            product(product(activity->block_x[i], activity->block_y[i]), activity->block_z[i]),
-            replay->blocks_of_grid[i]);
-        replay->graph_id[i] = activity->graph[i];
+            volume(activity->grid_x[i], activity->grid_y[i], activity->grid_z[i]);
+        replay->threads_of_block[i] =
+            volume(activity->block_x[i], activity->block_y[i], activity->block_z[i]);
     }
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         trace_unload(trace, TABLE_ACTIVITY, names[i]);
@@ -252,7 +295,6 @@ static bool allocate(struct replay *replay, struct status *status) {
         COLUMN(call_step, replay->calls),
         COLUMN(awaits.first, replay->calls + 1),
         COLUMN(start, replay->activities),
-        COLUMN(duration, replay->activities),
         COLUMN(launch, replay->activities),
         COLUMN(from_start, replay->activities),
         COLUMN(previous, replay->activities),
@@ -261,8 +303,7 @@ static bool allocate(struct replay *replay, struct status *status) {
         COLUMN(depends.first, replay->activities + 1),
         COLUMN(bound, replay->activities),
         COLUMN(blocks_of_grid, replay->activities),
-        COLUMN(threads_of_grid, replay->activities),
-        COLUMN(graph_id, replay->activities),
+        COLUMN(threads_of_block, replay->activities),
         COLUMN(tail, replay->threads),
         COLUMN(session_length, replay->sessions),
         COLUMN(session_rest, replay->sessions),
@@ -336,12 +377,12 @@ struct replay *replay_create(const struct replay_source *source, struct status *
                status_fail(status, STATUS_UNSUPPORTED, "too many events to replay")) &&
               allocate(replay, status) && read_grids(replay, status);
     if (ok) {
-        place_all(replay);
-        ok = place_windows(replay, status) && replay_find_launches(replay, status) &&
-             replay_find_steps(replay, status) && replay_find_dependencies(replay, status) &&
-             replay_find_waits(replay, status) && replay_find_handovers(replay, status) &&
-             replay_order(replay, status) && replay_find_typical(replay, status) &&
-             replay_calibrate(replay, status) && find_unchanged(replay, status);
+        ok = place_all(replay, status) && place_windows(replay, status) &&
+             replay_find_launches(replay, status) && replay_find_steps(replay, status) &&
+             replay_find_dependencies(replay, status) && replay_find_waits(replay, status) &&
+             replay_find_handovers(replay, status) && replay_order(replay, status) &&
+             replay_find_typical(replay, status) && replay_calibrate(replay, status) &&
+             find_unchanged(replay, status);
     }
     if (!ok) {
         replay_destroy(replay);
@@ -353,16 +394,22 @@ struct replay *replay_create(const struct replay_source *source, struct status *
 void replay_destroy(struct replay *replay) {
     if (!replay)
         return;
-    void *columns[] = {
-        replay->outer,          replay->class,           replay->call_start,     replay->call_end,
-        replay->blocks,         replay->waited,          replay->think,          replay->own,
-        replay->follows,        replay->call_step,       replay->start,          replay->duration,
-        replay->launch,         replay->from_start,      replay->previous,       replay->launch_lag,
-        replay->queue_lag,      replay->bound,           replay->blocks_of_grid, replay->graph_id,
-        replay->tail,           replay->threads_of_grid, replay->order,          replay->typical,
-        replay->session_length, replay->session_rest};
+    void *columns[] = {replay->outer,          replay->class,
+                       replay->call_start,     replay->call_end,
+                       replay->blocks,         replay->waited,
+                       replay->think,          replay->own,
+                       replay->follows,        replay->call_step,
+                       replay->start,          replay->launch,
+                       replay->from_start,     replay->previous,
+                       replay->launch_lag,     replay->queue_lag,
+                       replay->bound,          replay->blocks_of_grid,
+                       replay->tail,           replay->threads_of_block,
+                       replay->order,          replay->typical,
+                       replay->session_length, replay->session_rest};
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
         memory_free(columns[i]);
+    if (replay->duration != replay->trace->activity.duration)
+        memory_free(replay->duration);
     for (size_t i = 0; replay->windows && i < replay->devices; i++)
         selection_finish(&replay->windows[i]);
     memory_free(replay->windows);

@@ -80,11 +80,12 @@ int64_t run_doubt(const struct run *run) {
             at = before_activity(run, at.row, &doubt);
         } else if (at.place == AT_CALL_START) {
             at = before_call(run, at.row);
-        } else if (run->call_wait[at.row] == NO_ROW) {
-            at.place = AT_CALL_START;
         } else {
-            doubt += run->replay->waited[at.row] ? 0 : run->replay->sync_lag_spread;
-            at = (struct position){AT_ACTIVITY, run->call_wait[at.row]};
+            uint32_t wait = run_call_wait(run, at.row);
+            if (wait != NO_ROW && !run->replay->waited[at.row])
+                doubt += run->replay->sync_lag_spread;
+            at = wait == NO_ROW ? (struct position){AT_CALL_START, at.row}
+                                : (struct position){AT_ACTIVITY, wait};
         }
     }
     return doubt / 2;

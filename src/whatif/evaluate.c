@@ -49,12 +49,39 @@ void run_finish(struct run *run) {
     free_own(run->previous, replay->previous);
     free_own(run->from_start, replay->from_start);
     free_own(run->tail, replay->tail);
-    void *made[] = {run->call_gone, run->activity_gone,  run->also,      run->also_lag,
-                    run->loader_at, run->call_start,     run->call_end,  run->start,
-                    run->bound,     run->thread_reached, run->call_wait, run->depend_gone};
+    void *made[] = {run->call_gone, run->activity_gone,  run->also,       run->also_lag,
+                    run->loader_at, run->call_start,     run->call_end,   run->start,
+                    run->bound,     run->thread_reached, run->depend_gone};
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
         memory_free(made[i]);
     memset(run, 0, sizeof *run);
+}
+
+static bool same(const void *column, const void *base, size_t count, size_t size) {
+    return column == base || memcmp(column, base, count * size) == 0;
+}
+
+/* Whether a column that the replay does not have says nothing of any row. */
+static bool no_flag(const uint8_t *flags, size_t count) {
+    return !flags || (flags[0] == 0 && memcmp(flags, flags + 1, count - 1) == 0);
+}
+
+bool run_is_unchanged(const struct run *run) {
+    const struct replay *replay = run->replay;
+    size_t calls = replay->calls, activities = replay->activities;
+#define SAME(column, count) same(run->column, replay->column, count, sizeof *run->column)
+    if (!SAME(think, calls) || !SAME(own, calls) || !SAME(duration, activities) ||
+        !SAME(launch_lag, activities) || !SAME(queue_lag, activities) ||
+        !SAME(launch, activities) || !SAME(previous, activities) || !SAME(from_start, activities) ||
+        !SAME(tail, replay->threads))
+        return false;
+#undef SAME
+    for (size_t i = 0; run->also && i < activities; i++)
+        if (run->also[i] != NO_ROW)
+            return false;
+    return run->loader_call == NO_ROW && (calls == 0 || no_flag(run->call_gone, calls)) &&
+           (activities == 0 ||
+            (no_flag(run->activity_gone, activities) && no_flag(run->depend_gone, activities)));
 }
 
 static void start_call(struct run *run, size_t call) {
@@ -69,11 +96,11 @@ static void start_call(struct run *run, size_t call) {
     run->call_start[call] = start;
 }
 
-/* What it waited for, and how much longer that was than the call's own cost. */
-static void end_call(struct run *run, size_t call) {
+/* When the call ends, and what it waited for longer than its own cost. */
+static int64_t find_end(const struct run *run, size_t call, uint32_t *wait) {
     const struct waits *awaits = &run->replay->awaits;
     int64_t end = run->call_start[call] + run->own[call];
-    run->call_wait[call] = NO_ROW;
+    *wait = NO_ROW;
     if (!run_call_gone(run, call))
         for (uint32_t k = awaits->first[call]; k < awaits->first[call + 1]; k++) {
             uint32_t activity = awaits->activity[k];
@@ -82,11 +109,22 @@ static void end_call(struct run *run, size_t call) {
             int64_t until = run_end(run, activity) + awaits->lag[k];
             if (until > end) {
                 end = until;
-                run->call_wait[call] = activity;
+                *wait = activity;
             }
         }
-    run->call_end[call] = end;
-    run->thread_reached[run->replay->trace->call.thread[call]] = end;
+    return end;
+}
+
+static void end_call(struct run *run, size_t call) {
+    uint32_t wait;
+    run->call_end[call] = find_end(run, call, &wait);
+    run->thread_reached[run->replay->trace->call.thread[call]] = run->call_end[call];
+}
+
+uint32_t run_call_wait(const struct run *run, size_t call) {
+    uint32_t wait;
+    find_end(run, call, &wait);
+    return wait;
 }
 
 static void start_activity(struct run *run, size_t activity) {
@@ -131,12 +169,10 @@ static bool allocate(struct run *run, struct status *status) {
     const struct replay *replay = run->replay;
     run->call_start = memory_allocate(replay->calls, sizeof *run->call_start, status);
     run->call_end = memory_allocate(replay->calls, sizeof *run->call_end, status);
-    run->call_wait = memory_allocate(replay->calls, sizeof *run->call_wait, status);
     run->start = memory_allocate(replay->activities, sizeof *run->start, status);
     run->bound = memory_allocate(replay->activities, sizeof *run->bound, status);
     run->thread_reached = memory_allocate(replay->threads, sizeof *run->thread_reached, status);
-    return run->call_start && run->call_end && run->call_wait && run->start && run->bound &&
-           run->thread_reached;
+    return run->call_start && run->call_end && run->start && run->bound && run->thread_reached;
 }
 
 bool evaluate(struct run *run, struct status *status) {

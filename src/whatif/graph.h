@@ -60,16 +60,15 @@ struct replay {
     uint32_t *call_step;
 
     /* By activity. */
-    int64_t *start, *duration; /* as measured */
+    int64_t *start, *duration; /* as measured; the trace's own durations where nothing paused */
     uint32_t *launch;          /* outer call, or NO_ROW */
     uint8_t *from_start;       /* the launch lag counts from the call's start, not its end */
     uint32_t *previous;        /* of its queue, or NO_ROW */
     int64_t *launch_lag, *queue_lag;
     struct waits depends;
     uint8_t *bound;           /* enum activity_bound: what it started after in the measured run */
-    uint64_t *blocks_of_grid; /* 0: not known */
-    uint64_t *threads_of_grid;
-    uint32_t *graph_id; /* trace's own; 0: none */
+    uint32_t *blocks_of_grid; /* 0: not known; where there are more, UINT32_MAX */
+    uint32_t *threads_of_block;
 
     /* What lasts behind a thread's last call; by thread. */
     int64_t *tail;
@@ -101,6 +100,9 @@ static inline int64_t activity_end(const struct replay *replay, size_t activity)
 }
 static inline uint32_t activity_device(const struct replay *replay, size_t activity) {
     return replay->trace->queue.device[replay->trace->activity.queue[activity]];
+}
+static inline uint64_t threads_of_grid(const struct replay *replay, size_t activity) {
+    return (uint64_t)replay->threads_of_block[activity] * replay->blocks_of_grid[activity];
 }
 /* Whether a change of the loop touches what belongs to this step: past the warm-up. */
 static inline bool in_loop(const struct replay *replay, uint32_t step) {
@@ -141,6 +143,12 @@ bool replay_find_handovers(struct replay *replay, struct status *status);
 bool replay_order(struct replay *replay, struct status *status);
 bool replay_find_typical(struct replay *replay, struct status *status);
 bool replay_calibrate(struct replay *replay, struct status *status);
+
+/* By string: of the durations of calls of that name, in ascending order, the one that has this
+ * share of them before it. Where `plain`, of those outer calls only that waited for nothing. `none`
+ * where there is no such call. Free with memory_free(). */
+int64_t *call_durations(const struct replay *replay, double share, bool plain, int64_t none,
+                        struct status *status);
 
 bool waits_add(struct waits *waits, uint32_t activity, struct status *status);
 void waits_finish(struct waits *waits);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "whatif/whatif.h"
 
 static const struct {
@@ -168,4 +169,16 @@ bool name_is_compilation(struct text name) {
         return false; /* it runs what was compiled */
     return has(name, "compile") || has(name, "Compile") || has(name, "nvrtc") ||
            has(name, "inductor") || has(name, "dynamo");
+}
+
+bool name_trait_begin(struct name_trait *trait, const struct trace *trace,
+                      bool (*has)(struct text name), struct status *status) {
+    *trait = (struct name_trait){.trace = trace, .has = has};
+    trait->known = memory_allocate(trace->strings.count, 1, status);
+    return trait->known != NULL;
+}
+
+void name_trait_finish(struct name_trait *trait) {
+    memory_free(trait->known);
+    trait->known = NULL;
 }

@@ -3,7 +3,7 @@
 #ifndef RIDGE_WHATIF_NAMES_H
 #define RIDGE_WHATIF_NAMES_H
 
-#include "base/text.h"
+#include "trace/reader.h"
 
 /* With * (any letters) or ? (one letter) the pattern stands for whole names, else for a part of
  * them. An empty pattern means every name. */
@@ -22,5 +22,21 @@ static inline unsigned name_elementwise_inputs(struct text kernel) {
 bool name_is_input(struct text name);
 /* A range or function in which something is compiled. */
 bool name_is_compilation(struct text name);
+
+/* A question to the trace's names, asked once for each and not for each event of that name. */
+struct name_trait {
+    const struct trace *trace;
+    bool (*has)(struct text name);
+    uint8_t *known; /* by string: 0 not asked yet, 1 no, 2 yes */
+};
+bool name_trait_begin(struct name_trait *trait, const struct trace *trace,
+                      bool (*has)(struct text name), struct status *status);
+void name_trait_finish(struct name_trait *trait);
+static inline bool name_has_trait(struct name_trait *trait, uint32_t string) {
+    uint8_t *known = &trait->known[string];
+    if (*known == 0)
+        *known = trait->has(trace_text(trait->trace, string)) ? 2 : 1;
+    return *known == 2;
+}
 
 #endif

@@ -3,28 +3,108 @@
  * and a kernel may start before its launch call returns). Whatever else a moment waits for and that
  * does not stand before it in this order is a contradiction of the trace; that link is dropped. */
 #include "base/memory.h"
-#include "base/sort.h"
 #include "whatif/graph.h"
 
-struct moments {
-    uint32_t *ids, *group;
-    int64_t *key;
-    size_t count;
+/* Moments that are in order of time already: of one thread, or of one device. */
+struct series {
+    size_t at, end; /* rows of calls, twice each (start, then end); behind them of activities */
 };
 
-static void add(struct moments *moments, uint32_t id, int64_t key) {
-    moments->ids[moments->count] = id;
-    moments->key[moments->count++] = key;
+/* The series stand in the order of threads and devices, and of moments at one time the earlier
+ * series' comes first: each thread's starts and ends keep their program order, so that calls which
+ * touch or last no time do. */
+struct merge {
+    const struct replay *replay;
+    const int64_t *activity_key;
+    struct series *series;
+    size_t count, capacity;
+    uint32_t *heap; /* of series, the earliest next moment on top */
+    size_t heaped;
+};
+
+/* The moments of inner calls are none. */
+static bool is_moment(const struct merge *merge, size_t row) {
+    return row >= 2 * merge->replay->calls || is_outer(merge->replay, row / 2);
 }
 
-/* Each thread's starts and ends stand in program order before they are sorted, so that calls which
- * touch or last no time keep it. */
-static void collect(const struct replay *replay, struct moments *moments, int64_t *activity_key) {
-    for (size_t i = 0; i < replay->calls; i++)
-        if (is_outer(replay, i)) {
-            add(moments, (uint32_t)i, replay->call_start[i]);
-            add(moments, (uint32_t)(replay->calls + i), replay->call_end[i]);
+static int64_t key_of(const struct merge *merge, size_t row) {
+    const struct replay *replay = merge->replay;
+    if (row >= 2 * replay->calls)
+        return merge->activity_key[row - 2 * replay->calls];
+    return row % 2 ? replay->call_end[row / 2] : replay->call_start[row / 2];
+}
+
+/* How order[] names the moment. */
+static uint32_t moment_of(const struct merge *merge, size_t row) {
+    const struct replay *replay = merge->replay;
+    if (row >= 2 * replay->calls)
+        return (uint32_t)row;
+    return (uint32_t)(row % 2 ? replay->calls + row / 2 : row / 2);
+}
+
+static bool find_series(struct merge *merge, struct status *status) {
+    size_t rows = 2 * merge->replay->calls + merge->replay->activities;
+    int64_t reached = 0;
+    for (size_t row = 0; row < rows; row++) {
+        if (!is_moment(merge, row))
+            continue;
+        int64_t key = key_of(merge, row);
+        if (merge->count == 0 || key < reached) {
+            if (!memory_grow((void **)&merge->series, &merge->capacity, merge->count + 1,
+                             sizeof *merge->series, status))
+                return false;
+            merge->series[merge->count++].at = row;
         }
+        merge->series[merge->count - 1].end = row + 1;
+        reached = key;
+    }
+    return true;
+}
+
+static bool comes_before(const struct merge *merge, uint32_t a, uint32_t b) {
+    int64_t x = key_of(merge, merge->series[a].at), y = key_of(merge, merge->series[b].at);
+    return x != y ? x < y : a < b;
+}
+
+/* Lets what is at `place` sink to where it belongs. */
+static void sink(struct merge *merge, size_t place) {
+    uint32_t *heap = merge->heap, moved = heap[place];
+    for (;;) {
+        size_t child = 2 * place + 1;
+        if (child + 1 < merge->heaped && comes_before(merge, heap[child + 1], heap[child]))
+            child++;
+        if (child >= merge->heaped || !comes_before(merge, heap[child], moved))
+            break;
+        heap[place] = heap[child];
+        place = child;
+    }
+    heap[place] = moved;
+}
+
+static bool merge_series(struct merge *merge, struct replay *replay, struct status *status) {
+    merge->heap = memory_allocate(merge->count, sizeof *merge->heap, status);
+    if (!merge->heap)
+        return false;
+    merge->heaped = merge->count;
+    for (uint32_t i = 0; i < merge->count; i++)
+        merge->heap[i] = i;
+    for (size_t i = merge->count / 2; i-- > 0;)
+        sink(merge, i);
+    while (merge->heaped) {
+        struct series *first = &merge->series[merge->heap[0]];
+        replay->order[replay->moments++] = moment_of(merge, first->at);
+        do
+            first->at++;
+        while (first->at < first->end && !is_moment(merge, first->at));
+        if (first->at == first->end)
+            merge->heap[0] = merge->heap[--merge->heaped];
+        sink(merge, 0);
+    }
+    return true;
+}
+
+/* When each activity's turn is: by activity. */
+static void find_keys(const struct replay *replay, int64_t *activity_key) {
     for (size_t i = 0; i < replay->activities; i++) {
         uint32_t call = replay->launch[i], previous = replay->previous[i];
         int64_t key = replay->start[i];
@@ -34,7 +114,6 @@ static void collect(const struct replay *replay, struct moments *moments, int64_
         if (previous != NO_ROW)
             key = at_least(key, activity_key[previous]);
         activity_key[i] = key;
-        add(moments, (uint32_t)(2 * replay->calls + i), key);
     }
 }
 
@@ -70,28 +149,16 @@ static bool drop_contradictions(struct replay *replay, struct status *status) {
 }
 
 bool replay_order(struct replay *replay, struct status *status) {
-    size_t capacity = 2 * replay->calls + replay->activities;
-    struct moments moments = {
-        .ids = memory_allocate(capacity, sizeof *moments.ids, status),
-        .group = memory_allocate(capacity, sizeof *moments.group, status),
-        .key = memory_allocate(capacity, sizeof *moments.key, status),
-    };
+    size_t most = 2 * replay->calls + replay->activities;
     int64_t *activity_key = memory_allocate(replay->activities, sizeof *activity_key, status);
-    uint32_t *order = NULL;
-    bool ok = moments.ids && moments.group && moments.key && activity_key;
-    if (ok) {
-        collect(replay, &moments, activity_key);
-        ok = sort_rows(moments.group, 1, moments.key, NULL, moments.count, &order, status);
-    }
-    if (ok && order)
-        for (size_t i = 0; i < moments.count; i++)
-            order[i] = moments.ids[order[i]];
-    replay->order = ok && order ? order : moments.ids;
-    replay->moments = ok ? moments.count : 0;
-    if (replay->order != moments.ids)
-        memory_free(moments.ids);
-    memory_free(moments.group);
-    memory_free(moments.key);
+    struct merge merge = {.replay = replay, .activity_key = activity_key};
+    replay->order = memory_allocate(most, sizeof *replay->order, status);
+    bool ok = activity_key && replay->order;
+    if (ok)
+        find_keys(replay, activity_key);
+    ok = ok && find_series(&merge, status) && merge_series(&merge, replay, status);
     memory_free(activity_key);
+    memory_free(merge.series);
+    memory_free(merge.heap);
     return ok && drop_contradictions(replay, status);
 }

@@ -282,9 +282,9 @@ static bool account_device_of(const struct run *run, struct outcome_device *devi
     size_t first = replay->source.model->device_first[device->device];
     size_t count = replay->source.model->device_first[device->device + 1] - first;
     struct selection windows = {0};
-    uint32_t *order = NULL, *group = memory_allocate(count, sizeof *group, status);
-    bool ok = group && find_windows(run, device->device, &windows, status) &&
-              sort_rows(group, 1, run->start + first, NULL, count, &order, status);
+    uint32_t *order = NULL;
+    bool ok = find_windows(run, device->device, &windows, status) &&
+              sort_rows(NULL, 1, run->start + first, NULL, count, &order, status);
     if (ok && windows.count) {
         struct sweep sweep = {.run = run, .takers = takers, .windows = &windows, .device = device};
         sweep.kernels = sweep.all = windows.windows[0].start;
@@ -298,7 +298,6 @@ static bool account_device_of(const struct run *run, struct outcome_device *devi
         device->exposed_copy = device->window - device->idle - device->busy;
     }
     memory_free(order);
-    memory_free(group);
     selection_finish(&windows);
     return ok;
 }

@@ -123,17 +123,24 @@ static int64_t measured_time(const struct replay *replay) {
     return longest;
 }
 
-bool replay_run(const struct replay *replay, const struct change *changes, size_t count,
-                struct outcome *outcome, struct status *status) {
+/* A change that does not apply leaves nothing to compute. */
+static bool is_unchanged(const struct run *run, const struct outcome *outcome) {
+    return !outcome->applicable && run_is_unchanged(run);
+}
+
+static bool run_changes(const struct replay *replay, const struct change *changes, size_t count,
+                        bool account, struct outcome *outcome, struct status *status) {
     struct run run;
     memset(outcome, 0, sizeof *outcome);
     run_begin(&run, replay);
-    bool ok = make_changes(&run, changes, count, outcome, status) && evaluate(&run, status) &&
-              run_account(&run, outcome, status);
+    bool ok = make_changes(&run, changes, count, outcome, status);
+    bool as_it_was = ok && !account && is_unchanged(&run, outcome);
+    if (!as_it_was)
+        ok = ok && evaluate(&run, status) && (!account || run_account(&run, outcome, status));
     if (ok) {
         outcome->before = measured_time(replay);
         outcome->unchanged = replay->unchanged;
-        outcome->after = run_time(&run);
+        outcome->after = as_it_was ? replay->unchanged : run_time(&run);
         outcome->touched = run.touched;
         outcome->error = llabs(outcome->unchanged - outcome->before);
         if (count && outcome->applicable) {
@@ -147,6 +154,16 @@ bool replay_run(const struct replay *replay, const struct change *changes, size_
     if (!ok)
         outcome_finish(outcome);
     return ok;
+}
+
+bool replay_run(const struct replay *replay, const struct change *changes, size_t count,
+                struct outcome *outcome, struct status *status) {
+    return run_changes(replay, changes, count, true, outcome, status);
+}
+
+bool replay_predict(const struct replay *replay, const struct change *changes, size_t count,
+                    struct outcome *outcome, struct status *status) {
+    return run_changes(replay, changes, count, false, outcome, status);
 }
 
 void outcome_finish(struct outcome *outcome) {

@@ -32,8 +32,7 @@ struct run {
 
     /* The new times. */
     int64_t *call_start, *call_end, *start;
-    uint8_t *bound;      /* by activity: enum activity_bound */
-    uint32_t *call_wait; /* by call: the activity whose end it waited for, or NO_ROW */
+    uint8_t *bound; /* by activity: enum activity_bound */
     int64_t *thread_reached;
 
     uint64_t touched;
@@ -51,6 +50,9 @@ bool run_own(void **column, const void *base, size_t count, size_t size, struct 
 #define RUN_MAKE_ONCE(run, column, count, status)                                                  \
     run_own((void **)&(run)->column, NULL, count, sizeof *(run)->column, status)
 
+/* Whether no column differs from the replay's own. */
+bool run_is_unchanged(const struct run *run);
+
 static inline bool run_call_gone(const struct run *run, size_t call) {
     return run->call_gone && run->call_gone[call];
 }
@@ -63,6 +65,8 @@ static inline int64_t run_end(const struct run *run, size_t activity) {
 
 /* Computes all new times. */
 bool evaluate(struct run *run, struct status *status);
+/* The activity whose end a call waited for, or NO_ROW. */
+uint32_t run_call_wait(const struct run *run, size_t call);
 /* The run's length: all recordings, one after another. */
 int64_t run_wall(const struct run *run);
 /* How far typical lags on the way to the end may be off together. */

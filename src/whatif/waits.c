@@ -69,28 +69,6 @@ static bool index_ends(struct finder *finder, struct status *status) {
     return ok;
 }
 
-/* The lower quartile of the durations of each name: what it costs when it waits for nothing. */
-static bool find_usual(struct finder *finder, struct status *status) {
-    const struct replay *replay = finder->replay;
-    const struct trace *trace = finder->trace;
-    size_t names = trace->strings.count;
-    uint32_t *order = NULL;
-    finder->name_usual = memory_allocate(names, sizeof *finder->name_usual, status);
-    if (!finder->name_usual || !sort_rows(trace->call.name, (uint32_t)names, trace->call.duration,
-                                          NULL, replay->calls, &order, status))
-        return false;
-    for (size_t i = 0, next; i < replay->calls; i = next) {
-        uint32_t name = trace->call.name[order ? order[i] : i];
-        for (next = i;
-             next < replay->calls && trace->call.name[order ? order[next] : next] == name;)
-            next++;
-        size_t place = i + (next - i) / 4;
-        finder->name_usual[name] = trace->call.duration[order ? order[place] : place];
-    }
-    memory_free(order);
-    return true;
-}
-
 /* The activity, launched before the call by its process, that ended last until the call did. */
 static uint32_t ended_last(const struct finder *finder, size_t call) {
     const struct replay *replay = finder->replay;
@@ -361,7 +339,10 @@ bool replay_find_waits(struct replay *replay, struct status *status) {
         finder.call_wait[i] = NO_ROW;
     for (size_t i = 0; i < finder.trace->wait.count && ok; i++)
         finder.recorder[i] = NO_ROW;
-    ok = ok && index_ends(&finder, status) && find_usual(&finder, status) &&
+    /* the lower quartile: what calls of a name cost when they wait for nothing */
+    if (ok)
+        finder.name_usual = call_durations(replay, 0.25, false, 0, status);
+    ok = ok && finder.name_usual && index_ends(&finder, status) &&
          index_process_queues(&finder, status) && index_launched(&finder, status) &&
          (finder.trace->wait.count == 0 || index_records(&finder, status)) &&
          walk_calls(&finder, status);

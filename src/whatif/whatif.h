@@ -100,6 +100,9 @@ struct outcome {
  * at once. */
 bool replay_run(const struct replay *replay, const struct change *changes, size_t count,
                 struct outcome *outcome, struct status *status);
+/* The same for who asks only how long it takes: no devices, and nothing of what is next. */
+bool replay_predict(const struct replay *replay, const struct change *changes, size_t count,
+                    struct outcome *outcome, struct status *status);
 void outcome_finish(struct outcome *outcome);
 
 /* Every change by itself, those that apply first, most gain first: for --all. FASTER stands for the

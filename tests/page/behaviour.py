@@ -251,3 +251,14 @@ def everything_has_a_name_for_screen_readers(chromium):
         for _ in range(12):
             page.key("Tab")
         require(page.run("document.activeElement !== document.body && document.activeElement.matches(':focus-visible')"), "Tab does not lead into the page")
+
+
+@test
+def the_example_of_the_readme_has_its_pictures(chromium):
+    """docs/page-verdict.png and docs/page-timeline.png are copies of these."""
+    example = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "train.ridge")
+    with Opened(chromium, make_page("example", example), width=1180, height=900) as page:
+        page.screenshot(os.path.join(PICTURES, "readme-verdict.png"), "#verdict")
+        page.run("(({steps}) => ridge.timeline.setView(steps.start[4], steps.start[6]))(ridge.traces[0])")
+        page.settle()
+        page.screenshot(os.path.join(PICTURES, "readme-timeline.png"), "#timeline")

@@ -91,7 +91,7 @@ static void start(struct scene *scene) {
     scene_sync(scene, "cudaDeviceSynchronize");
 }
 
-static struct scene_report play(act *step) {
+struct scene_report play(act *step) {
     struct scene scene;
     scene_begin(&scene);
     start(&scene);

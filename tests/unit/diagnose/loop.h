@@ -30,6 +30,8 @@ typedef void act(struct scene *scene, int step);
 /* Steps with a fault that several tests are about. */
 act tiny, reads_a_value, waits_each_layer, many_small_copies, compiles, chain;
 
+/* The loop with that step behind a usual start; finish with scene_finish(). */
+struct scene_report play(act *step);
 /* The verdict leads with `kind`. With a cost (of all steps), its recoverable time is within a fifth
  * of that. */
 void check_one(act *step, enum finding_kind kind, int64_t cost);

@@ -34,6 +34,16 @@ TEST(element_wise_kernels_are_known_by_name_with_the_arrays_they_touch) {
 TEST(ranges_that_prepare_input_or_compile_are_known_by_name) {
     CHECK(name_is_input(TEXT("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")));
     CHECK(!name_is_input(TEXT("aten::add")));
+    static const char *const input[] = {"data",       "next batch", "load_data",
+                                        "fetchInput", "get batch",  "wait for input",
+                                        "next",       "Load",       "collate"};
+    static const char *const other[] = {
+        "batch",     "batch 12", "batch_norm", "DataParallel", "load model", "augment batch",
+        "nextLayer", "read",     "aten::data", "step",         "",           "cuModuleLoad"};
+    for (size_t i = 0; i < sizeof input / sizeof *input; i++)
+        CHECK(name_is_input(text_of(input[i])));
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        CHECK(!name_is_input(text_of(other[i])));
     CHECK(name_is_compilation(TEXT("compile_fx_inner")));
     CHECK(!name_is_compilation(TEXT("Torch-Compiled Region: 0/0")));
 }

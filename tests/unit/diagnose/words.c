@@ -1,0 +1,181 @@
+/* What the verdict says must follow from its figures: whose time is named, which command gives a
+ * finding's figure, and what is said of copies that nothing can hide, of several devices and of a
+ * recording that is not whole. */
+#include <string.h>
+
+#include "../test.h"
+#include "loop.h"
+
+static bool says(const char *text, const char *part) {
+    return text && strstr(text, part) != NULL;
+}
+
+static const struct finding *find(const struct verdict *verdict, enum finding_kind kind) {
+    for (size_t i = 0; i < verdict->count; i++)
+        if (verdict->findings[i].kind == kind)
+            return &verdict->findings[i];
+    return NULL;
+}
+
+static void copies_more_than_it_computes(struct scene *scene, int step) {
+    (void)step;
+    scene_copy(scene, COPY_HTOD, 200 << 20, false, 27000);
+    layers(scene, 10 * US);
+}
+
+TEST(copies_that_no_overlap_can_hide_lead_and_the_link_is_the_limit) {
+    struct scene_report played = play(copies_more_than_it_computes);
+    if (!played.ok)
+        return;
+    const struct finding *first = &played.report.verdict.findings[0];
+    CHECK(first->kind == FINDING_EXPOSED_TRANSFERS);
+    CHECK(!first->minor);
+    CHECK(says(first->summary, "the link is the limit"));
+    CHECK(first->fix_count > 0 && says(first->fixes[0].words, "Move fewer bytes"));
+    scene_finish(&played);
+}
+
+static void does_unnamed_work(struct scene *scene, int step) {
+    (void)step;
+    layers(scene, 100 * US);
+    scene_think(scene, 4 * MS);
+    scene_range(scene, RANGE_ANNOTATION, "tokenise", 700 * US);
+}
+
+static void does_named_work(struct scene *scene, int step) {
+    (void)step;
+    layers(scene, 100 * US);
+    scene_range(scene, RANGE_ANNOTATION, "tokenise", 4 * MS);
+}
+
+TEST(host_code_is_blamed_by_name_only_where_it_has_the_larger_part) {
+    struct scene_report unnamed = play(does_unnamed_work), named = play(does_named_work);
+    if (unnamed.ok && named.ok) {
+        const struct finding *first = &unnamed.report.verdict.findings[0];
+        CHECK(first->kind == FINDING_HOST_BOUND);
+        CHECK(!says(first->summary, "most of it in"));
+        CHECK(!says(first->fixes[0].words, "tokenise"));
+        CHECK(first->fixes[0].effort == EFFORT_SETTING);
+        first = &named.report.verdict.findings[0];
+        CHECK(says(first->summary, "most of it in tokenise"));
+        CHECK(says(first->fixes[0].words, "tokenise"));
+    }
+    scene_finish(&unnamed);
+    scene_finish(&named);
+}
+
+static void loads_with_operators_inside(struct scene *scene, int step) {
+    (void)step;
+    int64_t start = scene->host;
+    scene_think(scene, 100 * US);
+    scene_range(scene, RANGE_OP, "aten::sin", 3 * MS);
+    scene_annotate(scene, "next batch", start);
+    layers(scene, 100 * US);
+}
+
+TEST(what_runs_inside_the_loader_is_the_inputs) {
+    struct scene_report played = play(loads_with_operators_inside);
+    if (!played.ok)
+        return;
+    const struct verdict *verdict = &played.report.verdict;
+    const struct finding *first = &verdict->findings[0];
+    CHECK(first->kind == FINDING_INPUT_PIPELINE);
+    CHECK(says(first->summary, "next batch"));
+    CHECK(find(verdict, FINDING_ON_CPU) == NULL);
+    scene_finish(&played);
+}
+
+TEST(a_fix_names_the_options_that_give_the_findings_figure) {
+    struct scene_report played = play(tiny);
+    if (!played.ok)
+        return;
+    const struct finding *first = &played.report.verdict.findings[0];
+    CHECK(first->kind == FINDING_LAUNCH_BOUND);
+    CHECK(says(first->summary, "graphs"));
+    CHECK(first->fix_count > 0 && first->fixes[0].command &&
+          strcmp(first->fixes[0].command, "--steps steady --graph") == 0);
+    scene_finish(&played);
+}
+
+static void one_kernel(struct scene *scene, int step) {
+    for (int i = 0; i < (step == 0 ? 400 : 40); i++) {
+        scene_think(scene, 150 * US);
+        scene_kernel(scene, "probe", 8 * US, 64);
+    }
+}
+
+TEST(a_loop_of_one_launch_is_no_graph) {
+    struct scene_report played = play(one_kernel);
+    if (!played.ok)
+        return;
+    const struct finding *launches = find(&played.report.verdict, FINDING_LAUNCH_BOUND);
+    for (size_t i = 0; launches && i < launches->fix_count; i++)
+        CHECK(!says(launches->fixes[i].command, "--graph"));
+    CHECK(!launches || launches->confidence < CONFIDENCE_HIGH);
+    scene_finish(&played);
+}
+
+/* The same again on another device, a little later. */
+static void on_two_devices(struct scene *scene, int step) {
+    static uint32_t other;
+    int64_t start = scene->device_free;
+    if (step == 0) {
+        uint32_t device = trace_write_device(
+            scene->writer,
+            &(struct row_device){.label = trace_writer_string(scene->writer, TEXT("1"))});
+        other = trace_write_queue(scene->writer, &(struct row_queue){.device = device});
+    }
+    layers(scene, 50 * US);
+    trace_write_activity(
+        scene->writer,
+        &(struct row_activity){.start = start,
+                               .duration = 20 * US,
+                               .queue = other,
+                               .kind = ACTIVITY_KERNEL,
+                               .name = trace_writer_string(scene->writer, TEXT("copy_of_it")),
+                               .bytes = BYTES_UNKNOWN});
+    scene_sync(scene, "cudaDeviceSynchronize");
+    scene_think(scene, 3 * MS);
+}
+
+TEST(idle_time_of_several_devices_is_not_added_up) {
+    struct scene_report played = play(on_two_devices);
+    if (!played.ok)
+        return;
+    const struct verdict *verdict = &played.report.verdict;
+    CHECK(played.report.device_count == 2);
+    CHECK(says(verdict->part, "on device"));
+    for (size_t i = 0; i < verdict->count; i++)
+        CHECK(verdict->findings[i].recoverable <= verdict->time);
+    scene_finish(&played);
+}
+
+TEST(findings_on_top_of_each_other_never_exceed_the_time) {
+    static act *const steps[] = {tiny, reads_a_value, many_small_copies, compiles, does_named_work};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        struct scene_report played = play(steps[i]);
+        int64_t sum = 0;
+        if (!played.ok)
+            return;
+        for (size_t k = 0; k < played.report.verdict.count; k++)
+            sum += played.report.verdict.findings[k].additional;
+        CHECK(sum <= played.report.verdict.time);
+        scene_finish(&played);
+    }
+}
+
+static void loses_events(struct scene *scene, int step) {
+    if (step == 0)
+        trace_writer_dropped(scene->writer, 12);
+    layers(scene, 200 * US);
+}
+
+TEST(a_verdict_on_a_lossy_recording_says_so) {
+    struct scene_report lossy = play(loses_events), whole = play(does_named_work);
+    if (lossy.ok && whole.ok) {
+        CHECK(says(lossy.report.verdict.caution, "12 events were lost"));
+        CHECK(whole.report.verdict.caution == NULL);
+    }
+    scene_finish(&lossy);
+    scene_finish(&whole);
+}
