@@ -95,7 +95,7 @@ struct finding {
     size_t change_count;
     char *assumes; /* or NULL */
 
-    bool remark;  /* it is as it should be: said, never blamed */
+    bool remark;  /* it costs nothing, or is as it should be: said, never blamed */
     bool decides; /* it says what the run is about, also where its gain is not known */
     bool holds;   /* it has most of the time, also where no known change takes much of that away */
     bool minor;   /* too little to act on: within its error bar, or a few hundredths of the time */

@@ -28,23 +28,13 @@ static void leave_out_start(const struct diagnosis *diagnosis, struct finding *f
                                                                 facts->call_time[class]));
 }
 
-/* Much of what compiles is the host's own code in front of the loading call: NVRTC, Triton,
- * inductor. It goes with the call where it is what a removed host stretch would be. */
+/* The host's own code in front of a loading call (NVRTC, Triton, inductor) goes with it. */
 static void predict_compilation(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     const struct prediction *calls = predict_alone(diagnosis, CHANGE_NO_COMPILE);
-    struct change both[] = {{.kind = CHANGE_NO_COMPILE}, {.kind = CHANGE_NO_HOST}};
     finding_change(finding, CHANGE_NO_COMPILE, (struct text){0}, 0);
     if (calls->applicable)
         finding_take(diagnosis, finding, calls);
-    if (facts->think_before_compile > facts->call_time[CALL_COMPILE] / 2) {
-        struct prediction all = predict(diagnosis, both, 2);
-        int64_t more = all.gain - finding->recoverable;
-        if (all.applicable && more > 0 && 2 * facts->think_before_compile > more) {
-            finding_change(finding, CHANGE_NO_HOST, (struct text){0}, 0);
-            finding_take(diagnosis, finding, &all);
-        }
-    }
     if (finding->recoverable == 0) {
         finding->recoverable = facts->cause[CAUSE_COMPILE];
         finding->confidence = CONFIDENCE_MEDIUM;

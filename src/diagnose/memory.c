@@ -49,6 +49,7 @@ static void find_full(struct diagnosis *diagnosis, const struct diagnose_device 
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_MEMORY_PRESSURE, CONFIDENCE_LOW);
     finding->device = device->id;
+    finding->remark = true; /* it costs no time as long as nothing fails */
     finding_summary(diagnosis, finding,
                     "%s of the device's %s are in use at most, %s held by the allocator",
                     format_bytes(memory->high_water, used), format_bytes(whole, of),

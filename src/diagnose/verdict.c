@@ -127,7 +127,8 @@ static void part_faults(struct diagnosis *diagnosis) {
 static void drop_trifles(struct verdict *verdict) {
     for (size_t i = verdict->count; i > 0; i--) {
         struct finding *finding = &verdict->findings[i - 1];
-        if (!finding->minor || finding->recoverable >= verdict->time / 100)
+        bool of_weight = finding->recoverable >= verdict->time / 100;
+        if (!finding->minor || of_weight || (finding->remark && finding->recoverable == 0))
             continue;
         finding_finish(finding);
         verdict->count--;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "report/select.h"
 #include "base/parallel.h"
 
 /* The answers of one device over the judged part, where they are not the report's. */
@@ -139,7 +140,11 @@ bool judge(struct report *report, struct status *status) {
     struct buffer options = {0};
     const struct steps *steps = &report->steps;
     bool steady = steady_steps(report);
+    size_t first_step = steps->warm_up, last_step = steps->count - 1;
     char part[80];
+    if (!steady && report->options.steps && !select_steps(report, &first_step, &last_step, status))
+        return false;
+    bool by_steps = steady || report->options.steps;
     judged.sources = memory_allocate(report->device_count + 1, sizeof *judged.sources, status);
     bool ok = judged.sources != NULL;
     if (ok && steady)
@@ -149,7 +154,7 @@ bool judge(struct report *report, struct status *status) {
     ok = ok && parallel_run(1 + (steady ? judged.count : 0), prepare, &judged, status);
     write_options(report, steady, &options);
     ok = ok && buffer_ok(&options, status);
-    snprintf(part, sizeof part, "steps %zu to %zu", steps->warm_up + 1, steps->count);
+    snprintf(part, sizeof part, "steps %zu to %zu", first_step + 1, last_step + 1);
     struct diagnose_source source = {
         .model = &report->model,
         .host = &report->host,
@@ -166,12 +171,12 @@ bool judge(struct report *report, struct status *status) {
         .devices = judged.sources,
         .device_count = judged.count,
         .narrowed = steady || report->narrowed,
-        .part = steady             ? part
+        .part = by_steps           ? part
                 : report->narrowed ? "the selected part"
                                    : "the run",
         .part_options = options.failed ? "" : options.data,
-        .first_step = steady ? steps->warm_up : 0,
-        .step_count = steady ? steps->count - steps->warm_up : 0,
+        .first_step = by_steps ? first_step : 0,
+        .step_count = by_steps ? last_step - first_step + 1 : 0,
     };
     ok = ok && diagnose(&source, &report->verdict, status);
     buffer_finish(&options);

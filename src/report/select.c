@@ -67,8 +67,7 @@ static bool parse_steps(const char *given, uint64_t *first, uint64_t *last, stru
                        "--steps takes A-B, counted from 1, or \"steady\"; not \"%s\"", given);
 }
 
-static bool find_steps(const struct report *report, size_t *first, size_t *last,
-                       struct status *status) {
+bool select_steps(const struct report *report, size_t *first, size_t *last, struct status *status) {
     const struct steps *steps = &report->steps;
     uint64_t a, b;
     if (!parse_steps(report->options.steps, &a, &b, status))
@@ -262,7 +261,7 @@ static bool select_host_windows(struct report *report, struct status *status) {
         return select_range_on_host(report, status);
     if (options->steps) {
         size_t first, last;
-        return find_steps(report, &first, &last, status) &&
+        return select_steps(report, &first, &last, status) &&
                selection_add(&report->host_selection, report->steps.list[first].start,
                              report->steps.list[last].end, status);
     }
@@ -292,7 +291,7 @@ static bool select_windows(const struct report *report, uint32_t device,
         return select_range_on_device(report, device, selection, status);
     if (options->steps) {
         size_t first, last;
-        if (!find_steps(report, &first, &last, status))
+        if (!select_steps(report, &first, &last, status))
             return false;
         if (!steps_window(&report->model, &report->steps, device, first, last, &window))
             return true;
