@@ -159,9 +159,11 @@ static void say_others(const struct health *before, const struct health *after,
     double other = share(before->other_ns, after->other_ns, elapsed);
     double stolen = share(before->stolen_ns, after->stolen_ns, elapsed);
     if (other > OTHERS_MATTER)
-        say(words, "about %.0f %% of the processors' time went to other programs", 10 * ceil(10 * other));
+        say(words, "about %.0f %% of the processors' time went to other programs",
+            10 * ceil(10 * other));
     if (stolen > STEALING_MATTERS)
-        say(words, "the hypervisor took about %.0f %% of the processors' time", 10 * ceil(10 * stolen));
+        say(words, "the hypervisor took about %.0f %% of the processors' time",
+            10 * ceil(10 * stolen));
 }
 
 bool health_disturbed(const struct health *before, const struct health *after, char *words,
