@@ -2,6 +2,7 @@
  * nothing, from kernels of one name and grid that take longer and longer. A device at its power
  * limit, under full load, does as it should: that is said, not blamed. */
 #include "diagnose/diagnosis.h"
+#include "whatif/names.h"
 
 /* Bits of NVML's clock event reasons. */
 enum {
@@ -61,15 +62,16 @@ static struct clock_facts read_counters(const struct diagnosis *diagnosis, uint3
     const struct trace *trace = diagnosis->trace;
     int64_t from = diagnosis->facts.host_from, until = diagnosis->facts.host_until;
     struct clock_facts clock = {0};
+    struct clock_counter counter = names_clock_counter(trace, device);
     struct held held_clock = {0}, held_reasons = {0}, next_reasons = {0};
     for (size_t i = 0; i < trace->counter.count; i++) {
-        struct text name = trace_text(trace, trace->counter.name[i]);
         int64_t time = trace->counter.time[i];
         double value = trace->counter.value[i];
-        bool reasons = text_is(name, "throttle reasons");
-        bool clocks = text_find(name, "clock") >= 0 && text_find(name, "memory") < 0;
-        if ((!reasons && !clocks) ||
-            (trace->counter.device[i] && trace->counter.device[i] != device))
+        bool clocks = counter.name && is_clock_reading(trace, &counter, i);
+        bool reasons = !clocks &&
+                       (!trace->counter.device[i] || trace->counter.device[i] == device) &&
+                       text_is(trace_text(trace, trace->counter.name[i]), "throttle reasons");
+        if (!reasons && !clocks)
             continue;
         if (clocks && value > clock.most)
             clock.most = value;

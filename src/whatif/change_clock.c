@@ -6,18 +6,12 @@
 #include "base/format.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "whatif/names.h"
 #include "whatif/run.h"
 #include "whatif/words.h"
 
 #define FULL_SHARE 0.99 /* of the full clock: not lowered */
 #define CLEARLY 0.95    /* of the mean: faster than kernels are by chance */
-
-/* The clock of the multiprocessors, not of memory. */
-static bool is_clock(struct text name) {
-    bool clock = text_find(name, "clock") >= 0 || text_find(name, "Clock") >= 0;
-    return clock && text_find(name, "memory") < 0 && text_find(name, "Memory") < 0 &&
-           text_find(name, "mem_") < 0;
-}
 
 struct reading {
     int64_t time;
@@ -34,13 +28,9 @@ static bool collect(const struct replay *replay, uint32_t device, struct reading
                     size_t *count, struct status *status) {
     const struct trace *trace = replay->trace;
     size_t capacity = 0;
-    uint32_t name = 0;
-    for (size_t i = 0; i < trace->counter.count; i++) {
-        if (trace->counter.device[i] != device || !(trace->counter.value[i] > 0))
-            continue;
-        if (name == 0 && is_clock(trace_text(trace, trace->counter.name[i])))
-            name = trace->counter.name[i];
-        if (name == 0 || trace->counter.name[i] != name)
+    struct clock_counter clock = names_clock_counter(trace, device);
+    for (size_t i = 0; clock.name && i < trace->counter.count; i++) {
+        if (!is_clock_reading(trace, &clock, i))
             continue;
         if (!memory_grow((void **)readings, &capacity, *count + 1, sizeof **readings, status))
             return false;

@@ -182,3 +182,27 @@ void name_trait_finish(struct name_trait *trait) {
     memory_free(trait->known);
     trait->known = NULL;
 }
+
+static bool is_clock(struct text name) {
+    bool clock = text_find(name, "clock") >= 0 || text_find(name, "Clock") >= 0;
+    return clock && text_find(name, "memory") < 0 && text_find(name, "Memory") < 0 &&
+           text_find(name, "mem_") < 0 && text_find(name, "video") < 0;
+}
+
+struct clock_counter names_clock_counter(const struct trace *trace, uint32_t device) {
+    struct clock_counter of_nobody = {0};
+    uint32_t refused =
+        0; /* the last name that is none: rows of one counter often follow each other */
+    for (size_t i = 0; i < trace->counter.count; i++) {
+        uint32_t name = trace->counter.name[i], whose = trace->counter.device[i];
+        if ((whose && whose != device) || name == refused || (!whose && of_nobody.name))
+            continue;
+        if (!is_clock(trace_text(trace, name)))
+            refused = name;
+        else if (whose)
+            return (struct clock_counter){name, whose};
+        else
+            of_nobody = (struct clock_counter){name, 0};
+    }
+    return of_nobody;
+}

@@ -39,4 +39,16 @@ static inline bool name_has_trait(struct name_trait *trait, uint32_t string) {
     return *known == 2;
 }
 
+/* The counter that has a device's clock: of its multiprocessors, not of its memory. */
+struct clock_counter {
+    uint32_t name;   /* string id; 0: none was recorded */
+    uint32_t device; /* 0 where the source does not say whose it is */
+};
+struct clock_counter names_clock_counter(const struct trace *trace, uint32_t device);
+static inline bool is_clock_reading(const struct trace *trace, const struct clock_counter *clock,
+                                    size_t row) {
+    return trace->counter.name[row] == clock->name && trace->counter.device[row] == clock->device &&
+           trace->counter.value[row] > 0;
+}
+
 #endif
