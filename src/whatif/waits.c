@@ -123,7 +123,8 @@ static bool index_records(struct finder *finder, struct status *status) {
         /* the calls that recorded events: their place in the queue is asked for later */
         const uint64_t *recorder =
             map_find(&calls, call_key(process, trace->wait.record_correlation[i]));
-        if (trace->wait.record_correlation[i] && recorder && trace->wait.awaited[i])
+        if (trace->wait.record_correlation[i] && recorder && trace->wait.awaited[i] &&
+            trace->call.correlation[*recorder] == trace->wait.record_correlation[i])
             ok = keep_recorder(finder, i, finder->replay->outer[*recorder], status);
     }
     trace_unload(trace, TABLE_CALL, "correlation");
