@@ -269,17 +269,16 @@ static bool save_results(struct demo *demo, struct status *status) {
 }
 
 static void say_what_is_next(struct demo *demo) {
-    output_printf(
-        &demo->screen,
-        "\n4. What is in %s/\n\n"
-        "  page.html                      both runs in a browser, on one time axis\n"
-        "  report.md                      all of the above, and both reports in full\n"
-        "  eager.ridge, compiled.ridge    the traces: try 'ridge whatif %s/eager.ridge --fuse'\n"
-        "  roofline.svg                   how far both are from the roofs\n"
-        "  results.json                   the figures, with every sample\n\n"
-        "Next: 'ridge bench' lists more experiments, 'ridge peaks' measures the roofs,\n"
-        "and 'ridge report TRACE' reads your own program's trace.\n",
-        demo->folder, demo->folder);
+    output_printf(&demo->screen,
+                  "\n4. What is in %s/\n\n"
+                  "  page.html                      both runs in a browser, on one time axis\n"
+                  "  report.md                      all of the above, and both reports in full\n"
+                  "  eager.ridge, compiled.ridge    the traces: for ridge report, whatif --fuse\n"
+                  "  roofline.svg                   how far both are from the roofs\n"
+                  "  results.json                   the figures, with every sample\n\n"
+                  "Next: 'ridge bench' lists more experiments, 'ridge peaks' measures the roofs,\n"
+                  "and 'ridge report TRACE' reads your own program's trace.\n",
+                  demo->folder);
 }
 
 static bool show_all(struct demo *demo, struct status *status) {
