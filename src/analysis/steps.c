@@ -325,12 +325,7 @@ void steps_finish(struct steps *steps) {
 
 /* ---- windows ---- */
 
-/* The number of the step in which an activity was issued, or SIZE_MAX. `hint` is the last answer:
- * mostly it is still right. */
-static size_t step_of(const struct steps *steps, int64_t time, size_t hint) {
-    if (hint < steps->count && time >= steps->list[hint].start && time < steps->list[hint].end &&
-        (hint + 1 == steps->count || time < steps->list[hint + 1].start))
-        return hint;
+size_t steps_at(const struct steps *steps, int64_t time) {
     size_t low = 0, high = steps->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -342,6 +337,14 @@ static size_t step_of(const struct steps *steps, int64_t time, size_t hint) {
     if (low == 0 || time >= steps->list[low - 1].end)
         return SIZE_MAX;
     return low - 1;
+}
+
+/* The same in which an activity was issued. `hint` is the last answer: mostly it is still right. */
+static size_t step_of(const struct steps *steps, int64_t time, size_t hint) {
+    if (hint < steps->count && time >= steps->list[hint].start && time < steps->list[hint].end &&
+        (hint + 1 == steps->count || time < steps->list[hint + 1].start))
+        return hint;
+    return steps_at(steps, time);
 }
 
 bool steps_window(const struct model *model, const struct steps *steps, uint32_t device,

@@ -33,6 +33,9 @@ struct steps {
 bool steps_find(const struct model *model, struct steps *steps, struct status *status);
 void steps_finish(struct steps *steps);
 
+/* The step (numbered from 0) that a moment is in, or SIZE_MAX. */
+size_t steps_at(const struct steps *steps, int64_t time);
+
 /* The window of steps first..last (numbers from 0) on a device: from the start of the first
  * activity launched in `first` to the start of the first one launched after `last` (or the end of
  * the last one launched in it), so that windows of consecutive steps touch. False when the device

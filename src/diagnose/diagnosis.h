@@ -117,9 +117,9 @@ char *from_to_after(const struct diagnosis *diagnosis, int64_t before, int64_t g
 uint32_t input_of(const struct diagnosis *diagnosis, uint32_t name);
 /* Fills what that is answered from. */
 void diagnose_inputs(struct diagnosis *diagnosis);
-/* A kernel's short name, cut to about 60 letters; memory of the diagnosis' own for the next call.
- */
+/* A name, or a kernel's short name, cut to about 60 letters. */
 enum { NAME_SIZE = 72 };
+char *short_words(struct text words, char text[NAME_SIZE]);
 char *short_kernel(const struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]);
 
 #endif

@@ -191,15 +191,19 @@ char *from_to_after(const struct diagnosis *diagnosis, int64_t gained, int64_t g
     return text;
 }
 
-char *short_kernel(const struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]) {
-    struct buffer buffer = {0};
-    struct status ignored;
-    kernel_short_name(trace_text(diagnosis->trace, name), &buffer, &ignored);
-    struct text words = buffer_as_text(&buffer);
+char *short_words(struct text words, char text[NAME_SIZE]) {
     bool cut = words.length > 60;
     if (cut)
         words.length = text_utf8_valid((struct text){words.data, 57});
     snprintf(text, NAME_SIZE, "%.*s%s", TEXT_ARGS(words), cut ? "…" : "");
+    return text;
+}
+
+char *short_kernel(const struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]) {
+    struct buffer buffer = {0};
+    struct status ignored;
+    kernel_short_name(trace_text(diagnosis->trace, name), &buffer, &ignored);
+    short_words(buffer_as_text(&buffer), text);
     buffer_finish(&buffer);
     return text;
 }

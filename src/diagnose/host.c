@@ -65,14 +65,9 @@ static const char *state_words(const struct diagnosis *diagnosis) {
 
 /* The name as a word, or what to say where there is none. */
 static char *name_words(const struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]) {
-    struct text words = trace_text(diagnosis->trace, name);
-    bool cut = words.length > 60;
-    if (cut)
-        words.length = text_utf8_valid((struct text){words.data, 57});
     if (is_named(diagnosis, name))
-        snprintf(text, NAME_SIZE, "%.*s%s", TEXT_ARGS(words), cut ? "…" : "");
-    else
-        snprintf(text, NAME_SIZE, "code that nothing recorded names");
+        return short_words(trace_text(diagnosis->trace, name), text);
+    snprintf(text, NAME_SIZE, "code that nothing recorded names");
     return text;
 }
 

@@ -6,16 +6,6 @@
 #include "whatif/run.h"
 #include "whatif/words.h"
 
-static bool is_copy(const struct replay *replay, size_t activity) {
-    return replay->trace->activity.kind[activity] == ACTIVITY_COPY;
-}
-
-static bool is_pageable(const struct replay *replay, size_t activity) {
-    return is_copy(replay, activity) &&
-           (replay->trace->activity.from_memory[activity] == MEMORY_PAGEABLE ||
-            replay->trace->activity.to_memory[activity] == MEMORY_PAGEABLE);
-}
-
 /* What the bus carries that devices of this generation are built for, all its lanes, in one
  * direction; 0: not known. About four fifths of the bus's own rate arrive. */
 static double bus_rate(const struct replay *replay, uint32_t device) {

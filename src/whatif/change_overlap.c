@@ -27,11 +27,6 @@ struct mover {
     uint64_t copies, pinned;
 };
 
-static bool is_pageable(const struct replay *replay, size_t activity) {
-    return replay->trace->activity.from_memory[activity] == MEMORY_PAGEABLE ||
-           replay->trace->activity.to_memory[activity] == MEMORY_PAGEABLE;
-}
-
 /* Copies between host and device inside the loop. */
 static bool is_moved(const struct run *run, size_t activity) {
     const struct replay *replay = run->replay;

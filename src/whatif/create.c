@@ -294,6 +294,8 @@ static bool allocate(struct replay *replay, struct status *status) {
         COLUMN(follows, replay->calls),
         COLUMN(call_step, replay->calls),
         COLUMN(awaits.first, replay->calls + 1),
+        COLUMN(wait_call, replay->trace->wait.count),
+        COLUMN(wait_recorder, replay->trace->wait.count),
         COLUMN(start, replay->activities),
         COLUMN(launch, replay->activities),
         COLUMN(from_start, replay->activities),
@@ -376,13 +378,14 @@ struct replay *replay_create(const struct replay_source *source, struct status *
     bool ok = (2 * replay->calls + replay->activities < UINT32_MAX ||
                status_fail(status, STATUS_UNSUPPORTED, "too many events to replay")) &&
               allocate(replay, status) && read_grids(replay, status);
+    ok = ok && place_all(replay, status) && place_windows(replay, status) &&
+         replay_find_launches(replay, status);
     if (ok) {
-        ok = place_all(replay, status) && place_windows(replay, status) &&
-             replay_find_launches(replay, status) && replay_find_steps(replay, status) &&
-             replay_find_dependencies(replay, status) && replay_find_waits(replay, status) &&
-             replay_find_handovers(replay, status) && replay_order(replay, status) &&
-             replay_find_typical(replay, status) && replay_calibrate(replay, status) &&
-             find_unchanged(replay, status);
+        replay_find_steps(replay);
+        ok = replay_find_wait_calls(replay, status) && replay_find_dependencies(replay, status) &&
+             replay_find_waits(replay, status) && replay_find_handovers(replay, status) &&
+             replay_order(replay, status) && replay_find_typical(replay, status) &&
+             replay_calibrate(replay, status) && find_unchanged(replay, status);
     }
     if (!ok) {
         replay_destroy(replay);
@@ -399,6 +402,7 @@ void replay_destroy(struct replay *replay) {
                        replay->blocks,         replay->waited,
                        replay->think,          replay->own,
                        replay->follows,        replay->call_step,
+                       replay->wait_call,      replay->wait_recorder,
                        replay->start,          replay->launch,
                        replay->from_start,     replay->previous,
                        replay->launch_lag,     replay->queue_lag,

@@ -15,7 +15,6 @@ struct finder {
     size_t *queue_first;
     int64_t *launched; /* by activity: start of its launching call, or its own where unknown */
     uint32_t *event_depends; /* by activity: what an event told it to wait for, or NO_ROW */
-    struct map calls;        /* (process, correlation) -> call */
 };
 
 static void find_previous(struct replay *replay, uint32_t *last) {
@@ -75,38 +74,12 @@ static uint32_t first_launched(const struct finder *finder, uint32_t queue, int6
     return finder->by_launch ? finder->by_launch[at] : (uint32_t)at;
 }
 
-static uint64_t call_key(uint32_t process, uint64_t correlation) {
-    return correlation ^ (uint64_t)process * 0x9E3779B97F4A7C15u;
-}
-
-static bool index_calls(struct finder *finder, struct status *status) {
-    const struct trace *trace = finder->trace;
-    for (size_t i = 0; i < finder->replay->calls; i++)
-        if (trace->call.correlation[i] &&
-            !map_set(
-                &finder->calls,
-                call_key(trace->thread.process[trace->call.thread[i]], trace->call.correlation[i]),
-                i, status))
-            return false;
-    return true;
-}
-
-static uint32_t call_of(const struct finder *finder, uint32_t process, uint64_t correlation) {
-    const uint64_t *call =
-        correlation ? map_find(&finder->calls, call_key(process, correlation)) : NULL;
-    if (!call || finder->trace->call.correlation[*call] != correlation)
-        return NO_ROW;
-    return finder->replay->outer[*call];
-}
-
 /* The activity that a stream-wait record makes the queue's next one wait for. */
 static void add_recorded_wait(struct finder *finder, size_t row) {
     const struct trace *trace = finder->trace;
     const struct replay *replay = finder->replay;
     uint32_t queue = trace->wait.queue[row], awaited = trace->wait.awaited[row];
-    uint32_t process = trace->queue.process[queue];
-    uint32_t waiting = call_of(finder, process, trace->wait.correlation[row]);
-    uint32_t recorded = call_of(finder, process, trace->wait.record_correlation[row]);
+    uint32_t waiting = replay->wait_call[row], recorded = replay->wait_recorder[row];
     if (trace->wait.kind[row] != WAIT_STREAM_EVENT || waiting == NO_ROW || recorded == NO_ROW ||
         awaited == 0 || awaited == queue)
         return;
@@ -196,20 +169,13 @@ bool replay_find_dependencies(struct replay *replay, struct status *status) {
         for (size_t i = 0; i < replay->activities; i++)
             finder.event_depends[i] = NO_ROW;
     }
-    if (ok && trace->wait.count) {
-        ok = trace_load(trace, TABLE_WAIT, "record_correlation", status) &&
-             trace_load(trace, TABLE_CALL, "correlation", status) && index_calls(&finder, status);
-        for (size_t i = 0; i < trace->wait.count && ok; i++)
-            add_recorded_wait(&finder, i);
-        trace_unload(trace, TABLE_WAIT, "record_correlation");
-        trace_unload(trace, TABLE_CALL, "correlation");
-    }
+    for (size_t i = 0; i < trace->wait.count && ok; i++)
+        add_recorded_wait(&finder, i);
     ok = ok && fill_depends(&finder, status);
     memory_free(last);
     memory_free(finder.event_depends);
     memory_free(finder.launched);
     memory_free(finder.queue_first);
     memory_free(finder.by_launch);
-    map_finish(&finder.calls);
     return ok;
 }

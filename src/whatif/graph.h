@@ -59,6 +59,10 @@ struct replay {
     struct waits awaits;
     uint32_t *call_step;
 
+    /* By synchronisation record of the trace: the outer call that waits, and the one that recorded
+     * the event; NO_ROW where it is not known. */
+    uint32_t *wait_call, *wait_recorder;
+
     /* By activity. */
     int64_t *start, *duration; /* as measured; the trace's own durations where nothing paused */
     uint32_t *launch;          /* outer call, or NO_ROW */
@@ -104,6 +108,14 @@ static inline uint32_t activity_device(const struct replay *replay, size_t activ
 static inline uint64_t threads_of_grid(const struct replay *replay, size_t activity) {
     return (uint64_t)replay->threads_of_block[activity] * replay->blocks_of_grid[activity];
 }
+static inline bool is_copy(const struct replay *replay, size_t activity) {
+    return replay->trace->activity.kind[activity] == ACTIVITY_COPY;
+}
+static inline bool is_pageable(const struct replay *replay, size_t activity) {
+    return is_copy(replay, activity) &&
+           (replay->trace->activity.from_memory[activity] == MEMORY_PAGEABLE ||
+            replay->trace->activity.to_memory[activity] == MEMORY_PAGEABLE);
+}
 /* Whether a change of the loop touches what belongs to this step: past the warm-up. */
 static inline bool in_loop(const struct replay *replay, uint32_t step) {
     const struct steps *steps = replay->source.steps;
@@ -135,8 +147,9 @@ static inline int64_t at_least(int64_t a, int64_t b) {
 }
 
 /* Parts of replay_create(), in this order. */
-bool replay_find_steps(struct replay *replay, struct status *status);
 bool replay_find_launches(struct replay *replay, struct status *status);
+void replay_find_steps(struct replay *replay);
+bool replay_find_wait_calls(struct replay *replay, struct status *status);
 bool replay_find_dependencies(struct replay *replay, struct status *status);
 bool replay_find_waits(struct replay *replay, struct status *status);
 bool replay_find_handovers(struct replay *replay, struct status *status);

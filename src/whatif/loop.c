@@ -4,17 +4,8 @@
 #include "whatif/graph.h"
 
 static uint32_t step_at(const struct steps *steps, int64_t time) {
-    size_t low = 0, high = steps->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (steps->list[middle].start <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || time >= steps->list[low - 1].end)
-        return NO_STEP;
-    return (uint32_t)(low - 1);
+    size_t step = steps_at(steps, time);
+    return step == SIZE_MAX ? NO_STEP : (uint32_t)step;
 }
 
 /* A repeating sequence is found from some place within the loop's turn on: the piece of a turn
@@ -52,18 +43,16 @@ static void by_activities(struct replay *replay) {
     }
 }
 
-bool replay_find_steps(struct replay *replay, struct status *status) {
-    (void)status;
+void replay_find_steps(struct replay *replay) {
     const struct steps *steps = replay->source.steps;
     for (size_t i = 0; i < replay->calls; i++)
         replay->call_step[i] = NO_STEP;
     if (steps->count == 0)
-        return true;
+        return;
     if (steps->source == STEPS_PERIODIC) {
         by_activities(replay);
-        return true;
+        return;
     }
     for (size_t i = 0; i < replay->calls; i++)
         replay->call_step[i] = step_at(steps, replay->trace->call.start[i]);
-    return true;
 }

@@ -28,7 +28,6 @@ struct finder {
     size_t *queues_first;   /* by process */
     uint32_t *launch_first; /* by call: activities that it launched, as places in launch_rows */
     uint32_t *launch_rows;
-    uint32_t *recorder;  /* by synchronisation record: the call that recorded its event */
     struct map recorded; /* by such a call: its queue; once it is past, the activity last in it */
 };
 
@@ -95,42 +94,22 @@ static uint32_t ended_last(const struct finder *finder, size_t call) {
 
 /* ---- synchronisation records ---- */
 
-static uint64_t call_key(uint32_t process, uint64_t correlation) {
-    return correlation ^ (uint64_t)process * 0x9E3779B97F4A7C15u;
+/* A record without the queue that is awaited does not say what its event stands for. */
+static uint32_t recorder_of(const struct finder *finder, size_t record) {
+    return finder->trace->wait.awaited[record] ? finder->replay->wait_recorder[record] : NO_ROW;
 }
 
-static bool keep_recorder(struct finder *finder, size_t record, uint32_t call,
-                          struct status *status) {
-    finder->recorder[record] = call;
-    return map_set(&finder->recorded, call, finder->trace->wait.awaited[record], status);
-}
-
+/* The calls that recorded events: their place in the queue is asked for later. */
 static bool index_records(struct finder *finder, struct status *status) {
-    struct trace *trace = finder->trace;
-    struct map calls = {0};
-    bool ok = trace_load(trace, TABLE_CALL, "correlation", status) &&
-              trace_load(trace, TABLE_WAIT, "record_correlation", status);
-    for (size_t i = 0; i < finder->replay->calls && ok; i++)
-        if (trace->call.correlation[i])
-            ok = map_set(&calls, call_key(call_process(finder, i), trace->call.correlation[i]), i,
-                         status);
-    for (size_t i = 0; i < trace->wait.count && ok; i++) {
-        uint32_t process = trace->queue.process[trace->wait.queue[i]];
-        const uint64_t *call = map_find(&calls, call_key(process, trace->wait.correlation[i]));
-        if (trace->wait.correlation[i] && call &&
-            trace->call.correlation[*call] == trace->wait.correlation[i])
-            finder->call_wait[finder->replay->outer[*call]] = (uint32_t)i;
-        /* the calls that recorded events: their place in the queue is asked for later */
-        const uint64_t *recorder =
-            map_find(&calls, call_key(process, trace->wait.record_correlation[i]));
-        if (trace->wait.record_correlation[i] && recorder && trace->wait.awaited[i] &&
-            trace->call.correlation[*recorder] == trace->wait.record_correlation[i])
-            ok = keep_recorder(finder, i, finder->replay->outer[*recorder], status);
+    const struct replay *replay = finder->replay;
+    for (size_t i = 0; i < finder->trace->wait.count; i++) {
+        if (replay->wait_call[i] != NO_ROW)
+            finder->call_wait[replay->wait_call[i]] = (uint32_t)i;
+        if (recorder_of(finder, i) != NO_ROW && !map_set(&finder->recorded, recorder_of(finder, i),
+                                                         finder->trace->wait.awaited[i], status))
+            return false;
     }
-    trace_unload(trace, TABLE_CALL, "correlation");
-    trace_unload(trace, TABLE_WAIT, "record_correlation");
-    map_finish(&calls);
-    return ok;
+    return true;
 }
 
 static bool index_process_queues(struct finder *finder, struct status *status) {
@@ -195,9 +174,9 @@ static bool await_record(struct finder *finder, size_t call, uint32_t record,
     case WAIT_STREAM:
         return await(finder, call, finder->last[queue], status);
     case WAIT_EVENT:
-        last = finder->recorder[record] == NO_ROW
+        last = recorder_of(finder, record) == NO_ROW
                    ? NULL
-                   : map_find(&finder->recorded, finder->recorder[record]);
+                   : map_find(&finder->recorded, recorder_of(finder, record));
         return !last || !(*last & EVENT_RECORDED) || await(finder, call, (uint32_t)*last, status);
     case WAIT_CONTEXT: {
         uint32_t process = call_process(finder, call);
@@ -334,23 +313,18 @@ static bool walk_calls(struct finder *finder, struct status *status) {
 bool replay_find_waits(struct replay *replay, struct status *status) {
     struct finder finder = {.replay = replay, .trace = replay->source.model->trace};
     finder.call_wait = memory_allocate(replay->calls, sizeof *finder.call_wait, status);
-    finder.recorder = memory_allocate(finder.trace->wait.count, sizeof *finder.recorder, status);
-    bool ok = finder.call_wait && finder.recorder;
+    bool ok = finder.call_wait != NULL;
     for (size_t i = 0; i < replay->calls && ok; i++)
         finder.call_wait[i] = NO_ROW;
-    for (size_t i = 0; i < finder.trace->wait.count && ok; i++)
-        finder.recorder[i] = NO_ROW;
     /* the lower quartile: what calls of a name cost when they wait for nothing */
     if (ok)
         finder.name_usual = call_durations(replay, 0.25, false, 0, status);
     ok = ok && finder.name_usual && index_ends(&finder, status) &&
          index_process_queues(&finder, status) && index_launched(&finder, status) &&
-         (finder.trace->wait.count == 0 || index_records(&finder, status)) &&
-         walk_calls(&finder, status);
+         index_records(&finder, status) && walk_calls(&finder, status);
     void *columns[] = {finder.by_end,       finder.process_first, finder.name_usual,
                        finder.call_wait,    finder.last,          finder.queues,
-                       finder.queues_first, finder.launch_first,  finder.launch_rows,
-                       finder.recorder};
+                       finder.queues_first, finder.launch_first,  finder.launch_rows};
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
         memory_free(columns[i]);
     map_finish(&finder.recorded);
