@@ -16,6 +16,7 @@ typedef unsigned int cupti_choice; /* a kind, a domain */
 typedef struct CUpti_Subscriber_st *cupti_subscriber;
 struct CUctx_st;
 struct CUstream_st;
+struct CUevent_st;
 
 typedef void cupti_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *records_most);
 typedef void cupti_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *buffer,
@@ -39,8 +40,6 @@ typedef void cupti_callback(void *user, cupti_choice domain, uint32_t function, 
     X(CUPTI_KIND_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 10)                                \
     X(CUPTI_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD, 17)                                       \
     X(CUPTI_KIND_PEER_COPY, CUPTI_ACTIVITY_KIND_MEMCPY2, 22)                                       \
-    X(CUPTI_KIND_EVENT, CUPTI_ACTIVITY_KIND_CUDA_EVENT, 36)                                        \
-    X(CUPTI_KIND_WAIT, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 38)                                    \
     X(CUPTI_KIND_EXTERNAL, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, 39)                           \
     X(CUPTI_KIND_MEMORY, CUPTI_ACTIVITY_KIND_MEMORY2, 49)                                          \
     X(CUPTI_KIND_GRAPH, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 51)                                       \
@@ -89,6 +88,22 @@ struct cupti_call_data {
     uint32_t context_id;
     uint64_t *own;
     uint32_t correlation;
+};
+
+/* The parameters of calls that order queues: the driver's and the runtime's are alike. */
+struct cupti_stream_sync_parameters {
+    struct CUstream_st *stream;
+};
+struct cupti_event_sync_parameters {
+    struct CUevent_st *event;
+};
+struct cupti_stream_wait_parameters {
+    struct CUstream_st *stream;
+    struct CUevent_st *event;
+};
+struct cupti_event_record_parameters { /* with and without flags */
+    struct CUevent_st *event;
+    struct CUstream_st *stream;
 };
 
 /* ---- Records, as far as they are the same in all versions ---------------------------------- */
@@ -161,19 +176,6 @@ struct cupti_external_record { /* CUpti_ActivityExternalCorrelation */
     cupti_choice kind, external_kind;
     uint64_t external;
     uint32_t correlation, reserved;
-};
-
-struct cupti_wait_record { /* CUpti_ActivitySynchronization; the last two fields: 2 */
-    cupti_choice kind, type;
-    uint64_t start, end;
-    uint32_t correlation, context, stream, event;
-    uint64_t event_sync;
-    uint32_t result;
-};
-
-struct cupti_event_record { /* CUpti_ActivityCudaEvent and later: an event was recorded */
-    cupti_choice kind;
-    uint32_t correlation, context, stream, event;
 };
 
 struct cupti_memory_record { /* CUpti_ActivityMemory3 and later */

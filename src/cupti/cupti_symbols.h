@@ -25,7 +25,7 @@
     X(cuptiActivityGetNumDroppedRecords, (struct CUctx_st *, uint32_t, size_t *))                  \
     X(cuptiGetDeviceId, (struct CUctx_st *, uint32_t *))                                           \
     X(cuptiGetContextId, (struct CUctx_st *, uint32_t *))                                          \
-    X(cuptiGetStreamId, (struct CUctx_st *, struct CUstream_st *, uint32_t *))                     \
+    X(cuptiGetStreamIdEx, (struct CUctx_st *, struct CUstream_st *, uint8_t, uint32_t *))          \
     X(cuptiFinalize, (void))
 
 #endif

@@ -100,27 +100,6 @@ static void decode_external(const struct cupti_external_record *raw, struct cupt
     record->external = raw->external;
 }
 
-static void decode_wait(uint32_t version, const struct cupti_wait_record *raw,
-                        struct cupti_record *record) {
-    record->kind = CUPTI_RECORD_WAIT;
-    record->start = raw->start;
-    record->end = raw->end;
-    record->correlation = raw->correlation;
-    record->context = raw->context;
-    record->stream = raw->stream;
-    record->type = raw->type;
-    record->event = raw->event;
-    record->result = version >= LONGER_RECORDS ? raw->result : 0;
-}
-
-static void decode_event(const struct cupti_event_record *raw, struct cupti_record *record) {
-    record->kind = CUPTI_RECORD_EVENT;
-    record->correlation = raw->correlation;
-    record->context = raw->context;
-    record->stream = raw->stream;
-    record->event = raw->event;
-}
-
 static void decode_memory(const struct cupti_memory_record *raw, struct cupti_record *record) {
     record->kind = CUPTI_RECORD_MEMORY;
     record->start = record->end = raw->time;
@@ -181,12 +160,6 @@ bool cupti_decode(uint32_t version, const void *raw, struct cupti_record *record
         return true;
     case CUPTI_KIND_EXTERNAL:
         decode_external(raw, record);
-        return true;
-    case CUPTI_KIND_WAIT:
-        decode_wait(version, raw, record);
-        return true;
-    case CUPTI_KIND_EVENT:
-        decode_event(raw, record);
         return true;
     case CUPTI_KIND_MEMORY:
         decode_memory(raw, record);

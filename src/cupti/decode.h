@@ -15,8 +15,6 @@ enum cupti_record_kind {
     CUPTI_RECORD_SET,
     CUPTI_RECORD_CALL,     /* of the driver or the runtime */
     CUPTI_RECORD_EXTERNAL, /* the correlation belongs to the user's `external` */
-    CUPTI_RECORD_WAIT,
-    CUPTI_RECORD_EVENT, /* was recorded on a stream */
     CUPTI_RECORD_MEMORY,
     CUPTI_RECORD_OVERHEAD,
     CUPTI_RECORD_GRAPH, /* a whole launch of a graph */
@@ -49,12 +47,12 @@ struct cupti_record {
     /* Calls */
     bool runtime;      /* the runtime's, not the driver's */
     uint32_t function; /* its number (cbid) */
-    uint32_t result;   /* of calls; of waits where the version tells */
+    uint32_t result;
 
     uint64_t external;
 
-    /* Waits, overhead and memory: CUPTI's number of their type; a wait's event */
-    uint32_t type, event;
+    /* Overhead and memory: CUPTI's number of their type */
+    uint32_t type;
     uint64_t address;
     bool asynchronous;
 };

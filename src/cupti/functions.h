@@ -2,16 +2,17 @@
  * gives them: those that put work on a device, wait for it, allocate, load code, and the events by
  * which queues wait for each other. A query is none of these.
  *
- * X(name, suffix, number, class): the name as the vendor documents it, what its enumerator adds to
- * it, and CUPTI_CALL_class. A function keeps its number for ever; there is a table for
- * each major version in which functions came. Checked against the vendor's headers by tests/abi.
+ * X(name, suffix, number, what): the name as the vendor documents it, what its enumerator adds to
+ * it, and what it does: CUPTI_CALL_what is its class, CUPTI_ORDER_what what it has to do with the
+ * order of queues. A function keeps its number for ever; there is a table for each major version in
+ * which functions came. Checked against the vendor's headers by tests/abi.
  */
 #ifndef RIDGE_CUPTI_FUNCTIONS_H
 #define RIDGE_CUPTI_FUNCTIONS_H
 
 /* clang-format off */
 #define CUPTI_DRIVER_FUNCTIONS_11(X) \
-    X(cuCtxSynchronize, , 17, SYNC) \
+    X(cuCtxSynchronize, , 17, CONTEXT_SYNC) \
     X(cuModuleLoad, , 18, COMPILE) \
     X(cuModuleLoadData, , 19, COMPILE) \
     X(cuModuleLoadDataEx, , 20, COMPILE) \
@@ -52,9 +53,9 @@
     X(cuLaunch, , 115, LAUNCH) \
     X(cuLaunchGrid, , 116, LAUNCH) \
     X(cuLaunchGridAsync, , 117, LAUNCH) \
-    X(cuEventRecord, , 119, OTHER) \
-    X(cuEventSynchronize, , 121, SYNC) \
-    X(cuStreamSynchronize, , 126, SYNC) \
+    X(cuEventRecord, , 119, EVENT_RECORD) \
+    X(cuEventSynchronize, , 121, EVENT_SYNC) \
+    X(cuStreamSynchronize, , 126, STREAM_SYNC) \
     X(cuMemsetD8Async, , 216, COPY) \
     X(cuMemsetD16Async, , 218, COPY) \
     X(cuMemsetD32Async, , 220, COPY) \
@@ -92,7 +93,7 @@
     X(cuMemcpyHtoA, _v2, 292, COPY) \
     X(cuMemcpyHtoAAsync, _v2, 293, COPY) \
     X(cuMemAllocHost, _v2, 294, ALLOC) \
-    X(cuStreamWaitEvent, , 295, OTHER) \
+    X(cuStreamWaitEvent, , 295, STREAM_WAIT) \
     X(cuMemHostRegister, , 301, ALLOC) \
     X(cuMemHostUnregister, , 302, ALLOC) \
     X(cuMemcpy, , 305, COPY) \
@@ -149,9 +150,9 @@
     X(cuMemsetD2D8Async, _ptsz, 431, COPY) \
     X(cuMemsetD2D16Async, _ptsz, 432, COPY) \
     X(cuMemsetD2D32Async, _ptsz, 433, COPY) \
-    X(cuStreamWaitEvent, _ptsz, 436, OTHER) \
-    X(cuStreamSynchronize, _ptsz, 440, SYNC) \
-    X(cuEventRecord, _ptsz, 441, OTHER) \
+    X(cuStreamWaitEvent, _ptsz, 436, STREAM_WAIT) \
+    X(cuStreamSynchronize, _ptsz, 440, STREAM_SYNC) \
+    X(cuEventRecord, _ptsz, 441, EVENT_RECORD) \
     X(cuLaunchKernel, _ptsz, 442, LAUNCH) \
     X(cuMemPrefetchAsync, , 467, COPY) \
     X(cuMemPrefetchAsync, _ptsz, 468, COPY) \
@@ -167,8 +168,8 @@
     X(cuMemUnmap, , 552, ALLOC) \
     X(cuMemSetAccess, , 553, ALLOC) \
     X(cuGraphInstantiate, _v2, 578, COMPILE) \
-    X(cuEventRecordWithFlags, , 587, OTHER) \
-    X(cuEventRecordWithFlags, _ptsz, 588, OTHER) \
+    X(cuEventRecordWithFlags, , 587, EVENT_RECORD) \
+    X(cuEventRecordWithFlags, _ptsz, 588, EVENT_RECORD) \
     X(cuMemAllocAsync, , 598, ALLOC) \
     X(cuMemAllocAsync, _ptsz, 599, ALLOC) \
     X(cuMemFreeAsync, , 600, ALLOC) \
@@ -202,7 +203,7 @@
     X(cuMemcpyBatchAsync, _v2_ptsz, 797, COPY) \
     X(cuMemcpy3DBatchAsync, _v2, 798, COPY) \
     X(cuMemcpy3DBatchAsync, _v2_ptsz, 799, COPY) \
-    X(cuCtxSynchronize, _v2, 800, SYNC) \
+    X(cuCtxSynchronize, _v2, 800, CONTEXT_SYNC) \
     X(cuMemcpyWithAttributesAsync, , 837, COPY) \
     X(cuMemcpyWithAttributesAsync, _ptsz, 838, COPY) \
     X(cuMemcpy3DWithAttributesAsync, , 839, COPY) \
@@ -240,24 +241,24 @@
     X(cudaMemset2D, _v3020, 50, COPY) \
     X(cudaMemsetAsync, _v3020, 51, COPY) \
     X(cudaMemset2DAsync, _v3020, 52, COPY) \
-    X(cudaThreadSynchronize, _v3020, 126, SYNC) \
-    X(cudaStreamSynchronize, _v3020, 131, SYNC) \
-    X(cudaEventRecord, _v3020, 135, OTHER) \
-    X(cudaEventSynchronize, _v3020, 137, SYNC) \
+    X(cudaThreadSynchronize, _v3020, 126, CONTEXT_SYNC) \
+    X(cudaStreamSynchronize, _v3020, 131, STREAM_SYNC) \
+    X(cudaEventRecord, _v3020, 135, EVENT_RECORD) \
+    X(cudaEventSynchronize, _v3020, 137, EVENT_SYNC) \
     X(cudaMalloc3D, _v3020, 140, ALLOC) \
     X(cudaMalloc3DArray, _v3020, 141, ALLOC) \
     X(cudaMemset3D, _v3020, 142, COPY) \
     X(cudaMemset3DAsync, _v3020, 143, COPY) \
     X(cudaMemcpy3D, _v3020, 144, COPY) \
     X(cudaMemcpy3DAsync, _v3020, 145, COPY) \
-    X(cudaStreamWaitEvent, _v3020, 147, OTHER) \
+    X(cudaStreamWaitEvent, _v3020, 147, STREAM_WAIT) \
     X(cudaHostRegister, _v4000, 152, ALLOC) \
     X(cudaHostUnregister, _v4000, 153, ALLOC) \
     X(cudaMemcpyPeer, _v4000, 160, COPY) \
     X(cudaMemcpyPeerAsync, _v4000, 161, COPY) \
     X(cudaMemcpy3DPeer, _v4000, 162, COPY) \
     X(cudaMemcpy3DPeerAsync, _v4000, 163, COPY) \
-    X(cudaDeviceSynchronize, _v3020, 165, SYNC) \
+    X(cudaDeviceSynchronize, _v3020, 165, CONTEXT_SYNC) \
     X(cudaProfilerStart, _v4000, 171, OTHER) \
     X(cudaProfilerStop, _v4000, 172, OTHER) \
     X(cudaMallocMipmappedArray, _v5000, 192, ALLOC) \
@@ -288,13 +289,13 @@
     X(cudaMemset2D, _ptds_v7000, 234, COPY) \
     X(cudaMemsetAsync, _ptsz_v7000, 235, COPY) \
     X(cudaMemset2DAsync, _ptsz_v7000, 236, COPY) \
-    X(cudaStreamSynchronize, _ptsz_v7000, 239, SYNC) \
-    X(cudaEventRecord, _ptsz_v7000, 242, OTHER) \
+    X(cudaStreamSynchronize, _ptsz_v7000, 239, STREAM_SYNC) \
+    X(cudaEventRecord, _ptsz_v7000, 242, EVENT_RECORD) \
     X(cudaMemset3D, _ptds_v7000, 243, COPY) \
     X(cudaMemset3DAsync, _ptsz_v7000, 244, COPY) \
     X(cudaMemcpy3D, _ptds_v7000, 245, COPY) \
     X(cudaMemcpy3DAsync, _ptsz_v7000, 246, COPY) \
-    X(cudaStreamWaitEvent, _ptsz_v7000, 247, OTHER) \
+    X(cudaStreamWaitEvent, _ptsz_v7000, 247, STREAM_WAIT) \
     X(cudaMemcpy3DPeer, _ptds_v7000, 249, COPY) \
     X(cudaMemcpy3DPeerAsync, _ptsz_v7000, 250, COPY) \
     X(cudaMemPrefetchAsync, _v8000, 252, COPY) \
@@ -305,8 +306,8 @@
     X(cudaGraphInstantiate, _v10000, 310, COMPILE) \
     X(cudaGraphLaunch, _v10000, 311, LAUNCH) \
     X(cudaGraphLaunch, _ptsz_v10000, 312, LAUNCH) \
-    X(cudaEventRecordWithFlags, _v11010, 370, OTHER) \
-    X(cudaEventRecordWithFlags, _ptsz_v11010, 371, OTHER) \
+    X(cudaEventRecordWithFlags, _v11010, 370, EVENT_RECORD) \
+    X(cudaEventRecordWithFlags, _ptsz_v11010, 371, EVENT_RECORD) \
     X(cudaMallocAsync, _v11020, 373, ALLOC) \
     X(cudaMallocAsync, _ptsz_v11020, 374, ALLOC) \
     X(cudaFreeAsync, _v11020, 375, ALLOC) \
@@ -343,7 +344,7 @@
     X(cudaMemcpyBatchAsync, _ptsz_v13000, 510, COPY) \
     X(cudaMemcpy3DBatchAsync, _v13000, 511, COPY) \
     X(cudaMemcpy3DBatchAsync, _ptsz_v13000, 512, COPY) \
-    X(cudaExecutionCtxSynchronize, _v13010, 534, SYNC) \
+    X(cudaExecutionCtxSynchronize, _v13010, 534, CONTEXT_SYNC) \
     X(cudaMemcpyWithAttributesAsync, _v13020, 554, COPY) \
     X(cudaMemcpyWithAttributesAsync, _ptsz_v13020, 555, COPY) \
     X(cudaMemcpy3DWithAttributesAsync, _v13020, 556, COPY) \
@@ -373,7 +374,27 @@ enum cupti_call_class {
     CUPTI_CALL_COPY,
     CUPTI_CALL_SYNC,
     CUPTI_CALL_ALLOC,
-    CUPTI_CALL_COMPILE
+    CUPTI_CALL_COMPILE,
+    CUPTI_CALL_EVENT_SYNC = CUPTI_CALL_SYNC,
+    CUPTI_CALL_STREAM_SYNC = CUPTI_CALL_SYNC,
+    CUPTI_CALL_CONTEXT_SYNC = CUPTI_CALL_SYNC,
+    CUPTI_CALL_STREAM_WAIT = CUPTI_CALL_OTHER,
+    CUPTI_CALL_EVENT_RECORD = CUPTI_CALL_OTHER
+};
+
+/* From 1 to 4 as enum wait_kind of trace/schema.h. */
+enum cupti_call_order {
+    CUPTI_ORDER_NONE,
+    CUPTI_ORDER_EVENT_SYNC,   /* the thread waits for an event */
+    CUPTI_ORDER_STREAM_WAIT,  /* a queue waits for an event */
+    CUPTI_ORDER_STREAM_SYNC,  /* the thread waits for a queue */
+    CUPTI_ORDER_CONTEXT_SYNC, /* the thread waits for all of them */
+    CUPTI_ORDER_EVENT_RECORD, /* an event stands for what is in a queue by now */
+    CUPTI_ORDER_OTHER = CUPTI_ORDER_NONE,
+    CUPTI_ORDER_LAUNCH = CUPTI_ORDER_NONE,
+    CUPTI_ORDER_COPY = CUPTI_ORDER_NONE,
+    CUPTI_ORDER_ALLOC = CUPTI_ORDER_NONE,
+    CUPTI_ORDER_COMPILE = CUPTI_ORDER_NONE
 };
 
 #endif

@@ -1,10 +1,11 @@
 /* The CUDA part of the probe, between its files.
  *
- * Calls are recorded by the thread that makes them (cuda_calls.c). What the device did comes from
- * CUPTI in buffers (cuda_buffers.c), on a thread of CUPTI's, and goes into a lane of its own
- * (cuda_records.c, cuda_waits.c). A thread of ours asks for what is complete a few times a second,
- * and the end of the program for all of it (cuda_flush.c). When a profiler of the program's own
- * wants CUPTI (cuda_rivals.c, cuda_slots.c), we leave it (cuda_listening.c) and may come back.
+ * Calls are recorded by the thread that makes them (cuda_calls.c), and so are waits (cuda_waits.c).
+ * What the device did comes from CUPTI in buffers (cuda_buffers.c), on a thread of CUPTI's, and
+ * goes into a lane of its own (cuda_records.c). A thread of ours asks for what is complete a few
+ * times a second, and the end of the program for all of it (cuda_flush.c). When a profiler of the
+ * program's own wants CUPTI (cuda_rivals.c, cuda_slots.c), we leave it (cuda_listening.c) and may
+ * come back.
  */
 #ifndef RIDGE_PROBE_CUDA_H
 #define RIDGE_PROBE_CUDA_H
@@ -35,6 +36,9 @@ bool cuda_listen(struct status *status);
 bool cuda_is_listening(void);
 /* Nobody reads any more: CUPTI is asked for nothing, so that the program pays for nothing. */
 void cuda_stop_listening(void);
+
+/* What CUPTI takes where nobody has told it otherwise; no clock at all is not accepted. */
+cupti_clock cuda_usual_clock;
 
 /* What a profiler of the program's own has set in CUPTI, as far as it was seen. */
 struct cuda_theirs {
@@ -84,9 +88,19 @@ void cuda_records_cut(const char *why);
 /* What is only known at the end: what CUPTI cost, whether its records stopped coming. */
 void cuda_records_end(void);
 
-/* Waits, and the events that they wait for: called with the lane and one at a time. */
-void cuda_put_wait(struct spool_lane *lane, const struct cupti_record *record);
-void cuda_event_recorded(const struct cupti_record *record);
+/* ---- Waits -------------------------------------------------------------------------------- */
+
+/* A call that has to do with the order of queues, when it has ended well. */
+struct cuda_ordering {
+    unsigned order;  /* enum cupti_call_order */
+    bool per_thread; /* no queue is the thread's own, not the one that all have */
+    const struct cupti_call_data *data;
+    uint32_t correlation;
+    int64_t start, end;
+};
+void cuda_event_recorded(const struct cuda_ordering *call);
+/* Nothing, when it is not a wait. */
+void cuda_put_wait(struct spool_lane *lane, const struct cuda_ordering *call);
 
 /* ---- Devices ------------------------------------------------------------------------------ */
 
@@ -98,6 +112,8 @@ uint32_t cuda_context_device(uint32_t context);
 void cuda_device_put(struct spool_lane *lane, uint32_t device);
 /* Of the driver: 13; 0 when it does not say. */
 int cuda_driver_major(void);
+/* Whether what is put into the queue goes into a graph. */
+bool cuda_is_capturing(struct CUstream_st *stream);
 
 /* ---- Other profilers ------------------------------------------------------------------------ */
 

@@ -7,6 +7,7 @@
 #include "probe/cuda.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "cupti/functions.h"
 #include "probe/capture.h"
@@ -19,26 +20,22 @@ enum {
 };
 
 struct function {
-    const char *name;
-    uint8_t class;
+    const char *name, *suffix;
+    uint8_t class, order;
 };
 
-#define ROW(name, suffix, number, kind) [number] = {#name, CUPTI_CALL_##kind},
+#define ROW(name, suffix, number, what)                                                            \
+    [number] = {#name, #suffix, CUPTI_CALL_##what, CUPTI_ORDER_##what},
 static const struct function functions[2][CUPTI_FUNCTIONS_MOST] = {
     {CUPTI_DRIVER_FUNCTIONS(ROW)},
     {CUPTI_RUNTIME_FUNCTIONS(ROW)},
 };
 #undef ROW
 
-#ifdef __GLIBC__
-#define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
-#else
-#define THREAD_LOCAL static __thread
-#endif
 /* The runtime's call that this thread is in. */
-THREAD_LOCAL const struct function *outer;
+PROBE_THREAD_LOCAL const struct function *outer;
 /* cuda_probe.since when it began: of one that ended while we did not listen, nobody told. */
-THREAD_LOCAL int64_t outer_since;
+PROBE_THREAD_LOCAL int64_t outer_since;
 
 static _Atomic uint32_t last_launch;
 static struct {
@@ -111,23 +108,26 @@ static void put_call(struct spool_lane *lane, uint32_t text, const struct spool_
     spool_publish(lane);
 }
 
-static void record_call(const struct function *function, uint32_t correlation, int32_t result,
-                        int64_t start, int64_t end) {
+static void record_call(const struct function *function, const struct cuda_ordering *ended,
+                        int32_t result) {
     struct probe_thread *thread = probe_enter();
+    int64_t duration = ended->end - ended->start;
     if (!thread)
         return;
     struct spool_call call = {
-        .start = start,
-        .duration = end - start < UINT32_MAX ? (uint32_t)(end - start) : UINT32_MAX,
-        .correlation = correlation,
+        .start = ended->start,
+        .duration = duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX,
+        .correlation = ended->correlation,
         .result = result,
         .class = function->class,
     };
     put_call(thread->lane, spool_constant(thread->lane, function->name), &call);
     if (call.duration == UINT32_MAX) {
-        struct spool_call rest = {.start = end, .class = CALL_END};
+        struct spool_call rest = {.start = ended->end, .class = CALL_END};
         put_call(thread->lane, 0, &rest);
     }
+    if (ended->order && result == 0)
+        cuda_put_wait(thread->lane, ended);
     probe_leave(thread);
 }
 
@@ -148,8 +148,17 @@ static void ended(const struct function *function, const struct cupti_call_data 
     if (start <= 0 || start < listening_since() || start > end)
         return; /* it began before we listened */
     cuda_context_seen(call->context, call->context_id);
+    struct cuda_ordering ordering = {.order = function->order,
+                                     .data = call,
+                                     .correlation = correlation,
+                                     .start = start,
+                                     .end = end};
+    if (function->order)
+        ordering.per_thread = strstr(function->suffix, "_ptsz") != NULL;
+    if (ordering.order == CUPTI_ORDER_EVENT_RECORD && result == 0)
+        cuda_event_recorded(&ordering);
     if (capture_is_on() && capture_has_begun(start))
-        record_call(function, correlation, result, start, end);
+        record_call(function, &ordering, result);
 }
 
 static void tell_capture(bool runtime, uint32_t number) {

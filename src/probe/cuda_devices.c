@@ -1,5 +1,6 @@
 /* Which devices are there, and which context is on which? Asked of the driver that the program has
- * loaded, when a context is first seen, on the thread that made a call in it.
+ * loaded, when a context is first seen, on the thread that made a call in it. So is whether a queue
+ * is being captured.
  */
 #include "probe/cuda_devices.h"
 
@@ -19,15 +20,15 @@ static struct driver {
     int (*cuDeviceGetUuid)(void *, int);
     int (*cuDeviceTotalMem_v2)(size_t *, int);
     int (*cuDeviceGetAttribute)(int *, int, int);
+    int (*cuStreamIsCapturing)(struct CUstream_st *, int *);
 } driver;
 
 #define SYMBOL(name)                                                                               \
     { #name, offsetof(struct driver, name) }
 static const struct library_symbol symbols[] = {
-    SYMBOL(cuDriverGetVersion),   SYMBOL(cuDeviceGetCount),
-    SYMBOL(cuDeviceGet),          SYMBOL(cuDeviceGetName),
-    SYMBOL(cuDeviceGetUuid),      SYMBOL(cuDeviceTotalMem_v2),
-    SYMBOL(cuDeviceGetAttribute), {NULL, 0},
+    SYMBOL(cuDriverGetVersion),   SYMBOL(cuDeviceGetCount),    SYMBOL(cuDeviceGet),
+    SYMBOL(cuDeviceGetName),      SYMBOL(cuDeviceGetUuid),     SYMBOL(cuDeviceTotalMem_v2),
+    SYMBOL(cuDeviceGetAttribute), SYMBOL(cuStreamIsCapturing), {NULL, 0},
 };
 
 /* A device is complete before the count says so. */
@@ -48,6 +49,12 @@ static bool load_driver(void) {
 int cuda_driver_major(void) {
     int version = 0;
     return load_driver() && driver.cuDriverGetVersion(&version) == 0 ? version / 1000 : 0;
+}
+
+bool cuda_is_capturing(struct CUstream_st *stream) {
+    int status = 0;
+    return driver.cuStreamIsCapturing && driver.cuStreamIsCapturing(stream, &status) == 0 &&
+           status != 0;
 }
 
 static uint32_t ask(int device, int number) {

@@ -16,6 +16,7 @@ enum {
     UNTOLD_MOST = 1000,  /* calls at the end that may have put no work on a device */
     RETRY = 64,          /* buffers between two attempts to have a lane */
 };
+#define CLOCKS_APART 3600000000000 /* nanoseconds that no work of ours is ahead */
 
 /* As in trace/schema.h; the places are CUPTI's numbers. */
 enum { COPY_HTOD = 1, COPY_DTOH, COPY_DTOD, COPY_HTOH, COPY_PTOP };
@@ -202,14 +203,6 @@ static void put(const struct cupti_record *record) {
     case CUPTI_RECORD_SET:
         put_work(record);
         break;
-    case CUPTI_RECORD_EVENT:
-        cuda_event_recorded(record);
-        break;
-    case CUPTI_RECORD_WAIT:
-        announce_device(cuda_context_device(record->context));
-        if (capture_has(record->correlation) && capture_has_begun((int64_t)record->start))
-            cuda_put_wait(lane, record);
-        break;
     case CUPTI_RECORD_MEMORY:
         announce_device(record->device);
         put_memory(record);
@@ -240,17 +233,27 @@ static uint64_t take_dropped(struct CUctx_st *context, uint32_t stream) {
     return result == CUPTI_SUCCEEDED ? dropped : 0;
 }
 
+/* CUPTI has its own clock until it is given ours, and gives some work its times by that even later,
+ * when it was given one again: pytorch/pytorch issue 192021. */
+static void set_right(uint64_t *time, int64_t now, int64_t usual) {
+    if ((int64_t)*time > now + CLOCKS_APART && usual > now)
+        *time -= (uint64_t)(usual - now);
+}
+
 static void take_records(uint8_t *buffer, size_t valid_bytes) {
     const struct cupti *cupti = cuda_probe.cupti;
     void *raw = NULL;
     struct cupti_record record;
     uint32_t before = atomic_load_explicit(&cuda_probe.first_calls, memory_order_relaxed);
     bool have_lane = take_lane(), stopped = spool_is_stopped(cuda_probe.probe->spool);
+    int64_t now = spool_now(), usual = (int64_t)cuda_usual_clock();
     while (cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &raw) == CUPTI_SUCCEEDED) {
         if (!raw || !cupti_decode(cupti->version, raw, &record))
             continue;
         if (record.correlation)
             record.correlation += before;
+        set_right(&record.start, now, usual);
+        set_right(&record.end, now, usual);
         if (have_lane && !stopped)
             put(&record);
         else if (!stopped)

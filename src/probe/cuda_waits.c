@@ -1,53 +1,181 @@
-/* Who waits for what? A wait names an event; which queue it stands for is told when the event is
- * recorded. The latest recording of each is kept, in a table in which a later event may take the
- * place of an older one.
+/* Who waits for what? The calls tell: the thread that makes one looks at its parameters when it has
+ * returned. A wait names an event; which queue that stands for is told when the event is recorded.
+ * The latest recording of each is kept, in a table in which a later event may take the place of an
+ * older one.
+ *
+ * CUPTI has records of waits and events too, but while it makes them every launch takes longer, as
+ * tests/bench/overhead shows.
  */
 #include "probe/cuda.h"
+
+#include <string.h>
+
+#include "cupti/functions.h"
 
 enum { EVENTS = 4096 };
 #define NO_STREAM UINT32_MAX
 
-static struct recorded {
-    uint32_t event, context, stream, correlation; /* correlation 0: nothing is here */
-} events[EVENTS];
+/* Handles that stand for the queue that a thread has without asking, in place of none. */
+#define LEGACY_STREAM ((struct CUstream_st *)1)
+#define PER_THREAD_STREAM ((struct CUstream_st *)2)
 
-static struct recorded *place_of(uint32_t context, uint32_t event) {
-    uint32_t hash = (event ^ context << 20) * 0x9E3779B1u;
-    return &events[(hash >> 16) % EVENTS];
+struct recorded {
+    uint64_t event;                                /* its handle; 0: nothing is here */
+    uint32_t number, context, stream, correlation; /* correlation 0: it stands for no queue */
+};
+
+/* A writer makes the turn odd; who reads it before and after has the same even one, or nothing. */
+static struct place {
+    _Atomic uint32_t turn;
+    _Atomic uint64_t event, number_and_context, stream_and_correlation;
+} places[EVENTS];
+static _Atomic uint32_t last_number;
+
+static struct place *place_of(const struct CUevent_st *event) {
+    uint64_t hash = (uint64_t)(uintptr_t)event * 0x9E3779B97F4A7C15u;
+    return &places[(hash >> 32) % EVENTS];
 }
 
-void cuda_event_recorded(const struct cupti_record *record) {
-    *place_of(record->context, record->event) =
-        (struct recorded){record->event, record->context, record->stream, record->correlation};
+static uint64_t pair(uint32_t high, uint32_t low) {
+    return (uint64_t)high << 32 | low;
 }
 
-/* The kinds of waits have the numbers of trace/schema.h. */
-static bool waits_for_event(uint32_t kind) {
-    enum { EVENT = 1, STREAM_EVENT = 2 };
-    return kind == EVENT || kind == STREAM_EVENT;
+static uint64_t get(_Atomic uint64_t *from) {
+    return atomic_load_explicit(from, memory_order_relaxed);
 }
 
-void cuda_put_wait(struct spool_lane *lane, const struct cupti_record *record) {
-    const struct recorded *recorded = place_of(record->context, record->event);
-    bool known = waits_for_event(record->type) && recorded->correlation != 0 &&
-                 recorded->event == record->event && recorded->context == record->context;
-    if (record->start == 0 || record->end < record->start)
+static void set(_Atomic uint64_t *to, uint64_t value) {
+    atomic_store_explicit(to, value, memory_order_relaxed);
+}
+
+/* Two at once for one place: the second's is not kept. */
+static void keep(const struct recorded *recorded) {
+    struct place *place = place_of((const struct CUevent_st *)(uintptr_t)recorded->event);
+    uint32_t turn = atomic_load(&place->turn), number = recorded->number;
+    if (turn % 2 != 0 || !atomic_compare_exchange_strong(&place->turn, &turn, turn + 1))
         return;
+    atomic_thread_fence(memory_order_release);
+    if (get(&place->event) == recorded->event)
+        number = (uint32_t)(get(&place->number_and_context) >> 32);
+    else
+        number = atomic_fetch_add(&last_number, 1) + 1;
+    set(&place->event, recorded->event);
+    set(&place->number_and_context, pair(number, recorded->context));
+    set(&place->stream_and_correlation, pair(recorded->stream, recorded->correlation));
+    atomic_store_explicit(&place->turn, turn + 2, memory_order_release);
+}
+
+static struct recorded find(const struct CUevent_st *event) {
+    struct place *place = place_of(event);
+    uint32_t turn = atomic_load_explicit(&place->turn, memory_order_acquire);
+    uint64_t handle = get(&place->event), whose = get(&place->number_and_context),
+             where = get(&place->stream_and_correlation);
+    atomic_thread_fence(memory_order_acquire);
+    if (turn % 2 != 0 || atomic_load_explicit(&place->turn, memory_order_relaxed) != turn ||
+        handle != (uintptr_t)event)
+        return (struct recorded){0};
+    return (struct recorded){handle, (uint32_t)(whose >> 32), (uint32_t)whose,
+                             (uint32_t)(where >> 32), (uint32_t)where};
+}
+
+static uint32_t stream_number(const struct cupti_call_data *call, struct CUstream_st *stream,
+                              bool per_thread) {
+    uint32_t number = NO_STREAM;
+    if (stream == LEGACY_STREAM || stream == PER_THREAD_STREAM) {
+        per_thread = stream == PER_THREAD_STREAM;
+        stream = NULL;
+    }
+    if (!call->context || cuda_probe.cupti->cuptiGetStreamIdEx(call->context, stream, per_thread,
+                                                               &number) != CUPTI_SUCCEEDED)
+        return NO_STREAM;
+    return number;
+}
+
+/* What is captured into a graph is not in the queue. */
+static bool is_captured(struct CUstream_st *stream, bool per_thread) {
+    if (!stream && per_thread)
+        stream = PER_THREAD_STREAM;
+    return stream && stream != LEGACY_STREAM && cuda_is_capturing(stream);
+}
+
+void cuda_event_recorded(const struct cuda_ordering *call) {
+    const struct cupti_event_record_parameters *parameters = call->data->parameters;
+    bool captured = is_captured(parameters->stream, call->per_thread);
+    uint32_t stream =
+        captured ? NO_STREAM : stream_number(call->data, parameters->stream, call->per_thread);
+    keep(&(struct recorded){.event = (uintptr_t)parameters->event,
+                            .context = call->data->context_id,
+                            .stream = stream,
+                            .correlation = stream == NO_STREAM ? 0 : call->correlation});
+}
+
+/* False when there is nothing to wait for. */
+static bool look_at(const struct cuda_ordering *call, uint32_t *stream,
+                    const struct CUevent_st **event) {
+    const void *parameters = call->data->parameters;
+    struct CUstream_st *handle;
+    switch (call->order) {
+    case CUPTI_ORDER_EVENT_SYNC:
+        *event = ((const struct cupti_event_sync_parameters *)parameters)->event;
+        return true;
+    case CUPTI_ORDER_STREAM_WAIT:
+        handle = ((const struct cupti_stream_wait_parameters *)parameters)->stream;
+        *event = ((const struct cupti_stream_wait_parameters *)parameters)->event;
+        if (is_captured(handle, call->per_thread))
+            return false;
+        break;
+    case CUPTI_ORDER_STREAM_SYNC:
+        handle = ((const struct cupti_stream_sync_parameters *)parameters)->stream;
+        break;
+    case CUPTI_ORDER_CONTEXT_SYNC:
+        return true;
+    default:
+        return false;
+    }
+    *stream = stream_number(call->data, handle, call->per_thread);
+    return true;
+}
+
+/* A lane must know of a device before it says anything of its queues. */
+static void announce(struct spool_lane *lane, uint32_t device) {
+    PROBE_THREAD_LOCAL uint64_t announced;
+    PROBE_THREAD_LOCAL const struct spool_lane *to;
+    if (to != lane)
+        announced = 0;
+    to = lane;
+    if (!(announced >> device % CUDA_DEVICES & 1))
+        cuda_device_put(lane, device);
+    announced |= (uint64_t)1 << device % CUDA_DEVICES;
+}
+
+void cuda_put_wait(struct spool_lane *lane, const struct cuda_ordering *call) {
+    const struct CUevent_st *event = NULL;
+    uint32_t stream = NO_STREAM, context = call->data->context_id;
+    if (!look_at(call, &stream, &event))
+        return;
+    struct recorded recorded = event ? find(event) : (struct recorded){0};
+    bool known = recorded.correlation != 0;
+    uint32_t device = cuda_context_device(context),
+             awaited_device = known ? cuda_context_device(recorded.context) : device;
+    announce(lane, device);
+    announce(lane, awaited_device);
     struct spool_wait *wait = spool_begin(lane, SPOOL_WAIT, 0, sizeof *wait);
     if (!wait)
         return;
     *wait = (struct spool_wait){
         .head = wait->head,
-        .start = (int64_t)record->start,
-        .end = (int64_t)record->end,
-        .correlation = record->correlation,
-        .device = cuda_context_device(record->context),
-        .context = record->context,
-        .stream = record->stream,
-        .kind = record->type,
-        .event = waits_for_event(record->type) ? record->event : 0,
-        .awaited_stream = known ? recorded->stream : NO_STREAM,
-        .record_correlation = known ? recorded->correlation : 0,
+        .start = call->start,
+        .end = call->end,
+        .correlation = call->correlation,
+        .device = device,
+        .context = context,
+        .stream = stream,
+        .kind = call->order,
+        .event = recorded.number,
+        .awaited_device = awaited_device,
+        .awaited_context = known ? recorded.context : 0,
+        .awaited_stream = known ? recorded.stream : NO_STREAM,
+        .record_correlation = recorded.correlation,
     };
     spool_publish(lane);
 }

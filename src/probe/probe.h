@@ -18,6 +18,13 @@
 #include "probe/options.h"
 #include "spool/spool.h"
 
+/* In the program's own block of thread memory: any other kind may call malloc() at first use. */
+#ifdef __GLIBC__
+#define PROBE_THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
+#else
+#define PROBE_THREAD_LOCAL static __thread
+#endif
+
 struct probe {
     struct spool *spool;
     struct probe_options options;

@@ -27,13 +27,7 @@
 
 enum { RETRY = 1024, PAGE = 4096 };
 
-/* In the program's own block of thread memory: any other kind may call malloc() at first use. */
-#ifdef __GLIBC__
-#define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
-#else
-#define THREAD_LOCAL static __thread
-#endif
-THREAD_LOCAL struct probe_thread *current; /* NULL, one of these two, or the thread's */
+PROBE_THREAD_LOCAL struct probe_thread *current; /* NULL, one of these two, or the thread's */
 static struct probe_thread starting, ended;
 
 static struct probe *the_probe;

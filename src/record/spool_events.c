@@ -220,7 +220,8 @@ bool spool_take_wait(const struct spool_origin *origin, const struct spool_wait 
         .record_correlation = wait->record_correlation,
     };
     if (wait->awaited_stream != UINT32_MAX)
-        row.awaited = queue(origin, wait->device, wait->context, wait->awaited_stream);
+        row.awaited =
+            queue(origin, wait->awaited_device, wait->awaited_context, wait->awaited_stream);
     return trace_write_wait(writer_of(origin), &row) || row.queue;
 }
 

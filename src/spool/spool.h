@@ -30,7 +30,7 @@
 #define SPOOL_VARIABLE "RIDGE_SPOOL" /* the folder */
 #define SPOOL_OPTIONS "RIDGE_PROBE"  /* what to record: see src/probe/options.h */
 enum {
-    SPOOL_VERSION = 1,
+    SPOOL_VERSION = 2,
     SPOOL_SEGMENT_BYTES = 1 << 20, /* the longest; a lane's first ones are shorter */
     SPOOL_RECORD_MAX = 8192,
     SPOOL_TEXT_MAX = 4096,
@@ -138,7 +138,8 @@ struct spool_mark {
 struct spool_wait {
     struct spool_head head;
     int64_t start, end;
-    uint32_t correlation, device, context, stream, kind, event, awaited_stream, record_correlation;
+    uint32_t correlation, device, context, stream, kind, event;
+    uint32_t awaited_device, awaited_context, awaited_stream, record_correlation;
 };
 struct spool_memory {
     struct spool_head head;

@@ -9,6 +9,7 @@
 /* They need some of the runtime's and the compiler's, which come apart from them. */
 #if __has_include(<cupti_activity.h>) && __has_include(<cuda.h>) && \
     __has_include(<crt/host_defines.h>)
+#define __CUDA_API_VERSION_INTERNAL /* the parameters of old functions need its old types */
 #include <cuda.h>
 
 #include <cupti_result.h>
@@ -20,6 +21,14 @@
 #include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
 #define HAVE_CUPTI
+#if __has_include(<generated_cuda_meta.h>) && __has_include(<generated_cuda_runtime_api_meta.h>) && \
+    __has_include(<cuda_runtime_api.h>)
+#include <cuda_runtime_api.h>
+
+#include <generated_cuda_meta.h>
+#include <generated_cuda_runtime_api_meta.h>
+#define HAVE_PARAMETERS
+#endif
 #endif
 #endif
 
@@ -141,13 +150,9 @@ SET(CUpti_ActivityMemset4)
 #if CUPTI_API_VERSION >= 28
 KERNEL(CUpti_ActivityKernel9)
 COPY(CUpti_ActivityMemcpy6)
-MEMBER(cupti_wait_record, event_sync, CUpti_ActivitySynchronization2, cudaEventSyncId)
-MEMBER(cupti_wait_record, result, CUpti_ActivitySynchronization2, returnValue)
-MEMBER(cupti_wait_record, event, CUpti_ActivitySynchronization2, cudaEventId)
 MEMBER(cupti_overhead_record, correlation, CUpti_ActivityOverhead3, correlationId)
 MEMBER(cupti_memory_record, asynchronous, CUpti_ActivityMemory4, isAsync)
 MEMBER(cupti_graph_record, stream, CUpti_ActivityGraphTrace2, streamId)
-MEMBER(cupti_event_record, event, CUpti_ActivityCudaEvent2, eventId)
 #endif
 #if CUPTI_API_VERSION >= 130400
 KERNEL(CUpti_ActivityKernel13)
@@ -181,19 +186,6 @@ MEMBER(cupti_call_record, result, CUpti_ActivityAPI, returnValue)
 MEMBER(cupti_external_record, external_kind, CUpti_ActivityExternalCorrelation, externalKind)
 MEMBER(cupti_external_record, external, CUpti_ActivityExternalCorrelation, externalId)
 MEMBER(cupti_external_record, correlation, CUpti_ActivityExternalCorrelation, correlationId)
-
-MEMBER(cupti_wait_record, type, CUpti_ActivitySynchronization, type)
-MEMBER(cupti_wait_record, start, CUpti_ActivitySynchronization, start)
-MEMBER(cupti_wait_record, end, CUpti_ActivitySynchronization, end)
-MEMBER(cupti_wait_record, correlation, CUpti_ActivitySynchronization, correlationId)
-MEMBER(cupti_wait_record, context, CUpti_ActivitySynchronization, contextId)
-MEMBER(cupti_wait_record, stream, CUpti_ActivitySynchronization, streamId)
-MEMBER(cupti_wait_record, event, CUpti_ActivitySynchronization, cudaEventId)
-
-MEMBER(cupti_event_record, correlation, CUpti_ActivityCudaEvent, correlationId)
-MEMBER(cupti_event_record, context, CUpti_ActivityCudaEvent, contextId)
-MEMBER(cupti_event_record, stream, CUpti_ActivityCudaEvent, streamId)
-MEMBER(cupti_event_record, event, CUpti_ActivityCudaEvent, eventId)
 
 MEMBER(cupti_memory_record, operation, CUpti_ActivityMemory3, memoryOperationType)
 MEMBER(cupti_memory_record, memory, CUpti_ActivityMemory3, memoryKind)
@@ -231,6 +223,25 @@ MEMBER(cupti_call_data, context, CUpti_CallbackData, context)
 MEMBER(cupti_call_data, context_id, CUpti_CallbackData, contextUid)
 MEMBER(cupti_call_data, own, CUpti_CallbackData, correlationData)
 MEMBER(cupti_call_data, correlation, CUpti_CallbackData, correlationId)
+
+/* The functions of one kind have the same parameters, whichever name they have. */
+#define ORDERS(stream_sync, event_sync, stream_wait, event_record, their_stream, their_event)      \
+    MEMBER(cupti_stream_sync_parameters, stream, stream_sync, their_stream)                        \
+    MEMBER(cupti_event_sync_parameters, event, event_sync, their_event)                            \
+    MEMBER(cupti_stream_wait_parameters, stream, stream_wait, their_stream)                        \
+    MEMBER(cupti_stream_wait_parameters, event, stream_wait, their_event)                          \
+    MEMBER(cupti_event_record_parameters, stream, event_record, their_stream)                      \
+    MEMBER(cupti_event_record_parameters, event, event_record, their_event)
+#ifdef HAVE_PARAMETERS
+ORDERS(cuStreamSynchronize_params, cuEventSynchronize_params, cuStreamWaitEvent_params,
+       cuEventRecord_params, hStream, hEvent)
+ORDERS(cuStreamSynchronize_ptsz_params, cuEventSynchronize_params, cuStreamWaitEvent_ptsz_params,
+       cuEventRecordWithFlags_ptsz_params, hStream, hEvent)
+ORDERS(cudaStreamSynchronize_v3020_params, cudaEventSynchronize_v3020_params,
+       cudaStreamWaitEvent_v3020_params, cudaEventRecord_v3020_params, stream, event)
+ORDERS(cudaStreamSynchronize_ptsz_v7000_params, cudaEventSynchronize_v3020_params,
+       cudaStreamWaitEvent_ptsz_v7000_params, cudaEventRecordWithFlags_v11010_params, stream, event)
+#endif
 
 #endif
 

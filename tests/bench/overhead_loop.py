@@ -15,7 +15,7 @@ BETWEEN_WAITS = 500
 def tiny(torch):
     x = torch.zeros(32, device="cuda")
 
-    def turns(count=20000):
+    def turns(count=4000):
         for i in range(count):
             x.add_(1)
             if i % BETWEEN_WAITS == BETWEEN_WAITS - 1:
@@ -29,7 +29,7 @@ def tiny(torch):
 def large(torch):
     x = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
 
-    def turns(count=500):
+    def turns(count=100):
         for _ in range(count):
             torch.tanh(x @ x)
         torch.cuda.synchronize()
@@ -39,7 +39,7 @@ def large(torch):
 
 
 def cpu():
-    def turns(count=2000):
+    def turns(count=400):
         total = 0
         for i in range(count):
             for k in range(1000):

@@ -124,6 +124,39 @@ def graph():
     print("sum", float(x[0]))
 
 
+def streams():
+    """Ten times one queue waits for another's event, and the host for both; a graph is captured in two."""
+    import torch
+
+    x, y = torch.zeros(1 << 20, device="cuda"), torch.zeros(1 << 20, device="cuda")
+    first, second, event = torch.cuda.Stream(), torch.cuda.Stream(), torch.cuda.Event()
+    torch.cuda.synchronize()
+    torch.cuda.profiler.start()
+    for _ in range(10):
+        with torch.cuda.stream(first):
+            x.add_(1)
+            event.record()
+        second.wait_event(event)
+        with torch.cuda.stream(second):
+            y.add_(x)
+        event.synchronize()
+        second.synchronize()
+    torch.cuda.profiler.stop()
+    captured = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(captured):
+        torch.cuda.profiler.start()
+        here = torch.cuda.current_stream()
+        first.wait_stream(here)
+        with torch.cuda.stream(first):
+            x.add_(1)
+        y.add_(1)
+        here.wait_stream(first)
+        torch.cuda.profiler.stop()
+    captured.replay()
+    torch.cuda.synchronize()
+    print("sum", float(y[0]))
+
+
 def cupy():
     import cupy
 
@@ -180,6 +213,22 @@ def killed():
     import torch
 
     launches(torch, 1000)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed_busy():
+    """A device that always has work queued: only what it has done can be in the trace."""
+    import torch
+
+    x = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
+    for _ in range(10):
+        y = x @ x
+    torch.cuda.synchronize()
+    torch.cuda.profiler.start()
+    began = time.monotonic()
+    while time.monotonic() < began + 3:
+        y = x @ x
+    print(time.monotonic() - began, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 
 

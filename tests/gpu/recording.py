@@ -6,6 +6,8 @@ another profiler, says of it:
 Prints a line for each check, with its figures, and fails when one does. Needs a GPU, CUPTI and PyTorch;
 checks whose framework is missing say so. Checks whose name lacks WORD are left out."""
 
+import collections
+import csv
 import json
 import os
 import re
@@ -184,6 +186,18 @@ def graphs():
     return f"{kernels(by_node)} kernels by node, {kernels(whole)} activities with graphs whole"
 
 
+@check
+def waits_between_queues():
+    trace = record("streams", "--no-sampling", "--capture-range", "cudaProfilerApi")[0]
+    done = run([RIDGE, "export", "-F", "csv", "-t", "wait", trace])
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    of_kind = collections.Counter(row["kind"] for row in rows)
+    assert of_kind == {"stream-wait": 10, "event": 10, "stream": 10}, of_kind
+    places = {(row["kind"], row["queue_stream"], row["awaited_stream"]) for row in rows}
+    assert len(places) == 3 and len({row["event"] for row in rows if row["kind"] != "stream"}) == 1, places
+    return f"{dict(of_kind)}; none of those that were captured"
+
+
 def fault(name, expect, least, *options, **more):
     trace, printed, said = record(name, "--no-sampling", *options, expect=expect, **more)
     count = kernels(report(trace))
@@ -194,6 +208,16 @@ def fault(name, expect, least, *options, **more):
 @check
 def fault_killed():
     return fault("killed", -signal.SIGKILL, 1000)
+
+
+@check
+def fault_killed_busy():
+    trace, printed, _ = record("killed_busy", "--no-sampling", "--capture-range", "cudaProfilerApi", expect=-signal.SIGKILL)
+    done = run([RIDGE, "export", "-F", "csv", "-t", "activity", trace])
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    told = (max(int(row["start"]) + int(row["duration"]) for row in rows) - min(int(row["start"]) for row in rows)) / 1e9
+    assert float(printed) - told < 0.2, f"{told:.3f} s of {float(printed):.3f} are told of"
+    return f"{len(rows)} kernels in {told:.3f} s; killed after {float(printed):.3f} s"
 
 
 @check

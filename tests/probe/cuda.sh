@@ -26,6 +26,22 @@ cuda_runtime() {
     cuda_record 0 runtime 10 && cuda_counts 12 10 && seen '0 call cudaLaunchKernel class=1 result=0' &&
         ! seen '0 call cuLaunchKernel .*'
 }
+# What is captured into a graph and what fails is no wait.
+cuda_waiting() {
+    cuda_record 0 waiting && grep '^0 wait ' "$scratch/seen" > "$scratch/waits"
+    diff - "$scratch/waits" << EOF
+0 wait kind=2 stream=22 event=1 awaited=21 recorded=yes
+0 wait kind=1 stream=-1 event=1 awaited=21 recorded=yes
+0 wait kind=2 stream=22 event=1 awaited=7 recorded=yes
+0 wait kind=1 stream=-1 event=2 awaited=-1 recorded=no
+0 wait kind=1 stream=-1 event=0 awaited=-1 recorded=no
+0 wait kind=3 stream=22 event=0 awaited=-1 recorded=no
+0 wait kind=3 stream=7 event=0 awaited=-1 recorded=no
+0 wait kind=3 stream=8 event=0 awaited=-1 recorded=no
+0 wait kind=3 stream=8 event=0 awaited=-1 recorded=no
+0 wait kind=4 stream=-1 event=0 awaited=-1 recorded=no
+EOF
+}
 cuda_million() { cuda_record -c 0 plain 1000000 && cuda_counts 1000003 1000000 && seen '0 ended dropped=0'; }
 cuda_threads() { cuda_record -c 0 threads 5000 && cuda_counts 40010 40000; }
 cuda_killed() { cuda_record -c 137 killed 1000 && cuda_counts 1003 1000 && seen '0 cut dropped=0'; }
@@ -83,6 +99,7 @@ cuda_lossy() {
     STANDIN=lossy cuda_record -c 0 plain 1000 && seen '0 lost [0-9]*: CUPTI had no room .*' \
         'cuda calls=1003 kernels=900 joined=900 .*'
 }
+cuda_clocks() { STANDIN=clocks cuda_record -c 0 plain 1000 && cuda_counts 1003 1000; }
 cuda_little_memory() {
     [ -z "${SAN:-}" ] || cannot "a sanitizer needs memory" || return 1
     cuda_record -c 0 little_memory 3000 && ! seen '0 ended dropped=0'
@@ -96,7 +113,7 @@ cuda_replay() {
     [ "$(printf '\1' | od -An -td2 -N1 | tr -d ' ')" = 1 ] || cannot "bytes are in another order" || return 1
     STANDIN_REPLAY=$here/cupti-13.0.records cuda_record 0 replay &&
         grep '^0 \(kernel\|copy\|set\) ' "$scratch/seen" | sort | diff - "$here/cupti-13.0.seen" &&
-        seen 'cuda .* waits=18 allocations=5 .*'
+        seen 'cuda .* waits=1 allocations=5 .*'
 }
 
 if [ "$(uname -s)" != Linux ]; then
@@ -119,6 +136,7 @@ else
     check "CUDA: calls, kernels, waits, memory, the device" cuda_everything
     check "CUDA: examples/record/launches.c" cuda_example
     check "CUDA: the runtime's calls" cuda_runtime
+    check "CUDA: who waits for what" cuda_waiting
     check "CUDA: a million launches" cuda_million
     check "CUDA: launches of threads" cuda_threads
     check "CUDA: SIGKILL" cuda_killed
@@ -136,6 +154,7 @@ else
     check "CUDA: only between cudaProfilerStart and -Stop" cuda_some_parts
     check "only inside NVTX ranges of a name" nvtx_some_ranges
     check "CUDA: records that CUPTI loses" cuda_lossy
+    check "CUDA: times of another clock" cuda_clocks
     check "CUDA: no memory left" cuda_little_memory
     check "CUDA: CUPTI is taken" cuda_taken
     check "CUDA: CUPTI is too old" cuda_old

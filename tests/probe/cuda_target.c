@@ -26,6 +26,11 @@ static struct {
                           unsigned, void *, void **, void **);
     int (*cudaLaunchKernel)(void *, void **);
     int (*cuCtxSynchronize)(void);
+    int (*cuStreamSynchronize)(void *);
+    int (*cuEventRecord)(void *, void *);
+    int (*cuEventSynchronize)(void *);
+    int (*cuStreamWaitEvent)(void *, void *, unsigned);
+    int (*cudaStreamSynchronize_ptsz)(void *);
     int (*cuProfilerStart)(void);
     int (*cuProfilerStop)(void);
     int (*cuptiActivityRegisterCallbacks)(void *, void *);
@@ -66,6 +71,11 @@ static void start(void) {
     LOAD(cuLaunchKernel);
     LOAD(cudaLaunchKernel);
     LOAD(cuCtxSynchronize);
+    LOAD(cuStreamSynchronize);
+    LOAD(cuEventRecord);
+    LOAD(cuEventSynchronize);
+    LOAD(cuStreamWaitEvent);
+    LOAD(cudaStreamSynchronize_ptsz);
     LOAD(cuProfilerStart);
     LOAD(cuProfilerStop);
     LOAD(cuptiActivityRegisterCallbacks);
@@ -86,6 +96,27 @@ static void runtime(void) {
     for (int i = 0; i < count; i++)
         require(cuda.cudaLaunchKernel(kernel, parameters) == 0, "a launch");
     require_launched((unsigned)count);
+}
+
+/* Streams are numbers to the stand-in; see standin.h. */
+static void waiting(void) {
+    void *first = (void *)21, *second = (void *)22, *captured = (void *)30, *none = (void *)66;
+    void *event = (void *)0x100, *other = (void *)0x200, *never = (void *)0x300;
+    cuda.cuEventRecord(event, first);
+    cuda.cuStreamWaitEvent(second, event, 0);
+    cuda.cuEventSynchronize(event);
+    cuda.cuEventRecord(event, NULL);
+    cuda.cuStreamWaitEvent(second, event, 0);
+    cuda.cuEventRecord(other, captured);
+    cuda.cuStreamWaitEvent(captured, other, 0);
+    cuda.cuEventSynchronize(other);
+    cuda.cuEventSynchronize(never);
+    cuda.cuStreamSynchronize(second);
+    cuda.cuStreamSynchronize((void *)1);
+    cuda.cuStreamSynchronize((void *)2);
+    require(cuda.cuStreamSynchronize(none) == 400, "no stream");
+    cuda.cudaStreamSynchronize_ptsz(NULL);
+    cuda.cuCtxSynchronize();
 }
 
 /* The probe's thread has time to fetch what is complete. */
@@ -307,6 +338,7 @@ static const struct scenario {
 } scenarios[] = {
     {"plain", plain},
     {"runtime", runtime},
+    {"waiting", waiting},
     {"killed", killed},
     {"leaving", leaving},
     {"crashing", crashing},

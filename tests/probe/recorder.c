@@ -127,6 +127,11 @@ static bool take_cuda(unsigned process, unsigned lane, const struct spool_head *
     case SPOOL_WAIT:
         cuda.waits++;
         cuda.impossible += !is_span(wait->start, wait->end);
+        if (!only_count)
+            printf("%u wait kind=%u stream=%d event=%u awaited=%d recorded=%s\n", process,
+                   wait->kind, (int)wait->stream, wait->event, (int)wait->awaited_stream,
+                   map_find(&call_ids, (uint64_t)process << 32 | wait->record_correlation) ? "yes"
+                                                                                           : "no");
         return true;
     case SPOOL_MEMORY:
         cuda.allocations += !memory->released;

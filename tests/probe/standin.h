@@ -3,8 +3,9 @@
  *
  * $STANDIN chooses what is wrong with it: "taken" (somebody has CUPTI already), "old" (a version
  * too old), "refused" (no kernels for this user), "lossy" (every tenth record is lost), "slow"
- * (some launches put their record there long after they began). $STANDIN_REPLAY names a file of
- * records that a real CUPTI delivered, which come with the first wait.
+ * (some launches put their record there long after they began), "clocks" (every tenth time is one
+ * of its usual clock). $STANDIN_REPLAY names a file of records that a real CUPTI delivered, which
+ * come with the first wait.
  */
 #ifndef STANDIN_H
 #define STANDIN_H
@@ -16,6 +17,8 @@
 
 #define STANDIN_CONTEXT ((struct CUctx_st *)0x10)
 enum { STANDIN_CONTEXT_NUMBER = 1, STANDIN_STREAM = 7, STANDIN_NS = 1000 };
+/* Other streams have their handle for a number; this one is being captured, that is no stream. */
+enum { STANDIN_CAPTURED = 30, STANDIN_NO_STREAM = 66 };
 
 /* A record for CUPTI to deliver, and a call for it to tell of, if they are wanted. */
 void standin_put(cupti_choice kind, const void *record, size_t bytes);

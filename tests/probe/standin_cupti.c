@@ -164,13 +164,12 @@ cupti_result cuptiGetContextId(struct CUctx_st *context, uint32_t *number) {
     *number = STANDIN_CONTEXT_NUMBER;
     return context == STANDIN_CONTEXT ? 0 : CUPTI_FAILED;
 }
-cupti_result cuptiGetStreamId(struct CUctx_st *context, struct CUstream_st *stream,
-                              uint32_t *number);
-cupti_result cuptiGetStreamId(struct CUctx_st *context, struct CUstream_st *stream,
-                              uint32_t *number) {
-    (void)context, (void)stream;
-    *number = STANDIN_STREAM;
-    return 0;
+cupti_result cuptiGetStreamIdEx(struct CUctx_st *context, struct CUstream_st *stream,
+                                uint8_t per_thread, uint32_t *number);
+cupti_result cuptiGetStreamIdEx(struct CUctx_st *context, struct CUstream_st *stream,
+                                uint8_t per_thread, uint32_t *number) {
+    *number = stream ? (uint32_t)(uintptr_t)stream : (uint32_t)STANDIN_STREAM + per_thread;
+    return context == STANDIN_CONTEXT ? 0 : CUPTI_FAILED;
 }
 cupti_result cuptiFinalize(void);
 cupti_result cuptiFinalize(void) {
@@ -226,8 +225,10 @@ void standin_tell(cupti_choice domain, uint32_t number, const struct cupti_call_
 uint64_t standin_now(void) {
     struct timespec time;
     own_clock = __atomic_load_n(&clocks, __ATOMIC_ACQUIRE);
+    static unsigned reads;
     cupti_clock *function = __atomic_load_n(&read_clock, __ATOMIC_ACQUIRE);
-    if (function)
+    bool usual = is_wrong("clocks") && __atomic_add_fetch(&reads, 1, __ATOMIC_RELAXED) % 10 == 0;
+    if (function && !usual)
         return function();
     clock_gettime(CLOCK_REALTIME, &time);
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;

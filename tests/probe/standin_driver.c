@@ -241,16 +241,40 @@ int cuCtxSynchronize(void) {
     if (!replayed)
         standin_replay();
     replayed = true;
-    struct cupti_wait_record record = {.kind = CUPTI_KIND_WAIT,
-                                       .type = 4,
-                                       .start = standin_now(),
-                                       .correlation = call.data.correlation,
-                                       .context = STANDIN_CONTEXT_NUMBER,
-                                       .stream = UINT32_MAX,
-                                       .event = UINT32_MAX};
-    record.end = record.start + STANDIN_NS;
-    standin_put(record.kind, &record, sizeof record);
     return end(&call);
+}
+int cuStreamIsCapturing(void *stream, int *status);
+int cuStreamIsCapturing(void *stream, int *status) {
+    *status = (uintptr_t)stream == STANDIN_CAPTURED;
+    return 0;
+}
+
+static int order(cupti_choice domain, uint32_t number, const char *name, void *first, void *second,
+                 bool fails) {
+    const void *parameters[] = {first, second};
+    struct call call;
+    begin(&call, domain, number, name);
+    call.data.parameters = parameters;
+    call.result = fails ? 400 : 0;
+    return end(&call);
+}
+int cuStreamSynchronize(void *stream);
+int cuStreamSynchronize(void *stream) {
+    return order(CUPTI_DRIVER_CALLS, 126, "cuStreamSynchronize", stream, NULL,
+                 (uintptr_t)stream == STANDIN_NO_STREAM);
+}
+int cuEventRecord(void *event, void *stream);
+int cuEventRecord(void *event, void *stream) {
+    return order(CUPTI_DRIVER_CALLS, 119, "cuEventRecord", event, stream, false);
+}
+int cuEventSynchronize(void *event);
+int cuEventSynchronize(void *event) {
+    return order(CUPTI_DRIVER_CALLS, 121, "cuEventSynchronize", event, NULL, false);
+}
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags);
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
+    (void)flags;
+    return order(CUPTI_DRIVER_CALLS, 295, "cuStreamWaitEvent", stream, event, false);
 }
 
 /* ---- The runtime, as far as it is a call around another ------------------------------------- */
@@ -263,4 +287,8 @@ int cudaLaunchKernel(void *function, void **parameters) {
     call.result = cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL);
     nested = 0;
     return end(&call);
+}
+int cudaStreamSynchronize_ptsz(void *stream);
+int cudaStreamSynchronize_ptsz(void *stream) {
+    return order(CUPTI_RUNTIME_CALLS, 239, "cudaStreamSynchronize", stream, NULL, false);
 }

@@ -173,7 +173,7 @@ bool session_context_number(cuda_context context, uint32_t *number, struct statu
 
 bool session_stream_number(cuda_context context, cuda_stream stream, uint32_t *number,
                            struct status *status) {
-    return CUPTI_CALL(status, cuptiGetStreamId, context, stream, number);
+    return CUPTI_CALL(status, cuptiGetStreamIdEx, context, stream, 0, number);
 }
 
 bool session_flush(struct status *status) {

@@ -213,10 +213,10 @@ static cupti_result fake_cuptiGetContextId(struct CUctx_st *context, uint32_t *n
     *number = CONTEXT;
     return CUPTI_SUCCEEDED;
 }
-static cupti_result fake_cuptiGetStreamId(struct CUctx_st *context, struct CUstream_st *stream,
-                                          uint32_t *number) {
-    FAILING(cuptiGetStreamId);
-    (void)context;
+static cupti_result fake_cuptiGetStreamIdEx(struct CUctx_st *context, struct CUstream_st *stream,
+                                            uint8_t per_thread, uint32_t *number) {
+    FAILING(cuptiGetStreamIdEx);
+    (void)context, (void)per_thread;
     *number = stream_number(stream);
     return CUPTI_SUCCEEDED;
 }
