@@ -1,9 +1,10 @@
 """The loops that tests/bench/overhead records:
 
-    python3 overhead_loop.py tiny|large|cpu [torch.profiler|proton]
+    python3 overhead_loop.py tiny|products|large|cpu [torch.profiler|proton]
 
 Says "ready", and then for each line that it reads does one round and prints its microseconds a turn.
-tiny launches kernels that do next to nothing, large ones that keep the device busy, cpu none at all."""
+tiny launches kernels that do next to nothing, products and large ones that keep the device busy (and
+cuBLAS clears a workspace for each), cpu none at all."""
 
 import sys
 import tempfile
@@ -26,10 +27,10 @@ def tiny(torch):
     return turns
 
 
-def large(torch):
-    x = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
+def products(torch, size=4096, count=100):
+    x = torch.randn(size, size, device="cuda", dtype=torch.bfloat16)
 
-    def turns(count=100):
+    def turns():
         for _ in range(count):
             torch.tanh(x @ x)
         torch.cuda.synchronize()
@@ -38,8 +39,12 @@ def large(torch):
     return turns
 
 
+def large(torch):
+    return products(torch, size=8192, count=20)
+
+
 def cpu():
-    def turns(count=400):
+    def turns(count=2000):
         total = 0
         for i in range(count):
             for k in range(1000):
@@ -65,7 +70,7 @@ def main():
     else:
         import torch
 
-        turns = {"tiny": tiny, "large": large}[loop](torch)
+        turns = {"tiny": tiny, "products": products, "large": large}[loop](torch)
     if way == "torch.profiler":
         from torch.profiler import ProfilerActivity, profile
 

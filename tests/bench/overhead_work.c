@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { TURNS = 40, STEPS = 200000 };
+enum { TURNS = 200, STEPS = 200000 };
 
 static uint64_t state = 1;
 

@@ -141,19 +141,17 @@ def streams():
             y.add_(x)
         event.synchronize()
         second.synchronize()
-    torch.cuda.profiler.stop()
     captured = torch.cuda.CUDAGraph()
     with torch.cuda.graph(captured):
-        torch.cuda.profiler.start()
         here = torch.cuda.current_stream()
         first.wait_stream(here)
         with torch.cuda.stream(first):
             x.add_(1)
         y.add_(1)
         here.wait_stream(first)
-        torch.cuda.profiler.stop()
     captured.replay()
     torch.cuda.synchronize()
+    torch.cuda.profiler.stop()
     print("sum", float(y[0]))
 
 
