@@ -64,7 +64,8 @@ bench_sources := $(wildcard tests/bench/*.c)
 bench_objects := $(bench_sources:%.c=$(BUILD)/%.o)
 bench_programs := $(bench_sources:tests/bench/%.c=$(BUILD)/bench/%)
 fuzz_sources := $(wildcard tests/fuzz/*.c)
-fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out src/bench/% src/cmd/% src/record/% src/device/% src/gen/% src/tensor/%,$(sources)))
+fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out src/bench/% src/cmd/% src/record/% src/device/% src/gen/% src/tensor/%,$(sources)) \
+    src/record/cfi.c src/record/cfi_expression.c)
 fuzz_target_objects := $(fuzz_sources:%.c=$(BUILD)/fuzz/%.o)
 fuzz_programs := $(if $(FUZZ_CC),$(fuzz_sources:tests/fuzz/%.c=$(BUILD)/fuzz/%))
 
@@ -213,7 +214,7 @@ install: all
 	    'Name: ridge' 'Version: $(version)' \
 	    'Description: Tensors on a CPU, an NVIDIA GPU or any OpenCL device' \
 	    'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lridge' \
-	    'Libs.private: $(strip $(filter-out -lsqlite3 -lexpat -ldw -lelf,$(LDLIBS)))' \
+	    'Libs.private: $(strip $(filter-out -lsqlite3 -lexpat,$(LDLIBS)))' \
 	    > $(libraries)/pkgconfig/ridge.pc
 	install -m 644 $(BUILD)/ridge.1 $(man_page)
 	install -m 644 $(BUILD)/completion.bash $(bash_completion)

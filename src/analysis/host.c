@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "analysis/stacks.h"
 #include "base/memory.h"
 #include "base/sort.h"
 
@@ -66,7 +67,8 @@ static bool index_samples(struct host *host, struct status *status) {
     const struct trace *trace = host->model->trace;
     host->thread_samples =
         memory_allocate(trace->thread.count + 1, sizeof *host->thread_samples, status);
-    if (!host->thread_samples)
+    host->stands_for = stacks_stand_for(trace, status);
+    if (!host->thread_samples || !host->stands_for)
         return false;
     for (size_t i = 0; i < trace->sample.count; i++)
         host->thread_samples[trace->sample.thread[i] + 1]++;
@@ -105,12 +107,18 @@ void host_finish(struct host *host) {
     memory_free(host->thread_first);
     memory_free(host->sample_order);
     memory_free(host->thread_samples);
+    memory_free(host->stands_for);
     states_finish(&host->states);
     memset(host, 0, sizeof *host);
 }
 
 static size_t sample_row(const struct host *host, size_t place) {
     return host->sample_order ? host->sample_order[place] : place;
+}
+
+static uint32_t function_of(const struct host *host, size_t sample) {
+    const struct trace *trace = host->model->trace;
+    return trace->stack.function[host->stands_for[trace->sample.stack[sample]]];
 }
 
 uint32_t host_function_before(const struct host *host, uint32_t thread, int64_t from,
@@ -127,7 +135,7 @@ uint32_t host_function_before(const struct host *host, uint32_t thread, int64_t 
     }
     if (low == first || trace->sample.time[sample_row(host, low - 1)] < from)
         return 0;
-    return trace->stack.function[trace->sample.stack[sample_row(host, low - 1)]];
+    return function_of(host, sample_row(host, low - 1));
 }
 
 /* The function sampled first in [start, end), and where the next sample lies. */
@@ -148,7 +156,7 @@ static uint32_t sampled_function(const struct host *host, struct host_cursor *cu
             *end = time;
             break;
         }
-        function = trace->stack.function[trace->sample.stack[row]];
+        function = function_of(host, row);
         found = true;
     }
     return function;

@@ -14,6 +14,7 @@ struct host {
     size_t *thread_first;   /* by thread: first change; [id + 1] = end */
     uint32_t *sample_order; /* rows of trace->sample by (thread, time); NULL: as they are */
     size_t *thread_samples; /* by thread */
+    uint32_t *stands_for;   /* by stack: see analysis/stacks.h */
     struct states states;
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/stacks.h"
 #include "base/map.h"
 #include "base/memory.h"
 
@@ -14,6 +15,7 @@ struct tally {
     struct map function_of; /* (function, module) -> place */
     size_t capacity, mark_capacity;
     uint64_t *mark; /* by place: last sample that counted it */
+    uint32_t *stands_for;
 };
 
 static bool place_of(struct tally *tally, uint32_t function, uint32_t module, size_t *place,
@@ -46,6 +48,7 @@ static bool count_sample(struct tally *tally, const struct trace *trace, size_t 
                          struct status *status) {
     struct samples *samples = tally->samples;
     int64_t weight = trace->sample.weight[row];
+    uint32_t own = tally->stands_for[trace->sample.stack[row]];
     samples->count++;
     samples->weight += weight;
     /* parents come before their stacks (the reader checks), so this ends */
@@ -58,6 +61,10 @@ static bool count_sample(struct tally *tally, const struct trace *trace, size_t 
         if (stack == trace->sample.stack[row]) {
             function->self += weight;
             function->self_samples++;
+        }
+        if (stack == own) {
+            function->own += weight;
+            function->own_samples++;
         }
         if (tally->mark[place] != samples->count) {
             tally->mark[place] = samples->count;
@@ -80,27 +87,67 @@ static int by_self(const void *a, const void *b) {
     return order ? order : text_compare(x->module_text, y->module_text);
 }
 
+/* The same again, each with its place. */
+struct placed {
+    const struct sample_function *function;
+    uint32_t place;
+};
+
+static int by_own(const void *a, const void *b) {
+    const struct sample_function *x = ((const struct placed *)a)->function,
+                                 *y = ((const struct placed *)b)->function;
+    if (x->own != y->own)
+        return x->own < y->own ? 1 : -1;
+    if (x->own_samples != y->own_samples)
+        return x->own_samples < y->own_samples ? 1 : -1;
+    return by_self(x, y);
+}
+
+static bool order_by_own(struct samples *samples, struct status *status) {
+    size_t count = samples->function_count;
+    struct placed *placed = memory_allocate(count + 1, sizeof *placed, status);
+    samples->by_own = memory_allocate(count + 1, sizeof *samples->by_own, status);
+    if (!placed || !samples->by_own) {
+        memory_free(placed);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        placed[i] = (struct placed){&samples->functions[i], (uint32_t)i};
+    if (count)
+        qsort(placed, count, sizeof *placed, by_own);
+    for (size_t i = 0; i < count; i++)
+        samples->by_own[i] = placed[i].place;
+    memory_free(placed);
+    return true;
+}
+
+bool sample_is_python(const struct sample_function *function) {
+    return text_is(function->module_text, STACK_PYTHON);
+}
+
 bool samples_find(const struct model *model, const struct selection *selection,
                   struct samples *samples, struct status *status) {
     const struct trace *trace = model->trace;
     memset(samples, 0, sizeof *samples);
     struct tally tally = {.trace = trace, .samples = samples};
-    bool ok = true;
+    tally.stands_for = stacks_stand_for(trace, status);
+    bool ok = tally.stands_for != NULL;
     for (size_t i = 0; i < trace->sample.count && ok; i++)
         if (!selection || selection_contains(selection, trace->sample.time[i]))
             ok = count_sample(&tally, trace, i, status);
     map_finish(&tally.function_of);
     memory_free(tally.mark);
-    if (!ok) {
-        samples_finish(samples);
-        return false;
-    }
-    if (samples->function_count)
+    memory_free(tally.stands_for);
+    if (ok && samples->function_count)
         qsort(samples->functions, samples->function_count, sizeof *samples->functions, by_self);
-    return true;
+    ok = ok && order_by_own(samples, status);
+    if (!ok)
+        samples_finish(samples);
+    return ok;
 }
 
 void samples_finish(struct samples *samples) {
     memory_free(samples->functions);
+    memory_free(samples->by_own);
     memset(samples, 0, sizeof *samples);
 }

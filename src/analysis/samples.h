@@ -11,6 +11,10 @@ struct sample_function {
     /* Own, and with callees; a recursive function counts once a sample. */
     uint64_t self_samples, total_samples;
     int64_t self, total; /* nanoseconds that they stand for; 0 where samples have no weight */
+    /* Of stacks that stand for it: of a Python function what it does itself, by the interpreter and
+     * by libraries (analysis/stacks.h). */
+    uint64_t own_samples;
+    int64_t own;
 };
 
 struct samples {
@@ -18,7 +22,10 @@ struct samples {
     int64_t weight; /* nanoseconds that all of them stand for; 0: the source does not tell */
     struct sample_function *functions; /* most self time first */
     size_t function_count;
+    uint32_t *by_own; /* their places, most time of their own first */
 };
+
+bool sample_is_python(const struct sample_function *function);
 
 bool samples_find(const struct model *model, const struct selection *selection,
                   struct samples *samples, struct status *status);

@@ -26,7 +26,7 @@ struct doctor_facts {
     char cuda_driver[FACT_TEXT], opencl_driver[FACT_TEXT];
     struct fact cupti;
     int gpu_counters_restricted; /* to administrators: 1, 0, or -1 when the driver does not tell */
-    struct fact sampling, dwarf, hardware_counters;
+    struct fact sampling, hardware_counters;
     int paranoid;        /* perf_event_paranoid; PARANOID_UNKNOWN */
     bool kernel_symbols; /* /proc/kallsyms tells addresses */
     struct fact python;

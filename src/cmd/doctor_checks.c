@@ -55,15 +55,6 @@ static void check_sampling(const struct doctor_facts *facts, struct doctor_findi
         found(finding, "stacks, states; perf_event_paranoid is %d", facts->paranoid);
 }
 
-static void check_dwarf(const struct doctor_facts *facts, struct doctor_finding *finding) {
-    if (!facts->sampling.there)
-        step(finding, "needs cpu sampling");
-    else if (facts->dwarf.there)
-        found(finding, "for code without frame pointers");
-    else
-        step(finding, "%s", facts->dwarf.problem);
-}
-
 static void check_hardware_counters(const struct doctor_facts *facts,
                                     struct doctor_finding *finding) {
     if (!facts->sampling.there)
@@ -163,7 +154,6 @@ const struct doctor_row doctor_rows[] = {
     {"cuda", true, check_cuda},
     {"nvtx", true, check_nvtx},
     {"cpu sampling", true, check_sampling},
-    {"dwarf stacks", false, check_dwarf},
     {"hardware counters", false, check_hardware_counters},
     {"kernel symbols", false, check_kernel_symbols},
     {"python functions", false, check_python},

@@ -111,22 +111,20 @@ static int read_restriction(void) {
 /* ---- The processor ------------------------------------------------------------------------ */
 
 /* Opens what recording would open, for this process, and closes it again. */
-static void try_perf(struct fact *fact, enum perf_stacks stacks, struct fact *counters) {
+static void try_perf(struct fact *fact, struct fact *counters) {
     struct status status = {0};
-    struct perf_options wanted = {.rate = 99, .stacks = stacks, .counters = counters != NULL};
+    struct perf_options wanted = {.rate = 99, .counters = true};
     struct perf *perf = perf_open(getpid(), &wanted, &status);
     if (!perf) {
         set_problem(fact, status.message);
         return;
     }
     set_there(fact, "");
-    if (counters) {
-        const char *missing = perf_counters_missing(perf);
-        if (missing)
-            set_problem(counters, missing);
-        else
-            set_there(counters, "");
-    }
+    const char *missing = perf_counters_missing(perf);
+    if (missing)
+        set_problem(counters, missing);
+    else
+        set_there(counters, "");
     perf_close(perf);
 }
 
@@ -200,9 +198,7 @@ void doctor_gather(struct doctor_facts *facts) {
     gather_cupti(&facts->cupti);
     gather_probe(facts);
     facts->gpu_counters_restricted = read_restriction();
-    try_perf(&facts->sampling, PERF_FRAME_POINTERS, &facts->hardware_counters);
-    if (facts->sampling.there)
-        try_perf(&facts->dwarf, PERF_DWARF, NULL);
+    try_perf(&facts->sampling, &facts->hardware_counters);
     facts->paranoid = read_paranoid();
     facts->kernel_symbols = kernel_tells_addresses();
     gather_python(facts);

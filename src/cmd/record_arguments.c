@@ -67,8 +67,8 @@ static bool read_sampling(const struct command_line *line, struct record_options
                           struct status *status) {
     options->perf.rate = SAMPLE_RATE;
     options->perf.counters = true;
-    if (is_given(line, "stacks", "dwarf"))
-        options->perf.stacks = PERF_DWARF;
+    if (is_given(line, "stacks", "fp"))
+        options->perf.stacks = PERF_FRAME_POINTERS;
     options->no_sampling = command_flag(line, "no-sampling") || options->backend == RECORD_CUDA;
     if (!command_count(line, "sample-rate", &options->perf.rate, status))
         return false;

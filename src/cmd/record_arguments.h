@@ -20,7 +20,7 @@
     {"ring", 0, "BYTES", "keep the last so many instead of all"}, \
     {"sample-rate", 0, "HZ", "samples a second of each running thread (999)"}, \
     {"no-sampling", 0, NULL, "do not sample the processors"}, \
-    {"stacks", 0, "fp|dwarf", "unwind by frame pointers (default) or by debug information"}, \
+    {"stacks", 0, "dwarf|fp", "find callers by the tables for exceptions (default) or frame pointers"}, \
     {"graph", 0, "node|graph", "CUDA graphs node by node, or each launch as a whole (default)"}, \
     {"env", 0, "NAME=VALUE", "set a variable for the program; may be repeated"}, \
     {"store-env", 0, NULL, "store the values of the environment in the trace"}, \

@@ -96,8 +96,8 @@ static void say_samples(struct diagnosis *diagnosis, struct finding *finding) {
     enum { FUNCTIONS = 3 };
     const struct samples *samples = diagnosis->source->samples;
     char time[FORMAT_SIZE], part[FORMAT_SIZE];
-    const struct sample_function *most = &samples->functions[0];
-    format_percent(samples_share(samples, most->self, most->self_samples), part);
+    const struct sample_function *most = &samples->functions[samples->by_own[0]];
+    format_percent(samples_share(samples, most->own, most->own_samples), part);
     if (samples->weight > 0)
         finding_summary(
             diagnosis, finding,
@@ -110,12 +110,15 @@ static void say_samples(struct diagnosis *diagnosis, struct finding *finding) {
                         "of all functions",
                         part, TEXT_ARGS(most->function_text));
     for (size_t i = 0; i < samples->function_count && i < FUNCTIONS; i++) {
-        const struct sample_function *one = &samples->functions[i];
-        format_percent(samples_share(samples, one->self, one->self_samples), part);
-        finding_evidence(diagnosis, finding,
-                         (struct evidence){.kind = EVIDENCE_FUNCTION, .name = one->function},
-                         "%.*s (%.*s): %s by itself", TEXT_ARGS(one->function_text),
-                         TEXT_ARGS(one->module_text), part);
+        const struct sample_function *one = &samples->functions[samples->by_own[i]];
+        bool python = sample_is_python(one); /* its name says where it is */
+        if (one->own_samples == 0)
+            break;
+        format_percent(samples_share(samples, one->own, one->own_samples), part);
+        finding_evidence(
+            diagnosis, finding, (struct evidence){.kind = EVIDENCE_FUNCTION, .name = one->function},
+            "%.*s%s%.*s%s: %s by itself", TEXT_ARGS(one->function_text), python ? "" : " (",
+            TEXT_ARGS(python ? TEXT("") : one->module_text), python ? "" : ")", part);
     }
 }
 

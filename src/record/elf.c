@@ -3,10 +3,7 @@
  * against the length of the file before anything is allocated for it. */
 #include "record/elf.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 
@@ -48,6 +45,7 @@ enum {
     LITTLE_ENDIAN_DATA = 1,
     SEGMENT_LOAD = 1,
     SEGMENT_NOTE = 4,
+    SEGMENT_UNWINDING = 0x6474e550, /* of GNU's: .eh_frame_hdr */
     SECTION_SYMBOLS = 2,
     SECTION_NOTE = 7,
     SECTION_EXPORTED = 11,
@@ -62,60 +60,22 @@ enum {
 #define NAMES_BYTES_MAX ((uint64_t)1 << 30)
 #define NOTES_BYTES_MAX ((uint64_t)1 << 16)
 
-struct source {
-    int fd; /* or -1: the bytes */
-    const uint8_t *bytes;
-    uint64_t length;
-};
-
-static bool read_at(const struct source *source, uint64_t offset, void *to, uint64_t bytes) {
-    if (offset > source->length || bytes > source->length - offset)
-        return false;
-    if (source->fd < 0) {
-        memcpy(to, source->bytes + offset, bytes);
-        return true;
-    }
-    for (uint64_t got = 0; got < bytes;) {
-        ssize_t n = pread(source->fd, (char *)to + got, bytes - got, (off_t)(offset + got));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        got += (uint64_t)n;
-    }
-    return true;
-}
-
-/* A part of the file with a zero behind it; NULL when there is no such part or no memory. */
-static void *copy_part(const struct source *source, uint64_t offset, uint64_t bytes, uint64_t limit,
-                       struct status *status) {
-    if (bytes > limit || offset > source->length || bytes > source->length - offset) {
-        status_fail(status, STATUS_INPUT, "a part of the ELF file lies outside it");
-        return NULL;
-    }
-    char *part = memory_allocate(bytes + 1, 1, status);
-    if (part && !read_at(source, offset, part, bytes)) {
-        status_fail(status, STATUS_INPUT, "the ELF file cannot be read whole");
-        memory_free(part);
-        return NULL;
-    }
-    return part;
-}
-
-static bool read_header(const struct source *source, struct file_header *header,
+static bool read_header(const struct elf_source *source, struct file_header *header,
                         struct status *status) {
-    if (!read_at(source, 0, header, sizeof *header) || memcmp(header->identity, "\177ELF", 4) != 0)
+    if (!elf_source_read(source, 0, header, sizeof *header) ||
+        memcmp(header->identity, "\177ELF", 4) != 0)
         return status_fail(status, STATUS_INPUT, "this is no ELF file");
     if (header->identity[4] != CLASS_64 || header->identity[5] != LITTLE_ENDIAN_DATA)
         return status_fail(status, STATUS_UNSUPPORTED, "only 64-bit little-endian ELF is read");
     return true;
 }
 
-static void find_build_id(struct elf *elf, const struct source *source, uint64_t offset,
+static void find_build_id(struct elf *elf, const struct elf_source *source, uint64_t offset,
                           uint64_t bytes) {
     struct status ignored;
-    char *notes =
-        elf->build_id_length ? NULL : copy_part(source, offset, bytes, NOTES_BYTES_MAX, &ignored);
+    char *notes = elf->build_id_length
+                      ? NULL
+                      : elf_source_copy(source, offset, bytes, NOTES_BYTES_MAX, &ignored);
     for (size_t at = 0; notes && bytes - at >= sizeof(struct note_header);) {
         struct note_header note;
         memcpy(&note, notes + at, sizeof note);
@@ -135,7 +95,7 @@ static void find_build_id(struct elf *elf, const struct source *source, uint64_t
     memory_free(notes);
 }
 
-static bool read_segments(struct elf *elf, const struct source *source,
+static bool read_segments(struct elf *elf, const struct elf_source *source,
                           const struct file_header *header, struct status *status) {
     if (header->segment_count == 0)
         return true;
@@ -143,8 +103,8 @@ static bool read_segments(struct elf *elf, const struct source *source,
         return status_fail(status, STATUS_INPUT, "the ELF file's segments have an unknown form");
     elf->segments = memory_allocate(header->segment_count, sizeof *elf->segments, status);
     struct segment_header *all =
-        copy_part(source, header->segments_at, (uint64_t)header->segment_count * sizeof *all,
-                  SYMBOLS_BYTES_MAX, status);
+        elf_source_copy(source, header->segments_at, (uint64_t)header->segment_count * sizeof *all,
+                        SYMBOLS_BYTES_MAX, status);
     if (!elf->segments || !all) {
         memory_free(all);
         return false;
@@ -155,6 +115,8 @@ static bool read_segments(struct elf *elf, const struct source *source,
                 (struct elf_segment){all[i].offset, all[i].address, all[i].file_bytes};
         else if (all[i].type == SEGMENT_NOTE)
             find_build_id(elf, source, all[i].offset, all[i].file_bytes);
+        else if (all[i].type == SEGMENT_UNWINDING)
+            elf->unwinding = (struct elf_segment){all[i].offset, all[i].address, all[i].file_bytes};
     }
     memory_free(all);
     return true;
@@ -233,13 +195,14 @@ static bool take_functions(struct elf *elf, const struct symbol_entry *symbols, 
     return true;
 }
 
-static bool read_symbols(struct elf *elf, const struct source *source,
+static bool read_symbols(struct elf *elf, const struct elf_source *source,
                          const struct sections *sections, struct status *status) {
     const struct section_header *table = sections->symbols, *names = sections->names;
     struct symbol_entry *symbols =
-        copy_part(source, table->offset, table->bytes, SYMBOLS_BYTES_MAX, status);
-    elf->names =
-        symbols ? copy_part(source, names->offset, names->bytes, NAMES_BYTES_MAX, status) : NULL;
+        elf_source_copy(source, table->offset, table->bytes, SYMBOLS_BYTES_MAX, status);
+    elf->names = symbols
+                     ? elf_source_copy(source, names->offset, names->bytes, NAMES_BYTES_MAX, status)
+                     : NULL;
     elf->names_length = elf->names ? names->bytes : 0;
     bool ok = elf->names &&
               take_functions(elf, symbols, table->bytes / sizeof *symbols, sections, status);
@@ -262,20 +225,20 @@ static void choose_symbols(struct elf *elf, struct sections *sections) {
     }
 }
 
-static bool read_sections(struct elf *elf, const struct source *source,
+static bool read_sections(struct elf *elf, const struct elf_source *source,
                           const struct file_header *header, struct status *status) {
     if (header->sections_at == 0)
         return true;
     struct section_header first;
     if (header->section_bytes != sizeof first ||
-        !read_at(source, header->sections_at, &first, sizeof first))
+        !elf_source_read(source, header->sections_at, &first, sizeof first))
         return status_fail(status, STATUS_INPUT, "the ELF file's sections have an unknown form");
     struct sections sections = {.count =
                                     header->section_count ? header->section_count : first.bytes};
     if (sections.count > SYMBOLS_BYTES_MAX / sizeof first)
         return status_fail(status, STATUS_INPUT, "the ELF file claims too many sections");
-    sections.items = copy_part(source, header->sections_at, sections.count * sizeof first,
-                               SYMBOLS_BYTES_MAX, status);
+    sections.items = elf_source_copy(source, header->sections_at, sections.count * sizeof first,
+                                     SYMBOLS_BYTES_MAX, status);
     if (!sections.items)
         return false;
     for (uint64_t i = 0; i < sections.count; i++)
@@ -287,23 +250,11 @@ static bool read_sections(struct elf *elf, const struct source *source,
     return ok;
 }
 
-static bool read_source(struct elf *elf, const struct source *source, struct status *status) {
+bool elf_read(struct elf *elf, const struct elf_source *source, struct status *status) {
     struct file_header header;
+    *elf = (struct elf){0};
     return read_header(source, &header, status) && read_segments(elf, source, &header, status) &&
            read_sections(elf, source, &header, status);
-}
-
-bool elf_read(struct elf *elf, int fd, struct status *status) {
-    struct stat about;
-    *elf = (struct elf){0};
-    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode))
-        return status_fail(status, STATUS_INPUT, "this is no regular file");
-    return read_source(elf, &(struct source){.fd = fd, .length = (uint64_t)about.st_size}, status);
-}
-
-bool elf_read_bytes(struct elf *elf, const void *bytes, size_t length, struct status *status) {
-    *elf = (struct elf){0};
-    return read_source(elf, &(struct source){-1, bytes, length}, status);
 }
 
 void elf_finish(struct elf *elf) {
@@ -318,6 +269,17 @@ bool elf_address(const struct elf *elf, uint64_t offset, uint64_t *address) {
         const struct elf_segment *segment = &elf->segments[i];
         if (offset >= segment->offset && offset - segment->offset < segment->bytes) {
             *address = offset - segment->offset + segment->address;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool elf_offset(const struct elf *elf, uint64_t address, uint64_t *offset) {
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const struct elf_segment *segment = &elf->segments[i];
+        if (address >= segment->address && address - segment->address < segment->bytes) {
+            *offset = address - segment->address + segment->offset;
             return true;
         }
     }

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/status.h"
 #include "base/text.h"
+#include "record/elf_source.h"
 
 enum { ELF_BUILD_ID_MAX = 64 };
 
@@ -32,18 +32,20 @@ struct elf {
     size_t function_count;
     char *names; /* terminated by zeros */
     size_t names_length;
+    struct elf_segment unwinding; /* .eh_frame_hdr; no bytes: there is none */
     bool whole; /* the functions come from a full symbol table, not only from what is exported */
     uint8_t build_id[ELF_BUILD_ID_MAX];
     size_t build_id_length;
 };
 
 /* A file without symbols is no failure. End with elf_finish(), also when it failed. */
-bool elf_read(struct elf *elf, int fd, struct status *status);
-bool elf_read_bytes(struct elf *elf, const void *bytes, size_t length, struct status *status);
+bool elf_read(struct elf *elf, const struct elf_source *source, struct status *status);
 void elf_finish(struct elf *elf);
 
 /* The address at which a byte of the file is loaded, before the image is moved to its place. */
 bool elf_address(const struct elf *elf, uint64_t offset, uint64_t *address);
+/* The byte of the file that is loaded at such an address. */
+bool elf_offset(const struct elf *elf, uint64_t address, uint64_t *offset);
 /* The name of the function at such an address; "" when there is none. */
 struct text elf_function_at(const struct elf *elf, uint64_t address);
 

@@ -6,6 +6,7 @@
 #ifdef __linux__
 #include "record/perf.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -27,10 +28,11 @@ struct perf {
     struct perf_threads threads;
     struct stack_rows stacks;
     struct symbols *symbols;
-    struct perf_unwinder *unwinder;
+    struct perf_unwinder *unwinder;    /* NULL: samples bring the addresses of callers */
     const struct trace_writer *writer; /* whose rows and strings are known */
-    uint64_t samples, lost;
-    unsigned pause; /* milliseconds */
+    uint64_t samples, lost, shallow;   /* shallow: samples whose callers were not looked for */
+    unsigned pause;                    /* milliseconds */
+    bool hurried;                      /* the rings fill faster than stacks are followed */
 };
 
 static int64_t monotonic(void) {
@@ -45,11 +47,13 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
         return NULL;
     perf->options = *options;
     perf->pause = PAUSE_MS_FIRST;
-    bool unwinds = options->rate && options->stacks == PERF_DWARF;
+    if (!perf_unwind_is_possible())
+        perf->options.stacks = PERF_FRAME_POINTERS;
+    bool unwinds = options->rate && perf->options.stacks == PERF_TABLES;
     perf->symbols = symbols_create(status);
     perf->unwinder = perf->symbols && unwinds ? perf_unwinder_create(perf->symbols, status) : NULL;
     if (!perf->symbols || (unwinds && !perf->unwinder) ||
-        !perf_rings_open(&perf->rings, target, options, status)) {
+        !perf_rings_open(&perf->rings, target, &perf->options, status)) {
         perf_close(perf);
         return NULL;
     }
@@ -247,14 +251,15 @@ static void unwind(struct perf *perf, const struct perf_record *record, struct b
     uint64_t copied = take(body, 8);
     if (copied > body->left)
         return;
-    struct perf_snapshot snapshot = {(pid_t)record->pid, (pid_t)record->tid, registers, body->at,
-                                     copied};
+    struct perf_snapshot snapshot = {(pid_t)record->pid, registers, body->at, copied};
     struct body behind = {body->at + copied, body->left - copied};
     uint64_t used = copied ? take(&behind, 8) : 0;
     if (used < copied)
         snapshot.stack_bytes = used;
+    size_t most = STACK_FRAMES_MAX - chain->count;
+    perf->shallow += perf->hurried;
     chain->count += perf_unwind(perf->unwinder, &snapshot, chain->addresses + chain->count,
-                                STACK_FRAMES_MAX - chain->count);
+                                perf->hurried && most > 1 ? 1 : most);
 }
 
 static bool read_sample(struct perf *perf, const struct perf_record *record, struct body body,
@@ -345,6 +350,7 @@ static bool read_until(struct perf *perf, int64_t horizon, struct trace_writer *
     use_writer(perf, writer);
     for (size_t i = 0; i < perf->rings.count && ok; i++)
         ok = perf_batch_take(batch, &perf->rings.items[i], &damaged, &fullness, status);
+    perf->hurried = fullness > 0.5 && perf->pause == PAUSE_MS_MIN;
     adapt_pause(perf, fullness);
     count_lost(perf, writer, damaged);
     ok = ok && sort_rows(batch->group, 1, batch->times, NULL, batch->count, &order, status);
@@ -372,6 +378,14 @@ bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *
     count_lost(perf, writer, perf_rings_lost(&perf->rings));
     perf_threads_leave(&perf->threads, writer, now);
     perf_counters_write(&perf->counters, writer, now);
+    if (perf->shallow) {
+        char words[160];
+        snprintf(words, sizeof words,
+                 "%llu samples are without their callers, as they came too fast; --stacks fp or a "
+                 "lower --sample-rate",
+                 (unsigned long long)perf->shallow);
+        trace_writer_meta(writer, META_WARNING, text_of(words));
+    }
     return ok;
 }
 #endif

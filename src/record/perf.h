@@ -14,7 +14,10 @@
 #include "base/status.h"
 #include "trace/writer.h"
 
-enum perf_stacks { PERF_FRAME_POINTERS, PERF_DWARF };
+enum perf_stacks {
+    PERF_TABLES, /* with a copy of each sample's stack; frame pointers where that cannot be */
+    PERF_FRAME_POINTERS
+};
 
 struct perf_options {
     unsigned rate; /* samples a second of each running thread; 0: no samples, only the states */

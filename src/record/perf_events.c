@@ -60,7 +60,7 @@ static struct perf_event_attr describe(const struct perf_options *options, bool 
         attributes.sample_type |= PERF_SAMPLE_CALLCHAIN;
         attributes.exclude_callchain_kernel = user_only;
     }
-    if (options->rate && options->stacks == PERF_DWARF) {
+    if (options->rate && options->stacks == PERF_TABLES) {
         attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
         attributes.exclude_callchain_user = 1;
         attributes.sample_regs_user = perf_unwind_registers();

@@ -8,15 +8,16 @@
 
 struct perf_unwinder;
 
-/* NULL with STATUS_UNSUPPORTED, and what to install, when this build has no libdw. */
 struct perf_unwinder *perf_unwinder_create(struct symbols *symbols, struct status *status);
 void perf_unwinder_destroy(struct perf_unwinder *unwinder); /* takes NULL */
 
+/* Whether this processor's registers are known. */
+bool perf_unwind_is_possible(void);
 /* The registers that a sample must bring, as perf_event_open() wants them: one bit each. */
 uint64_t perf_unwind_registers(void);
 
 struct perf_snapshot {
-    pid_t pid, tid;
+    pid_t pid;
     const uint64_t *registers; /* those of perf_unwind_registers(), by bit */
     const uint8_t *stack;      /* from the stack pointer up */
     size_t stack_bytes;

@@ -62,15 +62,14 @@ uint64_t symbols_generation(const struct symbols *symbols, pid_t pid) {
     return space ? space->generation : 0;
 }
 
-bool symbols_image(const struct symbols *symbols, pid_t pid, uint64_t address, struct text *path,
-                   uint64_t *base) {
+const struct unwind_table *symbols_tables(struct symbols *symbols, pid_t pid, uint64_t address,
+                                          uint64_t *in_file) {
     const struct space *space = spaces_find(&symbols->spaces, pid);
     const struct mapping *mapping = space ? space_mapping(space, address) : NULL;
-    if (!mapping || mapping->offset > mapping->start)
-        return false;
-    *path = symbol_files_path(&symbols->files, mapping->file);
-    *base = mapping->start - mapping->offset;
-    return path->length > 0;
+    if (!mapping)
+        return NULL;
+    return symbol_files_tables(&symbols->files, mapping->file,
+                               address - mapping->start + mapping->offset, in_file);
 }
 
 /* What is in the scratch buffer, kept. */

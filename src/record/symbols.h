@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "base/text.h"
+#include "record/unwind_table.h"
 
 struct symbols;
 
@@ -36,9 +37,9 @@ void symbols_prepare_kernel(struct symbols *symbols);
 struct symbol symbols_find(struct symbols *symbols, pid_t pid, uint64_t address, bool in_kernel);
 /* Another number when an address of that process may mean something else than before. */
 uint64_t symbols_generation(const struct symbols *symbols, pid_t pid);
-/* The file that is mapped at an address, and where its first byte would lie; false when there is
- * none. The path is terminated. */
-bool symbols_image(const struct symbols *symbols, pid_t pid, uint64_t address, struct text *path,
-                   uint64_t *base);
+/* The tables for unwinding of the file that is mapped at an address, and the address as they have
+ * it; NULL when there are none. */
+const struct unwind_table *symbols_tables(struct symbols *symbols, pid_t pid, uint64_t address,
+                                          uint64_t *in_file);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/checksum.h"
 #include "base/memory.h"
 #include "record/elf.h"
+#include "record/unwind_table.h"
 
 enum kind { KIND_FILE, KIND_ANONYMOUS, KIND_VDSO };
 
@@ -24,14 +25,16 @@ struct symbol_file {
     enum kind kind;
     struct text path, module; /* the path is terminated */
     struct identity identity;
-    bool looked, has_debug;
+    bool looked, has_debug, looked_for_tables;
     struct elf elf, debug; /* debug: only its functions count */
+    struct unwind_table tables;
 };
 
 void symbol_files_finish(struct symbol_files *files) {
     for (size_t i = 0; i < files->count; i++) {
         elf_finish(&files->items[i].elf);
         elf_finish(&files->items[i].debug);
+        unwind_table_finish(&files->items[i].tables);
     }
     memory_free(files->items);
     map_finish(&files->by_identity);
@@ -107,10 +110,6 @@ bool symbol_files_add(struct symbol_files *files, struct text path, uint32_t *fi
     return true;
 }
 
-struct text symbol_files_path(const struct symbol_files *files, uint32_t file) {
-    return files->items[file].kind == KIND_FILE ? files->items[file].path : TEXT("");
-}
-
 struct text symbol_files_module(const struct symbol_files *files, uint32_t file) {
     return files->items[file].module;
 }
@@ -131,58 +130,103 @@ static void read_debug_file(struct symbol_file *file) {
         buffer_printf(&path, i == 0 ? "%02x/" : "%02x", elf->build_id[i]);
     buffer_append(&path, ".debug", sizeof ".debug");
     int fd = path.failed ? -1 : open_to_read(path.data);
+    struct elf_source source;
     struct status ignored;
     if (fd >= 0) {
-        file->has_debug = elf_read(&file->debug, fd, &ignored) && file->debug.function_count > 0;
+        file->has_debug = elf_source_file(&source, fd, &ignored) &&
+                          elf_read(&file->debug, &source, &ignored) &&
+                          file->debug.function_count > 0;
         close(fd);
     }
     buffer_finish(&path);
 }
 
-static void read_file(struct symbol_file *file) {
+/* -1 when another file lies at its path. */
+static int open_file(const struct symbol_file *file) {
     int fd = open_to_read(file->path.data);
     struct stat about;
+    if (fd >= 0 && fstat(fd, &about) == 0) {
+        struct identity found = identity_of(&about);
+        if (memcmp(&found, &file->identity, sizeof found) == 0)
+            return fd;
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static void read_file(struct symbol_file *file) {
+    int fd = open_file(file);
+    struct elf_source source;
     struct status ignored;
     if (fd < 0)
         return;
-    if (fstat(fd, &about) == 0) {
-        struct identity found = identity_of(&about);
-        if (memcmp(&found, &file->identity, sizeof found) == 0 &&
-            !elf_read(&file->elf, fd, &ignored))
-            elf_finish(&file->elf);
-    }
+    if (!elf_source_file(&source, fd, &ignored) || !elf_read(&file->elf, &source, &ignored))
+        elf_finish(&file->elf);
     close(fd);
     if (!file->elf.whole && file->elf.build_id_length > 1)
         read_debug_file(file);
 }
 
 /* Where the kernel put the vDSO of this process. */
-static void read_vdso(struct symbol_file *file) {
+static bool find_vdso(struct elf_source *source) {
     FILE *maps = fopen("/proc/self/maps", "re");
     char line[512];
-    while (maps && fgets(line, sizeof line, maps)) {
+    bool found = false;
+    while (maps && !found && fgets(line, sizeof line, maps)) {
         uint64_t start, end;
-        if (!strstr(line, "[vdso]") || sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) != 2 ||
-            end <= start)
-            continue;
-        struct status ignored;
-        if (!elf_read_bytes(&file->elf, (const void *)(uintptr_t)start, (size_t)(end - start),
-                            &ignored))
-            elf_finish(&file->elf);
-        break;
+        found = strstr(line, "[vdso]") && sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2 &&
+                end > start;
+        if (found)
+            *source = (struct elf_source){-1, (const void *)(uintptr_t)start, end - start};
     }
     if (maps)
         fclose(maps);
+    return found;
 }
 
-struct text symbol_files_function(struct symbol_files *files, uint32_t number, uint64_t offset) {
-    struct symbol_file *file = &files->items[number];
+static void read_vdso(struct symbol_file *file) {
+    struct elf_source source;
+    struct status ignored;
+    if (find_vdso(&source) && !elf_read(&file->elf, &source, &ignored))
+        elf_finish(&file->elf);
+}
+
+static void look(struct symbol_file *file) {
     if (!file->looked && file->kind == KIND_FILE)
         read_file(file);
     else if (!file->looked && file->kind == KIND_VDSO)
         read_vdso(file);
     file->looked = true;
+}
+
+static void read_tables(struct symbol_file *file) {
+    int fd = file->kind == KIND_FILE ? open_file(file) : -1;
+    struct elf_source source;
+    struct status ignored;
+    bool there = fd >= 0 ? elf_source_file(&source, fd, &ignored)
+                         : file->kind == KIND_VDSO && find_vdso(&source);
+    if (there)
+        unwind_table_read(&file->tables, &file->elf, &source, &ignored);
+    if (fd >= 0)
+        close(fd);
+}
+
+const struct unwind_table *symbol_files_tables(struct symbol_files *files, uint32_t number,
+                                               uint64_t offset, uint64_t *address) {
+    struct symbol_file *file = &files->items[number];
+    look(file);
+    if (!file->looked_for_tables)
+        read_tables(file);
+    file->looked_for_tables = true;
+    return file->tables.count > 0 && elf_address(&file->elf, offset, address) ? &file->tables
+                                                                              : NULL;
+}
+
+struct text symbol_files_function(struct symbol_files *files, uint32_t number, uint64_t offset) {
+    struct symbol_file *file = &files->items[number];
     uint64_t address;
+    look(file);
     if (!elf_address(&file->elf, offset, &address))
         return TEXT("");
     return elf_function_at(file->has_debug ? &file->debug : &file->elf, address);

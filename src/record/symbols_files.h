@@ -12,6 +12,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/status.h"
+#include "record/unwind_table.h"
 
 /* Zeroed ones are empty. */
 struct symbol_files {
@@ -26,12 +27,13 @@ void symbol_files_finish(struct symbol_files *files);
 /* The number of the file at a path as the kernel tells it: "//anon" and the like are files too. */
 bool symbol_files_add(struct symbol_files *files, struct text path, uint32_t *file,
                       struct status *status);
-/* The path, or "" when it is no file that could be opened. */
-struct text symbol_files_path(const struct symbol_files *files, uint32_t file);
 /* The path's last part; "[anon]" for memory that no file is behind. */
 struct text symbol_files_module(const struct symbol_files *files, uint32_t file);
 bool symbol_files_anonymous(const struct symbol_files *files, uint32_t file);
 /* As the linker knows it; "" when there is none. Lives as long as `files`. */
 struct text symbol_files_function(struct symbol_files *files, uint32_t file, uint64_t offset);
+/* Its tables for unwinding, and the address that a byte of it has there; NULL when it has none. */
+const struct unwind_table *symbol_files_tables(struct symbol_files *files, uint32_t file,
+                                               uint64_t offset, uint64_t *address);
 
 #endif

@@ -197,8 +197,10 @@ static void write_samples(struct json *json, const struct report *report) {
         json_member_text(json, "module", trace_text(trace, function->module));
         json_member_unsigned(json, "self_samples", function->self_samples);
         json_member_unsigned(json, "total_samples", function->total_samples);
+        json_member_unsigned(json, "own_samples", function->own_samples);
         write_weight(json, "self_ns", samples, function->self);
         write_weight(json, "total_ns", samples, function->total);
+        write_weight(json, "own_ns", samples, function->own);
         json_end_object(json);
     }
     json_end_array(json);

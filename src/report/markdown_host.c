@@ -130,25 +130,49 @@ static void write_memory(struct markdown *document) {
     markdown_table(document, &table);
 }
 
+static void put_function(struct table *table, const struct samples *samples,
+                         const struct sample_function *function, int64_t time, uint64_t count) {
+    char text[FORMAT_SIZE];
+    table_cell(table, function->function_text);
+    table_cell(table, function->module_text);
+    table_cellf(table, "%s", format_count(count, text));
+    table_cellf(table, "%s", format_percent(samples_share(samples, time, count), text));
+    table_cellf(
+        table, "%s",
+        format_percent(samples_share(samples, function->total, function->total_samples), text));
+}
+
+/* What a Python function does itself is in other functions below it: those of the interpreter. */
+static void write_python_samples(struct markdown *document) {
+    const struct samples *samples = &document->report->samples;
+    struct table table = {0};
+    size_t rows = 0;
+    MARKDOWN_COLUMNS(&table, "<Function", "<Module", "Samples", "Share", "With callees");
+    for (size_t i = 0; i < samples->function_count && rows < document->top; i++) {
+        const struct sample_function *function = &samples->functions[samples->by_own[i]];
+        if (function->own_samples == 0 || !sample_is_python(function))
+            continue;
+        put_function(&table, samples, function, function->own, function->own_samples);
+        rows++;
+    }
+    if (rows > 0) {
+        markdown_line(document, "\n### Python Functions\n");
+        markdown_table(document, &table);
+    } else {
+        table_finish(&table);
+    }
+}
+
 static void write_samples(struct markdown *document) {
-    const struct report *report = document->report;
-    const struct samples *samples = &report->samples;
+    const struct samples *samples = &document->report->samples;
     struct table table = {0};
     if (samples->count == 0)
         return;
+    write_python_samples(document);
     MARKDOWN_COLUMNS(&table, "<Function", "<Module", "Samples", "Share", "With callees");
     for (size_t i = 0; i < samples->function_count && i < document->top; i++) {
         const struct sample_function *function = &samples->functions[i];
-        char text[FORMAT_SIZE];
-        table_cell(&table, trace_text(report->model.trace, function->function));
-        table_cell(&table, trace_text(report->model.trace, function->module));
-        table_cellf(&table, "%s", format_count(function->self_samples, text));
-        table_cellf(
-            &table, "%s",
-            format_percent(samples_share(samples, function->self, function->self_samples), text));
-        table_cellf(
-            &table, "%s",
-            format_percent(samples_share(samples, function->total, function->total_samples), text));
+        put_function(&table, samples, function, function->self, function->self_samples);
     }
     markdown_line(document, "\n### CPU Samples\n");
     markdown_table(document, &table);

@@ -207,6 +207,38 @@ static void write_memory(struct text_writer *writer) {
     text_table(writer, &table);
 }
 
+static void put_share(struct table *table, const struct samples *samples, int64_t time,
+                      uint64_t count) {
+    char text[FORMAT_SIZE];
+    table_cellf(table, "%s", format_percent(samples_share(samples, time, count), text));
+}
+
+/* What a Python function does itself is in other functions below it: those of the interpreter. */
+static void write_python_samples(struct text_writer *writer) {
+    const struct report *report = writer->report;
+    const struct samples *samples = &report->samples;
+    struct table table = {0};
+    size_t rows = 0;
+    table_column(&table, "own", TABLE_RIGHT);
+    table_column(&table, "with callees", TABLE_RIGHT);
+    table_column(&table, "Python function", TABLE_LEFT | TABLE_FLEXIBLE);
+    for (size_t i = 0; i < samples->function_count && rows < report->options.top; i++) {
+        const struct sample_function *function = &samples->functions[samples->by_own[i]];
+        if (function->own_samples == 0 || !sample_is_python(function))
+            continue;
+        put_share(&table, samples, function->own, function->own_samples);
+        put_share(&table, samples, function->total, function->total_samples);
+        table_cell(&table, function->function_text);
+        rows++;
+    }
+    if (rows > 0) {
+        text_section(writer, "Python functions", "by the innermost in each sample");
+        text_table(writer, &table);
+    } else {
+        table_finish(&table);
+    }
+}
+
 static void write_samples(struct text_writer *writer) {
     const struct report *report = writer->report;
     const struct samples *samples = &report->samples;
@@ -214,6 +246,7 @@ static void write_samples(struct text_writer *writer) {
     char count[FORMAT_SIZE], text[FORMAT_SIZE];
     if (samples->count == 0)
         return;
+    write_python_samples(writer);
     text_section(writer, "CPU samples", "%s%s%s", format_count(samples->count, count),
                  samples->weight ? ", standing for " : "; the source tells no time for them",
                  samples->weight ? format_duration(samples->weight, text) : "");
@@ -226,12 +259,8 @@ static void write_samples(struct text_writer *writer) {
         const struct sample_function *function = &samples->functions[i];
         if (function->self_samples == 0)
             break;
-        table_cellf(
-            &table, "%s",
-            format_percent(samples_share(samples, function->self, function->self_samples), text));
-        table_cellf(
-            &table, "%s",
-            format_percent(samples_share(samples, function->total, function->total_samples), text));
+        put_share(&table, samples, function->self, function->self_samples);
+        put_share(&table, samples, function->total, function->total_samples);
         table_cell(&table, trace_text(trace, function->function));
         table_cell(&table, trace_text(trace, function->module));
     }

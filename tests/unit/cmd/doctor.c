@@ -25,7 +25,6 @@ static struct doctor_facts healthy(void) {
         .cupti = there("13.0"),
         .gpu_counters_restricted = 0,
         .sampling = there(""),
-        .dwarf = there(""),
         .hardware_counters = there(""),
         .paranoid = 1,
         .kernel_symbols = true,
@@ -60,17 +59,9 @@ static void check_step(const struct doctor_facts *facts, const char *name, const
 
 TEST(the_doctor_names_versions_where_all_is_well) {
     struct doctor_facts facts = healthy();
-    static const char *const fine[] = {"cuda",
-                                       "nvtx",
-                                       "cpu sampling",
-                                       "dwarf stacks",
-                                       "kernel symbols",
-                                       "hardware counters",
-                                       "gpu counters",
-                                       "opencl",
-                                       "nsys traces",
-                                       "xctrace traces",
-                                       "python functions"};
+    static const char *const fine[] = {
+        "cuda",         "nvtx",   "cpu sampling", "kernel symbols", "hardware counters",
+        "gpu counters", "opencl", "nsys traces",  "xctrace traces", "python functions"};
     for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
         struct doctor_finding finding = ask(&facts, fine[i]);
         CHECK(finding.can);
@@ -94,7 +85,6 @@ TEST(each_thing_that_is_missing_has_its_step) {
     check_step(&facts, "cuda", "/opt/other.so");
     facts.sampling = lacking("sudo sysctl kernel.perf_event_paranoid=2");
     check_step(&facts, "cpu sampling", "sysctl kernel.perf_event_paranoid=2");
-    check_step(&facts, "dwarf stacks", "needs cpu sampling");
     check_step(&facts, "hardware counters", "needs cpu sampling");
     facts = healthy();
     facts.hardware_counters = lacking("this machine has no hardware counters");

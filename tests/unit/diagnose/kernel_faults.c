@@ -2,6 +2,8 @@
 #include "../test.h"
 #include "loop.h"
 
+#include <string.h>
+
 TEST(a_chain_of_large_element_wise_kernels_is_bound_by_memory) {
     check_fault(chain, FINDING_MEMORY_BOUND, 0);
 }
@@ -63,6 +65,27 @@ TEST(kernels_that_slow_down_together_are_throttling_without_a_clock_too) {
 TEST(a_slowdown_that_a_power_limit_explains_is_said_and_not_blamed) {
     fault_size = 0.7;
     check_remark(slows_down_unseen, FINDING_THROTTLING);
+}
+
+/* Products take a device to its power limit in any type. */
+static void f64_slows_down_unseen(struct scene *scene, int step) {
+    scene->pace = step < STEPS / 3 ? 1 : 1.2;
+    for (int i = 0; i < LAYERS; i++) {
+        scene_think(scene, 5 * US);
+        scene_kernel(scene, F64_GEMM, 800 * US, 1056);
+    }
+}
+
+TEST(f64_products_at_a_power_limit_are_bound_by_arithmetic_first) {
+    fault_size = 1;
+    check_one(f64_slows_down_unseen, FINDING_COMPUTE_BOUND, 0);
+    struct scene_report played = play(f64_slows_down_unseen);
+    REQUIRE(played.ok && played.report.verdict.count > 1);
+    const struct finding *findings = played.report.verdict.findings;
+    CHECK(strstr(findings[0].summary, "in f64 products"));
+    CHECK_INT(findings[1].kind, FINDING_THROTTLING);
+    CHECK(findings[1].minor);
+    scene_finish(&played);
 }
 
 static void power_capped(struct scene *scene, int step) {

@@ -7,6 +7,7 @@
 
 #define GEMM "nvjet_tst_128x256_64x4_1x2_h_bz_coopA_TNT"
 #define F32_GEMM "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize128x128x8_ffma"
+#define F64_GEMM "sm90_xmma_gemm_f64f64_f64f64_f64_nn_n_tilesize128x64x16_tensor16x8x8"
 #define ADD                                                                                        \
     "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "       \
     "std::array<char*, 3ul>>(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)"

@@ -76,7 +76,7 @@ TEST(functions_are_found_by_address_with_their_best_name) {
     struct made made = make();
     struct elf elf;
     struct status status;
-    REQUIRE(elf_read_bytes(&elf, &made, sizeof made, &status));
+    REQUIRE(elf_read(&elf, &(struct elf_source){-1, (const uint8_t *)&made, sizeof made}, &status));
     CHECK(elf.whole);
     CHECK_INT(elf.build_id_length, 20);
     CHECK_INT(elf.function_count, 2);
@@ -106,7 +106,7 @@ TEST(a_damaged_elf_file_is_refused_or_read_but_never_overrun) {
         struct elf elf;
         struct status status;
         size_t length = round % 5 ? sizeof made : (state >> 6) % sizeof made;
-        if (elf_read_bytes(&elf, &made, length, &status)) {
+        if (elf_read(&elf, &(struct elf_source){-1, (const uint8_t *)&made, length}, &status)) {
             uint64_t address;
             elf_address(&elf, 0x1100, &address);
             for (uint64_t at = 0x401000; at < 0x401400; at += 0x40)

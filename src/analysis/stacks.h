@@ -1,0 +1,16 @@
+/* Which function of the program does a sampled stack stand for? Of a Python program the innermost
+ * one of Python's: the interpreter below it is how it runs, and the libraries are what it calls. Of
+ * any other the innermost that has a name.
+ */
+#ifndef RIDGE_ANALYSIS_STACKS_H
+#define RIDGE_ANALYSIS_STACKS_H
+
+#include "trace/reader.h"
+
+#define STACK_PYTHON "[python]"   /* the module of Python's functions */
+#define STACK_UNKNOWN "[unknown]" /* a function without a name */
+
+/* By row of trace->stack: the row of that function, itself or a caller. memory_free() it. */
+uint32_t *stacks_stand_for(const struct trace *trace, struct status *status);
+
+#endif

@@ -1,0 +1,234 @@
+/* Who called whom by call frame information: of this very program, beside what the compiler's own
+ * library says; rules and expressions one by one; and bytes that mean nothing. */
+#if defined __linux__ && !defined _GNU_SOURCE
+#define _GNU_SOURCE /* names of registers */
+#endif
+#include "../test.h"
+
+#include "record/cfi.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined __GLIBC__ && (defined __x86_64__ || defined __aarch64__)
+#include <execinfo.h>
+#include <inttypes.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "record/perf_unwind.h"
+
+enum { FRAMES = 64, STACK_BYTES = 16 << 10 };
+
+struct seen {
+    struct symbols *symbols;
+    uint64_t stack_end;
+    uint64_t ours[FRAMES];
+    void *theirs[FRAMES];
+    size_t our_count, their_count;
+};
+
+static void map_code(struct seen *seen) {
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096], path[4096];
+    struct status status;
+    while (maps && fgets(line, sizeof line, maps)) {
+        uint64_t start, end, offset;
+        char rights[5];
+        path[0] = 0;
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %4000[^\n]", &start, &end,
+                   rights, &offset, path) >= 4 &&
+            rights[2] == 'x')
+            symbols_map(seen->symbols, getpid(), start, end - start, offset, text_of(path),
+                        &status);
+        if (strcmp(path, "[stack]") == 0)
+            seen->stack_end = end;
+    }
+    if (maps)
+        fclose(maps);
+}
+
+/* The registers by the kernel's numbers. */
+static void put_registers(const ucontext_t *context, uint64_t registers[64]) {
+#ifdef __x86_64__
+    static const int order[] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI,
+                                REG_RDI, REG_RBP, REG_RSP, REG_RIP};
+    static const int others[] = {REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                 REG_R12, REG_R13, REG_R14, REG_R15};
+    for (unsigned i = 0; i < 9; i++)
+        registers[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
+    for (unsigned i = 0; i < 8; i++)
+        registers[16 + i] = (uint64_t)context->uc_mcontext.gregs[others[i]];
+#else
+    for (unsigned i = 0; i < 31; i++)
+        registers[i] = context->uc_mcontext.regs[i];
+    registers[31] = context->uc_mcontext.sp;
+    registers[32] = context->uc_mcontext.pc;
+#endif
+}
+
+/* The copy of the stack has only as much as there is. */
+__attribute__((noinline, no_sanitize("address"))) static void look(struct seen *seen) {
+    static uint8_t stack[STACK_BYTES];
+    uint64_t registers[64] = {0};
+    ucontext_t context;
+    struct status status;
+    seen->their_count = (size_t)backtrace(seen->theirs, FRAMES);
+    getcontext(&context);
+    put_registers(&context, registers);
+#ifdef __x86_64__
+    uint64_t pointer = registers[7];
+#else
+    uint64_t pointer = registers[31];
+#endif
+    struct perf_snapshot snapshot = {getpid(), registers, stack, 0};
+    uint64_t bytes = seen->stack_end > pointer ? seen->stack_end - pointer : 0;
+    if (bytes > STACK_BYTES)
+        bytes = STACK_BYTES;
+    for (uint64_t i = 0; i < bytes; i++)
+        stack[i] = ((const uint8_t *)(uintptr_t)pointer)[i];
+    snapshot.stack_bytes = bytes;
+    struct perf_unwinder *unwinder = perf_unwinder_create(seen->symbols, &status);
+    REQUIRE(unwinder);
+    seen->our_count = perf_unwind(unwinder, &snapshot, seen->ours, FRAMES);
+    perf_unwinder_destroy(unwinder);
+}
+
+__attribute__((noinline)) static int deep(struct seen *seen, int depth, int *places) {
+    int own[8] = {depth, places[0]};
+    if (depth == 0)
+        look(seen);
+    else
+        own[2] = deep(seen, depth - 1, own);
+    __asm__ volatile("" : : "r"(own) : "memory");
+    return own[2] + own[1];
+}
+
+TEST(tables_lead_from_a_function_to_all_of_its_callers) {
+    struct seen seen = {0};
+    struct status status;
+    int places[1] = {0};
+    seen.symbols = symbols_create(&status);
+    REQUIRE(seen.symbols);
+    map_code(&seen);
+    deep(&seen, 12, places);
+    REQUIRE(seen.their_count > 13 && seen.our_count > 13);
+    /* both begin in look(), each at another instruction of it */
+    for (size_t i = 1; i < seen.their_count && i < seen.our_count; i++)
+        CHECK(seen.ours[i] == (uint64_t)(uintptr_t)seen.theirs[i]);
+    symbols_destroy(seen.symbols);
+}
+#endif
+
+/* ---- Entries made by hand -------------------------------------------------------------------- */
+
+enum { SECTION_AT = 0x5000, CODE_AT = 0x1000, ENTRY = 20 };
+
+/* One with what all have, and a function of 64 bytes: its frame is register 7 and 8, and 16 after
+ * its first byte, where it has saved register 6. */
+static size_t make_section(uint8_t *to) {
+    static const uint8_t common[ENTRY] = {16, 0,   0,    0, /* length */
+                                          0,  0,   0,    0, /* what all have */
+                                          1,  'z', 'R',  0,    1, 0x78,
+                                          16, 1,   0x04, 0x0c, 7, 8};           /* frame: 7 and 8 */
+    static const uint8_t function[] = {36,   0,    0,  0,    24, 0,    0,    0, /* back */
+                                       0x00, 0x10, 0,  0,    0,  0,    0,    0, /* code */
+                                       64,   0,    0,  0,    0,  0,    0,    0,    0, /* length */
+                                       0x41, 0x0e, 16, 0x86, 2,  0x0a, 0x42, 0x0e, 32,
+                                       0x0b, 0,    0,  0,    0,  0};
+    memcpy(to, common, sizeof common);
+    memcpy(to + sizeof common, function, sizeof function);
+    return sizeof common + sizeof function;
+}
+
+static bool row_of(uint64_t address, struct cfi_row *row) {
+    static uint8_t section[128];
+    struct cfi_entry entry;
+    size_t length = make_section(section);
+    return cfi_entry_read(section, length, SECTION_AT, ENTRY, &entry) && entry.start == CODE_AT &&
+           entry.end == CODE_AT + 64 && cfi_row_at(&entry, address, row);
+}
+
+TEST(a_row_is_what_the_program_says_up_to_an_instruction) {
+    struct cfi_row row;
+    REQUIRE(row_of(CODE_AT, &row));
+    CHECK_INT(row.frame.other, 7);
+    CHECK_INT(row.frame.value, 8);
+    CHECK_INT(row.registers[6].kind, CFI_SAME);
+    REQUIRE(row_of(CODE_AT + 1, &row));
+    CHECK_INT(row.frame.value, 16);
+    CHECK_INT(row.registers[6].kind, CFI_SAVED);
+    CHECK_INT(row.registers[6].value, -16);
+    REQUIRE(row_of(CODE_AT + 4, &row)); /* what was remembered came back */
+    CHECK_INT(row.frame.value, 16);
+    CHECK(!row_of(CODE_AT + 64, &row));
+    CHECK(!row_of(CODE_AT - 1, &row));
+}
+
+TEST(a_step_takes_the_callers_registers_from_the_stack) {
+    struct cfi_row row;
+    uint64_t registers[CFI_REGISTERS] = {[7] = 0x8000, [6] = 1, [16] = CODE_AT + 1};
+    uint64_t stack[] = {0x9000, 0x2000, 0};
+    struct cfi_memory memory = {(const uint8_t *)stack, 0x8000, sizeof stack};
+    REQUIRE(row_of(CODE_AT + 1, &row));
+    row.registers[16] = (struct cfi_rule){.kind = CFI_SAVED, .value = -8};
+    REQUIRE(cfi_step(&row, 7, 16, &memory, registers));
+    CHECK(registers[7] == 0x8010 && registers[6] == 0x9000 && registers[16] == 0x2000);
+    memory.length = 8; /* the address to return to is not in the copy */
+    registers[7] = 0x8000;
+    CHECK(!cfi_step(&row, 7, 16, &memory, registers));
+}
+
+static bool evaluate(const uint8_t *code, uint32_t length, uint64_t *value) {
+    static const uint64_t stack[] = {11, 0x8000};
+    struct cfi_memory memory = {(const uint8_t *)stack, 0x8000, sizeof stack};
+    uint64_t registers[CFI_REGISTERS] = {[7] = 0x8000, [16] = 0x100b}, first = 5;
+    struct cfi_rule rule = {.kind = CFI_VALUE_OF, .length = length, .expression = code};
+    return cfi_evaluate(&rule, registers, &memory, &first, value);
+}
+
+TEST(expressions_compute_what_they_say) {
+    uint64_t value = 0;
+    /* as for jumps into other libraries: register 7 and 8, and 8 more from byte 11 on */
+    static const uint8_t jump[] = {0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
+    REQUIRE(evaluate(jump, sizeof jump, &value));
+    CHECK(value == 0x8010);
+    static const uint8_t load[] = {0x77, 8, 0x06, 0x06}; /* what is where register 7 and 8 points */
+    REQUIRE(evaluate(load, sizeof load, &value));
+    CHECK_INT(value, 11);
+    static const uint8_t sum[] = {0x23, 3, 0x12, 0x1e}; /* (5 + 3) squared */
+    REQUIRE(evaluate(sum, sizeof sum, &value));
+    CHECK_INT(value, 64);
+    static const uint8_t negative[] = {0x09, 0xf0, 0x1f, 0x19}; /* |-(-16)| */
+    REQUIRE(evaluate(negative, sizeof negative, &value));
+    CHECK_INT(value, 16);
+    static const uint8_t endless[] = {0x2f, 0xfd, 0xff};
+    CHECK(!evaluate(endless, sizeof endless, &value));
+    static const uint8_t empty[] = {0x13}, division[] = {0x30, 0x1b}, outside[] = {0x31, 0x06};
+    CHECK(!evaluate(empty, sizeof empty, &value));
+    CHECK(!evaluate(division, sizeof division, &value));
+    CHECK(!evaluate(outside, sizeof outside, &value));
+}
+
+TEST(damaged_call_frame_information_is_refused_or_read_but_never_overrun) {
+    uint8_t good[128];
+    size_t length = make_section(good);
+    unsigned state = 1;
+    for (unsigned round = 0; round < 50000; round++) {
+        uint8_t *section = malloc(length); /* a sanitizer sees its end */
+        REQUIRE(section);
+        memcpy(section, good, length);
+        for (unsigned change = 0; change <= round % 4; change++) {
+            state = state * 1664525u + 1013904223u;
+            section[(state >> 8) % length] = (uint8_t)(state >> 20);
+        }
+        struct cfi_entry entry;
+        struct cfi_row row;
+        uint64_t registers[CFI_REGISTERS] = {[7] = 0x8000}, stack[4] = {1, 2, 3, 4};
+        struct cfi_memory memory = {(const uint8_t *)stack, 0x8000, sizeof stack};
+        if (cfi_entry_read(section, length, SECTION_AT, ENTRY, &entry) &&
+            cfi_row_at(&entry, entry.start + 3, &row))
+            cfi_step(&row, 7, 16, &memory, registers);
+        free(section);
+    }
+}
