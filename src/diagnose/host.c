@@ -17,14 +17,14 @@ struct host_names {
 
 /* Whether the trace tells what the code is. What a whole program runs in says nothing of it. */
 static bool is_named(const struct diagnosis *diagnosis, uint32_t name) {
-    static const char *const whole[] = {"main",         "_start", "<module>", "__libc_start_main",
+    static const char *const whole[] = {"main",         "_start", "__libc_start_main",
                                         "start_thread", "clone",  NULL};
     struct text words = trace_text(diagnosis->trace, name);
     for (const char *const *one = whole; *one; one++)
         if (text_is(words, *one))
             return false;
     return words.length && words.data[0] != '[' && !text_starts(words, "ProfilerStep") &&
-           !text_starts(words, "main(");
+           !text_starts(words, "main(") && !text_starts(words, "<module>");
 }
 
 static struct host_names sum_names(const struct diagnosis *diagnosis, bool input) {

@@ -76,6 +76,32 @@ TEST(a_slow_loader_is_an_input_pipeline) {
     check_fault(loads_input, FINDING_INPUT_PIPELINE, 0);
 }
 
+static void calls_a_loader(struct scene *scene, int step) {
+    (void)step;
+    scene_python(scene, "_BaseDataLoaderIter.__next__ (dataloader.py)",
+                 "Images.__getitem__ (train.py)", 600 * US + sized(3 * MS));
+    scene_copy(scene, COPY_HTOD, 1 << 20, false, 50000);
+    layers(scene, 100 * US);
+}
+
+TEST(what_a_loader_calls_is_an_input_pipeline) {
+    check_fault(calls_a_loader, FINDING_INPUT_PIPELINE, 0);
+}
+
+static void runs_python(struct scene *scene, int step) {
+    (void)step;
+    scene_python(scene, "<module> (train.py)", "augment (train.py)", 600 * US + sized(3 * MS));
+    layers(scene, 100 * US);
+}
+
+TEST(a_python_function_that_the_device_waits_for_is_named) {
+    check_fault(runs_python, FINDING_HOST_BOUND, 0);
+    struct scene_report scene = play(runs_python);
+    REQUIRE(scene.ok);
+    CHECK(strstr(scene.report.verdict.findings[0].summary, "augment (train.py)"));
+    scene_finish(&scene);
+}
+
 TEST(hundreds_of_small_copies_are_small_transfers) {
     check_fault(many_small_copies, FINDING_SMALL_TRANSFERS, 0);
 }

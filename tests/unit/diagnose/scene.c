@@ -65,6 +65,29 @@ void scene_range(struct scene *scene, unsigned category, const char *name, int64
     write_range(scene, category, name, start);
 }
 
+static uint32_t write_frame(struct scene *scene, uint32_t caller, const char *function,
+                            const char *module) {
+    return trace_write_stack(scene->writer, &(struct row_stack){.parent = caller,
+                                                                .function = string(scene, function),
+                                                                .module = string(scene, module)});
+}
+
+void scene_python(struct scene *scene, const char *caller, const char *function, int64_t time) {
+    enum { PERIOD = 1000000 };
+    int64_t start = scene->host;
+    uint32_t stack = write_frame(scene, 0, "_start", "python3.12");
+    stack = write_frame(scene, stack, caller, "[python]");
+    stack = write_frame(scene, stack, "_PyEval_EvalFrameDefault", "python3.12");
+    stack = write_frame(scene, stack, function, "[python]");
+    stack = write_frame(scene, stack, "[unknown]", "python3.12");
+    scene_think(scene, time);
+    for (int64_t at = start + PERIOD / 4; at < scene->host; at += PERIOD)
+        trace_write_sample(scene->writer, &(struct row_sample){.time = at,
+                                                               .thread = scene->thread,
+                                                               .stack = stack,
+                                                               .weight = PERIOD});
+}
+
 void scene_annotate(struct scene *scene, const char *name, int64_t start) {
     write_range(scene, RANGE_ANNOTATION, name, start);
 }
