@@ -1,5 +1,7 @@
 /* Where does a sequence begin to repeat, and with which period? Looked for where a loop is most
- * likely: in the middle, and in ever shorter last parts behind a long start. */
+ * likely: in the middle, and in ever shorter last parts behind a long start. What repeats there may
+ * still be a small thing of many rows, such as a start beside a loop of one row a turn: where it
+ * has less than a third of the work, parts of equal work are looked at as well. */
 #include "analysis/cycle.h"
 
 #include "base/memory.h"
@@ -68,15 +70,80 @@ static bool find_late_cycle(const uint32_t *names, size_t count, struct cycle *c
 }
 
 /* The middle is mostly past the warm-up and before the end. */
-bool cycle_find(const uint32_t *names, size_t count, struct cycle *cycle, struct status *status) {
+static bool find_by_rows(const uint32_t *names, size_t count, struct cycle *cycle,
+                         struct status *status) {
     size_t third = count / 3;
-    *cycle = (struct cycle){0};
-    if (count < 3)
-        return true;
     if (count < 32) /* too short to take a part for the whole */
         return follow_cycle(names, count, 0, count, cycle, status);
     size_t length = third < PERIOD_ROWS_MAX ? third : PERIOD_ROWS_MAX;
     if (!follow_cycle(names, count, third, length, cycle, status))
         return false;
     return cycle->period > 0 || find_late_cycle(names, count, cycle, status);
+}
+
+static double work_between(const int64_t *work, size_t first, size_t end) {
+    double sum = 0;
+    for (size_t i = first; i < end; i++)
+        sum += (double)work[i];
+    return sum;
+}
+
+/* Takes the cycle that names[first..end) are a part of where it has more work than the one known so
+ * far. */
+static bool take_heavier(const uint32_t *names, const int64_t *work, size_t count, size_t first,
+                         size_t end, struct cycle *cycle, double *most, struct status *status) {
+    enum { ROWS_LEAST = 8, TURNS_LEAST = 4 };
+    struct cycle found;
+    size_t length = end - first < PERIOD_ROWS_MAX ? end - first : PERIOD_ROWS_MAX;
+    if (length < ROWS_LEAST)
+        return true;
+    if (!follow_cycle(names, count, first, length, &found, status))
+        return false;
+    if (found.period == 0 || (found.end - found.first) / found.period < TURNS_LEAST)
+        return true;
+    double inside = work_between(work, found.first, found.end);
+    if (inside > *most) {
+        *cycle = found;
+        *most = inside;
+    }
+    return true;
+}
+
+/* The heaviest of the cycles that parts of equal work are in: a loop with half of the work has
+ * whole quarters and eighths in it, wherever it begins. */
+static bool find_by_work(const uint32_t *names, const int64_t *work, size_t count, double all,
+                         struct cycle *cycle, double *most, struct status *status) {
+    static const unsigned divisions[] = {2, 3, 4, 8, 16};
+    for (size_t d = 0; d < sizeof divisions / sizeof *divisions; d++) {
+        double done = 0, share = all / divisions[d];
+        size_t first = 0;
+        unsigned part = 1;
+        for (size_t i = 0; i < count; i++) {
+            done += (double)work[i];
+            if (done < part * share && i + 1 < count)
+                continue;
+            if (!take_heavier(names, work, count, first, i + 1, cycle, most, status))
+                return false;
+            first = i + 1;
+            while (part * share <= done && part < divisions[d])
+                part++;
+        }
+    }
+    return true;
+}
+
+bool cycle_find(const uint32_t *names, const int64_t *work, size_t count, struct cycle *cycle,
+                struct status *status) {
+    *cycle = (struct cycle){0};
+    if (count < 3)
+        return true;
+    if (!find_by_rows(names, count, cycle, status))
+        return false;
+    if (!work)
+        return true;
+    double all = work_between(work, 0, count), most = work_between(work, cycle->first, cycle->end);
+    if (3 * most >= all)
+        return true;
+    most *= 2; /* what has many rows is the loop unless something has far more of the work */
+    return find_by_work(names, work, count, all, cycle, &most, status);
 }

@@ -13,7 +13,9 @@ struct cycle {
     size_t first, end, period; /* period 0: there is none */
 };
 
-/* False when memory does not suffice. */
-bool cycle_find(const uint32_t *names, size_t count, struct cycle *cycle, struct status *status);
+/* `work` says how much each row has, none below 0; NULL: they are alike. False when memory does not
+ * suffice. */
+bool cycle_find(const uint32_t *names, const int64_t *work, size_t count, struct cycle *cycle,
+                struct status *status);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/cycle.h"
+#include "analysis/steps_periods.h"
 #include "base/memory.h"
 #include "base/sort.h"
 
@@ -17,8 +18,7 @@ const char *steps_source_name(enum steps_source source) {
     return names[source];
 }
 
-static bool add_step(struct steps *steps, size_t *capacity, struct step step,
-                     struct status *status) {
+bool steps_add(struct steps *steps, size_t *capacity, struct step step, struct status *status) {
     if (!memory_grow((void **)&steps->list, capacity, steps->count + 1, sizeof *steps->list,
                      status))
         return false;
@@ -56,7 +56,7 @@ static bool find_profiler_steps(const struct model *model, struct steps *steps,
         return true;
     for (size_t i = model->thread_ranges[best]; i < model->thread_ranges[best + 1]; i++)
         if (is_profiler_step(model, i) &&
-            !add_step(steps, &capacity, step_of_range(model, i), status))
+            !steps_add(steps, &capacity, step_of_range(model, i), status))
             return false;
     steps->source = STEPS_PROFILER;
     steps->session = trace->thread_session[best];
@@ -122,7 +122,7 @@ static bool add_range_steps(const struct model *model, const struct level *level
         size_t next = i + cycle->period;
         step.end = next < level->count ? model->trace->range.start[level->rows[next]]
                                        : model_range_end(model, level->rows[next - 1]);
-        if (!add_step(steps, &capacity, step, status))
+        if (!steps_add(steps, &capacity, step, status))
             return false;
     }
     steps->source = STEPS_RANGES;
@@ -159,7 +159,7 @@ static bool find_repeated_ranges(const struct model *model, struct steps *steps,
              thread++) {
             struct cycle cycle = {0};
             ok = collect_level(model, thread, depth, &level, status) &&
-                 cycle_find(level.patterns, level.count, &cycle, status);
+                 cycle_find(level.patterns, NULL, level.count, &cycle, status);
             if (ok && cycle.period && covers_half(model, &level, &cycle)) {
                 steps->session = model->trace->thread_session[thread];
                 ok = add_range_steps(model, &level, &cycle, steps, status);
@@ -168,88 +168,6 @@ static bool find_repeated_ranges(const struct model *model, struct steps *steps,
     memory_free(level.rows);
     memory_free(level.patterns);
     return ok;
-}
-
-/* ---- activities that repeat ---- */
-
-/* Steps begin where the device idled most before the step: that is where the loop turns. */
-static size_t best_phase(const struct model *model, size_t first, size_t end, size_t period) {
-    size_t best = 0;
-    int64_t best_idle = -1;
-    for (size_t phase = 0; phase < period; phase++) {
-        int64_t idle = 0;
-        for (size_t i = first + phase; i < end; i += period)
-            if (i > first)
-                idle += model->trace->activity.start[i] - model_activity_end(model, i - 1);
-        if (idle > best_idle) {
-            best_idle = idle;
-            best = phase;
-        }
-    }
-    return best;
-}
-
-static bool has_kernel(const struct model *model, size_t first, size_t end) {
-    for (size_t i = first; i < end; i++)
-        if (model->trace->activity.kind[i] == ACTIVITY_KERNEL)
-            return true;
-    return false;
-}
-
-/* A few rows that repeat are chance, unless they are a good part of all that ran. */
-static bool is_chance(const struct model *model, size_t base, size_t end,
-                      const struct cycle *cycle) {
-    enum { ROWS_LEAST = 32 };
-    size_t count = cycle->end - cycle->first;
-    double inside = 0, all = 0;
-    if (count >= ROWS_LEAST || 3 * count >= end - base)
-        return false;
-    for (size_t i = base; i < end; i++) {
-        double time = model->trace->activity.kind[i] == ACTIVITY_KERNEL
-                          ? (double)model->trace->activity.duration[i]
-                          : 0;
-        all += time;
-        inside += i - base >= cycle->first && i - base < cycle->end ? time : 0;
-    }
-    return 3 * inside < all;
-}
-
-static bool find_repeated_activities(const struct model *model, struct steps *steps,
-                                     struct status *status) {
-    const struct trace *trace = model->trace;
-    uint32_t device = 0;
-    for (uint32_t d = 1; d < trace->device.count; d++)
-        if (model->device_first[d + 1] - model->device_first[d] >
-            model->device_first[device + 1] - model->device_first[device])
-            device = d;
-    if (device == 0)
-        return true;
-    size_t base = model->device_first[device], end = model->device_first[device + 1];
-    struct cycle cycle;
-    if (!cycle_find(trace->activity.name + base, end - base, &cycle, status))
-        return false;
-    if (cycle.period == 0 || cycle.end - cycle.first < 8 ||
-        (cycle.end - cycle.first) / cycle.period < 4 || is_chance(model, base, end, &cycle))
-        return true;
-    /* copies that repeat beside kernels that do not are no loop */
-    if (!has_kernel(model, base + cycle.first, base + cycle.first + cycle.period) &&
-        has_kernel(model, base, end))
-        return true;
-    size_t capacity = 0, period = cycle.period;
-    size_t start =
-        base + cycle.first + best_phase(model, base + cycle.first, base + cycle.end, period);
-    for (; start + period <= base + cycle.end; start += period) {
-        size_t next = start + period;
-        struct step step = {.start = trace->activity.start[start]};
-        step.end = next < end ? trace->activity.start[next] : model_activity_end(model, next - 1);
-        if (!add_step(steps, &capacity, step, status))
-            return false;
-    }
-    steps->source = STEPS_PERIODIC;
-    steps->session = trace->device_session[device];
-    steps->period = period;
-    steps->device = device;
-    return true;
 }
 
 /* ---- warm-up and figures ---- */
@@ -311,7 +229,7 @@ bool steps_find(const struct model *model, struct steps *steps, struct status *s
     memset(steps, 0, sizeof *steps);
     bool ok = find_profiler_steps(model, steps, status) &&
               (steps->count || find_repeated_ranges(model, steps, status)) &&
-              (steps->count || find_repeated_activities(model, steps, status)) &&
+              (steps->count || steps_find_periods(model, steps, status)) &&
               find_warm_up(steps, status) && summarise(steps, status);
     if (!ok)
         steps_finish(steps);

@@ -124,7 +124,8 @@ static bool is_power_limit(const struct diagnosis *diagnosis, const struct clock
                            const struct drift *drift) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
     unsigned telling = clock->reasons & ~(unsigned)REASON_IDLE;
-    bool full_load = 2 * kernels->time[KERNEL_MATRIX] > kernels->all &&
+    int64_t products = kernels->time[KERNEL_MATRIX] + kernels->time[KERNEL_MATRIX_F32];
+    bool full_load = 2 * products > kernels->all &&
                      share_of(diagnosis->facts.busy, diagnosis->facts.window) > 0.9;
     if (telling)
         return telling == REASON_POWER_CAP;

@@ -37,12 +37,18 @@ static bool is_single_operation(struct text name) {
     return text_starts(name, "fused_") && parts == 2;
 }
 
-/* Products whose operands are f32 or f64 and which say that they do without matrix units. */
+bool kernel_is_f64(struct text name) {
+    static const char *const parts[] = {"f64f64_f64f64", "dgemm", NULL};
+    return has_any(name, parts);
+}
+
+/* Products whose operands are f32 and which say that they do without matrix units, or f64: matrix
+ * units do those as well, but no faster than f32. */
 static bool is_plain_f32(struct text name) {
-    static const char *const plain[] = {"sgemm",      "scudnn",        "f32f32_f32f32", "simt_s",
-                                        "matmul_f32", "f64f64_f64f64", "dgemm",         NULL};
+    static const char *const plain[] = {"sgemm",  "scudnn",     "f32f32_f32f32",
+                                        "simt_s", "matmul_f32", NULL};
     static const char *const units[] = {"tensorop", "tf32", "1688", "16816", "wgmma", NULL};
-    return has_any(name, plain) && !has_any(name, units);
+    return (kernel_is_f64(name) || has_any(name, plain)) && !has_any(name, units);
 }
 
 enum kernel_class kernel_class(struct text name) {

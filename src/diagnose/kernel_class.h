@@ -12,13 +12,15 @@ enum kernel_class {
     KERNEL_FUSED,       /* what a compiler made of several */
     KERNEL_STREAMING,   /* reductions, normalisations, softmax, gathers, copies */
     KERNEL_MATRIX,      /* products, convolutions, attention on matrix units, or not known */
-    KERNEL_MATRIX_F32,  /* products in f32 without matrix units */
+    KERNEL_MATRIX_F32,  /* products in f32 without matrix units, or in f64 */
     KERNEL_SOLVER,      /* sorts, scans: bound by their own dependencies */
     KERNEL_COLLECTIVE,  /* communication between devices */
     KERNEL_CLASSES
 };
 const char *kernel_class_name(unsigned class);
 enum kernel_class kernel_class(struct text name);
+/* Whether a product says that it is in f64. */
+bool kernel_is_f64(struct text name);
 /* Element-wise, streaming or the like: what waits for memory when it is large. */
 bool kernel_class_moves_memory(unsigned class);
 

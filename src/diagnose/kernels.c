@@ -125,28 +125,29 @@ static void find_f32_products(struct diagnosis *diagnosis) {
     char part[FORMAT_SIZE], change[FROM_TO_SIZE];
     if (2 * time < kernels->all || !has_matrix_units(diagnosis))
         return;
+    struct text name = trace_text(diagnosis->trace, kernels->top_of_class[KERNEL_MATRIX_F32]);
+    bool f64 = kernel_is_f64(name);
     struct finding *finding = diagnose_add(diagnosis, FINDING_COMPUTE_BOUND, CONFIDENCE_LOW);
     if (factor > 1) {
-        struct text name = trace_text(diagnosis->trace, kernels->top_of_class[KERNEL_MATRIX_F32]);
         finding_change(finding, CHANGE_FASTER, name, factor);
         if (!finding_predict(diagnosis, finding))
             finding->change_count = 0;
     }
     finding->decides = busy_share(diagnosis) > 0.8 && 4 * time > 3 * kernels->all;
-    finding_summary(
-        diagnosis, finding,
-        "%s of the kernel time is in f32 or f64 products that do without the fast matrix "
-        "units%s%s",
-        format_percent(share_of(time, kernels->all), part),
-        finding->recoverable ? "; with tf32, about " : "",
-        finding->recoverable ? from_to(diagnosis, finding->recoverable, change) : "");
-    finding_cause(diagnosis, finding,
-                  "In f32 the products run on the ordinary units, which do a small part of what "
-                  "the device's matrix units do in tf32, bf16 or f16.");
+    finding_summary(diagnosis, finding, "%s of the kernel time is in %s%s%s",
+                    format_percent(share_of(time, kernels->all), part),
+                    f64 ? "f64 products" : "f32 products that do without the fast matrix units",
+                    finding->recoverable ? "; with tf32, about " : "",
+                    finding->recoverable ? from_to(diagnosis, finding->recoverable, change) : "");
+    finding_cause(diagnosis, finding, "%s",
+                  f64 ? "In f64 the device does a small part of what its matrix units do in tf32, "
+                        "bf16 or f16."
+                      : "In f32 the products run on the ordinary units, which do a small part of "
+                        "what the device's matrix units do in tf32, bf16 or f16.");
     add_top_kernel(diagnosis, finding, kernels->top_of_class[KERNEL_MATRIX_F32], time);
     add_roof(diagnosis, finding, BOUND_COMPUTE);
     finding_fix(diagnosis, finding, EFFORT_SETTING, finding->change_count ? "--faster" : NULL, "%s",
-                advice_words(facts->framework, ADVICE_PRECISION));
+                advice_words(facts->framework, f64 ? ADVICE_FROM_F64 : ADVICE_PRECISION));
 }
 
 static void find_slow_products(struct diagnosis *diagnosis) {

@@ -63,6 +63,12 @@ static const struct {
         {"Let the products use the matrix units: tf32, bf16 or f16",
          "torch.set_float32_matmul_precision(\"high\") for tf32, or torch.autocast with bfloat16",
          "jax.default_matmul_precision(\"tensorfloat32\"), or bfloat16", NULL, NULL},
+    [ADVICE_FROM_F64] = {"Do the products in f32 (tf32), bf16 or f16 where the results allow it",
+                         "Make the tensors float32 where the results allow it, with "
+                         "torch.set_float32_matmul_precision(\"high\") for tf32",
+                         "Leave jax_enable_x64 off where the results allow it, with "
+                         "jax.default_matmul_precision(\"tensorfloat32\")",
+                         NULL, NULL},
     [ADVICE_CONTIGUOUS] =
         {"Read and write memory in its order: neighbours in a warp, neighbours in "
          "memory",

@@ -113,9 +113,13 @@ TEST(tables_lead_from_a_function_to_all_of_its_callers) {
     map_code(&seen);
     deep(&seen, 12, places);
     REQUIRE(seen.their_count > 13 && seen.our_count > 13);
-    /* both begin in look(), each at another instruction of it */
-    for (size_t i = 1; i < seen.their_count && i < seen.our_count; i++)
-        CHECK(seen.ours[i] == (uint64_t)(uintptr_t)seen.theirs[i]);
+    /* both begin in look(), theirs perhaps in something that a sanitizer has put there */
+    size_t ahead = 0;
+    while (ahead + 1 < seen.their_count && (uintptr_t)seen.theirs[ahead + 1] != seen.ours[1])
+        ahead++;
+    REQUIRE(seen.their_count - ahead > 13);
+    for (size_t i = 1; ahead + i < seen.their_count && i < seen.our_count; i++)
+        CHECK(seen.ours[i] == (uint64_t)(uintptr_t)seen.theirs[ahead + i]);
     symbols_destroy(seen.symbols);
 }
 #endif
