@@ -67,7 +67,7 @@ static bool index_samples(struct host *host, struct status *status) {
     const struct trace *trace = host->model->trace;
     host->thread_samples =
         memory_allocate(trace->thread.count + 1, sizeof *host->thread_samples, status);
-    host->stands_for = stacks_stand_for(trace, status);
+    host->stands_for = stacks_stand_for(trace, STACK_PURPOSE, status);
     if (!host->thread_samples || !host->stands_for)
         return false;
     for (size_t i = 0; i < trace->sample.count; i++)

@@ -130,7 +130,7 @@ bool samples_find(const struct model *model, const struct selection *selection,
     const struct trace *trace = model->trace;
     memset(samples, 0, sizeof *samples);
     struct tally tally = {.trace = trace, .samples = samples};
-    tally.stands_for = stacks_stand_for(trace, status);
+    tally.stands_for = stacks_stand_for(trace, STACK_INNERMOST, status);
     bool ok = tally.stands_for != NULL;
     for (size_t i = 0; i < trace->sample.count && ok; i++)
         if (!selection || selection_contains(selection, trace->sample.time[i]))

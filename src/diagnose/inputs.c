@@ -1,7 +1,6 @@
 /* What belongs to preparing the input? Ranges and functions that say so by their name, and what has
  * most of its turns inside one of them: a loader's operators and the program's own functions that
  * it calls are the input's, not the host's own code. */
-#include "analysis/stacks.h"
 #include "base/memory.h"
 #include "diagnose/diagnosis.h"
 #include "whatif/names.h"
@@ -38,29 +37,6 @@ static void count_turns(const struct model *model, size_t thread, struct turns *
     }
 }
 
-/* A sample is a turn of the function that its stack stands for. */
-static bool count_samples(const struct trace *trace, struct turns *turns, struct status *status) {
-    uint32_t *stands_for = stacks_stand_for(trace, status);
-    uint32_t *around = memory_allocate(trace->stack.count + 1, sizeof *around, status);
-    bool ok = stands_for && around;
-    for (uint32_t i = 1; ok && i < trace->stack.count; i++) {
-        uint32_t name = trace->stack.function[i];
-        bool python = text_is(trace_text(trace, trace->stack.module[i]), STACK_PYTHON);
-        around[i] = python && is_input(trace, turns, name) ? name : around[trace->stack.parent[i]];
-    }
-    for (size_t i = 0; ok && i < trace->sample.count; i++) {
-        uint32_t own = stands_for[trace->sample.stack[i]], name = trace->stack.function[own];
-        turns[name].all++;
-        if (around[own]) {
-            turns[name].inside++;
-            turns[name].around = around[own];
-        }
-    }
-    memory_free(stands_for);
-    memory_free(around);
-    return ok;
-}
-
 void diagnose_inputs(struct diagnosis *diagnosis) {
     const struct model *model = diagnosis->source->model;
     const struct trace *trace = diagnosis->trace;
@@ -71,8 +47,6 @@ void diagnose_inputs(struct diagnosis *diagnosis) {
     diagnosis->failed |= !turns || !diagnosis->input_of;
     for (size_t thread = 1; !diagnosis->failed && thread < trace->thread.count; thread++)
         count_turns(model, thread, turns);
-    if (!diagnosis->failed)
-        diagnosis->failed = !count_samples(trace, turns, diagnosis->status);
     for (size_t name = 0; !diagnosis->failed && name < trace->strings.count; name++)
         if (2 * (uint64_t)turns[name].inside > turns[name].all)
             diagnosis->input_of[name] = turns[name].around;

@@ -3,6 +3,7 @@
 #ifndef RIDGE_WHATIF_NAMES_H
 #define RIDGE_WHATIF_NAMES_H
 
+#include "analysis/input_names.h"
 #include "trace/reader.h"
 
 /* With * (any letters) or ? (one letter) the pattern stands for whole names, else for a part of
@@ -18,8 +19,6 @@ static inline unsigned name_elementwise_inputs(struct text kernel) {
     return arrays > 2 ? arrays - 1 : arrays > 0;
 }
 
-/* A range or function that prepares the input. */
-bool name_is_input(struct text name);
 /* A range or function in which something is compiled. */
 bool name_is_compilation(struct text name);
 

@@ -146,6 +146,17 @@ static bool mark_stacks(const struct replay *replay, struct names *names, uint8_
     return true;
 }
 
+/* A thread that waits is not sampled: it waits where it was seen last, or is seen next. */
+static void walk_waits(struct walk *walk, struct state_cursor *cursor, int64_t start, int64_t end) {
+    const struct states *states = &walk->replay->source.host->states;
+    while (states_known(states) && start < end) {
+        struct state_stretch stretch = states_next(states, cursor, walk->thread, start, end);
+        if (stretch.state == STATE_BLOCKED || stretch.state == STATE_READY)
+            walk_span(walk, stretch.start, stretch.end);
+        start = stretch.end;
+    }
+}
+
 static bool by_samples(const struct replay *replay, struct names *names, struct thinking *thinking,
                        struct status *status) {
     const struct host *host = replay->source.host;
@@ -157,12 +168,20 @@ static bool by_samples(const struct replay *replay, struct names *names, struct 
         return false;
     for (uint32_t thread = 1; thread < replay->threads; thread++) {
         struct walk walk;
+        struct state_cursor cursor = {0};
+        bool before = false;
+        int64_t seen = INT64_MAX; /* when it was sampled last */
         walk_begin(&walk, replay, thinking, thread);
         for (size_t i = host->thread_samples[thread]; i < host->thread_samples[thread + 1]; i++) {
             size_t row = host->sample_order ? host->sample_order[i] : i;
             int64_t time = trace->sample.time[row], weight = trace->sample.weight[row];
-            if (meant[trace->sample.stack[row]])
+            bool here = meant[trace->sample.stack[row]];
+            if (before || here)
+                walk_waits(&walk, &cursor, seen, time);
+            if (here)
                 walk_span(&walk, time - weight, time);
+            before = here;
+            seen = time;
         }
     }
     memory_free(meant);
