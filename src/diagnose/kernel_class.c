@@ -70,7 +70,7 @@ enum kernel_class kernel_class(struct text name) {
         return KERNEL_COLLECTIVE;
     if (is_product(name))
         return is_plain_f32(name) ? KERNEL_MATRIX_F32 : KERNEL_MATRIX;
-    if (is_single_operation(name))
+    if (is_single_operation(name) || text_find(name, "fused_dropout") >= 0) /* PyTorch's dropout */
         return KERNEL_ELEMENTWISE;
     if (has_any(name, fused))
         return KERNEL_FUSED;

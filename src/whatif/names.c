@@ -89,8 +89,8 @@ static bool is_binary(struct text name) {
 
 unsigned name_elementwise_arrays(struct text kernel) {
     static const char *const frameworks[] = {
-        "elementwise_kernel", "triton_poi_",  "loop_fusion", "loop_add",
-        "loop_multiply",      "loop_convert", NULL};
+        "elementwise_kernel", "triton_poi_",  "loop_fusion",   "loop_add",
+        "loop_multiply",      "loop_convert", "fused_dropout", NULL};
     static const char *const not_these[] = {"reduce",  "gemm",    "index_", "indexFunc", "gather",
                                             "scatter", "softmax", "norm_",  NULL};
     if (has_any(kernel, not_these))
