@@ -207,6 +207,28 @@ def the_flame_graph_zooms_and_searches(chromium):
 
 
 @test
+def functions_of_python_are_a_flame_graph_without_the_interpreter(chromium):
+    trace = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fixtures", "python.ridge")
+    with Opened(chromium, make_page("python", trace)) as page:
+        def search(text):
+            page.run(f"""(() => {{
+                const search = document.querySelector('#flame input');
+                search.value = '{text}';
+                search.dispatchEvent(new Event('input'));
+            }})()""")
+            return page.run("document.querySelector('#flame output').innerText")
+        titles = page.run("[...document.querySelectorAll('#flame option')].map((one) => one.textContent)")
+        require(titles[0].startswith("Python functions") and titles[1].startswith("samples"), f"the choices are {titles}")
+        require(search("_PyEval").startswith("0 frames") and not search("squares").startswith("0 frames"), "the interpreter is shown")
+        page.run("""(() => {
+            const select = document.querySelector('#flame select');
+            select.selectedIndex = 1;
+            select.dispatchEvent(new Event('change'));
+        })()""")
+        require(not search("_PyEval").startswith("0 frames"), "the interpreter is not shown")
+
+
+@test
 def two_traces_stand_side_by_side(chromium):
     after = made_trace("after", maker="training", slow=0.7)
     with Opened(chromium, make_page("two", made_trace("training"), after)) as page:

@@ -5,7 +5,7 @@ import {isPause} from '../data.js';
 import {element} from '../dom.js';
 import {nameColour} from '../palette.js';
 import {formatCount, formatDuration, formatPercent} from '../format.js';
-import {treeOfRanges, treeOfSamples} from './flame_tree.js';
+import {pythonModule, treeOfPython, treeOfRanges, treeOfSamples} from './flame_tree.js';
 import {asTable, bringTimeline, emptyNote, labelledSelect, traceLabel} from './parts.js';
 import {dataTable} from './table.js';
 
@@ -259,6 +259,8 @@ class FlameGraph {
 function flameChoices(page) {
     const choices = [];
     page.traces.forEach((trace, index) => {
+        if (pythonModule(trace) && trace.samples.count)
+            choices.push({title: `${traceLabel(page, index)}Python functions of all threads`, trace: index, make: () => treeOfPython(trace, 0)});
         for (const [table, words, make] of [[trace.samples, 'samples', treeOfSamples], [trace.ranges, 'ranges', treeOfRanges]]) {
             const counts = new Map();
             for (let i = 0; i < table.count; i++)

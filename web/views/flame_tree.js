@@ -51,16 +51,28 @@ class FlameTree {
     }
 }
 
-// The frames of a stack, outermost first.
-function framesOf(stacks, stack) {
+// The frames of a stack, outermost first; only those of a module, if there is one.
+function framesOf(stacks, stack, module) {
     const frames = [];
     for (let at = stack; at > 0 && frames.length < 4096; at = stacks.parent[at])
-        frames.push(stacks.function[at]);
+        if (!module || stacks.module[at] === module)
+            frames.push(stacks.function[at]);
     return frames.reverse();
 }
 
-// thread 0: of all. Samples without a weight count as one each, and `unit` says so.
-export function treeOfSamples(trace, thread) {
+// Python's own functions, without the interpreter that runs them and the libraries that they call.
+export function treeOfPython(trace, thread) {
+    return treeOfSamples(trace, thread, pythonModule(trace));
+}
+
+// The string of the module that Python's functions are in; 0 when the trace has none.
+export function pythonModule(trace) {
+    return Math.max(0, trace.strings.indexOf('[python]'));
+}
+
+// thread 0: of all. Samples without a weight count as one each, and `unit` says so. With a module,
+// samples that have none of its functions are left out.
+export function treeOfSamples(trace, thread, module) {
     const {samples, stacks, strings} = trace;
     const tree = new FlameTree();
     const nodes = new Map(); // of a stack, so that a repeated one is walked once
@@ -73,10 +85,12 @@ export function treeOfSamples(trace, thread) {
         let path = nodes.get(samples.stack[i]);
         if (!path) {
             path = [0];
-            for (const frame of framesOf(stacks, samples.stack[i]))
+            for (const frame of framesOf(stacks, samples.stack[i], module))
                 path.push(tree.child(path[path.length - 1], strings[frame] || '(unknown)'));
             nodes.set(samples.stack[i], path);
         }
+        if (module && path.length === 1)
+            continue;
         const weight = weighted ? Math.max(0, samples.weight[i]) : 1;
         for (const node of path) {
             tree.value[node] += weight;
