@@ -47,8 +47,8 @@ void drain_start(struct recording *recording, int64_t started) {
 
 unsigned drain_pause(const struct recording *recording) {
     int64_t now = spool_now(), next = recording->next_turn;
-    if (recording->perf && now + perf_pause(recording->perf) * (int64_t)1000000 < next)
-        next = now + perf_pause(recording->perf) * (int64_t)1000000;
+    if (recording->perf && now + PERF_PAUSE_MS * (int64_t)1000000 < next)
+        next = now + PERF_PAUSE_MS * (int64_t)1000000;
     if (recording->waiting && recording->from < next)
         next = recording->from;
     if (!recording->over && recording->until < next)

@@ -13,16 +13,17 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "record/perf_counters.h"
-#include "record/perf_ring.h"
+#include "record/perf_reader.h"
 #include "record/perf_stacks.h"
 #include "record/perf_threads.h"
 #include "record/perf_unwind.h"
 
-enum { SETTLE_NS = 20000000, PAUSE_MS = 100, PAUSE_MS_FIRST = 20, PAUSE_MS_MIN = 5 };
+enum { SETTLE_NS = 20000000, HURRY_BYTES = 32 << 20 };
 
 struct perf {
     struct perf_options options;
     struct perf_rings rings;
+    struct perf_reader reader;
     struct perf_batch pending, later;
     struct perf_counters counters;
     struct perf_threads threads;
@@ -31,8 +32,7 @@ struct perf {
     struct perf_unwinder *unwinder;    /* NULL: samples bring the addresses of callers */
     const struct trace_writer *writer; /* whose rows and strings are known */
     uint64_t samples, lost, shallow;   /* shallow: samples whose callers were not looked for */
-    unsigned pause;                    /* milliseconds */
-    bool hurried;                      /* the rings fill faster than stacks are followed */
+    bool hurried;                      /* records come faster than stacks are followed */
 };
 
 static int64_t monotonic(void) {
@@ -46,7 +46,6 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
     if (!perf)
         return NULL;
     perf->options = *options;
-    perf->pause = PAUSE_MS_FIRST;
     if (!perf_unwind_is_possible())
         perf->options.stacks = PERF_FRAME_POINTERS;
     bool unwinds = options->rate && perf->options.stacks == PERF_TABLES;
@@ -57,6 +56,7 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
         perf_close(perf);
         return NULL;
     }
+    perf_reader_start(&perf->reader, &perf->rings);
     if (options->counters)
         perf_counters_open(&perf->counters, target, perf_hardware_counters);
     if (options->rate && !perf->rings.user_only) /* while they are read, rings would overflow */
@@ -67,6 +67,7 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
 void perf_close(struct perf *perf) {
     if (!perf)
         return;
+    perf_reader_finish(&perf->reader);
     perf_rings_close(&perf->rings);
     perf_batch_finish(&perf->pending);
     perf_batch_finish(&perf->later);
@@ -104,10 +105,6 @@ uint64_t perf_samples(const struct perf *perf) {
 
 uint64_t perf_lost(const struct perf *perf) {
     return perf->lost;
-}
-
-unsigned perf_pause(const struct perf *perf) {
-    return perf->pause;
 }
 
 void perf_forget_rows(struct perf *perf) {
@@ -327,31 +324,15 @@ static bool read_record(struct perf *perf, const struct perf_record *record,
     }
 }
 
-/* Rings that fill quickly are drained more often. */
-static void adapt_pause(struct perf *perf, double fullness) {
-    if (fullness > 0.3 && perf->pause > PAUSE_MS_MIN)
-        perf->pause /= 2;
-    else if (fullness < 0.1 && perf->pause < PAUSE_MS)
-        perf->pause *= 2;
-    if (perf->pause < PAUSE_MS_MIN)
-        perf->pause = PAUSE_MS_MIN;
-    if (perf->pause > PAUSE_MS)
-        perf->pause = PAUSE_MS;
-}
-
 /* Reads the records up to a time and keeps the rest. */
 static bool read_until(struct perf *perf, int64_t horizon, struct trace_writer *writer,
                        struct status *status) {
     struct perf_batch *batch = &perf->pending;
     uint64_t damaged = 0;
-    double fullness = 0;
     uint32_t *order = NULL;
-    bool ok = true;
     use_writer(perf, writer);
-    for (size_t i = 0; i < perf->rings.count && ok; i++)
-        ok = perf_batch_take(batch, &perf->rings.items[i], &damaged, &fullness, status);
-    perf->hurried = fullness > 0.5 && perf->pause == PAUSE_MS_MIN;
-    adapt_pause(perf, fullness);
+    bool ok = perf_reader_take(&perf->reader, batch, &damaged, status);
+    perf->hurried = batch->bytes.length > HURRY_BYTES;
     count_lost(perf, writer, damaged);
     ok = ok && sort_rows(batch->group, 1, batch->times, NULL, batch->count, &order, status);
     for (size_t i = 0; i < batch->count && ok; i++) {
@@ -374,6 +355,7 @@ bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *s
 
 bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *status) {
     int64_t now = monotonic();
+    perf_reader_stop(&perf->reader);
     bool ok = read_until(perf, INT64_MAX, writer, status);
     count_lost(perf, writer, perf_rings_lost(&perf->rings));
     perf_threads_leave(&perf->threads, writer, now);

@@ -25,6 +25,8 @@ struct perf_options {
     bool counters; /* cycles, instructions, cache and branch misses */
 };
 
+enum { PERF_PAUSE_MS = 100 };
+
 struct perf;
 
 /* Fails with STATUS_UNSUPPORTED and the step that mends it (perf_event_paranoid, a container's
@@ -35,10 +37,8 @@ void perf_close(struct perf *perf);                         /* takes NULL */
 const char *perf_counters_missing(const struct perf *perf); /* a sentence, or NULL */
 
 /* Takes what is in the rings and writes samples (with stacks symbolised, see record/symbols.h),
- * thread states, processes and threads. Call it perf_pause() milliseconds after the last time. */
+ * thread states, processes and threads. Call it PERF_PAUSE_MS after the last time. */
 bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status);
-/* 100; less while the rings fill quickly, as with many context switches. */
-unsigned perf_pause(const struct perf *perf);
 /* Takes what is left, ends the states of threads that still run, and writes what the counters
  * counted, or why there are none (record/perf_counters.h). */
 bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *status);

@@ -30,11 +30,6 @@ bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *
     return true;
 }
 
-unsigned perf_pause(const struct perf *perf) {
-    (void)perf;
-    return 100;
-}
-
 void perf_window(struct perf *perf, int64_t from, int64_t until) {
     (void)perf, (void)from, (void)until;
 }

@@ -97,6 +97,14 @@ bool perf_batch_add(struct perf_batch *batch, const struct perf_batch *from, siz
     return add(batch, offset, from->processors[index], status);
 }
 
+bool perf_batch_append(struct perf_batch *batch, const struct perf_batch *from,
+                       struct status *status) {
+    bool ok = true;
+    for (size_t i = 0; i < from->count && ok; i++)
+        ok = perf_batch_add(batch, from, i, status);
+    return ok;
+}
+
 struct perf_record perf_batch_record(const struct perf_batch *batch, size_t index) {
     const uint8_t *record = (const uint8_t *)batch->bytes.data + batch->offsets[index];
     struct perf_event_header header;

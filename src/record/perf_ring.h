@@ -55,6 +55,9 @@ struct perf_batch {
  * `fullness` becomes the share of the ring that was used, if that is more. */
 bool perf_batch_take(struct perf_batch *batch, struct perf_ring *ring, uint64_t *damaged,
                      double *fullness, struct status *status);
+/* Copies all records of another batch. */
+bool perf_batch_append(struct perf_batch *batch, const struct perf_batch *from,
+                       struct status *status);
 /* Copies a record of another batch. */
 bool perf_batch_add(struct perf_batch *batch, const struct perf_batch *from, size_t index,
                     struct status *status);
