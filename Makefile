@@ -65,7 +65,7 @@ bench_objects := $(bench_sources:%.c=$(BUILD)/%.o)
 bench_programs := $(bench_sources:tests/bench/%.c=$(BUILD)/bench/%)
 fuzz_sources := $(wildcard tests/fuzz/*.c)
 fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out src/bench/% src/cmd/% src/record/% src/device/% src/gen/% src/tensor/%,$(sources)) \
-    src/record/cfi.c src/record/cfi_expression.c)
+    $(wildcard src/record/cfi*.c))
 fuzz_target_objects := $(fuzz_sources:%.c=$(BUILD)/fuzz/%.o)
 fuzz_programs := $(if $(FUZZ_CC),$(fuzz_sources:tests/fuzz/%.c=$(BUILD)/fuzz/%))
 
