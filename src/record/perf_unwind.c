@@ -41,7 +41,7 @@ bool perf_unwind_is_possible(void) {
 /* Rows of addresses that were asked for: a stack is mostly what it was a moment ago. */
 enum { ROWS = 1 << 12 };
 struct known_row {
-    const struct unwind_table *table; /* NULL: nothing is here */
+    const uint8_t *frames; /* of the table, which may move, but not they; NULL: nothing is here */
     uint64_t address;
     bool is_signal_handler;
     struct cfi_row row;
@@ -66,15 +66,15 @@ void perf_unwinder_destroy(struct perf_unwinder *unwinder) {
 /* NULL when the table does not describe the code there. */
 static const struct known_row *find_row(struct perf_unwinder *unwinder,
                                         const struct unwind_table *table, uint64_t address) {
-    uint64_t hash = (address ^ (uint64_t)(uintptr_t)table) * 0x9E3779B97F4A7C15u;
+    uint64_t hash = (address ^ (uint64_t)(uintptr_t)table->frames) * 0x9E3779B97F4A7C15u;
     struct known_row *known = &unwinder->rows[hash >> 32 & (ROWS - 1)];
     struct cfi_entry entry;
-    if (known->table == table && known->address == address)
+    if (known->frames == table->frames && known->address == address)
         return known;
-    known->table = NULL;
+    known->frames = NULL;
     if (!unwind_table_find(table, address, &entry) || !cfi_row_at(&entry, address, &known->row))
         return NULL;
-    known->table = table;
+    known->frames = table->frames;
     known->address = address;
     known->is_signal_handler = entry.is_signal_handler;
     return known;
