@@ -21,7 +21,8 @@ enum {
     RING_BYTES_MANY = 512 << 10, /* what perf_event_mlock_kb allows everyone by default */
     RINGS_BYTES_MAX = 128 << 20, /* together, where there are many processors */
     RING_BYTES_MIN = 32 << 10,
-    STACK_BYTES = 8 << 10,
+    STACK_BYTES =
+        16 << 10,         /* of a training loop: some thirty functions of Python, one in another */
     FORMAT_LOST = 1 << 4, /* PERF_FORMAT_LOST, which older headers do not have */
 };
 
