@@ -108,8 +108,11 @@ void cuda_put_wait(struct spool_lane *lane, const struct cuda_ordering *call);
 void cuda_context_seen(struct CUctx_st *context, uint32_t number);
 /* The device of a context, 0 when it is not known. */
 uint32_t cuda_context_device(uint32_t context);
-/* Puts the description of a device, if there is one, into the lane. */
-void cuda_device_put(struct spool_lane *lane, uint32_t device);
+/* Puts the description of a device, if there is one, into the lane. False when it could not be put
+ * yet: another thread is making it, or there was no room. */
+bool cuda_device_put(struct spool_lane *lane, uint32_t device);
+/* The context of a queue, NULL when the driver does not say. */
+struct CUctx_st *cuda_stream_context(struct CUstream_st *stream);
 /* Of the driver: 13; 0 when it does not say. */
 int cuda_driver_major(void);
 /* Whether what is put into the queue goes into a graph. */

@@ -70,6 +70,7 @@ static struct buffer_place *make(uint32_t bytes) {
         buffer = pages_allocate(bytes);
     uint32_t number = buffer ? atomic_fetch_add(&made, 1) : BUFFERS;
     if (number >= BUFFERS) {
+        pages_free(buffer, bytes);
         atomic_fetch_sub(&in_all, bytes);
         return NULL;
     }

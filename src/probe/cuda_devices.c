@@ -21,14 +21,17 @@ static struct driver {
     int (*cuDeviceTotalMem_v2)(size_t *, int);
     int (*cuDeviceGetAttribute)(int *, int, int);
     int (*cuStreamIsCapturing)(struct CUstream_st *, int *);
+    int (*cuStreamGetCtx)(struct CUstream_st *, struct CUctx_st **);
 } driver;
 
 #define SYMBOL(name)                                                                               \
     { #name, offsetof(struct driver, name) }
 static const struct library_symbol symbols[] = {
-    SYMBOL(cuDriverGetVersion),   SYMBOL(cuDeviceGetCount),    SYMBOL(cuDeviceGet),
-    SYMBOL(cuDeviceGetName),      SYMBOL(cuDeviceGetUuid),     SYMBOL(cuDeviceTotalMem_v2),
-    SYMBOL(cuDeviceGetAttribute), SYMBOL(cuStreamIsCapturing), {NULL, 0},
+    SYMBOL(cuDriverGetVersion),   SYMBOL(cuDeviceGetCount),
+    SYMBOL(cuDeviceGet),          SYMBOL(cuDeviceGetName),
+    SYMBOL(cuDeviceGetUuid),      SYMBOL(cuDeviceTotalMem_v2),
+    SYMBOL(cuDeviceGetAttribute), SYMBOL(cuStreamIsCapturing),
+    SYMBOL(cuStreamGetCtx),       {NULL, 0},
 };
 
 /* A device is complete before the count says so. */
@@ -38,7 +41,7 @@ static struct description {
 } descriptions[CUDA_DEVICES];
 static _Atomic uint32_t described;
 static _Atomic uint32_t devices_of[CUDA_CONTEXTS]; /* by context: device + 1 */
-static atomic_flag describing = ATOMIC_FLAG_INIT;
+static _Atomic int describing;                     /* 0: not yet, 1: somebody is at it, 2: done */
 
 static bool load_driver(void) {
     static const char *const names[] = {"libcuda.so.1", "libcuda.so", NULL};
@@ -55,6 +58,11 @@ bool cuda_is_capturing(struct CUstream_st *stream) {
     int status = 0;
     return driver.cuStreamIsCapturing && driver.cuStreamIsCapturing(stream, &status) == 0 &&
            status != 0;
+}
+
+struct CUctx_st *cuda_stream_context(struct CUstream_st *stream) {
+    struct CUctx_st *context = NULL;
+    return driver.cuStreamGetCtx && driver.cuStreamGetCtx(stream, &context) == 0 ? context : NULL;
 }
 
 static uint32_t ask(int device, int number) {
@@ -84,14 +92,15 @@ static void describe(struct description *description, int index) {
 }
 
 static void describe_all(void) {
-    int count = 0;
-    if (!driver.cuDeviceGetAttribute || atomic_flag_test_and_set(&describing))
+    int count = 0, not_yet = 0;
+    if (!driver.cuDeviceGetAttribute || !atomic_compare_exchange_strong(&describing, &not_yet, 1))
         return;
     if (driver.cuDeviceGetCount(&count) != 0 || count < 0)
         count = 0;
     for (int i = 0; i < count && i < CUDA_DEVICES; i++)
         describe(&descriptions[i], i);
     atomic_store(&described, count < CUDA_DEVICES ? (uint32_t)count : CUDA_DEVICES);
+    atomic_store(&describing, 2);
 }
 
 void cuda_context_seen(struct CUctx_st *context, uint32_t number) {
@@ -111,16 +120,18 @@ uint32_t cuda_context_device(uint32_t context) {
     return device ? device - 1 : 0;
 }
 
-void cuda_device_put(struct spool_lane *lane, uint32_t device) {
+bool cuda_device_put(struct spool_lane *lane, uint32_t device) {
+    bool under_way = atomic_load(&describing) == 1;
     if (device >= atomic_load(&described))
-        return;
+        return !under_way;
     const struct description *description = &descriptions[device];
     uint32_t name = spool_text(lane, text_of(description->name));
     struct spool_device *record = spool_begin(lane, SPOOL_DEVICE, name, sizeof *record);
     if (!record)
-        return;
+        return false;
     struct spool_head head = record->head;
     *record = description->device;
     record->head = head;
     spool_publish(lane);
+    return true;
 }

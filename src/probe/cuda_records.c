@@ -86,8 +86,7 @@ static void check_clock(const struct cupti_record *record) {
 static void announce_device(uint32_t device) {
     if (device >= CUDA_DEVICES || put_device[device])
         return;
-    put_device[device] = true;
-    cuda_device_put(lane, device);
+    put_device[device] = cuda_device_put(lane, device);
 }
 
 /* A forced flush brings work that has not ended. */

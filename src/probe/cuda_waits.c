@@ -78,17 +78,33 @@ static struct recorded find(const struct CUevent_st *event) {
                              (uint32_t)(where >> 32), (uint32_t)where};
 }
 
-static uint32_t stream_number(const struct cupti_call_data *call, struct CUstream_st *stream,
-                              bool per_thread) {
-    uint32_t number = NO_STREAM;
+struct queue {
+    uint32_t context, stream;
+};
+
+/* A queue may be of another context than the call was made in. */
+static struct queue queue_elsewhere(struct CUstream_st *stream) {
+    const struct cupti *cupti = cuda_probe.cupti;
+    struct queue queue = {.stream = NO_STREAM};
+    struct CUctx_st *context = stream ? cuda_stream_context(stream) : NULL;
+    if (!context || cupti->cuptiGetContextId(context, &queue.context) != CUPTI_SUCCEEDED ||
+        cupti->cuptiGetStreamIdEx(context, stream, 0, &queue.stream) != CUPTI_SUCCEEDED)
+        return (struct queue){.stream = NO_STREAM};
+    cuda_context_seen(context, queue.context);
+    return queue;
+}
+
+static struct queue queue_of(const struct cupti_call_data *call, struct CUstream_st *stream,
+                             bool per_thread) {
+    struct queue queue = {call->context_id, NO_STREAM};
     if (stream == LEGACY_STREAM || stream == PER_THREAD_STREAM) {
         per_thread = stream == PER_THREAD_STREAM;
         stream = NULL;
     }
     if (!call->context || cuda_probe.cupti->cuptiGetStreamIdEx(call->context, stream, per_thread,
-                                                               &number) != CUPTI_SUCCEEDED)
-        return NO_STREAM;
-    return number;
+                                                               &queue.stream) != CUPTI_SUCCEEDED)
+        queue = queue_elsewhere(stream);
+    return queue;
 }
 
 /* What is captured into a graph is not in the queue. */
@@ -101,16 +117,16 @@ static bool is_captured(struct CUstream_st *stream, bool per_thread) {
 void cuda_event_recorded(const struct cuda_ordering *call) {
     const struct cupti_event_record_parameters *parameters = call->data->parameters;
     bool captured = is_captured(parameters->stream, call->per_thread);
-    uint32_t stream =
-        captured ? NO_STREAM : stream_number(call->data, parameters->stream, call->per_thread);
+    struct queue queue = captured ? (struct queue){.stream = NO_STREAM}
+                                  : queue_of(call->data, parameters->stream, call->per_thread);
     keep(&(struct recorded){.event = (uintptr_t)parameters->event,
-                            .context = call->data->context_id,
-                            .stream = stream,
-                            .correlation = stream == NO_STREAM ? 0 : call->correlation});
+                            .context = queue.context,
+                            .stream = queue.stream,
+                            .correlation = queue.stream == NO_STREAM ? 0 : call->correlation});
 }
 
 /* False when there is nothing to wait for. */
-static bool look_at(const struct cuda_ordering *call, uint32_t *stream,
+static bool look_at(const struct cuda_ordering *call, struct queue *queue,
                     const struct CUevent_st **event) {
     const void *parameters = call->data->parameters;
     struct CUstream_st *handle;
@@ -132,33 +148,38 @@ static bool look_at(const struct cuda_ordering *call, uint32_t *stream,
     default:
         return false;
     }
-    *stream = stream_number(call->data, handle, call->per_thread);
+    *queue = queue_of(call->data, handle, call->per_thread);
     return true;
 }
 
 /* A lane must know of a device before it says anything of its queues. */
-static void announce(struct spool_lane *lane, uint32_t device) {
+static bool announce(struct spool_lane *lane, uint32_t device) {
     PROBE_THREAD_LOCAL uint64_t announced;
     PROBE_THREAD_LOCAL const struct spool_lane *to;
     if (to != lane)
         announced = 0;
     to = lane;
-    if (!(announced >> device % CUDA_DEVICES & 1))
-        cuda_device_put(lane, device);
+    if (announced >> device % CUDA_DEVICES & 1)
+        return true;
+    if (!cuda_device_put(lane, device))
+        return false;
     announced |= (uint64_t)1 << device % CUDA_DEVICES;
+    return true;
 }
 
 void cuda_put_wait(struct spool_lane *lane, const struct cuda_ordering *call) {
     const struct CUevent_st *event = NULL;
-    uint32_t stream = NO_STREAM, context = call->data->context_id;
-    if (!look_at(call, &stream, &event))
+    struct queue queue = {call->data->context_id, NO_STREAM};
+    if (!look_at(call, &queue, &event))
         return;
     struct recorded recorded = event ? find(event) : (struct recorded){0};
     bool known = recorded.correlation != 0;
-    uint32_t device = cuda_context_device(context),
+    uint32_t device = cuda_context_device(queue.context),
              awaited_device = known ? cuda_context_device(recorded.context) : device;
-    announce(lane, device);
-    announce(lane, awaited_device);
+    if (!announce(lane, device) || !announce(lane, awaited_device)) {
+        spool_drop(cuda_probe.probe->spool, 1);
+        return;
+    }
     struct spool_wait *wait = spool_begin(lane, SPOOL_WAIT, 0, sizeof *wait);
     if (!wait)
         return;
@@ -168,8 +189,8 @@ void cuda_put_wait(struct spool_lane *lane, const struct cuda_ordering *call) {
         .end = call->end,
         .correlation = call->correlation,
         .device = device,
-        .context = context,
-        .stream = stream,
+        .context = queue.context,
+        .stream = queue.stream,
         .kind = call->order,
         .event = recorded.number,
         .awaited_device = awaited_device,

@@ -39,7 +39,7 @@ static void *read_rings(void *context) {
     while (!reader->stop) {
         struct timespec until;
         copy_rings(reader);
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += (long)reader->pause * 1000000;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
@@ -50,10 +50,14 @@ static void *read_rings(void *context) {
 }
 
 void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings) {
+    pthread_condattr_t attributes;
     sigset_t all, before;
     *reader = (struct perf_reader){.rings = rings, .pause = PAUSE_MS_FIRST};
     pthread_mutex_init(&reader->lock, NULL);
-    pthread_cond_init(&reader->wake, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&reader->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
     sigfillset(&all); /* signals are for the recorder's first thread */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     reader->running = pthread_create(&reader->thread, NULL, read_rings, reader) == 0;
@@ -64,14 +68,18 @@ bool perf_reader_take(struct perf_reader *reader, struct perf_batch *batch, uint
                       struct status *status) {
     if (!reader->rings)
         return true;
+    bool ok = true;
     pthread_mutex_lock(&reader->lock);
-    copy_rings(reader);
-    bool ok = !reader->failed && perf_batch_append(batch, &reader->copied, status);
-    if (reader->failed)
-        status_fail(status, STATUS_MEMORY, "out of memory");
+    for (unsigned i = 0; i < 2 && ok; i++) { /* what was copied, and then what is in the rings */
+        ok = perf_batch_append(batch, &reader->copied, status);
+        perf_batch_clear(&reader->copied);
+        if (i == 0)
+            copy_rings(reader);
+    }
+    if (ok && reader->failed)
+        ok = status_fail(status, STATUS_MEMORY, "out of memory");
     *damaged += reader->damaged;
     reader->damaged = 0;
-    perf_batch_clear(&reader->copied);
     pthread_mutex_unlock(&reader->lock);
     return ok;
 }

@@ -29,7 +29,7 @@ void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings);
  * was no memory for some. */
 bool perf_reader_take(struct perf_reader *reader, struct perf_batch *batch, uint64_t *damaged,
                       struct status *status);
-/* Copies what is left. Takes one that was not started. */
+/* What is left in the rings is taken as ever. Takes one that was not started. */
 void perf_reader_stop(struct perf_reader *reader);
 void perf_reader_finish(struct perf_reader *reader);
 

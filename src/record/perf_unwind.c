@@ -109,6 +109,9 @@ static bool step_by_pointer(struct frame *frame) {
         !cfi_read(&frame->memory, pointer, &saved) ||
         !cfi_read(&frame->memory, pointer + 8, &address))
         return false;
+#ifdef __aarch64__
+    address &= ((uint64_t)1 << 48) - 1; /* it may be signed */
+#endif
     registers[FRAME_POINTER] = saved;
     registers[STACK_POINTER] = pointer + 16;
     registers[CODE_ADDRESS] = address;

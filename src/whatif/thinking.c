@@ -146,13 +146,21 @@ static bool mark_stacks(const struct replay *replay, struct names *names, uint8_
     return true;
 }
 
-/* A thread that waits is not sampled: it waits where it was seen last, or is seen next. */
-static void walk_waits(struct walk *walk, struct state_cursor *cursor, int64_t start, int64_t end) {
+/* The time between two samples of a thread. What it ran is the second's, as far as a sample stands
+ * for it. While it waits it is not sampled: it waits where it was seen last, or is seen next. */
+static void walk_between(struct walk *walk, struct state_cursor *cursor, int64_t start, int64_t end,
+                         int64_t ran, bool waited) {
     const struct states *states = &walk->replay->source.host->states;
-    while (states_known(states) && start < end) {
+    while (start < end) {
         struct state_stretch stretch = states_next(states, cursor, walk->thread, start, end);
-        if (stretch.state == STATE_BLOCKED || stretch.state == STATE_READY)
-            walk_span(walk, stretch.start, stretch.end);
+        if (stretch.state == STATE_BLOCKED || stretch.state == STATE_READY) {
+            if (waited)
+                walk_span(walk, stretch.start, stretch.end);
+        } else {
+            int64_t time = at_most(stretch.end - stretch.start, ran);
+            walk_span(walk, stretch.start, stretch.start + time);
+            ran -= time;
+        }
         start = stretch.end;
     }
 }
@@ -176,9 +184,9 @@ static bool by_samples(const struct replay *replay, struct names *names, struct 
             size_t row = host->sample_order ? host->sample_order[i] : i;
             int64_t time = trace->sample.time[row], weight = trace->sample.weight[row];
             bool here = meant[trace->sample.stack[row]];
-            if (before || here)
-                walk_waits(&walk, &cursor, seen, time);
-            if (here)
+            if (states_known(&host->states) && seen < time)
+                walk_between(&walk, &cursor, seen, time, here ? weight : 0, before || here);
+            else if (here)
                 walk_span(&walk, time - weight, time);
             before = here;
             seen = time;

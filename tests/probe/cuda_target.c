@@ -116,6 +116,9 @@ static void waiting(void) {
     cuda.cuStreamSynchronize((void *)2);
     require(cuda.cuStreamSynchronize(none) == 400, "no stream");
     cuda.cudaStreamSynchronize_ptsz(NULL);
+    cuda.cuEventRecord(other, (void *)40);
+    cuda.cuStreamWaitEvent(first, other, 0);
+    cuda.cuStreamSynchronize((void *)40);
     cuda.cuCtxSynchronize();
 }
 

@@ -128,8 +128,9 @@ static bool take_cuda(unsigned process, unsigned lane, const struct spool_head *
         cuda.waits++;
         cuda.impossible += !is_span(wait->start, wait->end);
         if (!only_count)
-            printf("%u wait kind=%u stream=%d event=%u awaited=%d recorded=%s\n", process,
-                   wait->kind, (int)wait->stream, wait->event, (int)wait->awaited_stream,
+            printf("%u wait kind=%u stream=%u/%d event=%u awaited=%u/%d recorded=%s\n", process,
+                   wait->kind, wait->context, (int)wait->stream, wait->event, wait->awaited_context,
+                   (int)wait->awaited_stream,
                    map_find(&call_ids, (uint64_t)process << 32 | wait->record_correlation) ? "yes"
                                                                                            : "no");
         return true;

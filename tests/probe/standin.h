@@ -16,9 +16,11 @@
 #include "cupti/abi.h"
 
 #define STANDIN_CONTEXT ((struct CUctx_st *)0x10)
+#define STANDIN_OTHER_CONTEXT ((struct CUctx_st *)0x20)
 enum { STANDIN_CONTEXT_NUMBER = 1, STANDIN_STREAM = 7, STANDIN_NS = 1000 };
-/* Other streams have their handle for a number; this one is being captured, that is no stream. */
-enum { STANDIN_CAPTURED = 30, STANDIN_NO_STREAM = 66 };
+/* Other streams have their handle for a number: one is being captured, one is of the other context,
+ * one is no stream. */
+enum { STANDIN_CAPTURED = 30, STANDIN_ELSEWHERE = 40, STANDIN_NO_STREAM = 66 };
 
 /* A record for CUPTI to deliver, and a call for it to tell of, if they are wanted. */
 void standin_put(cupti_choice kind, const void *record, size_t bytes);

@@ -161,15 +161,16 @@ cupti_result cuptiGetDeviceId(struct CUctx_st *context, uint32_t *number) {
 }
 cupti_result cuptiGetContextId(struct CUctx_st *context, uint32_t *number);
 cupti_result cuptiGetContextId(struct CUctx_st *context, uint32_t *number) {
-    *number = STANDIN_CONTEXT_NUMBER;
-    return context == STANDIN_CONTEXT ? 0 : CUPTI_FAILED;
+    *number = context == STANDIN_OTHER_CONTEXT ? 2 : STANDIN_CONTEXT_NUMBER;
+    return context == STANDIN_CONTEXT || context == STANDIN_OTHER_CONTEXT ? 0 : CUPTI_FAILED;
 }
 cupti_result cuptiGetStreamIdEx(struct CUctx_st *context, struct CUstream_st *stream,
                                 uint8_t per_thread, uint32_t *number);
 cupti_result cuptiGetStreamIdEx(struct CUctx_st *context, struct CUstream_st *stream,
                                 uint8_t per_thread, uint32_t *number) {
     *number = stream ? (uint32_t)(uintptr_t)stream : (uint32_t)STANDIN_STREAM + per_thread;
-    return context == STANDIN_CONTEXT ? 0 : CUPTI_FAILED;
+    bool elsewhere = (uintptr_t)stream == STANDIN_ELSEWHERE;
+    return context == (elsewhere ? STANDIN_OTHER_CONTEXT : STANDIN_CONTEXT) ? 0 : CUPTI_FAILED;
 }
 cupti_result cuptiFinalize(void);
 cupti_result cuptiFinalize(void) {

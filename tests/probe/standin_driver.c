@@ -248,6 +248,12 @@ int cuStreamIsCapturing(void *stream, int *status) {
     *status = (uintptr_t)stream == STANDIN_CAPTURED;
     return 0;
 }
+/* One stream is of another context. */
+int cuStreamGetCtx(void *stream, void **context);
+int cuStreamGetCtx(void *stream, void **context) {
+    *context = (uintptr_t)stream == STANDIN_ELSEWHERE ? STANDIN_OTHER_CONTEXT : STANDIN_CONTEXT;
+    return 0;
+}
 
 static int order(cupti_choice domain, uint32_t number, const char *name, void *first, void *second,
                  bool fails) {
