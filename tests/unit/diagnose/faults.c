@@ -86,6 +86,10 @@ static void calls_a_loader(struct scene *scene, int step) {
 
 TEST(what_a_loader_calls_is_an_input_pipeline) {
     check_fault(calls_a_loader, FINDING_INPUT_PIPELINE, 0);
+    struct scene_report scene = play(calls_a_loader);
+    REQUIRE(scene.ok);
+    CHECK(scene.report.verdict.findings[0].recoverable > (int64_t)STEPS * 2 * MS); /* of 3.6 */
+    scene_finish(&scene);
 }
 
 static void runs_python(struct scene *scene, int step) {

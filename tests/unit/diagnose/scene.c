@@ -73,7 +73,7 @@ static uint32_t write_frame(struct scene *scene, uint32_t caller, const char *fu
 }
 
 void scene_python(struct scene *scene, const char *caller, const char *function, int64_t time) {
-    enum { PERIOD = 1000000 };
+    enum { PERIOD = 1000000, TURN = 100000 };
     int64_t start = scene->host;
     uint32_t stack = write_frame(scene, 0, "_start", "python3.12");
     stack = write_frame(scene, stack, caller, "[python]");
@@ -81,6 +81,13 @@ void scene_python(struct scene *scene, const char *caller, const char *function,
     stack = write_frame(scene, stack, function, "[python]");
     stack = write_frame(scene, stack, "[unknown]", "python3.12");
     scene_think(scene, time);
+    for (int64_t at = start; at < scene->host; at += TURN)
+        for (int waits = 0; waits < 2; waits++)
+            trace_write_state(scene->writer,
+                              &(struct row_state){.start = waits ? at + TURN - TURN / 10 : at,
+                                                  .duration = waits ? TURN / 10 : TURN - TURN / 10,
+                                                  .thread = scene->thread,
+                                                  .state = waits ? STATE_BLOCKED : STATE_RUNNING});
     for (int64_t at = start + PERIOD / 4; at < scene->host; at += PERIOD)
         trace_write_sample(scene->writer, &(struct row_sample){.time = at,
                                                                .thread = scene->thread,

@@ -22,7 +22,7 @@ void scene_think(struct scene *scene, int64_t time);
 /* The same inside a range of that name. */
 void scene_range(struct scene *scene, unsigned category, const char *name, int64_t time);
 /* The same, sampled every millisecond: in a Python function that was called by another, running a
- * function of the interpreter. */
+ * function of the interpreter; for a tenth of the time it waits, now and then. */
 void scene_python(struct scene *scene, const char *caller, const char *function, int64_t time);
 /* A range around all since `start`. */
 void scene_annotate(struct scene *scene, const char *name, int64_t start);
