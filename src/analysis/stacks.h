@@ -7,9 +7,6 @@
 
 #include "trace/reader.h"
 
-#define STACK_PYTHON "[python]"   /* the module of Python's functions */
-#define STACK_UNKNOWN "[unknown]" /* a function without a name */
-
 enum stack_view {
     STACK_INNERMOST, /* of Python's functions: whose code runs */
     STACK_PURPOSE    /* a loader, whatever it calls, if there is one: what it is done for */

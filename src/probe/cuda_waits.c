@@ -51,7 +51,7 @@ static void set(_Atomic uint64_t *to, uint64_t value) {
 /* Two at once for one place: the second's is not kept. */
 static void keep(const struct recorded *recorded) {
     struct place *place = place_of((const struct CUevent_st *)(uintptr_t)recorded->event);
-    uint32_t turn = atomic_load(&place->turn), number = recorded->number;
+    uint32_t turn = atomic_load(&place->turn), number;
     if (turn % 2 != 0 || !atomic_compare_exchange_strong(&place->turn, &turn, turn + 1))
         return;
     atomic_thread_fence(memory_order_release);

@@ -33,7 +33,7 @@ static struct frame name_frame(struct symbols *symbols, pid_t pid, uint64_t addr
     struct symbol symbol = symbols_find(symbols, pid, address, in_kernel);
     bool named = symbol.function.length > 0;
     return (struct frame){
-        .function = trace_writer_string(writer, named ? symbol.function : TEXT("[unknown]")),
+        .function = trace_writer_string(writer, named ? symbol.function : TEXT(STACK_UNKNOWN)),
         .module = trace_writer_string(writer, symbol.module),
         .mapped = symbol.module.length > 0,
         .settled = named || (symbol.module.length > 0 && !text_is(symbol.module, "[anon]")),

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "record/unwind_table.h"
+#include "trace/schema.h"
 
 #if defined __x86_64__
 /* Registers as the kernel numbers them (AX BX CX DX SI DI BP SP IP, R8 to R15 from 16 on), in the
@@ -132,7 +133,7 @@ static bool step_by_table(struct frame *frame, const struct unwind_table *table,
 
 static bool is_python(struct frame *frame, uint64_t address) {
     return text_is(symbols_find(frame->unwinder->symbols, frame->pid, address, false).module,
-                   "[python]");
+                   STACK_PYTHON);
 }
 
 static bool step(struct frame *frame) {

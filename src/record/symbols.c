@@ -8,6 +8,7 @@
 #include "record/symbols_jit.h"
 #include "record/symbols_kernel.h"
 #include "record/symbols_spaces.h"
+#include "trace/schema.h"
 
 enum { FORKS_FOLLOWED = 8 };
 
@@ -113,7 +114,7 @@ static struct symbol python_symbol(struct symbols *symbols, struct text name) {
         buffer_text(&symbols->scratch, short_path(path));
         buffer_byte(&symbols->scratch, ')');
     }
-    return (struct symbol){keep(symbols), TEXT("[python]")};
+    return (struct symbol){keep(symbols), TEXT(STACK_PYTHON)};
 }
 
 /* A process that was forked runs code that its parent made. */

@@ -196,6 +196,9 @@ enum range_category {
 /* The name of an overhead range, on a thread of the paused process, in which nothing of it was
  * recorded: no figure counts that time. */
 #define RANGE_PAUSED "ridge: paused"
+/* In a stack: the module of Python's functions, and a function without a name. */
+#define STACK_PYTHON "[python]"
+#define STACK_UNKNOWN "[unknown]"
 enum wait_kind {
     WAIT_UNKNOWN,
     WAIT_EVENT,

@@ -69,8 +69,9 @@ static void weigh_host_code(const struct trace *trace, int64_t *weight) {
         weight[0] = 0;
 }
 
-/* A name that nothing has is one thing, host code of the name outside the loop another. */
-static bool say_no_host_code(const struct replay *replay, struct text pattern, const char *none,
+/* A name that nothing has is one thing, host code of the name outside the loop another. Without a
+ * name, `unnamed` says what there is none of. */
+static bool say_no_host_code(const struct replay *replay, struct text pattern, const char *unnamed,
                              struct outcome *outcome, struct status *status) {
     const struct trace *trace = replay->trace;
     int64_t *weight = memory_allocate(trace->strings.count, sizeof *weight, status);
@@ -79,7 +80,10 @@ static bool say_no_host_code(const struct replay *replay, struct text pattern, c
     weigh_host_code(trace, weight);
     if (pattern.length == 0 || any_called(trace, pattern, weight) ||
         !say_no_such(outcome, trace, "range or sampled function", pattern, weight))
-        snprintf(outcome->why_not, OUTCOME_TEXT, "%s", none);
+        snprintf(outcome->why_not, OUTCOME_TEXT, "%s",
+                 pattern.length
+                     ? "no range or sampled function of that name holds host time in the loop"
+                     : unnamed);
     memory_free(weight);
     return true;
 }
@@ -102,12 +106,9 @@ bool change_no_host(struct run *run, const struct change *change, struct outcome
     }
     outcome->applicable = run->touched > before;
     if (!outcome->applicable)
-        return say_no_host_code(
-            run->replay, change->pattern,
-            change->pattern.length
-                ? "no range or sampled function of that name holds host time in the loop"
-                : "no time between calls stands out from that between launches",
-            outcome, status);
+        return say_no_host_code(run->replay, change->pattern,
+                                "no time between calls stands out from that between launches",
+                                outcome, status);
     snprintf(outcome->what, OUTCOME_TEXT, "%s of host code goes", format_duration(cut, time));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "the loop can do without that code's results, or they "
@@ -195,10 +196,8 @@ bool change_prefetch(struct run *run, const struct change *change, struct outcom
     if (!outcome->applicable)
         return say_no_host_code(
             run->replay, change->pattern,
-            change->pattern.length
-                ? "no range or sampled function of that name holds host time in the loop"
-                : "no range or sampled function that prepares input holds host time in the loop",
-            outcome, status);
+            "no range or sampled function that prepares input holds host time in the loop", outcome,
+            status);
     snprintf(outcome->what, OUTCOME_TEXT, "%s of input work happens meanwhile",
              format_duration(moved, time));
     snprintf(outcome->assumes, OUTCOME_TEXT,

@@ -259,6 +259,10 @@ def main():
     ridge = os.path.abspath(os.environ.get("RIDGE", "build/ridge"))
     word = sys.argv[1] if len(sys.argv) > 1 else ""
     right = asked = 0
+    if not os.access(ridge, os.X_OK):
+        sys.exit(f"{ridge} is no program: make it, or say where it is with RIDGE=")
+    if not any(word in name for name in PROGRAMS):
+        sys.exit(f"no program has '{word}' in its name: {', '.join(PROGRAMS)}")
     with tempfile.TemporaryDirectory() as folder:
         for name in PROGRAMS:
             if word not in name:
@@ -271,7 +275,7 @@ def main():
     print(f"{right} of {asked} lead with what they were made for")
 
 
-if sys.argv[1:2] == ["--run"]:
+if sys.argv[1:2] == ["--run"] and sys.argv[2:] and sys.argv[2] in PROGRAMS:
     if "jax" in sys.argv[2]:
         import jax
         import jax.numpy as jnp
