@@ -326,11 +326,23 @@ static void *write_more(void *unused) {
     return unused;
 }
 
+enum { TOGETHER = 8 };
+static int written;
+
+/* Stays until all have written: one that ended early would leave its lane to another. */
+static void *write_and_stay(void *nothing) {
+    write_more(nothing);
+    __atomic_add_fetch(&written, 1, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&written, __ATOMIC_RELAXED) < TOGETHER)
+        usleep(1000);
+    return nothing;
+}
+
 static void threads_together(void) {
-    pthread_t threads[8];
-    for (int i = 0; i < 8; i++)
-        pthread_create(&threads[i], NULL, write_more, NULL);
-    for (int i = 0; i < 8; i++)
+    pthread_t threads[TOGETHER];
+    for (int i = 0; i < TOGETHER; i++)
+        pthread_create(&threads[i], NULL, write_and_stay, NULL);
+    for (int i = 0; i < TOGETHER; i++)
         pthread_join(threads[i], NULL);
 }
 
