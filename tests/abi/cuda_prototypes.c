@@ -66,10 +66,6 @@ static int wrong_versions(void) {
         }
     return wrong;
 }
-#else
-static int wrong_versions(void) {
-    return 0;
-}
 #endif
 
 #ifdef HAVE_NVRTC
@@ -91,8 +87,10 @@ BLAS_SYMBOLS(SAME)
 #endif
 
 int main(void) {
-#if defined(HAVE_DRIVER) || defined(HAVE_NVRTC) || defined(HAVE_BLAS)
+#if defined(HAVE_DRIVER)
     return wrong_versions() > 0;
+#elif defined(HAVE_NVRTC) || defined(HAVE_BLAS)
+    return 0;
 #else
     puts("SKIP NVIDIA's headers are not installed");
     return 77;
