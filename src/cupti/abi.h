@@ -48,6 +48,9 @@ typedef void cupti_callback(void *user, cupti_choice domain, uint32_t function, 
     X(CUPTI_ZEROED_BUFFERS, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 5)                     \
     X(CUPTI_DRIVER_CALLS, CUPTI_CB_DOMAIN_DRIVER_API, 1)                                           \
     X(CUPTI_RUNTIME_CALLS, CUPTI_CB_DOMAIN_RUNTIME_API, 2)                                         \
+    X(CUPTI_RESOURCES, CUPTI_CB_DOMAIN_RESOURCE, 3)                                                \
+    X(CUPTI_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, 1)                               \
+    X(CUPTI_STREAM_CREATED, CUPTI_CBID_RESOURCE_STREAM_CREATED, 3)                                 \
     X(CUPTI_CALL_BEGINS, CUPTI_API_ENTER, 0)                                                       \
     X(CUPTI_CALL_ENDS, CUPTI_API_EXIT, 1)
 

@@ -102,6 +102,11 @@ void cuda_event_recorded(const struct cuda_ordering *call);
 /* Nothing, when it is not a wait. */
 void cuda_put_wait(struct spool_lane *lane, const struct cuda_ordering *call);
 
+/* Whether CUPTI reports new streams from here on. While it does, the ids of streams are kept. */
+void cuda_new_streams_reported(bool reported);
+/* A stream or a context was created: handles may have been reused, and ids are queried again. */
+void cuda_stream_created(void);
+
 /* ---- Devices ------------------------------------------------------------------------------ */
 
 /* Describes the devices when a context is first seen; on a thread of the program, inside a call. */

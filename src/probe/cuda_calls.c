@@ -175,6 +175,8 @@ void cuda_called(void *user, cupti_choice domain, uint32_t number, const void *d
     const struct cupti_call_data *call = data;
     bool runtime = domain == CUPTI_RUNTIME_CALLS;
     (void)user;
+    if (domain == CUPTI_RESOURCES)
+        cuda_stream_created();
     if ((!runtime && domain != CUPTI_DRIVER_CALLS) || number >= CUPTI_FUNCTIONS_MOST)
         return;
     const struct function *function = &functions[runtime][number];
@@ -211,4 +213,9 @@ void cuda_calls_enable(cupti_subscriber subscriber) {
         if (functions[1][i].name)
             cupti->cuptiEnableCallback(1, subscriber, CUPTI_RUNTIME_CALLS, i);
     }
+    cuda_new_streams_reported(
+        cupti->cuptiEnableCallback(1, subscriber, CUPTI_RESOURCES, CUPTI_CONTEXT_CREATED) ==
+            CUPTI_SUCCEEDED &&
+        cupti->cuptiEnableCallback(1, subscriber, CUPTI_RESOURCES, CUPTI_STREAM_CREATED) ==
+            CUPTI_SUCCEEDED);
 }

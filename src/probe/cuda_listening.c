@@ -95,6 +95,8 @@ bool cuda_listen(struct status *status) {
 }
 
 static void disable_calls(const struct cupti *cupti) {
+    cuda_new_streams_reported(false);
+    cupti->cuptiEnableDomain(0, subscriber, CUPTI_RESOURCES);
     cupti->cuptiEnableDomain(0, subscriber, CUPTI_RUNTIME_CALLS);
     cupti->cuptiEnableDomain(0, subscriber, CUPTI_DRIVER_CALLS);
 }

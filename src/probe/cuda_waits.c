@@ -82,13 +82,79 @@ struct queue {
     uint32_t context, stream;
 };
 
+/* Stream ids that CUPTI gave: cuptiGetStreamIdEx() takes longer than the rest of recording a wait.
+ * A handle may be reused, but only by a stream that is created: that starts a new epoch, in which
+ * every id is queried again. Written and read as struct place is. */
+enum { STREAM_IDS = 256 };
+static struct stream_id {
+    _Atomic uint32_t turn;
+    _Atomic uint64_t context, stream, epoch_and_id;
+} stream_ids[STREAM_IDS];
+static _Atomic uint32_t stream_epoch = 1;
+static _Atomic bool new_streams_reported; /* by CUPTI; else nothing is kept */
+
+void cuda_stream_created(void) {
+    atomic_fetch_add(&stream_epoch, 1);
+}
+
+void cuda_new_streams_reported(bool reported) {
+    cuda_stream_created(); /* some may have been, unreported */
+    atomic_store(&new_streams_reported, reported);
+}
+
+static struct stream_id *stream_id_of(const struct CUctx_st *context,
+                                      const struct CUstream_st *stream) {
+    uint64_t hash = ((uintptr_t)stream ^ (uintptr_t)context << 1) * 0x9E3779B97F4A7C15u;
+    return &stream_ids[(hash >> 32) % STREAM_IDS];
+}
+
+static bool find_stream_id(const struct CUctx_st *context, const struct CUstream_st *stream,
+                           uint32_t epoch, uint32_t *id) {
+    struct stream_id *kept = stream_id_of(context, stream);
+    uint32_t turn = atomic_load_explicit(&kept->turn, memory_order_acquire);
+    uint64_t of_context = get(&kept->context), of_stream = get(&kept->stream),
+             epoch_and_id = get(&kept->epoch_and_id);
+    atomic_thread_fence(memory_order_acquire);
+    *id = (uint32_t)epoch_and_id;
+    return turn % 2 == 0 && atomic_load_explicit(&kept->turn, memory_order_relaxed) == turn &&
+           of_context == (uintptr_t)context && of_stream == (uintptr_t)stream &&
+           epoch_and_id >> 32 == epoch;
+}
+
+static void keep_stream_id(const struct CUctx_st *context, const struct CUstream_st *stream,
+                           uint32_t epoch, uint32_t id) {
+    struct stream_id *kept = stream_id_of(context, stream);
+    uint32_t turn = atomic_load(&kept->turn);
+    if (turn % 2 != 0 || !atomic_compare_exchange_strong(&kept->turn, &turn, turn + 1))
+        return;
+    atomic_thread_fence(memory_order_release);
+    set(&kept->context, (uintptr_t)context);
+    set(&kept->stream, (uintptr_t)stream);
+    set(&kept->epoch_and_id, pair(epoch, id));
+    atomic_store_explicit(&kept->turn, turn + 2, memory_order_release);
+}
+
+/* The id of a thread's own default stream differs by thread and is not kept. */
+static bool query_stream_id(struct CUctx_st *context, struct CUstream_st *stream, bool per_thread,
+                            uint32_t *id) {
+    bool keeps = !per_thread && atomic_load_explicit(&new_streams_reported, memory_order_relaxed);
+    uint32_t epoch = atomic_load_explicit(&stream_epoch, memory_order_acquire);
+    if (keeps && find_stream_id(context, stream, epoch, id))
+        return true;
+    if (cuda_probe.cupti->cuptiGetStreamIdEx(context, stream, per_thread, id) != CUPTI_SUCCEEDED)
+        return false;
+    if (keeps)
+        keep_stream_id(context, stream, epoch, *id);
+    return true;
+}
+
 /* A queue may be of another context than the call was made in. */
 static struct queue queue_elsewhere(struct CUstream_st *stream) {
     const struct cupti *cupti = cuda_probe.cupti;
     struct queue queue = {.stream = NO_STREAM};
     struct CUctx_st *context = stream ? cuda_stream_context(stream) : NULL;
     if (!context || cupti->cuptiGetContextId(context, &queue.context) != CUPTI_SUCCEEDED ||
-        cupti->cuptiGetStreamIdEx(context, stream, 0, &queue.stream) != CUPTI_SUCCEEDED)
+        !query_stream_id(context, stream, false, &queue.stream))
         return (struct queue){.stream = NO_STREAM};
     cuda_context_seen(context, queue.context);
     return queue;
@@ -101,8 +167,7 @@ static struct queue queue_of(const struct cupti_call_data *call, struct CUstream
         per_thread = stream == PER_THREAD_STREAM;
         stream = NULL;
     }
-    if (!call->context || cuda_probe.cupti->cuptiGetStreamIdEx(call->context, stream, per_thread,
-                                                               &queue.stream) != CUPTI_SUCCEEDED)
+    if (!call->context || !query_stream_id(call->context, stream, per_thread, &queue.stream))
         queue = queue_elsewhere(stream);
     return queue;
 }

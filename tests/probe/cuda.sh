@@ -42,6 +42,10 @@ cuda_waiting() {
 0 wait kind=2 stream=1/21 event=2 awaited=2/40 recorded=yes
 0 wait kind=3 stream=2/40 event=0 awaited=0/-1 recorded=no
 0 wait kind=4 stream=1/-1 event=0 awaited=0/-1 recorded=no
+0 wait kind=3 stream=1/51 event=0 awaited=0/-1 recorded=no
+0 wait kind=3 stream=1/51 event=0 awaited=0/-1 recorded=no
+0 wait kind=3 stream=1/52 event=0 awaited=0/-1 recorded=no
+0 wait kind=3 stream=1/52 event=0 awaited=0/-1 recorded=no
 EOF
 }
 cuda_million() { cuda_record -c 0 plain 1000000 && cuda_counts 1000003 1000000 && seen '0 ended dropped=0'; }

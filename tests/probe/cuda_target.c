@@ -26,6 +26,7 @@ static struct {
                           unsigned, void *, void **, void **);
     int (*cudaLaunchKernel)(void *, void **);
     int (*cuCtxSynchronize)(void);
+    int (*cuStreamCreate)(void **, unsigned);
     int (*cuStreamSynchronize)(void *);
     int (*cuEventRecord)(void *, void *);
     int (*cuEventSynchronize)(void *);
@@ -71,6 +72,7 @@ static void start(void) {
     LOAD(cuLaunchKernel);
     LOAD(cudaLaunchKernel);
     LOAD(cuCtxSynchronize);
+    LOAD(cuStreamCreate);
     LOAD(cuStreamSynchronize);
     LOAD(cuEventRecord);
     LOAD(cuEventSynchronize);
@@ -120,6 +122,12 @@ static void waiting(void) {
     cuda.cuStreamWaitEvent(first, other, 0);
     cuda.cuStreamSynchronize((void *)40);
     cuda.cuCtxSynchronize();
+    for (int i = 0; i < 2; i++) {
+        void *reused;
+        cuda.cuStreamCreate(&reused, 0);
+        cuda.cuStreamSynchronize(reused);
+        cuda.cuStreamSynchronize(reused);
+    }
 }
 
 /* The probe's thread has time to fetch what is complete. */

@@ -19,12 +19,13 @@
 #define STANDIN_OTHER_CONTEXT ((struct CUctx_st *)0x20)
 enum { STANDIN_CONTEXT_NUMBER = 1, STANDIN_STREAM = 7, STANDIN_NS = 1000 };
 /* Other streams have their handle for a number: one is being captured, one is of the other context,
- * one is no stream. */
-enum { STANDIN_CAPTURED = 30, STANDIN_ELSEWHERE = 40, STANDIN_NO_STREAM = 66 };
+ * one is no stream. The handle of one is reused by each new stream, whose number is one more. */
+enum { STANDIN_CAPTURED = 30, STANDIN_ELSEWHERE = 40, STANDIN_REUSED = 50, STANDIN_NO_STREAM = 66 };
 
 /* A record for CUPTI to deliver, and a call for it to tell of, if they are wanted. */
 void standin_put(cupti_choice kind, const void *record, size_t bytes);
 void standin_tell(cupti_choice domain, uint32_t number, const struct cupti_call_data *data);
+void standin_create_stream(void);
 uint64_t standin_now(void);
 /* Correlations begin again at 1. */
 void standin_forget_calls(void);

@@ -14,7 +14,8 @@ enum { VERSION = 130000, RECORD_BYTES = 256 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cupti_callback *callback;
 static uintptr_t subscribers; /* ever */
-static bool wanted[3][1024];
+enum { DOMAINS = 4 };
+static bool wanted[DOMAINS][1024];
 static uint64_t enabled;
 static bool zeroed; /* whoever brings buffers has promised it */
 static cupti_buffer_requested *requested;
@@ -24,6 +25,7 @@ static unsigned clocks;             /* that there have been */
 static __thread unsigned own_clock; /* the one that this thread has read last */
 static uint8_t *buffer;
 static size_t capacity, used, dropped;
+static uint32_t created; /* streams */
 
 static bool is_wrong(const char *what) {
     const char *wrong = getenv("STANDIN");
@@ -69,7 +71,7 @@ cupti_result cuptiEnableDomain(uint32_t enable, cupti_subscriber subscriber, cup
 cupti_result cuptiEnableDomain(uint32_t enable, cupti_subscriber subscriber, cupti_choice domain) {
     if (!is_subscribed(subscriber))
         return CUPTI_FAILED;
-    for (unsigned i = 0; i < 1024 && domain < 3; i++)
+    for (unsigned i = 0; i < 1024 && domain < DOMAINS; i++)
         wanted[domain][i] = enable;
     return 0;
 }
@@ -77,7 +79,7 @@ cupti_result cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber, c
                                  uint32_t function);
 cupti_result cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber, cupti_choice domain,
                                  uint32_t function) {
-    if (!is_subscribed(subscriber) || domain >= 3 || function >= 820)
+    if (!is_subscribed(subscriber) || domain >= DOMAINS || function >= 820)
         return CUPTI_FAILED;
     wanted[domain][function] = enable;
     return 0;
@@ -169,6 +171,8 @@ cupti_result cuptiGetStreamIdEx(struct CUctx_st *context, struct CUstream_st *st
 cupti_result cuptiGetStreamIdEx(struct CUctx_st *context, struct CUstream_st *stream,
                                 uint8_t per_thread, uint32_t *number) {
     *number = stream ? (uint32_t)(uintptr_t)stream : (uint32_t)STANDIN_STREAM + per_thread;
+    if ((uintptr_t)stream == STANDIN_REUSED)
+        *number += __atomic_load_n(&created, __ATOMIC_RELAXED);
     bool elsewhere = (uintptr_t)stream == STANDIN_ELSEWHERE;
     return context == (elsewhere ? STANDIN_OTHER_CONTEXT : STANDIN_CONTEXT) ? 0 : CUPTI_FAILED;
 }
@@ -215,6 +219,11 @@ void standin_put(cupti_choice kind, const void *record, size_t bytes) {
         used += RECORD_BYTES;
     }
     pthread_mutex_unlock(&lock);
+}
+
+void standin_create_stream(void) {
+    __atomic_add_fetch(&created, 1, __ATOMIC_RELAXED);
+    standin_tell(CUPTI_RESOURCES, CUPTI_STREAM_CREATED, NULL);
 }
 
 void standin_tell(cupti_choice domain, uint32_t number, const struct cupti_call_data *data) {
