@@ -1,5 +1,5 @@
 /* Does work run on the CPU that belongs on the device? Operators of a framework that take the host
- * long and launch nothing, while a device is there and waits; or a run that never touched one. */
+ * long and launch nothing, while a device is there and waits; or a trace without GPU activity. */
 #include "diagnose/diagnosis.h"
 #include "diagnose/words.h"
 #include "whatif/names.h"
@@ -84,14 +84,14 @@ static void say_operators(struct diagnosis *diagnosis, struct finding *finding,
     struct text name = trace_text(diagnosis->trace, most->name);
     char time[FORMAT_SIZE];
     finding_summary(diagnosis, finding,
-                    "Nothing ran on a device; operators ran on the CPU, %.*s for %s",
+                    "No GPU activity was recorded; operators ran on the CPU, %.*s for %s",
                     TEXT_ARGS(name), format_duration(most->host_self, time));
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_RANGE, .name = most->name},
                      "%.*s: %s of the host's own time", TEXT_ARGS(name), time);
 }
 
-/* The functions that the processors were in. */
+/* The functions with the most CPU time. */
 static void say_samples(struct diagnosis *diagnosis, struct finding *finding) {
     enum { FUNCTIONS = 3 };
     const struct samples *samples = diagnosis->source->samples;
@@ -101,13 +101,13 @@ static void say_samples(struct diagnosis *diagnosis, struct finding *finding) {
     if (samples->weight > 0)
         finding_summary(
             diagnosis, finding,
-            "Nothing ran on a device; of %s of processor time %s was in %.*s itself, the most of "
+            "No GPU activity was recorded; of %s of CPU time %s was in %.*s itself, the most of "
             "all functions",
             format_duration(samples->weight, time), part, TEXT_ARGS(most->function_text));
     else
         finding_summary(diagnosis, finding,
-                        "Nothing ran on a device; %s of the samples are in %.*s itself, the most "
-                        "of all functions",
+                        "No GPU activity was recorded; %s of the samples are in %.*s itself, the "
+                        "most of all functions",
                         part, TEXT_ARGS(most->function_text));
     for (size_t i = 0; i < samples->function_count && i < FUNCTIONS; i++) {
         const struct sample_function *one = &samples->functions[samples->by_own[i]];
@@ -145,8 +145,9 @@ static enum framework sampled_framework(const struct samples *samples) {
     return FRAMEWORK_CUDA;
 }
 
-/* Nothing ran on a device: the operators of a framework, or the functions that were sampled, say
- * where the work was. */
+/* No GPU activity and no GPU API call is in the trace: the operators of a framework, or the
+ * functions that were sampled, say where the work was. Whether a GPU did some of it unrecorded is
+ * not known. */
 static void find_no_device(struct diagnosis *diagnosis) {
     const struct samples *samples = diagnosis->source->samples;
     const struct range_group *most = main_operator(diagnosis);
@@ -162,11 +163,10 @@ static void find_no_device(struct diagnosis *diagnosis) {
     else if (sampled)
         say_samples(diagnosis, finding);
     else
-        finding_summary(diagnosis, finding, "The machine has a device, and nothing ran on it");
-    finding_cause(diagnosis, finding, "%s",
-                  listed ? "The program never asked for the device that is there."
-                         : "The program ran without a device, or its device's side was not "
-                           "recorded.");
+        finding_summary(diagnosis, finding,
+                        "The machine has a GPU, but no GPU activity was recorded");
+    finding_cause(diagnosis, finding,
+                  "The program does not use a GPU, or its GPU activity was not recorded.");
     if (sampled && !most && framework == FRAMEWORK_CUDA)
         finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
                     "Look at the functions under CPU samples, or at the page's flame graph");
@@ -176,8 +176,8 @@ static void find_no_device(struct diagnosis *diagnosis) {
 }
 
 void diagnose_cpu(struct diagnosis *diagnosis) {
-    if (diagnosis->source->device_count == 0)
-        find_no_device(diagnosis);
-    else
+    if (diagnosis->source->device_count > 0)
         find_operators(diagnosis);
+    else if (diagnosis->facts.recorded.activities == 0 && !kernels_are_missing(&diagnosis->facts))
+        find_no_device(diagnosis);
 }

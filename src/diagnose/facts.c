@@ -361,6 +361,41 @@ static void find_launch_cost(const struct diagnose_source *source, struct facts 
     facts->launch_cost = measured > 0 ? (int64_t)measured : facts->launch_call;
 }
 
+/* A function of CUDA, HIP or OpenCL: its prefix and a capital letter. */
+static bool is_gpu_api(struct text name) {
+    static const char *const prefixes[] = {"cuda", "cu", "hip", "cl", "nvrtc", "hiprtc"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        size_t length = strlen(prefixes[i]);
+        if (name.length > length && text_starts(name, prefixes[i]) && name.data[length] >= 'A' &&
+            name.data[length] <= 'Z')
+            return true;
+    }
+    return false;
+}
+
+/* Other runtimes have calls that wait, also on the CPU; only a GPU's launch, copy, allocate or
+ * compile for it. */
+static bool count_recorded(const struct model *model, struct recorded *recorded,
+                           struct status *status) {
+    const struct trace *trace = model->trace;
+    struct name_trait gpu_api;
+    if (!name_trait_begin(&gpu_api, trace, is_gpu_api, status))
+        return false;
+    recorded->activities = trace->activity.count;
+    for (size_t i = 0; i < trace->activity.count; i++)
+        recorded->kernels += trace->activity.kind[i] == ACTIVITY_KERNEL;
+    for (size_t i = 0; i < trace->call.count; i++) {
+        unsigned class = trace->call.class[i];
+        bool waits = class == CALL_SYNC || class == CALL_OTHER;
+        if (!model->call_nested[i] && (!waits || name_has_trait(&gpu_api, trace->call.name[i]))) {
+            recorded->calls[class]++;
+            recorded->all_calls++;
+        }
+    }
+    name_trait_finish(&gpu_api);
+    return true;
+}
+
 /* What nothing but the facts is read from: predictions take much memory of their own. */
 static void unload(struct trace *trace) {
     static const char *const grids[] = {"grid_x",  "grid_y",  "grid_z",
@@ -382,7 +417,8 @@ bool facts_find(const struct diagnose_source *source, struct facts *facts, struc
     find_host_part(source, facts);
     take_accounts(source, facts);
     find_quarters(source, facts);
-    if (!walk_host(source, facts, status) || !find_compile_ranges(source->model, facts, status))
+    if (!count_recorded(source->model, &facts->recorded, status) ||
+        !walk_host(source, facts, status) || !find_compile_ranges(source->model, facts, status))
         return false;
     find_launch_cost(source, facts);
     if (!facts_find_kernels(source, facts, status) || !drift_find(source, &facts->drift, status))

@@ -66,6 +66,13 @@ struct kernel_facts {
  * later ones, what a start does is over by then. */
 enum { QUARTERS = 4 };
 
+/* What the whole trace holds, whatever part of it is judged. */
+struct recorded {
+    uint64_t activities, kernels;
+    uint64_t calls[CALL_CLASSES]; /* outermost calls of a GPU API */
+    uint64_t all_calls;           /* their sum */
+};
+
 struct facts {
     enum framework framework;
     int64_t host_from, host_until; /* the judged part on the host's side */
@@ -97,7 +104,16 @@ struct facts {
     uint64_t multiprocessors; /* of the first device */
     struct kernel_facts kernels;
     struct drift drift;
+    struct recorded recorded;
 };
+
+/* Whether the trace holds GPU API calls and no kernels. Then nothing is known of what the device
+ * did: it may have run kernels that were not recorded. */
+static inline bool kernels_are_missing(const struct facts *facts) {
+    const struct recorded *recorded = &facts->recorded;
+    return recorded->kernels == 0 && (recorded->calls[CALL_LAUNCH] > 0 ||
+                                      (recorded->activities == 0 && recorded->all_calls > 0));
+}
 
 bool facts_find(const struct diagnose_source *source, struct facts *facts, struct status *status);
 

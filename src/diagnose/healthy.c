@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "diagnose/diagnosis.h"
+#include "trace/writer.h"
 
 /* A device that is idle for more than this part of its time is not healthy, whatever the reason. */
 #define IDLE_MOST 0.3
@@ -74,7 +75,7 @@ bool is_one_gap(const struct diagnosis *diagnosis) {
 
 static bool undecided(const struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
-    return too_few(diagnosis) ||
+    return facts->kernels.count == 0 || too_few(diagnosis) ||
            (double)facts->idle + (double)facts->exposed_copy > IDLE_MOST * (double)facts->window;
 }
 
@@ -84,10 +85,10 @@ static void say_undecided(struct diagnosis *diagnosis, struct finding *finding) 
     char part[FORMAT_SIZE], time[FORMAT_SIZE], count[FORMAT_SIZE];
     finding->kind = FINDING_UNDECIDED;
     finding->confidence = CONFIDENCE_LOW;
-    if (facts->kernels.count == 0 && diagnosis->source->device_count == 0)
-        finding_summary(diagnosis, finding, "No kernel of any device is in this trace");
+    if (facts->recorded.kernels == 0)
+        finding_summary(diagnosis, finding, "No kernel was recorded");
     else if (facts->kernels.count == 0)
-        finding_summary(diagnosis, finding, "No kernel ran in this part of the run");
+        finding_summary(diagnosis, finding, "No kernel was recorded in this part of the run");
     else if (too_few(diagnosis))
         finding_summary(diagnosis, finding, "Only %s of kernels is in it: too little to judge",
                         format_duration(facts->kernels.all, time));
@@ -112,6 +113,74 @@ static void say_undecided(struct diagnosis *diagnosis, struct finding *finding) 
     finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                 "Record it with ridge record and CPU sampling: that keeps launches, calls, waits "
                 "and the host's functions");
+}
+
+/* How the tool that made the trace records kernels as well; NULL where that is not known. */
+static const char *recording_words(const struct diagnosis *diagnosis) {
+    struct text format = trace_meta(diagnosis->trace, META_SOURCE_FORMAT);
+    if (text_starts(format, "nsys"))
+        return "Or record with nsys profile --trace=cuda";
+    if (diagnosis->facts.framework == FRAMEWORK_ROCM)
+        return "Or record with rocprofv3 --kernel-trace";
+    if (text_is(format, "kineto") || text_is(format, "chrome"))
+        return "Or record with torch.profiler and ProfilerActivity.CUDA among its activities";
+    return NULL;
+}
+
+/* "12 launches, 3 allocations, 1 other call" */
+static void list_calls(const struct recorded *recorded, struct buffer *words) {
+    static const char *const one[CALL_CLASSES] = {[CALL_LAUNCH] = "launch",
+                                                  [CALL_COPY] = "copy",
+                                                  [CALL_SYNC] = "synchronisation",
+                                                  [CALL_ALLOC] = "allocation or release",
+                                                  [CALL_COMPILE] = "compilation or module load",
+                                                  [CALL_OTHER] = "other call"};
+    static const char *const many[CALL_CLASSES] = {[CALL_LAUNCH] = "launches",
+                                                   [CALL_COPY] = "copies",
+                                                   [CALL_SYNC] = "synchronisations",
+                                                   [CALL_ALLOC] = "allocations and releases",
+                                                   [CALL_COMPILE] = "compilations and module loads",
+                                                   [CALL_OTHER] = "other calls"};
+    char count[FORMAT_SIZE];
+    for (unsigned class = 0; class < CALL_CLASSES; class ++)
+        if (recorded->calls[class])
+            buffer_printf(words, "%s%s %s", words->length ? ", " : "",
+                          format_count(recorded->calls[class], count),
+                          recorded->calls[class] == 1 ? one[class] : many[class]);
+}
+
+/* The trace has the host's side only. */
+static void say_unrecorded(struct diagnosis *diagnosis, struct finding *finding) {
+    const struct facts *facts = &diagnosis->facts;
+    struct buffer calls = {0};
+    char count[FORMAT_SIZE];
+    finding->kind = FINDING_UNDECIDED;
+    finding->confidence = CONFIDENCE_LOW;
+    finding_summary(diagnosis, finding, "%s GPU API call%s recorded, but no kernels",
+                    format_count(facts->recorded.all_calls, count),
+                    facts->recorded.all_calls == 1 ? " was" : "s were");
+    finding_cause(diagnosis, finding, "%s",
+                  facts->recorded.calls[CALL_LAUNCH]
+                      ? "Kernels were launched, but they were not recorded, or their records are "
+                        "lost."
+                      : "No launch was recorded either: the program ended before its first kernel, "
+                        "or its kernels were not recorded.");
+    list_calls(&facts->recorded, &calls);
+    if (buffer_ok(&calls, diagnosis->status))
+        finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT}, "%.*s",
+                         TEXT_ARGS(buffer_as_text(&calls)));
+    else
+        diagnosis->failed = true;
+    buffer_finish(&calls);
+    if (facts->failed_allocations)
+        finding_evidence(
+            diagnosis, finding, (struct evidence){.kind = EVIDENCE_CALL, .name = facts->alloc_name},
+            "%s allocation%s failed: out of memory", format_count(facts->failed_allocations, count),
+            facts->failed_allocations == 1 ? "" : "s");
+    finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                "Record the kernels too: ridge run -- COMMAND");
+    if (recording_words(diagnosis))
+        finding_fix(diagnosis, finding, EFFORT_SETTING, NULL, "%s", recording_words(diagnosis));
 }
 
 bool gain_is_small(const struct verdict *verdict) {
@@ -186,7 +255,9 @@ void diagnose_healthy(struct diagnosis *diagnosis) {
         diagnosis, FINDING_HEALTHY,
         2 * diagnosis->facts.kernels.known_time > diagnosis->facts.kernels.all ? CONFIDENCE_HIGH
                                                                                : CONFIDENCE_MEDIUM);
-    if (unknown)
+    if (kernels_are_missing(&diagnosis->facts))
+        say_unrecorded(diagnosis, finding);
+    else if (unknown)
         say_undecided(diagnosis, finding);
     else
         say_healthy(diagnosis, finding);

@@ -84,12 +84,16 @@ static void say_manager(struct diagnosis *diagnosis, const struct finding *first
                      gain_is_small(verdict)
                          ? "no simple change would make it much faster"
                          : "what could be gained is too unsure, or too much work, to call a fault");
+    else if (first->kind == FINDING_UNDECIDED && kernels_are_missing(facts))
+        diagnose_say(diagnosis, &verdict->manager,
+                     "This recording does not show what the GPU did: it has GPU API calls, but no "
+                     "kernels.");
     else if (first->kind == FINDING_UNDECIDED)
         diagnose_say(diagnosis, &verdict->manager,
                      "This recording does not tell what holds the run back.");
     else if (first->kind == FINDING_ON_CPU && diagnosis->source->device_count == 0)
         diagnose_say(diagnosis, &verdict->manager,
-                     "The processor did all of the work; no GPU took part.");
+                     "No GPU activity was recorded; this is a profile of the CPU.");
     else if (first->holds)
         diagnose_say(diagnosis, &verdict->manager,
                      "For about %s of the time %s; only moving less would change that.",
@@ -128,7 +132,9 @@ void diagnose_sentences(struct diagnosis *diagnosis) {
     const char *summary = first->summary ? first->summary : "";
     say_manager(diagnosis, first);
     say_caution(diagnosis);
-    if (first->kind == FINDING_HEALTHY || first->kind == FINDING_UNDECIDED || !first->fix_count)
+    if (kernels_are_missing(&diagnosis->facts) && first->fix_count)
+        diagnose_say(diagnosis, &verdict->engineer, "%s. %s.", summary, first->fixes[0].words);
+    else if (first->kind == FINDING_HEALTHY || first->kind == FINDING_UNDECIDED || !first->fix_count)
         diagnose_say(diagnosis, &verdict->engineer, "%s.", summary);
     else if (first->kind == FINDING_ON_CPU)
         diagnose_say(diagnosis, &verdict->engineer, "%s. %s.", summary, first->fixes[0].words);

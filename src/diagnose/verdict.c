@@ -213,6 +213,15 @@ static struct diagnose_source of_main_device(const struct diagnose_source *sourc
     return main;
 }
 
+/* Most rules are about what a device did, or did not do. Where its kernels are not in the trace,
+ * only those apply that are about the host alone. */
+static void apply_rules(struct diagnosis *diagnosis) {
+    bool host_only = diagnosis->source->device_count == 0 || kernels_are_missing(&diagnosis->facts);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules && !diagnosis->failed; i++)
+        if (!host_only || rules[i] == diagnose_cpu || rules[i] == diagnose_steps)
+            rules[i](diagnosis);
+}
+
 bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
               struct status *status) {
     struct diagnose_source judged = of_main_device(source);
@@ -226,8 +235,7 @@ bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
         return false;
     find_time(&diagnosis);
     diagnose_inputs(&diagnosis);
-    for (size_t i = 0; i < sizeof rules / sizeof *rules && !diagnosis.failed; i++)
-        rules[i](&diagnosis);
+    apply_rules(&diagnosis);
     rank(&diagnosis);
     part_faults(&diagnosis);
     lead_with_holder(&diagnosis);

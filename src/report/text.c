@@ -161,7 +161,7 @@ static void write_no_device(struct text_writer *writer) {
     const struct report *report = writer->report;
     const struct trace *trace = report->model.trace;
     if (trace->activity.count > 0)
-        text_line(writer, "\nNothing ran on a device in this part of the run.");
+        text_line(writer, "\nNo device activity was recorded in this part of the run.");
     else if (trace->call.count + trace->range.count + trace->sample.count + trace->mark.count +
                  trace->counter.count + trace->memory.count + trace->state.count ==
              0)

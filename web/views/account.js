@@ -172,7 +172,7 @@ export function viewAccount(page, host) {
     const sources = deviceSources(page).filter((source) => source.device.account && source.device.account.window_ns > 0);
     if (!sources.length) {
         const hostTold = page.traces.some((trace) => trace.samples.count || trace.ranges.count);
-        host.append(emptyNote('Nothing ran on a device in this trace, so there is no device time to divide.',
+        host.append(emptyNote('No device activity was recorded, so there is no device time to divide.',
             hostTold ? 'Where the host’s time went is in the flame graph.' : 'ridge doctor says what can be recorded on this machine.'));
         return;
     }
