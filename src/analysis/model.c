@@ -146,11 +146,9 @@ static void extend(struct model *model, uint32_t session, int64_t start, int64_t
     int64_t end = start + duration;
     model->first = start < model->first ? start : model->first;
     model->last = end > model->last ? end : model->last;
-    if (session < model->trace->session_count) {
-        struct window *span = &model->session_span[session];
-        span->start = start < span->start ? start : span->start;
-        span->end = end > span->end ? end : span->end;
-    }
+    struct window *span = &model->session_span[session];
+    span->start = start < span->start ? start : span->start;
+    span->end = end > span->end ? end : span->end;
 }
 
 /* The session of a range is its thread's, or its queue's where it has no thread. */
@@ -188,10 +186,10 @@ static bool find_span(struct model *model, struct status *status) {
     model->first = INT64_MAX;
     model->last = INT64_MIN;
     model->session_span =
-        memory_allocate(trace->session_count, sizeof *model->session_span, status);
+        memory_allocate((size_t)trace->session_count + 1, sizeof *model->session_span, status);
     if (!model->session_span)
         return false;
-    for (uint32_t i = 0; i < trace->session_count; i++)
+    for (uint32_t i = 0; i <= trace->session_count; i++)
         model->session_span[i] = (struct window){INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < trace->activity.count; i++)
         extend(model, trace->queue_session[trace->activity.queue[i]], trace->activity.start[i],
@@ -298,10 +296,18 @@ static bool clocks_are_mixed(const struct trace *trace) {
     return unix_writers < trace->session_count;
 }
 
+static void place_unknown(struct trace *trace) {
+    uint32_t *const sessions[] = {trace->process_session, trace->thread_session,
+                                  trace->device_session, trace->queue_session};
+    for (size_t i = 0; i < sizeof sessions / sizeof *sessions; i++)
+        sessions[i][0] = trace->session_count;
+}
+
 bool model_build(struct model *model, struct trace *trace, struct status *status) {
     memset(model, 0, sizeof *model);
     model->trace = trace;
     model->mixed_clocks = clocks_are_mixed(trace);
+    place_unknown(trace);
     bool ok =
         trace_load(trace, TABLE_ACTIVITY,
                    "start duration queue kind name correlation bytes direction from_memory "

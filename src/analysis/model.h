@@ -36,7 +36,7 @@ struct model {
      * ranges, samples and counters may cover a whole session around the run and do not count,
      * unless there is nothing else. */
     int64_t first, last;
-    struct window *session_span;
+    struct window *session_span; /* trace->session_count + 1; see model_build() */
 
     bool mixed_clocks; /* several recordings without a common clock: their times do not compare */
 
@@ -47,7 +47,10 @@ struct model {
     uint64_t unmatched_lost;  /* the others without a launch */
 };
 
-/* Loads what the questions need and joins it. On failure nothing is left to free. */
+/* Loads what the questions need and joins it. On failure nothing is left to free.
+ *
+ * Rows that refer to an unknown process, thread, device or queue (id 0) are of no recording: their
+ * session is trace->session_count. Tables by session have a place for it. */
 bool model_build(struct model *model, struct trace *trace, struct status *status);
 void model_finish(struct model *model);
 

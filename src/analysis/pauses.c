@@ -131,7 +131,7 @@ bool pauses_find(const struct model *model, struct pauses *pauses, struct status
     struct pause *list = NULL;
     size_t count = 0;
     memset(pauses, 0, sizeof *pauses);
-    pauses->by_session = memory_allocate(sessions, sizeof *pauses->by_session, status);
+    pauses->by_session = memory_allocate((size_t)sessions + 1, sizeof *pauses->by_session, status);
     uint32_t *processes = memory_allocate(sessions, sizeof *processes, status);
     bool ok = pauses->by_session && processes && collect(model, &list, &count, status) &&
               count_processes(model, list, count, processes, status) &&

@@ -11,7 +11,7 @@
 #include "analysis/model.h"
 
 struct pauses {
-    struct selection *by_session; /* session_count of them */
+    struct selection *by_session; /* session_count + 1 of them */
     uint64_t count;               /* inside the run */
     int64_t time;
 };

@@ -282,7 +282,8 @@ static bool walk_calls(struct finder *finder, struct status *status) {
     bool ok = session && from && until;
     for (size_t i = 0; i < replay->calls && ok; i++)
         session[i] = replay->trace->thread_session[replay->trace->call.thread[i]];
-    ok = ok && sort_rows(session, (uint32_t)replay->sessions, replay->call_start, NULL,
+    /* one group more for calls of unknown threads */
+    ok = ok && sort_rows(session, (uint32_t)replay->sessions + 1, replay->call_start, NULL,
                          replay->calls, &order, status);
     for (size_t i = 0; i < replay->calls && ok; i++) {
         uint32_t call = order ? order[i] : (uint32_t)i;
