@@ -56,7 +56,8 @@ static int64_t cut_outliers(struct run *run) {
     return sum;
 }
 
-/* What names there are for host code: ranges by their time, sampled functions by theirs. */
+/* What names there are for host code: ranges by their time, sampled functions by theirs, and the
+ * functions that called those. */
 static void weigh_host_code(const struct trace *trace, int64_t *weight) {
     for (size_t i = 0; i < trace->range.count; i++)
         if (range_names_host_code(trace->range.category[i]))
@@ -65,14 +66,46 @@ static void weigh_host_code(const struct trace *trace, int64_t *weight) {
         if (trace->sample.stack[i] < trace->stack.count)
             weight[trace->stack.function[trace->sample.stack[i]]] +=
                 at_least(trace->sample.weight[i], 1);
+    for (size_t i = 0; i < trace->stack.count && trace->sample.count; i++)
+        weight[trace->stack.function[i]] = at_least(weight[trace->stack.function[i]], 1);
     if (trace->strings.count)
         weight[0] = 0;
 }
 
-/* A name that nothing has is one thing, host code of the name outside the loop another. Without a
- * name, `unnamed` says what there is none of. */
-static bool say_no_host_code(const struct replay *replay, struct text pattern, const char *unnamed,
-                             struct outcome *outcome, struct status *status) {
+/* Whether a thread with calls has such host code. */
+static bool calling_thread_has(const struct replay *replay, struct text pattern) {
+    const struct model *model = replay->source.model;
+    const struct host *host = replay->source.host;
+    const struct trace *trace = replay->trace;
+    for (size_t thread = 1; thread < replay->threads; thread++) {
+        if (model->thread_calls[thread] == model->thread_calls[thread + 1])
+            continue;
+        for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++)
+            if (range_names_host_code(trace->range.category[i]) &&
+                name_matches(trace_text(trace, trace->range.name[i]), pattern))
+                return true;
+        if (host->thread_samples && host->thread_samples[thread] < host->thread_samples[thread + 1])
+            return true; /* its functions are not looked up one by one */
+    }
+    return false;
+}
+
+/* Why host code that is in the trace cannot be changed; `found` is its time between calls. */
+static const char *why_unchanged(const struct replay *replay, struct text pattern, int64_t found) {
+    if (replay->calls == 0)
+        return "no API calls were recorded, so nothing shows what waits for that code";
+    if (found > 0)
+        return "that code runs only once, or only before the steady steps";
+    if (!calling_thread_has(replay, pattern))
+        return "that code runs in a thread that makes no API calls: it already runs beside the "
+               "loop";
+    return "that code has no time of its own between API calls";
+}
+
+/* A name that nothing has is one thing, host code of the name that cannot be changed another.
+ * Without a name, `unnamed` says what there is none of. */
+static bool say_no_host_code(const struct replay *replay, struct text pattern, int64_t found,
+                             const char *unnamed, struct outcome *outcome, struct status *status) {
     const struct trace *trace = replay->trace;
     int64_t *weight = memory_allocate(trace->strings.count, sizeof *weight, status);
     if (!weight)
@@ -81,9 +114,7 @@ static bool say_no_host_code(const struct replay *replay, struct text pattern, c
     if (pattern.length == 0 || any_called(trace, pattern, weight) ||
         !say_no_such(outcome, trace, "range or sampled function", pattern, weight))
         snprintf(outcome->why_not, OUTCOME_TEXT, "%s",
-                 pattern.length
-                     ? "no range or sampled function of that name holds host time in the loop"
-                     : unnamed);
+                 pattern.length ? why_unchanged(replay, pattern, found) : unnamed);
     memory_free(weight);
     return true;
 }
@@ -95,18 +126,19 @@ bool change_no_host(struct run *run, const struct change *change, struct outcome
     uint64_t before = run->touched;
     if (!run_edit_calls(run, status) || !RUN_OWN(run, tail, run->replay->threads, status))
         return false;
-    int64_t cut;
+    int64_t cut, found = 0;
     if (change->pattern.length) {
         if (!thinking_find(run->replay, THINKING_NAMED, change->pattern, &thinking, status))
             return false;
         cut = cut_thinking(run, &thinking, 1, run->replay->source.steps->count == 0);
+        found = thinking.total;
         thinking_finish(&thinking);
     } else {
         cut = cut_outliers(run);
     }
     outcome->applicable = run->touched > before;
     if (!outcome->applicable)
-        return say_no_host_code(run->replay, change->pattern,
+        return say_no_host_code(run->replay, change->pattern, found,
                                 "no time between calls stands out from that between launches",
                                 outcome, status);
     snprintf(outcome->what, OUTCOME_TEXT, "%s of host code goes", format_duration(cut, time));
@@ -190,12 +222,12 @@ bool change_prefetch(struct run *run, const struct change *change, struct outcom
         return false;
     for (uint32_t i = 0; i < run->replay->calls && first; i++)
         run->loader_at[i] = NEVER;
-    int64_t moved = move_input(run, &thinking);
+    int64_t moved = move_input(run, &thinking), found = thinking.total;
     thinking_finish(&thinking);
     outcome->applicable = run->touched > before;
     if (!outcome->applicable)
         return say_no_host_code(
-            run->replay, change->pattern,
+            run->replay, change->pattern, found,
             "no range or sampled function that prepares input holds host time in the loop", outcome,
             status);
     snprintf(outcome->what, OUTCOME_TEXT, "%s of input work happens meanwhile",
