@@ -383,6 +383,28 @@ bool selection_add(struct selection *selection, int64_t start, int64_t end, stru
     return true;
 }
 
+bool selection_intersect(struct selection *selection, const struct selection *other,
+                         struct status *status) {
+    struct selection both = {0};
+    size_t i = 0, k = 0;
+    while (i < selection->count && k < other->count) {
+        const struct window *a = &selection->windows[i], *b = &other->windows[k];
+        int64_t start = a->start > b->start ? a->start : b->start;
+        int64_t end = a->end < b->end ? a->end : b->end;
+        if (!selection_add(&both, start, end, status)) {
+            selection_finish(&both);
+            return false;
+        }
+        if (a->end <= b->end)
+            i++;
+        else
+            k++;
+    }
+    selection_finish(selection);
+    *selection = both;
+    return true;
+}
+
 void selection_finish(struct selection *selection) {
     memory_free(selection->windows);
     memset(selection, 0, sizeof *selection);

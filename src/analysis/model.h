@@ -81,6 +81,9 @@ struct selection {
 
 /* Adds a window; overlapping ones are joined when they come in order of start. */
 bool selection_add(struct selection *selection, int64_t start, int64_t end, struct status *status);
+/* Leaves what is in `other` as well; windows that touch stay apart. */
+bool selection_intersect(struct selection *selection, const struct selection *other,
+                         struct status *status);
 void selection_finish(struct selection *selection);
 /* Total length. */
 int64_t selection_length(const struct selection *selection);

@@ -151,8 +151,11 @@ static int run(const struct command_line *line) {
 static const struct command_option options[] = {
     {"device", 'd', "LABEL", "only this device, as the report names it"},
     {"range", 'r', "NAME", "only what was launched inside ranges of this name"},
-    {"steps", 's', "A-B", "only these steps, counted from 1; \"steady\": those after warm-up"},
-    {"window", 'w', "T1,T2", "only this time from the run's start, such as 10ms,1.5s"},
+    {"steps", 's', "A-B",
+     "only these steps, counted from 1; \"steady\": those after warm-up; "
+     "\"all\": the whole run, also for the verdict"},
+    {"window", 'w', "T1,T2",
+     "only this time from the run's start, such as 10ms,1.5s (ns, us, ms or s)"},
     {"top", 'n', "N", "rows of each table (10)"},
     {"format", 0, "text|md|json|csv|html",
      "text (default), Markdown, JSON, the kernel table as CSV, or a page for a browser"},
@@ -178,6 +181,9 @@ const struct command command_report = {
         "idle gap is split among causes by what the launching thread did meanwhile. Then come the "
         "kernels, launches, copies, synchronisations, API calls, memory, steps and ranges, and "
         "what the trace does not know.\n\n"
+        "The verdict is about the steady steps where the run has three steps or more; --steps all "
+        "makes it about the whole run. --range, --steps and --window together select what is in "
+        "all of them.\n\n"
         "A range or step is host time; its window on a device reaches from the first to the last "
         "activity launched in it.\n\n"
         "--format html makes one file that any current browser opens without a network: the "

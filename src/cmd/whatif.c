@@ -80,6 +80,11 @@ static bool parse_changes(const struct command_line *line, struct whatif *whatif
 
 static bool make_runs(struct whatif *whatif, bool all, struct status *status) {
     const struct replay *replay = whatif->report->replay;
+    if (whatif->report->narrowed && whatif->report->device_count == 0)
+        return status_fail(status, STATUS_USAGE,
+                           "no device activity was recorded in the selected part; a prediction for "
+                           "a part of the run is about a device's time: select another part, or "
+                           "none");
     if (!replay_run(replay, NULL, 0, &whatif->unchanged, status))
         return false;
     if (all)
@@ -120,6 +125,7 @@ static int run(const struct command_line *line) {
         .steps = command_value(line, "steps"),
         .window = command_value(line, "window"),
         .top = 10,
+        .steady = true,
         .keep_replay = true,
         .no_verdict = true,
     };
@@ -163,7 +169,9 @@ static const struct command_option options[] = {
     {"batch", 0, "N", "handle N times as much in a step, in as many times fewer steps"},
     {"device", 'd', "LABEL", "only this device, as the report names it"},
     {"range", 'r', "NAME", "only what was launched inside ranges of this name"},
-    {"steps", 's', "A-B", "only these steps, counted from 1; \"steady\": those after warm-up"},
+    {"steps", 's', "A-B",
+     "only these steps, counted from 1; \"steady\": those after warm-up "
+     "(the default); \"all\": the whole run"},
     {"window", 'w', "T1,T2", "only this time from the run's start, such as 10ms,1.5s"},
     {"format", 0, "text|md|json", "text (default), Markdown or JSON"},
     {"json", 0, NULL, "short for --format json"},
@@ -186,8 +194,9 @@ const struct command command_whatif = {
         "changes are made together, and each by itself in a table. Without any it gives back the "
         "measured time, and says so.\n\n"
         "A NAME with * or ? stands for whole names, else for a part of them.\n\n"
-        "A narrowed part (--range, --steps, --window) is what is timed; all of the run is "
-        "replayed.",
+        "All of the run is replayed. What is timed is the part that the verdict of ridge report is "
+        "about: the steady steps where the run has three steps or more, else the run. --steps all "
+        "times the whole run; --range, --steps and --window another part.",
     .examples = "ridge whatif run.ridge --all\twhat would help most?\n"
                 "ridge whatif run.ridge --graph\tlaunches as CUDA graphs\n"
                 "ridge whatif run.ridge --no-sync --fuse\tboth, and each alone\n"

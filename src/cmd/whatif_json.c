@@ -1,6 +1,7 @@
 /* A prediction for programs; docs/commands/whatif.md names the members. */
 #include "base/json.h"
 #include "cmd/whatif.h"
+#include "report/wording.h"
 
 static void write_devices(struct json *json, const struct report *report,
                           const struct outcome *outcome) {
@@ -70,6 +71,10 @@ void whatif_print_json(const struct whatif *whatif, struct output *output) {
     const struct report *report = whatif->report;
     json_begin_object(&json);
     json_member_string(&json, "trace", report->options.trace_name);
+    struct buffer part = {0};
+    wording_selection(report, &part);
+    json_member_text(&json, "part", buffer_as_text(&part));
+    buffer_finish(&part);
     struct buffer losses = {0};
     json_member_bool(&json, "whole", !whatif_losses(report, &losses));
     json_member_text(&json, "losses", buffer_as_text(&losses));

@@ -96,8 +96,9 @@ static void head(const struct writer *writer) {
     struct buffer text = {0}, part = {0};
     char time[FORMAT_SIZE];
     wording_selection(report, &part);
-    buffer_printf(&text, "%s: %.*s, %s", report->options.trace_name,
+    buffer_printf(&text, "%s: %.*s%s, %s", report->options.trace_name,
                   TEXT_ARGS(buffer_as_text(&part)),
+                  report->steady_by_default ? " (--steps all: the whole run)" : "",
                   format_duration(writer->whatif->unchanged.before, time));
     marked(writer, "# What if: ", "", buffer_as_text(&text));
     buffer_finish(&part);

@@ -85,7 +85,11 @@ static void find_host_part(const struct diagnose_source *source, struct facts *f
             break; /* they are in order of start */
         }
     }
-    if (source->device_count == 0 || !source->narrowed) {
+    const struct selection *part = source->host_part;
+    if (source->device_count == 0 && part && part->count) {
+        facts->host_from = part->windows[0].start;
+        facts->host_until = part->windows[part->count - 1].end;
+    } else if (source->device_count == 0 || !source->narrowed) {
         facts->host_from = model->first;
         facts->host_until = model->last;
     }

@@ -144,6 +144,7 @@ struct diagnose_source {
     /* The part that is judged: whether it is less than the run, its words, and its steps (numbers
      * from 0; step_count 0: none). */
     bool narrowed;
+    const struct selection *host_part; /* on the host; NULL: the run, or the steady steps */
     const char *part;
     const char *part_options; /* the command line's for that part: "--steps steady"; "": the run */
     size_t first_step, step_count;

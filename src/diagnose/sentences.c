@@ -134,7 +134,8 @@ void diagnose_sentences(struct diagnosis *diagnosis) {
     say_caution(diagnosis);
     if (kernels_are_missing(&diagnosis->facts) && first->fix_count)
         diagnose_say(diagnosis, &verdict->engineer, "%s. %s.", summary, first->fixes[0].words);
-    else if (first->kind == FINDING_HEALTHY || first->kind == FINDING_UNDECIDED || !first->fix_count)
+    else if (first->kind == FINDING_HEALTHY || first->kind == FINDING_UNDECIDED ||
+             !first->fix_count)
         diagnose_say(diagnosis, &verdict->engineer, "%s.", summary);
     else if (first->kind == FINDING_ON_CPU)
         diagnose_say(diagnosis, &verdict->engineer, "%s. %s.", summary, first->fixes[0].words);

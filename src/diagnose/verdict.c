@@ -170,14 +170,16 @@ static void find_additional(struct diagnosis *diagnosis) {
     }
 }
 
-/* The measured time: the replay's, as gains are its; else the longest device's, or the run's. */
+/* The measured time: the replay's, as gains are its; else the longest device's, or the run's. The
+ * replay has no part of the host's time, so that of a part without a device is its own length. */
 static void find_time(struct diagnosis *diagnosis) {
     const struct diagnose_source *source = diagnosis->source;
-    struct prediction unchanged = predict(diagnosis, NULL, 0);
-    int64_t time = unchanged.before;
+    bool host_only = source->host_part && source->device_count == 0;
+    int64_t time =
+        host_only ? selection_length(source->host_part) : predict(diagnosis, NULL, 0).before;
     for (size_t i = 0; time <= 0 && i < source->device_count; i++)
         time = source->devices[i].account->window;
-    if (time <= 0)
+    if (time <= 0 && !host_only)
         time = source->model->last - source->model->first;
     diagnosis->verdict->time = time;
     diagnosis->verdict->steps = source->step_count;

@@ -28,7 +28,7 @@ struct judged {
 };
 
 static bool steady_steps(const struct report *report) {
-    if (report->narrowed || report->steps.count < 3)
+    if (report->narrowed || report->whole || report->steps.count < STEADY_STEPS_MIN)
         return false;
     for (size_t i = 0; i < report->device_count; i++)
         if (report->devices[i].has_steady)
@@ -125,7 +125,9 @@ static void write_options(const struct report *report, bool steady, struct buffe
     const struct report_options *options = &report->options;
     const char *const given[][2] = {{"--device", options->device},
                                     {"--range", options->range},
-                                    {"--steps", steady ? "steady" : options->steps},
+                                    {"--steps", steady          ? "steady"
+                                                : report->whole ? "all"
+                                                                : options->steps},
                                     {"--window", options->window}};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         if (given[i][1])
@@ -154,7 +156,9 @@ bool judge(struct report *report, struct status *status) {
     ok = ok && parallel_run(1 + (steady ? judged.count : 0), prepare, &judged, status);
     write_options(report, steady, &options);
     ok = ok && buffer_ok(&options, status);
-    snprintf(part, sizeof part, "steps %zu to %zu", first_step + 1, last_step + 1);
+    bool others = report->options.range || report->options.window;
+    snprintf(part, sizeof part, "%ssteps %zu to %zu", others ? "the selected part of " : "",
+             first_step + 1, last_step + 1);
     struct diagnose_source source = {
         .model = &report->model,
         .host = &report->host,
@@ -171,6 +175,7 @@ bool judge(struct report *report, struct status *status) {
         .devices = judged.sources,
         .device_count = judged.count,
         .narrowed = steady || report->narrowed,
+        .host_part = report->narrowed ? &report->host_selection : NULL,
         .part = by_steps           ? part
                 : report->narrowed ? "the selected part"
                                    : "the run",

@@ -166,31 +166,74 @@ static bool no_such_device(const struct report *report, struct status *status) {
     return false;
 }
 
-static bool add_devices(struct report *report, struct status *status) {
-    const struct trace *trace = report->model.trace;
-    size_t capacity = 0, working = 0;
-    report->selections = memory_allocate(trace->device.count, sizeof *report->selections, status);
-    if (!report->selections)
-        return false;
-    for (uint32_t id = 1; id < trace->device.count; id++) {
-        struct selection *selection = &report->selections[id];
-        bool worked = report->model.device_first[id] < report->model.device_first[id + 1];
-        if (!worked || !wants_device(report, id))
-            continue;
-        working++;
-        if (!select_device(report, id, selection, status))
-            return false;
-        if (selection->count == 0)
-            continue;
-        if (!memory_grow((void **)&report->devices, &capacity, report->device_count + 1,
-                         sizeof *report->devices, status))
-            return false;
-        report->devices[report->device_count++] =
-            (struct report_device){.id = id, .selection = selection};
+/* Ids of the devices that did something and are asked about. Free *ids. */
+static bool list_devices(const struct report *report, uint32_t **ids, size_t *count,
+                         struct status *status) {
+    size_t devices = report->model.trace->device.count;
+    *count = 0;
+    *ids = memory_allocate(devices, sizeof **ids, status);
+    for (uint32_t id = 1; *ids && id < devices; id++)
+        if (report->model.device_first[id] < report->model.device_first[id + 1] &&
+            wants_device(report, id))
+            (*ids)[(*count)++] = id;
+    return *ids != NULL;
+}
+
+/* "all" is no selection. Where nothing is selected and the part that a verdict is about is wanted,
+ * that is the steady steps, if some device has work in them. */
+static void choose_part(struct report *report, const uint32_t *ids, size_t count) {
+    struct report_options *options = &report->options;
+    const struct steps *steps = &report->steps;
+    struct window window;
+    if (options->steps && strcmp(options->steps, "all") == 0) {
+        options->steps = NULL;
+        report->whole = true;
     }
-    if (report->options.device && working == 0)
+    if (!options->steady || report->whole || options->range || options->steps || options->window ||
+        steps->count < STEADY_STEPS_MIN)
+        return;
+    for (size_t i = 0; i < count && !options->steps; i++)
+        if (steps_window(&report->model, steps, ids[i], steps->warm_up, steps->count - 1, &window))
+            options->steps = "steady";
+    report->steady_by_default = options->steps != NULL;
+}
+
+/* What several options select may have nothing in common. */
+static bool has_part(const struct report *report, struct status *status) {
+    const struct report_options *options = &report->options;
+    int given = (options->range != NULL) + (options->steps != NULL) + (options->window != NULL);
+    return given < 2 || report->device_count || report->host_selection.count ||
+           status_fail(status, STATUS_USAGE,
+                       "nothing is in all of the selected parts: leave out one of --range, --steps "
+                       "and --window");
+}
+
+static bool add_devices(struct report *report, const uint32_t *ids, size_t count,
+                        struct status *status) {
+    report->selections =
+        memory_allocate(report->model.trace->device.count, sizeof *report->selections, status);
+    report->devices = memory_allocate(count, sizeof *report->devices, status);
+    if (!report->selections || !report->devices ||
+        !select_devices(report, ids, count, report->selections, status))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (report->selections[ids[i]].count)
+            report->devices[report->device_count++] =
+                (struct report_device){.id = ids[i], .selection = &report->selections[ids[i]]};
+    if (report->options.device && count == 0)
         return no_such_device(report, status);
-    return true;
+    return has_part(report, status);
+}
+
+static bool select_part(struct report *report, struct status *status) {
+    uint32_t *ids;
+    size_t count;
+    if (!list_devices(report, &ids, &count, status))
+        return false;
+    choose_part(report, ids, count);
+    bool ok = select_host(report, status) && add_devices(report, ids, count, status);
+    memory_free(ids);
+    return ok;
 }
 
 bool report_build(struct report *report, struct trace *trace, const struct report_options *options,
@@ -201,7 +244,7 @@ bool report_build(struct report *report, struct trace *trace, const struct repor
         model_build(&report->model, trace, status) &&
         pauses_find(&report->model, &report->pauses, status) &&
         parallel_run(2, prepare, report, status) && find_limits(report, status) &&
-        select_host(report, status) && add_devices(report, status) &&
+        select_part(report, status) &&
         parallel_run(report->device_count * DEVICE_QUESTIONS + RUN_QUESTIONS, ask, report, status);
     if (ok && !report->options.no_verdict)
         ok = judge(report, status);

@@ -30,12 +30,16 @@
 #include "diagnose/finding.h"
 #include "whatif/whatif.h"
 
+/* A run of fewer steps has no steady ones to judge. */
+enum { STEADY_STEPS_MIN = 3 };
+
 struct report_options {
     const char *trace_name;     /* as the user gave it */
     const char *device;         /* label of the one device to report on; NULL: all that worked */
     const char *range;          /* NULL: the whole run */
-    const char *steps;          /* "A-B", "A" or "steady"; steps count from 1 */
-    const char *window;         /* "T1,T2" from the run's start: 10ms,1.5s; plain numbers are ns */
+    const char *steps;          /* "A-B", "A", "steady" or "all"; steps count from 1 */
+    const char *window;         /* "T1,T2" from the run's start: 10ms,1.5s */
+    bool steady;                /* without any of these: the part that a verdict is about */
     unsigned top;               /* rows of each table */
     const struct limits *given; /* by device id: measured where the trace has no roofs; or NULL */
     bool keep_replay;           /* so that what if can be asked of the selection */
@@ -65,6 +69,8 @@ struct report {
     struct report_device *devices; /* that did something in the selection, in order of id */
     size_t device_count;
     bool narrowed;                   /* by --range, --steps or --window */
+    bool whole;                      /* --steps all; options.steps is NULL then */
+    bool steady_by_default;          /* options.steps is "steady" because of options.steady */
     struct selection host_selection; /* host time of the selection; used when narrowed */
 
     /* Over all reported devices. */

@@ -9,6 +9,7 @@
 #include "base/decimal.h"
 #include "base/memory.h"
 
+/* A number and its unit; 0 needs none. */
 static bool parse_time(struct text word, int64_t *time) {
     static const struct {
         const char *unit;
@@ -24,7 +25,8 @@ static bool parse_time(struct text word, int64_t *time) {
                 return decimal_scaled(number, units[i].scale, time);
         }
     }
-    return decimal_scaled(word, 0, time);
+    *time = 0;
+    return text_is(word, "0");
 }
 
 /* Both times from the run's start. */
@@ -35,8 +37,8 @@ static bool parse_window(const char *given, struct window *window, struct status
         window->end > window->start && window->end <= TRACE_TIME_LIMIT)
         return true;
     return status_fail(status, STATUS_USAGE,
-                       "--window takes two times from the run's start, the first below the second, "
-                       "such as 10ms,1.5s; not \"%s\"",
+                       "--window takes two times with units (ns, us, ms, s) from the run's start, "
+                       "the first below the second, such as 10ms,1.5s; not \"%s\"",
                        given);
 }
 
@@ -53,10 +55,10 @@ static bool find_window(const struct report *report, struct window *window, stru
                        (double)(report->model.last - report->model.first) * 1e-9);
 }
 
-/* "A-B" or "A", counted from 1; 0 and 0 for "steady". */
+/* "A-B" or "A", counted from 1; 0 and 0 for "steady" and "all". */
 static bool parse_steps(const char *given, uint64_t *first, uint64_t *last, struct status *status) {
     *first = *last = 0;
-    if (strcmp(given, "steady") == 0)
+    if (strcmp(given, "steady") == 0 || strcmp(given, "all") == 0)
         return true;
     const char *dash = strchr(given, '-');
     struct text from = dash ? (struct text){given, (size_t)(dash - given)} : text_of(given);
@@ -64,7 +66,8 @@ static bool parse_steps(const char *given, uint64_t *first, uint64_t *last, stru
         *first >= 1 && *last >= *first)
         return true;
     return status_fail(status, STATUS_USAGE,
-                       "--steps takes A-B, counted from 1, or \"steady\"; not \"%s\"", given);
+                       "--steps takes A-B, counted from 1, \"steady\" or \"all\"; not \"%s\"",
+                       given);
 }
 
 bool select_steps(const struct report *report, size_t *first, size_t *last, struct status *status) {
@@ -86,9 +89,6 @@ bool select_steps(const struct report *report, size_t *first, size_t *last, stru
 bool select_check(const struct report_options *options, struct status *status) {
     struct window window;
     uint64_t first, last;
-    if ((options->range != NULL) + (options->steps != NULL) + (options->window != NULL) > 1)
-        return status_fail(status, STATUS_USAGE,
-                           "--range, --steps and --window exclude each other");
     return (!options->window || parse_window(options->window, &window, status)) &&
            (!options->steps || parse_steps(options->steps, &first, &last, status));
 }
@@ -130,7 +130,8 @@ static struct text similar_name(const struct report *report) {
     return TEXT("");
 }
 
-static bool select_range_on_host(struct report *report, struct status *status) {
+static bool select_range_on_host(const struct report *report, struct selection *selection,
+                                 struct status *status) {
     const struct model *model = &report->model;
     struct window *windows = NULL;
     size_t count = 0, capacity = 0;
@@ -142,7 +143,7 @@ static bool select_range_on_host(struct report *report, struct status *status) {
                 windows[count++] =
                     (struct window){model->trace->range.start[i], model_range_end(model, i)};
         }
-    ok = ok && join_windows(windows, count, &report->host_selection, status);
+    ok = ok && join_windows(windows, count, selection, status);
     memory_free(windows);
     if (ok && count == 0) {
         struct text similar = similar_name(report);
@@ -222,93 +223,167 @@ static struct turn *find_turn(struct turn *turns, size_t count, uint32_t process
     return &turns[low];
 }
 
+/* What the selections of all devices are made from; the turns of --range are collected once. */
+struct selector {
+    const struct report *report;
+    struct turn *turns;
+    size_t turn_count;
+    size_t *touched; /* turns in which the device at hand has work */
+};
+
 /* One window per turn: from the first to the last activity launched in it by its process. */
-static bool select_range_on_device(const struct report *report, uint32_t device,
+static bool select_range_on_device(struct selector *selector, uint32_t device,
                                    struct selection *selection, struct status *status) {
-    const struct model *model = &report->model;
+    const struct model *model = &selector->report->model;
     const struct trace *trace = model->trace;
-    struct turn *turns = NULL;
-    struct window *windows = NULL;
     size_t count = 0;
-    bool ok = collect_turns(report, &turns, &count, status) &&
-              (windows = memory_allocate(count, sizeof *windows, status)) != NULL;
-    for (size_t i = model->device_first[device]; i < model->device_first[device + 1] && ok; i++) {
+    for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
         if (model->launch[i] == NO_ROW)
             continue;
         uint32_t call = model->launch[i];
-        struct turn *turn = find_turn(turns, count, trace->thread.process[trace->call.thread[call]],
-                                      trace->call.start[call]);
+        struct turn *turn =
+            find_turn(selector->turns, selector->turn_count,
+                      trace->thread.process[trace->call.thread[call]], trace->call.start[call]);
         if (!turn)
             continue;
+        if (turn->device.start > turn->device.end)
+            selector->touched[count++] = (size_t)(turn - selector->turns);
         if (trace->activity.start[i] < turn->device.start)
             turn->device.start = trace->activity.start[i];
         if (model_activity_end(model, i) > turn->device.end)
             turn->device.end = model_activity_end(model, i);
     }
-    for (size_t i = 0; i < count && ok; i++)
-        windows[i] = turns[i].device;
-    ok = ok && join_windows(windows, count, selection, status);
-    memory_free(turns);
+    struct window *windows = memory_allocate(count, sizeof *windows, status);
+    for (size_t i = 0; i < count; i++) {
+        struct window *of_device = &selector->turns[selector->touched[i]].device;
+        if (windows)
+            windows[i] = *of_device;
+        *of_device = (struct window){INT64_MAX, INT64_MIN};
+    }
+    bool ok = windows && join_windows(windows, count, selection, status);
     memory_free(windows);
     return ok;
 }
 
 /* ---- the whole ---- */
 
-static bool select_host_windows(struct report *report, struct status *status) {
-    const struct report_options *options = &report->options;
-    if (options->range)
-        return select_range_on_host(report, status);
-    if (options->steps) {
-        size_t first, last;
+/* Takes `by`, or what both have; `by` is used up. */
+static bool narrow(struct selection *selection, struct selection *by, bool first,
+                   struct status *status) {
+    if (first) {
+        *selection = *by;
+        return true;
+    }
+    bool ok = selection_intersect(selection, by, status);
+    selection_finish(by);
+    return ok;
+}
+
+enum selected_by { BY_RANGE, BY_STEPS, BY_WINDOW, SELECTED_BY };
+
+static bool is_given(const struct report_options *options, enum selected_by by) {
+    return by == BY_RANGE   ? options->range != NULL
+           : by == BY_STEPS ? options->steps != NULL
+                            : options->window != NULL;
+}
+
+static bool select_host_by(const struct report *report, enum selected_by by,
+                           struct selection *selection, struct status *status) {
+    struct window window;
+    size_t first, last;
+    switch (by) {
+    case BY_RANGE:
+        return select_range_on_host(report, selection, status);
+    case BY_STEPS:
         return select_steps(report, &first, &last, status) &&
-               selection_add(&report->host_selection, report->steps.list[first].start,
+               selection_add(selection, report->steps.list[first].start,
                              report->steps.list[last].end, status);
-    }
-    if (options->window) {
-        struct window window;
+    default:
         return find_window(report, &window, status) &&
-               selection_add(&report->host_selection, window.start, window.end, status);
+               selection_add(selection, window.start, window.end, status);
     }
-    return true;
 }
 
 bool select_host(struct report *report, struct status *status) {
-    const struct report_options *options = &report->options;
-    report->narrowed = options->range || options->steps || options->window;
-    return select_check(options, status) && select_host_windows(report, status) &&
-           pauses_leave_out_of_host(&report->pauses, &report->model, &report->host_selection,
+    if (!select_check(&report->options, status))
+        return false;
+    for (unsigned by = 0; by < SELECTED_BY; by++) {
+        struct selection selection = {0};
+        if (!is_given(&report->options, by))
+            continue;
+        if (!select_host_by(report, by, &selection, status)) {
+            selection_finish(&selection);
+            return false;
+        }
+        if (!narrow(&report->host_selection, &selection, !report->narrowed, status))
+            return false;
+        report->narrowed = true;
+    }
+    return pauses_leave_out_of_host(&report->pauses, &report->model, &report->host_selection,
                                     status);
 }
 
-static bool select_windows(const struct report *report, uint32_t device,
-                           struct selection *selection, struct status *status) {
-    const struct report_options *options = &report->options;
+static bool select_device_by(struct selector *selector, enum selected_by by, uint32_t device,
+                             struct selection *selection, struct status *status) {
+    const struct report *report = selector->report;
     struct window window;
-    if (!model_device_window(&report->model, device, &window))
-        return true;
-    if (options->range)
-        return select_range_on_device(report, device, selection, status);
-    if (options->steps) {
-        size_t first, last;
+    size_t first, last;
+    if (by == BY_RANGE)
+        return select_range_on_device(selector, device, selection, status);
+    if (by == BY_STEPS) {
         if (!select_steps(report, &first, &last, status))
             return false;
         if (!steps_window(&report->model, &report->steps, device, first, last, &window))
             return true;
-    } else if (options->window) {
-        if (!find_window(report, &window, status))
-            return false;
-    } else {
-        selection->everything = true;
+    } else if (!find_window(report, &window, status)) {
+        return false;
     }
-    /* an instant still deserves its place in the report */
-    if (window.end == window.start)
-        window.end++;
+    window.end += window.end == window.start; /* an instant still has a place in the report */
     return selection_add(selection, window.start, window.end, status);
 }
 
-bool select_device(const struct report *report, uint32_t device, struct selection *selection,
-                   struct status *status) {
-    return select_windows(report, device, selection, status) &&
-           pauses_leave_out(&report->pauses, &report->model, device, selection, status);
+static bool select_whole(const struct report *report, uint32_t device, struct selection *selection,
+                         struct status *status) {
+    struct window window;
+    selection->everything = true;
+    if (!model_device_window(&report->model, device, &window))
+        return true;
+    return selection_add(selection, window.start, window.end + (window.end == window.start),
+                         status);
+}
+
+static bool select_device(struct selector *selector, uint32_t device, struct selection *selection,
+                          struct status *status) {
+    const struct report *report = selector->report;
+    bool first = true;
+    if (!report->narrowed && !select_whole(report, device, selection, status))
+        return false;
+    for (unsigned by = 0; by < SELECTED_BY; by++) {
+        struct selection one = {0};
+        if (!is_given(&report->options, by))
+            continue;
+        if (!select_device_by(selector, by, device, &one, status)) {
+            selection_finish(&one);
+            return false;
+        }
+        if (!narrow(selection, &one, first, status))
+            return false;
+        first = false;
+    }
+    return pauses_leave_out(&report->pauses, &report->model, device, selection, status);
+}
+
+bool select_devices(const struct report *report, const uint32_t *devices, size_t count,
+                    struct selection *selections, struct status *status) {
+    struct selector selector = {.report = report};
+    bool ok = !report->options.range ||
+              collect_turns(report, &selector.turns, &selector.turn_count, status);
+    if (ok)
+        selector.touched = memory_allocate(selector.turn_count, sizeof *selector.touched, status);
+    ok = ok && selector.touched;
+    for (size_t i = 0; i < count && ok; i++)
+        ok = select_device(&selector, devices[i], &selections[devices[i]], status);
+    memory_free(selector.turns);
+    memory_free(selector.touched);
+    return ok;
 }

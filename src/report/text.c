@@ -148,12 +148,12 @@ static void write_head(struct text_writer *writer) {
         text_line(writer, "  only what was launched in range \"%s\" (%zu time%s)",
                   report->options.range, report->host_selection.count,
                   report->host_selection.count == 1 ? "" : "s");
-    else if (report->options.steps && strcmp(report->options.steps, "steady") == 0)
+    if (report->options.steps && strcmp(report->options.steps, "steady") == 0)
         text_line(writer, "  only the steady steps, %zu to %zu", report->steps.warm_up + 1,
                   report->steps.count);
     else if (report->options.steps)
         text_line(writer, "  only steps %s of %zu", report->options.steps, report->steps.count);
-    else if (report->options.window)
+    if (report->options.window)
         text_line(writer, "  only the window %s", report->options.window);
 }
 

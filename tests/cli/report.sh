@@ -11,9 +11,10 @@ run() {
 run train.ridge
 run train.ridge --range forward --top 3
 run train.ridge --steps 3-4 --top 2
+run train.ridge --range forward --steps 3-4 --top 1 | head -n 12
 run train.ridge --format csv
 run train.ridge --format md --top 4
-for wrong in '--steps 0-3' '--steps 13' '--steps x' '--window 5' '--window 9s,10s' '--window 2ms,1ms' \
-    '--range nothing' '--range forwar' '--device 7' '--range a --steps 1' '--top 0' '--format pdf'; do
+for wrong in '--steps 0-3' '--steps 13' '--steps x' '--window 5' '--window 10,20' '--window 9s,10s' '--window 2ms,1ms' \
+    '--range nothing' '--range forwar' '--device 7' '--range forward --steps 1 --window 500ms,501ms' '--top 0' '--format pdf'; do
     run train.ridge $wrong 2>&1
 done

@@ -28,9 +28,13 @@ trace launches.json "$(event cuda_runtime cudaLaunchKernel 1 5 1 "$launch"),$(ev
 trace copies.json "$(event cuda_runtime cudaLaunchKernel 1 5),$(event cuda_runtime cudaMemcpyAsync 7 3 1 "$launch"),$(event gpu_memcpy 'Memcpy HtoD (Pageable -> Device)' 9 4 7 "$stream,\"bytes\":4096")"
 trace cpu.json "$(event cpu_op aten::mm 1 900),$(event cpu_op aten::add 902 30)"
 trace instant.json "$(event cuda_runtime cudaLaunchKernel 5 0 1 "$launch"),$(event kernel k 5 0 7 "$stream")"
+trace steps.json "$(for i in 1 2 3 4; do event cpu_op aten::mm ${i}000000 900000; echo ,; done; event cpu_op aten::add 5000000 10)"
 trace empty.json ''
 for name in calls launches copies cpu instant empty; do
     verdict $name.json
     "$RIDGE" whatif $name.json --all > /dev/null || echo "whatif fails"
 done
 run whatif launches.json --no-sync
+run report steps.json --window 1s,3s | sed -n '1,/^Findings/p'
+run whatif steps.json --window 1s,3s 2>&1
+run whatif cpu.json --prefetch=aten::mm

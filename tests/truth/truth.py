@@ -206,7 +206,7 @@ def check_halves(checks, where, ridge, path, whole):
         return
     middle = wall * 3 // 7
     halves = [report(ridge, path, "--window", window)
-              for window in (f"0,{middle}", f"{middle},{wall}")]
+              for window in (f"0,{middle}ns", f"{middle}ns,{wall}ns")]
     for half, window in zip(halves, ("the first part", "the second part")):
         if isinstance(half, str):
             checks.equal(where, window, half, "a report")

@@ -65,11 +65,11 @@ TEST(the_json_totals_count_what_was_launched_before_recording) {
 TEST(a_narrowed_json_report_says_so_and_counts_only_the_window) {
     struct buffer json = {0};
     struct status status = {0};
-    struct report_options options = {.trace_name = "s", .window = "20,40", .top = 10};
+    struct report_options options = {.trace_name = "s", .window = "20ns,40ns", .top = 10};
     /* the run starts at 100: the window is [120, 140), all of it idle */
     CHECK_OK(sample_report(fill_plain, &options, report_write_json, &json, &status), status);
     CHECK(has(&json, "\"narrowed\":true"));
-    CHECK(has(&json, "\"window\":\"20,40\",\"wall_ns\":20"));
+    CHECK(has(&json, "\"window\":\"20ns,40ns\",\"wall_ns\":20"));
     CHECK(has(&json, "\"window_ns\":20,\"busy_ns\":0,\"exposed_copy_ns\":0,\"idle_ns\":20"));
     CHECK(has(&json, "\"kernel_count\":0"));
     buffer_finish(&json);
