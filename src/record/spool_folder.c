@@ -1,8 +1,10 @@
-/* Where may records of a program lie that nobody else should read? In a folder of mode 0700 with a
- * name that cannot be guessed, below a folder that nobody else can replace it in.
+/* Spool folders have mode 0700, an unpredictable name, and a parent in which no other user can
+ * rename or remove them.
  *
- * The recorder keeps a lock on a file in it. A folder whose lock can be had belongs to a recorder
- * that was killed.
+ * A recorder holds a flock() on the file `lock` in its folder. A folder whose lock is free was left
+ * by a recorder that was killed, and any recorder removes it. A folder exists for a moment before
+ * its lock is held, so another recorder may remove it then: whoever takes a lock checks afterwards
+ * that the file still has its name, and a recorder that lost its folder makes another one.
  */
 #include "record/spool_folder.h"
 
@@ -18,6 +20,7 @@
 
 #define PREFIX "ridge-spool-"
 #define LOCK "lock"
+enum { ATTEMPTS = 1000 }; /* each loses at most one race against a recorder that starts meanwhile */
 
 /* A folder of ours that others cannot write to, or one like /tmp, where they can but names are
  * protected. */
@@ -30,14 +33,25 @@ static bool is_safe(const char *path) {
     return !(info.st_mode & (S_IWGRP | S_IWOTH)) || (info.st_mode & S_ISVTX);
 }
 
-/* Every file of it and then itself; nothing in it is a folder. */
+static void lock_path_of(const char *path, char *lock_path, size_t size) {
+    snprintf(lock_path, size, "%s/" LOCK, path);
+}
+
+/* The lock goes last: whatever a killed process leaves of the folder can still be locked and
+ * removed. Nothing in the folder is a folder. */
 static void remove_folder(const char *path) {
-    DIR *folder = opendir(path);
-    if (!folder)
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!folder) {
+        if (fd >= 0)
+            close(fd);
         return;
+    }
     for (struct dirent *entry; (entry = readdir(folder));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            strcmp(entry->d_name, LOCK) != 0)
             unlinkat(dirfd(folder), entry->d_name, 0);
+    unlinkat(dirfd(folder), LOCK, 0);
     closedir(folder);
     rmdir(path);
 }
@@ -47,15 +61,29 @@ static bool is_own(const char *path) {
     return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid();
 }
 
+enum lock { LOCKED, LOST, REFUSED };
+
+/* LOST: another process has the lock, or has removed the file since it was opened. */
+static enum lock take_lock(int lock, const char *lock_path) {
+    struct stat locked, named;
+    if (flock(lock, LOCK_EX | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK ? LOST : REFUSED;
+    bool same = fstat(lock, &locked) == 0 && lstat(lock_path, &named) == 0 &&
+                locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
+    return same ? LOCKED : LOST;
+}
+
 static void remove_if_left_behind(const char *path) {
     char lock_path[sizeof((struct spool_folder *)0)->path + sizeof "/" LOCK];
-    snprintf(lock_path, sizeof lock_path, "%s/" LOCK, path);
+    lock_path_of(path, lock_path, sizeof lock_path);
     if (!is_own(path))
         return;
     int lock = open(lock_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (lock < 0)
+    if (lock < 0) {
+        rmdir(path); /* does nothing unless it is empty */
         return;
-    if (flock(lock, LOCK_EX | LOCK_NB) == 0)
+    }
+    if (take_lock(lock, lock_path) == LOCKED)
         remove_folder(path);
     close(lock);
 }
@@ -73,22 +101,39 @@ static void sweep(const char *base) {
     closedir(folder);
 }
 
-static bool create_in(const char *base, struct spool_folder *folder, struct status *status) {
+/* LOST: another recorder took the folder for one that was left behind. */
+static enum lock try_create(const char *base, struct spool_folder *folder, struct status *status) {
     char lock_path[sizeof folder->path + sizeof "/" LOCK];
-    if ((size_t)snprintf(folder->path, sizeof folder->path, "%s/" PREFIX "XXXXXX", base) >=
-        sizeof folder->path)
-        return status_fail(status, STATUS_IO, "%s: too long a name", base);
-    if (!mkdtemp(folder->path))
-        return status_fail_errno(status, "cannot create a folder in %s", base);
-    snprintf(lock_path, sizeof lock_path, "%s/" LOCK, folder->path);
+    snprintf(folder->path, sizeof folder->path, "%s/" PREFIX "XXXXXX", base);
+    if (!mkdtemp(folder->path)) {
+        status_fail_errno(status, "cannot create a folder in %s", base);
+        return REFUSED;
+    }
+    lock_path_of(folder->path, lock_path, sizeof lock_path);
     folder->lock = open(lock_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (folder->lock >= 0 && flock(folder->lock, LOCK_EX | LOCK_NB) == 0)
-        return true;
-    status_fail_errno(status, "cannot lock %s", lock_path);
-    if (folder->lock >= 0)
+    if (folder->lock < 0 && errno == ENOENT)
+        return LOST;
+    enum lock result = folder->lock < 0 ? REFUSED : take_lock(folder->lock, lock_path);
+    if (result == REFUSED) {
+        status_fail_errno(status, "cannot lock %s", lock_path);
+        remove_folder(folder->path);
+    }
+    if (result != LOCKED && folder->lock >= 0)
         close(folder->lock);
-    remove_folder(folder->path);
-    return false;
+    return result;
+}
+
+static bool create_in(const char *base, struct spool_folder *folder, struct status *status) {
+    enum lock result = LOST;
+    if (strlen(base) + sizeof "/" PREFIX "XXXXXX" > sizeof folder->path)
+        return status_fail(status, STATUS_IO, "%s: the name is too long", base);
+    for (unsigned i = 0; i < ATTEMPTS && result == LOST; i++)
+        result = try_create(base, folder, status);
+    if (result == LOST)
+        status_fail(status, STATUS_IO, "cannot lock a folder in %s", base);
+    if (result != LOCKED)
+        folder->path[0] = 0;
+    return result == LOCKED;
 }
 
 bool spool_folder_create(struct spool_folder *folder, struct status *status) {
