@@ -4,6 +4,7 @@
 #include "cmd/record_arguments.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/decimal.h"
@@ -124,6 +125,20 @@ static void print_summary(const struct record_summary *summary) {
     buffer_finish(&lines);
 }
 
+/* A failure of ridge's own is no reason not to run the program. */
+static int run_unrecorded(const struct command_line *line, const struct status *why) {
+    char *const *command = (char *const *)command_arguments(line, NULL);
+    struct status status = *why;
+    const char *variable;
+    status_context(&status, "the program runs unrecorded");
+    command_fail(line, &status);
+    for (unsigned i = 0; (variable = command_value_at(line, "env", i)); i++)
+        putenv((char *)variable);
+    int exit_status = target_run_unrecorded(command, command_pipe_was_ignored(line), &status);
+    command_fail(line, &status);
+    return exit_status;
+}
+
 bool record_run(const struct command_line *line, struct record_summary *summary, int *exit_status) {
     struct status status = {0};
     struct record_options options;
@@ -133,10 +148,12 @@ bool record_run(const struct command_line *line, struct record_summary *summary,
         options.variables = variables;
         ok = record_program(&options, summary, &status);
     }
-    if (!ok) {
+    if (!ok && (status.code == STATUS_USAGE || summary->target.not_started)) {
         *exit_status = command_fail(line, &status);
-        if (variables && summary->target.not_started)
+        if (summary->target.not_started)
             *exit_status = summary->target.not_started;
+    } else if (!ok) {
+        *exit_status = run_unrecorded(line, &status);
     } else if (!command_flag(line, "quiet")) {
         print_summary(summary);
     }

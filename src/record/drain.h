@@ -19,7 +19,7 @@ struct recording {
     struct trace_writer *writer;
     struct perf *perf;           /* NULL: nothing is sampled, or no more */
     struct spool_reader *reader; /* NULL: there is no probe, or it was told to stop */
-    struct spool_folder *folder; /* of the reader's */
+    struct spool_folder *folder; /* of the reader; NULL: there was none */
     struct map sampled;          /* processes that were watched */
     struct processes processes;
     struct gpus gpus;

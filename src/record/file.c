@@ -18,12 +18,25 @@
 #include "base/output.h"
 #include "trace/chunk.h"
 
+/* Names that can never become a file are the user's to correct. The rest (no descriptors, no space)
+ * is a failure to record. */
+static bool fail_to_create(const char *path, struct status *status) {
+    static const int wrong_names[] = {EACCES, EPERM,        ENOENT, ENOTDIR, EROFS,   EISDIR, ELOOP,
+                                      EINVAL, ENAMETOOLONG, ENXIO,  ENODEV,  ETXTBSY, 0};
+    int reason = errno;
+    status_fail_errno(status, "cannot create %s", path);
+    for (const int *wrong = wrong_names; *wrong; wrong++)
+        if (*wrong == reason)
+            status->code = STATUS_USAGE;
+    return false;
+}
+
 static bool open_temporary(struct record_file *file, int *fd, struct status *status) {
     snprintf(file->temporary, sizeof file->temporary, "%s.XXXXXX.tmp", file->path);
     *fd = mkstemps(file->temporary, 4); /* with mode 0600 */
     if (*fd < 0) {
         file->temporary[0] = 0;
-        return status_fail_errno(status, "cannot create %s", file->path);
+        return fail_to_create(file->path, status);
     }
     fcntl(*fd, F_SETFD, FD_CLOEXEC);
     return true;
@@ -42,7 +55,7 @@ bool record_file_open(struct record_file *file, const char *path, bool replace,
     strcpy(file->path, path);
     bool exists = stat(path, &existing) == 0;
     if (exists && S_ISDIR(existing.st_mode))
-        return status_fail(status, STATUS_IO, "%s is a folder; give a file name", path);
+        return status_fail(status, STATUS_USAGE, "%s is a folder; give a file name", path);
     if (exists && !S_ISREG(existing.st_mode)) {
         file->regular = false;
         file->fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -54,8 +67,8 @@ bool record_file_open(struct record_file *file, const char *path, bool replace,
     if (file->fd >= 0)
         return true;
     if (errno == EEXIST)
-        return status_fail(status, STATUS_IO, "%s exists; add -f to replace it", path);
-    return status_fail_errno(status, "cannot create %s", path);
+        return status_fail(status, STATUS_USAGE, "%s exists; add -f to replace it", path);
+    return fail_to_create(path, status);
 }
 
 bool record_file_appear(struct record_file *file, struct status *status) {

@@ -18,7 +18,7 @@ struct record_file {
 };
 
 /* Private to the user. Fails when there is one already and `replace` is false; one that is to be
- * replaced stays until record_file_appear(). */
+ * replaced stays until record_file_appear(). STATUS_USAGE: no file can have that name. */
 bool record_file_open(struct record_file *file, const char *path, bool replace,
                       struct status *status);
 bool record_file_appear(struct record_file *file, struct status *status);

@@ -1,9 +1,10 @@
-/* In which order is a program recorded?
+/* The order in which a program is recorded: the spool's folder, the program as a process that
+ * waits, the file (its name may contain the pid) and what watches the process; only then does the
+ * program run. Processes that it leaves running are waited for one second and then let go.
  *
- * The spool's folder first, then the program as a process that waits, then the file (its name may
- * hold the process's number) and what watches the process; only then does it run. When it cannot,
- * all is undone as if nothing had been tried. When it has ended, so do the processes that it left
- * running, as far as ridge is concerned: they are waited for a second and then let go.
+ * Only a mistake in the command line or an output file that cannot be keeps the program from
+ * starting: these fail with STATUS_USAGE. A source that is not available is a note. Any other
+ * failure undoes everything, so that the caller can run the program unrecorded.
  */
 #include "record/record.h"
 
@@ -27,17 +28,12 @@ enum { COMPRESSION = 1 };      /* the recorded program is to have the processors
 
 /* ---- Before ------------------------------------------------------------------------------- */
 
-/* A probe that is not there is a note, unless it was asked for. */
 static bool prepare_probe(const struct record_options *options, struct spool_folder *folder,
                           struct environment *environment, struct record_summary *summary,
                           struct status *status) {
     struct status why = {0};
     if (environment_find_probe(environment->probe, &why) && spool_folder_create(folder, &why))
         return environment_build(environment, options, folder->path, summary, status);
-    if (options->backend == RECORD_CUDA || options->capture_range) {
-        *status = why;
-        return status_context(status, "CUDA cannot be recorded");
-    }
     record_note(summary, "CUDA and NVTX are not recorded: %s", why.message);
     return environment_build(environment, options, NULL, summary, status);
 }
@@ -82,35 +78,37 @@ static bool open_writer(struct recording *recording, const struct environment *e
     return true;
 }
 
-/* Sampling that cannot be is a note, unless nothing else was asked for. */
-static bool open_perf(struct recording *recording, pid_t pid, struct status *status) {
+static void open_perf(struct recording *recording, pid_t pid) {
     const struct record_options *options = recording->options;
     struct status why = {0};
     if (options->no_sampling)
-        return true;
+        return;
     recording->perf = perf_open(pid, &options->perf, &why);
-    if (recording->perf)
-        return true;
-    if (options->backend == RECORD_CPU) {
-        *status = why;
-        return status_context(status, "the processors cannot be watched");
+    if (!recording->perf)
+        record_note(recording->summary, "CPU sampling is not available: %s", why.message);
+}
+
+/* Without a reader the folder goes, so that probes find none and write nothing. */
+static void open_reader(struct recording *recording, struct spool_folder *folder) {
+    struct status why = {0};
+    if (!folder->path[0])
+        return;
+    recording->reader = spool_reader_open(folder->path, &why);
+    if (recording->reader) {
+        recording->folder = folder;
+        return;
     }
-    record_note(recording->summary, "processors are not sampled: %s", why.message);
-    return true;
+    spool_folder_remove(folder);
+    record_note(recording->summary, "CUDA and NVTX are not recorded: %s", why.message);
 }
 
 static bool open_all(struct recording *recording, const struct environment *environment,
                      struct spool_folder *folder, struct status *status) {
     pid_t pid = recording->summary->target.pid;
-    if (!open_file(recording, pid, status) || !open_writer(recording, environment, status) ||
-        !open_perf(recording, pid, status))
+    if (!open_file(recording, pid, status) || !open_writer(recording, environment, status))
         return false;
-    if (folder->path[0]) {
-        recording->folder = folder;
-        recording->reader = spool_reader_open(folder->path, status);
-        if (!recording->reader)
-            return false;
-    }
+    open_perf(recording, pid);
+    open_reader(recording, folder);
     spool_rows_init(&recording->rows, recording->reader, recording->writer, &recording->processes,
                     &recording->gpus);
     recording->rows.places.device_facts = recording->options->device_facts;
@@ -196,8 +194,8 @@ static void note_content(struct recording *recording) {
     if (recording->trimmed_rows)
         record_note(summary, "%s earlier events did not fit (--ring)",
                     format_count(recording->trimmed_rows, number));
-    if (recording->options->backend == RECORD_CUDA && rows->kernels + rows->calls == 0 &&
-        !rows->missing[0])
+    if (recording->options->backend == RECORD_CUDA && recording->folder &&
+        rows->kernels + rows->calls == 0 && !rows->missing[0])
         record_note(summary, "the program did not use CUDA, as far as the probe saw");
     if (recording->options->capture_range && rows->kernels + rows->calls == 0)
         record_note(summary, "nothing was captured: the program never reached %s",
@@ -292,6 +290,13 @@ static bool start_and_run(struct recording *recording, const struct environment 
     return false;
 }
 
+static bool check_variables(const char *const *given, struct status *status) {
+    for (; given && *given; given++)
+        if (!strchr(*given, '=') || **given == '=')
+            return status_fail(status, STATUS_USAGE, "--env is NAME=VALUE, not '%s'", *given);
+    return true;
+}
+
 static bool check(const struct record_options *options, struct status *status) {
     const char *range = options->capture_range;
     if (!options->command || !options->command[0] || !*options->command[0])
@@ -303,7 +308,7 @@ static bool check(const struct record_options *options, struct status *status) {
         (strncmp(range, "nvtx:", 5) != 0 || !range[5]))
         return status_fail(status, STATUS_USAGE,
                            "--capture-range is cudaProfilerApi or nvtx:NAME, not '%s'", range);
-    return true;
+    return check_variables(options->variables, status);
 }
 
 bool record_program(const struct record_options *options, struct record_summary *summary,

@@ -50,8 +50,10 @@ struct record_summary {
     unsigned note_count;
 };
 
-/* True also when the target failed: see summary->target. False when it could not be started (then
- * summary->target.not_started is 126 or 127) or nothing could be recorded at all. */
+/* True also when the target failed: see summary->target. False when it did not run: the status is
+ * STATUS_USAGE when it must not run, as the program cannot be executed (summary->target.not_started
+ * is then 126 or 127) or the command line or the output file is wrong. With any other status
+ * recording failed: run it unrecorded. */
 bool record_program(const struct record_options *options, struct record_summary *summary,
                     struct status *status);
 

@@ -201,8 +201,12 @@ void target_cancel(struct target *target) {
     target_release(target);
 }
 
-static bool explain(struct target *target, const char *program, int reason, struct status *status) {
-    target->not_started = reason == ENOENT ? 127 : 126;
+/* The status that a shell ends with when exec() fails. */
+static int status_of(int reason) {
+    return reason == ENOENT ? 127 : 126;
+}
+
+static bool explain(const char *program, int reason, struct status *status) {
     if (reason == ENOENT && !strchr(program, '/'))
         return status_fail(status, STATUS_USAGE, "there is no program '%s' in PATH; check its name",
                            program);
@@ -232,7 +236,20 @@ bool target_go(struct target *target, const char *program, struct status *status
         return true; /* closed by exec */
     reap(target);
     target_release(target);
-    return explain(target, program, reason, status);
+    target->not_started = status_of(reason);
+    return explain(program, reason, status);
+}
+
+int target_run_unrecorded(char *const *command, bool pipe_was_ignored, struct status *status) {
+    if (pipe_was_ignored)
+        signal(SIGPIPE, SIG_IGN);
+#ifdef PR_SET_CHILD_SUBREAPER
+    prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+#endif
+    execvp(command[0], command);
+    int reason = errno;
+    explain(command[0], reason, status);
+    return status_of(reason);
 }
 
 /* How many children ridge has: of the living ones there are few, and the system lists them. */

@@ -46,6 +46,10 @@ bool target_start(struct target *target, char *const *command,
 bool target_go(struct target *target, const char *program, struct status *status);
 /* For one that was started and is not to go. */
 void target_cancel(struct target *target);
+/* Replaces this process by the program. For when recording is impossible: needs no descriptor, no
+ * memory and no process. Returns only if the program cannot be executed: 126 or 127, with the reason
+ * in the status. */
+int target_run_unrecorded(char *const *command, bool pipe_was_ignored, struct status *status);
 /* Waits up to `milliseconds` for the program and everything it started; true when all have ended.
  * `alive` (may be NULL) says how many of its processes are left: those that are ridge's own
  * children by now, as the orphans among its descendants become. */

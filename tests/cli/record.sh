@@ -64,7 +64,7 @@ RIDGE_PROBE_LIBRARY=$PWD/library.so record -f -o x.ridge -- true 2>&1 | sed -n "
 chmod 644 library.so
 mv library.so open
 RIDGE_PROBE_LIBRARY=$PWD/open/library.so record -f -o x.ridge -- true 2>&1 | sed -n "s|$PWD/||; s/^missing   //p"
-RIDGE_PROBE_LIBRARY=$PWD/open/library.so say record -f -o x.ridge --backend cuda -- echo started 2>&1 | sed -n '/^started/p; /^status/p'
+RIDGE_PROBE_LIBRARY=$PWD/open/library.so say record -f -o x.ridge --backend cuda -- echo started 2>&1 | sed -n "s|$PWD/||; /^started/p; /^status/p; s/^missing   //p"
 ln -s elsewhere link.ridge
 say record -o link.ridge -- echo started
 rm -r open own link.ridge x.ridge

@@ -30,6 +30,28 @@ echo "- a file that may not grow"
 grep -c 'not complete: cannot write: File too large' said
 trust short.ridge | head -n 2
 
+echo "- limits that keep ridge from recording do not keep the program from running"
+# Where ridge itself does not start (--version), nothing is expected. Every other limit gives what
+# the program prints and its status.
+printf '1\nstatus 7\n' > expected
+under_limit() {
+    (
+        ulimit "$1" "$2"
+        "$RIDGE" --version > /dev/null 2>&1 || exit 0
+        "$RIDGE" record -q -f -o limited.ridge --env GIVEN=1 -- sh -c 'echo "$GIVEN"; exit 7' > printed 2> "$3"
+        echo "status $?" >> printed
+        cmp -s printed expected || echo "ulimit $1 $2: not as it would run alone"
+    )
+}
+for limit in 5 6 7 8 9 10 11 12 14 16 20; do under_limit -n $limit "said-n$limit"; done
+for limit in 10000 15000 20000 30000 40000 50000 60000 80000; do under_limit -v $limit "said-v$limit"; done
+sort -u said-n*
+echo "- without an executable program there is nothing to run"
+(
+    ulimit -n 5
+    "$RIDGE" record -q -f -o limited.ridge -- no-such-program
+    echo "status $?"
+)
 echo "- a thousand processes"
 "$RIDGE" record --no-sampling -q -o many.ridge -- sh -c 'i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i + 1)); done; exit 6'
 echo "status $?"
