@@ -1,4 +1,7 @@
 /* The one place that loads code at run time. */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* dladdr() */
+#endif
 #include "base/library.h"
 
 #include <dlfcn.h>
@@ -20,6 +23,11 @@ void *library_loaded(const char *const *names) {
 
 void *library_symbol(void *library, const char *symbol) {
     return library ? dlsym(library, symbol) : NULL;
+}
+
+const char *library_path(const void *address) {
+    Dl_info info;
+    return dladdr(address, &info) && info.dli_fname ? info.dli_fname : "";
 }
 
 /* Function pointers and object pointers are the same thing wherever dlsym() exists. */

@@ -10,6 +10,8 @@ void *library_open(const char *const *names);
 void *library_loaded(const char *const *names);
 /* The symbol's address, or NULL; also when the library is NULL. */
 void *library_symbol(void *library, const char *symbol);
+/* The file that has this code or data, or "". It lives as long as the library is loaded. */
+const char *library_path(const void *address);
 
 /* Fills a table of function pointers: each symbol's address goes to its member. A row without a
  * name ends the list. NULL, or the name of the first symbol that is not there. */

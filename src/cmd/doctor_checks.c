@@ -34,9 +34,11 @@ static void check_cuda(const struct doctor_facts *facts, struct doctor_finding *
         step(finding, "CUDA_INJECTION64_PATH is another tool's (%s); unset it",
              facts->other_injection);
     else
-        found(finding,
-              "%s, driver %s, CUPTI %s; a profiler that the program starts itself gets none",
-              facts->cuda.version, facts->cuda_driver, facts->cupti.version);
+        found(
+            finding,
+            "%s, driver %s, CUPTI %s; a profiler in the program (torch.profiler) takes CUPTI over, "
+            "except one that finds it by dlsym (JAX, Proton)",
+            facts->cuda.version, facts->cuda_driver, facts->cupti.version);
 }
 
 static void check_nvtx(const struct doctor_facts *facts, struct doctor_finding *finding) {

@@ -1,5 +1,6 @@
 /* What is on this machine? Asks what recording itself would use, in the way that it would use it:
- * perf events are opened, CUPTI is loaded, devices are listed. Nothing is recorded or changed. */
+ * perf events are opened, CUPTI is loaded, devices are listed. Nothing is recorded or changed.
+ * Libraries of vendors are loaded in a child process. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,32 +55,71 @@ static void describe_kind(const char *kind, const struct ridge_device_info *rows
     copy(driver, first->driver);
 }
 
-static void gather_devices(struct doctor_facts *facts) {
-    static const char *const vulkan[] = {"libvulkan.so.1", "libvulkan.so", NULL};
+static void gather_kind(const char *kind, struct fact *fact, char driver[FACT_TEXT]) {
     struct status ignored;
-    size_t capacity = device_list(NULL, 0);
+    size_t capacity = device_list_kind(kind, NULL, 0);
     struct ridge_device_info *rows = memory_allocate(capacity, sizeof *rows, &ignored);
     if (rows) {
-        size_t count = device_list(rows, capacity);
-        count = count < capacity ? count : capacity;
-        describe_kind("cuda", rows, count, &facts->cuda, facts->cuda_driver);
-        describe_kind("opencl", rows, count, &facts->opencl, facts->opencl_driver);
+        size_t count = device_list_kind(kind, rows, capacity);
+        describe_kind(kind, rows, count < capacity ? count : capacity, fact, driver);
     }
     memory_free(rows);
+}
+
+static void gather_cuda(struct doctor_facts *facts) {
+    gather_kind("cuda", &facts->cuda, facts->cuda_driver);
+}
+
+static void gather_opencl(struct doctor_facts *facts) {
+    gather_kind("opencl", &facts->opencl, facts->opencl_driver);
+}
+
+static void gather_vulkan(struct doctor_facts *facts) {
+    static const char *const vulkan[] = {"libvulkan.so.1", "libvulkan.so", NULL};
     facts->vulkan.there = library_open(vulkan) != NULL;
 }
 
 /* ---- CUDA --------------------------------------------------------------------------------- */
 
-static void gather_cupti(struct fact *fact) {
+static void gather_cupti(struct doctor_facts *facts) {
     struct status status = {0};
-    const struct cupti *cupti = cupti_library(0, &status);
-    if (!cupti) {
-        set_problem(fact, status.message);
+    if (!cupti_locate(0, facts->cupti_path, FACT_TEXT, &status)) {
+        set_problem(&facts->cupti, status.message);
         return;
     }
-    fact->there = true;
-    cupti_version_text(cupti->version, fact->version);
+    const struct cupti *cupti = cupti_library(0, &status);
+    if (!cupti) {
+        set_problem(&facts->cupti, status.message);
+        return;
+    }
+    facts->cupti.there = true;
+    cupti_version_text(cupti->version, facts->cupti.version);
+}
+
+/* ---- Vendor libraries --------------------------------------------------------------------- */
+
+/* A library that crashes or hangs is a problem like any other. */
+static void set_failure(struct fact *fact, const char *what, const char *failure,
+                        const char *step) {
+    *fact = (struct fact){0};
+    snprintf(fact->problem, sizeof fact->problem, "%.200s %.100s; %s", what, failure, step);
+}
+
+static void gather_vendor_libraries(struct doctor_facts *facts) {
+    char failure[FACT_TEXT], cupti[FACT_TEXT + sizeof "CUPTI at "];
+    if (!doctor_gather_in_child(gather_cuda, facts, failure))
+        set_failure(&facts->cuda, "the NVIDIA driver (libcuda.so.1)", failure,
+                    "install the driver again");
+    if (!doctor_gather_in_child(gather_opencl, facts, failure))
+        set_failure(&facts->opencl, "OpenCL", failure,
+                    "remove the faulty driver from /etc/OpenCL/vendors");
+    if (!doctor_gather_in_child(gather_vulkan, facts, failure))
+        set_failure(&facts->vulkan, "libvulkan", failure, "install it again");
+    if (!doctor_gather_in_child(gather_cupti, facts, failure)) {
+        snprintf(cupti, sizeof cupti, "%s%s", facts->cupti_path[0] ? "CUPTI at " : "CUPTI",
+                 facts->cupti_path);
+        set_failure(&facts->cupti, cupti, failure, "install another, or set RIDGE_CUPTI to one");
+    }
 }
 
 static void gather_probe(struct doctor_facts *facts) {
@@ -194,8 +234,7 @@ void doctor_gather(struct doctor_facts *facts) {
     facts->reads_xml = true;
 #endif
     facts->is_administrator = geteuid() == 0;
-    gather_devices(facts);
-    gather_cupti(&facts->cupti);
+    gather_vendor_libraries(facts);
     gather_probe(facts);
     facts->gpu_counters_restricted = read_restriction();
     try_perf(&facts->sampling, &facts->hardware_counters);

@@ -49,13 +49,26 @@ static bool check_version(uint32_t version, struct status *status) {
                        version);
 }
 
-static bool load(int major, struct status *status) {
+/* Without the driver even cuptiGetVersion() may crash. */
+static bool check_driver(struct status *status) {
+    static const char *const names[] = {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1",
+                                        "libcuda.so", NULL};
+    return library_open(names) ||
+           status_fail(status, STATUS_UNSUPPORTED,
+                       "CUPTI needs the NVIDIA driver (libcuda.so.1), which is not on this machine "
+                       "or does not load; install the driver");
+}
+
+/* Loads the library and fills the table; nothing in it is called. */
+static bool open_library(int major, struct cupti *table, struct status *status) {
     const char *chosen = getenv(description.variable);
     bool named = chosen && *chosen;
     if (named && strcmp(chosen, "off") == 0)
         return status_fail(status, STATUS_UNSUPPORTED, "%s is off", description.variable);
+    if (!check_driver(status))
+        return false;
     void *library = named ? NULL : find_loaded();
-    struct cupti table = {.shared = library != NULL};
+    *table = (struct cupti){.shared = library != NULL};
     if (!library)
         library = toolkit_library_find(&description, major);
     if (!library && named)
@@ -67,14 +80,31 @@ static bool load(int major, struct status *status) {
                            "CUPTI was not found (libcupti.so); install the CUDA toolkit, or pip "
                            "install nvidia-cuda-cupti, or set %s to the library's path",
                            description.variable);
-    const char *missing = library_fill(library, symbols, &table);
+    const char *missing = library_fill(library, symbols, table);
     if (missing)
         return status_fail(status, STATUS_UNSUPPORTED, "CUPTI is too old: it has no %s", missing);
+    return true;
+}
+
+static bool load(int major, struct status *status) {
+    struct cupti table;
+    if (!open_library(major, &table, status))
+        return false;
     cupti_result result = table.cuptiGetVersion(&table.version);
     if (result != CUPTI_SUCCEEDED)
         return cupti_call_failed(&table, result, "cuptiGetVersion", status);
     own = table;
     return check_version(own.version, status);
+}
+
+bool cupti_locate(int major, char *path, size_t size, struct status *status) {
+    struct cupti table;
+    pthread_mutex_lock(&lock);
+    bool found = open_library(major, &table, status);
+    pthread_mutex_unlock(&lock);
+    if (found)
+        snprintf(path, size, "%s", library_path((const void *)(uintptr_t)table.cuptiGetVersion));
+    return found;
 }
 
 const struct cupti *cupti_library(int major, struct status *status) {

@@ -24,8 +24,12 @@ struct cupti {
 
 /* The library, or NULL and a failed status. $RIDGE_CUPTI, when it is set, names the only file that
  * is tried, or is "off"; then comes one that is loaded already; of those on the machine, one for
- * this major version of the driver (0: any) before a newer one. */
+ * this major version of the driver (0: any) before a newer one. Fails where the CUDA driver does not
+ * load: some versions of CUPTI crash without it. */
 const struct cupti *cupti_library(int major, struct status *status);
+
+/* The path of that library, which is loaded but not called. */
+bool cupti_locate(int major, char *path, size_t size, struct status *status);
 
 /* Says in the status what a failed call means and what to do; returns false. */
 bool cupti_call_failed(const struct cupti *cupti, cupti_result result, const char *call,

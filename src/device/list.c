@@ -3,6 +3,7 @@
 #include "device/list.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "device/device.h"
 
@@ -55,4 +56,11 @@ size_t device_list(struct ridge_device_info *rows, size_t capacity) {
         count += list_kind(*kind, count < capacity ? rows + count : NULL,
                            count < capacity ? capacity - count : 0);
     return count;
+}
+
+size_t device_list_kind(const char *kind, struct ridge_device_info *rows, size_t capacity) {
+    for (const struct device_ops *const *each = device_kinds; *each; each++)
+        if (strcmp((*each)->name, kind) == 0)
+            return list_kind(*each, rows, capacity);
+    return 0;
 }

@@ -14,5 +14,28 @@ for row in found["backends"]:
     assert bool(row["found"]) == row["usable"] and bool(row["step"]) != row["usable"], row
 print(len(found["backends"]), "backends, each with what was found or a step")
 PYTHON
+echo "- libraries that crash when they are loaded or called"
+# A CUPTI whose cuptiGetVersion() crashes, as pip's does without a driver, and a driver that crashes.
+cat > cupti.c << 'C'
+#include <signal.h>
+#include "cupti/abi.h"
+#include "cupti/cupti_symbols.h"
+#define DEFINE(name, parameters) cupti_result name(void) { return raise(SIGSEGV); }
+CUPTI_SYMBOLS(DEFINE)
+C
+cat > driver.c << 'C'
+#include <signal.h>
+__attribute__((constructor)) static void start(void) { raise(SIGSEGV); }
+C
+mkdir drivers
+${CC:-cc} -shared -fPIC -w -I "$TESTS/../src" -o libcupti.so cupti.c
+${CC:-cc} -shared -fPIC -o drivers/libcuda.so.1 driver.c
+ask() {
+    "$@" doctor > found
+    case $? in 0 | 1) echo "$(grep -c '^  \(yes\|no \)' found) lines" ;; esac
+}
+RIDGE_CUPTI=$PWD/libcupti.so ask $RIDGE
+LD_LIBRARY_PATH=$PWD/drivers ask $RIDGE
+tr -s ' \n' ' ' < found | grep -o 'no cuda .* again'
 $RIDGE doctor extra
 echo $?

@@ -158,6 +158,15 @@ long_names() {
         [ "$(grep '^0 open' "$scratch/seen" | awk '{ print length($3) }' | tr '\n' ' ')" = '4096 4094 ' ]
 }
 cuda() { record 0 cuda && grep -q '^0 meta cuda\.' "$scratch/seen"; }
+# A CUPTI like pip's, which crashes when it is called and there is no driver.
+cupti_without_driver() {
+    ! "$scratch/target" has_driver || cannot "there is a driver" || return 1
+    printf '%s\n' '#include <signal.h>' '#include "cupti/abi.h"' '#include "cupti/cupti_symbols.h"' \
+        '#define DEFINE(name, parameters) cupti_result name(void) { return raise(SIGSEGV); }' \
+        'CUPTI_SYMBOLS(DEFINE)' > "$scratch/cupti.c"
+    $cc -shared -fPIC -w -D_DEFAULT_SOURCE -I"$root/src" -o "$scratch/libcupti.so" "$scratch/cupti.c" &&
+        RIDGE_CUPTI=$scratch/libcupti.so record 0 cuda && seen '0 meta cuda.missing: CUPTI needs the NVIDIA driver .*'
+}
 # Nobody reads: a bounded amount waits, and the program ends as ever.
 recorder_killed() {
     record -k 0 threads_together 50000 && du -sk "$scratch/spool" &&
@@ -275,6 +284,7 @@ check "dlclose" unloading
 check "ranges deeper than are kept" deep
 check "very long names" long_names
 check "the door for CUDA" cuda
+check "CUPTI is not called without a driver" cupti_without_driver
 check "the recorder is gone" recorder_killed
 check "a limit on the spool" limited
 check "a full disk" full_disk

@@ -1,6 +1,9 @@
 /* What `ridge doctor` says on machines that are not here. */
 #include "../test.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include "cmd/doctor.h"
 
 static struct fact there(const char *version) {
@@ -69,8 +72,8 @@ TEST(the_doctor_names_versions_where_all_is_well) {
     }
     CHECK_STRING(
         ask(&facts, "cuda").found,
-        "NVIDIA H200, driver 580.65, CUPTI 13.0; a profiler that the program starts itself "
-        "gets none");
+        "NVIDIA H200, driver 580.65, CUPTI 13.0; a profiler in the program (torch.profiler) takes "
+        "CUPTI over, except one that finds it by dlsym (JAX, Proton)");
 }
 
 TEST(each_thing_that_is_missing_has_its_step) {
@@ -101,6 +104,35 @@ TEST(each_thing_that_is_missing_has_its_step) {
     facts.reads_sqlite = facts.reads_xml = false;
     check_step(&facts, "nsys traces", "SQLite");
     check_step(&facts, "xctrace traces", "expat");
+}
+
+static void crash(struct doctor_facts *facts) {
+    snprintf(facts->cupti_path, sizeof facts->cupti_path, "/opt/libcupti.so");
+    signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler would report it */
+    raise(SIGSEGV);
+}
+
+static void leave(struct doctor_facts *facts) {
+    (void)facts;
+    _exit(3);
+}
+
+static void find_opencl(struct doctor_facts *facts) {
+    facts->opencl = there("a device");
+}
+
+TEST(a_library_that_crashes_is_a_finding) {
+    struct doctor_facts facts = {0};
+    char failure[FACT_TEXT];
+    CHECK(!doctor_gather_in_child(crash, &facts, failure));
+    CHECK_STRING(failure, "crashes when loaded: Segmentation fault");
+    CHECK_STRING(facts.cupti_path, "/opt/libcupti.so"); /* what was known before */
+    CHECK(!doctor_gather_in_child(leave, &facts, failure));
+    CHECK_STRING(failure, "ends the process when loaded: exit status 3");
+    CHECK(doctor_gather_in_child(find_opencl, &facts, failure));
+    CHECK_STRING(failure, "");
+    CHECK(facts.opencl.there);
+    CHECK_STRING(facts.opencl.version, "a device");
 }
 
 TEST(counters_that_only_administrators_may_read_are_told_apart) {
