@@ -17,10 +17,9 @@ PYTHON
 echo "- libraries that crash when they are loaded or called"
 # A CUPTI whose cuptiGetVersion() crashes, as pip's does without a driver, and a driver that crashes.
 cat > cupti.c << 'C'
-#include <signal.h>
 #include "cupti/abi.h"
 #include "cupti/cupti_symbols.h"
-#define DEFINE(name, parameters) cupti_result name(void) { return raise(SIGSEGV); }
+#define DEFINE(name, parameters) cupti_result name(void) { return *(volatile cupti_result *)0; }
 CUPTI_SYMBOLS(DEFINE)
 C
 cat > driver.c << 'C'
