@@ -20,10 +20,13 @@ struct text spool_origin_text(const struct spool_origin *origin, uint32_t text) 
     return spool_reader_text(origin->rows->places.reader, origin->lane_number, text);
 }
 
-static uint32_t queue(const struct spool_origin *origin, uint32_t device, uint32_t context,
-                      uint32_t stream) {
-    return spool_place_queue(&origin->rows->places, origin->process, device, context, stream, 0,
-                             origin->status);
+/* A row refers to its queue, device and thread: without them (out of memory) it is not written, and
+ * the record fails. */
+static bool find_queue(const struct spool_origin *origin, uint32_t device, uint32_t context,
+                       uint32_t stream, uint32_t *queue) {
+    *queue = spool_place_queue(&origin->rows->places, origin->process, device, context, stream, 0,
+                               origin->status);
+    return *queue != 0;
 }
 
 bool spool_is_span(struct spool_rows *rows, int64_t start, int64_t end) {
@@ -43,7 +46,6 @@ bool spool_take_kernel(const struct spool_origin *origin, const struct spool_ker
     struct row_activity row = {
         .start = kernel->start,
         .duration = kernel->end - kernel->start,
-        .queue = queue(origin, kernel->device, kernel->context, kernel->stream),
         .kind = ACTIVITY_KERNEL,
         .name = spool_origin_string(origin, kernel->head.text),
         .correlation = kernel->correlation,
@@ -59,8 +61,11 @@ bool spool_take_kernel(const struct spool_origin *origin, const struct spool_ker
         .bytes = BYTES_UNKNOWN,
         .graph = kernel->graph,
     };
+    if (!find_queue(origin, kernel->device, kernel->context, kernel->stream, &row.queue))
+        return false;
     rows->kernels++;
-    return trace_write_activity(writer_of(origin), &row) || row.queue;
+    trace_write_activity(writer_of(origin), &row);
+    return true;
 }
 
 static uint32_t copy_name(const struct spool_origin *origin, const struct spool_copy *copy,
@@ -83,7 +88,6 @@ bool spool_take_copy(const struct spool_origin *origin, const struct spool_copy 
     struct row_activity row = {
         .start = copy->start,
         .duration = copy->end - copy->start,
-        .queue = queue(origin, copy->device, copy->context, copy->stream),
         .kind = copy->is_set ? ACTIVITY_SET : ACTIVITY_COPY,
         .name = copy_name(origin, copy, direction),
         .correlation = copy->correlation,
@@ -93,8 +97,11 @@ bool spool_take_copy(const struct spool_origin *origin, const struct spool_copy 
         .to_memory = copy->to_memory < MEMORY_KINDS ? copy->to_memory : MEMORY_UNKNOWN,
         .graph = copy->graph,
     };
+    if (!find_queue(origin, copy->device, copy->context, copy->stream, &row.queue))
+        return false;
     rows->copies++;
-    return trace_write_activity(writer_of(origin), &row) || row.queue;
+    trace_write_activity(writer_of(origin), &row);
+    return true;
 }
 
 static void write_call(const struct spool_origin *origin, const struct spool_call *call,
@@ -211,18 +218,20 @@ bool spool_take_wait(const struct spool_origin *origin, const struct spool_wait 
     struct row_wait row = {
         .start = wait->start,
         .duration = wait->end - wait->start,
-        .queue = wait->stream == UINT32_MAX
-                     ? 0
-                     : queue(origin, wait->device, wait->context, wait->stream),
         .kind = wait->kind < WAIT_KINDS ? (uint8_t)wait->kind : WAIT_UNKNOWN,
         .correlation = wait->correlation,
         .event = wait->event,
         .record_correlation = wait->record_correlation,
     };
-    if (wait->awaited_stream != UINT32_MAX)
-        row.awaited =
-            queue(origin, wait->awaited_device, wait->awaited_context, wait->awaited_stream);
-    return trace_write_wait(writer_of(origin), &row) || row.queue;
+    if (wait->stream != UINT32_MAX &&
+        !find_queue(origin, wait->device, wait->context, wait->stream, &row.queue))
+        return false;
+    if (wait->awaited_stream != UINT32_MAX &&
+        !find_queue(origin, wait->awaited_device, wait->awaited_context, wait->awaited_stream,
+                    &row.awaited))
+        return false;
+    trace_write_wait(writer_of(origin), &row);
+    return true;
 }
 
 bool spool_take_memory(const struct spool_origin *origin, const struct spool_memory *memory) {
@@ -241,5 +250,8 @@ bool spool_take_memory(const struct spool_origin *origin, const struct spool_mem
     if (memory->device)
         row.device =
             spool_place_device(&rows->places, origin->process, memory->device - 1, origin->status);
-    return trace_write_memory(writer_of(origin), &row) || row.device || !memory->device;
+    if ((memory->tid > 0 && !row.thread) || (memory->device && !row.device))
+        return false;
+    trace_write_memory(writer_of(origin), &row);
+    return true;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../test.h"
+#include "base/memory.h"
 #include "record/spool_folder.h"
 #include "trace/reader.h"
 
@@ -25,8 +26,8 @@ struct stage {
     struct trace *trace;
 };
 
-static bool stage_open(struct stage *stage) {
-    *stage = (struct stage){.path = test_temporary(".ridge")};
+static bool stage_open_at(struct stage *stage, const char *path) {
+    *stage = (struct stage){.path = path};
     if (!spool_folder_create(&stage->folder, &stage->status))
         return false;
     setenv(SPOOL_VARIABLE, stage->folder.path, 1);
@@ -48,14 +49,17 @@ static bool stage_open(struct stage *stage) {
     return true;
 }
 
+static bool stage_open(struct stage *stage) {
+    return stage_open_at(stage, test_temporary(".ridge"));
+}
+
 static void drain(struct stage *stage) {
     CHECK_OK(spool_reader_drain(stage->reader, spool_rows_take, &stage->rows, &stage->status),
              stage->status);
 }
 
-/* Drains, completes the trace and opens it. */
-static bool stage_read(struct stage *stage) {
-    drain(stage);
+/* Completes the trace and opens it. */
+static bool stage_end(struct stage *stage) {
     spool_rows_end(&stage->rows, 1000000);
     spool_close(stage->spool);
     spool_reader_close(stage->reader);
@@ -70,6 +74,11 @@ static bool stage_read(struct stage *stage) {
     for (unsigned table = TABLE_ACTIVITY; table < TABLE_COUNT; table++)
         CHECK_OK(trace_load(stage->trace, table, NULL, &stage->status), stage->status);
     return true;
+}
+
+static bool stage_read(struct stage *stage) {
+    drain(stage);
+    return stage_end(stage);
 }
 
 static void stage_close(struct stage *stage) {
@@ -90,6 +99,52 @@ static void put(struct stage *stage, enum spool_kind kind, const char *name, voi
     spool_publish(stage->lane);
 }
 #define PUT(stage, kind, name, ...) put(stage, kind, name, &(__VA_ARGS__), sizeof(__VA_ARGS__))
+
+enum { STREAMS = 100 };
+
+static void put_work(struct stage *stage, uint32_t stream) {
+    PUT(stage, SPOOL_KERNEL, "gemm",
+        (struct spool_kernel){.start = 100, .end = 300, .stream = stream});
+    PUT(stage, SPOOL_COPY, NULL, (struct spool_copy){.start = 100, .end = 300, .stream = stream});
+    PUT(stage, SPOOL_WAIT, NULL,
+        (struct spool_wait){.start = 1, .end = 2, .stream = stream, .awaited_stream = stream + 1});
+    PUT(stage, SPOOL_MEMORY, NULL,
+        (struct spool_memory){.time = 10, .bytes = 64, .tid = stream, .device = stream % 64 + 1});
+}
+
+static void check_places(const struct trace *trace) {
+    for (size_t i = 0; i < trace->activity.count; i++)
+        CHECK(trace->activity.queue[i] != 0);
+    for (size_t i = 0; i < trace->wait.count; i++)
+        CHECK(trace->wait.queue[i] != 0 && trace->wait.awaited[i] != 0);
+    for (size_t i = 0; i < trace->memory.count; i++)
+        CHECK(trace->memory.thread[i] != 0 && trace->memory.device[i] != 0);
+}
+
+/* The first drain makes the writer's buffers, so that only queues, devices and threads need memory
+ * in the second. */
+TEST(a_row_without_memory_for_its_queue_fails_and_is_not_written) {
+    const char *path = test_temporary(".ridge");
+    bool failed = true;
+    for (unsigned nth = 1; failed; nth++) {
+        struct stage stage;
+        REQUIRE(stage_open_at(&stage, path));
+        put_work(&stage, 1);
+        drain(&stage);
+        for (uint32_t stream = 2; stream < STREAMS; stream++)
+            put_work(&stage, stream);
+        memory_fail_from(nth);
+        bool drained =
+            spool_reader_drain(stage.reader, spool_rows_take, &stage.rows, &stage.status);
+        memory_fail_from(0);
+        failed = !drained;
+        CHECK(drained || stage.status.message[0]);
+        REQUIRE(!trace_writer_failed(stage.writer) && stage_end(&stage));
+        check_places(stage.trace);
+        CHECK(failed || stage.trace->wait.count == STREAMS - 1);
+        stage_close(&stage);
+    }
+}
 
 TEST(a_kernel_of_the_spool_is_an_activity_on_its_queue_and_device) {
     struct stage stage;
