@@ -78,9 +78,10 @@ static bool read_sampling(const struct command_line *line, struct record_options
     if (options->backend == RECORD_CPU && command_flag(line, "no-sampling"))
         return status_fail(status, STATUS_USAGE,
                            "--backend cpu with --no-sampling leaves nothing to record");
-    if (options->backend == RECORD_CPU && options->capture_range)
-        return status_fail(status, STATUS_USAGE,
-                           "--capture-range is about CUDA, which --backend cpu leaves out");
+    if (options->backend == RECORD_CPU && is_given(line, "capture-range", "cudaProfilerApi"))
+        return status_fail(
+            status, STATUS_USAGE,
+            "--capture-range cudaProfilerApi needs CUDA, which --backend cpu leaves out");
     return true;
 }
 

@@ -39,6 +39,8 @@ void drain_start(struct recording *recording, int64_t started) {
     recording->rows.until = recording->until;
     if (recording->perf && (recording->waiting || options->duration > 0))
         perf_window(recording->perf, recording->from, recording->until);
+    if (recording->perf && options->capture_range)
+        perf_capture(recording->perf, &recording->rows.captures);
     /* the program itself has a row however short it is */
     processes_row(&recording->processes, recording->summary->target.pid,
                   base_name(options->command[0]));
@@ -175,8 +177,15 @@ static void check_limits(struct recording *recording) {
         close_reader(recording);
 }
 
-static void turn(struct recording *recording) {
+/* With --capture-range the spool says which samples are wanted. */
+static void drain_samples(struct recording *recording) {
+    if (recording->options->capture_range)
+        drain_spool(recording);
     drain_perf(recording);
+}
+
+static void turn(struct recording *recording) {
+    drain_samples(recording);
     drain_spool(recording);
     watch(recording);
     trace_writer_flush(recording->writer);
@@ -194,7 +203,7 @@ static bool is_boundary(const struct recording *recording, int64_t now) {
 void drain_turn(struct recording *recording) {
     int64_t now = spool_now();
     if (now < recording->next_turn && !is_boundary(recording, now)) {
-        drain_perf(recording);
+        drain_samples(recording);
         return;
     }
     turn(recording);

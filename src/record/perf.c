@@ -88,6 +88,10 @@ void perf_window(struct perf *perf, int64_t from, int64_t until) {
     perf->threads.until = until;
 }
 
+void perf_capture(struct perf *perf, const struct captures *captures) {
+    perf->threads.captures = captures;
+}
+
 uint64_t perf_processes(const struct perf *perf) {
     return perf->threads.process_rows.count;
 }

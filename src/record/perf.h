@@ -12,6 +12,7 @@
 
 #include "base/map.h"
 #include "base/status.h"
+#include "record/captures.h"
 #include "trace/writer.h"
 
 enum perf_stacks {
@@ -45,6 +46,10 @@ bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *
 
 /* Only samples and states from here to there are written; all of them if this is never called. */
 void perf_window(struct perf *perf, int64_t from, int64_t until);
+
+/* Only samples and states inside the captures are written. perf_drain() needs all captures that
+ * began before it was called. */
+void perf_capture(struct perf *perf, const struct captures *captures);
 
 uint64_t perf_processes(const struct perf *perf); /* that did anything */
 /* Adds the numbers of all processes that were seen. */

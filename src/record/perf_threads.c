@@ -115,21 +115,29 @@ void perf_thread_rename(struct perf_threads *threads, struct perf_thread *thread
         write_thread(threads, thread, writer);
 }
 
+static void write_state(struct perf_threads *threads, struct perf_thread *thread,
+                        struct trace_writer *writer, struct capture span) {
+    trace_write_state(writer, &(struct row_state){
+                                  .start = span.start,
+                                  .duration = span.end - span.start,
+                                  .thread = perf_thread_row_of(threads, thread, writer),
+                                  .state = (uint8_t)thread->state,
+                                  .processor = thread->processor,
+                              });
+}
+
 void perf_thread_leave(struct perf_threads *threads, struct perf_thread *thread,
                        struct trace_writer *writer, int64_t time) {
-    int64_t start = thread->since, end = time;
+    struct capture span = {thread->since, time}, part;
     if (threads->until) {
-        start = start > threads->from ? start : threads->from;
-        end = end < threads->until ? end : threads->until;
+        span.start = span.start > threads->from ? span.start : threads->from;
+        span.end = span.end < threads->until ? span.end : threads->until;
     }
-    if (thread->alive && end > start)
-        trace_write_state(writer, &(struct row_state){
-                                      .start = start,
-                                      .duration = end - start,
-                                      .thread = perf_thread_row_of(threads, thread, writer),
-                                      .state = (uint8_t)thread->state,
-                                      .processor = thread->processor,
-                                  });
+    if (thread->alive && threads->captures)
+        while (captures_next(threads->captures, &span, &part))
+            write_state(threads, thread, writer, part);
+    else if (thread->alive && span.end > span.start)
+        write_state(threads, thread, writer, span);
     thread->alive = false;
     if (time > threads->last)
         threads->last = time;

@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "base/text.h"
+#include "record/captures.h"
 #include "trace/writer.h"
 
 enum { THREAD_NAME_SIZE = 16 }; /* the kernel's */
@@ -30,15 +31,17 @@ struct perf_threads {
     struct perf_thread *items;
     size_t count, capacity;
     struct map by_tid;
-    struct map process_rows; /* by pid */
-    int64_t last;            /* time of the last change */
-    int64_t from, until;     /* what is written of them; until 0: all */
+    struct map process_rows;         /* by pid */
+    int64_t last;                    /* time of the last change */
+    int64_t from, until;             /* what is written of them; until 0: all */
+    const struct captures *captures; /* only inside these; NULL: all */
 };
 
 void perf_threads_finish(struct perf_threads *threads);
 
 static inline bool perf_threads_wants(const struct perf_threads *threads, int64_t time) {
-    return threads->until == 0 || (time >= threads->from && time < threads->until);
+    return (threads->until == 0 || (time >= threads->from && time < threads->until)) &&
+           (!threads->captures || captures_have(threads->captures, time));
 }
 
 /* The thread, added when it is not known. NULL when out of memory; good until the next is added. */

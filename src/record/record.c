@@ -174,6 +174,21 @@ static void note_takeover(struct recording *recording) {
                     until);
 }
 
+static void note_captures(struct recording *recording) {
+    const char *range = recording->options->capture_range;
+    if (!range || recording->rows.captures.count > 0)
+        return;
+    if (!recording->folder)
+        record_note(recording->summary, "nothing was captured, as %s cannot be seen", range);
+    else if (strncmp(range, "nvtx:", 5) == 0)
+        record_note(recording->summary,
+                    "nothing was captured: the program never entered the NVTX range '%s'",
+                    range + 5);
+    else
+        record_note(recording->summary,
+                    "nothing was captured: the program never called cudaProfilerStart()");
+}
+
 static void note_content(struct recording *recording) {
     struct record_summary *summary = recording->summary;
     const struct spool_rows *rows = &recording->rows;
@@ -197,9 +212,7 @@ static void note_content(struct recording *recording) {
     if (recording->options->backend == RECORD_CUDA && recording->folder &&
         rows->kernels + rows->calls == 0 && !rows->missing[0])
         record_note(summary, "the program did not use CUDA, as far as the probe saw");
-    if (recording->options->capture_range && rows->kernels + rows->calls == 0)
-        record_note(summary, "nothing was captured: the program never reached %s",
-                    recording->options->capture_range);
+    note_captures(recording);
     if (recording->waiting)
         record_note(summary, "the program ended before --delay was over");
 }

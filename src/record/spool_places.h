@@ -42,6 +42,7 @@ struct spool_places {
             int64_t since;   /* one that has no end yet; 0: none */
             int64_t last;    /* when the latest began that has one */
             uint32_t thread;
+            int64_t captures_from; /* the end of the latest; 0: it is paused, or never was */
         } pause;
         uint32_t devices[SPOOL_DEVICES_MAX];
     } * *members; /* by number; NULL: not met yet */

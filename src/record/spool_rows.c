@@ -233,4 +233,5 @@ void spool_rows_finish(struct spool_rows *rows) {
     spool_places_finish(&rows->places);
     spool_ranges_finish(&rows->ranges);
     intern_finish(&rows->metas);
+    captures_finish(&rows->captures);
 }

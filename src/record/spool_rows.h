@@ -6,6 +6,7 @@
 #ifndef RIDGE_RECORD_SPOOL_ROWS_H
 #define RIDGE_RECORD_SPOOL_ROWS_H
 
+#include "record/captures.h"
 #include "record/gpus.h"
 #include "record/processes.h"
 #include "record/spool_places.h"
@@ -20,14 +21,15 @@ struct spool_rows {
     bool stopped;        /* the file is full: all is left out and counted */
 
     uint64_t kernels, copies, calls;
-    uint64_t impossible; /* times that cannot be, fields that no probe writes */
-    uint64_t left_out;   /* after `stopped` */
-    uint64_t dropped;    /* by the sources themselves, as they tell */
-    int64_t clock_error; /* the largest that was told; -1: none */
-    struct intern metas; /* key=value that are written already */
-    char missing[200];   /* why CUDA could not be recorded, or "" */
-    char refused[80];    /* the program's own profiler, which could not have CUPTI, or "" */
-    struct takeover {    /* of CUPTI, by the program's own profiler */
+    uint64_t impossible;      /* times that cannot be, fields that no probe writes */
+    uint64_t left_out;        /* after `stopped` */
+    uint64_t dropped;         /* by the sources themselves, as they tell */
+    struct captures captures; /* of all processes, with --capture-range */
+    int64_t clock_error;      /* the largest that was told; -1: none */
+    struct intern metas;      /* key=value that are written already */
+    char missing[200];        /* why CUDA could not be recorded, or "" */
+    char refused[80];         /* the program's own profiler, which could not have CUPTI, or "" */
+    struct takeover {         /* of CUPTI, by the program's own profiler */
         char library[80];
         int64_t first, last_end; /* when it was first taken, and last given back */
         uint64_t begun, ended;   /* in all processes */

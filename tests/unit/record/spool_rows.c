@@ -314,6 +314,26 @@ TEST(time_outside_captures_is_a_paused_range_whatever_comes_first) {
         CHECK_INT(trace->thread.tid[trace->range.thread[i]], 77);
     }
     CHECK_INT(stage.rows.impossible, 1);
+    REQUIRE(stage.rows.captures.count == 2);
+    CHECK(stage.rows.captures.list[0].start == 200 && stage.rows.captures.list[0].end == 300);
+    CHECK(stage.rows.captures.list[1].start == 400 && stage.rows.captures.list[1].end == 500);
+    stage_close(&stage);
+}
+
+/* Two threads end one range each; the records of the second are read first. */
+TEST(captures_are_found_when_their_records_come_out_of_order) {
+    struct stage stage;
+    REQUIRE(stage_open(&stage));
+    PUT(&stage, SPOOL_PAUSED, NULL, (struct spool_paused){.start = 300});
+    PUT(&stage, SPOOL_PAUSED, NULL, (struct spool_paused){.start = 300, .end = 400});
+    PUT(&stage, SPOOL_PAUSED, NULL, (struct spool_paused){.start = 100});
+    PUT(&stage, SPOOL_PAUSED, NULL, (struct spool_paused){.start = 100, .end = 200});
+    drain(&stage);
+    CHECK_INT(stage.rows.captures.open_from, 400);
+    REQUIRE(stage_end(&stage));
+    REQUIRE(stage.rows.captures.count == 2);
+    CHECK(stage.rows.captures.list[0].start == 200 && stage.rows.captures.list[0].end == 300);
+    CHECK(stage.rows.captures.list[1].start == 400 && stage.rows.captures.list[1].end == 1000000);
     stage_close(&stage);
 }
 

@@ -1,0 +1,73 @@
+/* Captures end in order but for a few of other threads and processes, so one is added near the end
+ * of the list. */
+#include "record/captures.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+static int64_t earlier(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t later(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+bool captures_add(struct captures *captures, struct capture capture, struct status *status) {
+    size_t after = captures->count, first;
+    if (capture.start >= capture.end)
+        return true;
+    if (!memory_grow((void **)&captures->list, &captures->capacity, captures->count + 1,
+                     sizeof *captures->list, status))
+        return false;
+    while (after > 0 && captures->list[after - 1].start > capture.end)
+        after--;
+    for (first = after; first > 0 && captures->list[first - 1].end >= capture.start; first--) {
+        capture.start = earlier(capture.start, captures->list[first - 1].start);
+        capture.end = later(capture.end, captures->list[first - 1].end);
+    }
+    memmove(&captures->list[first + 1], &captures->list[after],
+            (captures->count - after) * sizeof *captures->list);
+    captures->list[first] = capture;
+    captures->count = captures->count - (after - first) + 1;
+    return true;
+}
+
+/* The first that ends after this time. */
+static size_t find(const struct captures *captures, int64_t time) {
+    size_t low = 0, high = captures->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (captures->list[middle].end > time)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+bool captures_have(const struct captures *captures, int64_t time) {
+    struct capture span = {time, time + 1}, part;
+    return captures_next(captures, &span, &part);
+}
+
+bool captures_next(const struct captures *captures, struct capture *span, struct capture *part) {
+    size_t at = find(captures, span->start);
+    *part = (struct capture){INT64_MAX, INT64_MAX};
+    if (at < captures->count)
+        *part = captures->list[at];
+    if (captures->open_from && captures->open_from <= part->end)
+        *part = (struct capture){earlier(part->start, captures->open_from), INT64_MAX};
+    part->start = later(part->start, span->start);
+    part->end = earlier(part->end, span->end);
+    if (part->start >= part->end)
+        return false;
+    span->start = part->end;
+    return true;
+}
+
+void captures_finish(struct captures *captures) {
+    memory_free(captures->list);
+    memset(captures, 0, sizeof *captures);
+}
