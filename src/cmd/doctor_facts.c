@@ -2,6 +2,7 @@
  * perf events are opened, CUPTI is loaded, devices are listed. Nothing is recorded or changed.
  * Libraries of vendors are loaded in a child process. */
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,6 +220,17 @@ static void gather_python(struct doctor_facts *facts) {
     pclose(pipe);
 }
 
+/* Root of a user namespace has no rights outside it. */
+static bool is_administrator(void) {
+    unsigned long long inside, outside, count = UINT32_MAX;
+    FILE *map = fopen("/proc/self/uid_map", "r");
+    if (map && fscanf(map, "%llu %llu %llu", &inside, &outside, &count) != 3)
+        count = 0;
+    if (map)
+        fclose(map);
+    return geteuid() == 0 && count == UINT32_MAX;
+}
+
 void doctor_gather(struct doctor_facts *facts) {
     memset(facts, 0, sizeof *facts);
 #ifdef __linux__
@@ -233,7 +245,7 @@ void doctor_gather(struct doctor_facts *facts) {
 #ifdef RIDGE_HAVE_EXPAT
     facts->reads_xml = true;
 #endif
-    facts->is_administrator = geteuid() == 0;
+    facts->is_administrator = is_administrator();
     gather_vendor_libraries(facts);
     gather_probe(facts);
     facts->gpu_counters_restricted = read_restriction();

@@ -13,15 +13,12 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "record/owner.h"
 #include "spool/spool.h"
 
 #define LIBRARY "libridge-probe.so"
 
 /* ---- The probe ---------------------------------------------------------------------------- */
-
-static bool is_ours(const struct stat *info) {
-    return info->st_uid == 0 || info->st_uid == geteuid();
-}
 
 /* Neither the file nor its name in its folder can be another's. */
 static bool check_safe(const char *path, struct status *status) {
@@ -33,12 +30,17 @@ static bool check_safe(const char *path, struct status *status) {
         return status_fail_errno(status, "%s", path);
     if (!S_ISREG(file.st_mode))
         return status_fail(status, STATUS_USAGE, "%s is not a library", path);
-    if (!is_ours(&file) || (file.st_mode & S_IWOTH))
+    if (!owner_is_trusted(file.st_uid) || !owner_is_trusted(place.st_uid))
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "%s or its folder belongs to another user; set RIDGE_PROBE_LIBRARY to a "
+                           "copy of your own",
+                           path);
+    if (file.st_mode & S_IWOTH)
         return status_fail(status, STATUS_UNSUPPORTED,
                            "%s can be written to by others; chmod o-w it, or set "
                            "RIDGE_PROBE_LIBRARY to your own",
                            path);
-    if (!is_ours(&place) || ((place.st_mode & S_IWOTH) && !(place.st_mode & S_ISVTX)))
+    if ((place.st_mode & S_IWOTH) && !(place.st_mode & S_ISVTX))
         return status_fail(status, STATUS_UNSUPPORTED,
                            "%s lies in a folder that others can write to; set RIDGE_PROBE_LIBRARY "
                            "to a copy elsewhere",

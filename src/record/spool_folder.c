@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "record/owner.h"
+
 #define PREFIX "ridge-spool-"
 #define LOCK "lock"
 enum { ATTEMPTS = 1000 }; /* each loses at most one race against a recorder that starts meanwhile */
@@ -28,7 +30,7 @@ static bool is_safe(const char *path) {
     struct stat info;
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode) || access(path, W_OK | X_OK) != 0)
         return false;
-    if (info.st_uid != geteuid() && info.st_uid != 0)
+    if (!owner_is_trusted(info.st_uid))
         return false;
     return !(info.st_mode & (S_IWGRP | S_IWOTH)) || (info.st_mode & S_ISVTX);
 }

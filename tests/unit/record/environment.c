@@ -60,6 +60,20 @@ TEST(a_probe_that_others_may_write_to_is_refused) {
     unsetenv("RIDGE_PROBE_LIBRARY");
 }
 
+TEST(a_probe_of_another_user_is_refused) {
+    char path[ENVIRONMENT_PROBE_SIZE];
+    struct status status = {0};
+    if (geteuid() != 0) {
+        test_skip("only root can give a file to another user");
+        return;
+    }
+    const char *file = library(0644);
+    REQUIRE(chown(file, 54321, 54321) == 0);
+    CHECK(!environment_find_probe(path, &status));
+    CHECK(strstr(status.message, "belongs to another user"));
+    unsetenv("RIDGE_PROBE_LIBRARY");
+}
+
 TEST(the_probe_is_injected_unless_another_tool_is_there_first) {
     static struct record_summary summary;
     static const char *given[] = {"CUDA_INJECTION64_PATH=/other/tool.so", "MINE=a=b", NULL};
