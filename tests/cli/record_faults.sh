@@ -30,6 +30,10 @@ echo "- a file that may not grow"
 grep -c 'not complete: cannot write: File too large' said
 trust short.ridge | head -n 2
 
+echo "- a full disk"
+"$RIDGE" record --no-sampling -o /dev/full -- sh -c 'echo the program; exit 5' 2> said
+echo "status $?"
+grep -c 'not complete: cannot write: No space left on device' said
 echo "- limits that keep ridge from recording do not keep the program from running"
 # Where ridge itself does not start (--version), nothing is expected. Every other limit gives what
 # the program prints and its status.
