@@ -72,6 +72,8 @@ static struct perf_event_attr describe(const struct perf_options *options, bool 
 
 static bool explain_refusal(struct status *status) {
     int reason = errno, level = 0;
+    if (reason == EMFILE || reason == ENFILE)
+        return status_fail_errno(status, "cannot open perf events");
     FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
     bool known = file && fscanf(file, "%d", &level) == 1;
     if (file)
