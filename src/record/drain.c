@@ -103,6 +103,8 @@ static void close_perf(struct recording *recording) {
     recording->summary->samples = perf_samples(recording->perf);
     recording->summary->processes = perf_processes(recording->perf);
     recording->summary->lost += perf_lost(recording->perf);
+    for (unsigned i = 0; i < PERF_NOTES && perf_note(recording->perf, i); i++)
+        record_note(recording->summary, "%s", perf_note(recording->perf, i));
     if (!perf_list_processes(recording->perf, &recording->sampled, &recording->latest))
         keep_trouble(recording);
     perf_close(recording->perf);

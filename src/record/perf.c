@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/format.h"
 #include "base/memory.h"
 #include "base/sort.h"
 #include "record/perf_counters.h"
@@ -32,7 +33,10 @@ struct perf {
     struct perf_unwinder *unwinder;    /* NULL: samples bring the addresses of callers */
     const struct trace_writer *writer; /* whose rows and strings are known */
     uint64_t samples, lost, shallow;   /* shallow: samples whose callers were not looked for */
-    bool hurried;                      /* records come faster than stacks are followed */
+    uint64_t reduced; /* samples that lack callers beyond a smaller copy of their stack */
+    bool hurried;     /* records come faster than stacks are followed */
+    char notes[PERF_NOTES][240];
+    unsigned note_count;
 };
 
 static int64_t monotonic(void) {
@@ -109,6 +113,10 @@ uint64_t perf_samples(const struct perf *perf) {
 
 uint64_t perf_lost(const struct perf *perf) {
     return perf->lost;
+}
+
+const char *perf_note(const struct perf *perf, unsigned index) {
+    return index < perf->note_count ? perf->notes[index] : NULL;
 }
 
 void perf_forget_rows(struct perf *perf) {
@@ -240,32 +248,62 @@ static void read_chain(struct body *body, struct perf_chain *chain) {
     }
 }
 
-/* The user's part of the stack, from the registers and the piece of memory that came along. */
-static void unwind(struct perf *perf, const struct perf_record *record, struct body *body,
-                   struct perf_chain *chain) {
-    uint64_t registers[64] = {0}, mask = perf_unwind_registers();
+/* The user's registers and stack, as a sample brings them. */
+struct stack_copy {
+    uint64_t registers[64];
+    const uint8_t *bytes;
+    uint64_t size, used; /* what was asked for; what there was */
+};
+
+/* False when the sample has none. */
+static bool read_stack(struct body *body, struct stack_copy *copy) {
+    uint64_t mask = perf_unwind_registers();
     if (take(body, 8) == PERF_SAMPLE_REGS_ABI_NONE)
-        return;
+        return false;
     for (unsigned i = 0; i < 64; i++)
-        if (mask >> i & 1)
-            registers[i] = take(body, 8);
-    uint64_t copied = take(body, 8);
-    if (copied > body->left)
-        return;
-    struct perf_snapshot snapshot = {(pid_t)record->pid, registers, body->at, copied};
-    struct body behind = {body->at + copied, body->left - copied};
-    uint64_t used = copied ? take(&behind, 8) : 0;
-    if (used < copied)
-        snapshot.stack_bytes = used;
-    size_t most = STACK_FRAMES_MAX - chain->count;
+        copy->registers[i] = mask >> i & 1 ? take(body, 8) : 0;
+    copy->size = copy->used = take(body, 8);
+    if (copy->size > body->left)
+        return false;
+    copy->bytes = body->at;
+    struct body behind = {body->at + copy->size, body->left - copy->size};
+    uint64_t used = copy->size ? take(&behind, 8) : 0;
+    if (used < copy->size)
+        copy->used = used;
+    return true;
+}
+
+static void unwind(struct perf *perf, pid_t pid, const struct stack_copy *copy,
+                   struct perf_chain *chain) {
+    struct perf_snapshot snapshot = {pid, copy->registers, copy->bytes, copy->used};
+    size_t limit = perf->hurried ? 1 : STACK_FRAMES_MAX;
+    bool complete;
+    if (limit > STACK_FRAMES_MAX - chain->count)
+        limit = STACK_FRAMES_MAX - chain->count;
+    chain->count +=
+        perf_unwind(perf->unwinder, &snapshot, chain->addresses + chain->count, limit, &complete);
     perf->shallow += perf->hurried;
-    chain->count += perf_unwind(perf->unwinder, &snapshot, chain->addresses + chain->count,
-                                perf->hurried && most > 1 ? 1 : most);
+    perf->reduced +=
+        !perf->hurried && !complete && copy->used == copy->size && copy->size < perf_stack_sizes[0];
+}
+
+/* While the stack size is changed a thread may be sampled with both sizes: one of the two samples
+ * of a period counts. */
+static bool is_duplicate(const struct perf *perf, struct perf_thread *thread, int64_t time,
+                         uint64_t size) {
+    int64_t period = 1000000000 / perf->options.rate;
+    if (thread->sampled_size && size != thread->sampled_size &&
+        time - thread->sampled_at < period * 3 / 4)
+        return true;
+    thread->sampled_at = time;
+    thread->sampled_size = size;
+    return false;
 }
 
 static bool read_sample(struct perf *perf, const struct perf_record *record, struct body body,
                         struct trace_writer *writer, struct status *status) {
     struct perf_chain chain;
+    struct stack_copy copy;
     struct perf_thread *thread =
         perf_threads_find(&perf->threads, record->pid, record->tid, status);
     if (!thread)
@@ -273,8 +311,11 @@ static bool read_sample(struct perf *perf, const struct perf_record *record, str
     if (!perf_threads_wants(&perf->threads, record->time))
         return true;
     read_chain(&body, &chain);
-    if (perf->unwinder)
-        unwind(perf, record, &body, &chain);
+    if (perf->unwinder && read_stack(&body, &copy)) {
+        if (is_duplicate(perf, thread, record->time, copy.size))
+            return true;
+        unwind(perf, (pid_t)record->pid, &copy, &chain);
+    }
     trace_write_sample(writer, &(struct row_sample){
                                    .time = record->time,
                                    .thread = perf_thread_row_of(&perf->threads, thread, writer),
@@ -328,14 +369,16 @@ static bool read_record(struct perf *perf, const struct perf_record *record,
     }
 }
 
-/* Reads the records up to a time and keeps the rest. */
-static bool read_until(struct perf *perf, int64_t horizon, struct trace_writer *writer,
-                       struct status *status) {
+/* Reads the records that are complete, or all of them, and keeps the rest. */
+static bool read_records(struct perf *perf, bool all, struct trace_writer *writer,
+                         struct status *status) {
     struct perf_batch *batch = &perf->pending;
     uint64_t damaged = 0;
+    int64_t complete = INT64_MIN + SETTLE_NS;
     uint32_t *order = NULL;
     use_writer(perf, writer);
-    bool ok = perf_reader_take(&perf->reader, batch, &damaged, status);
+    bool ok = perf_reader_take(&perf->reader, batch, &damaged, &complete, status);
+    int64_t horizon = all ? INT64_MAX : complete - SETTLE_NS;
     perf->hurried = batch->bytes.length > HURRY_BYTES;
     count_lost(perf, writer, damaged);
     ok = ok && sort_rows(batch->group, 1, batch->times, NULL, batch->count, &order, status);
@@ -354,24 +397,45 @@ static bool read_until(struct perf *perf, int64_t horizon, struct trace_writer *
 }
 
 bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status) {
-    return read_until(perf, monotonic() - SETTLE_NS, writer, status);
+    return read_records(perf, false, writer, status);
+}
+
+static void add_note(struct perf *perf, uint64_t count, const char *what) {
+    char number[FORMAT_SIZE];
+    snprintf(perf->notes[perf->note_count++], sizeof perf->notes[0], "%s %s",
+             format_count(count, number), what);
+}
+
+static void describe_losses(struct perf *perf) {
+    bool copies = perf->unwinder != NULL;
+    if (perf->lost)
+        add_note(perf, perf->lost,
+                 perf->rings.limited && copies
+                     ? "of these are CPU samples and context switches that came too fast; use "
+                       "--stacks fp or a lower --sample-rate, or raise "
+                       "kernel.perf_event_mlock_kb or ulimit -l"
+                 : copies ? "of these are CPU samples and context switches that came too fast; "
+                            "use --stacks fp or a lower --sample-rate"
+                          : "of these are CPU samples and context switches that came too fast; "
+                            "use a lower --sample-rate");
+    if (perf->reduced)
+        add_note(perf, perf->reduced,
+                 "samples lack their outermost callers, because the processors were too busy to "
+                 "copy larger stacks; use --stacks fp or a lower --sample-rate");
+    if (perf->shallow)
+        add_note(perf, perf->shallow,
+                 "samples lack their callers, because they came too fast; use --stacks fp or a "
+                 "lower --sample-rate");
 }
 
 bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *status) {
     int64_t now = monotonic();
     perf_reader_stop(&perf->reader);
-    bool ok = read_until(perf, INT64_MAX, writer, status);
+    bool ok = read_records(perf, true, writer, status);
     count_lost(perf, writer, perf_rings_lost(&perf->rings));
     perf_threads_leave(&perf->threads, writer, now);
     perf_counters_write(&perf->counters, writer, now);
-    if (perf->shallow) {
-        char words[160];
-        snprintf(words, sizeof words,
-                 "%llu samples are without their callers, as they came too fast; --stacks fp or a "
-                 "lower --sample-rate",
-                 (unsigned long long)perf->shallow);
-        trace_writer_meta(writer, META_WARNING, text_of(words));
-    }
+    describe_losses(perf);
     return ok;
 }
 #endif

@@ -56,6 +56,9 @@ uint64_t perf_processes(const struct perf *perf); /* that did anything */
 bool perf_list_processes(const struct perf *perf, struct map *pids, struct status *status);
 uint64_t perf_samples(const struct perf *perf);
 uint64_t perf_lost(const struct perf *perf); /* records; the writer was told of them already */
+/* What is incomplete, why, and what helps: after perf_finish(). NULL when there is no such note. */
+enum { PERF_NOTES = 3 };
+const char *perf_note(const struct perf *perf, unsigned index);
 
 /* The row of a thread (made when first asked for) and of a process in the writer, shared with what
  * else writes about them. */

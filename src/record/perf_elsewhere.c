@@ -54,6 +54,11 @@ uint64_t perf_lost(const struct perf *perf) {
     return 0;
 }
 
+const char *perf_note(const struct perf *perf, unsigned index) {
+    (void)perf, (void)index;
+    return NULL;
+}
+
 uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t pid, int64_t tid) {
     (void)perf, (void)writer, (void)pid, (void)tid;
     return 0;

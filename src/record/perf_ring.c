@@ -50,13 +50,22 @@ static bool add(struct perf_batch *batch, size_t offset, unsigned processor,
     return true;
 }
 
-static void copy_out(const struct perf_ring *ring, const uint8_t *data, uint64_t from, void *to,
-                     size_t bytes) {
+/* Appends bytes of the ring, which wraps around. */
+static void copy_out(const struct perf_ring *ring, const uint8_t *data, uint64_t from, size_t bytes,
+                     struct buffer *to) {
     size_t at = (size_t)(from & (ring->bytes - 1)), first = ring->bytes - at;
     if (first > bytes)
         first = bytes;
-    memcpy(to, data + at, first);
-    memcpy((char *)to + first, data, bytes - first);
+    buffer_append(to, data + at, first);
+    buffer_append(to, data, bytes - first);
+}
+
+/* A header never wraps around: sizes of records are multiples of its size. */
+static struct perf_event_header header_at(const struct perf_ring *ring, const uint8_t *data,
+                                          uint64_t from) {
+    struct perf_event_header header;
+    memcpy(&header, data + (from & (ring->bytes - 1)), sizeof header);
+    return header;
 }
 
 bool perf_batch_take(struct perf_batch *batch, struct perf_ring *ring, uint64_t *damaged,
@@ -69,17 +78,14 @@ bool perf_batch_take(struct perf_batch *batch, struct perf_ring *ring, uint64_t 
     if (used > *fullness)
         *fullness = used;
     while (ok && head - tail >= sizeof(struct perf_event_header)) {
-        struct perf_event_header header;
-        copy_out(ring, data, tail, &header, sizeof header);
+        struct perf_event_header header = header_at(ring, data, tail);
         if (header.size < sizeof header + sizeof(struct identity) || header.size % 8 != 0 ||
             header.size > head - tail) {
             ++*damaged;
             break;
         }
-        uint8_t record[UINT16_MAX];
         size_t offset = batch->bytes.length;
-        copy_out(ring, data, tail, record, header.size);
-        buffer_append(&batch->bytes, record, header.size);
+        copy_out(ring, data, tail, header.size, &batch->bytes);
         ok = add(batch, offset, ring->processor, status);
         tail += header.size;
     }

@@ -1,5 +1,6 @@
-/* What the kernel is asked to watch, and how its records come out: one event and one ring of memory
- * for each processor.
+/* The perf events of a target and their ring buffers. Each processor has one ring buffer. Its
+ * events share it: one for mappings, names, forks and context switches, and one for samples with
+ * each size of stack copy, of which one at a time is enabled.
  */
 #ifndef RIDGE_RECORD_PERF_RING_H
 #define RIDGE_RECORD_PERF_RING_H
@@ -10,8 +11,13 @@
 #ifdef __linux__
 #include <linux/perf_event.h>
 
+/* Bytes of user stack in a sample, largest first. */
+enum { PERF_STACK_SIZES = 3 };
+extern const uint32_t perf_stack_sizes[PERF_STACK_SIZES];
+
 struct perf_ring {
-    int fd;
+    int fd; /* mappings, names, forks, context switches; owns the ring buffer */
+    int samplers[PERF_STACK_SIZES]; /* output goes to `fd`; -1: not open */
     unsigned processor;
     struct perf_event_mmap_page *page; /* shared with the kernel; the records follow it */
     size_t bytes;                      /* of records; a power of two */
@@ -21,13 +27,24 @@ struct perf_ring {
 struct perf_rings {
     struct perf_ring *items;
     size_t count;
-    bool user_only;   /* the kernel's own part of stacks is not for this user to see */
-    bool counts_lost; /* events know how many records they lost (Linux 6.0) */
+    bool user_only;       /* the kernel's own part of stacks is not for this user to see */
+    bool counts_lost;     /* events know how many records they lost (Linux 6.0) */
+    unsigned stack_sizes; /* how many of perf_stack_sizes can be used; 0 or 1: no choice */
+    unsigned stack_size;  /* index of the one in use */
+    unsigned fill_ms;     /* how long a ring takes to fill with the largest samples */
+    bool limited;         /* smaller than perf_ring_bytes(): locked memory is limited */
 };
+
+/* Bytes of a ring buffer that holds half a second of samples, or less where memory is short.
+ * `memory` is the machine's. A power of two. */
+size_t perf_ring_bytes(unsigned rate, size_t sample_bytes, unsigned processors, uint64_t memory);
 
 bool perf_rings_open(struct perf_rings *rings, pid_t target, const struct perf_options *options,
                      struct status *status);
 void perf_rings_close(struct perf_rings *rings);
+/* Samples of all threads bring a stack copy of perf_stack_sizes[index] from here on. Until it
+ * returns a thread may be sampled with both sizes. */
+void perf_rings_set_stack_size(struct perf_rings *rings, unsigned index);
 /* What was lost and no record has said: the kernel has room for such a record only when there is
  * room again, and at the end nothing comes any more. */
 uint64_t perf_rings_lost(const struct perf_rings *rings);

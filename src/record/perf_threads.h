@@ -24,6 +24,8 @@ struct perf_thread {
     enum thread_state state;
     int64_t since;
     uint32_t processor;
+    int64_t sampled_at; /* time and stack size of its last sample */
+    uint64_t sampled_size;
 };
 
 /* Zeroed ones are empty. */

@@ -87,6 +87,7 @@ struct frame {
     struct cfi_memory memory;
     uint64_t registers[CFI_REGISTERS];
     bool is_exact; /* the code address is of an instruction that has not run; else behind a call */
+    bool is_outermost;
 };
 
 /* The code that Python makes has a frame of two words, the second of which is the address that it
@@ -124,6 +125,7 @@ static bool step_by_table(struct frame *frame, const struct unwind_table *table,
     const struct known_row *row = find_row(frame->unwinder, table, in_file);
     uint64_t stack = frame->registers[STACK_POINTER];
     *known = row != NULL;
+    frame->is_outermost = row && row->row.registers[row->row.return_register].kind == CFI_UNDEFINED;
     if (!row || !cfi_step(&row->row, STACK_POINTER, CODE_ADDRESS, &frame->memory, frame->registers))
         return false;
     frame->is_exact = row->is_signal_handler;
@@ -150,7 +152,7 @@ static bool step(struct frame *frame) {
 }
 
 size_t perf_unwind(struct perf_unwinder *unwinder, const struct perf_snapshot *snapshot,
-                   uint64_t *addresses, size_t limit) {
+                   uint64_t *addresses, size_t limit, bool *complete) {
     struct frame frame = {.unwinder = unwinder, .pid = snapshot->pid, .is_exact = true};
     size_t count = 0;
     for (size_t i = 0; i < NUMBERS; i++)
@@ -161,5 +163,6 @@ size_t perf_unwind(struct perf_unwinder *unwinder, const struct perf_snapshot *s
         if (count < limit)
             addresses[count++] = frame.registers[CODE_ADDRESS];
     } while (count < limit && step(&frame) && frame.registers[CODE_ADDRESS] != 0);
+    *complete = frame.is_outermost || frame.registers[CODE_ADDRESS] == 0;
     return count;
 }

@@ -23,8 +23,9 @@ struct perf_snapshot {
     size_t stack_bytes;
 };
 
-/* Addresses, innermost first; gives how many. */
+/* Addresses, innermost first; gives how many. `complete`: the last is the outermost function, which
+ * has no caller. */
 size_t perf_unwind(struct perf_unwinder *unwinder, const struct perf_snapshot *snapshot,
-                   uint64_t *addresses, size_t limit);
+                   uint64_t *addresses, size_t limit, bool *complete);
 
 #endif

@@ -18,7 +18,7 @@ struct recording {
     uint64_t samples, lost;
 };
 
-static pid_t start_target(const char *part, int *go) {
+pid_t perf_target_start(const char *part, int *go) {
     int ends[2];
     if (pipe(ends) != 0)
         return -1;
@@ -51,7 +51,7 @@ static bool drain_until_it_ends(struct perf *perf, struct trace_writer *writer, 
 static bool record(struct recording *recording, const char *part, enum perf_stacks stacks) {
     struct status status;
     int go;
-    *recording = (struct recording){.pid = start_target(part, &go)};
+    *recording = (struct recording){.pid = perf_target_start(part, &go)};
     struct perf_options options = {.rate = 999, .stacks = stacks, .counters = true};
     struct perf *perf = perf_open(recording->pid, &options, &status);
     if (!perf) {
@@ -205,10 +205,19 @@ TEST(tables_show_who_called_code_without_frame_pointers) {
     trace_close(recording.trace);
 }
 
+TEST(samples_of_many_busy_threads_are_kept) {
+    struct recording recording;
+    if (!record(&recording, "crowd", PERF_TABLES))
+        return;
+    CHECK(recording.samples > PERF_TARGET_CROWD * 10);
+    CHECK(recording.samples > 10 * recording.lost);
+    trace_close(recording.trace);
+}
+
 TEST(a_target_that_never_starts_leaves_an_empty_recording) {
     struct status status;
     int go;
-    pid_t pid = start_target("threads", &go);
+    pid_t pid = perf_target_start("threads", &go);
     struct perf *perf = perf_open(pid, &(struct perf_options){.rate = 999}, &status);
     close(go);
     waitpid(pid, NULL, 0);

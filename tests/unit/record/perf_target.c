@@ -52,6 +52,22 @@ static void play_threads(void) {
     pthread_join(thread, NULL);
 }
 
+static void *work_in_crowd(void *unused) {
+    (void)unused;
+    perf_target_spin(0.03);
+    return NULL;
+}
+
+/* Many more threads than processors, all busy. */
+static void play_crowd(void) {
+    pthread_t threads[PERF_TARGET_CROWD];
+    for (unsigned i = 0; i < PERF_TARGET_CROWD; i++)
+        if (pthread_create(&threads[i], NULL, work_in_crowd, NULL) != 0)
+            _exit(1);
+    for (unsigned i = 0; i < PERF_TARGET_CROWD; i++)
+        pthread_join(threads[i], NULL);
+}
+
 /* A child that works, and one that executes another program. */
 static void play_children(void) {
     if (fork() == 0) {
@@ -101,6 +117,8 @@ __attribute__((constructor)) static void play(void) {
         return;
     if (strcmp(part, "threads") == 0)
         play_threads();
+    else if (strcmp(part, "crowd") == 0)
+        play_crowd();
     else if (strcmp(part, "children") == 0)
         play_children();
     else if (strcmp(part, "compiler") == 0)

@@ -26,6 +26,7 @@ struct seen {
     uint64_t ours[FRAMES];
     void *theirs[FRAMES];
     size_t our_count, their_count;
+    bool complete;
 };
 
 static void map_code(struct seen *seen) {
@@ -90,7 +91,7 @@ __attribute__((noinline, no_sanitize("address"))) static void look(struct seen *
     snapshot.stack_bytes = bytes;
     struct perf_unwinder *unwinder = perf_unwinder_create(seen->symbols, &status);
     REQUIRE(unwinder);
-    seen->our_count = perf_unwind(unwinder, &snapshot, seen->ours, FRAMES);
+    seen->our_count = perf_unwind(unwinder, &snapshot, seen->ours, FRAMES, &seen->complete);
     perf_unwinder_destroy(unwinder);
 }
 

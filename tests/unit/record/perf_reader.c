@@ -1,0 +1,148 @@
+/* How large ring buffers and stack copies are, and when the stack copies become smaller. */
+#ifdef __linux__
+#include "record/perf_reader.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../test.h"
+#include "perf_target.h"
+
+#define MIB ((uint64_t)1 << 20)
+#define SECOND ((int64_t)1000000000)
+
+TEST(a_ring_holds_half_a_second_of_samples_within_what_memory_allows) {
+    CHECK_INT(perf_ring_bytes(999, 17 << 10, 2, 16384 * MIB), 16 * MIB);
+    CHECK_INT(perf_ring_bytes(1024, 16 << 10, 2, 16384 * MIB), 8 * MIB);
+    CHECK_INT(perf_ring_bytes(1025, 16 << 10, 2, 16384 * MIB), 16 * MIB);
+    CHECK_INT(perf_ring_bytes(20000, 17 << 10, 1, 16384 * MIB), 32 * MIB);
+    CHECK_INT(perf_ring_bytes(999, 1 << 10, 2, 16384 * MIB), 2 * MIB);
+    CHECK_INT(perf_ring_bytes(0, 1 << 10, 2, 16384 * MIB), 2 * MIB);
+    /* all rings together: 256 MiB, and a 64th of the memory */
+    CHECK_INT(perf_ring_bytes(999, 17 << 10, 16, 65536 * MIB), 16 * MIB);
+    CHECK_INT(perf_ring_bytes(999, 17 << 10, 17, 65536 * MIB), 8 * MIB);
+    CHECK_INT(perf_ring_bytes(999, 17 << 10, 2, 1024 * MIB), 8 * MIB);
+    CHECK_INT(perf_ring_bytes(999, 17 << 10, 2, 1023 * MIB), 4 * MIB);
+    CHECK_INT(perf_ring_bytes(999, 17 << 10, 4096, 65536 * MIB), MIB / 2);
+}
+
+static bool update(struct perf_stack_choice *choice, double fullness, unsigned late_ms,
+                   size_t backlog, int64_t now) {
+    struct perf_load load = {fullness, late_ms, 1000, backlog};
+    return perf_stack_choice_update(choice, PERF_STACK_SIZES, &load, now);
+}
+
+TEST(stack_copies_become_smaller_before_a_ring_is_full) {
+    struct perf_stack_choice choice = {0};
+    CHECK(!update(&choice, 0.5, 0, 0, 0));
+    CHECK_INT(choice.index, 0);
+    CHECK(update(&choice, 0.51, 0, 0, 0));
+    CHECK_INT(choice.index, 1);
+    CHECK(update(&choice, 0.51, 0, 0, 0));
+    CHECK_INT(choice.index, 2);
+    CHECK(!update(&choice, 1, 0, 0, 0)); /* there is no smaller one */
+    CHECK_INT(choice.index, 2);
+    CHECK_INT(choice.reductions, 2);
+    struct perf_stack_choice only = {0};
+    struct perf_load full = {1, 0, 1000, 0};
+    CHECK(!perf_stack_choice_update(&only, 1, &full, 0));
+    CHECK(!perf_stack_choice_update(&only, 0, &full, 0));
+    CHECK_INT(only.index, 0);
+}
+
+TEST(stack_copies_become_smaller_when_the_reader_is_late_or_its_records_pile_up) {
+    struct perf_stack_choice late = {0}, behind = {0};
+    CHECK(!update(&late, 0, 250, 0, 0));
+    CHECK(update(&late, 0, 251, 0, 0));
+    CHECK(!update(&late, 0, 1000, 0, 0)); /* samples are a quarter as large: there is more time */
+    CHECK(update(&late, 0, 1001, 0, 0));
+    CHECK(!update(&behind, 0, 0, 16 * MIB, 0));
+    CHECK(update(&behind, 0, 0, 16 * MIB + 8192, 0));
+}
+
+TEST(stack_copies_become_larger_again_after_a_calm_time_that_grows) {
+    struct perf_stack_choice choice = {0};
+    CHECK(update(&choice, 0.6, 0, 0, 10 * SECOND));
+    CHECK(!update(&choice, 0.07, 0, 0, 13 * SECOND));
+    CHECK(!update(&choice, 0.08, 0, 0, 13 * SECOND)); /* four times as much would be too much */
+    CHECK(!update(&choice, 0.07, 0, 0, 17 * SECOND - 1));
+    CHECK_INT(choice.index, 1);
+    CHECK(update(&choice, 0.07, 0, 0, 17 * SECOND));
+    CHECK_INT(choice.index, 0);
+    CHECK(!update(&choice, 0, 0, 0, 100 * SECOND)); /* there is no larger one */
+    CHECK(update(&choice, 0.6, 0, 0, 100 * SECOND));
+    CHECK(!update(&choice, 0, 0, 0, 108 * SECOND - 1));
+    CHECK(update(&choice, 0, 0, 0, 108 * SECOND));
+}
+
+/* How many samples a batch has with each stack size. They are the only records of these lengths. */
+static void count_sizes(const struct perf_batch *batch, size_t counts[PERF_STACK_SIZES]) {
+    memset(counts, 0, PERF_STACK_SIZES * sizeof *counts);
+    for (size_t i = 0; i < batch->count; i++) {
+        struct perf_record record = perf_batch_record(batch, i);
+        for (unsigned size = 0; size < PERF_STACK_SIZES && record.type == PERF_RECORD_SAMPLE;
+             size++)
+            if (record.length > perf_stack_sizes[size]) {
+                counts[size]++;
+                break;
+            }
+    }
+}
+
+static void take_all(struct perf_rings *rings, size_t counts[PERF_STACK_SIZES]) {
+    struct perf_batch batch = {0};
+    struct status status;
+    uint64_t damaged = 0;
+    double fullness = 0;
+    for (size_t i = 0; i < rings->count; i++)
+        CHECK_OK(perf_batch_take(&batch, &rings->items[i], &damaged, &fullness, &status), status);
+    CHECK_INT(damaged, 0);
+    count_sizes(&batch, counts);
+    perf_batch_finish(&batch);
+}
+
+/* Waits until there are samples of that size, and gives how many there are of the others. */
+static size_t await_size(struct perf_rings *rings, unsigned size) {
+    size_t counts[PERF_STACK_SIZES] = {0};
+    for (unsigned tries = 0; tries < 2000 && counts[size] == 0; tries++) {
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+        take_all(rings, counts);
+    }
+    CHECK(counts[size] > 0);
+    size_t others = 0;
+    for (unsigned i = 0; i < PERF_STACK_SIZES; i++)
+        others += i == size ? 0 : counts[i];
+    return others;
+}
+
+TEST(the_stack_size_of_a_running_program_can_be_changed) {
+    static const unsigned order[] = {0, 1, 2, 0};
+    struct perf_options options = {.rate = 999, .stacks = PERF_TABLES};
+    struct perf_rings rings = {0};
+    struct status status;
+    int go;
+    pid_t pid = perf_target_start("crowd", &go);
+    if (!perf_rings_open(&rings, pid, &options, &status)) {
+        test_skip("perf events cannot be used here");
+    } else {
+        CHECK_INT(rings.stack_sizes, PERF_STACK_SIZES);
+        CHECK(write(go, "g", 1) == 1);
+        for (unsigned i = 0; i < sizeof order / sizeof *order; i++) {
+            size_t ignored[PERF_STACK_SIZES];
+            if (i > 0)
+                perf_rings_set_stack_size(&rings, order[i]);
+            take_all(&rings, ignored); /* samples from before the change */
+            CHECK_INT(await_size(&rings, order[i]), 0);
+        }
+        CHECK_INT(perf_rings_lost(&rings), 0);
+    }
+    perf_rings_close(&rings);
+    close(go);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+#endif
