@@ -101,6 +101,7 @@ static void close_perf(struct recording *recording) {
     if (!perf_finish(recording->perf, recording->writer, &recording->latest))
         keep_trouble(recording);
     recording->summary->samples = perf_samples(recording->perf);
+    recording->summary->python = perf_python(recording->perf);
     recording->summary->processes = perf_processes(recording->perf);
     recording->summary->lost += perf_lost(recording->perf);
     for (unsigned i = 0; i < PERF_NOTES && perf_note(recording->perf, i); i++)

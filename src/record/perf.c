@@ -35,6 +35,7 @@ struct perf {
     uint64_t samples, lost, shallow;   /* shallow: samples whose callers were not looked for */
     uint64_t reduced; /* samples that lack callers beyond a smaller copy of their stack */
     bool hurried;     /* records come faster than stacks are followed */
+    struct perf_python python;
     char notes[PERF_NOTES][240];
     unsigned note_count;
 };
@@ -113,6 +114,10 @@ uint64_t perf_samples(const struct perf *perf) {
 
 uint64_t perf_lost(const struct perf *perf) {
     return perf->lost;
+}
+
+struct perf_python perf_python(const struct perf *perf) {
+    return perf->python;
 }
 
 const char *perf_note(const struct perf *perf, unsigned index) {
@@ -300,6 +305,13 @@ static bool is_duplicate(const struct perf *perf, struct perf_thread *thread, in
     return false;
 }
 
+static void count_python(struct perf *perf, uint32_t stack) {
+    enum stack_python kind = stack_rows_python(&perf->stacks, stack);
+    perf->python.interpreted += kind != STACK_NO_PYTHON;
+    perf->python.trampolines += kind == STACK_TRAMPOLINE;
+    perf->python.is_exact |= perf->stacks.evaluator_is_known;
+}
+
 static bool read_sample(struct perf *perf, const struct perf_record *record, struct body body,
                         struct trace_writer *writer, struct status *status) {
     struct perf_chain chain;
@@ -316,14 +328,16 @@ static bool read_sample(struct perf *perf, const struct perf_record *record, str
             return true;
         unwind(perf, (pid_t)record->pid, &copy, &chain);
     }
+    uint32_t stack =
+        stack_rows_find(&perf->stacks, perf->symbols, (pid_t)record->pid, &chain, writer);
     trace_write_sample(writer, &(struct row_sample){
                                    .time = record->time,
                                    .thread = perf_thread_row_of(&perf->threads, thread, writer),
-                                   .stack = stack_rows_find(&perf->stacks, perf->symbols,
-                                                            (pid_t)record->pid, &chain, writer),
+                                   .stack = stack,
                                    .weight = 1000000000 / perf->options.rate,
                                });
     perf->samples++;
+    count_python(perf, stack);
     return true;
 }
 

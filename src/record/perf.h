@@ -55,6 +55,13 @@ uint64_t perf_processes(const struct perf *perf); /* that did anything */
 /* Adds the numbers of all processes that were seen. */
 bool perf_list_processes(const struct perf *perf, struct map *pids, struct status *status);
 uint64_t perf_samples(const struct perf *perf);
+/* Samples in which Python's perf trampolines may have cost time. */
+struct perf_python {
+    uint64_t interpreted; /* in the interpreter's own code, while it ran a Python function */
+    uint64_t trampolines; /* of these: in code that only trampolines run */
+    bool is_exact;        /* `trampolines` can be told: the interpreter has symbols */
+};
+struct perf_python perf_python(const struct perf *perf);
 uint64_t perf_lost(const struct perf *perf); /* records; the writer was told of them already */
 /* What is incomplete, why, and what helps: after perf_finish(). NULL when there is no such note. */
 enum { PERF_NOTES = 3 };

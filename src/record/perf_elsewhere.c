@@ -54,6 +54,11 @@ uint64_t perf_lost(const struct perf *perf) {
     return 0;
 }
 
+struct perf_python perf_python(const struct perf *perf) {
+    (void)perf;
+    return (struct perf_python){0};
+}
+
 const char *perf_note(const struct perf *perf, unsigned index) {
     (void)perf, (void)index;
     return NULL;

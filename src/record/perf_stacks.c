@@ -13,6 +13,9 @@ void stack_rows_finish(struct stack_rows *stacks) {
     map_finish(&stacks->frames);
     map_finish(&stacks->rows);
     map_finish(&stacks->chains);
+    map_finish(&stacks->python);
+    map_finish(&stacks->modules);
+    *stacks = (struct stack_rows){0};
 }
 
 static void remember(struct map *map, uint64_t key, uint64_t value) {
@@ -28,16 +31,64 @@ struct frame {
     bool settled; /* asked again, it would be the same */
 };
 
-static struct frame name_frame(struct symbols *symbols, pid_t pid, uint64_t address, bool in_kernel,
-                               struct trace_writer *writer) {
+/* ---- Python -------------------------------------------------------------------------------- */
+
+enum module_kind { MODULE_OTHER, MODULE_PYTHON, MODULE_INTERPRETER };
+
+/* Strings are known by number from here on. */
+static void note_strings(struct stack_rows *stacks, struct frame frame, struct symbol symbol) {
+    if (text_is(symbol.module, STACK_PYTHON))
+        remember(&stacks->modules, frame.module, MODULE_PYTHON);
+    else if (text_starts(symbol.module, "libc.so") || text_starts(symbol.module, "ld-linux"))
+        remember(&stacks->modules, frame.module, MODULE_INTERPRETER); /* when it is called by it */
+    if (text_is(symbol.function, "py_trampoline_evaluator"))
+        stacks->evaluator = frame.function;
+}
+
+static uint64_t value_in(const struct map *map, uint64_t key) {
+    const uint64_t *found = map_find((struct map *)map, key);
+    return found ? *found : 0;
+}
+
+enum stack_python stack_rows_python(const struct stack_rows *stacks, uint32_t row) {
+    return (enum stack_python)(value_in(&stacks->python, row) >> 32);
+}
+
+/* A Python function's trampoline is called by py_trampoline_evaluator() and calls the interpreter.
+ * What the interpreter itself does until it calls another library runs a Python function. */
+static enum stack_python classify(struct stack_rows *stacks, uint32_t parent, struct frame frame) {
+    uint64_t kind = value_in(&stacks->modules, frame.module);
+    if (kind == MODULE_PYTHON) {
+        uint32_t caller = (uint32_t)value_in(&stacks->python, parent);
+        if (caller && value_in(&stacks->modules, caller) == MODULE_OTHER)
+            remember(&stacks->modules, caller, MODULE_INTERPRETER);
+        return STACK_TRAMPOLINE;
+    }
+    bool is_evaluator = stacks->evaluator && frame.function == stacks->evaluator;
+    stacks->evaluator_is_known |= is_evaluator;
+    enum stack_python before = stack_rows_python(stacks, parent);
+    if (kind != MODULE_INTERPRETER || before == STACK_NO_PYTHON)
+        return STACK_NO_PYTHON;
+    bool in_evaluator = before == STACK_TRAMPOLINE &&
+                        value_in(&stacks->modules, (uint32_t)value_in(&stacks->python, parent)) ==
+                            MODULE_INTERPRETER;
+    return is_evaluator || in_evaluator ? STACK_TRAMPOLINE : STACK_INTERPRETER;
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+static struct frame name_frame(struct stack_rows *stacks, struct symbols *symbols, pid_t pid,
+                               uint64_t address, bool in_kernel, struct trace_writer *writer) {
     struct symbol symbol = symbols_find(symbols, pid, address, in_kernel);
     bool named = symbol.function.length > 0;
-    return (struct frame){
+    struct frame frame = {
         .function = trace_writer_string(writer, named ? symbol.function : TEXT(STACK_UNKNOWN)),
         .module = trace_writer_string(writer, symbol.module),
         .mapped = symbol.module.length > 0,
         .settled = named || (symbol.module.length > 0 && !text_is(symbol.module, "[anon]")),
     };
+    note_strings(stacks, frame, symbol);
+    return frame;
 }
 
 static struct frame find_frame(struct stack_rows *stacks, struct symbols *symbols, pid_t pid,
@@ -47,7 +98,7 @@ static struct frame find_frame(struct stack_rows *stacks, struct symbols *symbol
     uint64_t key = checksum64(parts, sizeof parts), *known = map_find(&stacks->frames, key);
     if (known)
         return (struct frame){(uint32_t)(*known >> 32), (uint32_t)*known, true, true};
-    struct frame frame = name_frame(symbols, pid, address, in_kernel, writer);
+    struct frame frame = name_frame(stacks, symbols, pid, address, in_kernel, writer);
     if (frame.settled)
         remember(&stacks->frames, key, (uint64_t)frame.function << 32 | frame.module);
     return frame;
@@ -63,6 +114,7 @@ static uint32_t push(struct stack_rows *stacks, uint32_t parent, struct frame fr
         writer,
         &(struct row_stack){.parent = parent, .function = frame.function, .module = frame.module});
     remember(&stacks->rows, key, row);
+    remember(&stacks->python, row, (uint64_t)classify(stacks, parent, frame) << 32 | frame.module);
     return row;
 }
 

@@ -297,6 +297,8 @@ static bool start_and_run(struct recording *recording, const struct environment 
     if (run(recording, status)) {
         if (environment->names_python)
             perf_maps_remove(&recording->sampled, began);
+        else /* the user's choice is no cost of recording */
+            recording->summary->python = (struct perf_python){0};
         return true;
     }
     record_file_abandon(&recording->file);
