@@ -116,8 +116,11 @@ uint64_t perf_lost(const struct perf *perf) {
     return perf->lost;
 }
 
+/* Frame pointers miss Python's functions where the interpreter has none, and so do short stacks. */
 struct perf_python perf_python(const struct perf *perf) {
-    return perf->python;
+    uint64_t uncertain = perf->reduced + perf->shallow;
+    bool is_known = perf->unwinder && uncertain * 20 <= perf->samples;
+    return is_known ? perf->python : (struct perf_python){0};
 }
 
 const char *perf_note(const struct perf *perf, unsigned index) {

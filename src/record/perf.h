@@ -55,7 +55,8 @@ uint64_t perf_processes(const struct perf *perf); /* that did anything */
 /* Adds the numbers of all processes that were seen. */
 bool perf_list_processes(const struct perf *perf, struct map *pids, struct status *status);
 uint64_t perf_samples(const struct perf *perf);
-/* Samples in which Python's perf trampolines may have cost time. */
+/* Samples in which Python's perf trampolines may have cost time; none where stacks do not show it.
+ */
 struct perf_python {
     uint64_t interpreted; /* in the interpreter's own code, while it ran a Python function */
     uint64_t trampolines; /* of these: in code that only trampolines run */

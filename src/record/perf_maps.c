@@ -53,7 +53,8 @@ static bool has_ended(int64_t pid) {
     return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
-void perf_maps_remove(const struct map *pids, int64_t since) {
+unsigned perf_maps_remove(const struct map *pids, int64_t since) {
+    unsigned removed = 0;
     DIR *folder = pids->count ? opendir(FOLDER) : NULL;
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
         int64_t pid = pid_of(entry->d_name);
@@ -64,17 +65,19 @@ void perf_maps_remove(const struct map *pids, int64_t since) {
         if (file < 0)
             continue;
         if (was_made_since(file, since) && is_of_python(file))
-            unlinkat(dirfd(folder), entry->d_name, 0);
+            removed += unlinkat(dirfd(folder), entry->d_name, 0) == 0;
         close(file);
     }
     if (folder)
         closedir(folder);
+    return removed;
 }
 
 #else
 
-void perf_maps_remove(const struct map *pids, int64_t since) {
+unsigned perf_maps_remove(const struct map *pids, int64_t since) {
     (void)pids, (void)since;
+    return 0;
 }
 
 #endif

@@ -9,7 +9,8 @@
 #include "base/map.h"
 
 /* Removes those of processes in `pids` that have ended, as far as it is sure whose they are:
- * written by Python, made after `since` (seconds of CLOCK_REALTIME), this user's, and no link. */
-void perf_maps_remove(const struct map *pids, int64_t since);
+ * written by Python, made after `since` (seconds of CLOCK_REALTIME), this user's, and no link.
+ * Gives how many. */
+unsigned perf_maps_remove(const struct map *pids, int64_t since);
 
 #endif

@@ -296,7 +296,7 @@ static bool start_and_run(struct recording *recording, const struct environment 
     time_t began = time(NULL);
     if (run(recording, status)) {
         if (environment->names_python)
-            perf_maps_remove(&recording->sampled, began);
+            recording->summary->python_maps = perf_maps_remove(&recording->sampled, began);
         else /* the user's choice is no cost of recording */
             recording->summary->python = (struct perf_python){0};
         return true;

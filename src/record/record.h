@@ -45,6 +45,7 @@ struct record_summary {
     int64_t recorder_ns;       /* processor time of the recorder */
     int64_t target_ns;         /* processor time of the program and all that it started */
     struct perf_python python; /* zeroed unless ridge turned trampolines on */
+    unsigned python_maps;      /* processes in which they were on */
     int64_t probe_ns;          /* inside the program, as the probe measured it; -1: it did not */
     char notes[RECORD_NOTES][RECORD_NOTE_SIZE]; /* what could not be recorded, and the step that
                                                    mends it */

@@ -64,17 +64,22 @@ static void python_cost(const struct record_summary *summary, double *low, doubl
 
 static void describe_python(const struct record_summary *summary, struct buffer *lines) {
     char text[FORMAT_SIZE];
-    double low, high;
-    if (summary->python.interpreted == 0 || summary->samples == 0)
+    double low = 0, high = 0;
+    bool is_known = summary->python.interpreted > 0 && summary->samples > 0;
+    if (!is_known && summary->python_maps == 0)
         return;
-    python_cost(summary, &low, &high);
     buffer_string(lines, "; Python's perf trampolines took ");
-    if (low >= 0.001)
+    if (is_known)
+        python_cost(summary, &low, &high);
+    if (!is_known)
+        buffer_string(lines, "an unknown part");
+    else if (low >= 0.001)
         buffer_printf(lines, "%s to ", format_percent(low, text));
     else
         buffer_string(lines, "up to ");
-    buffer_printf(lines, "%s of that (--env PYTHONPERFSUPPORT=0 turns them off)",
-                  format_percent(high, text));
+    if (is_known)
+        buffer_string(lines, format_percent(high, text));
+    buffer_string(lines, " of that (--env PYTHONPERFSUPPORT=0 turns them off)");
 }
 
 static void describe_cost(const struct record_summary *summary, struct buffer *lines) {
