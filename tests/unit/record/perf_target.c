@@ -4,6 +4,7 @@
 #include "perf_target.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,21 @@ static void play_children(void) {
         continue;
 }
 
+static void report_signal(int number) {
+    char byte = (char)number;
+    if (write(PERF_TARGET_PIPE, &byte, 1) != 1)
+        _exit(1);
+}
+
+/* Writes a byte for each interrupt to a pipe, and one when it is ready, until it is terminated. */
+static void play_interrupts(void) {
+    struct sigaction action = {.sa_handler = report_signal};
+    sigaction(SIGINT, &action, NULL);
+    report_signal(0);
+    for (;;)
+        pause();
+}
+
 /* Counts down in code that it has just made, and tells its name. */
 static void play_compiler(void) {
 #if defined __x86_64__
@@ -117,6 +133,8 @@ __attribute__((constructor)) static void play(void) {
         return;
     if (strcmp(part, "threads") == 0)
         play_threads();
+    else if (strcmp(part, "interrupts") == 0)
+        play_interrupts();
     else if (strcmp(part, "crowd") == 0)
         play_crowd();
     else if (strcmp(part, "children") == 0)

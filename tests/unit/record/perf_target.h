@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+enum { PERF_TARGET_PIPE = 9 };   /* where the part "interrupts" writes to */
 enum { PERF_TARGET_CROWD = 64 }; /* threads of the part "crowd" */
 
 /* Where it works. */

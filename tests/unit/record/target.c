@@ -1,12 +1,20 @@
 /* Programs that are recorded run as they would alone. */
+#ifdef __linux__
+#define _XOPEN_SOURCE 700 /* posix_openpt() */
+#endif
 #include "record/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../test.h"
+#include "perf_target.h"
 
 enum { LONG_MS = 20000 }; /* a bound for waiting: never reached when all is well */
 
@@ -83,6 +91,58 @@ TEST(signals_that_a_process_sends_to_the_recorder_reach_the_program) {
         CHECK(target.ended && (target_status(&target) == 7 || target_status(&target) > 128));
     }
 }
+
+#ifdef __linux__
+/* A session of its own, with a terminal, in which a program is recorded. */
+static _Noreturn void be_recorder(const char *terminal, int output) {
+    struct target target = {0};
+    struct status status;
+    char *command[] = {"/proc/self/exe", NULL};
+    struct target_variable part = {.name = PERF_TARGET_VARIABLE, .value = "interrupts"};
+    setsid();
+    int fd = open(terminal, O_RDWR);
+    if (fd < 0 || ioctl(fd, TIOCSCTTY, 0) != 0 || dup2(output, PERF_TARGET_PIPE) < 0 ||
+        !target_start(&target, command, &part, 1, &status) ||
+        !target_go(&target, command[0], &status))
+        _exit(1);
+    while (!target_wait(&target, 100, NULL))
+        continue;
+    _exit(0);
+}
+
+static bool is_ready(int fd, int milliseconds) {
+    struct pollfd poll_for = {.fd = fd, .events = POLLIN};
+    return poll(&poll_for, 1, milliseconds) == 1 && poll_for.revents & POLLIN;
+}
+
+/* A second one would follow soon, as the recorder gets the signal at the same time. */
+TEST(an_interrupt_from_the_terminal_reaches_the_program_once) {
+    enum { SENT = 20, PAUSE_MS = 20 };
+    int master = posix_openpt(O_RDWR | O_NOCTTY), ends[2], count = 0;
+    char byte = 1;
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) {
+        test_skip("there are no terminals here");
+        return;
+    }
+    REQUIRE(pipe(ends) == 0);
+    pid_t recorder = fork();
+    if (recorder == 0)
+        be_recorder(ptsname(master), ends[1]);
+    close(ends[1]);
+    CHECK(is_ready(ends[0], LONG_MS) && read(ends[0], &byte, 1) == 1 && byte == 0);
+    for (int i = 0; i < SENT; i++) {
+        CHECK(write(master, "\003", 1) == 1);
+        int wait = LONG_MS;
+        for (; is_ready(ends[0], wait) && read(ends[0], &byte, 1) == 1; wait = PAUSE_MS)
+            count++;
+    }
+    CHECK_INT(count, SENT);
+    kill(recorder, SIGTERM); /* passed on; the program ends, and so does the recorder */
+    close(master);
+    waitpid(recorder, NULL, 0);
+    close(ends[0]);
+}
+#endif
 
 TEST(a_process_that_outlives_the_program_is_known_to_live) {
 #ifdef __linux__

@@ -119,8 +119,131 @@ TEST(tables_lead_from_a_function_to_all_of_its_callers) {
     while (ahead + 1 < seen.their_count && (uintptr_t)seen.theirs[ahead + 1] != seen.ours[1])
         ahead++;
     REQUIRE(seen.their_count - ahead > 13);
+    CHECK(seen.complete);
     for (size_t i = 1; ahead + i < seen.their_count && i < seen.our_count; i++)
         CHECK(seen.ours[i] == (uint64_t)(uintptr_t)seen.theirs[ahead + i]);
+    symbols_destroy(seen.symbols);
+}
+
+/* ---- Stacks made by hand --------------------------------------------------------------------- */
+
+#ifdef __x86_64__
+enum { KERNEL_FRAME = 6, KERNEL_STACK = 7, KERNEL_CODE = 8, STACK_NUMBER = 7, CODE_NUMBER = 16 };
+#else
+enum {
+    KERNEL_FRAME = 29,
+    KERNEL_STACK = 31,
+    KERNEL_CODE = 32,
+    STACK_NUMBER = 31,
+    CODE_NUMBER = 32
+};
+#endif
+enum { STACK_AT = 0x8000, WORDS = 512 };
+
+struct made {
+    uint64_t words[WORDS], registers[64];
+    struct perf_unwinder *unwinder;
+    uint64_t found[FRAMES];
+    bool complete;
+};
+
+static size_t unwind_made(struct made *made) {
+    struct perf_snapshot snapshot = {getpid(), made->registers, (const uint8_t *)made->words,
+                                     sizeof made->words};
+    return perf_unwind(made->unwinder, &snapshot, made->found, FRAMES, &made->complete);
+}
+
+/* Frame pointers at words 4 and 10. No table describes any of this. */
+static void make_frames(struct made *made) {
+    memset(made->words, 0, sizeof made->words);
+    memset(made->registers, 0, sizeof made->registers);
+    made->registers[KERNEL_STACK] = STACK_AT;
+    made->registers[KERNEL_FRAME] = STACK_AT + 4 * 8;
+    made->registers[KERNEL_CODE] = 0x1001;
+    made->words[4] = STACK_AT + 10 * 8;
+    made->words[5] = 0x2002;
+    made->words[10] = STACK_AT + 4 * 8; /* not further out: the end */
+    made->words[11] = 0x3003;
+}
+
+TEST(without_tables_frame_pointers_lead_to_the_callers) {
+    struct status status;
+    struct symbols *symbols = symbols_create(&status);
+    static struct made made;
+    REQUIRE(symbols);
+    made.unwinder = perf_unwinder_create(symbols, &status);
+    REQUIRE(made.unwinder);
+    make_frames(&made);
+    CHECK_INT(unwind_made(&made), 3);
+    CHECK(made.found[0] == 0x1001 && made.found[1] == 0x2002 && made.found[2] == 0x3003);
+    CHECK(!made.complete);
+    make_frames(&made); /* the frame pointer is the stack pointer: just pushed */
+    made.registers[KERNEL_STACK] = STACK_AT;
+    made.registers[KERNEL_FRAME] = STACK_AT;
+    made.words[0] = STACK_AT + 4 * 8;
+    made.words[1] = 0x1501;
+    CHECK_INT(unwind_made(&made), 4);
+    CHECK(made.found[1] == 0x1501 && made.found[3] == 0x3003);
+    make_frames(&made); /* no pointer to a frame */
+    made.registers[KERNEL_FRAME] = STACK_AT + 4 * 8 + 1;
+    CHECK_INT(unwind_made(&made), 1);
+    made.registers[KERNEL_FRAME] = STACK_AT + WORDS * 8 - 8;
+    CHECK_INT(unwind_made(&made), 1);
+    make_frames(&made); /* a caller at 0: the outermost */
+    made.words[11] = 0;
+    CHECK_INT(unwind_made(&made), 2);
+    CHECK(made.complete);
+    perf_unwinder_destroy(made.unwinder);
+    symbols_destroy(symbols);
+}
+
+/* The caller by the tables alone; false where they do not give it. */
+static bool step_directly(struct made *made, struct symbols *symbols, uint64_t address,
+                          uint64_t *caller) {
+    uint64_t in_file, registers[CFI_REGISTERS] = {0};
+    const struct unwind_table *table = symbols_tables(symbols, getpid(), address, &in_file);
+    struct cfi_memory memory = {(const uint8_t *)made->words, STACK_AT, sizeof made->words};
+    struct cfi_entry entry;
+    struct cfi_row row;
+    registers[STACK_NUMBER] = STACK_AT;
+    registers[CODE_NUMBER] = address;
+    if (!table || !unwind_table_find(table, in_file, &entry) ||
+        !cfi_row_at(&entry, in_file, &row) ||
+        !cfi_step(&row, STACK_NUMBER, CODE_NUMBER, &memory, registers))
+        return false;
+    *caller = registers[CODE_NUMBER];
+    return true;
+}
+
+/* Many more than the unwinder keeps: each takes the place of another one. */
+TEST(rows_that_are_kept_are_those_of_the_address) {
+    struct seen seen = {0};
+    struct status status;
+    static struct made made;
+    size_t compared = 0;
+    seen.symbols = symbols_create(&status);
+    REQUIRE(seen.symbols);
+    map_code(&seen);
+    made.unwinder = perf_unwinder_create(seen.symbols, &status);
+    REQUIRE(made.unwinder);
+    for (size_t i = 0; i < WORDS; i++)
+        made.words[i] = 0x100000 + i;
+    for (uint64_t offset = 0; offset < 40000; offset++) {
+        uint64_t address = (uint64_t)(uintptr_t)perf_unwind + offset, caller;
+        if (!step_directly(&made, seen.symbols, address, &caller))
+            continue;
+        memset(made.registers, 0, sizeof made.registers);
+        made.registers[KERNEL_STACK] = STACK_AT;
+        made.registers[KERNEL_CODE] = address;
+        size_t count = unwind_made(&made);
+        if (count < 2 || made.found[1] != caller) {
+            test_failed(__FILE__, __LINE__, "another caller at perf_unwind + %zu", (size_t)offset);
+            break;
+        }
+        compared++;
+    }
+    CHECK(compared > 10000);
+    perf_unwinder_destroy(made.unwinder);
     symbols_destroy(seen.symbols);
 }
 #endif
