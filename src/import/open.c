@@ -1,7 +1,7 @@
 /* Which importer reads this file, and what trace comes of it? Files are recognised by content,
  * after gzip or zstd is undone. A foreign trace is imported into a temporary file without a name,
- * stored uncompressed, since it lives only as long as the command; a .ridge file is mapped as it
- * is. What arrives through a pipe is put into a named temporary file first, because importers may
+ * stored uncompressed, since it lives only as long as the command; a .ridge file is read in place.
+ * What arrives through a pipe is put into a named temporary file first, because importers may
  * read a source twice. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,15 @@
-/* One pass over the chunk headers builds an index and verifies checksums; a second decodes strings
- * and entities and folds those of many writers into one numbering. Sizes and ids in the file are
- * hostile until checked. */
+/* One pass over the file builds an index of its columns and verifies checksums; a second decodes
+ * strings and entities and folds those of many writers into one numbering. Sizes and ids in the
+ * file are hostile until checked.
+ *
+ * The file is read with pread(), never mapped: another process may truncate or overwrite it at any
+ * time, and a mapping would then raise SIGBUS or change under the decoder. The first pass keeps a
+ * checksum of each column; bytes read later are decoded only if they still match it. */
 #include "trace/reader.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,9 +22,23 @@
 
 struct chunk_ref {
     struct chunk_header header;
-    const unsigned char *body;
+    size_t columns;  /* index of the first into stored_columns; header.columns of them */
     uint32_t writer; /* index into writers */
     int table;       /* enum trace_table, or -1 */
+};
+
+/* The stored bytes of one column of one chunk. */
+struct stored_column {
+    struct chunk_entry entry;
+    uint64_t offset; /* in the file */
+    uint64_t checksum;
+};
+
+/* One per thread. */
+struct column_decoder {
+    struct chunk_decoder decoder;
+    unsigned char *stored; /* as read from the file */
+    size_t capacity;
 };
 
 /* From a writer's own ids to the trace's. */
@@ -39,10 +57,15 @@ struct writer_state {
 };
 
 struct trace_file {
-    const unsigned char *bytes;
-    size_t size;
+    int fd;
+    uint64_t size;         /* when it was opened; what is appended later is not read */
+    unsigned char *window; /* bytes of the chunk that is being indexed */
+    size_t window_capacity;
+    uint64_t rejected_bytes; /* of chunks whose checksum is wrong */
     struct chunk_ref *chunks;
     size_t chunk_count, chunk_capacity;
+    struct stored_column *columns;
+    size_t column_count, column_capacity;
     struct writer_state *writers;
     size_t writer_capacity;
     struct map writer_by_id;
@@ -51,8 +74,8 @@ struct trace_file {
     uint64_t *sessions;
     size_t session_capacity;
     size_t entity_capacity[TABLE_ACTIVITY][TABLE_COLUMNS_MAX], session_column_capacity[4];
-    struct chunk_decoder decoder; /* for opening; columns loaded in parallel have their own */
-    uint32_t *order[TABLE_COUNT]; /* of rows, where trace_reorder() gave one */
+    struct column_decoder decoder; /* for opening; columns loaded in parallel have their own */
+    uint32_t *order[TABLE_COUNT];  /* of rows, where trace_reorder() gave one */
 };
 
 static const size_t columns_offset[TABLE_COUNT] = {
@@ -85,6 +108,29 @@ static int table_of(uint32_t fourcc) {
         if (trace_tables[table].fourcc == fourcc)
             return table;
     return -1;
+}
+
+static bool changed(struct status *status) {
+    return status_fail(status, STATUS_INPUT,
+                       "was truncated or overwritten while it was being read; try again when no "
+                       "program writes to it");
+}
+
+static bool read_at(const struct trace_file *file, uint64_t offset, void *bytes, size_t length,
+                    struct status *status) {
+    while (length > 0) {
+        ssize_t got = pread(file->fd, bytes, length, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return status_fail_errno(status, "cannot read it");
+        if (got == 0)
+            return changed(status);
+        bytes = (char *)bytes + got;
+        offset += (uint64_t)got;
+        length -= (size_t)got;
+    }
+    return true;
 }
 
 /* ---- the index ---- */
@@ -128,8 +174,26 @@ static bool find_writer(struct trace *trace, const struct chunk_header *header, 
     return true;
 }
 
+/* Keeps where the columns of the chunk in the window are, and their checksums. */
+static bool index_columns(struct trace_file *file, const struct chunk_header *header,
+                          uint64_t body_offset, struct status *status) {
+    size_t at = (size_t)header->columns * CHUNK_ENTRY_SIZE;
+    if (!memory_grow((void **)&file->columns, &file->column_capacity,
+                     file->column_count + header->columns, sizeof *file->columns, status))
+        return false;
+    for (unsigned i = 0; i < header->columns; i++) {
+        struct chunk_entry entry = chunk_read_entry(file->window, i);
+        if (entry.encoding == ENCODING_CONSTANT)
+            entry.stored_size = 0;
+        file->columns[file->column_count++] = (struct stored_column){
+            entry, body_offset + at, checksum64(file->window + at, entry.stored_size)};
+        at += entry.stored_size;
+    }
+    return true;
+}
+
 static bool index_chunk(struct trace *trace, const struct chunk_header *header,
-                        const unsigned char *body, struct status *status) {
+                        uint64_t body_offset, struct status *status) {
     struct trace_file *file = trace->file;
     uint32_t index;
     if (!find_writer(trace, header, &index, status))
@@ -157,7 +221,10 @@ static bool index_chunk(struct trace *trace, const struct chunk_header *header,
     if (!memory_grow((void **)&file->chunks, &file->chunk_capacity, file->chunk_count + 1,
                      sizeof *file->chunks, status))
         return false;
-    file->chunks[file->chunk_count++] = (struct chunk_ref){*header, body, index, table};
+    file->chunks[file->chunk_count++] =
+        (struct chunk_ref){*header, file->column_count, index, table};
+    if (!index_columns(file, header, body_offset, status))
+        return false;
     if (table >= TABLE_STACK || table == TABLE_META)
         *row_count(trace, (unsigned)table) += header->rows;
     return true;
@@ -175,50 +242,117 @@ static bool directory_is_sound(const struct chunk_header *header, const unsigned
     return true;
 }
 
-static size_t find_magic(const struct trace_file *file, size_t from) {
-    while (from < file->size) {
-        const unsigned char *hit = memchr(file->bytes + from, chunk_magic[0], file->size - from);
-        if (!hit)
-            break;
-        from = (size_t)(hit - file->bytes);
-        if (trace_recognise(hit, file->size - from))
-            return from;
-        from++;
+/* The next place after `from` where a chunk may begin, or the file's end. */
+static bool find_magic(struct trace_file *file, uint64_t from, uint64_t *found,
+                       struct status *status) {
+    enum { BLOCK = 64 * 1024 };
+    if (!memory_grow((void **)&file->window, &file->window_capacity, BLOCK, 1, status))
+        return false;
+    while (file->size - from >= sizeof chunk_magic) {
+        size_t length = file->size - from < BLOCK ? (size_t)(file->size - from) : BLOCK;
+        size_t at = 0;
+        if (!read_at(file, from, file->window, length, status))
+            return false;
+        for (; at + sizeof chunk_magic <= length; at++) {
+            const unsigned char *hit = memchr(file->window + at, chunk_magic[0], length - at);
+            at = hit ? (size_t)(hit - file->window) : length;
+            if (hit && trace_recognise(hit, length - at)) {
+                *found = from + at;
+                return true;
+            }
+        }
+        /* the magic may begin in the last bytes of this block */
+        from += length - sizeof chunk_magic + 1;
     }
-    return file->size;
+    *found = file->size;
+    return true;
+}
+
+static bool read_header(struct trace_file *file, uint64_t at, struct chunk_header *header,
+                        bool *intact, struct status *status) {
+    unsigned char bytes[CHUNK_HEADER_SIZE];
+    *intact = false;
+    if (file->size - at < sizeof bytes)
+        return true;
+    if (!read_at(file, at, bytes, sizeof bytes, status))
+        return false;
+    *intact = chunk_read_header(bytes, header) &&
+              header->body_size <= file->size - at - CHUNK_HEADER_SIZE;
+    if (*intact && header->version > CHUNK_VERSION)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "written by a newer ridge (trace version %u, this one reads %u); "
+                           "update ridge",
+                           header->version, CHUNK_VERSION);
+    return true;
+}
+
+/* Reads a chunk's body into the window and verifies it. */
+static bool read_body(struct trace_file *file, uint64_t at, const struct chunk_header *header,
+                      bool *intact, struct status *status) {
+    size_t size = (size_t)header->body_size;
+    if (!memory_grow((void **)&file->window, &file->window_capacity, size, 1, status) ||
+        !read_at(file, at, file->window, size, status))
+        return false;
+    *intact = checksum64(file->window, size) == header->body_checksum &&
+              directory_is_sound(header, file->window);
+    return true;
+}
+
+/* Counts what is left out from `at` to the next chunk. */
+static bool skip_damage(struct trace *trace, uint64_t at, uint64_t search_from, uint64_t *next,
+                        struct status *status) {
+    struct trace_file *file = trace->file;
+    unsigned char magic[sizeof chunk_magic];
+    size_t left = file->size - at < sizeof magic ? (size_t)(file->size - at) : sizeof magic;
+    if (!read_at(file, at, magic, left, status) || !find_magic(file, search_from, next, status))
+        return false;
+    if (*next == file->size && trace_recognise(magic, left))
+        trace->truncated_bytes += *next - at;
+    else
+        trace->damaged_bytes += *next - at;
+    return true;
+}
+
+/* Where to look for the next chunk after a damaged one at `at`. Bytes may have been lost or
+ * inserted in its body, so other chunks may begin there. The search inside ends when many times the
+ * file's size was rejected: otherwise overlapping chunks would cost quadratic time. */
+static uint64_t after_damage(struct trace_file *file, uint64_t at, uint64_t body_size) {
+    enum { REJECTED_MIN = 64 << 20, REJECTED_RATIO = 16 };
+    file->rejected_bytes += body_size;
+    bool search_inside =
+        file->rejected_bytes / REJECTED_RATIO <= file->size || file->rejected_bytes <= REJECTED_MIN;
+    return at + 1 + (search_inside ? 0 : CHUNK_HEADER_SIZE - 1 + body_size);
+}
+
+static bool index_chunks(struct trace *trace, struct status *status) {
+    struct trace_file *file = trace->file;
+    uint64_t at = 0;
+    while (at < file->size) {
+        struct chunk_header header;
+        uint64_t body = at + CHUNK_HEADER_SIZE;
+        bool header_intact, intact = false;
+        if (!read_header(file, at, &header, &header_intact, status) ||
+            (header_intact && !read_body(file, body, &header, &intact, status)) ||
+            (intact && !index_chunk(trace, &header, body, status)))
+            return false;
+        if (intact)
+            at = body + header.body_size;
+        else if (!skip_damage(trace, at,
+                              after_damage(file, at, header_intact ? header.body_size : 0), &at,
+                              status))
+            return false;
+    }
+    return true;
 }
 
 static bool build_index(struct trace *trace, struct status *status) {
     struct trace_file *file = trace->file;
-    size_t at = 0;
-    while (at < file->size) {
-        struct chunk_header header;
-        size_t left = file->size - at;
-        const unsigned char *here = file->bytes + at;
-        bool whole = left >= CHUNK_HEADER_SIZE && chunk_read_header(here, &header);
-        if (whole && header.body_size <= left - CHUNK_HEADER_SIZE) {
-            const unsigned char *body = here + CHUNK_HEADER_SIZE;
-            size_t size = CHUNK_HEADER_SIZE + (size_t)header.body_size;
-            if (header.version > CHUNK_VERSION)
-                return status_fail(status, STATUS_UNSUPPORTED,
-                                   "written by a newer ridge (trace version %u, this one reads "
-                                   "%u); update ridge",
-                                   header.version, CHUNK_VERSION);
-            if (checksum64(body, header.body_size) == header.body_checksum &&
-                directory_is_sound(&header, body)) {
-                if (!index_chunk(trace, &header, body, status))
-                    return false;
-                at += size;
-                continue;
-            }
-        }
-        size_t next = find_magic(file, at + 1);
-        if (next == file->size && trace_recognise(here, left))
-            trace->truncated_bytes += next - at;
-        else
-            trace->damaged_bytes += next - at;
-        at = next;
-    }
+    bool ok = index_chunks(trace, status);
+    memory_free(file->window);
+    file->window = NULL;
+    file->window_capacity = 0;
+    if (!ok)
+        return false;
     for (size_t i = 0; i < trace->writer_count; i++) {
         const struct writer_state *writer = &file->writers[i];
         trace->writers_unfinished += !writer->finished;
@@ -230,19 +364,29 @@ static bool build_index(struct trace *trace, struct status *status) {
 
 /* ---- columns ---- */
 
-/* The entry and stored bytes of a column; false when the chunk does not have it. */
-static bool find_column(const struct chunk_ref *chunk, unsigned column, struct chunk_entry *entry,
-                        const unsigned char **data) {
-    const unsigned char *at = chunk->body + (size_t)chunk->header.columns * CHUNK_ENTRY_SIZE;
-    for (unsigned i = 0; i < chunk->header.columns; i++) {
-        *entry = chunk_read_entry(chunk->body, i);
-        if (entry->column == column) {
-            *data = at;
-            return true;
-        }
-        at += entry->encoding == ENCODING_CONSTANT ? 0 : entry->stored_size;
-    }
-    return false;
+/* NULL when the chunk does not have it. */
+static const struct stored_column *find_column(const struct trace_file *file,
+                                               const struct chunk_ref *chunk, unsigned column) {
+    const struct stored_column *stored = file->columns + chunk->columns;
+    for (unsigned i = 0; i < chunk->header.columns; i++)
+        if (stored[i].entry.column == column)
+            return &stored[i];
+    return NULL;
+}
+
+/* Reads a column's bytes into decoder->stored. */
+static bool read_column(const struct trace_file *file, struct column_decoder *decoder,
+                        const struct stored_column *stored, struct status *status) {
+    size_t size = stored->entry.stored_size;
+    if (!memory_grow((void **)&decoder->stored, &decoder->capacity, size, 1, status) ||
+        !read_at(file, stored->offset, decoder->stored, size, status))
+        return false;
+    return checksum64(decoder->stored, size) == stored->checksum || changed(status);
+}
+
+static void column_decoder_finish(struct column_decoder *decoder) {
+    chunk_decoder_finish(&decoder->decoder);
+    memory_free(decoder->stored);
 }
 
 static const struct id_map *map_for(const struct writer_state *writer, enum column_type type) {
@@ -293,19 +437,20 @@ static bool check_values(enum trace_table table, unsigned column, uint8_t *value
     return true;
 }
 
-static bool decode_chunk_column(const struct trace *trace, struct chunk_decoder *decoder,
+static bool decode_chunk_column(const struct trace *trace, struct column_decoder *decoder,
                                 const struct chunk_ref *chunk, unsigned column, void *values,
                                 struct status *status) {
     const struct column_info *info = &trace_tables[chunk->table].columns[column];
     const struct writer_state *writer = &trace->file->writers[chunk->writer];
-    struct chunk_entry entry;
-    const unsigned char *data;
+    const struct stored_column *stored = find_column(trace->file, chunk, column);
     size_t rows = chunk->header.rows;
-    if (!find_column(chunk, column, &entry, &data)) {
+    if (!stored) {
         memset(values, 0, rows * info->size); /* written before the column existed */
         return true;
     }
-    if (!chunk_decode_column(decoder, &entry, data, rows, info->size, values, status))
+    if (!read_column(trace->file, decoder, stored, status) ||
+        !chunk_decode_column(&decoder->decoder, &stored->entry, decoder->stored, rows, info->size,
+                             values, status))
         return false;
     const struct id_map *map = map_for(writer, info->type);
     if (map)
@@ -355,7 +500,7 @@ static bool load_column(struct trace *trace, unsigned table, unsigned column,
         return true;
     size_t size = trace_tables[table].columns[column].size;
     char *values = memory_allocate(*row_count(trace, table), size, status);
-    struct chunk_decoder decoder = {0};
+    struct column_decoder decoder = {0};
     size_t at = 0;
     bool ok = values != NULL;
     for (size_t i = 0; i < trace->file->chunk_count && ok; i++) {
@@ -365,7 +510,7 @@ static bool load_column(struct trace *trace, unsigned table, unsigned column,
         ok = decode_chunk_column(trace, &decoder, chunk, column, values + at * size, status);
         at += chunk->header.rows;
     }
-    chunk_decoder_finish(&decoder);
+    column_decoder_finish(&decoder);
     if (!ok) {
         memory_free(values);
         return false;
@@ -462,19 +607,21 @@ static bool map_id(struct id_map *map, uint64_t id, uint32_t to, struct status *
 static bool load_strings(struct trace *trace, const struct chunk_ref *chunk,
                          struct status *status) {
     struct trace_file *file = trace->file;
+    struct column_decoder *decoder = &file->decoder;
     struct id_map *map = &file->writers[chunk->writer].strings;
-    struct chunk_entry entry;
-    const unsigned char *data;
+    const struct stored_column *stored_lengths = find_column(file, chunk, 0);
+    const struct stored_column *stored_bytes = find_column(file, chunk, 1);
     size_t rows = chunk->header.rows;
+    if (!stored_lengths || !stored_bytes)
+        return status_fail(status, STATUS_INPUT, "a chunk of strings lacks a column");
     uint32_t *lengths = memory_allocate(rows, sizeof *lengths, status);
     struct text bytes;
-    bool ok =
-        lengths && find_column(chunk, 0, &entry, &data) &&
-        chunk_decode_column(&file->decoder, &entry, data, rows, sizeof *lengths, lengths, status) &&
-        find_column(chunk, 1, &entry, &data) &&
-        chunk_decode_bytes(&file->decoder, &entry, data, &bytes, status);
-    if (!ok && lengths && status->code == STATUS_OK)
-        status_fail(status, STATUS_INPUT, "a chunk of strings lacks a column");
+    bool ok = lengths && read_column(file, decoder, stored_lengths, status) &&
+              chunk_decode_column(&decoder->decoder, &stored_lengths->entry, decoder->stored, rows,
+                                  sizeof *lengths, lengths, status) &&
+              read_column(file, decoder, stored_bytes, status) &&
+              chunk_decode_bytes(&decoder->decoder, &stored_bytes->entry, decoder->stored, &bytes,
+                                 status);
     size_t at = 0;
     for (size_t i = 0; i < rows && ok; i++) {
         uint32_t id;
@@ -686,7 +833,7 @@ static bool load_names(struct trace *trace, struct status *status) {
 
 /* ---- opening and closing ---- */
 
-static bool map_file(struct trace *trace, int fd, struct status *status) {
+static bool examine(struct trace *trace, int fd, struct status *status) {
     struct stat info;
     if (fstat(fd, &info) != 0)
         return status_fail_errno(status, "cannot examine it");
@@ -694,13 +841,16 @@ static bool map_file(struct trace *trace, int fd, struct status *status) {
         return status_fail(status, STATUS_INPUT, "is not a regular file");
     if (info.st_size == 0)
         return status_fail(status, STATUS_INPUT, "is empty");
-    trace->file->size = (size_t)info.st_size;
+    trace->file->size = (uint64_t)info.st_size;
     trace->file_bytes = (uint64_t)info.st_size;
-    void *bytes = mmap(NULL, trace->file->size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (bytes == MAP_FAILED)
-        return status_fail_errno(status, "cannot map it");
-    trace->file->bytes = bytes;
-    if (!trace_recognise(bytes, trace->file->size))
+    trace->file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* after the standard streams */
+    if (trace->file->fd < 0)
+        return status_fail_errno(status, "cannot open it");
+    unsigned char magic[sizeof chunk_magic];
+    bool is_trace = trace->file->size >= sizeof magic;
+    if (is_trace && !read_at(trace->file, 0, magic, sizeof magic, status))
+        return false;
+    if (!is_trace || !trace_recognise(magic, sizeof magic))
         return status_fail(status, STATUS_INPUT, "is not a ridge trace");
     return true;
 }
@@ -714,7 +864,8 @@ bool trace_open_fd(int fd, const char *name, struct trace **out, struct status *
         memory_free(trace);
         return status_no_memory(status);
     }
-    bool ok = map_file(trace, fd, status) && build_index(trace, status);
+    trace->file->fd = -1;
+    bool ok = examine(trace, fd, status) && build_index(trace, status);
     if (ok && trace->writer_count == 0)
         ok =
             status_fail(status, STATUS_INPUT,
@@ -759,12 +910,14 @@ void trace_close(struct trace *trace) {
     map_finish(&file->writer_by_id);
     map_finish(&file->chunk_places);
     map_finish(&file->entity_by_key);
-    chunk_decoder_finish(&file->decoder);
+    column_decoder_finish(&file->decoder);
+    memory_free(file->window);
+    memory_free(file->columns);
     memory_free(file->writers);
     memory_free(file->sessions);
     memory_free(file->chunks);
-    if (file->bytes)
-        munmap((void *)file->bytes, file->size);
+    if (file->fd >= 0)
+        close(file->fd);
     memory_free(file);
     memory_free(trace);
 }

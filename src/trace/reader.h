@@ -41,7 +41,8 @@ struct trace {
     struct trace_file *file; /* the reader's own */
 };
 
-/* Takes the file over: trace_close() unmaps it. */
+/* The file stays open until trace_close(). Another process may append to it, as its size is taken
+ * on opening. If it is truncated or overwritten, loading fails. */
 bool trace_open(const char *path, struct trace **trace, struct status *status);
 /* As trace_open, for a file that is open already (and may have no name); the descriptor is dup'ed.
  */

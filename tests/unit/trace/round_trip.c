@@ -131,6 +131,102 @@ TEST(a_damaged_chunk_is_left_out_and_counted) {
     trace_close(trace);
 }
 
+/* Writes 50,000 rows and leaves the file open for writing. */
+static int write_file(const char *path) {
+    struct status status = {0};
+    int fd = create(path);
+    struct trace_writer *writer = trace_writer_create(
+        fd, &(struct trace_writer_options){.session = 1, .writer = 1, .level = 1}, &status);
+    if (!writer)
+        return -1;
+    write_rows(writer, 50000);
+    CHECK_OK(trace_writer_finish(writer, &status), status);
+    trace_writer_destroy(writer);
+    return fd;
+}
+
+TEST(a_file_that_is_truncated_while_it_is_open_fails_to_load) {
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    int fd = write_file(path);
+    struct trace *trace;
+    REQUIRE(trace_open(path, &trace, &status));
+    CHECK(ftruncate(fd, lseek(fd, 0, SEEK_END) / 2) == 0);
+    CHECK(!trace_load(trace, TABLE_ACTIVITY, "start", &status));
+    CHECK_INT(status.code, STATUS_INPUT);
+    CHECK(strstr(status.message, "was truncated or overwritten while it was being read"));
+    CHECK(ftruncate(fd, 0) == 0);
+    CHECK(!trace_load(trace, TABLE_ACTIVITY, "start duration", &status));
+    trace_close(trace);
+    close(fd);
+}
+
+TEST(a_file_that_is_overwritten_while_it_is_open_never_gives_other_values) {
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    close(write_file(path));
+    int fd = open(path, O_RDWR);
+    struct trace *trace;
+    REQUIRE(trace_open(path, &trace, &status));
+    off_t size = lseek(fd, 0, SEEK_END);
+    for (off_t at = 0; at < size; at += 1024) {
+        unsigned char byte;
+        CHECK(pread(fd, &byte, 1, at) == 1);
+        byte ^= 1;
+        CHECK(pwrite(fd, &byte, 1, at) == 1);
+    }
+    CHECK(!trace_load(trace, TABLE_ACTIVITY, "start", &status));
+    CHECK(strstr(status.message, "was truncated or overwritten while it was being read"));
+    trace_close(trace);
+    close(fd);
+}
+
+TEST(what_is_appended_to_an_open_file_is_not_read) {
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    int fd = write_file(path);
+    struct trace *trace;
+    REQUIRE(trace_open(path, &trace, &status));
+    struct trace_writer *writer = trace_writer_create(
+        fd, &(struct trace_writer_options){.session = 2, .writer = 1, .level = 1}, &status);
+    REQUIRE(writer);
+    write_rows(writer, 10);
+    CHECK_OK(trace_writer_finish(writer, &status), status);
+    trace_writer_destroy(writer);
+    CHECK_OK(trace_load(trace, TABLE_ACTIVITY, NULL, &status), status);
+    CHECK_INT(trace->activity.count, 50000);
+    CHECK_INT(trace->activity.start[49999], row_of(49999, 1, 0).start);
+    trace_close(trace);
+    close(fd);
+}
+
+/* The search for the next chunk reads the file in blocks. */
+TEST(the_chunk_behind_damage_of_any_length_is_found) {
+    struct status status = {0};
+    enum { BLOCK = 64 * 1024, MAGIC = 8 };
+    const char *whole = test_temporary(".ridge"), *path = test_temporary(".ridge");
+    int from = write_file(whole);
+    off_t size = lseek(from, 0, SEEK_END);
+    char *bytes = malloc((size_t)size);
+    char *junk = calloc(3, BLOCK);
+    REQUIRE(bytes && junk && pread(from, bytes, (size_t)size, 0) == size);
+    close(from);
+    memcpy(junk, bytes, MAGIC);
+    for (size_t length = 2 * BLOCK - 2 * MAGIC; length < 2 * BLOCK + 2 * MAGIC; length++) {
+        int fd = create(path);
+        CHECK(write(fd, junk, length) == (ssize_t)length);
+        CHECK(write(fd, bytes, (size_t)size) == size);
+        close(fd);
+        struct trace *trace;
+        REQUIRE(trace_open(path, &trace, &status));
+        CHECK_INT(trace->damaged_bytes, length);
+        CHECK_INT(trace->activity.count, 50000);
+        trace_close(trace);
+    }
+    free(bytes);
+    free(junk);
+}
+
 TEST(files_of_several_writers_concatenate_into_one_trace) {
     struct status status = {0};
     const char *path = test_temporary(".ridge");
