@@ -36,6 +36,7 @@ struct walk {
     unsigned char *chunk; /* the whole of it, header included */
     size_t length;
     uint64_t lost;
+    uint64_t rejected; /* bytes of chunks whose checksum is wrong */
     uint64_t chunks;
 };
 
@@ -44,6 +45,17 @@ static bool have(struct walk *walk, size_t bytes, struct status *status) {
         if (!input_more(&walk->input, WINDOW_LIMIT, status))
             return false;
     return true;
+}
+
+static void lose(struct walk *walk, size_t bytes) {
+    walk->lost += bytes;
+    input_consume(&walk->input, bytes);
+}
+
+static void skip_rejected(struct walk *walk, size_t size) {
+    walk->rejected += size;
+    if (!chunk_search_inside(walk->rejected, walk->input.offset + walk->input.length))
+        lose(walk, size - 1); /* its last byte is skipped as that of any damage */
 }
 
 /* Whether an intact chunk begins at the window's start; reads the whole of it into the window. */
@@ -58,9 +70,11 @@ static bool chunk_is_here(struct walk *walk, bool *here, struct status *status) 
     if (!have(walk, size, status))
         return false;
     bytes = (const unsigned char *)walk->input.data;
-    *here =
-        walk->input.length >= size &&
-        checksum64(bytes + CHUNK_HEADER_SIZE, walk->header.body_size) == walk->header.body_checksum;
+    bool whole = walk->input.length >= size;
+    *here = whole && checksum64(bytes + CHUNK_HEADER_SIZE, walk->header.body_size) ==
+                         walk->header.body_checksum;
+    if (whole && !*here)
+        skip_rejected(walk, size);
     return true;
 }
 
@@ -75,8 +89,7 @@ static void skip_to_magic(struct walk *walk) {
             break;
         at += hit != NULL;
     }
-    walk->lost += at;
-    input_consume(&walk->input, at);
+    lose(walk, at);
 }
 
 /* The next intact chunk; false at the end or on a failure (then the status says so). */

@@ -219,6 +219,11 @@ struct chunk_entry chunk_read_entry(const unsigned char *body, unsigned index) {
     };
 }
 
+bool chunk_search_inside(uint64_t rejected, uint64_t bytes_read) {
+    enum { REJECTED_MIN = 64 << 20, REJECTED_RATIO = 16 };
+    return rejected <= REJECTED_MIN || rejected / REJECTED_RATIO <= bytes_read;
+}
+
 static bool unpack(struct chunk_decoder *decoder, const struct chunk_entry *entry,
                    const unsigned char *data, const unsigned char **raw, struct status *status) {
     if (!entry->compressed) {

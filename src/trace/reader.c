@@ -66,13 +66,13 @@ struct trace_file {
     size_t chunk_count, chunk_capacity;
     struct stored_column *columns;
     size_t column_count, column_capacity;
+    uint64_t unused_ids; /* in the maps of all writers */
     struct writer_state *writers;
     size_t writer_capacity;
     struct map writer_by_id;
     struct map chunk_places; /* (writer, sequence) of the chunks seen */
     struct map entity_by_key;
-    uint64_t *sessions;
-    size_t session_capacity;
+    struct map session_by_id;
     size_t entity_capacity[TABLE_ACTIVITY][TABLE_COLUMNS_MAX], session_column_capacity[4];
     struct column_decoder decoder; /* for opening; columns loaded in parallel have their own */
     uint32_t *order[TABLE_COUNT];  /* of rows, where trace_reorder() gave one */
@@ -138,17 +138,13 @@ static bool read_at(const struct trace_file *file, uint64_t offset, void *bytes,
 static bool find_session(struct trace *trace, uint64_t session, uint32_t *index,
                          struct status *status) {
     struct trace_file *file = trace->file;
-    for (uint32_t i = 0; i < trace->session_count; i++)
-        if (file->sessions[i] == session) {
-            *index = i;
-            return true;
-        }
-    if (!memory_grow((void **)&file->sessions, &file->session_capacity, trace->session_count + 1,
-                     sizeof *file->sessions, status))
-        return false;
-    *index = trace->session_count;
-    file->sessions[trace->session_count++] = session;
-    return true;
+    const uint64_t *known = map_find(&file->session_by_id, session);
+    if (known) {
+        *index = (uint32_t)*known;
+        return true;
+    }
+    *index = trace->session_count++;
+    return map_set(&file->session_by_id, session, *index, status);
 }
 
 static bool find_writer(struct trace *trace, const struct chunk_header *header, uint32_t *index,
@@ -313,15 +309,12 @@ static bool skip_damage(struct trace *trace, uint64_t at, uint64_t search_from, 
     return true;
 }
 
-/* Where to look for the next chunk after a damaged one at `at`. Bytes may have been lost or
- * inserted in its body, so other chunks may begin there. The search inside ends when many times the
- * file's size was rejected: otherwise overlapping chunks would cost quadratic time. */
+/* Where to look for the next chunk after a damaged one at `at`. */
 static uint64_t after_damage(struct trace_file *file, uint64_t at, uint64_t body_size) {
-    enum { REJECTED_MIN = 64 << 20, REJECTED_RATIO = 16 };
     file->rejected_bytes += body_size;
-    bool search_inside =
-        file->rejected_bytes / REJECTED_RATIO <= file->size || file->rejected_bytes <= REJECTED_MIN;
-    return at + 1 + (search_inside ? 0 : CHUNK_HEADER_SIZE - 1 + body_size);
+    return chunk_search_inside(file->rejected_bytes, file->size)
+               ? at + 1
+               : at + CHUNK_HEADER_SIZE + body_size;
 }
 
 static bool index_chunks(struct trace *trace, struct status *status) {
@@ -590,10 +583,15 @@ void trace_unload(struct trace *trace, enum trace_table table, const char *colum
 
 /* ---- strings and entities ---- */
 
-static bool map_id(struct id_map *map, uint64_t id, uint32_t to, struct status *status) {
-    if (id >= UINT32_MAX || (id > map->count && id - map->count > CHUNK_ROWS_MAX))
-        return status_fail(status, STATUS_INPUT, "ids are not consecutive");
+/* Ids follow each other, except where chunks are lost. `unused` counts the ids in between, which
+ * cost memory and no bytes of the file. */
+static bool map_id(struct id_map *map, uint64_t id, uint32_t to, uint64_t *unused,
+                   struct status *status) {
+    enum { UNUSED_IDS_MAX = 64 << 20 };
     size_t before = map->count;
+    *unused += id > before ? id - before : 0;
+    if (id >= UINT32_MAX || *unused > UNUSED_IDS_MAX)
+        return status_fail(status, STATUS_INPUT, "ids are not consecutive");
     if (id >= before) {
         if (!memory_grow((void **)&map->to, &map->capacity, id + 1, sizeof *map->to, status))
             return false;
@@ -630,7 +628,7 @@ static bool load_strings(struct trace *trace, const struct chunk_ref *chunk,
             break;
         }
         ok = intern_add(&trace->strings, (struct text){bytes.data + at, lengths[i]}, &id, status) &&
-             map_id(map, chunk->header.first_id + i, id, status);
+             map_id(map, chunk->header.first_id + i, id, &file->unused_ids, status);
         at += lengths[i];
     }
     memory_free(lengths);
@@ -732,7 +730,8 @@ static bool load_entities(struct trace *trace, const struct chunk_ref *chunk,
                    size);
         }
         ok = add_entity(trace, table, row, writer->session_index, &id, status) &&
-             map_id(&writer->entities[table], chunk->header.first_id + i, id, status);
+             map_id(&writer->entities[table], chunk->header.first_id + i, id,
+                    &trace->file->unused_ids, status);
     }
     for (unsigned column = 0; column < info->column_count; column++)
         memory_free(columns[column]);
@@ -761,7 +760,8 @@ static bool load_stacks(struct trace *trace, struct status *status) {
             continue;
         struct id_map *map = &file->writers[chunk->writer].entities[TABLE_STACK];
         for (size_t row = 0; row < chunk->header.rows; row++)
-            if (!map_id(map, chunk->header.first_id + row, (uint32_t)(at + row), status))
+            if (!map_id(map, chunk->header.first_id + row, (uint32_t)(at + row), &file->unused_ids,
+                        status))
                 return false;
         at += chunk->header.rows;
     }
@@ -811,10 +811,10 @@ static bool load_names(struct trace *trace, struct status *status) {
         return false;
     for (size_t i = 0; i < trace->writer_count; i++) {
         struct writer_state *writer = &file->writers[i];
-        if (!map_id(&writer->strings, 0, 0, status))
+        if (!map_id(&writer->strings, 0, 0, &file->unused_ids, status))
             return false;
         for (unsigned table = 0; table < TABLE_ACTIVITY; table++)
-            if (!map_id(&writer->entities[table], 0, 0, status))
+            if (!map_id(&writer->entities[table], 0, 0, &file->unused_ids, status))
                 return false;
     }
     for (size_t i = 0; i < file->chunk_count; i++)
@@ -908,13 +908,13 @@ void trace_close(struct trace *trace) {
     memory_free(trace->queue_session);
     intern_finish(&trace->strings);
     map_finish(&file->writer_by_id);
+    map_finish(&file->session_by_id);
     map_finish(&file->chunk_places);
     map_finish(&file->entity_by_key);
     column_decoder_finish(&file->decoder);
     memory_free(file->window);
     memory_free(file->columns);
     memory_free(file->writers);
-    memory_free(file->sessions);
     memory_free(file->chunks);
     if (file->fd >= 0)
         close(file->fd);

@@ -6,6 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
+#include "import/import.h"
+#include "trace/chunk.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
@@ -225,6 +228,104 @@ TEST(the_chunk_behind_damage_of_any_length_is_found) {
     }
     free(bytes);
     free(junk);
+}
+
+/* A chunk of one string with this id. */
+static void write_string(int fd, uint32_t sequence, uint64_t id) {
+    struct status status = {0};
+    struct chunk_builder builder;
+    uint32_t length = 1;
+    struct chunk_header header = {.type = CHUNK_STRINGS,
+                                  .session = 1,
+                                  .writer = 1,
+                                  .sequence = sequence,
+                                  .rows = 1,
+                                  .first_id = id};
+    REQUIRE(chunk_builder_init(&builder, 1, 1, 0, &status));
+    chunk_begin(&builder, 2);
+    chunk_add_column(&builder, 0, &length, sizeof length, 1);
+    chunk_add_bytes(&builder, 1, "x", 1);
+    chunk_seal(&builder, &header);
+    CHECK(write(fd, builder.bytes, builder.length) == (ssize_t)builder.length);
+    chunk_builder_finish(&builder);
+}
+
+TEST(ids_far_apart_are_refused_before_they_cost_much_memory) {
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    struct trace *trace;
+    int fd = create(path);
+    for (uint32_t i = 0; i < 60; i++)
+        write_string(fd, i, (uint64_t)(i + 1) << 20);
+    CHECK_OK(trace_open(path, &trace, &status), status); /* as after many lost chunks */
+    trace_close(trace);
+    for (uint32_t i = 60; i < 70; i++)
+        write_string(fd, i, (uint64_t)(i + 1) << 20);
+    close(fd);
+    REQUIRE(!trace_open(path, &trace, &status));
+    CHECK(strstr(status.message, "ids are not consecutive"));
+}
+
+/* Each chunk claims to reach to the file's end. Verifying all of them would take hours. */
+TEST(overlapping_damaged_chunks_are_skipped_in_linear_time) {
+    enum { CHUNKS = 100000 };
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    int fd = create(path);
+    char *bytes = calloc(CHUNKS, CHUNK_HEADER_SIZE);
+    REQUIRE(bytes);
+    write_string(fd, 0, 1);
+    for (uint32_t i = 0; i < CHUNKS; i++)
+        chunk_write_header((unsigned char *)bytes + (size_t)i * CHUNK_HEADER_SIZE,
+                           &(struct chunk_header){.type = CHUNK_STRINGS,
+                                                  .version = CHUNK_VERSION,
+                                                  .session = 1,
+                                                  .writer = 1,
+                                                  .body_size = (CHUNKS - 1 - i) * CHUNK_HEADER_SIZE,
+                                                  .body_checksum = 1});
+    CHECK(write(fd, bytes, CHUNKS * CHUNK_HEADER_SIZE) == CHUNKS * CHUNK_HEADER_SIZE);
+    write_string(fd, 1, 2);
+    close(fd);
+    free(bytes);
+    struct trace *trace;
+    REQUIRE(trace_open(path, &trace, &status));
+    CHECK_INT(trace->damaged_bytes, CHUNKS * CHUNK_HEADER_SIZE);
+    CHECK_INT(trace->missing_chunks, 0);
+    trace_close(trace);
+
+    const char *copy = test_temporary(".ridge");
+    const struct import_options options = {0};
+    fd = create(copy);
+    CHECK_OK(import_files(&path, 1, fd, &options, &status), status);
+    close(fd);
+    REQUIRE(trace_open(copy, &trace, &status));
+    CHECK_INT(trace->damaged_bytes, 0);
+    CHECK_INT(trace->missing_chunks, 0);
+    CHECK(text_find(trace_meta(trace, META_WARNING), "8800000 bytes were damaged") >= 0);
+    trace_close(trace);
+}
+
+TEST(many_sessions_are_numbered_in_linear_time) {
+    enum { SESSIONS = 200000 };
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    int fd = create(path);
+    char *bytes = calloc(SESSIONS, CHUNK_HEADER_SIZE);
+    REQUIRE(bytes);
+    for (uint32_t i = 0; i < SESSIONS; i++)
+        chunk_write_header((unsigned char *)bytes + (size_t)i * CHUNK_HEADER_SIZE,
+                           &(struct chunk_header){.type = CHUNK_END,
+                                                  .version = CHUNK_VERSION,
+                                                  .session = i + 1,
+                                                  .writer = 1,
+                                                  .body_checksum = checksum64(NULL, 0)});
+    CHECK(write(fd, bytes, SESSIONS * CHUNK_HEADER_SIZE) == SESSIONS * CHUNK_HEADER_SIZE);
+    close(fd);
+    free(bytes);
+    struct trace *trace;
+    REQUIRE(trace_open(path, &trace, &status));
+    CHECK_INT(trace->session_count, SESSIONS);
+    trace_close(trace);
 }
 
 TEST(files_of_several_writers_concatenate_into_one_trace) {
