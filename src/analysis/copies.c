@@ -3,6 +3,25 @@
 
 #include <string.h>
 
+/* Copies between devices and sets have no host side. */
+static bool host_memory_unknown(const struct trace *trace, size_t row) {
+    bool from = trace->activity.from_memory[row] == MEMORY_UNKNOWN;
+    bool to = trace->activity.to_memory[row] == MEMORY_UNKNOWN;
+    if (trace->activity.kind[row] != ACTIVITY_COPY)
+        return false;
+    switch (trace->activity.direction[row]) {
+    case COPY_HTOD:
+        return from;
+    case COPY_DTOH:
+        return to;
+    case COPY_DTOD:
+    case COPY_PTOP:
+        return false;
+    default:
+        return from && to;
+    }
+}
+
 static void count_copy(struct copy_group *group, const struct trace *trace, size_t row) {
     uint64_t bytes = trace->activity.bytes[row];
     int64_t time = trace->activity.duration[row];
@@ -22,13 +41,16 @@ static void count_copy(struct copy_group *group, const struct trace *trace, size
         bytes = 0;
     }
     unsigned from = trace->activity.from_memory[row], to = trace->activity.to_memory[row];
+    group->without_memory += host_memory_unknown(trace, row);
     if (from == MEMORY_PAGEABLE || to == MEMORY_PAGEABLE) {
         group->pageable++;
         group->pageable_bytes += bytes;
+        group->pageable_without_bytes += !known;
         group->pageable_time += time;
     } else if (from == MEMORY_PINNED || to == MEMORY_PINNED) {
         group->pinned++;
         group->pinned_bytes += bytes;
+        group->pinned_without_bytes += !known;
         group->pinned_time += time;
     }
 }

@@ -14,9 +14,10 @@ struct copy_group {
     int64_t time_with_bytes; /* of those whose size is known: for GB/s */
     uint64_t small, small_bytes;
     int64_t small_time;
-    uint64_t pageable, pageable_bytes;
+    uint64_t without_memory; /* copies whose host side is of an unknown kind of memory */
+    uint64_t pageable, pageable_bytes, pageable_without_bytes;
     int64_t pageable_time;
-    uint64_t pinned, pinned_bytes;
+    uint64_t pinned, pinned_bytes, pinned_without_bytes;
     int64_t pinned_time;
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "report/json_parts.h"
+#include "report/value.h"
 #include "trace/writer.h"
 
 enum { REPORT_JSON_VERSION = 1 };
@@ -86,17 +87,17 @@ static void write_kernel_totals(struct json *json, const struct report *report) 
 
 static void write_copy_totals(struct json *json, const struct copies *copies) {
     json_member_unsigned(json, "memcpy_count", copies->all.count);
-    json_member_unsigned(json, "memcpy_bytes", copies->all.bytes);
+    value_member(json, "memcpy_bytes", copies_bytes(&copies->all));
     json_member_integer(json, "memcpy_sum_ns", copies->all.time);
     json_member_unsigned(json, "memcpy_without_bytes", copies->all.without_bytes);
     json_member_unsigned(json, "memset_count", copies->sets.count);
-    json_member_unsigned(json, "memset_bytes", copies->sets.bytes);
+    value_member(json, "memset_bytes", copies_bytes(&copies->sets));
     json_key(json, "memcpy_by_kind");
     json_begin_object(json);
     for (unsigned direction = 0; direction < COPY_DIRECTIONS; direction++)
         if (copies->direction[direction].count) {
             json_key(json, copy_direction_name(direction));
-            json_report_copies(json, &copies->direction[direction]);
+            copies_members(json, &copies->direction[direction]);
         }
     json_end_object(json);
 }

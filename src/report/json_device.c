@@ -3,6 +3,7 @@
  * time here sums to it exactly. */
 #include "report/json_parts.h"
 #include "report/limits.h"
+#include "report/value.h"
 
 static void write_usual_figures(struct json *json, const struct report *report,
                                 const struct account *account) {
@@ -278,40 +279,14 @@ static void write_launches(struct json *json, const struct launches *launches) {
     json_key(json, "queue_depth");
     json_begin_object(json);
     json_member_unsigned(json, "launches", launches->depth_count);
-    json_member_number(json, "mean", launches->depth_mean);
+    json_key(json, "mean");
+    if (launches->depth_count)
+        json_number(json, launches->depth_mean);
+    else
+        json_null(json);
     json_member_unsigned(json, "max", launches->depth_max);
     json_member_unsigned(json, "found_empty", launches->found_empty);
     json_end_object(json);
-    json_end_object(json);
-}
-
-static void write_part(struct json *json, const char *key, uint64_t count, uint64_t bytes,
-                       int64_t time, uint64_t whole) {
-    json_key(json, key);
-    json_begin_object(json);
-    json_member_unsigned(json, "count", count);
-    json_member_unsigned(json, "bytes", bytes);
-    json_member_integer(json, "time_ns", time);
-    json_member_number(json, "share", whole ? (double)count / (double)whole : 0);
-    json_end_object(json);
-}
-
-void json_report_copies(struct json *json, const struct copy_group *group) {
-    json_begin_object(json);
-    json_member_unsigned(json, "count", group->count);
-    json_member_unsigned(json, "bytes", group->bytes);
-    json_member_integer(json, "time_ns", group->time);
-    json_member_unsigned(json, "without_bytes", group->without_bytes);
-    json_key(json, "gb_per_s");
-    if (group->time_with_bytes > 0)
-        json_number(json, copy_group_rate(group) * 1e-9);
-    else
-        json_null(json);
-    write_part(json, "small", group->small, group->small_bytes, group->small_time, group->count);
-    write_part(json, "pageable", group->pageable, group->pageable_bytes, group->pageable_time,
-               group->count);
-    write_part(json, "pinned", group->pinned, group->pinned_bytes, group->pinned_time,
-               group->count);
     json_end_object(json);
 }
 
@@ -321,11 +296,11 @@ static void write_copies(struct json *json, const struct copies *copies) {
     for (unsigned direction = 0; direction < COPY_DIRECTIONS; direction++)
         if (copies->direction[direction].count) {
             json_key(json, copy_direction_name(direction));
-            json_report_copies(json, &copies->direction[direction]);
+            copies_members(json, &copies->direction[direction]);
         }
     json_end_object(json);
     json_key(json, "memsets");
-    json_report_copies(json, &copies->sets);
+    copies_members(json, &copies->sets);
 }
 
 /* What is known of the device itself; 0 in the trace means unknown and is left out. */

@@ -14,8 +14,6 @@ void json_report_devices(struct json *json, const struct report *report);
 void json_report_host(struct json *json, const struct report *report);
 /* "verdict" */
 void json_report_verdict(struct json *json, const struct report *report);
-/* {count, without_bytes, bytes, time_ns, ...} as one object */
-void json_report_copies(struct json *json, const struct copy_group *group);
 
 /* Times in reports count from the start of the run. */
 static inline int64_t json_report_time(const struct report *report, int64_t time) {

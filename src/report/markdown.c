@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 
+#include "report/value.h"
 #include "trace/writer.h"
 
 /* The guide's targets, as the table prints them: >80%, >70%. */
@@ -154,8 +155,7 @@ static void write_metrics(struct markdown *document, size_t index) {
     write_metric(&table, "Launch Efficiency", format_percent(efficiency, value), ">70%",
                  yes_or_no(efficiency > EFFICIENCY_TARGET));
     write_metric(&table, "Memory Throughput",
-                 copies->time_with_bytes > 0 ? format_rate(copy_group_rate(copies), value) : "-",
-                 "", "");
+                 copies->count ? value_text(copies_rate(copies), value) : "-", "", "");
     if (kernel_occupancy_known(&device->kernels.occupancy)) {
         double occupancy = kernel_occupancy_mean(&device->kernels.occupancy);
         write_metric(&table, "Theoretical Occupancy", format_percent(occupancy, value), ">75%",
@@ -297,7 +297,9 @@ static void write_memory_patterns(struct markdown *document, unsigned number,
         return;
     }
     markdown_line(document, "%u. **Memory Patterns**:", number);
-    markdown_line(document, "   - Transfers: %s total in %s, %s", format_bytes(all->bytes, a),
+    markdown_line(document, "   - Transfers: %s%s%s, %s",
+                  copies_sized(all) ? value_text(copies_bytes(all), a) : "",
+                  copies_sized(all) ? " total in " : "",
                   wording_count(all->count, "copy", "copies", count),
                   format_duration(all->time, c));
     if (all->without_bytes)
@@ -305,13 +307,15 @@ static void write_memory_patterns(struct markdown *document, unsigned number,
                       wording_count(all->without_bytes, "copy", "copies", count));
     if (all->time_with_bytes > 0)
         write_rates(document, &device->copies);
-    markdown_line(document, "   - Small (below 64 KiB): %s of the copies, with %s of their time",
-                  format_percent((double)all->small / (double)all->count, a),
-                  format_percent(wording_share(all->small_time, all->time), b));
+    if (copies_sized(all))
+        markdown_line(
+            document, "   - Small (below 64 KiB): %s of the copies, with %s of their time",
+            value_text(copies_small_share(all), a), value_text(copies_small_time_share(all), b));
     if (all->pageable)
         markdown_line(document, "   - From or to pageable memory: %s, %s, %s",
                       wording_count(all->pageable, "copy", "copies", count),
-                      format_bytes(all->pageable_bytes, b), format_duration(all->pageable_time, c));
+                      value_text(copies_pageable_bytes(all), b),
+                      format_duration(all->pageable_time, c));
     markdown_line(document, "   - Hidden under kernels: %s of the copy and set time",
                   format_percent(wording_share(account->copy_hidden, account->copy_union), a));
 }

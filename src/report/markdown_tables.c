@@ -2,6 +2,7 @@
  * this trace (no copies, no gaps) has no table. */
 #include "report/limits.h"
 #include "report/markdown.h"
+#include "report/value.h"
 
 static void account_row(struct table *table, const char *name, int64_t time, int64_t window,
                         const struct report_device *device, int64_t steady_time) {
@@ -185,34 +186,15 @@ static void write_launches(struct markdown *document, size_t index) {
             wording_share((int64_t)launches->found_empty, (int64_t)launches->depth_count), b));
 }
 
-static void copy_row(struct table *table, const char *name, const struct copy_group *group) {
-    char rate[FORMAT_SIZE];
-    if (group->count == 0)
-        return;
-    table_cell(table, text_of(name));
-    markdown_count(table, group->count);
-    markdown_bytes(table, group->bytes);
-    markdown_duration(table, group->time);
-    table_cell(table, group->time_with_bytes > 0
-                          ? text_of(format_rate(copy_group_rate(group), rate))
-                          : TEXT("-"));
-    markdown_share(table, (int64_t)group->small, (int64_t)group->count);
-    markdown_count(table, group->pageable);
-    markdown_count(table, group->pinned);
-}
-
 static void write_copies(struct markdown *document, size_t index) {
     const struct copies *copies = &document->report->devices[index].copies;
     struct table table = {0};
     if (copies->all.count + copies->sets.count == 0)
         return;
-    MARKDOWN_COLUMNS(&table, "<Copies", "Count", "Bytes", "Time", "Rate", "Small", "Pageable",
-                     "Pinned");
-    for (unsigned direction = 1; direction <= COPY_DIRECTIONS; direction++) {
-        unsigned shown = direction % COPY_DIRECTIONS; /* unknown last */
-        copy_row(&table, copy_direction_name(shown), &copies->direction[shown]);
-    }
-    copy_row(&table, "memset", &copies->sets);
+    for (unsigned i = 0; i < COPIES_COLUMNS; i++)
+        table_column(&table, copies_columns[i].markdown_title,
+                     copies_columns[i].get ? TABLE_RIGHT : TABLE_LEFT);
+    copies_rows(copies, &table);
     markdown_device_heading(document, "Memory Transfers", index);
     markdown_table(document, &table);
 }

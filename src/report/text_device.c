@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "report/limits.h"
 #include "report/text.h"
+#include "report/value.h"
 #include "report/wording.h"
 
 static const char *plural(uint64_t count) {
@@ -69,11 +70,11 @@ static void write_metrics(struct text_writer *writer, const struct report_device
                           value),
            writer->report->narrowed ? ">70%  kernel time / window"
                                     : ">70%  kernel time / run time");
-    if (copies->count - copies->without_bytes > 0) {
-        snprintf(note, sizeof note, "%s copied", format_bytes(copies->bytes, bytes));
-        metric(&table, "memory throughput", format_rate(copy_group_rate(copies), value), note);
+    if (copies->count && copies_sized(copies)) {
+        snprintf(note, sizeof note, "%s copied", value_text(copies_bytes(copies), bytes));
+        metric(&table, "memory throughput", value_text(copies_rate(copies), value), note);
     } else {
-        metric(&table, "memory throughput", "-",
+        metric(&table, "memory throughput", copies->count ? "?" : "-",
                copies->count ? "sizes of copies not recorded" : "no copies");
     }
     const struct kernel_occupancy *occupancy = &device->kernels.occupancy;
@@ -272,23 +273,6 @@ static void write_launches(struct text_writer *writer, const struct report_devic
         format_percent(ratio((int64_t)launches->found_empty, (int64_t)launches->depth_count), c));
 }
 
-static void copy_row(struct table *table, const char *name, const struct copy_group *group) {
-    char text[FORMAT_SIZE];
-    if (group->count == 0)
-        return;
-    table_cellf(table, "%s", name);
-    table_cellf(table, "%s", format_count(group->count, text));
-    bool known = group->count > group->without_bytes;
-    table_cellf(table, "%s", known ? format_bytes(group->bytes, text) : "?");
-    table_cellf(table, "%s", format_duration(group->time, text));
-    table_cellf(table, "%s", known ? format_rate(copy_group_rate(group), text) : "?");
-    table_cellf(table, "%s",
-                known ? format_percent(ratio((int64_t)group->small, (int64_t)group->count), text)
-                      : "?");
-    table_cellf(table, "%s", group->pageable ? format_count(group->pageable, text) : "-");
-    table_cellf(table, "%s", group->pinned ? format_count(group->pinned, text) : "-");
-}
-
 static void write_copies(struct text_writer *writer, const struct report_device *device) {
     const struct copies *copies = &device->copies;
     char hidden[FORMAT_SIZE];
@@ -298,17 +282,10 @@ static void write_copies(struct text_writer *writer, const struct report_device 
         writer, "Copies", "%s of their time hidden under kernels",
         format_percent(ratio(device->account.copy_hidden, device->account.copy_union), hidden));
     struct table table = {0};
-    table_column(&table, "direction", TABLE_LEFT);
-    table_column(&table, "count", TABLE_RIGHT);
-    table_column(&table, "bytes", TABLE_RIGHT);
-    table_column(&table, "time", TABLE_RIGHT);
-    table_column(&table, "rate", TABLE_RIGHT);
-    table_column(&table, "<64 KiB", TABLE_RIGHT);
-    table_column(&table, "pageable", TABLE_RIGHT);
-    table_column(&table, "pinned", TABLE_RIGHT);
-    for (unsigned direction = 0; direction < COPY_DIRECTIONS; direction++)
-        copy_row(&table, copy_direction_name(direction), &copies->direction[direction]);
-    copy_row(&table, "memset", &copies->sets);
+    for (unsigned i = 0; i < COPIES_COLUMNS; i++)
+        table_column(&table, copies_columns[i].text_title,
+                     copies_columns[i].get ? TABLE_RIGHT : TABLE_LEFT);
+    copies_rows(copies, &table);
     text_table(writer, &table);
 }
 

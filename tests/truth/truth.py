@@ -76,10 +76,15 @@ def compare_counts(checks, where, what, ours, truth):
         checks.equal(where, f"{what} {key}", ours.get(key, 0), truth.get(key, 0))
 
 
+def known_bytes(key, value):
+    """The truth sums the sizes that copies have: 0 where no copy has one. The report then has null."""
+    return 0 if value is None and key in ("bytes", "memcpy_bytes", "memset_bytes") else value
+
+
 def compare_members(checks, where, what, ours, truth, without=()):
     for key, value in truth.items():
         if key not in without:
-            checks.equal(where, f"{what}.{key}", ours.get(key), value)
+            checks.equal(where, f"{what}.{key}", known_bytes(key, ours.get(key)), value)
 
 
 def compare_ranges(checks, where, totals, truth):
@@ -124,7 +129,7 @@ def compare_truth(checks, where, ours, truth, without):
         elif key == "rows_total":
             checks.equal(where, "events_total", totals["events_total"], value)
         else:
-            checks.equal(where, key, totals.get(key), value)
+            checks.equal(where, key, known_bytes(key, totals.get(key)), value)
 
 
 def check_account(checks, where, account):

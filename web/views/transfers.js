@@ -31,17 +31,23 @@ function copyFamilies(trace, id) {
         const memory = hostMemory(activities, i);
         const key = `${direction} ${memory}`;
         if (!families.has(key))
-            families.set(key, {key, direction, memory, rows: [], bytes: 0, time: 0, knownTime: 0, small: 0});
+            families.set(key, {key, direction, memory, rows: [], bytes: 0, time: 0, knownTime: 0, small: 0, sized: 0});
         const family = families.get(key);
         family.rows.push(i);
         family.time += activities.duration[i];
         if (Number.isFinite(activities.bytes[i])) {
+            family.sized++;
             family.bytes += activities.bytes[i];
             family.knownTime += activities.duration[i];
             family.small += activities.bytes[i] < SMALL_COPY;
         }
     }
     return [...families.values()].sort((a, b) => b.time - a.time);
+}
+
+// NaN where no copy has a size: it prints as unknown.
+function perSized(family, sum) {
+    return family.sized > 0 ? sum / family.sized : NaN;
 }
 
 function familyRate(family) {
@@ -55,12 +61,12 @@ function familyTable(page, source, families) {
             {key: 'direction', title: 'direction', value: (row) => row.key, text: (row) => row.direction},
             {key: 'memory', title: 'host memory', value: (row) => row.memory},
             {key: 'count', title: 'copies', number: true, value: (row) => row.rows.length, text: (row) => formatCount(row.rows.length)},
-            {key: 'bytes', title: 'bytes', number: true, value: (row) => row.bytes, text: (row) => formatBytes(row.bytes)},
+            {key: 'bytes', title: 'bytes', number: true, value: (row) => row.sized > 0 ? row.bytes : NaN, text: (row) => formatBytes(row.sized > 0 ? row.bytes : NaN)},
             {key: 'time', title: 'time', number: true, value: (row) => row.time, text: (row) => formatDuration(row.time)},
             {key: 'rate', title: 'rate', number: true, value: familyRate, text: (row) => formatRate(familyRate(row))},
-            {key: 'mean', title: 'mean size', number: true, value: (row) => row.bytes / row.rows.length, text: (row) => formatBytes(row.bytes / row.rows.length)},
-            {key: 'small', title: 'below 64 KiB', number: true, value: (row) => row.small / row.rows.length,
-                text: (row) => formatPercent(row.small / row.rows.length), share: (row) => row.small / row.rows.length},
+            {key: 'mean', title: 'mean size', number: true, value: (row) => perSized(row, row.bytes), text: (row) => formatBytes(perSized(row, row.bytes))},
+            {key: 'small', title: 'below 64 KiB', number: true, value: (row) => perSized(row, row.small),
+                text: (row) => formatPercent(perSized(row, row.small)), share: (row) => perSized(row, row.small)},
         ],
         onpick: (row) => {
             const {activities} = page.traces[source.trace];
