@@ -194,23 +194,40 @@ function decodeChunks(trace, bytes, at) {
     }
 }
 
-// How deep each range lies within others of its thread; ranges come outer before inner.
-function rangeDepths(ranges) {
+function endOf(table, row) {
+    return table.start[row] + table.duration[row];
+}
+
+// Each range's row among those open at its start, `depth`, and the innermost one that contains all
+// of it, `parent` (-1: there is none). The two differ where ranges overlap without nesting: an
+// annotation begins inside a Python function, __enter__, and outlives it. Ranges come outer before
+// inner.
+function nestRanges(ranges) {
     const depth = new Uint16Array(ranges.count);
+    const parent = new Int32Array(ranges.count).fill(-1);
     let ends = [];
+    let around = []; // rows whose ends get earlier: another cannot be an innermost parent any more
     let lane = -1;
     for (let i = 0; i < ranges.count; i++) {
         const here = ranges.thread[i] * 65536 + ranges.queue[i];
         if (here !== lane) {
             ends = [];
+            around = [];
             lane = here;
         }
+        const end = endOf(ranges, i);
+        while (around.length && (endOf(ranges, around[around.length - 1]) <= ranges.start[i] || endOf(ranges, around[around.length - 1]) < end))
+            around.pop();
+        if (around.length)
+            parent[i] = around[around.length - 1];
+        around.push(i);
         while (ends.length && ends[ends.length - 1] <= ranges.start[i])
             ends.pop();
         depth[i] = Math.min(ends.length, 65535);
-        ends.push(ranges.start[i] + ranges.duration[i]);
+        ends.push(end);
     }
     ranges.depth = depth;
+    ranges.parent = parent;
 }
 
 function widenSpan(span, start, duration) {
@@ -284,7 +301,7 @@ export async function decodeTrace(text, index) {
             const [key, type] = column.split(':');
             settleColumn(trace[name][key], type, header.origin);
         }
-    rangeDepths(trace.ranges);
+    nestRanges(trace.ranges);
     labelEntities(trace);
     trace.span = spanOf(trace);
     return trace;

@@ -207,6 +207,33 @@ def the_flame_graph_zooms_and_searches(chromium):
 
 
 @test
+def annotations_that_outlive_the_function_they_begin_in_are_in_the_flame_graph(chromium):
+    with Opened(chromium, make_page("with-stack", made_trace("with_stack"))) as page:
+        page.settle()
+        page.screenshot(os.path.join(PICTURES, "with-stack.png"), "#flame")
+        parents = page.run("""(() => {
+            const {ranges, strings} = ridge.traces[0];
+            const named = new Set();
+            for (let i = 0; i < ranges.count; i++)
+                named.add(`${strings[ranges.name[i]]} < ${ranges.parent[i] < 0 ? '-' : strings[ranges.name[ranges.parent[i]]]}`);
+            return [...named].sort();
+        })()""")
+        require(parents == ["aten::mm < model.py(5): call", "backward < train.py(1): <module>", "forward < train.py(1): <module>",
+                            "model.py(5): call < backward", "model.py(5): call < forward",
+                            "profiler.py(12): __exit__ < train.py(1): <module>",
+                            "profiler.py(9): __enter__ < train.py(1): <module>", "train.py(1): <module> < -"], f"the parents are {parents}")
+        says = "document.querySelector('.flame-says').innerText"
+        page.run("document.querySelector('canvas.flame').focus()")
+        frames = []
+        for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp", "ArrowRight", "ArrowDown"):
+            page.key(key)
+            frames.append(page.run(says).split(",")[0])
+        # of 600 µs the first is counted for __enter__, in which it lies
+        require(frames == ["train.py(1): <module>: 4.020 ms", "forward: 2.396 ms", "model.py(5): call: 2.320 ms", "forward: 2.396 ms",
+                           "backward: 1.196 ms", "model.py(5): call: 1.120 ms"], f"the frames are {frames}")
+
+
+@test
 def functions_of_python_are_a_flame_graph_without_the_interpreter(chromium):
     trace = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fixtures", "python.ridge")
     with Opened(chromium, make_page("python", trace)) as page:

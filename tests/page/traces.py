@@ -104,6 +104,27 @@ def training(path, steps=12, slow=1.0, rename=None, devices=1):
     writer.write(path)
 
 
+def with_stack(path, steps=4):
+    """Annotations as with_stack=True records them: each begins inside the Python function __enter__,
+    outlives it, and ends inside __exit__. Times are in thousands of nanoseconds."""
+    writer = Writer()
+
+    def span(category, name, start, duration):
+        writer.span(category, name, start * 1000, duration * 1000)
+
+    span("python_function", "train.py(1): <module>", 1000, steps * 1000 + 20)
+    for step in range(steps):
+        at = 1010 + step * 1000
+        for name, begin, length in (("forward", at, 600), ("backward", at + 620, 300)):
+            span("python_function", "profiler.py(9): __enter__", begin, 4)
+            span("user_annotation", name, begin + 3, length)
+            span("python_function", "model.py(5): call", begin + 10, length - 20)
+            span("cpu_op", "aten::mm", begin + 20, length - 40)
+            writer.launch("gemm", (begin + 30) * 1000, 5000, (begin + 40) * 1000, 100_000)
+            span("python_function", "profiler.py(12): __exit__", begin + length, 6)
+    writer.write(path)
+
+
 def many_names(path, count=5000):
     """A kernel name for each of many kernels."""
     writer = Writer()

@@ -106,28 +106,47 @@ function familyName(name) {
     return name.replace(/#\d+$/, '#…');
 }
 
-// Ranges of a thread come outer before inner; what lies inside is a child. Pauses are no work.
+// The row around a range, over pauses; -1 when there is none.
+function rowAround(trace, row) {
+    let above = trace.ranges.parent[row];
+    while (above >= 0 && isPause(trace, above))
+        above = trace.ranges.parent[above];
+    return above;
+}
+
+// A range is a child of the innermost one that contains it. Where two overlap without nesting, the
+// time of both counts for the earlier one, so that children never exceed their parent. Pauses are
+// left out.
 export function treeOfRanges(trace, thread) {
     const {ranges, strings} = trace;
     const families = new Array(strings.length);
     const tree = new FlameTree();
-    let path = [];
+    const nodes = new Int32Array(ranges.count);
+    const counted = new Float64Array(ranges.count); // until when children have taken a row's time
+    let outside = -Infinity; // the same of what is in no range
     let lane = -1;
     for (let i = 0; i < ranges.count; i++) {
         if (!ranges.thread[i] || (thread && ranges.thread[i] !== thread) || isPause(trace, i))
             continue;
         if (ranges.thread[i] !== lane) {
-            path = [];
+            outside = -Infinity;
             lane = ranges.thread[i];
         }
-        path.length = Math.min(path.length, ranges.depth[i]);
-        const parent = path.length ? path[path.length - 1] : 0;
+        const above = rowAround(trace, i);
+        const parent = above < 0 ? 0 : nodes[above];
+        const from = Math.max(ranges.start[i], above < 0 ? outside : counted[above]);
+        const end = ranges.start[i] + ranges.duration[i];
         const node = tree.child(parent, families[ranges.name[i]] ??= familyName(strings[ranges.name[i]]) || '(no name)');
-        path.push(node);
-        tree.value[node] += ranges.duration[i];
+        nodes[i] = node;
+        counted[i] = from;
+        if (above < 0)
+            outside = Math.max(outside, end);
+        else
+            counted[above] = Math.max(counted[above], end);
+        tree.value[node] += Math.max(0, end - from);
         tree.count[node]++;
         if (parent === 0)
-            tree.value[0] += ranges.duration[i];
+            tree.value[0] += Math.max(0, end - from);
     }
     tree.unit = 'ns';
     return tree.settle();
