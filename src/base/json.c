@@ -61,37 +61,41 @@ void json_end_array(struct json *json) {
     end(json, "]");
 }
 
+static void write_escape(struct json *json, uint32_t point) {
+    char escape[8];
+    if (point == '"' || point == '\\')
+        snprintf(escape, sizeof escape, "\\%c", (char)point);
+    else if (point == '\n')
+        snprintf(escape, sizeof escape, "\\n");
+    else if (point == '\t')
+        snprintf(escape, sizeof escape, "\\t");
+    else
+        snprintf(escape, sizeof escape, "\\u%04x", (unsigned)point);
+    write_string(json, escape);
+}
+
 static void write_escaped(struct json *json, struct text value) {
+    struct text plain = {value.data, 0};
     write_string(json, "\"");
-    size_t done = 0;
-    while (done < value.length) {
-        struct text rest = {value.data + done, value.length - done};
-        size_t valid = text_utf8_valid(rest);
-        size_t from = 0;
-        for (size_t i = 0; i < valid; i++) {
-            unsigned char c = (unsigned char)rest.data[i];
-            if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7F)
-                continue;
-            output_write(json->output, rest.data + from, i - from);
-            from = i + 1;
-            char escape[8];
-            if (c == '"' || c == '\\')
-                snprintf(escape, sizeof escape, "\\%c", c);
-            else if (c == '\n')
-                snprintf(escape, sizeof escape, "\\n");
-            else if (c == '\t')
-                snprintf(escape, sizeof escape, "\\t");
+    while (value.length > 0) {
+        uint32_t point;
+        size_t length = text_decode(value, &point);
+        bool escaped = length > 0 && (point == '"' || point == '\\' || text_is_control(point));
+        if (length > 0 && !escaped) {
+            plain.length += length;
+        } else {
+            output_write(json->output, plain.data, plain.length);
+            if (escaped)
+                write_escape(json, point);
             else
-                snprintf(escape, sizeof escape, "\\u%04x", c);
-            write_string(json, escape);
+                write_string(json, "\xEF\xBF\xBD");
+            length += length == 0;
+            plain = (struct text){value.data + length, 0};
         }
-        output_write(json->output, rest.data + from, valid - from);
-        done += valid;
-        if (done < value.length) {
-            write_string(json, "\xEF\xBF\xBD");
-            done++;
-        }
+        value.data += length;
+        value.length -= length;
     }
+    output_write(json->output, plain.data, plain.length);
     write_string(json, "\"");
 }
 

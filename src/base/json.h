@@ -4,8 +4,8 @@
  *   json_key(&json, "count");  json_integer(&json, 3);
  *   json_end_object(&json);
  *
- * Text that is not valid UTF-8 is written with U+FFFD in place of the bad bytes. A non-finite
- * number becomes null.
+ * Text that is not valid UTF-8 is written with U+FFFD in place of the bad bytes. Control characters
+ * (text_is_control()) are escaped. A non-finite number becomes null.
  */
 #ifndef RIDGE_BASE_JSON_H
 #define RIDGE_BASE_JSON_H

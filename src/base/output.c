@@ -46,8 +46,10 @@ bool output_open(struct output *output, const char *path, bool replace, struct s
     output->pending = memory_allocate(PENDING, 1, status);
     if (!output->pending)
         return false;
-    if (!path || strcmp(path, "-") == 0)
+    if (!path || strcmp(path, "-") == 0) {
+        output->terminal = isatty(output->fd);
         return true;
+    }
     if (!*path) {
         release(output);
         return status_fail(status, STATUS_IO, "the output's name is empty; give a file name");
@@ -70,6 +72,7 @@ bool output_open(struct output *output, const char *path, bool replace, struct s
     }
     if (exists && !S_ISREG(existing.st_mode)) {
         output->fd = open(path, O_WRONLY | O_CLOEXEC);
+        output->terminal = output->fd >= 0 && isatty(output->fd);
     } else {
         size_t size = strlen(path) + sizeof ".XXXXXX.tmp";
         output->temporary = memory_allocate(size, 1, status);
@@ -95,7 +98,7 @@ bool output_open(struct output *output, const char *path, bool replace, struct s
     return true;
 }
 
-bool output_flush(struct output *output, struct status *status) {
+static bool write_pending(struct output *output, struct status *status) {
     if (!output->failed && output->used > 0 &&
         !output_write_fd(output->fd, output->pending, output->used, &output->why)) {
         output->failed = true;
@@ -107,22 +110,95 @@ bool output_flush(struct output *output, struct status *status) {
     return !output->failed;
 }
 
-void output_write(struct output *output, const void *data, size_t length) {
-    const char *p = data;
+static void append(struct output *output, const char *data, size_t length) {
     struct status ignored;
-    if (output->memory) {
-        buffer_append(output->memory, data, length);
-        return;
-    }
     while (length > 0 && !output->failed) {
         size_t part = PENDING - output->used < length ? PENDING - output->used : length;
-        memcpy(output->pending + output->used, p, part);
+        memcpy(output->pending + output->used, data, part);
         output->used += part;
-        p += part;
+        data += part;
         length -= part;
         if (output->used == PENDING)
-            output_flush(output, &ignored);
+            write_pending(output, &ignored);
     }
+}
+
+/* A line end and a tab are what they are; a carriage return only within "\r\n". */
+static void append_shown(struct output *output, struct text *rest) {
+    char first = rest->data[0];
+    bool line_end = first == '\r' && rest->length > 1 && rest->data[1] == '\n';
+    if (first == '\n' || first == '\t' || line_end) {
+        append(output, rest->data, 1);
+        rest->data++;
+        rest->length--;
+        return;
+    }
+    struct text shown = text_next_shown(rest);
+    append(output, shown.data, shown.length);
+}
+
+/* Whether the text may be the start of something longer: a character, or "\r\n". */
+static bool is_partial(struct text text) {
+    unsigned char first = (unsigned char)text.data[0];
+    size_t whole = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    if (first == '\r')
+        return text.length == 1;
+    if (text.length >= whole || first >= 0xF8)
+        return false;
+    for (size_t i = 1; i < text.length; i++)
+        if (((unsigned char)text.data[i] & 0xC0) != 0x80)
+            return false;
+    return true;
+}
+
+static void write_terminal(struct output *output, struct text text) {
+    while (output->partial_length > 0 && text.length > 0) {
+        output->partial[output->partial_length++] = text.data[0];
+        text.data++;
+        text.length--;
+        struct text partial = {output->partial, output->partial_length};
+        if (is_partial(partial))
+            continue;
+        output->partial_length = 0;
+        while (partial.length > 0)
+            append_shown(output, &partial);
+    }
+    while (text.length > 0 && !is_partial(text))
+        append_shown(output, &text);
+    if (text.length > 0) {
+        memcpy(output->partial, text.data, text.length);
+        output->partial_length = (unsigned)text.length;
+    }
+}
+
+static void end_partial(struct output *output) {
+    struct text partial = {output->partial, output->partial_length};
+    output->partial_length = 0;
+    while (partial.length > 0)
+        append_shown(output, &partial);
+}
+
+bool output_flush(struct output *output, struct status *status) {
+    end_partial(output);
+    return write_pending(output, status);
+}
+
+void output_write(struct output *output, const void *data, size_t length) {
+    if (output->memory)
+        buffer_append(output->memory, data, length);
+    else if (output->terminal)
+        write_terminal(output, (struct text){data, length});
+    else
+        append(output, data, length);
+}
+
+void output_control(struct output *output, const char *sequence) {
+    if (output->memory) {
+        buffer_string(output->memory, sequence);
+        return;
+    }
+    end_partial(output);
+    append(output, sequence, strlen(sequence));
 }
 
 void output_printf(struct output *output, const char *format, ...) {

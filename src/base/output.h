@@ -1,5 +1,8 @@
 /* Output that appears whole or not at all: a file is written beside its final name and renamed by
  * output_commit(); anything else leaves the final name untouched. "-" or NULL is standard output.
+ *
+ * What goes to a terminal is printable: characters that could control it are replaced as by
+ * text_next_shown(), except line ends and tabs. Files and pipes get every byte.
  */
 #ifndef RIDGE_BASE_OUTPUT_H
 #define RIDGE_BASE_OUTPUT_H
@@ -15,6 +18,9 @@ struct output {
     char *temporary; /* name while it is being written */
     char *pending;
     size_t used;
+    bool terminal;   /* control characters are replaced */
+    char partial[4]; /* bytes of a character that is not complete yet */
+    unsigned partial_length;
     bool failed;
     struct status why; /* the first failure */
 
@@ -34,6 +40,8 @@ bool output_open(struct output *output, const char *path, bool replace, struct s
 void output_write(struct output *output, const void *data, size_t length);
 void output_printf(struct output *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* A control sequence of ridge's own, such as a colour, for outputs that are terminals. */
+void output_control(struct output *output, const char *sequence);
 /* Writes out what is buffered, so that someone else may write to output->fd directly. */
 bool output_flush(struct output *output, struct status *status);
 bool output_commit(struct output *output, struct status *status);

@@ -64,27 +64,10 @@ static struct text cell_at(const struct table *table, size_t row, size_t column)
     return (struct text){buffer_as_text(&table->bytes).data + from, table->ends[index] - from};
 }
 
-/* The next character of a text as it is shown: printable, valid UTF-8, one column wide. */
-static struct text next_shown(struct text *rest) {
-    unsigned char first = (unsigned char)rest->data[0];
-    size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-    struct text shown = {rest->data, length < rest->length ? length : rest->length};
-    if (text_utf8_valid(shown) != length || (length > 1 && first < 0xC2)) {
-        shown = TEXT("\xEF\xBF\xBD");
-        length = 1;
-    } else if (first < 0x20 || first == 0x7F ||
-               (first == 0xC2 && (unsigned char)rest->data[1] < 0xA0)) {
-        shown = TEXT(" ");
-    }
-    rest->data += length;
-    rest->length -= length;
-    return shown;
-}
-
 size_t table_text_width(struct text text) {
     size_t width = 0;
     while (text.length > 0) {
-        next_shown(&text);
+        text_next_shown(&text);
         width++;
     }
     return width;
@@ -112,7 +95,7 @@ static void write_fitted(struct output *output, struct text cell, size_t width, 
     if (flags & TABLE_RIGHT)
         write_repeated(output, " ", padding);
     for (size_t i = 0; i < shown; i++) {
-        struct text character = next_shown(&cell);
+        struct text character = text_next_shown(&cell);
         output_write(output, character.data, character.length);
     }
     if (needed > width)
@@ -221,7 +204,7 @@ void table_markdown_text(struct output *output, struct text text) {
     bool after_word = false;
     while (text.length > 0) {
         bool word = is_word(text);
-        struct text character = next_shown(&text);
+        struct text character = text_next_shown(&text);
         bool inside_word = character.data[0] == '_' && after_word && is_word(text);
         if (strchr("|\\<`*_[", character.data[0]) && !inside_word)
             output_write(output, "\\", 1);
@@ -255,15 +238,29 @@ static void write_markdown(const struct table *table, bool header, struct output
         write_markdown_row(table, row, false, output);
 }
 
+static bool is_number(struct text text) {
+    char copy[64];
+    if (text.length == 0 || text.length >= sizeof copy)
+        return false;
+    memcpy(copy, text.data, text.length);
+    copy[text.length] = '\0';
+    char *end;
+    strtod(copy, &end);
+    return end == copy + text.length && copy[strspn(copy, "+-0123456789.eEINFinf")] == '\0';
+}
+
+static bool is_formula(struct text field) {
+    return field.length > 0 && memchr("=+-@\t\r\n", field.data[0], 7) && !is_number(field);
+}
+
 void table_csv_field(struct output *output, struct text field) {
-    bool quote = false;
+    bool formula = is_formula(field), quote = false;
     for (size_t i = 0; i < field.length && !quote; i++)
         quote = strchr(",\"\r\n", field.data[i]) && field.data[i];
-    if (!quote) {
-        output_write(output, field.data, field.length);
-        return;
-    }
-    output_write(output, "\"", 1);
+    if (quote)
+        output_write(output, "\"", 1);
+    if (formula)
+        output_write(output, "'", 1);
     while (field.length > 0) {
         const char *mark = memchr(field.data, '"', field.length);
         size_t length = mark ? (size_t)(mark - field.data) + 1 : field.length;
@@ -273,36 +270,8 @@ void table_csv_field(struct output *output, struct text field) {
         field.data += length;
         field.length -= length;
     }
-    output_write(output, "\"", 1);
-}
-
-static bool is_number(struct text text) {
-    char copy[64];
-    if (text.length == 0 || text.length >= sizeof copy)
-        return false;
-    memcpy(copy, text.data, text.length);
-    copy[text.length] = '\0';
-    char *end;
-    strtod(copy, &end);
-    return end == copy + text.length && copy[strspn(copy, "+-0123456789.eE")] == '\0';
-}
-
-void table_csv_text(struct output *output, struct text field) {
-    bool formula = field.length > 0 && memchr("=+-@\t\r", field.data[0], 6) && !is_number(field);
-    if (!formula) {
-        table_csv_field(output, field);
-        return;
-    }
-    /* an apostrophe before a quoted field would not be part of it */
-    struct buffer guarded = {0};
-    buffer_byte(&guarded, '\'');
-    buffer_text(&guarded, field);
-    table_csv_field(output, buffer_as_text(&guarded));
-    if (guarded.failed && !output->failed) {
-        output->failed = true;
-        status_no_memory(&output->why);
-    }
-    buffer_finish(&guarded);
+    if (quote)
+        output_write(output, "\"", 1);
 }
 
 static void write_csv_row(const struct table *table, size_t row, bool header,

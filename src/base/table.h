@@ -10,9 +10,8 @@
  *   table_finish(&table);
  *
  * Cells are appended row by row and copied. A failure to allocate is sticky: ask table_ok() once.
- * Widths count code points. On paper as on a terminal a cell is one line: in text and Markdown,
- * control characters become spaces and bytes that are not UTF-8 become U+FFFD; CSV keeps every
- * byte.
+ * Widths count code points. In text and Markdown a cell is one line of printable characters, as
+ * text_next_shown() has them; CSV keeps every byte.
  */
 #ifndef RIDGE_BASE_TABLE_H
 #define RIDGE_BASE_TABLE_H
@@ -62,11 +61,10 @@ bool table_ok(const struct table *table, struct status *status);
 void table_finish(struct table *table);
 
 /* One CSV field (RFC 4180: quoted where needed), for those that stream rows without a table. A row
- * is fields with ',' between them and "\r\n" behind. */
+ * is fields with ',' between them and "\r\n" behind. A field that a spreadsheet would run as a
+ * formula (it begins with = + - @, a tab or a line end, and is not a number) gets an apostrophe in
+ * front. */
 void table_csv_field(struct output *output, struct text field);
-/* The same for text from a trace: what a spreadsheet would run as a formula (text that begins with
- * = + - @ and is no number) gets an apostrophe in front. */
-void table_csv_text(struct output *output, struct text field);
 /* Text as a Markdown cell shows it, for use in a sentence. */
 void table_markdown_text(struct output *output, struct text text);
 

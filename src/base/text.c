@@ -20,6 +20,19 @@ ptrdiff_t text_find(struct text a, const char *needle) {
     return -1;
 }
 
+char *text_shown(struct text text, char *shown, size_t size) {
+    size_t used = 0;
+    while (text.length > 0) {
+        struct text next = text_next_shown(&text);
+        if (next.length >= size - used)
+            break;
+        memcpy(shown + used, next.data, next.length);
+        used += next.length;
+    }
+    shown[used] = '\0';
+    return shown;
+}
+
 int text_compare(struct text a, struct text b) {
     size_t both = a.length < b.length ? a.length : b.length;
     int order = both ? memcmp(a.data, b.data, both) : 0; /* an empty text may have no data */
@@ -53,37 +66,63 @@ bool text_to_i64(struct text a, int64_t *value) {
     return true;
 }
 
-size_t text_utf8_valid(struct text a) {
+size_t text_decode(struct text a, uint32_t *point) {
     const unsigned char *s = (const unsigned char *)a.data;
+    size_t extra;
+    uint32_t least;
+    *point = s[0];
+    if (s[0] < 0x80)
+        return 1;
+    if ((s[0] & 0xE0) == 0xC0)
+        extra = 1, *point = s[0] & 0x1F, least = 0x80;
+    else if ((s[0] & 0xF0) == 0xE0)
+        extra = 2, *point = s[0] & 0x0F, least = 0x800;
+    else if ((s[0] & 0xF8) == 0xF0)
+        extra = 3, *point = s[0] & 0x07, least = 0x10000;
+    else
+        return 0;
+    if (a.length <= extra)
+        return 0;
+    for (size_t i = 1; i <= extra; i++) {
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+        *point = *point << 6 | (s[i] & 0x3F);
+    }
+    bool valid = *point >= least && *point <= 0x10FFFF && (*point < 0xD800 || *point >= 0xE000);
+    return valid ? extra + 1 : 0;
+}
+
+size_t text_utf8_valid(struct text a) {
     size_t i = 0;
+    uint32_t point;
     while (i < a.length) {
-        unsigned char c = s[i];
-        size_t extra;
-        uint32_t point, least;
-        if (c < 0x80) {
-            i++;
-            continue;
-        } else if ((c & 0xE0) == 0xC0) {
-            extra = 1, point = c & 0x1F, least = 0x80;
-        } else if ((c & 0xF0) == 0xE0) {
-            extra = 2, point = c & 0x0F, least = 0x800;
-        } else if ((c & 0xF8) == 0xF0) {
-            extra = 3, point = c & 0x07, least = 0x10000;
-        } else {
-            return i;
-        }
-        if (a.length - i <= extra)
-            return i;
-        for (size_t k = 1; k <= extra; k++) {
-            if ((s[i + k] & 0xC0) != 0x80)
-                return i;
-            point = point << 6 | (s[i + k] & 0x3F);
-        }
-        if (point < least || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000))
-            return i;
-        i += extra + 1;
+        size_t length = text_decode((struct text){a.data + i, a.length - i}, &point);
+        if (length == 0)
+            break;
+        i += length;
     }
     return i;
+}
+
+bool text_is_control(uint32_t point) {
+    return point < 0x20 || (point >= 0x7F && point < 0xA0) || point == 0x061C || point == 0x200E ||
+           point == 0x200F || (point >= 0x2028 && point <= 0x202E) ||
+           (point >= 0x2066 && point <= 0x2069);
+}
+
+struct text text_next_shown(struct text *rest) {
+    uint32_t point;
+    size_t length = text_decode(*rest, &point);
+    struct text shown = {rest->data, length};
+    if (length == 0)
+        length = 1, shown = TEXT("\xEF\xBF\xBD");
+    else if ((point >= '\t' && point <= '\r') || point == 0x2028 || point == 0x2029)
+        shown = TEXT(" ");
+    else if (text_is_control(point))
+        shown = TEXT("\xEF\xBF\xBD");
+    rest->data += length;
+    rest->length -= length;
+    return shown;
 }
 
 char *text_copy(struct text a, struct status *status) {

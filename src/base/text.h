@@ -46,6 +46,18 @@ bool text_to_u64(struct text a, uint64_t *value);
 /* Length in bytes of the longest prefix of valid UTF-8; equal to length when all of it is. */
 size_t text_utf8_valid(struct text a);
 
+/* Control characters (C0, DEL, C1), bidirectional controls, U+2028 and U+2029. */
+bool text_is_control(uint32_t point);
+/* The character at the start of a non-empty text: its length in bytes and its code point, or 0 when
+ * the bytes are not UTF-8. */
+size_t text_decode(struct text a, uint32_t *point);
+/* Takes the next character off a non-empty *rest and returns it in a form that is safe to print on
+ * a terminal. White space that is not a blank, and U+2028 and U+2029, become a blank. Control
+ * characters (C0, DEL, C1), bidirectional controls and bytes that are not UTF-8 become U+FFFD. */
+struct text text_next_shown(struct text *rest);
+/* The whole text that way as a string, as much of it as fits into `size` bytes; returns `shown`. */
+char *text_shown(struct text text, char *shown, size_t size);
+
 /* A terminated copy; NULL when out of memory. Free with memory_free(). */
 char *text_copy(struct text a, struct status *status);
 

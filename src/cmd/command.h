@@ -42,6 +42,9 @@ static inline bool command_flag(const struct command_line *line, const char *opt
 }
 /* Whether ridge was started to ignore SIGPIPE, as a program that it starts then is. */
 bool command_pipe_was_ignored(const struct command_line *line);
+/* Prints a line to stderr. File names and contents in it may hold anything: characters that could
+ * control a terminal are replaced. */
+void command_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints "ridge NAME: message" to stderr and returns the exit status for it. */
 int command_fail(const struct command_line *line, const struct status *status);
 /* A usage error: the message, and the line to read more. */

@@ -65,22 +65,26 @@ static bool count_events(int fd, const char *path, uint64_t *events, uint64_t *d
     return true;
 }
 
-static void print_summary(const char *const *paths, unsigned count, const char *output,
-                          uint64_t events, uint64_t drops) {
+static bool print_summary(const char *const *paths, unsigned count, const char *path,
+                          uint64_t events, uint64_t drops, struct status *status) {
     char in[FORMAT_SIZE], out[FORMAT_SIZE], number[FORMAT_SIZE];
+    struct output output;
     uint64_t bytes = 0;
+    if (!output_open(&output, NULL, false, status))
+        return false;
     for (unsigned i = 0; i < count; i++)
         bytes += size_of(paths[i]);
     if (count == 1)
-        printf("%s: ", paths[0]);
+        output_printf(&output, "%s: ", paths[0]);
     else
-        printf("%u files: ", count);
-    printf("%s event%s", format_count(events, number), events == 1 ? "" : "s");
+        output_printf(&output, "%u files: ", count);
+    output_printf(&output, "%s event%s", format_count(events, number), events == 1 ? "" : "s");
     if (drops)
-        printf(" (%s dropped)", format_count(drops, number));
+        output_printf(&output, " (%s dropped)", format_count(drops, number));
     if (bytes)
-        printf(", %s", format_bytes(bytes, in));
-    printf(" -> %s, %s\n", output, format_bytes(size_of(output), out));
+        output_printf(&output, ", %s", format_bytes(bytes, in));
+    output_printf(&output, " -> %s, %s\n", path, format_bytes(size_of(path), out));
+    return output_commit(&output, status);
 }
 
 static int import_to(const struct command_line *line, const char *path) {
@@ -103,8 +107,8 @@ static int import_to(const struct command_line *line, const char *path) {
     ok = output_close(&output, ok, &status);
     if (!ok)
         return command_fail(line, &status);
-    if (!quiet && size_of(path))
-        print_summary(paths, count, path, events, drops);
+    if (!quiet && size_of(path) && !print_summary(paths, count, path, events, drops, &status))
+        return command_fail(line, &status);
     return 0;
 }
 

@@ -53,14 +53,12 @@ static int unknown_command(const char *word) {
             names[count++] = (*command)->name;
     const char *meant = command_suggest(word, names, count);
     if (meant)
-        fprintf(stderr,
-                "ridge: unknown command '%s'; did you mean '%s'? ('ridge help' lists them)\n", word,
-                meant);
+        command_message("ridge: unknown command '%s'; did you mean '%s'? ('ridge help' lists them)",
+                        word, meant);
     else if (access(word, F_OK) == 0)
-        fprintf(stderr, "ridge: '%s' is a file, not a command; try 'ridge report %s'\n", word,
-                word);
+        command_message("ridge: '%s' is a file, not a command; try 'ridge report %s'", word, word);
     else
-        fprintf(stderr, "ridge: unknown command '%s' ('ridge help' lists them)\n", word);
+        command_message("ridge: unknown command '%s' ('ridge help' lists them)", word);
     return EXIT_TROUBLE;
 }
 

@@ -261,18 +261,19 @@ bool command_pipe_was_ignored(const struct command_line *line) {
     return line->pipe_was_ignored;
 }
 
-/* One line whatever the message quotes: file names and contents may hold anything. */
-static void print_line(const struct command_line *line, const char *message) {
-    char clean[sizeof((struct status *)0)->message + 64];
-    size_t length = 0;
-    for (const char *p = message; *p && length + 1 < sizeof clean; p++)
-        clean[length++] = (unsigned char)*p < 0x20 || *p == 0x7F ? '?' : *p;
-    clean[length] = 0;
-    fprintf(stderr, "ridge %s: %s\n", line->command->name, clean);
+/* Without allocation: it also reports that memory ran out. */
+void command_message(const char *format, ...) {
+    enum { LONGEST = 2 * sizeof((struct status *)0)->message };
+    char message[LONGEST], shown[3 * LONGEST];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "%s\n", text_shown(text_of(message), shown, sizeof shown));
 }
 
 int command_fail(const struct command_line *line, const struct status *status) {
-    print_line(line, status->message);
+    command_message("ridge %s: %s", line->command->name, status->message);
     return EXIT_TROUBLE;
 }
 

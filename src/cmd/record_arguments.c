@@ -122,7 +122,14 @@ static bool read_options(const struct command_line *line, struct record_options 
 static void print_summary(const struct record_summary *summary) {
     struct buffer lines = {0};
     record_describe(summary, &lines);
-    fwrite(lines.data, 1, lines.length, stderr);
+    struct text rest = buffer_as_text(&lines);
+    while (rest.length > 0) {
+        const char *end = memchr(rest.data, '\n', rest.length);
+        size_t length = end ? (size_t)(end - rest.data) : rest.length;
+        command_message("%.*s", (int)length, rest.data);
+        length += end != NULL;
+        rest = (struct text){rest.data + length, rest.length - length};
+    }
     buffer_finish(&lines);
 }
 

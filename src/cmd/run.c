@@ -37,7 +37,7 @@ static bool write_page(const struct command_line *line, const struct report *rep
         ok = output_close(&output, report_print(report, "html", &output, status), status);
     }
     if (ok && !command_flag(line, "quiet"))
-        fprintf(stderr, "page      %s\n", name.data);
+        command_message("page      %s", name.data);
     buffer_finish(&name);
     return ok;
 }

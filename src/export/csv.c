@@ -32,31 +32,9 @@ static void end_row(struct csv *csv) {
     csv->row_begun = false;
 }
 
-static bool is_number(struct text text) {
-    char copy[64];
-    if (text.length == 0 || text.length >= sizeof copy || memchr(text.data, 0, text.length))
-        return false;
-    memcpy(copy, text.data, text.length);
-    copy[text.length] = 0;
-    if (copy[strspn(copy, "+-0123456789.eE")])
-        return false;
-    char *end;
-    strtod(copy, &end);
-    return *end == 0;
-}
-
 static void put_text(struct csv *csv, struct text text) {
     separate(csv);
-    bool formula = text.length > 0 && strchr("=+-@\t\r", text.data[0]) && text.data[0] != 0 &&
-                   !is_number(text);
-    if (!formula) {
-        table_csv_field(csv->output, text);
-        return;
-    }
-    buffer_clear(&csv->text);
-    buffer_byte(&csv->text, '\'');
-    buffer_text(&csv->text, text);
-    table_csv_field(csv->output, buffer_as_text(&csv->text));
+    table_csv_field(csv->output, text);
 }
 
 static void put_string(struct csv *csv, uint32_t string) {

@@ -18,7 +18,7 @@ static void write_group(struct output *output, const struct model *model,
         trace_text(trace, group->full_name),
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        table_csv_text(output, texts[i]);
+        table_csv_field(output, texts[i]);
         output_write(output, ",", 1);
     }
     output_printf(

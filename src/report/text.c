@@ -14,17 +14,13 @@ void text_colour(struct text_writer *writer, enum text_colour colour) {
     static const char *const codes[] = {"\033[0m",  "\033[1m",  "\033[2m", "\033[32m",
                                         "\033[33m", "\033[31m", "\033[36m"};
     if (writer->style->colour)
-        output_write(writer->output, codes[colour], strlen(codes[colour]));
+        output_control(writer->output, codes[colour]);
 }
 
 void text_words(struct text_writer *writer, struct text words) {
-    for (size_t i = 0; i < words.length; i++) {
-        unsigned char c = (unsigned char)words.data[i];
-        unsigned char next = i + 1 < words.length ? (unsigned char)words.data[i + 1] : 0;
-        bool control = c < 0x20 || c == 0x7F;
-        bool control_pair = c == 0xC2 && next >= 0x80 && next < 0xA0; /* U+0080 to U+009F */
-        output_write(writer->output, control || control_pair ? "?" : words.data + i, 1);
-        i += control_pair;
+    while (words.length > 0) {
+        struct text shown = text_next_shown(&words);
+        output_write(writer->output, shown.data, shown.length);
     }
 }
 
@@ -55,8 +51,9 @@ void text_section(struct text_writer *writer, const char *title, const char *not
     va_start(arguments, note);
     buffer_vprintf(&line, note, arguments);
     va_end(arguments);
-    output_printf(writer->output, "%s%.*s\n", line.length ? "  " : "", (int)line.length,
-                  line.data ? line.data : "");
+    output_printf(writer->output, "%s", line.length ? "  " : "");
+    text_words(writer, buffer_as_text(&line));
+    output_write(writer->output, "\n", 1);
     writer->failed |= line.failed;
     buffer_finish(&line);
 }

@@ -244,7 +244,7 @@ static void write_csv(const struct view *view, struct output *output) {
         const struct result *result = either(row), *sides[] = {row->before, row->after};
         const char *words[] = {result->experiment, result->label, result->variant, result->device};
         for (size_t k = 0; k < 4; k++) {
-            table_csv_text(output, text_of(words[k]));
+            table_csv_field(output, text_of(words[k]));
             output_write(output, ",", 1);
         }
         for (size_t k = 0; k < 2; k++) {

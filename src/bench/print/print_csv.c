@@ -6,7 +6,7 @@
 #include "bench/print/print_results.h"
 
 static void field(struct output *output, const char *text) {
-    table_csv_text(output, text_of(text));
+    table_csv_field(output, text_of(text));
     output_write(output, ",", 1);
 }
 
@@ -54,7 +54,7 @@ static void write_row(struct output *output, const struct result *result) {
     number(output, peer ? result->peer.time.median / result->time.time.median : NAN);
     number(output, result->checked ? result->error : NAN);
     field(output, result->problem);
-    table_csv_text(output, text_of(result->notes));
+    table_csv_field(output, text_of(result->notes));
     output_write(output, "\r\n", 2);
 }
 

@@ -74,6 +74,14 @@ static void write_bad_utf8(struct json *json) {
                          "b\xC2"));
 }
 
+static void write_controls(struct json *json) {
+    json_string(json, "\xC2\x9B\xD8\x9C\xE2\x80\x8E\xE2\x80\xA8\xE2\x80\xAE\xE2\x81\xA9→");
+}
+
+TEST(controls_beyond_ascii_are_escaped_too) {
+    CHECK_STRING(printed(false, write_controls), "\"\\u009b\\u061c\\u200e\\u2028\\u202e\\u2069→\"");
+}
+
 TEST(bytes_that_are_not_utf8_become_replacement_characters) {
     CHECK_STRING(printed(false, write_bad_utf8), "\"a\xEF\xBF\xBD"
                                                  "b\xEF\xBF\xBD\"");

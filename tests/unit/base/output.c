@@ -1,7 +1,10 @@
 /* A file appears whole or not at all. */
+#define _GNU_SOURCE
 #include "../test.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -138,4 +141,52 @@ TEST(a_file_that_could_be_written_is_not_touched_by_trying) {
     REQUIRE(output_open(&output, path, true, &status));
     CHECK(!output_close(&output, false, &status));
     CHECK_INT(leftovers(path), 1);
+}
+
+/* What arrives at a terminal's other side of parts that are written one by one. */
+static const char *through_terminal(const struct text *parts, size_t count) {
+    static char arrived[256];
+    struct output output;
+    struct status status = {0};
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) {
+        test_skip("there are no pseudo-terminals");
+        return NULL;
+    }
+    int keep = open(ptsname(master), O_RDWR | O_NOCTTY);
+    CHECK_OK(output_open(&output, ptsname(master), true, &status), status);
+    for (size_t i = 0; i < count; i++)
+        output_write(&output, parts[i].data, parts[i].length);
+    CHECK_OK(output_commit(&output, &status), status);
+    ssize_t length = read(master, arrived, sizeof arrived - 1);
+    arrived[length > 0 ? length : 0] = '\0';
+    close(keep);
+    close(master);
+    return arrived;
+}
+
+TEST(a_terminal_gets_no_control_characters_also_when_they_come_in_pieces) {
+    const struct text parts[] = {TEXT("a\x1b[31m"), TEXT("\xE2"),     TEXT("\x80"), TEXT("\xAE"),
+                                 TEXT("b\xE2\x86"), TEXT("\x92\xC3"), TEXT("(\r"),  TEXT("x\xC2")};
+    const char *arrived = through_terminal(parts, sizeof parts / sizeof parts[0]);
+    if (arrived)
+        CHECK_STRING(arrived, "a\xEF\xBF\xBD[31m\xEF\xBF\xBD"
+                              "b→\xEF\xBF\xBD( x\xEF\xBF\xBD");
+}
+
+TEST(lines_and_tabs_reach_a_terminal_as_they_are) {
+    const struct text parts[] = {TEXT("a\tb\n"), TEXT("c\r"), TEXT("\n"), TEXT("d\r\n")};
+    const char *arrived = through_terminal(parts, sizeof parts / sizeof parts[0]);
+    if (arrived) /* the terminal adds its own carriage returns */
+        CHECK_STRING(arrived, "a\tb\r\nc\r\r\nd\r\r\n");
+}
+
+TEST(a_file_gets_every_byte) {
+    const char *path = test_temporary(".txt");
+    struct output output;
+    struct status status = {0};
+    REQUIRE(output_open(&output, path, false, &status));
+    output_write(&output, "\x1b\0\xFF\xC2", 4);
+    CHECK_OK(output_commit(&output, &status), status);
+    CHECK_INT(size_of(path), 4);
 }

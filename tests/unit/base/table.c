@@ -77,7 +77,8 @@ TEST(control_characters_and_bad_bytes_cannot_reach_the_terminal) {
     table_column(&table, "x", TABLE_LEFT);
     table_cell(&table, TEXT("a\x1b[31m\nb\xff\xc2\x9b|\0end"));
     CHECK_STRING(written(&table, TABLE_TEXT, &(struct table_layout){.no_header = true}),
-                 "a [31m b\xEF\xBF\xBD | end\n");
+                 "a\xEF\xBF\xBD[31m b\xEF\xBF\xBD\xEF\xBF\xBD|\xEF\xBF\xBD"
+                 "end\n");
     table_finish(&table);
 }
 
@@ -107,6 +108,30 @@ TEST(csv_quotes_as_rfc_4180_says) {
                                                    "\"say \"\"hi\"\"\nthere\",1.5\r\n"
                                                    "\"\"\"\",\r\n");
     table_finish(&table);
+}
+
+static const char *csv_field(struct text field) {
+    static struct buffer written;
+    buffer_clear(&written);
+    struct output output = output_into(&written);
+    table_csv_field(&output, field);
+    buffer_byte(&written, '\0');
+    return written.data;
+}
+
+TEST(csv_fields_are_never_formulas_and_numbers_stay_numbers) {
+    CHECK_STRING(csv_field(TEXT("=1+1")), "'=1+1");
+    CHECK_STRING(csv_field(TEXT("=HYPERLINK(\"x\",\"y\")")),
+                 "\"'=HYPERLINK(\"\"x\"\",\"\"y\"\")\"");
+    CHECK_STRING(csv_field(TEXT("@sum")), "'@sum");
+    CHECK_STRING(csv_field(TEXT("+cmd")), "'+cmd");
+    CHECK_STRING(csv_field(TEXT("-2+3")), "'-2+3");
+    CHECK_STRING(csv_field(TEXT("\t=1")), "'\t=1");
+    CHECK_STRING(csv_field(TEXT("\r=1")), "\"'\r=1\"");
+    CHECK_STRING(csv_field(TEXT("-5")), "-5");
+    CHECK_STRING(csv_field(TEXT("-1.5e-07")), "-1.5e-07");
+    CHECK_STRING(csv_field(TEXT("-Inf")), "-Inf");
+    CHECK_STRING(csv_field(TEXT("a=b")), "a=b");
 }
 
 TEST(an_empty_table_is_its_header) {

@@ -95,3 +95,36 @@ TEST(texts_compare_by_bytes_and_an_empty_one_needs_no_data) {
     CHECK(text_compare(TEXT("a"), TEXT("b")) < 0);
     CHECK(text_equal(none, TEXT("")));
 }
+
+/* The text as it is shown, with U+FFFD as '?' to read it more easily. */
+static const char *shown(struct text text) {
+    static char line[256], marked[256];
+    size_t length = 0;
+    text_shown(text, line, sizeof line);
+    for (const char *p = line; *p; p++)
+        if (strncmp(p, "\xEF\xBF\xBD", 3) == 0)
+            marked[length++] = '?', p += 2;
+        else
+            marked[length++] = *p;
+    marked[length] = '\0';
+    return marked;
+}
+
+TEST(shown_text_holds_nothing_that_controls_a_terminal) {
+    CHECK_STRING(shown(TEXT("a\0b\x1b[31m\x7f\x07")), "a?b?[31m??");
+    CHECK_STRING(shown(TEXT("a\tb\r\nc")), "a b  c");
+    CHECK_STRING(shown(TEXT("\xC2\x80\xC2\x9B\xC2\x9F\xC2\xA0")), "???\xC2\xA0");
+    CHECK_STRING(shown(TEXT("\xD8\x9C\xE2\x80\x8E\xE2\x80\x8F")), "???"); /* U+061C, 200E, 200F */
+    CHECK_STRING(shown(TEXT("\xE2\x80\xA8\xE2\x80\xA9")), "  ");          /* U+2028, 2029 */
+    CHECK_STRING(shown(TEXT("\xE2\x80\xAA\xE2\x80\xAB\xE2\x80\xAC\xE2\x80\xAD\xE2\x80\xAE")),
+                 "?????");
+    CHECK_STRING(shown(TEXT("\xE2\x81\xA6\xE2\x81\xA7\xE2\x81\xA8\xE2\x81\xA9")), "????");
+    CHECK_STRING(shown(TEXT("\xFFx\xC3(\xE2\x82")), "?x?(??");
+    CHECK_STRING(shown(TEXT("größer → 中 😀")), "größer → 中 😀");
+}
+
+TEST(shown_text_is_cut_between_characters) {
+    char line[6];
+    CHECK_STRING(text_shown(TEXT("abc→"), line, sizeof line), "abc");
+    CHECK_STRING(text_shown(TEXT("ab→c"), line, sizeof line), "ab→");
+}
