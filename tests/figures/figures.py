@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Does ridge still compute the same figures for the project's own traces?
+
+    RIDGE=build/ridge tests/figures/figures.py [--show] [NAME...]     (UPDATE=1 writes expected/NAME.txt anew)
+
+For each trace, expected/NAME.txt has one line for each part of the report, of the report of two steps, of
+every what-if change, of `ridge info` and of the tables: the main figures in full, and a digest of all.
+Sentences count with the numbers in them only, so that they can be reworded. --show prints every figure."""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TESTS = os.path.dirname(HERE)
+RIDGE = os.path.abspath(os.environ.get("RIDGE", os.path.join(TESTS, "..", "build", "ridge")))
+TABLES = ["activity", "call", "range", "mark", "wait", "memory", "sample", "counter", "state", "process",
+          "thread", "device", "queue"]
+SENTENCES = {"manager", "engineer", "caution", "title", "summary", "cause", "assumes", "words", "what", "why_not",
+             "part", "losses", "notes", "missing", "truncated_source"}
+LEFT_OUT = {"meta", "tool", "command", "host", "schema", "version", "whatif", "file", "trace"}
+READABLE = re.compile(r"(busy|idle|exposed_copy|window|wall|after|error|total|recoverable)_ns$|count$|touched$|kind$|rows$")
+
+
+def traces():
+    """The traces by name: a file, and the options that every command gets."""
+    found = {}
+    with open(os.path.join(HERE, "traces"), encoding="utf-8") as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                path = os.path.join(TESTS, line.strip())
+                found[os.path.basename(path).split(".")[0]] = path
+    return found
+
+
+def run(*command, cwd=None):
+    done = subprocess.run([RIDGE, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd)
+    if done.returncode != 0:
+        return f"status {done.returncode}"
+    return done.stdout.decode(errors="surrogateescape")
+
+
+def ask(*command):
+    printed = run(*command)
+    return printed if printed.startswith("status") else json.loads(printed)
+
+
+def leaf(key, value):
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, str) and key in SENTENCES:
+        return " ".join(re.findall(r"[0-9][0-9.,]*", value))
+    return str(value)
+
+
+def flatten(value, path, key=""):
+    """Yields (path, text) of each figure."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            if name not in LEFT_OUT:
+                yield from flatten(member, f"{path}.{name}" if path else name, name)
+    elif isinstance(value, list):
+        for i, member in enumerate(value):
+            yield from flatten(member, f"{path}[{i}]", key)
+    else:
+        yield path, leaf(key, value)
+
+
+def line(title, figures):
+    """The title, the readable figures and a digest of all."""
+    readable = [f"{path}={text}" for path, text in figures if READABLE.search(path) and "[" not in path]
+    text = "\n".join(f"{path}={text}" for path, text in figures)
+    digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:8]
+    return f"{title}: {digest} {' '.join(readable[:8])}".rstrip(), text
+
+
+def split(title, members):
+    """A part for each member that has members, and one for all others."""
+    found = [(f"{title} {name}", list(flatten(member, "", name))) for name, member in members.items()
+             if isinstance(member, (dict, list)) and name not in LEFT_OUT]
+    rest = {name: member for name, member in members.items() if not isinstance(member, (dict, list))}
+    return [(title, list(flatten(rest, "")))] + found
+
+
+def report_parts(path):
+    report = ask("report", path, "--format", "json")
+    if isinstance(report, str):
+        return [("report", [("", report)])]
+    devices = report.pop("devices")
+    found = split("report", report)
+    for label, device in devices.items():
+        found += split(f"report device {label}", device)
+    if len((report.get("steps") or {}).get("list") or []) > 3:
+        narrowed = ask("report", path, "--format", "json", "--steps", "2-3")
+        found.append(("steps 2-3", list(flatten(narrowed, ""))))
+    return found
+
+
+def change_parts(path):
+    """What does not apply shares one part."""
+    answer = ask("whatif", path, "--all", "--format", "json")
+    if isinstance(answer, str):
+        return [("whatif", [("", answer)])]
+    found, others = [("whatif unchanged", list(flatten(answer["unchanged"], "")))], []
+    for change in answer["changes"]:
+        figures = list(flatten(change, ""))
+        if change["applies"]:
+            found.append((" ".join(filter(None, ("whatif", change["change"], change.get("name")))), figures))
+        else:
+            others += figures
+    return found + [("whatif others", others)]
+
+
+def tables(path):
+    """The rows of each table, as they were imported."""
+    found = []
+    for name in TABLES:
+        printed = run("export", path, "--format", "csv", "--table", name)
+        rows = printed.splitlines()
+        if len(rows) > 1 or printed.startswith("status"):
+            found.append((f"table {name}", [("rows", str(len(rows) - 1))] + [("", row) for row in rows]))
+    return found
+
+
+def measure(path):
+    info = ask("info", path, "--format", "json")
+    found = report_parts(path) + change_parts(path) + tables(path)
+    found.append(("info", [("", info)] if isinstance(info, str) else list(flatten(info, ""))))
+    return [line(title, figures) for title, figures in found if figures]
+
+
+def check(item):
+    """The lines that differ from what is expected."""
+    name, path = item
+    measured = [text for text, _ in measure(path)]
+    expected_at = os.path.join(HERE, "expected", f"{name}.txt")
+    if os.environ.get("UPDATE"):
+        with open(expected_at, "w", encoding="utf-8") as file:
+            file.write("\n".join(measured) + "\n")
+        return name, []
+    with open(expected_at, encoding="utf-8") as file:
+        expected = file.read().splitlines()
+    return name, [f"- {text}" for text in expected if text not in measured] + \
+        [f"+ {text}" for text in measured if text not in expected]
+
+
+def main():
+    names = [name for name in sys.argv[1:] if not name.startswith("-")]
+    chosen = {name: path for name, path in traces().items() if not names or name in names}
+    if "--show" in sys.argv:
+        for name, path in chosen.items():
+            for title, text in measure(path):
+                print(f"{name} {title}\n{text}\n")
+        return 0
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for name, different in pool.map(check, chosen.items()):
+            if different:
+                failed += 1
+                print(f"FAILED the figures of {name} are not as expected (--show {name} prints them)")
+                print("\n".join(different))
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
