@@ -15,7 +15,7 @@ struct test {
 static struct test tests[4096];
 static size_t test_count;
 static bool current_failed;
-static const char *current_skip;
+static const char *current_skip, *current_name;
 static char temporary[32][512];
 static size_t temporary_count;
 
@@ -37,6 +37,10 @@ void test_failed(const char *file, int line, const char *format, ...) {
 
 void test_skip(const char *reason) {
     current_skip = reason;
+}
+
+const char *test_name(void) {
+    return current_name;
 }
 
 const char *test_fixture(const char *name) {
@@ -70,6 +74,7 @@ int main(int argc, char **argv) {
             continue;
         current_failed = false;
         current_skip = NULL;
+        current_name = tests[i].name;
         tests[i].run();
         while (temporary_count > 0)
             unlink(temporary[--temporary_count]);

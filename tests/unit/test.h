@@ -18,6 +18,8 @@ void test_failed(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Marks the running test as skipped; return from it afterwards. */
 void test_skip(const char *reason);
+/* The running test. */
+const char *test_name(void);
 /* Path of a file among the shared fixtures, or NULL (and the test is skipped) when it is absent. */
 const char *test_fixture(const char *name);
 /* A fresh path in the build's temporary folder, removed when the test ends. */

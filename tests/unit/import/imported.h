@@ -9,6 +9,7 @@
 
 #include "base/output.h"
 #include "import/import.h"
+#include "rows.h"
 
 /* A new file in the temporary folder: its descriptor, and its name in `path`. */
 static inline int imported_temporary(char *path, size_t size) {
@@ -33,6 +34,8 @@ static inline struct trace *imported_file(const struct importer *importer, const
         trace = NULL;
     trace_writer_destroy(writer);
     close(fd);
+    if (trace && strstr(path, "ridge-test-")) /* not a shared fixture */
+        rows_check(trace);
     return trace;
 }
 
