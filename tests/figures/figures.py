@@ -4,7 +4,7 @@
     RIDGE=build/ridge tests/figures/figures.py [--show] [NAME...]     (UPDATE=1 writes expected/NAME.txt anew)
 
 For each trace, expected/NAME.txt has one line for each part of the report, of the report of two steps, of
-every what-if change, of `ridge info` and of the tables: the main figures in full, and a digest of all.
+every what-if change, of `ridge info` and of the imported tables: the main figures in full, and a digest of all.
 Sentences count with the numbers in them only, so that they can be reworded. --show prints every figure."""
 
 import concurrent.futures
@@ -14,10 +14,14 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+
+import synthetic
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.dirname(HERE)
 RIDGE = os.path.abspath(os.environ.get("RIDGE", os.path.join(TESTS, "..", "build", "ridge")))
+SYNTHETIC = 24
 TABLES = ["activity", "call", "range", "mark", "wait", "memory", "sample", "counter", "state", "process",
           "thread", "device", "queue"]
 SENTENCES = {"manager", "engineer", "caution", "title", "summary", "cause", "assumes", "words", "what", "why_not",
@@ -34,6 +38,14 @@ def traces():
             if line.strip() and not line.startswith("#"):
                 path = os.path.join(TESTS, line.strip())
                 found[os.path.basename(path).split(".")[0]] = path
+    return found
+
+
+def made_up(folder):
+    """Traces that no file holds: see synthetic.py."""
+    found = {}
+    for seed in range(1, SYNTHETIC + 1):
+        found[f"synthetic-{seed}"] = os.path.join(folder, f"synthetic-{seed}.json")
     return found
 
 
@@ -116,8 +128,10 @@ def change_parts(path):
 
 
 def tables(path):
-    """The rows of each table, as they were imported."""
+    """The rows of each table, of a trace that was imported."""
     found = []
+    if path.endswith(".ridge"):
+        return found
     for name in TABLES:
         printed = run("export", path, "--format", "csv", "--table", name)
         rows = printed.splitlines()
@@ -149,8 +163,16 @@ def check(item):
 
 
 def main():
+    with tempfile.TemporaryDirectory(prefix="ridge-figures-") as folder:
+        return compare(folder)
+
+
+def compare(folder):
     names = [name for name in sys.argv[1:] if not name.startswith("-")]
-    chosen = {name: path for name, path in traces().items() if not names or name in names}
+    chosen = {name: path for name, path in {**traces(), **made_up(folder)}.items() if not names or name in names}
+    for name, path in chosen.items():
+        if name.startswith("synthetic-"):
+            synthetic.write(int(name.split("-")[1]), path)
     if "--show" in sys.argv:
         for name, path in chosen.items():
             for title, text in measure(path):

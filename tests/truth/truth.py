@@ -1,6 +1,6 @@
 """Does ridge reproduce the figures that were computed independently of it?
 
-For every trace of the project's own in tests/fixtures, the figures come from reference.py. For every file
+For every trace of the project's own in tests/fixtures, and for made-up ones, the figures come from reference.py. For every file
 that truth.json of the shared fixtures names (where they are), every figure there is compared with the JSON report's: integers
 exactly, ratios and means to one part in a billion. And in every report, also narrowed ones, the parts
 must sum to their wholes exactly and be what docs/report-json.schema.json says.
@@ -9,9 +9,12 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "figures"))
 import reference
 import schema
+import synthetic
 
 # What truth.json tells about the files themselves, which a report has no place for.
 NOT_REPORTED = {"nvtx_events", "target_pid", "rows_by_process"}
@@ -32,6 +35,7 @@ RANGE_CATEGORIES = {
 }
 NAME_LENGTH = 120  # truth.json cuts kernel names to this
 SCHEMA = schema.load()
+SYNTHETIC = 24  # made-up traces
 
 
 class Checks:
@@ -266,6 +270,11 @@ def main():
     for name, path in sorted(find_files(own).items()):
         if name.endswith(".json.gz"):
             check_file(checks, name, ridge, path, reference.figures(path))
+    with tempfile.TemporaryDirectory(prefix="ridge-truth-") as folder:
+        for seed in range(1, SYNTHETIC + 1):
+            path = os.path.join(folder, f"synthetic-{seed}.json")
+            synthetic.write(seed, path)
+            check_file(checks, f"synthetic trace {seed}", ridge, path, reference.figures(path))
     for fixtures in shared:
         with open(os.path.join(fixtures, "truth.json"), encoding="utf-8") as file:
             truth = json.load(file)
