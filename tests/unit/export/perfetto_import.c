@@ -1,4 +1,5 @@
 /* Perfetto traces of other producers, made here packet by packet. */
+#include "../import/rows.h"
 #include "../test.h"
 
 #include <zlib.h>
@@ -97,6 +98,7 @@ static struct trace *open_bytes(const struct buffer *file, const struct import_o
         return NULL;
     for (unsigned table = TABLE_ACTIVITY; table < TABLE_COUNT; table++)
         CHECK_OK(trace_load(trace, table, NULL, status), *status);
+    rows_check(trace);
     return trace;
 }
 
@@ -203,6 +205,43 @@ static void put_stage(struct buffer *file, uint64_t time, uint64_t duration) {
     protobuf_end(file, launch);
     protobuf_end(file, stage);
     end_packet(packet);
+}
+
+/* A packet of GPU counters: names by id in a descriptor, then values. Compared with rows.txt. */
+TEST(gpu_counters_keep_their_names_values_and_device) {
+    struct buffer file = {0};
+    struct status status;
+    struct packet packet = begin_packet(&file, 1, 100, 0);
+    size_t event = protobuf_begin(&file, PACKET_GPU_COUNTER);
+    size_t descriptor = protobuf_begin(&file, 1);
+    static const char *const names[] = {"busy", "clock"};
+    for (uint64_t i = 0; i < 2; i++) {
+        size_t spec = protobuf_begin(&file, 1);
+        protobuf_put_integer(&file, 1, 10 + i);
+        protobuf_put_text(&file, 2, text_of(names[i]));
+        protobuf_end(&file, spec);
+    }
+    protobuf_end(&file, descriptor);
+    protobuf_put_integer(&file, 3, 1);
+    for (uint64_t i = 0; i < 3; i++) {
+        size_t value = protobuf_begin(&file, 2);
+        protobuf_put_integer(&file, 1, 10 + i);
+        protobuf_put_integer(&file, 2, 500 + i);
+        protobuf_end(&file, value);
+    }
+    protobuf_end(&file, event);
+    end_packet(packet);
+    put_stage(&file, 200, 50);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    if (!trace)
+        return;
+    REQUIRE(trace->counter.count == 3);
+    CHECK_STRING(name_at(trace, trace->counter.name[1]), "clock");
+    CHECK_INT(trace->counter.value[1], 501);
+    CHECK_INT(trace->counter.name[2], 0);
+    trace_close(trace);
 }
 
 TEST(gpu_render_stages_become_activities_launched_by_their_submission) {

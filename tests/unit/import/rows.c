@@ -73,9 +73,19 @@ static unsigned import_number(void) {
     return number;
 }
 
+static int by_name(const void *a, const void *b) {
+    return strcmp(trace_tables[*(const unsigned *)a].name, trace_tables[*(const unsigned *)b].name);
+}
+
+/* By the names of the tables, so that the file may be sorted. */
 static bool describe(struct trace *trace, unsigned number, struct buffer *lines) {
     bool complete = true;
-    for (unsigned table = 0; table < TABLE_COUNT; table++) {
+    unsigned order[TABLE_COUNT];
+    for (unsigned i = 0; i < TABLE_COUNT; i++)
+        order[i] = i;
+    qsort(order, TABLE_COUNT, sizeof order[0], by_name);
+    for (unsigned i = 0; i < TABLE_COUNT; i++) {
+        unsigned table = order[i];
         struct buffer rows = {0};
         size_t count = write_rows(trace, table, &rows);
         if (count > 0)

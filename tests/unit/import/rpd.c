@@ -121,4 +121,36 @@ TEST(an_impossible_operation_names_its_row) {
     trace_close(trace);
 }
 
+/* Compared row by row with rows.txt: every kind of operation, joined with a call or not. */
+TEST(an_rpd_trace_of_everything_keeps_every_row) {
+    const char *path = database_of(
+        SCHEMA "INSERT INTO rocpd_string VALUES (11, 'CopyDeviceToHost'), (12, 'FillBuffer'),"
+               "(13, 'CopyDeviceToDevice'), (14, 'Copy'), (15, 'hipDeviceSynchronize'),"
+               "(16, 'hipMalloc'), (17, 'Task'), (18, 'Memset');"
+               "INSERT INTO rocpd_api VALUES (0, 8, 8, 1, 2, 15, 1), (1, 9, 9, 1, 2, 2, 1),"
+               "(2, 9, 10, 3, 4, 3, 1), (4, 9, 9, 6, 20, 9, 1), (5, 9, 9, 20, 20, 9, 1),"
+               "(6, 9, 9, 21, 25, 9, 1), (7, 9, 9, 25, 30, 15, 1), (8, 9, 9, 30, 31, 16, 1),"
+               "(9, 9, 9, 31, 40, 4, 10), (10, 9, 9, 41, 42, 9, 1);"
+               "INSERT INTO rocpd_op VALUES (1, 2, 0, 5, 6, 7, 5), (2, 2, 1, 7, 8, 1, 5),"
+               "(3, 1, 0, 9, 9, 1, 8), (4, 2, 0, 10, 12, 1, 11), (5, 2, 0, 12, 14, 1, 12),"
+               "(6, 2, 0, 14, 15, 1, 13), (7, 2, 0, 16, 17, 1, 14), (8, 2, 0, 18, 19, 1, 14),"
+               "(9, 2, 0, 20, 21, 1, 14), (10, 2, 0, 22, 23, 1, 17), (11, 2, 0, 24, 25, 1, 18);"
+               "INSERT INTO rocpd_api_ops VALUES (1, 1, 1), (2, 2, 2), (3, 4, 3), (4, 5, 7),"
+               "(5, 6, 8), (6, 10, 9), (7, 0, 4);"
+               "INSERT INTO rocpd_kernelapi VALUES (1, 10, 1, 1, 256, 1, 1, 64, 7),"
+               "(2, 1000, 782, 3, 256, 2, 2, 0, 7), (0, 9, 9, 9, 9, 9, 9, 9, 7);"
+               "INSERT INTO rocpd_copyapi VALUES (4, 4096, '', '', 1, 1), (5, 7, 2, 3, 0, 1),"
+               "(6, 8, 1, 1, 3, 0), (10, 9, 1, 1, 2, 1), (0, 5, 1, 1, 1, 1);"
+               "CREATE TABLE rocpd_monitor (id INTEGER PRIMARY KEY, deviceType, deviceId,"
+               "monitorType, start, end, value);"
+               "INSERT INTO rocpd_monitor VALUES (1, 'gpu', 2, 'sclk', 5, 9, '1700'),"
+               "(2, 'gpu', 0, 'a monitor whose name is longer than it is shown', 6, 9, 0.5);");
+    struct trace *trace = must_import(&import_rpd, path);
+    REQUIRE(trace);
+    CHECK_INT(trace->counter.count, 2);
+    CHECK_TEXT(trace_text(trace, trace->counter.name[0]), "gpu 2 sclk");
+    CHECK_INT(trace->counter.value[0], 1700);
+    trace_close(trace);
+}
+
 #endif

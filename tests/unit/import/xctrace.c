@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "import/import.h"
+#include "rows.h"
 
 #ifdef RIDGE_HAVE_EXPAT
 
@@ -74,6 +75,8 @@ static struct trace *open_trace(const char *path, bool skip_invalid, struct stat
         return NULL;
     for (unsigned table = 0; table < TABLE_COUNT; table++)
         trace_load(trace, (enum trace_table)table, NULL, status);
+    if (strstr(path, "ridge-test-")) /* not a shared fixture */
+        rows_check(trace);
     return trace;
 }
 
@@ -392,6 +395,58 @@ TEST(a_blit_is_a_copy_of_unknown_size) {
     REQUIRE(trace && trace->activity.count == 1);
     CHECK_INT(trace->activity.kind[0], ACTIVITY_COPY);
     CHECK(trace->activity.bytes[0] == BYTES_UNKNOWN);
+    trace_close(trace);
+}
+
+/* Compared row by row with rows.txt. */
+TEST(counters_states_and_profiles_of_instruments_are_kept) {
+    const char *folder = make_folder();
+    struct status status;
+    put_file(folder, "contents", TOC(APP));
+    put_file(folder, "gpu.xml", GPU_TABLE(ROW("100", "50", REST) ROW("200", "60", AGAIN)));
+    put_file(folder, "info.xml",
+             XML "<trace-query-result><node><schema name=\"gpu-counter-info\">" COLUMN("counter-id")
+                 COLUMN("name") "</schema>"
+                                "<row><i>3</i><s>ALU busy</s></row><row><i>x</i><s>none</s></row>"
+                                "</node></trace-query-result>");
+    put_file(folder, "values.xml",
+             XML "<trace-query-result><node><schema name=\"gpu-counter-value\">" COLUMN("timestamp")
+                 COLUMN("counter-id") COLUMN(
+                     "value") "</schema>"
+                              "<row><t>110</t><i>3</i><v>12.5</v></row><row><t>120</t><i>4</"
+                              "i><v>7</v></row>"
+                              "<row><t>130</t><i>3</i><v>no</v></row></node></trace-query-result>");
+    put_file(folder, "states.xml",
+             XML
+             "<trace-query-result><node><schema name=\"metal-gpu-state-intervals\">" COLUMN("start")
+                 COLUMN("state") COLUMN("num-events")
+                     COLUMN("gpu") "</schema>"
+                                   "<row><t>100</t><s>Active</s><n>3</n><g>M2</g></row>"
+                                   "<row><t>150</t><s>Idle</s><n>2</n><g>M2</g></row>"
+                                   "<row><t>160</t><s>Active</s><n>many</n><g>M2</g></row>"
+                                   "</node></trace-query-result>");
+    put_file(
+        folder, "profile.xml",
+        XML "<trace-query-result><node><schema name=\"time-profile\">" COLUMN("time")
+            COLUMN("thread") COLUMN("process") COLUMN("weight") COLUMN(
+                "stack") "</schema>"
+                         "<row><t>105</t><thread fmt=\"Main\"><tid>71</tid></thread>"
+                         "<process><pid>7</pid></process><w>1000</w><tagged-backtrace><backtrace>"
+                         "<frame name=\"leaf\"><binary name=\"app\"/></frame>"
+                         "<frame name=\"main\"><binary name=\"app\"/></frame>"
+                         "</backtrace></tagged-backtrace></row>"
+                         "<row><t>106</t><thread fmt=\"Main\"><tid>71</tid></thread>"
+                         "<process><pid>7</pid></process><w>1000</w><backtrace>"
+                         "<frame name=\"main\"><binary name=\"app\"/></frame></backtrace></row>"
+                         "<row><t>107</t><thread fmt=\"x\"><tid>72</tid></thread>"
+                         "<process><pid>8</pid></process><w>1000</w><backtrace>"
+                         "<frame name=\"other\"/></backtrace></row></node></trace-query-result>");
+    struct trace *trace = open_trace(folder, false, &status);
+    remove_folder(folder);
+    CHECK_OK(trace, status);
+    REQUIRE(trace);
+    CHECK_INT(trace->counter.count, 5);
+    CHECK_INT(trace->sample.count, 2);
     trace_close(trace);
 }
 

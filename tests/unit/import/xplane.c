@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "import/import.h"
+#include "rows.h"
 
 static struct trace *open_trace(const char *path, bool skip_invalid, struct status *status) {
     struct trace *trace = NULL;
@@ -15,6 +16,8 @@ static struct trace *open_trace(const char *path, bool skip_invalid, struct stat
         return NULL;
     for (unsigned table = 0; table < TABLE_COUNT; table++)
         trace_load(trace, (enum trace_table)table, NULL, status);
+    if (strstr(path, "ridge-test-")) /* not a shared fixture */
+        rows_check(trace);
     return trace;
 }
 
@@ -271,4 +274,39 @@ TEST(a_cut_off_profile_is_refused_with_the_byte) {
     char expected[64];
     snprintf(expected, sizeof expected, "damaged at byte %zu", length);
     CHECK(strstr(status.message, expected));
+}
+
+/* Compared row by row with rows.txt. */
+TEST(copies_of_a_profile_are_told_by_their_names_and_memories) {
+    static const char *const copies[] = {
+        "kind_src:device kind_dst:pageable size:64",
+        "kind_src:device kind_dst:device size:65",
+        "kind_src:pageable kind_dst:pinned size:66",
+        "kind_src:unknown kind_dst:device size:67",
+        "kind_src:device kind_dst:unknown size:68",
+        "kind:Unknown size:69",
+        "kind:DtoD kind_src:array kind_dst:array",
+        "size:no",
+        "kind:Unknown kind_src:pinned kind_dst:device size:70",
+    };
+    struct status status;
+    struct buffer plane = plane_of("/device:GPU:1"), space = {0};
+    struct buffer line = line_of("Stream #2(MemcpyD2D)", 1000);
+    put_name(&plane, 4, 1, "copy");
+    put_name(&plane, 4, 2, "MemcpyD2H");
+    for (uint64_t i = 0; i < sizeof copies / sizeof copies[0]; i++)
+        for (uint64_t name = 1; name <= 2; name++) {
+            struct buffer copy = event_of(name, 10000 * i + 4000 * name, 3000);
+            put_text_stat(&copy, COPY_DETAILS, copies[i]);
+            put_number_stat(&copy, CORRELATION, i + 1);
+            put_message(&line, 4, &copy);
+        }
+    put_message(&plane, 3, &line);
+    put_message(&space, 1, &plane);
+    put_bytes(&space, 4, TEXT("machine"));
+    put_bytes(&space, 4, TEXT("another"));
+    struct trace *trace = open_bytes(&space, false, &status);
+    REQUIRE(trace);
+    CHECK(text_is(trace_meta(trace, META_HOST), "machine"));
+    trace_close(trace);
 }
