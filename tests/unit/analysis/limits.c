@@ -3,6 +3,7 @@
 #include "build.h"
 
 #include "analysis/limits.h"
+#include "analysis/limits_seen.h"
 #include "base/memory.h"
 
 struct stage {
@@ -139,4 +140,17 @@ TEST(limits_of_an_empty_trace_are_unknown) {
     for (unsigned limit = 0; limit < DEVICE_LIMIT_COUNT; limit++)
         CHECK(is(&stage.limits[stage.build.device], limit, 0, LIMIT_UNKNOWN));
     stage_finish(&stage);
+}
+
+TEST(a_limit_is_replaced_by_a_better_source_and_never_by_an_impossible_value) {
+    struct limits limits = {0};
+    limits_offer(&limits, DEVICE_LIMIT_LAUNCH, 0.5, LIMIT_MEASURED);
+    CHECK(limits.of[DEVICE_LIMIT_LAUNCH] == 0.5);
+    CHECK_INT(limits.source[DEVICE_LIMIT_LAUNCH], LIMIT_MEASURED);
+    limits_offer(&limits, DEVICE_LIMIT_LAUNCH, 7, LIMIT_MEASURED);
+    CHECK(limits.of[DEVICE_LIMIT_LAUNCH] == 0.5);
+    limits_offer(&limits, DEVICE_LIMIT_LAUNCH_CALL, 0, LIMIT_MEASURED);
+    limits_offer(&limits, DEVICE_LIMIT_LAUNCH_CALL, -1, LIMIT_MEASURED);
+    limits_offer(&limits, DEVICE_LIMIT_LAUNCH_CALL, DEVICE_LIMIT_MOST, LIMIT_MEASURED);
+    CHECK(limits.of[DEVICE_LIMIT_LAUNCH_CALL] == 0);
 }

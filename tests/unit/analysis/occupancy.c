@@ -118,3 +118,17 @@ TEST(a_kernel_groups_occupancy_is_the_mean_over_its_time) {
     model_finish(&model);
     trace_close(trace);
 }
+
+TEST(an_unknown_compute_capability_is_taken_for_the_last_older_one_of_its_major) {
+    static const uint32_t cases[][3] = {{3, 1, 0}, {5, 9, 3}, {7, 1, 0},  {8, 5, 0},
+                                        {8, 8, 7}, {9, 5, 0}, {10, 2, 1}, {12, 7, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct multiprocessor has, expected;
+        REQUIRE(multiprocessor(cases[i][0], cases[i][1], &has) &&
+                multiprocessor(cases[i][0], cases[i][2], &expected));
+        CHECK(memcmp(&has, &expected, sizeof has) == 0);
+    }
+    struct multiprocessor has;
+    CHECK(!multiprocessor(4, 5, &has));
+    CHECK(!multiprocessor(13, 0, &has));
+}

@@ -98,3 +98,32 @@ TEST(one_activity_that_repeats_behind_a_start_is_a_loop_when_it_has_much_of_the_
     CHECK_INT(count_steps_behind_start(12, 1000), 12);
     CHECK_INT(count_steps_behind_start(12, 50), 0);
 }
+
+TEST(annotations_that_touch_are_not_inside_each_other) {
+    struct build build;
+    struct status status = {0};
+    struct model model;
+    struct steps steps;
+    build_begin(&build);
+    for (int i = 0; i < 10; i++) {
+        int64_t now = 1000 * i;
+        build_range(&build, 0, RANGE_ANNOTATION, now, now + 400, "forward");
+        build_range(&build, 0, RANGE_ANNOTATION, now + 400, now + 1000, "backward");
+        build_call(&build, 0, CALL_LAUNCH, now + 410, now + 420, "launch", (uint64_t)i + 1);
+        build_activity(&build, 0, ACTIVITY_KERNEL, now + 450, now + 480, "k", (uint64_t)i + 1);
+    }
+    struct trace *trace = build_end(&build);
+    REQUIRE(trace);
+    REQUIRE(model_build(&model, trace, &status));
+    REQUIRE(steps_find(&model, &steps, &status));
+    CHECK_INT(steps.source, STEPS_RANGES);
+    REQUIRE(steps.count == 10);
+    for (size_t i = 0; i < steps.count; i++) {
+        CHECK_INT(steps.list[i].start, 1000 * (int64_t)i);
+        CHECK_INT(steps.list[i].end, 1000 * (int64_t)i + 1000);
+        CHECK(text_is(trace_text(trace, steps.list[i].name), "forward"));
+    }
+    steps_finish(&steps);
+    model_finish(&model);
+    trace_close(trace);
+}

@@ -9,5 +9,7 @@
 #include "trace/reader.h"
 
 void rows_check(struct trace *trace);
+/* Without the entities, where those are of this machine. */
+void rows_check_events(struct trace *trace);
 
 #endif

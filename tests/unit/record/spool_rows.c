@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../import/rows.h"
 #include "../test.h"
 #include "base/memory.h"
 #include "record/spool_folder.h"
@@ -73,6 +74,7 @@ static bool stage_end(struct stage *stage) {
         return false;
     for (unsigned table = TABLE_ACTIVITY; table < TABLE_COUNT; table++)
         CHECK_OK(trace_load(stage->trace, table, NULL, &stage->status), stage->status);
+    rows_check_events(stage->trace);
     return true;
 }
 
@@ -286,10 +288,15 @@ TEST(only_what_begins_in_the_window_is_recorded) {
     REQUIRE(stage_open(&stage));
     stage.rows.from = 100;
     stage.rows.until = 200;
-    for (int64_t start = 50; start < 300; start += 50)
+    for (int64_t start = 50; start < 300; start += 50) {
         PUT(&stage, SPOOL_KERNEL, "k", (struct spool_kernel){.start = start, .end = start + 1});
+        PUT(&stage, SPOOL_MARK, "m", (struct spool_mark){.time = start});
+        PUT(&stage, SPOOL_MEMORY, NULL, (struct spool_memory){.time = start, .bytes = 64});
+        PUT(&stage, SPOOL_WAIT, NULL, (struct spool_wait){.start = start, .end = start + 5});
+    }
     REQUIRE(stage_read(&stage));
     CHECK_INT(stage.trace->activity.count, 2);
+    CHECK_INT(stage.trace->mark.count, 2);
     stage_close(&stage);
 }
 

@@ -383,3 +383,23 @@ TEST(a_reader_without_memory_says_so_and_can_go_on) {
         close_both(&ends);
     }
 }
+
+TEST(the_spool_names_the_command_of_its_process) {
+    struct both_ends ends;
+    char command[SPOOL_COMMAND_MAX + 1] = "";
+    REQUIRE(open_both(&ends));
+    FILE *file = fopen("/proc/self/cmdline", "r");
+    REQUIRE(file);
+    size_t length = fread(command, 1, SPOOL_COMMAND_MAX, file);
+    fclose(file);
+    while (length > 0 && command[length - 1] == 0)
+        length--;
+    for (size_t i = 0; i < length; i++)
+        command[i] = command[i] ? command[i] : ' ';
+    REQUIRE(drain(&ends));
+    const struct spool_process *process = spool_reader_process(ends.reader, 0);
+    REQUIRE(process);
+    CHECK_INT(process->pid, getpid());
+    CHECK(text_equal(process->command, (struct text){command, length}));
+    close_both(&ends);
+}

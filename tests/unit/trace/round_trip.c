@@ -422,3 +422,68 @@ TEST(processes_that_append_to_one_file_at_once_make_one_whole_trace) {
     CHECK_OK(trace_load(trace, TABLE_ACTIVITY, "start name", &status), status);
     trace_close(trace);
 }
+
+static struct trace *written(void (*write)(struct trace_writer *, unsigned), unsigned writers,
+                             struct status *status) {
+    const char *path = test_temporary(".ridge");
+    struct trace *trace = NULL;
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
+    for (unsigned i = 0; i < writers; i++) {
+        struct trace_writer *writer = trace_writer_create(
+            fd, &(struct trace_writer_options){.session = 1, .writer = i + 1}, status);
+        write(writer, i);
+        CHECK_OK(trace_writer_finish(writer, status), *status);
+        trace_writer_destroy(writer);
+    }
+    if (!trace_open_fd(fd, path, &trace, status))
+        trace = NULL;
+    close(fd);
+    return trace;
+}
+
+/* The first knows the names, the second the memory. */
+static void write_device(struct trace_writer *writer, unsigned number) {
+    trace_write_device(
+        writer, &(struct row_device){
+                    .index = 3,
+                    .label = trace_writer_string(writer, TEXT("3")),
+                    .name = trace_writer_string(writer, number == 0 ? TEXT("GPU") : TEXT("")),
+                    .memory_bytes = number == 0 ? 0 : 4096,
+                    .multiprocessors = number == 0 ? 8 : 9,
+                });
+}
+
+TEST(a_later_row_of_an_entity_fills_in_fields_and_clears_none) {
+    struct status status = {0};
+    struct trace *trace = written(write_device, 3, &status);
+    REQUIRE(trace && trace->device.count == 2);
+    CHECK(text_is(trace_text(trace, trace->device.name[1]), "GPU"));
+    CHECK_INT(trace->device.memory_bytes[1], 4096);
+    CHECK_INT(trace->device.multiprocessors[1], 9);
+    trace_close(trace);
+}
+
+static void write_unknown_class(struct trace_writer *writer, unsigned number) {
+    for (uint32_t class = 0; class < 256; class ++)
+        trace_write_call(writer,
+                         &(struct row_call){.start = class + number, .class = (uint8_t) class});
+}
+
+static void write_unknown_kind(struct trace_writer *writer, unsigned number) {
+    trace_write_activity(writer, &(struct row_activity){.start = number, .kind = ACTIVITY_KINDS});
+}
+
+TEST(values_of_a_later_version_are_other_or_refused) {
+    struct status status = {0};
+    struct trace *trace = written(write_unknown_class, 1, &status);
+    REQUIRE(trace);
+    CHECK_OK(trace_load(trace, TABLE_CALL, NULL, &status), status);
+    REQUIRE(trace->call.count == 256);
+    for (unsigned i = 0; i < 256; i++)
+        CHECK_INT(trace->call.class[i], i < CALL_CLASSES ? i : CALL_OTHER);
+    trace_close(trace);
+    trace = written(write_unknown_kind, 1, &status);
+    REQUIRE(trace);
+    CHECK(!trace_load(trace, TABLE_ACTIVITY, NULL, &status));
+    trace_close(trace);
+}

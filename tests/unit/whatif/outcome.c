@@ -138,3 +138,19 @@ TEST(joined_texts_that_have_no_room_end_at_a_word) {
     CHECK(whole);
     CHECK(strncmp(text, "shapes do not change; shapes", 28) == 0);
 }
+
+TEST(however_many_assumptions_a_prediction_makes_it_is_not_off_by_more_than_its_gain) {
+    enum { CHANGES = 40 };
+    struct change changes[CHANGES];
+    struct scene scene;
+    struct outcome outcome;
+    for (unsigned i = 0; i < CHANGES; i++)
+        changes[i] =
+            (struct change){.kind = CHANGE_FASTER, .pattern = TEXT("gemm"), .factor = 1.01};
+    if (scene_loop(&scene, &plain) && run_changes(&scene, changes, CHANGES, &outcome)) {
+        CHECK(outcome.after < outcome.before);
+        CHECK_INT(outcome.error, outcome.before - outcome.after);
+        outcome_finish(&outcome);
+    }
+    scene_close(&scene);
+}
