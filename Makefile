@@ -178,6 +178,17 @@ corpus-score: $(BUILD)/ridge
 corpus-generate: all
 	BUILD="$(BUILD)" CC="$(CC)" tests/corpus/generate --out tests/corpus/traces
 
+# How many small faults do the tests notice? By hand: it takes minutes. See tests/mutants/README.md.
+MUTANTS ?= 300
+SEED ?= 1
+ONLY ?=
+mutants: all $(BUILD)/unit
+	@CC="$(CC)" MUTANT_FLAGS="$(CPPFLAGS) $(filter-out -O% -g,$(CFLAGS))" MUTANT_LIBRARIES="$(LDLIBS)" \
+	    MUTANT_RIDGE="$(objects)" MUTANT_UNIT="$(unit_objects) $(library) $(probe_objects)" \
+	    MUTANT_PROBE="$(probe_objects)" MUTANT_PROBE_PARTS="$(probe_parts)" \
+	    tests/mutants/run.py --build "$(BUILD)" --count $(MUTANTS) --seed $(SEED) $(if $(ONLY),--only $(ONLY)) \
+	    $(MUTANT_OPTIONS)
+
 demo: $(BUILD)/ridge
 	@echo
 	$(BUILD)/ridge demo -o $(BUILD)/demo
@@ -241,6 +252,7 @@ help:
 	@echo 'make bench-overhead  measure what recording costs a program'
 	@echo 'make corpus-score    score the diagnosis on traces with known faults'
 	@echo 'make corpus-generate  record those traces anew, on a GPU with PyTorch'
+	@echo 'make mutants      count the small faults that the tests notice: MUTANTS=300 SEED=1 ONLY=src/whatif'
 	@echo 'make lint         check formatting, includes and warnings of gcc and clang'
 	@echo 'make format       format all sources'
 	@echo 'make install      into PREFIX=$(PREFIX) (below DESTDIR); make uninstall undoes it'
@@ -248,7 +260,7 @@ help:
 	@echo 'Settings: BUILD=DIR CC=COMPILER CFLAGS=... SAN=SANITIZERS V=1 RIDGE_NO_INSTALL=1'
 
 FORCE:
-.PHONY: all test fuzz bench bench-overhead corpus-score corpus-generate demo format lint install uninstall clean help FORCE
+.PHONY: all test fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install uninstall clean help FORCE
 .SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_target_objects) $(embedded_objects:.o=.c)
 -include $(objects:.o=.d) $(probe_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d)
 -include $(fuzz_objects:.o=.d) $(fuzz_target_objects:.o=.d)
