@@ -23,6 +23,10 @@ struct info {
     struct info_work *queues, *devices; /* by id */
 };
 
+/* Fills in spans, queues and devices of info->trace; end with info_finish() either way. */
+bool info_gather(struct info *info, struct status *status);
+void info_finish(struct info *info);
+
 bool info_print_text(const struct info *info, struct output *output, struct status *status);
 void info_print_json(const struct info *info, struct output *output);
 
