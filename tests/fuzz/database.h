@@ -12,6 +12,9 @@
 
 #include "import/import.h"
 
+/* SQL that makes a small sound database of each format. */
+extern const char fuzz_schema_nsys[], fuzz_schema_rpd[], fuzz_schema_ridge_sqlite[];
+
 struct fuzz_bytes {
     unsigned char *data;
     size_t length;
@@ -23,6 +26,7 @@ static inline struct fuzz_bytes fuzz_sound_database(const char *schema, const ch
     sqlite3 *database = NULL;
     unlink(path);
     if (sqlite3_open(path, &database) != SQLITE_OK ||
+        sqlite3_exec(database, "PRAGMA synchronous = OFF", NULL, NULL, NULL) != SQLITE_OK ||
         sqlite3_exec(database, schema, NULL, NULL, NULL) != SQLITE_OK) {
         fprintf(stderr, "%s\n", sqlite3_errmsg(database));
         abort();

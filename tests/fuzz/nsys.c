@@ -4,8 +4,9 @@
 #ifdef RIDGE_HAVE_SQLITE
 
 #include "database.h"
+#include "targets.h"
 
-static const char schema[] =
+const char fuzz_schema_nsys[] =
     "PRAGMA page_size = 512;"
     "CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
     "INSERT INTO StringIds VALUES (1, 'gemm<float>'), (2, 'gemm'), (3, 'cudaLaunchKernel_v7000'),"
@@ -55,16 +56,15 @@ static const char schema[] =
     "CREATE TABLE DIAGNOSTIC_EVENT (severity, text);"
     "INSERT INTO DIAGNOSTIC_EVENT VALUES (2, 'lost');";
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    return fuzz_database(&import_nsys, schema, data, size);
+int fuzz_nsys(const uint8_t *data, size_t size) {
+    return fuzz_database(&import_nsys, fuzz_schema_nsys, data, size);
 }
 
 #else
 
-#include <stddef.h>
-#include <stdint.h>
+#include "targets.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int fuzz_nsys(const uint8_t *data, size_t size) {
     (void)data, (void)size;
     return 0;
 }

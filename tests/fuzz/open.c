@@ -9,6 +9,7 @@
 
 #include "base/output.h"
 #include "import/import.h"
+#include "targets.h"
 
 static char input_path[64], output_path[64];
 
@@ -32,7 +33,7 @@ static int write_input(const uint8_t *data, size_t size) {
     return open(output_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int fuzz_open(const uint8_t *data, size_t size) {
     static const struct import_options options = {.skip_invalid = true};
     struct status status = {0};
     struct trace *trace = NULL;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "import/import.h"
+#include "targets.h"
 
 /* A writer's memory costs more than a small import, so one serves many. */
 static struct trace_writer *shared_writer(void) {
@@ -39,7 +40,7 @@ static const char *write_input(const uint8_t *data, size_t size) {
     return path;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int fuzz_perfetto(const uint8_t *data, size_t size) {
     struct trace_writer *writer = shared_writer();
     struct import_source source = {.path = write_input(data, size), .head = data};
     struct import_options options = {.skip_invalid = size % 2};

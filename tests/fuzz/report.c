@@ -1,15 +1,10 @@
 /* Reports on random traces. The input is a list of small records that become events with
- * overlapping, nested, empty, unmatched and enormous times; whatever they are, the parts must sum
- * to the whole and every writer must cope. */
-#include <fcntl.h>
-#include <stdio.h>
+ * overlapping, nested, empty, unmatched and enormous times; they are read as consume.h says. */
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "report/report.h"
+#include "consume.h"
 #include "trace/writer.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "targets.h"
 
 enum { RECORD_SIZE = 8, RECORDS_MAX = 512, PLACES = 3 };
 
@@ -104,14 +99,8 @@ static void write_record(struct random_trace *random, const uint8_t *b) {
 
 static int write_trace(const uint8_t *data, size_t size) {
     static int fd = -1;
-    char path[] = "/tmp/ridge-fuzz-report-XXXXXX";
     struct status status;
-    if (fd < 0) {
-        fd = mkstemp(path);
-        unlink(path);
-    }
-    if (fd < 0 || ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0)
-        abort();
+    fuzz_empty_file(&fd);
     struct random_trace random = {
         .writer = trace_writer_create(fd, &(struct trace_writer_options){.session = 1, .writer = 1},
                                       &status)};
@@ -126,63 +115,10 @@ static int write_trace(const uint8_t *data, size_t size) {
     return fd;
 }
 
-static void check_device(const struct report_device *device) {
-    const struct account *account = &device->account;
-    const struct gaps *gaps = &device->gaps;
-    int64_t causes = 0, kernels = 0;
-    if (account->busy < 0 || account->exposed_copy < 0 || account->idle < 0 ||
-        account->busy + account->exposed_copy + account->idle != account->window)
-        abort();
-    for (unsigned cause = 0; cause < CAUSE_COUNT; cause++) {
-        if (gaps->cause_time[cause] < 0)
-            abort();
-        causes += gaps->cause_time[cause];
-    }
-    if (gaps->total != account->idle || causes != account->idle)
-        abort();
-    for (size_t i = 0; i < device->kernels.group_count; i++)
-        kernels += device->kernels.groups[i].total;
-    if (kernels != account->kernel_sum)
-        abort();
-}
-
-static void write_all(const struct report *report) {
-    struct buffer written = {0};
-    struct output output = output_into(&written);
-    struct report_style style = {.width = 80};
-    struct status status;
-    if (!report_write_json(report, &output, &status) ||
-        !report_write_markdown(report, &output, &status) ||
-        !report_write_csv(report, &output, &status) ||
-        !report_write_text(report, &style, &output, &status))
-        abort();
-    buffer_finish(&written);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (size < 1)
-        return 0;
-    static const struct report_options choices[] = {
-        {.trace_name = "whole", .top = 10},
-        {.trace_name = "range", .top = 2, .range = "step"},
-        {.trace_name = "steps", .top = 10, .steps = "steady"},
-        {.trace_name = "window", .top = 10, .window = "100,9000"},
-        {.trace_name = "device", .top = 10, .device = "0"},
-    };
-    struct status status = {0};
-    struct trace *trace;
-    struct report report;
-    if (!trace_open_fd(write_trace(data + 1, size - 1), "random", &trace, &status))
-        abort();
-    size_t choice = data[0] % (sizeof choices / sizeof choices[0]);
-    if (report_build(&report, trace, &choices[choice], &status)) {
-        for (size_t i = 0; i < report.device_count; i++)
-            check_device(&report.devices[i]);
-        write_all(&report);
-        report_finish(&report);
-    } else if (status.code == STATUS_OK || status.message[0] == 0) {
-        abort();
-    }
-    trace_close(trace);
+int fuzz_report(const uint8_t *data, size_t size) {
+    enum { CHOICES = 4 };
+    size_t choices = size < CHOICES ? size : CHOICES;
+    struct decisions decisions = {data, data + choices};
+    consume_trace(write_trace(data + choices, size - choices), &decisions);
     return 0;
 }

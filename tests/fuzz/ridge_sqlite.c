@@ -3,8 +3,9 @@
 #ifdef RIDGE_HAVE_SQLITE
 
 #include "database.h"
+#include "targets.h"
 
-static const char schema[] =
+const char fuzz_schema_ridge_sqlite[] =
     "PRAGMA application_id=0x72696467;"
     "CREATE TABLE ridge_meta (version INTEGER); INSERT INTO ridge_meta VALUES (1);"
     "CREATE TABLE meta (id INTEGER PRIMARY KEY, key TEXT, value TEXT);"
@@ -30,16 +31,15 @@ static const char schema[] =
     "CREATE TABLE counter (id INTEGER PRIMARY KEY, time, device, name, value REAL);"
     "INSERT INTO counter VALUES (1, 5, 1, 'power', 1.5), (2, 6, NULL, 'load', NULL);";
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    return fuzz_database(&import_ridge_sqlite, schema, data, size);
+int fuzz_ridge_sqlite(const uint8_t *data, size_t size) {
+    return fuzz_database(&import_ridge_sqlite, fuzz_schema_ridge_sqlite, data, size);
 }
 
 #else
 
-#include <stddef.h>
-#include <stdint.h>
+#include "targets.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int fuzz_ridge_sqlite(const uint8_t *data, size_t size) {
     (void)data, (void)size;
     return 0;
 }

@@ -2,8 +2,9 @@
 #ifdef RIDGE_HAVE_SQLITE
 
 #include "database.h"
+#include "targets.h"
 
-static const char schema[] =
+const char fuzz_schema_rpd[] =
     "PRAGMA page_size = 512;"
     "CREATE TABLE rocpd_metadata (id, tag, value);"
     "INSERT INTO rocpd_metadata VALUES (1, 'schema_version', '2');"
@@ -29,16 +30,15 @@ static const char schema[] =
     "CREATE TABLE rocpd_monitor (deviceType, deviceId, monitorType, start, end, value);"
     "INSERT INTO rocpd_monitor VALUES ('gpu', 0, 'sclk', 1, 2, '800');";
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    return fuzz_database(&import_rpd, schema, data, size);
+int fuzz_rpd(const uint8_t *data, size_t size) {
+    return fuzz_database(&import_rpd, fuzz_schema_rpd, data, size);
 }
 
 #else
 
-#include <stddef.h>
-#include <stdint.h>
+#include "targets.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int fuzz_rpd(const uint8_t *data, size_t size) {
     (void)data, (void)size;
     return 0;
 }

@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "spool/layout.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "targets.h"
 
 enum { EDIT_SIZE = 6, RECORDS = 40 };
 
@@ -90,7 +89,7 @@ static void edit(unsigned char *bytes, size_t size, const uint8_t *edits, size_t
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int fuzz_spool(const uint8_t *data, size_t size) {
     static unsigned char bytes[SPOOL_SEGMENT_MIN];
     struct status status;
     if (original[0] == 0) {

@@ -11,8 +11,7 @@
 #include "trace/chunk.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "targets.h"
 
 enum { TEMPLATE_MAX = 1 << 16, EDIT_SIZE = 3 };
 
@@ -111,7 +110,7 @@ static void edit(unsigned char *bytes, size_t size, const uint8_t *edits, size_t
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int fuzz_trace(const uint8_t *data, size_t size) {
     static int fd = -1;
     static unsigned char originals[2][TEMPLATE_MAX];
     static size_t lengths[2];

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "record/cfi.h"
+#include "targets.h"
 
 enum { STACK_BYTES = 64, ENTRIES = 64 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
+int fuzz_unwind(const uint8_t *bytes, size_t length) {
     if (length < STACK_BYTES)
         return 0;
     struct cfi_memory memory = {bytes, 0x8000, STACK_BYTES};

@@ -9,8 +9,6 @@
 
 #include "weights/weights.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static inline bool looks_like_gguf(const uint8_t *data, size_t size) {
     return size >= 4 && memcmp(data, "GGUF", 4) == 0;
 }

@@ -1,5 +1,5 @@
 /* The Instruments table reader and importer on hostile XML. A whole table is long for a fuzzer to
- * find, so inputs whose first byte is odd are rows that get the document and schema around them. */
+ * find, so inputs whose last byte is odd are rows that get the document and schema around them. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,8 +8,7 @@
 
 #include "base/output.h"
 #include "import/import.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "targets.h"
 
 #define COLUMN(name) "<col><mnemonic>" name "</mnemonic></col>"
 static const char *const beginnings[] = {
@@ -49,16 +48,17 @@ static struct trace_writer *writer_of(int fd) {
 
 static void write_document(int fd, const uint8_t *data, size_t size) {
     struct status status = {0};
-    const char *beginning = data[0] % 2 ? beginnings[data[0] / 2 % 4] : "";
-    const char *end = data[0] % 2 ? "</node></trace-query-result>" : "";
+    uint8_t choice = data[size - 1];
+    const char *beginning = choice % 2 ? beginnings[choice / 2 % 4] : "";
+    const char *end = choice % 2 ? "</node></trace-query-result>" : "";
     if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0 ||
         !output_write_fd(fd, beginning, strlen(beginning), &status) ||
-        !output_write_fd(fd, data + 1, size - 1, &status) ||
+        !output_write_fd(fd, data, size - 1, &status) ||
         !output_write_fd(fd, end, strlen(end), &status))
         abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int fuzz_xctrace(const uint8_t *data, size_t size) {
     static int input = -1, output = -1;
     struct status status = {0};
     if (size == 0)
@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 #else
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int fuzz_xctrace(const uint8_t *data, size_t size) {
     (void)data, (void)size, (void)beginnings;
     return 0;
 }

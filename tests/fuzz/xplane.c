@@ -6,8 +6,7 @@
 
 #include "base/output.h"
 #include "import/import.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "targets.h"
 
 static char path[] = "/tmp/ridge-fuzz-xplane-XXXXXX";
 
@@ -30,7 +29,7 @@ static struct trace_writer *writer_of(int fd) {
     return writer;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int fuzz_xplane(const uint8_t *data, size_t size) {
     static int input = -1, output = -1;
     struct status status = {0};
     if (input < 0) {
