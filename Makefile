@@ -23,7 +23,7 @@ without_building := clean help format uninstall
 ifneq ($(filter-out $(without_building),$(goals)),)
 # Finds the libraries (and installs what is missing, when it may) and writes down their flags: this
 # happens while make reads this file, so that what was just installed is used.
-ready := $(shell CC="$(CC)" scripts/dependencies $(BUILD) $(if $(filter test fuzz,$(goals)),test) >&2 && echo yes)
+ready := $(shell CC="$(CC)" scripts/dependencies $(BUILD) $(if $(filter test test-long fuzz %/fuzz/driver %/fuzz/ridge-fuzz,$(goals)),test) >&2 && echo yes)
 ifneq ($(ready),yes)
 $(error something that ridge needs is missing; the lines above say what)
 endif
@@ -63,11 +63,15 @@ conformance_objects := $(conformance_sources:%.c=$(BUILD)/%.o)
 bench_sources := $(wildcard tests/bench/*.c)
 bench_objects := $(bench_sources:%.c=$(BUILD)/%.o)
 bench_programs := $(bench_sources:tests/bench/%.c=$(BUILD)/bench/%)
-fuzz_sources := $(wildcard tests/fuzz/*.c)
-fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out src/bench/% src/cmd/% src/record/% src/device/% src/gen/% src/tensor/%,$(sources)) \
-    $(wildcard src/record/cfi*.c))
-fuzz_target_objects := $(fuzz_sources:%.c=$(BUILD)/fuzz/%.o)
-fuzz_programs := $(if $(FUZZ_CC),$(fuzz_sources:tests/fuzz/%.c=$(BUILD)/fuzz/%))
+# Fuzz targets are parts of two programs: ridge-fuzz (libFuzzer) and the driver, which runs them
+# without it. The first and fuzz/driver share sanitized objects; fuzz-driver has those of $(CC).
+fuzz_sources := $(filter-out tests/fuzz/driver.c tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
+fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(fuzz_sources) $(wildcard src/record/cfi*.c) \
+    src/cmd/info_gather.c src/cmd/info_json.c src/cmd/info_text.c src/cmd/whatif_json.c src/cmd/whatif_print.c \
+    $(filter-out src/bench/% src/cmd/% src/cupti/% src/device/% src/gen/% src/query/% src/record/% src/tensor/%,$(sources)))
+fuzz_mains := $(BUILD)/fuzz/tests/fuzz/libfuzzer.o $(BUILD)/fuzz/tests/fuzz/driver.o
+fuzz_programs := $(if $(FUZZ_CC),$(BUILD)/fuzz/ridge-fuzz $(BUILD)/fuzz/driver)
+driver_objects := $(patsubst %.c,$(BUILD)/%.o,$(fuzz_sources) tests/fuzz/driver.c)
 
 # The runtime as a library: what include/ridge.h declares is all that it exports.
 runtime_objects := $(filter $(foreach module,base trace cupti device gen tensor,$(BUILD)/src/$(module)/%),$(objects))
@@ -140,14 +144,20 @@ $(BUILD)/src/gen/native/simd/%.$(1).o: src/gen/native/simd/%.c $(BUILD)/flags
 endef
 $(foreach set,$(simd_sets),$(eval $(call simd_rule,$(set))))
 
-# Fuzzing has its own compiler and sanitizers, so its objects live apart.
-fuzz_flags := -O1 -g $(strict) -fno-omit-frame-pointer -fno-sanitize-recover=all
-$(fuzz_objects) $(fuzz_target_objects): $(BUILD)/fuzz/%.o: %.c $(BUILD)/fuzz/flags
+# Fuzzing has its own compiler and sanitizers, so its objects live apart. Line tables are all that a
+# sanitizer's report needs; full debug information doubles the time to compile and link.
+fuzz_flags := -O1 -gline-tables-only $(strict) -fno-omit-frame-pointer -fno-sanitize-recover=all
+$(fuzz_objects) $(fuzz_mains): $(BUILD)/fuzz/%.o: %.c $(BUILD)/fuzz/flags
 	@mkdir -p $(@D)
 	$(call quiet,FUZZ)$(FUZZ_CC) $(CPPFLAGS) $(fuzz_flags) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
 
-$(fuzz_programs): $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $(fuzz_objects) $(page_object)
-	$(call quiet,LINK)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(fuzz_objects) $(page_object) $(LDLIBS)
+$(BUILD)/fuzz/ridge-fuzz: $(fuzz_objects) $(page_object) $(BUILD)/fuzz/tests/fuzz/libfuzzer.o
+	$(call quiet,LINK)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LDLIBS)
+$(BUILD)/fuzz/driver: $(fuzz_objects) $(page_object) $(BUILD)/fuzz/tests/fuzz/driver.o
+	$(call quiet,LINK)$(FUZZ_CC) -fsanitize=address,undefined -o $@ $^ $(LDLIBS)
+
+$(BUILD)/fuzz-driver: $(driver_objects) $(library)
+	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(driver_objects) $(library) $(LDLIBS)
 
 # These change when the compiler or a flag does: everything is then built again.
 $(BUILD)/flags: flags := $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(LDLIBS)
@@ -156,11 +166,11 @@ $(BUILD)/flags $(BUILD)/fuzz/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
 
-test: $(BUILD)/unit $(BUILD)/conformance $(BUILD)/bench/generate all $(fuzz_programs)
-	BUILD="$(BUILD)" FUZZERS="$(fuzz_programs)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run
+test: $(BUILD)/unit $(BUILD)/conformance $(BUILD)/bench/generate $(BUILD)/fuzz-driver all
+	BUILD="$(BUILD)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run
 
 fuzz: $(fuzz_programs)
-	BUILD="$(BUILD)" FUZZERS="$(fuzz_programs)" FUZZ_MISSING="$(FUZZ_MISSING)" scripts/fuzz $${SECONDS_EACH:-600}
+	BUILD="$(BUILD)" FUZZ_MISSING="$(FUZZ_MISSING)" scripts/fuzz $${SECONDS_EACH:-600} $(FUZZ_TARGETS)
 
 bench: $(BUILD)/ridge $(bench_programs)
 	BUILD="$(BUILD)" RIDGE="$(BUILD)/ridge" tests/bench/run
@@ -247,7 +257,7 @@ help:
 	@echo 'make              build $(BUILD)/ridge and $(BUILD)/libridge'
 	@echo 'make demo         build it and let it show what it does'
 	@echo 'make test         run every test; SAN=address,undefined with sanitizers'
-	@echo 'make fuzz         run the fuzzers, SECONDS_EACH=600 seconds each'
+	@echo 'make fuzz         run the fuzzers, SECONDS_EACH=600 seconds each; FUZZ_TARGETS="kineto nsys" only these'
 	@echo 'make bench        measure speed and memory'
 	@echo 'make bench-overhead  measure what recording costs a program'
 	@echo 'make corpus-score    score the diagnosis on traces with known faults'
@@ -261,6 +271,6 @@ help:
 
 FORCE:
 .PHONY: all test fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install uninstall clean help FORCE
-.SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_target_objects) $(embedded_objects:.o=.c)
+.SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_mains) $(driver_objects) $(embedded_objects:.o=.c)
 -include $(objects:.o=.d) $(probe_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d)
--include $(fuzz_objects:.o=.d) $(fuzz_target_objects:.o=.d)
+-include $(fuzz_objects:.o=.d) $(fuzz_mains:.o=.d) $(driver_objects:.o=.d)
