@@ -144,8 +144,8 @@ $(BUILD)/src/gen/native/simd/%.$(1).o: src/gen/native/simd/%.c $(BUILD)/flags
 endef
 $(foreach set,$(simd_sets),$(eval $(call simd_rule,$(set))))
 
-# Fuzzing has its own compiler and sanitizers, so its objects live apart. Line tables are all that a
-# sanitizer's report needs; full debug information doubles the time to compile and link.
+# Fuzzing has its own compiler and sanitizers, so its objects live apart. A sanitizer prints no more
+# than line tables hold.
 fuzz_flags := -O1 -gline-tables-only $(strict) -fno-omit-frame-pointer -fno-sanitize-recover=all
 $(fuzz_objects) $(fuzz_mains): $(BUILD)/fuzz/%.o: %.c $(BUILD)/fuzz/flags
 	@mkdir -p $(@D)

@@ -15,7 +15,7 @@
 #include "targets.h"
 #include "trace/chunk.h"
 
-enum { EDITS_MAX = 24, PARTS_MAX = 64, ROWS_MAX = 4096, BYTES_MAX = 1 << 18, FILE_MAX = 10000 };
+enum { EDITS_MAX = 24, PARTS_MAX = 96, ROWS_MAX = 4096, BYTES_MAX = 1 << 18, FILE_MAX = 10000 };
 enum { CLAIMED_MAX = 5000 }; /* constant columns expand to that, so more only takes longer */
 
 /* A chunk, decoded. Cells hold the bits of a value, whatever its type. */
@@ -113,10 +113,12 @@ static void decode_part(struct part *part, const unsigned char *body) {
     chunk_decoder_finish(&decoder);
 }
 
+/* Adds the chunks of a file. */
 static void decode(struct document *document, struct text file) {
     const unsigned char *bytes = (const unsigned char *)file.data;
-    document->count = 0;
-    for (size_t at = 0; at + CHUNK_HEADER_SIZE <= file.length && document->count < PARTS_MAX / 2;) {
+    size_t most = document->count + PARTS_MAX / 3;
+    for (size_t at = 0; at + CHUNK_HEADER_SIZE <= file.length && document->count < most &&
+                        document->count < PARTS_MAX;) {
         struct part *part = &document->parts[document->count];
         memset(part, 0, sizeof *part);
         if (!chunk_read_header(bytes + at, &part->header) || part->header.rows > ROWS_MAX)
@@ -187,6 +189,19 @@ static void encode_part(const struct part *part, int fd) {
 }
 
 /* ---- edits ---- */
+
+static const struct base_files *sound_files(void) {
+    static struct base_files files;
+    static int fd = -1;
+    if (files.count == 0) {
+        base_trace(fuzz_empty_file(&fd));
+        base_add(&files, base_read(fd));
+        base_add_folder(&files, "format", ".ridge", FILE_MAX);
+        base_add_folder(&files, "fixtures", ".ridge", FILE_MAX);
+        base_add_folder(&files, "corpus/traces", ".ridge", FILE_MAX);
+    }
+    return &files;
+}
 
 /* A value that suits the column's type, so that most files are still accepted. */
 static uint64_t value_for(struct decisions *decisions, const struct part *part,
@@ -373,6 +388,18 @@ static void swap_parts(struct decisions *decisions, struct document *document, s
     document->parts[other] = part;
 }
 
+/* Two recordings in one file, or two writers of one recording. */
+static void join_file(struct decisions *decisions, struct document *document) {
+    const struct base_files *files = sound_files();
+    size_t before = document->count;
+    uint64_t session = decide(decisions, 3), writer = decide(decisions, 3);
+    decode(document, files->files[decide(decisions, files->count)]);
+    for (size_t i = before; i < document->count; i++) {
+        document->parts[i].header.writer += writer;
+        document->parts[i].header.session += session;
+    }
+}
+
 static void edit(struct decisions *decisions, struct document *document) {
     if (document->count == 0)
         return;
@@ -401,22 +428,11 @@ static void edit(struct decisions *decisions, struct document *document) {
         repeat_part(decisions, document, index);
     else if (choice == 22)
         swap_parts(decisions, document, index);
+    else
+        join_file(decisions, document);
 }
 
 /* ---- the target ---- */
-
-static const struct base_files *sound_files(void) {
-    static struct base_files files;
-    static int fd = -1;
-    if (files.count == 0) {
-        base_trace(fuzz_empty_file(&fd));
-        base_add(&files, base_read(fd));
-        base_add_folder(&files, "format", ".ridge", FILE_MAX);
-        base_add_folder(&files, "fixtures", ".ridge", FILE_MAX);
-        base_add_folder(&files, "corpus/traces", ".ridge", FILE_MAX);
-    }
-    return &files;
-}
 
 int fuzz_damaged(const uint8_t *data, size_t size) {
     static struct document document;
@@ -424,6 +440,7 @@ int fuzz_damaged(const uint8_t *data, size_t size) {
     struct decisions decisions = {data, data + size};
     const struct base_files *files = sound_files();
     size_t choice = decide(&decisions, 2 * files->count);
+    document.count = 0;
     decode(&document, files->files[choice < files->count ? choice : 0]);
     for (size_t i = decide(&decisions, EDITS_MAX); i > 0; i--)
         edit(&decisions, &document);
