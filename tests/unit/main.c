@@ -1,4 +1,7 @@
-/* Runs the unit tests and prints `N passed, N failed[, N skipped]`. */
+/* Runs the unit tests and prints `N passed, N failed[, N skipped]`.
+ *
+ *   unit [--shard I/N] [WORD]   every Nth test from the Ith on; tests whose names contain WORD
+ */
 #include "test.h"
 
 #include <dirent.h>
@@ -68,8 +71,16 @@ const char *test_temporary(const char *suffix) {
 }
 
 int main(int argc, char **argv) {
-    size_t passed = 0, failed = 0, skipped = 0;
-    for (size_t i = 0; i < test_count; i++) {
+    size_t passed = 0, failed = 0, skipped = 0, shard = 1, shards = 1;
+    if (argc > 2 && strcmp(argv[1], "--shard") == 0) {
+        if (sscanf(argv[2], "%zu/%zu", &shard, &shards) != 2 || shard < 1 || shard > shards) {
+            fprintf(stderr, "unit: --shard takes I/N, such as 1/4\n");
+            return 2;
+        }
+        argv += 2;
+        argc -= 2;
+    }
+    for (size_t i = shard - 1; i < test_count; i += shards) {
         if (argc > 1 && !strstr(tests[i].name, argv[1]))
             continue;
         current_failed = false;
