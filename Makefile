@@ -9,6 +9,17 @@ CC ?= cc
 SAN ?=
 CFLAGS ?= -O2 -g
 
+ifneq ($(word 2,$(BUILD)),)
+# make splits names at spaces: a link without spaces stands for the folder, and make runs again with it.
+build_link := .build-$(shell printf '%s' '$(BUILD)' | cksum | cut -d ' ' -f 1)
+$(sort all $(MAKECMDGOALS)): run_with_link ;
+run_with_link:
+	@mkdir -p '$(BUILD)' && ln -sfn '$(BUILD)' $(build_link)
+	@$(MAKE) --no-print-directory BUILD=$(build_link) $(MAKECMDGOALS)
+	@$(if $(filter clean,$(MAKECMDGOALS)),rm -rf '$(BUILD)' $(build_link))
+.PHONY: all $(MAKECMDGOALS) run_with_link
+else
+
 # All cores, unless -j was given; V=1 shows every command in full.
 ifeq ($(filter -j% --jobs%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2> /dev/null || echo 1)
@@ -23,7 +34,7 @@ without_building := clean help format uninstall
 ifneq ($(filter-out $(without_building),$(goals)),)
 # Finds the libraries (and installs what is missing, when it may) and writes down their flags: this
 # happens while make reads this file, so that what was just installed is used.
-ready := $(shell CC="$(CC)" scripts/dependencies $(BUILD) $(if $(filter test test-long fuzz %/fuzz/driver %/fuzz/ridge-fuzz,$(goals)),test) >&2 && echo yes)
+ready := $(shell CC="$(CC)" scripts/dependencies $(BUILD) $(if $(filter test-long fuzz %/fuzz/driver %/fuzz/ridge-fuzz,$(goals)),fuzz,$(if $(filter test,$(goals)),test)) >&2 && echo yes)
 ifneq ($(ready),yes)
 $(error something that ridge needs is missing; the lines above say what)
 endif
@@ -166,8 +177,15 @@ $(BUILD)/flags $(BUILD)/fuzz/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
 
-test: $(BUILD)/unit $(BUILD)/conformance $(BUILD)/bench/generate $(BUILD)/fuzz-driver all
-	BUILD="$(BUILD)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run
+test_programs := $(BUILD)/unit $(BUILD)/conformance $(BUILD)/bench/generate $(BUILD)/fuzz-driver
+test: test-programs
+	BUILD="$(BUILD)" CC="$(CC)" SAN="$(SAN)" tests/run
+test-programs: $(test_programs) all
+
+# What takes longer: all of `make test` under sanitizers, the fuzzers, and tests/long.
+test-long: test-programs $(fuzz_programs)
+	@$(MAKE) --no-print-directory BUILD="$(BUILD)/sanitized" SAN=address,undefined CFLAGS="-O1 -g1" test-programs
+	BUILD="$(BUILD)" CC="$(CC)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run --long
 
 fuzz: $(fuzz_programs)
 	BUILD="$(BUILD)" FUZZ_MISSING="$(FUZZ_MISSING)" scripts/fuzz $${SECONDS_EACH:-600} $(FUZZ_TARGETS)
@@ -257,6 +275,7 @@ help:
 	@echo 'make              build $(BUILD)/ridge and $(BUILD)/libridge'
 	@echo 'make demo         build it and let it show what it does'
 	@echo 'make test         run every test; SAN=address,undefined with sanitizers'
+	@echo 'make test-long    run what takes longer: sanitizers, fuzzers, many recorders'
 	@echo 'make fuzz         run the fuzzers, SECONDS_EACH=600 seconds each; FUZZ_TARGETS="kineto nsys" only these'
 	@echo 'make bench        measure speed and memory'
 	@echo 'make bench-overhead  measure what recording costs a program'
@@ -270,7 +289,8 @@ help:
 	@echo 'Settings: BUILD=DIR CC=COMPILER CFLAGS=... SAN=SANITIZERS V=1 RIDGE_NO_INSTALL=1'
 
 FORCE:
-.PHONY: all test fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install uninstall clean help FORCE
+.PHONY: all test test-programs test-long fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install uninstall clean help FORCE
 .SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_mains) $(driver_objects) $(embedded_objects:.o=.c)
 -include $(objects:.o=.d) $(probe_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d)
 -include $(fuzz_objects:.o=.d) $(fuzz_mains:.o=.d) $(driver_objects:.o=.d)
+endif
