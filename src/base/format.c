@@ -90,8 +90,10 @@ char *format_percent(double ratio, char text[FORMAT_SIZE]) {
         snprintf(text, FORMAT_SIZE, "<0.1%%");
     else if (percent < 100 && percent >= 99.95)
         snprintf(text, FORMAT_SIZE, ">99.9%%");
+    else if (ratio >= 1.005)
+        snprintf(text, FORMAT_SIZE, "%.*fx", ratio < 9.995 ? 2 : 1, ratio);
     else
-        snprintf(text, FORMAT_SIZE, "%.1f%%", percent == 0 ? 0 : percent);
+        snprintf(text, FORMAT_SIZE, "%.1f%%", percent == 0 ? 0 : fmin(percent, 100));
     return text;
 }
 

@@ -24,7 +24,8 @@ char *format_bytes(uint64_t bytes, char text[FORMAT_SIZE]);
 /* "12,345" */
 char *format_count(uint64_t count, char text[FORMAT_SIZE]);
 /* 0.1234 as "12.3%". A share that is not nothing never prints as 0.0% but as "<0.1%", and one that
- * is not the whole never as 100.0% but as ">99.9%". */
+ * is not the whole never as 100.0% but as ">99.9%". A ratio above 1 is no share of anything: it
+ * prints as a factor, "1.08x". */
 char *format_percent(double ratio, char text[FORMAT_SIZE]);
 /* Bytes a second as "12.34 GB/s", "1.234 MB/s". */
 char *format_rate(double bytes_per_second, char text[FORMAT_SIZE]);

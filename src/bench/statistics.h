@@ -6,6 +6,7 @@
 #ifndef RIDGE_BENCH_STATISTICS_H
 #define RIDGE_BENCH_STATISTICS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct summary {
@@ -28,6 +29,11 @@ static inline double statistics_spread(const struct summary *summary) {
     return summary->median > 0
                ? (summary->quartile_high - summary->quartile_low) / 2 / summary->median
                : 0;
+}
+/* Whether two times are even enough for their ratio to mean something. */
+#define RATIO_SPREAD_MAX 0.5
+static inline bool statistics_support_ratio(const struct summary *a, const struct summary *b) {
+    return statistics_spread(a) <= RATIO_SPREAD_MAX && statistics_spread(b) <= RATIO_SPREAD_MAX;
 }
 /* Half of the confidence interval, relative to the median. */
 static inline double statistics_error(const struct summary *summary) {

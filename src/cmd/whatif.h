@@ -30,6 +30,10 @@ void whatif_print_json(const struct whatif *whatif, struct output *output);
 /* Appends what is known to be missing from the trace; false when nothing is. */
 bool whatif_losses(const struct report *report, struct buffer *text);
 
+/* How many times as fast; 0 where the error is half of the new time or more: such a prediction does
+ * not support a ratio. */
+double whatif_speed_up(const struct outcome *outcome);
+
 /* A change as it is typed: "--fuse=*gelu*", "--faster=gemm=2x". */
 void whatif_option(const struct change *change, struct buffer *text);
 

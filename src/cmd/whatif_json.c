@@ -32,8 +32,8 @@ static void write_outcome(struct json *json, const struct report *report,
     json_member_integer(json, "after_ns", outcome->after);
     json_member_integer(json, "error_ns", outcome->error);
     json_key(json, "times_as_fast");
-    if (outcome->after > 0)
-        json_number(json, (double)outcome->before / (double)outcome->after);
+    if (whatif_speed_up(outcome) > 0)
+        json_number(json, whatif_speed_up(outcome));
     else
         json_null(json);
     json_member_unsigned(json, "touched", outcome->touched);

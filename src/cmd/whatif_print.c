@@ -59,14 +59,14 @@ void whatif_option(const struct change *change, struct buffer *text) {
         buffer_printf(text, "=%.*s", TEXT_ARGS(change->pattern));
 }
 
-static double speed_up(const struct outcome *outcome) {
-    return outcome->after > 0 ? (double)outcome->before / (double)outcome->after : 0;
+double whatif_speed_up(const struct outcome *outcome) {
+    return outcome->after > 2 * outcome->error ? (double)outcome->before / (double)outcome->after
+                                               : 0;
 }
 
-/* How many times as fast; more than a run without its host can be is not a figure. */
 static void speed_cell(struct table *table, const struct outcome *outcome) {
-    if (outcome->after > 0)
-        table_cellf(table, "%.2fx", speed_up(outcome));
+    if (whatif_speed_up(outcome) > 0)
+        table_cellf(table, "%.2fx", whatif_speed_up(outcome));
     else
         table_cell(table, TEXT("-"));
 }
@@ -225,8 +225,8 @@ static void verdict(const struct writer *writer, const struct outcome *outcome) 
     } else {
         buffer_printf(&text, "%s -> %s", format_duration(outcome->before, before),
                       format_duration(outcome->after, after));
-        if (outcome->after > 0)
-            buffer_printf(&text, ": %.2f times as fast", speed_up(outcome));
+        if (whatif_speed_up(outcome) > 0)
+            buffer_printf(&text, ": %.2f times as fast", whatif_speed_up(outcome));
         buffer_printf(&text, " (give or take %s)", format_duration(outcome->error, error));
     }
     paragraph(writer, "  ", buffer_as_text(&text));

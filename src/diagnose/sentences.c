@@ -58,7 +58,7 @@ static void say_gain(struct diagnosis *diagnosis, const struct finding *first, c
     struct verdict *verdict = diagnosis->verdict;
     double left = share_of(verdict->time - first->recoverable, verdict->time);
     char part[FORMAT_SIZE];
-    snprintf(part, sizeof part, "%.0f%%", 100 * (1 - left));
+    snprintf(part, sizeof part, "%.0f%%", 100 * share_of(first->recoverable, verdict->time));
     if (left > 0.02 && left < 0.87)
         diagnose_say(diagnosis, &verdict->manager,
                      "For about %s of the time %s; mending that would make it about %.*f times as "

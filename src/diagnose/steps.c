@@ -2,6 +2,16 @@
  * makes them long is often another finding, which then comes first. */
 #include "diagnose/diagnosis.h"
 
+/* What of a step is in the judged part: on the judged device, or on the host without one. Steps are
+ * host time, and one may go on long after the device's last activity. */
+static int64_t judged_part_of(const struct diagnose_source *source, const struct step *step,
+                              size_t *cursor) {
+    const struct selection *part =
+        source->device_count ? source->devices[0].selection : source->host_part;
+    int64_t time = step->end - step->start;
+    return part ? selection_overlap(part, step->start, step->end, cursor) : time;
+}
+
 void diagnose_steps(struct diagnosis *diagnosis) {
     const struct diagnose_source *source = diagnosis->source;
     const struct steps *steps = source->steps;
@@ -9,9 +19,9 @@ void diagnose_steps(struct diagnosis *diagnosis) {
     if (source->step_count < 8)
         return;
     int64_t most = 0, excess = 0;
-    size_t uneven = 0, worst = source->first_step;
+    size_t uneven = 0, worst = source->first_step, cursor = 0;
     for (size_t i = source->first_step; i < source->first_step + source->step_count; i++) {
-        int64_t time = steps->list[i].end - steps->list[i].start;
+        int64_t time = judged_part_of(source, &steps->list[i], &cursor);
         if (time > steps->median + steps->median / 4) {
             excess += time - steps->median;
             uneven++;

@@ -4,6 +4,7 @@
 #include "report/markdown.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 
 #include "report/value.h"
 #include "trace/writer.h"
@@ -152,8 +153,13 @@ static void write_metrics(struct markdown *document, size_t index) {
     write_metric(&table, "Avg Gap Time",
                  gaps->count ? format_duration(gaps->total / (int64_t)gaps->count, value) : "none",
                  "<1 µs", yes_or_no(gaps->total < 1000 * (int64_t)gaps->count || !gaps->count));
-    write_metric(&table, "Launch Efficiency", format_percent(efficiency, value), ">70%",
-                 yes_or_no(efficiency > EFFICIENCY_TARGET));
+    if (efficiency > 1) {
+        snprintf(value, sizeof value, "kernels overlap, %.2fx", efficiency);
+        write_metric(&table, "Launch Efficiency", value, "", "");
+    } else {
+        write_metric(&table, "Launch Efficiency", format_percent(efficiency, value), ">70%",
+                     yes_or_no(efficiency > EFFICIENCY_TARGET));
+    }
     write_metric(&table, "Memory Throughput",
                  copies->count ? value_text(copies_rate(copies), value) : "-", "", "");
     if (kernel_occupancy_known(&device->kernels.occupancy)) {

@@ -65,11 +65,14 @@ static void write_metrics(struct text_writer *writer, const struct report_device
                ? format_duration(device->gaps.total / (int64_t)device->gaps.count, value)
                : "none",
            "<1 µs");
-    metric(&table, "launch efficiency",
-           format_percent(ratio(account->kernel_sum, report_device_wall(writer->report, device)),
-                          value),
-           writer->report->narrowed ? ">70%  kernel time / window"
-                                    : ">70%  kernel time / run time");
+    double efficiency = ratio(account->kernel_sum, report_device_wall(writer->report, device));
+    const char *over = writer->report->narrowed ? "window" : "run time";
+    if (efficiency > 1)
+        snprintf(note, sizeof note, "kernels overlap: %.2fx the %s", efficiency, over);
+    else
+        snprintf(note, sizeof note, ">70%%  kernel time / %s", over);
+    metric(&table, "launch efficiency", efficiency > 1 ? "-" : format_percent(efficiency, value),
+           note);
     if (copies->count && copies_sized(copies)) {
         snprintf(note, sizeof note, "%s copied", value_text(copies_bytes(copies), bytes));
         metric(&table, "memory throughput", value_text(copies_rate(copies), value), note);

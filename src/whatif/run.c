@@ -110,7 +110,9 @@ static bool make_changes(struct run *run, const struct change *changes, size_t c
 static void say_what_is_assumed(const struct replay *replay, struct outcome *outcome) {
     const struct model *model = replay->source.model;
     uint64_t unlaunched = model->unmatched_early + model->unmatched_lost;
-    if (unlaunched * 20 > replay->activities)
+    if (replay->activities == 0 && replay->calls > 0)
+        join_words(outcome->assumes, "the host waits for no device work: none was recorded");
+    else if (unlaunched * 20 > replay->activities)
         join_words(outcome->assumes, "activities without a recorded launch keep their distance");
 }
 

@@ -38,3 +38,4 @@ run whatif launches.json --no-sync
 run report steps.json --window 1s,3s | sed -n '1,/^Findings/p'
 run whatif steps.json --window 1s,3s 2>&1
 run whatif cpu.json --prefetch=aten::mm
+run whatif calls.json --no-alloc

@@ -22,8 +22,11 @@ bool pair_of(const struct result *results, size_t at, struct pair *pair) {
 
 char *pair_words(const struct pair *pair, char text[FORMAT_SIZE]) {
     double longer = 1 / (1 + pair->faster) - 1;
+    bool even = statistics_support_ratio(&pair->before->time.time, &pair->after->time.time);
     if (!pair->is_telling)
         snprintf(text, FORMAT_SIZE, "not measurably different from");
+    else if (!even)
+        snprintf(text, FORMAT_SIZE, "%s than", pair->faster >= 0 ? "faster" : "slower");
     else if (pair->faster >= 1)
         snprintf(text, FORMAT_SIZE, "%.1f times as fast as", 1 + pair->faster);
     else if (pair->faster >= 0)

@@ -201,7 +201,8 @@ static void figure_cell(const struct sheet *sheet, size_t row, enum sheet_column
     char figure[FORMAT_SIZE];
     if (column == SHEET_CURVE)
         curve_cell(sheet, result, text);
-    else if (column == SHEET_SPEEDUP && before && print_has_figures(before))
+    else if (column == SHEET_SPEEDUP && before && print_has_figures(before) &&
+             statistics_support_ratio(&before->time.time, &result->time.time))
         buffer_printf(text, "%sx", print_times(before->time.time.median / median, figure));
     else if (column == SHEET_KERNELS && result->kernels > 0)
         buffer_printf(text, "%.*f", result->kernels != floor(result->kernels), result->kernels);
@@ -209,7 +210,8 @@ static void figure_cell(const struct sheet *sheet, size_t row, enum sheet_column
         share_cell(sheet, result, text);
     else if (column == SHEET_ROOF)
         buffer_string(text, sheet_roof_name(result));
-    else if (column == SHEET_RATIO && result->has_peer && result->peer.time.median > 0)
+    else if (column == SHEET_RATIO && result->has_peer && result->peer.time.median > 0 &&
+             statistics_support_ratio(&result->peer.time, &result->time.time))
         ratio_cell(result->peer.time.median / median, text);
     else if (column == SHEET_ERROR && result->checked)
         buffer_printf(text, "%.1e", result->error);

@@ -48,7 +48,7 @@ static void append_verdict(const struct comparison *row, struct buffer *text) {
     if (row->disturbed && row->verdict == COMPARISON_SAME)
         sheet_mark(0, text);
     bool differs = row->verdict == COMPARISON_FASTER || row->verdict == COMPARISON_SLOWER;
-    if (!differs || !(row->ratio > 0))
+    if (!differs || !(row->ratio > 0) || row->noise > RATIO_SPREAD_MAX)
         return;
     double times = row->ratio > 1 ? row->ratio : 1 / row->ratio;
     if (times >= 2)
@@ -81,7 +81,7 @@ static void append_cell(const struct comparison *row, enum column column, struct
         append_time(row->after, text);
         break;
     case RATIO:
-        if (compared)
+        if (compared && row->noise <= RATIO_SPREAD_MAX)
             buffer_printf(text, "%.3f", row->ratio);
         break;
     case INTERVAL:

@@ -65,7 +65,9 @@ TEST(a_percentage_says_nothing_and_all_only_when_it_is) {
     CHECK_STRING(format_percent(0.9999, text), ">99.9%");
     CHECK_STRING(format_percent(1, text), "100.0%");
     CHECK_STRING(format_percent(-0.5, text), "-50.0%");
-    CHECK_STRING(format_percent(2.5, text), "250.0%");
+    CHECK_STRING(format_percent(1.001, text), "100.0%");
+    CHECK_STRING(format_percent(1.076, text), "1.08x"); /* no share: a factor */
+    CHECK_STRING(format_percent(27215, text), "27215.0x");
     CHECK_STRING(format_percent(NAN, text), "-");
     CHECK_STRING(format_percent(INFINITY, text), "-");
 }

@@ -49,6 +49,7 @@ TEST(figures_have_few_digits_and_never_too_many) {
     CHECK_STRING(print_share(0.934, text), "93%");
     CHECK_STRING(print_share(0.0934, text), "9.3%");
     CHECK_STRING(print_share(0.0001, text), "<0.1%");
+    CHECK_STRING(print_share(7.32, text), "7.3x"); /* no share: a factor */
     CHECK_STRING(print_time(NAN, text), "-");
     CHECK_STRING(print_time(0, text), "-");
     CHECK_STRING(print_time(1234, text), "1.234 µs");

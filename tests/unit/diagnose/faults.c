@@ -224,3 +224,21 @@ static void overlapped_copies(struct scene *scene, int step) {
 TEST(a_small_part_of_exposed_copies_is_healthy) {
     check_fault(overlapped_copies, FINDING_HEALTHY, 0);
 }
+
+/* The last step goes on long after the device's last kernel: that is not in the judged time. */
+static void ends_long(struct scene *scene, int step) {
+    int64_t start = scene->host;
+    layers(scene, 200 * US);
+    scene_sync(scene, "cudaDeviceSynchronize");
+    scene_think(scene, step == STEPS - 1 ? 900 * MS : 0);
+    scene_annotate(scene, "step", start);
+}
+
+TEST(no_finding_recovers_more_than_the_judged_time) {
+    struct scene_report played = play(ends_long);
+    const struct verdict *verdict = &played.report.verdict;
+    CHECK(played.ok);
+    for (size_t i = 0; i < verdict->count; i++)
+        CHECK(verdict->findings[i].recoverable <= verdict->time);
+    scene_finish(&played);
+}

@@ -173,6 +173,8 @@ static void check_run(uint32_t run) {
     struct trace *trace = thinned_trace(&status);
     REQUIRE(trace);
     if (report_build(&report, trace, &options, &status)) {
+        for (size_t i = 0; i < report.verdict.count; i++)
+            CHECK(report.verdict.findings[i].recoverable <= report.verdict.time);
         CHECK_OK(rank_changes(&report, &status), status);
         CHECK_OK(write_all(&report, &status), status);
         report_finish(&report);

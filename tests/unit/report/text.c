@@ -119,3 +119,29 @@ TEST(reports_with_states_and_counters_survive_running_out_of_memory) {
     sample_check_out_of_memory(write_states, report_write_markdown);
     sample_check_out_of_memory(write_states, report_write_json);
 }
+
+/* Two queues whose kernels run at once for most of the time. */
+static void write_overlapping(struct trace_writer *writer) {
+    uint32_t device = trace_write_device(
+        writer, &(struct row_device){.label = trace_writer_string(writer, TEXT("0"))});
+    for (unsigned i = 0; i < 2; i++)
+        trace_write_activity(
+            writer, &(struct row_activity){
+                        .start = 100 + i * 20,
+                        .duration = 80,
+                        .queue = trace_write_queue(
+                            writer, &(struct row_queue){.device = device, .stream = (int64_t)i}),
+                        .name = trace_writer_string(writer, TEXT("k"))});
+}
+
+TEST(kernels_that_overlap_have_no_launch_efficiency_above_100_percent) {
+    struct buffer text = {0}, markdown = {0};
+    struct status status = {0};
+    REQUIRE(sample_report(write_overlapping, NULL, write_text, &text, &status));
+    CHECK(strstr(text.data, "kernels overlap: 1.60x the run time"));
+    CHECK(!strstr(text.data, "160.0%"));
+    REQUIRE(sample_report(write_overlapping, NULL, report_write_markdown, &markdown, &status));
+    CHECK(strstr(markdown.data, "| Launch Efficiency | kernels overlap, 1.60x |"));
+    buffer_finish(&text);
+    buffer_finish(&markdown);
+}
