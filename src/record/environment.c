@@ -108,9 +108,11 @@ static char *own(struct environment *environment, struct text text, struct statu
     return copy;
 }
 
-/* NAME=VALUE, which record_program() has checked. */
+/* NAME=VALUE, as the user gave it. */
 static bool set_given(struct environment *environment, const char *given, struct status *status) {
     const char *equals = strchr(given, '=');
+    if (!equals || equals == given)
+        return status_fail(status, STATUS_USAGE, "--env is NAME=VALUE, not '%s'", given);
     char *name = own(environment, (struct text){given, (size_t)(equals - given)}, status);
     return name && set(environment, name, equals + 1, status);
 }

@@ -305,13 +305,6 @@ static bool start_and_run(struct recording *recording, const struct environment 
     return false;
 }
 
-static bool check_variables(const char *const *given, struct status *status) {
-    for (; given && *given; given++)
-        if (!strchr(*given, '=') || **given == '=')
-            return status_fail(status, STATUS_USAGE, "--env is NAME=VALUE, not '%s'", *given);
-    return true;
-}
-
 static bool check(const struct record_options *options, struct status *status) {
     const char *range = options->capture_range;
     if (!options->command || !options->command[0] || !*options->command[0])
@@ -323,7 +316,7 @@ static bool check(const struct record_options *options, struct status *status) {
         (strncmp(range, "nvtx:", 5) != 0 || !range[5]))
         return status_fail(status, STATUS_USAGE,
                            "--capture-range is cudaProfilerApi or nvtx:NAME, not '%s'", range);
-    return check_variables(options->variables, status);
+    return true;
 }
 
 bool record_program(const struct record_options *options, struct record_summary *summary,
