@@ -18,24 +18,6 @@ struct recording {
     uint64_t samples, lost;
 };
 
-pid_t perf_target_start(const char *part, int *go) {
-    int ends[2];
-    if (pipe(ends) != 0)
-        return -1;
-    pid_t pid = fork();
-    if (pid == 0) {
-        char byte;
-        close(ends[1]);
-        setenv(PERF_TARGET_VARIABLE, part, 1);
-        if (read(ends[0], &byte, 1) == 1)
-            execl("/proc/self/exe", "perf-target", NULL);
-        _exit(127);
-    }
-    close(ends[0]);
-    *go = ends[1];
-    return pid;
-}
-
 static bool drain_until_it_ends(struct perf *perf, struct trace_writer *writer, pid_t pid) {
     struct status status;
     int ended = 0;

@@ -6,6 +6,7 @@
 #include "../test.h"
 
 #include "record/cfi.h"
+#include "record/unwind_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ enum { FRAMES = 64, STACK_BYTES = 16 << 10 };
 struct seen {
     struct symbols *symbols;
     uint64_t stack_end;
+    uint64_t code, code_end; /* of this program */
     uint64_t ours[FRAMES];
     void *theirs[FRAMES];
     size_t our_count, their_count;
@@ -44,6 +46,10 @@ static void map_code(struct seen *seen) {
                         &status);
         if (strcmp(path, "[stack]") == 0)
             seen->stack_end = end;
+        if (start <= (uint64_t)(uintptr_t)map_code && (uint64_t)(uintptr_t)map_code < end) {
+            seen->code = start;
+            seen->code_end = end;
+        }
     }
     if (maps)
         fclose(maps);
@@ -228,8 +234,8 @@ TEST(rows_that_are_kept_are_those_of_the_address) {
     REQUIRE(made.unwinder);
     for (size_t i = 0; i < WORDS; i++)
         made.words[i] = 0x100000 + i;
-    for (uint64_t offset = 0; offset < 40000; offset++) {
-        uint64_t address = (uint64_t)(uintptr_t)perf_unwind + offset, caller;
+    uint64_t stride = (seen.code_end - seen.code) / 40000 | 1, caller;
+    for (uint64_t address = seen.code; address < seen.code_end; address += stride) {
         if (!step_directly(&made, seen.symbols, address, &caller))
             continue;
         memset(made.registers, 0, sizeof made.registers);
@@ -237,7 +243,8 @@ TEST(rows_that_are_kept_are_those_of_the_address) {
         made.registers[KERNEL_CODE] = address;
         size_t count = unwind_made(&made);
         if (count < 2 || made.found[1] != caller) {
-            test_failed(__FILE__, __LINE__, "another caller at perf_unwind + %zu", (size_t)offset);
+            test_failed(__FILE__, __LINE__, "another caller at %zu of this program's code",
+                        (size_t)(address - seen.code));
             break;
         }
         compared++;
@@ -291,6 +298,68 @@ TEST(a_row_is_what_the_program_says_up_to_an_instruction) {
     CHECK_INT(row.frame.value, 16);
     CHECK(!row_of(CODE_AT + 64, &row));
     CHECK(!row_of(CODE_AT - 1, &row));
+}
+
+/* A list of two functions with their entries: 0x1000 to 0x1040 and 0x1040 to 0x1080. The second
+ * entry is the last of the section and a signal handler's. */
+enum { HEADER_AT = 0x100, FRAMES_AT = 0x200 };
+
+static void put(uint8_t *at, uint64_t value, size_t width) {
+    for (size_t i = 0; i < width; i++)
+        at[i] = (uint8_t)(value >> 8 * i);
+}
+
+static size_t put_function(uint8_t *at, size_t offset, size_t common, uint64_t start) {
+    put(at + offset, 24, 4);
+    put(at + offset + 4, offset + 4 - common, 4);
+    put(at + offset + 8, start, 8);
+    put(at + offset + 16, 0x40, 8);
+    put(at + offset + 24, 0, 4); /* nothing to skip, DW_CFA_nop */
+    return offset + 28;
+}
+
+static size_t make_table(uint8_t *file) {
+    static const uint8_t plain[] = {16,  0, 0, 0,    0,  0, 0, 0,    1, 'z',
+                                    'R', 0, 1, 0x78, 16, 1, 4, 0x0c, 7, 8};
+    static const uint8_t handler[] = {16,  0,   0, 0, 0,    0,  0, 0, 1, 'z',
+                                      'R', 'S', 0, 1, 0x78, 16, 1, 4, 0, 0};
+    uint8_t *header = file + HEADER_AT, *frames = file + FRAMES_AT;
+    static const uint8_t forms[] = {1, 0x04, 0x03, 0x3b}; /* version, frames, count, pairs */
+    memcpy(frames, plain, sizeof plain);
+    size_t first = sizeof plain, second = put_function(frames, first, 0, 0x1000);
+    memcpy(frames + second, handler, sizeof handler);
+    size_t last = second + sizeof handler, end = put_function(frames, last, second, 0x1040);
+    memcpy(header, forms, sizeof forms);
+    put(header + 4, FRAMES_AT, 8);
+    put(header + 12, 2, 4);
+    put(header + 16, 0x1000 - HEADER_AT, 4);
+    put(header + 20, FRAMES_AT + first - HEADER_AT, 4);
+    put(header + 24, 0x1040 - HEADER_AT, 4);
+    put(header + 28, FRAMES_AT + last - HEADER_AT, 4);
+    return FRAMES_AT + end;
+}
+
+TEST(a_table_finds_the_function_of_an_address) {
+    static uint8_t file[1024];
+    size_t length = make_table(file);
+    struct elf_source source = {.fd = -1, .bytes = file, .length = length};
+    struct elf_segment all = {0, 0, length};
+    struct elf elf = {
+        .segments = &all, .segment_count = 1, .unwinding = {HEADER_AT, HEADER_AT, 32}};
+    struct unwind_table table;
+    struct cfi_entry entry;
+    struct status status;
+    REQUIRE(unwind_table_read(&table, &elf, &source, &status));
+    CHECK_INT(table.frames_bytes, length - FRAMES_AT);
+    CHECK(unwind_table_find(&table, 0x1000, &entry) && entry.start == 0x1000);
+    CHECK(unwind_table_find(&table, 0x103f, &entry) && entry.start == 0x1000);
+    CHECK(!entry.is_signal_handler);
+    CHECK(unwind_table_find(&table, 0x1040, &entry) && entry.start == 0x1040);
+    CHECK(entry.is_signal_handler);
+    CHECK(unwind_table_find(&table, 0x107f, &entry) && entry.start == 0x1040);
+    CHECK(!unwind_table_find(&table, 0x1080, &entry));
+    CHECK(!unwind_table_find(&table, 0xfff, &entry));
+    unwind_table_finish(&table);
 }
 
 TEST(a_step_takes_the_callers_registers_from_the_stack) {
