@@ -1,10 +1,12 @@
 """The loops that tests/bench/overhead records:
 
-    python3 overhead_loop.py tiny|products|large|cpu [torch.profiler|proton]
+    python3 overhead_loop.py LOOP [torch.profiler|proton]
 
 Says "ready", and then for each line that it reads does one round and prints its microseconds a turn.
-tiny launches kernels that do next to nothing, products and large ones that keep the device busy (and
-cuBLAS clears a workspace for each), cpu none at all."""
+tiny launches kernels that do next to nothing, copies copies a few bytes to the device and back, waits
+launches such a kernel and waits for its stream, events records an event and waits for it. products and
+large keep the device busy (and cuBLAS clears a workspace for each). cpu computes in one function of
+Python, calls calls one all the time."""
 
 import sys
 import tempfile
@@ -22,6 +24,49 @@ def tiny(torch):
             if i % BETWEEN_WAITS == BETWEEN_WAITS - 1:
                 torch.cuda.synchronize()
         torch.cuda.synchronize()
+        return count
+
+    return turns
+
+
+def copies(torch):
+    host = torch.zeros(32).pin_memory()
+    device = torch.zeros(32, device="cuda")
+
+    def turns(count=2000):
+        for i in range(count):
+            device.copy_(host, non_blocking=True)
+            host.copy_(device, non_blocking=True)
+            if i % BETWEEN_WAITS == BETWEEN_WAITS - 1:
+                torch.cuda.synchronize()
+        torch.cuda.synchronize()
+        return count
+
+    return turns
+
+
+def waits(torch):
+    x = torch.zeros(32, device="cuda")
+    stream = torch.cuda.current_stream()
+
+    def turns(count=2000):
+        for _ in range(count):
+            x.add_(1)
+            stream.synchronize()
+        return count
+
+    return turns
+
+
+def events(torch):
+    x = torch.zeros(32, device="cuda")
+    event = torch.cuda.Event()
+
+    def turns(count=2000):
+        for _ in range(count):
+            x.add_(1)
+            event.record()
+            event.synchronize()
         return count
 
     return turns
@@ -54,6 +99,20 @@ def cpu():
     return turns
 
 
+def called(x):
+    return x + 1
+
+
+def calls():
+    def turns(count=200000):
+        total = 0
+        for _ in range(count):
+            total = called(total)
+        return count
+
+    return turns
+
+
 def serve(turns):
     turns()
     print("ready", flush=True)
@@ -65,12 +124,13 @@ def serve(turns):
 
 def main():
     loop, way = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
-    if loop == "cpu":
-        turns = cpu()
+    on_cpu = {"cpu": cpu, "calls": calls}
+    if loop in on_cpu:
+        turns = on_cpu[loop]()
     else:
         import torch
 
-        turns = {"tiny": tiny, "products": products, "large": large}[loop](torch)
+        turns = {"tiny": tiny, "copies": copies, "waits": waits, "events": events, "products": products, "large": large}[loop](torch)
     if way == "torch.profiler":
         from torch.profiler import ProfilerActivity, profile
 
