@@ -14,6 +14,7 @@
 #if defined __GLIBC__ && (defined __x86_64__ || defined __aarch64__)
 #include <execinfo.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -195,6 +196,9 @@ TEST(without_tables_frame_pointers_lead_to_the_callers) {
     CHECK_INT(unwind_made(&made), 1);
     made.registers[KERNEL_FRAME] = STACK_AT + WORDS * 8 - 8;
     CHECK_INT(unwind_made(&made), 1);
+    make_frames(&made); /* the next frame would overlap this one */
+    made.words[4] = STACK_AT + 5 * 8;
+    CHECK_INT(unwind_made(&made), 2);
     make_frames(&made); /* a caller at 0: the outermost */
     made.words[11] = 0;
     CHECK_INT(unwind_made(&made), 2);
@@ -202,6 +206,112 @@ TEST(without_tables_frame_pointers_lead_to_the_callers) {
     perf_unwinder_destroy(made.unwinder);
     symbols_destroy(symbols);
 }
+
+/* Python's trampolines have two words on the stack, and keep the frame pointer or not. */
+TEST(trampolines_of_python_lead_to_their_caller) {
+    struct status status;
+    struct symbols *symbols = symbols_create(&status);
+    static struct made made;
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
+    FILE *map = fopen(path, "w");
+    REQUIRE(symbols && map);
+    fprintf(map, "70000 100 py::f:a.py\n");
+    fclose(map);
+    symbols_map(symbols, getpid(), 0x70000, 4096, 0, TEXT("//anon"), &status);
+    made.unwinder = perf_unwinder_create(symbols, &status);
+    REQUIRE(made.unwinder);
+    make_frames(&made);
+    made.registers[KERNEL_CODE] = 0x70010;
+    made.registers[KERNEL_FRAME] = STACK_AT; /* it keeps it */
+    made.words[0] = STACK_AT + 4 * 8;
+    made.words[1] = 0x1501;
+    CHECK_INT(unwind_made(&made), 4);
+    CHECK(made.found[1] == 0x1501 && made.found[2] == 0x2002 && made.found[3] == 0x3003);
+    made.registers[KERNEL_FRAME] = STACK_AT + 10 * 8; /* it is the caller's */
+    CHECK_INT(unwind_made(&made), 3);
+    CHECK(made.found[1] == 0x1501 && made.found[2] == 0x3003);
+    made.registers[KERNEL_FRAME] = STACK_AT + 8; /* within the trampoline's frame: no frame */
+    made.words[2] = 0x6666;
+    CHECK_INT(unwind_made(&made), 2);
+    unlink(path);
+    perf_unwinder_destroy(made.unwinder);
+    symbols_destroy(symbols);
+}
+
+#ifdef __x86_64__
+/* A signal may interrupt a function at its first instruction. The byte before it is another's,
+ * whose frame is elsewhere. */
+void unwind_test_trap(void);
+__asm__(".text\n"
+        ".type unwind_test_before, @function\n"
+        "unwind_test_before:\n"
+        ".cfi_startproc\n"
+        ".cfi_def_cfa_offset 1024\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size unwind_test_before, . - unwind_test_before\n"
+        ".globl unwind_test_trap\n"
+        ".type unwind_test_trap, @function\n"
+        "unwind_test_trap:\n"
+        ".cfi_startproc\n"
+        "ud2\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size unwind_test_trap, . - unwind_test_trap\n");
+
+/* An address to return to may be the first of the next function, behind a call that ends one. */
+TEST(a_caller_is_the_function_that_the_call_is_in) {
+    struct seen seen = {0};
+    struct status status;
+    static struct made made;
+    seen.symbols = symbols_create(&status);
+    REQUIRE(seen.symbols);
+    map_code(&seen);
+    made.unwinder = perf_unwinder_create(seen.symbols, &status);
+    REQUIRE(made.unwinder);
+    made.registers[KERNEL_STACK] = STACK_AT;
+    made.registers[KERNEL_CODE] = made.words[0] = (uint64_t)(uintptr_t)unwind_test_trap;
+    made.words[1] = 0x6006;
+    made.words[128] = 0x5005;
+    CHECK(unwind_made(&made) >= 3);
+    CHECK(made.found[1] == made.words[0] && made.found[2] == 0x5005);
+    perf_unwinder_destroy(made.unwinder);
+    symbols_destroy(seen.symbols);
+}
+
+static struct seen trapped;
+
+static void look_and_go_on(int number, siginfo_t *info, void *context) {
+    (void)number, (void)info;
+    look(&trapped);
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2; /* behind ud2 */
+}
+
+TEST(tables_lead_through_a_signal_to_the_function_that_it_interrupted) {
+    struct status status;
+    struct sigaction action = {.sa_sigaction = look_and_go_on, .sa_flags = SA_SIGINFO}, before;
+    trapped = (struct seen){.symbols = symbols_create(&status)};
+    REQUIRE(trapped.symbols);
+    map_code(&trapped);
+    sigaction(SIGILL, &action, &before);
+    unwind_test_trap();
+    sigaction(SIGILL, &before, NULL);
+    size_t at = 0;
+    while (at < trapped.our_count && trapped.ours[at] != (uint64_t)(uintptr_t)unwind_test_trap)
+        at++;
+    REQUIRE(at + 2 < trapped.our_count);
+    CHECK(trapped.complete);
+    size_t there = 0;
+    while (there < trapped.their_count &&
+           (uint64_t)(uintptr_t)trapped.theirs[there] != trapped.ours[at])
+        there++;
+    for (size_t i = 0; at + i < trapped.our_count && there + i < trapped.their_count; i++)
+        CHECK(trapped.ours[at + i] == (uint64_t)(uintptr_t)trapped.theirs[there + i]);
+    CHECK(there + 2 < trapped.their_count);
+    symbols_destroy(trapped.symbols);
+}
+#endif
 
 /* The caller by the tables alone; false where they do not give it. */
 static bool step_directly(struct made *made, struct symbols *symbols, uint64_t address,
@@ -314,7 +424,7 @@ static size_t put_function(uint8_t *at, size_t offset, size_t common, uint64_t s
     put(at + offset + 4, offset + 4 - common, 4);
     put(at + offset + 8, start, 8);
     put(at + offset + 16, 0x40, 8);
-    put(at + offset + 24, 0, 4); /* nothing to skip, DW_CFA_nop */
+    put(at + offset + 24, 0x3f01, 4); /* a byte to skip, which is no instruction; DW_CFA_nop */
     return offset + 28;
 }
 
@@ -348,10 +458,12 @@ TEST(a_table_finds_the_function_of_an_address) {
         .segments = &all, .segment_count = 1, .unwinding = {HEADER_AT, HEADER_AT, 32}};
     struct unwind_table table;
     struct cfi_entry entry;
+    struct cfi_row row;
     struct status status;
     REQUIRE(unwind_table_read(&table, &elf, &source, &status));
     CHECK_INT(table.frames_bytes, length - FRAMES_AT);
     CHECK(unwind_table_find(&table, 0x1000, &entry) && entry.start == 0x1000);
+    CHECK(cfi_row_at(&entry, 0x1000, &row));
     CHECK(unwind_table_find(&table, 0x103f, &entry) && entry.start == 0x1000);
     CHECK(!entry.is_signal_handler);
     CHECK(unwind_table_find(&table, 0x1040, &entry) && entry.start == 0x1040);
