@@ -147,6 +147,8 @@ TEST(memory_is_read_only_where_all_of_a_word_was_copied) {
     CHECK(cfi_read(&memory, 0x8008, &value) && value == 2);
     CHECK(!cfi_read(&memory, 0x8009, &value));
     CHECK(!cfi_read(&memory, 0x8010, &value));
+    CHECK(!cfi_read(&memory, 0x8011, &value));
+    CHECK(!cfi_read(&memory, 0x8017, &value));
     CHECK(!cfi_read(&memory, 0x8018, &value));
     CHECK(!cfi_read(&memory, 0x7fff, &value));
     CHECK(!cfi_read(&memory, 0x7ff8, &value));
@@ -302,4 +304,47 @@ TEST(each_operation_of_an_expression_gives_what_the_standard_says) {
             test_failed(__FILE__, __LINE__, "expression %zu gives %lld, not %lld", i,
                         (long long)value, (long long)table[i].value);
     }
+}
+
+TEST(expressions_that_need_more_values_than_there_are_fail) {
+    static const uint8_t table[][3] = {
+        {0x14}, {0x15, 1}, {0x16}, {0x22}, {0x17}, {0x13, 0x12}, {0x13, 0x06}, {0x94, 9},
+    };
+    static const uint32_t lengths[] = {1, 2, 1, 1, 1, 2, 2, 2};
+    static const uint8_t stack[8];
+    struct cfi_memory memory = {stack, 21, sizeof stack};
+    uint64_t registers[CFI_REGISTERS] = {0}, first = 21, value;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        struct cfi_rule rule = {.length = lengths[i], .expression = table[i]};
+        CHECK(!cfi_evaluate(&rule, registers, &memory, &first, &value));
+    }
+}
+
+/* ---- Entries ------------------------------------------------------------------------------- */
+
+/* As C++ has them: a personality, a table of handlers, pointers relative to themselves. The return
+ * register is a number of two bytes, as version 3 allows. */
+TEST(an_entry_with_a_personality_is_read_to_its_end) {
+    static const uint8_t section[] = {
+        28,   0,    0,    0,    0,    0,    0,  0, 3, 'z', 'P', 'L', 'R', 0, 2, 0x78, /* CIE */
+        0x90, 0x00, 7,    0x03, 1,    2,    3,  4, /* register 16; personality */
+        0x1b, 0x1b, 0x0c, 7,    8,    0,    0,  0, /* handlers, pointers; program */
+        24,   0,    0,    0,    36,   0,    0,  0, /* FDE, back to the CIE */
+        0xd8, 0xff, 0xff, 0xff, 64,   0,    0,  0, /* 40 before this word; 64 bytes */
+        4,    0x3f, 0x3f, 0x3f, 0x3f, 0x0e, 16, 0, /* handlers; program */
+        0,    0,    0,    0,
+    };
+    struct cfi_entry entry;
+    struct cfi_row row;
+    REQUIRE(cfi_entry_read(section, sizeof section, 0x5000, 32, &entry));
+    CHECK_INT(entry.start, 0x5000);
+    CHECK_INT(entry.end, 0x5040);
+    CHECK_INT(entry.return_register, 16);
+    CHECK_INT(entry.code_step, 2);
+    CHECK_INT(entry.data_step, -8);
+    REQUIRE(cfi_row_at(&entry, 0x5000, &row));
+    CHECK_INT(row.frame.value, 16);
+    CHECK(!cfi_entry_read(section, sizeof section, 0x5000, 0, &entry)); /* a CIE is no function */
+    CHECK(!cfi_entry_read(section, sizeof section - 1, 0x5000, 32, &entry));
+    CHECK(!cfi_entry_read(section, sizeof section, 0x5000, sizeof section, &entry));
 }
