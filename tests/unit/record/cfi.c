@@ -328,7 +328,7 @@ TEST(an_entry_with_a_personality_is_read_to_its_end) {
     static const uint8_t section[] = {
         28,   0,    0,    0,    0,    0,    0,  0, 3, 'z', 'P', 'L', 'R', 0, 2, 0x78, /* CIE */
         0x90, 0x00, 7,    0x03, 1,    2,    3,  4, /* register 16; personality */
-        0x1b, 0x1b, 0x0c, 7,    8,    0,    0,  0, /* handlers, pointers; program */
+        0x0b, 0x1b, 0x0c, 7,    8,    0,    0,  0, /* handlers, pointers; program */
         24,   0,    0,    0,    36,   0,    0,  0, /* FDE, back to the CIE */
         0xd8, 0xff, 0xff, 0xff, 64,   0,    0,  0, /* 40 before this word; 64 bytes */
         4,    0x3f, 0x3f, 0x3f, 0x3f, 0x0e, 16, 0, /* handlers; program */

@@ -198,6 +198,7 @@ TEST(without_tables_frame_pointers_lead_to_the_callers) {
     CHECK_INT(unwind_made(&made), 1);
     make_frames(&made); /* the next frame would overlap this one */
     made.words[4] = STACK_AT + 5 * 8;
+    made.words[6] = 0x7007;
     CHECK_INT(unwind_made(&made), 2);
     make_frames(&made); /* a caller at 0: the outermost */
     made.words[11] = 0;
