@@ -121,6 +121,8 @@ TEST(samples_are_in_the_function_that_works) {
     CHECK(samples_in(trace, main_thread, "perf_target_spin") > all / 2);
     for (size_t i = 0; i < trace->sample.count; i++)
         CHECK_INT(trace->sample.weight[i], 1000000000 / 999);
+    int64_t ran = life_of(trace, main_thread).in_state[STATE_RUNNING];
+    CHECK((int64_t)all * (1000000000 / 999) < 2 * ran); /* the rate is what was asked for */
     trace_close(recording.trace);
 }
 

@@ -120,6 +120,18 @@ TEST(equal_stacks_share_a_row_and_others_do_not) {
     close_stacks(&stacks);
 }
 
+TEST(an_address_means_something_else_after_another_program_was_executed) {
+    struct stacks stacks;
+    struct status status;
+    uint64_t chain[] = {LIBRARY + 8, LIBRARY + 16};
+    REQUIRE(open_stacks(&stacks));
+    uint32_t before = find(&stacks, chain, 2);
+    symbols_exec(stacks.symbols, getpid());
+    symbols_map(stacks.symbols, getpid(), LIBRARY, 4096, 0, TEXT("/none/other.so"), &status);
+    CHECK(before != 0 && find(&stacks, chain, 2) != before);
+    close_stacks(&stacks);
+}
+
 /* An address that nothing is mapped at ends the list of callers. */
 TEST(a_stack_is_trusted_up_to_the_first_address_that_is_no_code) {
     struct stacks stacks;
