@@ -9,10 +9,13 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/memory.h"
 
 enum { PACKED = 256 * 1024, WINDOW = 1024 * 1024 };
+/* The longest zstd window, as a power of two: 1 GiB of memory. zstd --long=30 needs it. */
+enum { ZSTD_WINDOW_LOG = 30 };
 enum { PLAIN, GZIP, ZSTD };
 
 static bool read_packed(struct input *input, struct status *status) {
@@ -26,6 +29,11 @@ static bool read_packed(struct input *input, struct status *status) {
     while (got < 0 && errno == EINTR);
     if (got < 0)
         return status_fail_errno(status, "cannot read");
+    input->read_bytes += (uint64_t)got;
+    if (got == 0 && input->read_bytes < input->file_size)
+        return status_fail(status, STATUS_INPUT,
+                           "was truncated while it was being read; try again when no program "
+                           "writes to it");
     input->packed_at = 0;
     input->packed_length = (size_t)got;
     input->packed_end = got == 0;
@@ -48,7 +56,8 @@ static bool start_decoder(struct input *input, struct status *status) {
     } else if (length >= 4 && p[0] == 0x28 && p[1] == 0xB5 && p[2] == 0x2F && p[3] == 0xFD) {
         input->compression = ZSTD;
         input->decoder = ZSTD_createDStream();
-        if (!input->decoder)
+        if (!input->decoder || ZSTD_isError(ZSTD_DCtx_setParameter(
+                                   input->decoder, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG)))
             return status_no_memory(status);
     }
     return true;
@@ -60,10 +69,16 @@ bool input_open(struct input *input, const char *path, struct status *status) {
     if (input->fd < 0)
         return status_fail_errno(status, "cannot open %s", path);
     struct stat info;
-    if (fstat(input->fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+    if (fstat(input->fd, &info) != 0) {
+        status_fail_errno(status, "cannot examine %s", path);
+        input_close(input);
+        return false;
+    }
+    if (S_ISDIR(info.st_mode)) {
         input_close(input);
         return status_fail(status, STATUS_INPUT, "%s is a folder", path);
     }
+    input->file_size = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
     input->packed = memory_allocate(PACKED, 1, status);
     if (!input->packed || !read_packed(input, status) || !start_decoder(input, status)) {
         input_close(input);
@@ -149,11 +164,17 @@ static bool zstd_some(struct input *input, char *out, size_t room, size_t *made,
     *made = to.pos;
     input->packed_at = in.pos;
     input->frame_open = result != 0;
-    if (ZSTD_isError(result))
-        return status_fail(status, STATUS_INPUT,
-                           "the zstd data is damaged after %llu unpacked bytes; copy it again",
-                           (unsigned long long)(input->offset + input->length));
-    return true;
+    if (!ZSTD_isError(result))
+        return true;
+    if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "the zstd data needs a window of more than 1 GiB; compress it again "
+                           "with zstd --long=30 or less");
+    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
+        return status_no_memory(status);
+    return status_fail(status, STATUS_INPUT,
+                       "the zstd data is damaged after %llu unpacked bytes; copy it again",
+                       (unsigned long long)(input->offset + input->length));
 }
 
 bool input_more(struct input *input, size_t limit, struct status *status) {

@@ -23,6 +23,8 @@ struct input {
 
     /* private */
     int fd;
+    uint64_t file_size; /* when it was opened; 0 if it is not a regular file */
+    uint64_t read_bytes;
     char *buffer;
     size_t capacity;
     int compression;

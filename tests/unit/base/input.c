@@ -1,7 +1,9 @@
 /* Reading plain, gzip and zstd data, in several members, cut off, and damaged. */
 #include "../test.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -130,6 +132,59 @@ TEST(damaged_gzip_is_told) {
 
 TEST(damaged_zstd_is_told) {
     check_damage(add_zstd);
+}
+
+/* One raw block in a frame that asks for a window of 1 << log bytes. */
+static void add_long_window(struct buffer *packed, unsigned log, struct text plain) {
+    size_t block = plain.length << 3 | 1; /* the last one */
+    const unsigned char head[] = {0x28,
+                                  0xB5,
+                                  0x2F,
+                                  0xFD,
+                                  0,
+                                  (unsigned char)((log - 10) << 3),
+                                  (unsigned char)block,
+                                  (unsigned char)(block >> 8),
+                                  (unsigned char)(block >> 16)};
+    buffer_append(packed, head, sizeof head);
+    buffer_text(packed, plain);
+}
+
+TEST(a_long_zstd_window_is_read_up_to_a_limit_that_is_told) {
+    struct buffer packed = {0}, read = {0};
+    struct status status = {0};
+    add_long_window(&packed, 28, TEXT("far back"));
+    CHECK_OK(read_all(buffer_as_text(&packed), &read, &status), status);
+    CHECK(text_is(buffer_as_text(&read), "far back"));
+    buffer_clear(&packed);
+    buffer_clear(&read);
+    add_long_window(&packed, 31, TEXT("farther"));
+    CHECK(!read_all(buffer_as_text(&packed), &read, &status));
+    CHECK_INT(status.code, STATUS_UNSUPPORTED);
+    CHECK(strstr(status.message, "needs a window of more than 1 GiB"));
+    CHECK(strstr(status.message, "--long=30"));
+    buffer_finish(&packed);
+    buffer_finish(&read);
+}
+
+TEST(a_file_that_is_truncated_while_it_is_read_is_told) {
+    enum { SIZE = 1 << 20 };
+    struct status status = {0};
+    struct input input;
+    const char *path = test_temporary(".txt");
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    REQUIRE(fd >= 0 && ftruncate(fd, SIZE) == 0);
+    REQUIRE(input_open(&input, path, &status));
+    CHECK(ftruncate(fd, SIZE / 2) == 0);
+    bool ok = true;
+    while (ok && !input.at_end) {
+        input_consume(&input, input.length);
+        ok = input_more(&input, LIMIT, &status);
+    }
+    CHECK(!ok);
+    CHECK(strstr(status.message, "was truncated while it was being read"));
+    input_close(&input);
+    close(fd);
 }
 
 TEST(an_endless_token_meets_the_callers_limit) {
