@@ -136,6 +136,22 @@ TEST(sync_records_become_waits_for_the_queue_they_name) {
     trace_close(trace);
 }
 
+TEST(a_wait_for_stream_0_names_its_queue) {
+    IMPORT("{\"traceEvents\": ["
+           "{\"ph\": \"X\", \"cat\": \"cuda_sync\", \"name\": \"s\", \"pid\": 0, \"tid\": 7, "
+           "\"ts\": 1, \"dur\": 1, \"args\": {\"cuda_sync_kind\": \"Stream Wait Event\", "
+           "\"stream\": 7, \"device\": 0, \"wait_on_stream\": 0}},"
+           "{\"ph\": \"X\", \"cat\": \"cuda_sync\", \"name\": \"Stream Sync\", \"pid\": 0, "
+           "\"tid\": 9, \"ts\": 2, \"dur\": 1, \"args\": {\"stream\": 0, \"device\": 0}}]}");
+    REQUIRE(trace->wait.count == 2);
+    CHECK(trace->wait.awaited[0] != 0);
+    CHECK_INT(trace->queue.stream[trace->wait.awaited[0]], 0);
+    CHECK_INT(trace->queue.stream[trace->wait.queue[1]], 0);
+    CHECK_INT(trace->wait.queue[1], trace->wait.awaited[0]);
+    CHECK_INT(trace->wait.awaited[1], 0);
+    trace_close(trace);
+}
+
 TEST(memory_events_are_memory_and_other_instants_are_marks) {
     IMPORT("{\"traceEvents\": ["
            "{\"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]\", "
