@@ -138,6 +138,7 @@ bool kernel_short_name(struct text full, struct buffer *out, struct status *stat
             at++;
         }
     }
+    out->failed |= plain.failed;
     buffer_finish(&plain);
     if (out->length == start)
         buffer_text(out, full);

@@ -3,6 +3,7 @@
  * tidied accordingly. */
 #include "base/demangle.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -14,21 +15,26 @@ enum { MANGLED_MAX = 16384, HASH_DIGITS = 16 };
 typedef char *(*demangle_function)(const char *mangled, char *buffer, size_t *length, int *status);
 
 static demangle_function cxa_demangle; /* NULL: this machine has no C++ library */
+static bool no_memory_to_look;
 
 static void find_demangler(void) {
     static const char *const names[] = {"libstdc++.so.6", "libc++abi.so.1", "libc++.1.dylib", NULL};
-    void *symbol = library_symbol(library_open(names), "__cxa_demangle");
+    void *library = library_open(names);
+    no_memory_to_look = !library && errno == ENOMEM;
+    void *symbol = library_symbol(library, "__cxa_demangle");
     memcpy(&cxa_demangle, &symbol, sizeof cxa_demangle);
 }
 
 /* Free with free(). */
-static char *demangled(struct text mangled) {
+static char *demangled(struct text mangled, bool *out_of_memory) {
+    enum { ALLOCATION_FAILED = -1 };
     static pthread_once_t looked = PTHREAD_ONCE_INIT;
     pthread_once(&looked, find_demangler);
     struct status ignored;
     char *copy = cxa_demangle ? text_copy(mangled, &ignored) : NULL;
     int failed = 0;
     char *result = copy ? cxa_demangle(copy, NULL, NULL, &failed) : NULL;
+    *out_of_memory = no_memory_to_look || (cxa_demangle && !copy) || failed == ALLOCATION_FAILED;
     memory_free(copy);
     return failed ? NULL : result;
 }
@@ -71,7 +77,9 @@ static void append_rust(struct text name, struct buffer *plain) {
 bool demangle(struct text mangled, struct buffer *plain) {
     if (!text_starts(mangled, "_Z") || mangled.length > MANGLED_MAX)
         return false;
-    char *result = demangled(mangled);
+    bool out_of_memory;
+    char *result = demangled(mangled, &out_of_memory);
+    plain->failed |= out_of_memory;
     if (!result)
         return false;
     struct text name = text_of(result);

@@ -5,11 +5,13 @@
 #include "base/library.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 
 void *library_open(const char *const *names) {
     void *library = NULL;
-    for (; *names && !library; names++)
+    errno = 0;
+    for (; *names && !library && errno != ENOMEM; names++)
         library = dlopen(*names, RTLD_LAZY | RTLD_LOCAL);
     return library;
 }

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* Opens the first of the names (NULL ends the list) that there is; NULL when there is none. */
+/* Opens the first of the names (NULL ends the list) that there is; NULL when there is none. When
+ * memory is short it returns NULL and errno is ENOMEM. */
 void *library_open(const char *const *names);
 /* The first of the names that this process has loaded already; NULL when it has none of them. */
 void *library_loaded(const char *const *names);

@@ -208,11 +208,17 @@ void output_printf(struct output *output, const char *format, ...) {
     buffer_vprintf(&line, format, arguments);
     va_end(arguments);
     output_write(output, line.data, line.length);
-    if (line.failed && !output->failed) {
-        output->failed = true;
-        status_no_memory(&output->why);
-    }
+    output_require(output, !line.failed);
     buffer_finish(&line);
+}
+
+void output_require(struct output *output, bool ok) {
+    if (ok || output->failed)
+        return;
+    output->failed = true;
+    status_no_memory(&output->why);
+    if (output->memory)
+        output->memory->failed = true;
 }
 
 bool output_commit(struct output *output, struct status *status) {

@@ -42,6 +42,8 @@ void output_printf(struct output *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A control sequence of ridge's own, such as a colour, for outputs that are terminals. */
 void output_control(struct output *output, const char *sequence);
+/* Fails the output with "out of memory" unless `ok`: for text that was put together elsewhere. */
+void output_require(struct output *output, bool ok);
 /* Writes out what is buffered, so that someone else may write to output->fd directly. */
 bool output_flush(struct output *output, struct status *status);
 bool output_commit(struct output *output, struct status *status);

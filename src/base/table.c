@@ -307,10 +307,7 @@ void table_write(const struct table *table, enum table_style style,
         size_t *widths = memory_allocate(table->column_count, sizeof *widths, &status);
         if (widths)
             write_text(table, layout, widths, output);
-        else if (!output->failed) {
-            output->failed = true;
-            output->why = status;
-        }
+        output_require(output, widths != NULL);
         memory_free(widths);
     }
 }

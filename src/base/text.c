@@ -184,6 +184,10 @@ void buffer_printf(struct buffer *buffer, const char *format, ...) {
 
 void buffer_clear(struct buffer *buffer) {
     buffer->length = 0;
+}
+
+void buffer_reset(struct buffer *buffer) {
+    buffer->length = 0;
     buffer->failed = false;
 }
 

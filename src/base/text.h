@@ -74,8 +74,10 @@ void buffer_byte(struct buffer *buffer, char byte);
 void buffer_printf(struct buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void buffer_vprintf(struct buffer *buffer, const char *format, va_list arguments);
-/* Forgets the content, keeps the memory. */
+/* Forgets the content; keeps the memory, and a failure. */
 void buffer_clear(struct buffer *buffer);
+/* As buffer_clear, and forgets a failure: for a caller that has dealt with it. */
+void buffer_reset(struct buffer *buffer);
 void buffer_finish(struct buffer *buffer);
 /* False and an out-of-memory status if any append failed. */
 bool buffer_ok(const struct buffer *buffer, struct status *status);

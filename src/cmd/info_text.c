@@ -66,6 +66,7 @@ static void print_wrapped(struct output *output, struct text text, size_t indent
         i = end + 1;
     }
     output_write(output, "\n", 1);
+    output_require(output, !safe.failed);
     buffer_finish(&safe);
 }
 
@@ -222,6 +223,7 @@ static void print_device(const struct info *info, size_t id, struct output *outp
         output_printf(output, "     ");
         print_wrapped(output, buffer_as_text(&line), 5);
     }
+    output_require(output, !line.failed);
     buffer_finish(&line);
     output_printf(output, "     kernels %s, copies %s, sets %s\n",
                   format_count(work->count[ACTIVITY_KERNEL], kernels),

@@ -78,6 +78,7 @@ void whatif_print_json(const struct whatif *whatif, struct output *output) {
     struct buffer losses = {0};
     json_member_bool(&json, "whole", !whatif_losses(report, &losses));
     json_member_text(&json, "losses", buffer_as_text(&losses));
+    output_require(output, !losses.failed);
     buffer_finish(&losses);
     json_key(&json, "unchanged");
     json_begin_object(&json);

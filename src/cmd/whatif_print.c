@@ -33,6 +33,7 @@ static void marked(const struct writer *writer, const char *mark, const char *in
                                .output = writer->output,
                                .status = &status};
     text_wrapped(&text, indent, indent, words);
+    output_require(writer->output, !text.failed);
 }
 
 static void paragraph(const struct writer *writer, const char *indent, struct text words) {
@@ -46,6 +47,7 @@ static void say(const struct writer *writer, const char *indent, const char *lab
         return;
     buffer_printf(&text, "%s%s", label, words);
     paragraph(writer, indent, buffer_as_text(&text));
+    output_require(writer->output, !text.failed);
     buffer_finish(&text);
 }
 
@@ -87,6 +89,7 @@ bool whatif_losses(const struct report *report, struct buffer *text) {
                                   "replayed. ");
         buffer_text(text, buffer_as_text(&note));
     }
+    text->failed |= note.failed;
     buffer_finish(&note);
     return any;
 }
@@ -101,10 +104,12 @@ static void head(const struct writer *writer) {
                   report->steady_by_default ? " (--steps all: the whole run)" : "",
                   format_duration(writer->whatif->unchanged.before, time));
     marked(writer, "# What if: ", "", buffer_as_text(&text));
+    output_require(writer->output, !part.failed);
     buffer_finish(&part);
     buffer_clear(&text);
     if (whatif_losses(report, &text))
         paragraph(writer, "", buffer_as_text(&text));
+    output_require(writer->output, !text.failed);
     buffer_finish(&text);
     if (!writer->markdown)
         output_printf(writer->output, "\n");
@@ -160,6 +165,7 @@ static bool account(const struct writer *writer, size_t index, const struct outc
     table_out(writer, &table, 2);
     bool ok = table_ok(&table, status);
     table_finish(&table);
+    output_require(writer->output, !title.failed);
     buffer_finish(&title);
     return ok;
 }
@@ -214,6 +220,7 @@ static void next_bottleneck(const struct writer *writer, const struct outcome *o
     }
     buffer_byte(&text, '.');
     paragraph(writer, "  ", buffer_as_text(&text));
+    output_require(writer->output, !text.failed);
     buffer_finish(&text);
 }
 
@@ -230,6 +237,7 @@ static void verdict(const struct writer *writer, const struct outcome *outcome) 
         buffer_printf(&text, " (give or take %s)", format_duration(outcome->error, error));
     }
     paragraph(writer, "  ", buffer_as_text(&text));
+    output_require(writer->output, !text.failed);
     buffer_finish(&text);
     if (!outcome->applicable)
         return;
@@ -253,6 +261,7 @@ static bool each_alone(const struct writer *writer, struct status *status) {
         const struct outcome *outcome = &whatif->outcomes[i];
         whatif_option(&whatif->changes[i], &option);
         table_cell(&table, buffer_as_text(&option));
+        output_require(writer->output, !option.failed);
         buffer_finish(&option);
         if (outcome->applicable) {
             table_cell(&table, text_of(format_duration(outcome->after, text)));
@@ -280,6 +289,7 @@ static bool asked_for(const struct writer *writer, struct status *status) {
     }
     buffer_byte(&options, 0);
     say(writer, "", "", buffer_ok(&options, status) ? options.data : "");
+    output_require(writer->output, !options.failed);
     buffer_finish(&options);
     verdict(writer, &whatif->together);
     if (!whatif->together.applicable)
@@ -305,6 +315,7 @@ static bool unchanged(const struct writer *writer, struct status *status) {
                   format_duration(outcome->after, after), format_duration(outcome->before, before),
                   100 * off);
     paragraph(writer, "  ", buffer_as_text(&text));
+    output_require(writer->output, !text.failed);
     buffer_finish(&text);
     say(writer, "  ", "Holds if: ", outcome->assumes);
     (void)status;
@@ -327,6 +338,7 @@ static bool all_changes(const struct writer *writer, struct status *status) {
         struct buffer option = {0};
         whatif_option(&one->change, &option);
         table_cell(&table, buffer_as_text(&option));
+        output_require(writer->output, !option.failed);
         buffer_finish(&option);
         table_cell(&table, text_of(format_duration(one->outcome.after, text)));
         speed_cell(&table, &one->outcome);
@@ -344,6 +356,7 @@ static bool all_changes(const struct writer *writer, struct status *status) {
         buffer_printf(&line, "--%s: %s", change_option(whatif->ranked[i].change.kind),
                       whatif->ranked[i].outcome.why_not);
         marked(writer, "- ", "    ", buffer_as_text(&line));
+        output_require(writer->output, !line.failed);
         buffer_finish(&line);
     }
     return ok;

@@ -120,6 +120,6 @@ void diagnose_inputs(struct diagnosis *diagnosis);
 /* A name, or a kernel's short name, cut to about 60 letters. */
 enum { NAME_SIZE = 72 };
 char *short_words(struct text words, char text[NAME_SIZE]);
-char *short_kernel(const struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]);
+char *short_kernel(struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]);
 
 #endif

@@ -88,10 +88,10 @@ void finding_evidence(struct diagnosis *diagnosis, struct finding *finding, stru
 }
 
 /* A kernel's name as a what-if pattern: the part of it that a shell leaves alone. */
-static struct text kernel_pattern(struct text name, char text[NAME_SIZE]) {
+static struct text kernel_pattern(struct text name, char text[NAME_SIZE], bool *failed) {
     struct buffer buffer = {0};
     struct status ignored;
-    kernel_short_name(name, &buffer, &ignored);
+    *failed |= !kernel_short_name(name, &buffer, &ignored);
     struct text words = buffer_as_text(&buffer);
     size_t length = 0;
     while (length < words.length && length < NAME_SIZE - 1 &&
@@ -111,7 +111,7 @@ static void write_change(struct buffer *words, const struct change *change) {
     bool kernels = change->kind == CHANGE_FASTER || change->kind == CHANGE_AT_ROOF ||
                    change->kind == CHANGE_FUSE;
     struct text pattern = change->pattern;
-    if (kernels && kernel_pattern(change->pattern, text).length)
+    if (kernels && kernel_pattern(change->pattern, text, &words->failed).length)
         pattern = text_of(text);
     const char *quote = pattern.data == text || text_find(pattern, "'") >= 0 ? "" : "'";
     buffer_printf(words, "%s--%s", words->length ? " " : "", change_option(change->kind));
@@ -199,10 +199,10 @@ char *short_words(struct text words, char text[NAME_SIZE]) {
     return text;
 }
 
-char *short_kernel(const struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]) {
+char *short_kernel(struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]) {
     struct buffer buffer = {0};
-    struct status ignored;
-    kernel_short_name(trace_text(diagnosis->trace, name), &buffer, &ignored);
+    diagnosis->failed |=
+        !kernel_short_name(trace_text(diagnosis->trace, name), &buffer, diagnosis->status);
     short_words(buffer_as_text(&buffer), text);
     buffer_finish(&buffer);
     return text;

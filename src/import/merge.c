@@ -170,7 +170,7 @@ static bool write_warning(const struct walk *walk, const char *name, uint64_t nu
     struct buffer note = {0};
     buffer_printf(&note, "%s: %" PRIu64 " bytes were damaged or cut off and are left out", name,
                   walk->lost);
-    trace_writer_meta(writer, META_WARNING, buffer_as_text(&note));
+    trace_writer_meta_of(writer, META_WARNING, &note);
     buffer_finish(&note);
     bool ok = trace_writer_finish(writer, status);
     trace_writer_destroy(writer);

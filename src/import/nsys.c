@@ -109,8 +109,8 @@ static bool read_command(struct nsys *nsys, struct status *status) {
             buffer_byte(&command, ' ');
         buffer_text(&command, value);
     }
-    if (command.length > 0 && !command.failed)
-        trace_writer_meta(nsys->writer, META_COMMAND, buffer_as_text(&command));
+    if (command.length > 0 || command.failed)
+        trace_writer_meta_of(nsys->writer, META_COMMAND, &command);
     buffer_finish(&command);
     return sqlite_rows_close(&rows);
 }
@@ -170,7 +170,7 @@ static bool read_facts(struct nsys *nsys, struct status *status) {
     if (facts.schema[0])
         buffer_printf(&tool, " (schema %s)", facts.schema);
     trace_writer_meta(nsys->writer, META_SOURCE_FORMAT, TEXT("nsys"));
-    trace_writer_meta(nsys->writer, META_SOURCE_TOOL, buffer_as_text(&tool));
+    trace_writer_meta_of(nsys->writer, META_SOURCE_TOOL, &tool);
     buffer_finish(&tool);
     return read_command(nsys, status) && read_clock(nsys, &facts, status);
 }
@@ -195,8 +195,7 @@ static bool read_diagnostics(struct nsys *nsys, struct status *status) {
         struct buffer warning = {0};
         buffer_printf(&warning, "nsys %s: ", severity == ERROR ? "error" : "warning");
         buffer_text(&warning, text);
-        if (!warning.failed)
-            trace_writer_meta(nsys->writer, META_WARNING, buffer_as_text(&warning));
+        trace_writer_meta_of(nsys->writer, META_WARNING, &warning);
         buffer_finish(&warning);
         shown++;
     }
@@ -218,7 +217,7 @@ static bool read_all(struct nsys *nsys, struct status *status) {
               nsys_activities(nsys, status) && nsys_waits(nsys, &sync_calls, status) &&
               nsys_memory(nsys, status) && nsys_ranges(nsys, status) &&
               nsys_samples(nsys, status) && nsys_counters(nsys, status) &&
-              read_diagnostics(nsys, status);
+              read_diagnostics(nsys, status) && sqlite_source_ok(&nsys->source, status);
     if (ok)
         write_summary(nsys);
     map_finish(&sync_calls);
@@ -232,8 +231,9 @@ static bool run(const struct import_source *source, const struct import_options 
         return explain_report(source, status);
     if (!sqlite_source_open(&nsys.source, source->path, status))
         return false;
-    bool ok =
-        is_export(&nsys.source) ? read_all(&nsys, status) : explain_stranger(&nsys.source, status);
+    bool ok = is_export(&nsys.source) ? read_all(&nsys, status)
+                                      : sqlite_source_ok(&nsys.source, status) &&
+                                            explain_stranger(&nsys.source, status);
     nsys_entities_finish(&nsys);
     sqlite_strings_close(&nsys.strings);
     sqlite_source_close(&nsys.source);

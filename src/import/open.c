@@ -209,7 +209,7 @@ static bool open_through_temporary(const struct found *found, const char *path,
     struct merge merge = {0};
     bool wrote_badly = false;
     bool ok = import_one(found, path, 0, fd, 0, options, &merge, &wrote_badly, status);
-    if (!ok && wrote_badly)
+    if (!ok && wrote_badly && status->code == STATUS_IO)
         status_context(status, "its temporary trace (set TMPDIR to a folder with room)");
     if (!ok)
         status_context(status, "%s", path);

@@ -226,6 +226,7 @@ static bool run(const struct import_source *source, const struct import_options 
             trace_writer_next_session(writer);
         ok = read_recording(&restore);
     }
+    ok = ok && sqlite_source_ok(&restore.source, status);
     if (ok && !restore.has_format)
         trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("ridge-sqlite"));
     for (unsigned table = 0; table < TABLE_ACTIVITY; table++) {

@@ -434,7 +434,8 @@ static bool run(const struct import_source *source, const struct import_options 
         sqlite_source_open(&rpd.source, source->path, status) && check_schema(&rpd, status) &&
         sqlite_strings_open(&rpd.strings, &rpd.source, writer, "rocpd_string", "string", status) &&
         load_joins(&rpd, status) && load_copies(&rpd, status) && load_shapes(&rpd, status) &&
-        read_calls(&rpd, status) && read_ops(&rpd, status) && read_monitor(&rpd, status);
+        read_calls(&rpd, status) && read_ops(&rpd, status) && read_monitor(&rpd, status) &&
+        sqlite_source_ok(&rpd.source, status);
     if (ok)
         write_meta(&rpd);
     finish(&rpd);

@@ -39,6 +39,18 @@ static bool database_failed(struct sqlite_source *source, const char *doing,
                        sqlite3_errmsg(source->database), doing);
 }
 
+/* For functions that return no status. */
+static void note_fault(struct sqlite_source *source, const char *doing) {
+    if (source->fault.code == STATUS_OK)
+        database_failed(source, doing, &source->fault);
+}
+
+bool sqlite_source_ok(const struct sqlite_source *source, struct status *status) {
+    if (source->fault.code != STATUS_OK)
+        *status = source->fault;
+    return source->fault.code == STATUS_OK;
+}
+
 /* "file:" addresses give some characters a meaning of their own. */
 static bool build_address(struct buffer *address, const char *path, struct status *status) {
     buffer_string(address, path[0] == '/' ? "file://" : "file:");
@@ -77,8 +89,10 @@ static bool restrict_database(struct sqlite_source *source, struct status *statu
     sqlite3_limit(database, SQLITE_LIMIT_LENGTH, longest > INT32_MAX ? INT32_MAX : (int)longest);
     sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
     sqlite3_limit(database, SQLITE_LIMIT_TRIGGER_DEPTH, 0);
-    if (sqlite3_exec(database, "PRAGMA cell_size_check=ON; PRAGMA query_only=ON", NULL, NULL,
-                     NULL) != SQLITE_OK ||
+    if (sqlite3_exec(database,
+                     "PRAGMA cell_size_check=ON; PRAGMA query_only=ON; "
+                     "PRAGMA mmap_size=0" /* a mapped file that is truncated raises SIGBUS */,
+                     NULL, NULL, NULL) != SQLITE_OK ||
         sqlite3_exec(database, "SELECT 1 FROM sqlite_master LIMIT 1", NULL, NULL, NULL) !=
             SQLITE_OK)
         return database_failed(source, "reading its schema", status);
@@ -111,13 +125,14 @@ static bool check_length(int fd, uint64_t bytes, struct status *status) {
     return true;
 }
 
-static bool log_lies_beside(const char *path) {
+static bool find_log(struct sqlite_source *source, const char *path, struct status *status) {
     struct buffer name = {0};
     struct stat found;
     buffer_printf(&name, "%s-wal%c", path, '\0');
-    bool lies = !name.failed && stat(name.data, &found) == 0 && found.st_size > 0;
+    bool ok = buffer_ok(&name, status);
+    source->write_ahead = ok && stat(name.data, &found) == 0 && found.st_size > 0;
     buffer_finish(&name);
-    return lies;
+    return ok;
 }
 
 static bool copy_unpacked(const char *path, int fd, uint64_t *bytes, struct status *status) {
@@ -181,7 +196,7 @@ bool sqlite_source_open(struct sqlite_source *source, const char *path, struct s
         return false;
     bool ok = plain ? open_database(source, path, status) && restrict_database(source, status)
                     : open_unpacked(source, path, status);
-    source->write_ahead = ok && plain && log_lies_beside(path);
+    ok = ok && (!plain || find_log(source, path, status));
     if (!ok)
         sqlite_source_close(source);
     return ok;
@@ -194,11 +209,14 @@ void sqlite_source_close(struct sqlite_source *source) {
 
 static bool any_row(struct sqlite_source *source, const char *query, const char *argument) {
     sqlite3_stmt *statement = NULL;
-    bool found = sqlite3_prepare_v2(source->database, query, -1, &statement, NULL) == SQLITE_OK &&
-                 sqlite3_bind_text(statement, 1, argument, -1, SQLITE_STATIC) == SQLITE_OK &&
-                 sqlite3_step(statement) == SQLITE_ROW;
+    int code = SQLITE_ERROR;
+    if (sqlite3_prepare_v2(source->database, query, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_bind_text(statement, 1, argument, -1, SQLITE_STATIC) == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        note_fault(source, "reading its schema");
     sqlite3_finalize(statement);
-    return found;
+    return code == SQLITE_ROW;
 }
 
 /* A view and a virtual table have no root page. */
@@ -207,6 +225,22 @@ bool sqlite_source_has_table(struct sqlite_source *source, const char *table) {
                    "SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND "
                    "name = ?1 COLLATE NOCASE",
                    table);
+}
+
+bool sqlite_source_find_table(struct sqlite_source *source, const char *table, bool *found,
+                              struct status *status) {
+    *found = sqlite_source_has_table(source, table);
+    bool is_view = !*found && any_row(source,
+                                      "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') "
+                                      "AND name = ?1 COLLATE NOCASE",
+                                      table);
+    if (is_view)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "%s is a view or a virtual table of the SQLite database, and ridge runs "
+                           "no queries from a file; replace it with a table (CREATE TABLE t AS "
+                           "SELECT * FROM %s) or export the trace again",
+                           table, table);
+    return sqlite_source_ok(source, status);
 }
 
 /* Which of the wanted columns does the table have? */
@@ -223,7 +257,9 @@ static bool find_columns(struct sqlite_rows *rows, const char *columns, struct s
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(statement, 0);
         unsigned place = 0;
-        for (const char *at = columns; name && *at; place++) {
+        if (!name)
+            break;
+        for (const char *at = columns; *at; place++) {
             size_t length = strcspn(at, " ");
             if (sqlite3_strnicmp(name, at, (int)length) == 0 && name[length] == '\0')
                 rows->present |= (uint64_t)1 << place;
@@ -237,9 +273,12 @@ static bool find_columns(struct sqlite_rows *rows, const char *columns, struct s
 
 bool sqlite_source_has_column(struct sqlite_source *source, const char *table, const char *column) {
     struct sqlite_rows rows = {.source = source, .table = table};
-    struct status ignored = {0};
-    return sqlite_source_has_table(source, table) && find_columns(&rows, column, &ignored) &&
-           sqlite_rows_has(&rows, 0);
+    struct status status = {0};
+    if (!sqlite_source_has_table(source, table))
+        return false;
+    if (!find_columns(&rows, column, &status) && source->fault.code == STATUS_OK)
+        source->fault = status;
+    return sqlite_rows_has(&rows, 0);
 }
 
 bool sqlite_source_has_prefix(struct sqlite_source *source, const char *prefix) {
@@ -302,9 +341,11 @@ static bool build_select(const struct sqlite_rows *rows, const char *columns, co
 
 bool sqlite_rows_open(struct sqlite_rows *rows, struct sqlite_source *source, const char *table,
                       const char *columns, const char *where, struct status *status) {
+    bool found;
     *rows = (struct sqlite_rows){.source = source, .table = table};
-    if (!sqlite_source_has_table(source, table))
-        return true;
+    rows->failed = !sqlite_source_find_table(source, table, &found, status);
+    if (rows->failed || !found)
+        return !rows->failed;
     struct buffer query = {0};
     bool ok =
         find_columns(rows, columns, status) && build_select(rows, columns, where, &query, status);
@@ -319,6 +360,9 @@ bool sqlite_rows_open(struct sqlite_rows *rows, struct sqlite_source *source, co
 
 bool sqlite_rows_next(struct sqlite_rows *rows, struct status *status) {
     if (rows->failed || !rows->statement)
+        return false;
+    rows->failed = !sqlite_source_ok(rows->source, status);
+    if (rows->failed)
         return false;
     int code = sqlite3_step(rows->statement);
     if (code == SQLITE_DONE)
@@ -364,6 +408,8 @@ struct text sqlite_rows_text(const struct sqlite_rows *rows, unsigned column) {
         return TEXT("");
     const unsigned char *data = sqlite3_column_text(rows->statement, (int)column);
     int length = sqlite3_column_bytes(rows->statement, (int)column);
+    if (!data)
+        note_fault(rows->source, "reading a text");
     return data && length > 0 ? (struct text){(const char *)data, (size_t)length} : TEXT("");
 }
 

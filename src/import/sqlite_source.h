@@ -24,6 +24,7 @@ struct sqlite_source {
     uint64_t bytes;      /* size of the file */
     uint64_t incomplete; /* events left out because a value that they need is missing */
     bool write_ahead;    /* a write-ahead log lies beside the file: its rows are not seen */
+    struct status fault; /* the first failure of a function that returns no status */
 };
 
 /* Whether these are the first bytes of a SQLite database. */
@@ -35,11 +36,19 @@ bool sqlite_source_open(struct sqlite_source *source, const char *path, struct s
 /* Takes a zeroed one too. */
 void sqlite_source_close(struct sqlite_source *source);
 
-/* Whether there is a table of that name; views do not count. */
+/* Whether there is a table of that name; views do not count. These return false on failure too:
+ * sqlite_source_ok() and opening a table report it. */
 bool sqlite_source_has_table(struct sqlite_source *source, const char *table);
 bool sqlite_source_has_column(struct sqlite_source *source, const char *table, const char *column);
 /* Whether there is a table or view whose name begins so. */
 bool sqlite_source_has_prefix(struct sqlite_source *source, const char *prefix);
+/* False, with its status, if anything failed since the database was opened. An importer calls it
+ * last. */
+bool sqlite_source_ok(const struct sqlite_source *source, struct status *status);
+/* As sqlite_source_has_table, in *found. Fails when a view or a virtual table has that name:
+ * reading it would run a query from the file. */
+bool sqlite_source_find_table(struct sqlite_source *source, const char *table, bool *found,
+                              struct status *status);
 /* The names of the first tables, for a message: "a, b, c". */
 void sqlite_source_list_tables(struct sqlite_source *source, char *list, size_t size);
 
@@ -73,7 +82,8 @@ int64_t sqlite_rows_integer(const struct sqlite_rows *rows, unsigned column, int
 uint32_t sqlite_rows_u32(const struct sqlite_rows *rows, unsigned column);
 bool sqlite_rows_is_integer(const struct sqlite_rows *rows, unsigned column);
 bool sqlite_rows_is_null(const struct sqlite_rows *rows, unsigned column);
-/* Empty unless the value is text. Good until the next row. */
+/* Empty unless the value is text. Good until the next row. When out of memory, empty as well: the
+ * next sqlite_rows_next() reports it. */
 struct text sqlite_rows_text(const struct sqlite_rows *rows, unsigned column);
 double sqlite_rows_number(const struct sqlite_rows *rows, unsigned column);
 

@@ -61,7 +61,10 @@ bool sqlite_strings_open(struct sqlite_strings *strings, struct sqlite_source *s
                          struct trace_writer *writer, const char *table, const char *value,
                          struct status *status) {
     *strings = (struct sqlite_strings){.source = source, .writer = writer, .table = table};
-    if (!sqlite_source_has_table(source, table))
+    bool found;
+    if (!sqlite_source_find_table(source, table, &found, status))
+        return false;
+    if (!found)
         return true;
     return id_is_key(strings, table) ? prepare_lookup(strings, value, status)
                                      : load_all(strings, value, status);
@@ -92,10 +95,13 @@ bool sqlite_strings_text(struct sqlite_strings *strings, int64_t id, struct text
         int length = sqlite3_column_bytes(strings->lookup, 0);
         if (data && length > 0)
             *text = (struct text){(const char *)data, (size_t)length};
-        return true;
+        bool out_of_memory = !data && sqlite3_column_type(strings->lookup, 0) != SQLITE_NULL;
+        return !out_of_memory || status_no_memory(status);
     }
+    if (code == SQLITE_NOMEM)
+        return status_no_memory(status);
     return code == SQLITE_DONE ||
-           status_fail(status, code == SQLITE_NOMEM ? STATUS_MEMORY : STATUS_INPUT,
+           status_fail(status, STATUS_INPUT,
                        "table %s, id %lld: the SQLite database is damaged: %s; export it again",
                        strings->table, (long long)id, sqlite3_errmsg(strings->source->database));
 }

@@ -153,7 +153,7 @@ static bool guess_target(struct xctrace *import, const struct xctrace_file *tabl
                       "no table of contents names the target process, so process %llu, which has "
                       "the most rows, was taken",
                       (unsigned long long)census.best_pid);
-        trace_writer_meta(import->writer, META_WARNING, buffer_as_text(&warning));
+        trace_writer_meta_of(import->writer, META_WARNING, &warning);
         buffer_finish(&warning);
     }
     map_finish(&census.rows);
@@ -195,7 +195,8 @@ static void write_joined(struct xctrace *import, const char *key, struct text fi
         buffer_string(&joined, between);
         buffer_text(&joined, second);
     }
-    write_text(import, key, buffer_as_text(&joined));
+    if (joined.length || joined.failed)
+        trace_writer_meta_of(import->writer, key, &joined);
     buffer_finish(&joined);
 }
 

@@ -163,7 +163,7 @@ static uint32_t encoder_detail(struct xctrace *import, struct text encoder,
     json_member_text(&json, "encoder", encoder);
     json_member_text(&json, "command_buffer", command_buffer);
     json_end_object(&json);
-    uint32_t detail = text.failed ? 0 : trace_writer_string(import->writer, buffer_as_text(&text));
+    uint32_t detail = trace_writer_string_of(import->writer, &text);
     buffer_finish(&text);
     return detail;
 }

@@ -231,7 +231,7 @@ static uint32_t detail_of(struct xplane *import, const struct xplane_event *even
         }
     }
     json_end_object(&json);
-    uint32_t detail = any && !text.failed ? string_of(import, buffer_as_text(&text)) : 0;
+    uint32_t detail = any ? trace_writer_string_of(import->writer, &text) : 0;
     buffer_finish(&text);
     return detail;
 }
@@ -314,7 +314,7 @@ static void write_call(struct xplane *import, const struct xplane_event *event, 
         json_end_object(&json);
         call.class = CALL_LAUNCH;
         call.name = string_of(import, TEXT("kernel launch"));
-        call.detail = text.failed ? 0 : string_of(import, buffer_as_text(&text));
+        call.detail = trace_writer_string_of(import->writer, &text);
         buffer_finish(&text);
     }
     trace_write_call(import->writer, &call);
@@ -605,7 +605,7 @@ static void write_counts(struct xplane *import) {
         "%llu copies among devices, of a kind that the profile calls unknown, are counted "
         "as kernels",
         (unsigned long long)import->undirected_copies);
-    trace_writer_meta(import->writer, META_WARNING, buffer_as_text(&warning));
+    trace_writer_meta_of(import->writer, META_WARNING, &warning);
     buffer_finish(&warning);
 }
 

@@ -9,11 +9,11 @@
 #include "base/memory.h"
 #include "base/table.h"
 
-/* A value as text; a blob's digits are put into `spare`. */
+/* A value as text; a blob's digits are put into `spare`, which fails when out of memory. */
 static struct text value_text(sqlite3_stmt *statement, int column, struct buffer *spare) {
     if (sqlite3_column_type(statement, column) == SQLITE_BLOB) {
         const unsigned char *bytes = sqlite3_column_blob(statement, column);
-        int length = sqlite3_column_bytes(statement, column);
+        int length = bytes ? sqlite3_column_bytes(statement, column) : 0;
         buffer_clear(spare);
         for (int i = 0; i < length; i++) {
             buffer_byte(spare, "0123456789ABCDEF"[bytes[i] >> 4]);
@@ -22,6 +22,7 @@ static struct text value_text(sqlite3_stmt *statement, int column, struct buffer
         return buffer_as_text(spare);
     }
     const char *text = (const char *)sqlite3_column_text(statement, column);
+    spare->failed |= !text && sqlite3_column_type(statement, column) != SQLITE_NULL;
     return text ? (struct text){text, (size_t)sqlite3_column_bytes(statement, column)} : TEXT("");
 }
 

@@ -130,7 +130,7 @@ struct perf_record perf_batch_record(const struct perf_batch *batch, size_t inde
 }
 
 void perf_batch_clear(struct perf_batch *batch) {
-    buffer_clear(&batch->bytes);
+    buffer_reset(&batch->bytes);
     batch->count = 0;
 }
 

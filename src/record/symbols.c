@@ -84,7 +84,7 @@ static struct text keep(struct symbols *symbols) {
 }
 
 static struct text plain_name(struct symbols *symbols, struct text name) {
-    buffer_clear(&symbols->scratch);
+    buffer_reset(&symbols->scratch);
     if (demangle(name, &symbols->scratch))
         name = keep(symbols);
     return name;
@@ -107,7 +107,7 @@ static struct symbol python_symbol(struct symbols *symbols, struct text name) {
         path = (struct text){function.data + colon + 1, function.length - (size_t)colon - 1};
         function.length = (size_t)colon;
     }
-    buffer_clear(&symbols->scratch);
+    buffer_reset(&symbols->scratch);
     buffer_text(&symbols->scratch, function);
     if (path.length) {
         buffer_string(&symbols->scratch, " (");

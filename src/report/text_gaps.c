@@ -137,12 +137,13 @@ static void write_longest(struct text_writer *writer, const struct report_device
     for (size_t i = 0; i < gaps->top_count && i < shown; i++) {
         const struct gap *gap = &gaps->top[i];
         struct buffer name = {0};
-        struct status ignored;
+        struct status status;
         table_cellf(&table, "%s", format_duration(gap->start - report->model.first, text));
         table_cellf(&table, "%s", format_duration(gap->end - gap->start, text));
         table_cellf(&table, "%s", gap_cause_name(gap_main_cause(gap)));
         if (gap->next != NO_ROW)
-            kernel_short_name(trace_text(trace, trace->activity.name[gap->next]), &name, &ignored);
+            writer->failed |= !kernel_short_name(trace_text(trace, trace->activity.name[gap->next]),
+                                                 &name, &status);
         table_cell(&table, buffer_as_text(&name));
         buffer_finish(&name);
     }

@@ -44,7 +44,7 @@ struct trace_writer {
     size_t string_rows, string_used;
     uint32_t string_next; /* id of the next new string */
     uint64_t drops;
-    uint64_t written[TABLE_COUNT], lost[TABLE_COUNT];
+    uint64_t written[TABLE_COUNT];
     /* The column buffers: pointers to EVENT_ROWS or ENTITY_ROWS values; count = rows pending. */
 #define WRITER_COLUMNS(table, TABLE, fourcc) struct columns_##table table;
     TRACE_TABLES(WRITER_COLUMNS)
@@ -172,10 +172,7 @@ static void flush_table(struct trace_writer *writer, unsigned table) {
                          info->columns[column].size, rows);
     if (!writer->failed)
         send_chunk(writer, &header);
-    if (writer->failed)
-        writer->lost[table] += rows;
-    else
-        writer->written[table] += rows;
+    writer->written[table] += rows;
     *pending_rows(writer, table) = 0;
 }
 
@@ -192,8 +189,6 @@ static bool make_room(struct trace_writer *writer, unsigned table) {
     } else if (*pending_rows(writer, table) == rows_max(table)) {
         flush_table(writer, table);
     }
-    if (writer->failed)
-        writer->lost[table]++;
     return !writer->failed;
 }
 
@@ -245,6 +240,21 @@ void trace_writer_meta(struct trace_writer *writer, const char *key, struct text
     struct row_meta row = {
         .key = trace_writer_string(writer, text_of(key)),
         .value = trace_writer_string(writer, value),
+    };
+    trace_write_meta(writer, &row);
+}
+
+uint32_t trace_writer_string_of(struct trace_writer *writer, const struct buffer *buffer) {
+    if (!writer->failed && buffer->failed)
+        writer->failed = !status_no_memory(&writer->why);
+    return trace_writer_string(writer, buffer_as_text(buffer));
+}
+
+void trace_writer_meta_of(struct trace_writer *writer, const char *key,
+                          const struct buffer *value) {
+    struct row_meta row = {
+        .key = trace_writer_string(writer, text_of(key)),
+        .value = trace_writer_string_of(writer, value),
     };
     trace_write_meta(writer, &row);
 }

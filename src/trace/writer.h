@@ -48,6 +48,9 @@ bool trace_writer_failed(const struct trace_writer *writer);
 uint32_t trace_writer_string(struct trace_writer *writer, struct text text);
 void trace_writer_meta(struct trace_writer *writer, const char *key, struct text value);
 void trace_writer_meta_integer(struct trace_writer *writer, const char *key, int64_t value);
+/* The same for a text that was put together: out of memory in the buffer fails the writer. */
+uint32_t trace_writer_string_of(struct trace_writer *writer, const struct buffer *buffer);
+void trace_writer_meta_of(struct trace_writer *writer, const char *key, const struct buffer *value);
 /* Adds to the number of events that the source lost; kept as meta "drops". */
 void trace_writer_dropped(struct trace_writer *writer, uint64_t events);
 

@@ -84,6 +84,10 @@ TEST(a_buffer_remembers_that_memory_ran_out) {
     CHECK(!buffer_ok(&buffer, &status));
     CHECK_INT(status.code, STATUS_MEMORY);
     CHECK_INT(buffer.length, 0);
+    buffer_clear(&buffer);
+    CHECK(!buffer_ok(&buffer, &status));
+    buffer_reset(&buffer);
+    CHECK(buffer_ok(&buffer, &status));
     buffer_finish(&buffer);
 }
 

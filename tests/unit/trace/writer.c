@@ -27,3 +27,39 @@ TEST(entities_that_left_the_writer_never_wait_for_those_they_refer_to) {
         CHECK_INT(trace->process.pid[trace->thread.process[i]], 7);
     trace_close(trace);
 }
+
+TEST(rows_that_cannot_be_written_fail_the_writer_for_good) {
+    enum { ROWS = 20000 }; /* more than a chunk holds */
+    struct status status = {0};
+    int fd = open("/dev/full", O_WRONLY);
+    if (fd < 0) {
+        test_skip("there is no /dev/full");
+        return;
+    }
+    struct trace_writer *writer =
+        trace_writer_create(fd, &(struct trace_writer_options){.session = 1, .writer = 1}, &status);
+    REQUIRE(writer);
+    uint32_t last = 1;
+    for (int i = 0; i < ROWS; i++)
+        last = trace_write_mark(writer, &(struct row_mark){.time = i});
+    CHECK_INT(last, 0);
+    CHECK(trace_writer_failed(writer));
+    CHECK(!trace_writer_finish(writer, &status));
+    CHECK_INT(status.code, STATUS_IO);
+    trace_writer_destroy(writer);
+    close(fd);
+}
+
+TEST(a_text_that_ran_out_of_memory_fails_the_writer) {
+    struct status status = {0};
+    struct buffer text = {.failed = true};
+    int fd = open("/dev/null", O_WRONLY);
+    struct trace_writer *writer =
+        trace_writer_create(fd, &(struct trace_writer_options){.session = 1, .writer = 1}, &status);
+    REQUIRE(writer);
+    CHECK_INT(trace_writer_string_of(writer, &text), 0);
+    CHECK(!trace_writer_finish(writer, &status));
+    CHECK_INT(status.code, STATUS_MEMORY);
+    trace_writer_destroy(writer);
+    close(fd);
+}
