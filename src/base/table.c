@@ -298,6 +298,7 @@ void table_write(const struct table *table, enum table_style style,
     static const struct table_layout plain;
     if (!layout)
         layout = &plain;
+    output_require(output, !table->failed);
     if (style == TABLE_MARKDOWN) {
         write_markdown(table, !layout->no_header, output);
     } else if (style == TABLE_CSV) {

@@ -80,7 +80,7 @@ static bool write_table(struct query *query, sqlite3_stmt *statement, enum resul
             break;
         begin_table(&table, statement);
     }
-    if (ok && columns > 0 && (header || table_rows(&table) > 0))
+    if (ok && columns > 0 && (header || table.failed || table_rows(&table) > 0))
         ok = end_block(&table, seen, format, width, header, output, status);
     table_finish(&table);
     buffer_finish(&spare);

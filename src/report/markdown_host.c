@@ -122,7 +122,7 @@ static void write_memory(struct markdown *document) {
         markdown_count(&table, use->frees);
         markdown_bytes(&table, use->freed_bytes);
     }
-    if (table_rows(&table) == 0) {
+    if (table_rows(&table) == 0 && !table.failed) {
         table_finish(&table);
         return;
     }

@@ -69,7 +69,9 @@ complain() {
 }
 
 check() {
-    if [ $code = 124 ] || [ $code -gt 127 ]; then # 127: the dynamic loader is out of memory
+    if [ $code = 127 ] && grep -q 'out of memory' ../err; then
+        rm -rf "$work"/* # the dynamic loader ended the program
+    elif [ $code -ge 124 ]; then
         complain "$1" "ended with status $code"
     elif [ $code = 0 ]; then
         same_output || complain "$1" "status 0 and other output"
