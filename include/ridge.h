@@ -21,6 +21,13 @@
  * return NULL and leave the message alone, so a chain of calls needs one check at its end. Nothing
  * here prints, exits or aborts.
  *
+ * Misuse. Wrong arguments fail with RIDGE_ERROR_USAGE and never crash: NULL handles and arrays,
+ * shapes, ranks and enumerators out of range, and handles that were given up, whether by
+ * ridge_release(), the end of a scope or ridge_device_close(). A tensor or program handle is not an
+ * address, and its value is never used again; closed devices cost a few hundred bytes each. What
+ * cannot be checked: the length of arrays and memory that the caller gives, and use of one device
+ * in several threads at once.
+ *
  * Ownership. Every function that returns a tensor returns a handle that the caller owns and gives
  * up with ridge_release(). To spare that for intermediates, open a scope: what is made inside it is
  * released when it closes, but for what ridge_keep() took out. ridge_device_close() releases all
@@ -68,7 +75,8 @@ enum ridge_error {
     RIDGE_ERROR_MEMORY,      /* the host or the device is out of memory */
 };
 
-/* The last failure of this thread; "" and RIDGE_OK when there was none since the last clear. */
+/* The last failure of this thread; "" and RIDGE_OK when there was none since the last clear.
+ * Functions that return nothing, or a count, report misuse here alone. */
 RIDGE_API const char *ridge_error_message(void);
 RIDGE_API enum ridge_error ridge_error_code(void);
 RIDGE_API void ridge_error_clear(void);
@@ -92,7 +100,8 @@ RIDGE_API size_t ridge_device_list(struct ridge_device_info *rows, size_t capaci
 /* "cpu", "cuda", "cuda:1", "opencl", "opencl:0"; NULL takes the environment's RIDGE_DEVICE or else
  * the first usable of cuda, opencl (a GPU), cpu. RIDGE_THREADS sets the threads of "cpu". */
 RIDGE_API ridge_device *ridge_device_open(const char *name);
-/* Waits for the device, releases all its tensors and programs. Takes NULL. */
+/* Waits for the device, releases all its tensors and programs. Takes NULL. Fails while a function is
+ * being compiled on it. */
 RIDGE_API void ridge_device_close(ridge_device *device);
 RIDGE_API bool ridge_device_describe(const ridge_device *device, struct ridge_device_info *info);
 /* Waits until all work of all queues is done. */
@@ -143,7 +152,8 @@ enum ridge_dtype {
     RIDGE_DTYPES
 };
 RIDGE_API const char *ridge_dtype_name(enum ridge_dtype dtype);
-/* Bytes of `count` elements; of a quantised type, of `count` rounded up to whole blocks. */
+/* Bytes of `count` elements; of a quantised type, of `count` rounded up to whole blocks. 0 when
+ * there is no such dtype, the count is negative or the bytes do not fit into a size_t. */
 RIDGE_API size_t ridge_dtype_bytes(enum ridge_dtype dtype, int64_t count);
 
 /* `data` (NULL: uninitialised) is in row-major order and may be reused on return. Quantised types

@@ -18,8 +18,8 @@ const char *ridge_dtype_name(enum ridge_dtype dtype) {
 size_t ridge_dtype_bytes(enum ridge_dtype dtype, int64_t count) {
     if ((unsigned)dtype >= RIDGE_DTYPES || count < 0)
         return 0;
-    int64_t blocks = count / dtypes[dtype].block + (count % dtypes[dtype].block != 0);
-    return (size_t)blocks * dtypes[dtype].bytes;
+    uint64_t blocks = (uint64_t)(count / dtypes[dtype].block + (count % dtypes[dtype].block != 0));
+    return blocks <= SIZE_MAX / dtypes[dtype].bytes ? (size_t)blocks * dtypes[dtype].bytes : 0;
 }
 
 int64_t dtype_block(enum ridge_dtype dtype) {

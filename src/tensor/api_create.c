@@ -5,22 +5,11 @@
 #include "device/work.h"
 #include "tensor/operation.h"
 
-static bool check_device(const ridge_device *device, const char *name) {
-    struct status *status = tensor_status();
-    if (device)
-        return true;
-    return status->code == STATUS_OK
-               ? status_fail(status, STATUS_USAGE, "%s: the device is NULL: was it opened?", name)
-               : false;
-}
-
 static bool check_new(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
                       const int64_t *sizes, struct view *view, const char *name) {
     struct status *status = tensor_status();
-    if (!check_device(device, name))
+    if (!device_check(device, name) || !dtype_check(dtype, name))
         return false;
-    if ((unsigned)dtype >= RIDGE_DTYPES)
-        return status_fail(status, STATUS_USAGE, "%s: there is no dtype %d", name, (int)dtype);
     if (!view_contiguous(rank, sizes, view, status))
         return status_context(status, "%s", name);
     int64_t block = dtype_block(dtype);
@@ -31,12 +20,12 @@ static bool check_new(ridge_device *device, enum ridge_dtype dtype, unsigned ran
     return true;
 }
 
-static ridge_tensor *make(ridge_device *device, enum ridge_dtype dtype, const struct view *view) {
+static struct tensor *make(ridge_device *device, enum ridge_dtype dtype, const struct view *view) {
     struct status *status = tensor_status();
     struct storage *storage;
     if (!storage_create(device, ridge_dtype_bytes(dtype, view_count(view)), &storage, status))
         return NULL;
-    ridge_tensor *tensor = tensor_create(device, dtype, view, storage, status);
+    struct tensor *tensor = tensor_create(device, dtype, view, storage, status);
     storage_release(storage);
     return tensor;
 }
@@ -46,13 +35,13 @@ ridge_tensor *ridge_from_host(ridge_device *device, enum ridge_dtype dtype, unsi
     struct view view;
     if (!check_new(device, dtype, rank, sizes, &view, "ridge_from_host"))
         return NULL;
-    ridge_tensor *tensor = make(device, dtype, &view);
+    struct tensor *tensor = make(device, dtype, &view);
     size_t bytes = ridge_dtype_bytes(dtype, view_count(&view));
     if (!tensor || !data || bytes == 0)
-        return tensor;
+        return tensor_handle(tensor);
     if (work_copy_in(device->device, device->recorder, device->queue, tensor->storage->block.memory,
                      0, data, bytes, tensor_status()))
-        return tensor;
+        return tensor_handle(tensor);
     tensor_destroy(tensor);
     return NULL;
 }
@@ -60,68 +49,76 @@ ridge_tensor *ridge_from_host(ridge_device *device, enum ridge_dtype dtype, unsi
 ridge_tensor *ridge_from_floats(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
                                 const int64_t *sizes, const float *data) {
     struct view view;
+    struct scope scope;
     if (dtype == RIDGE_F32)
         return ridge_from_host(device, dtype, rank, sizes, data);
     if (!check_new(device, dtype, rank, sizes, &view, "ridge_from_floats"))
         return NULL;
-    ridge_scope_begin();
+    scope_begin(&scope);
     ridge_tensor *floats = ridge_from_host(device, RIDGE_F32, rank, sizes, data);
     ridge_tensor *result =
         dtype_is_quantised(dtype) ? ridge_quantize(floats, dtype) : ridge_cast(floats, dtype);
-    ridge_keep(result);
-    ridge_scope_end();
+    tensor_keep(tensor_find(result));
+    scope_end(&scope);
     return result;
 }
 
-bool ridge_to_host(ridge_tensor *tensor, void *data, size_t bytes) {
+bool ridge_to_host(ridge_tensor *handle, void *data, size_t bytes) {
     struct status *status = tensor_status();
+    const struct tensor *tensor = tensor_of("ridge_to_host", handle);
     if (!tensor)
-        return status->code == STATUS_OK
-                   ? status_fail(status, STATUS_USAGE, "ridge_to_host: the tensor is NULL")
-                   : false;
+        return false;
     if (!tensor->storage || graph_current())
         return status_fail(status, STATUS_USAGE,
                            "ridge_to_host: a tensor of a function that is being compiled has no "
                            "data to read");
-    if (bytes != ridge_tensor_bytes(tensor))
+    if (bytes != tensor_bytes(tensor))
         return status_fail(status, STATUS_USAGE, "ridge_to_host: the tensor has %zu bytes, not %zu",
-                           ridge_tensor_bytes(tensor), bytes);
+                           tensor_bytes(tensor), bytes);
     if (bytes == 0)
         return true;
-    ridge_scope_begin();
-    ridge_tensor *whole = ridge_contiguous(tensor);
+    if (!data)
+        return tensor_null("ridge_to_host", "memory for the data");
+    struct scope scope;
+    scope_begin(&scope);
+    const struct tensor *whole = tensor_find(ridge_contiguous(handle));
     ridge_device *device = tensor->device;
     bool ok =
         whole && work_copy_out(device->device, device->recorder, device->queue, data,
                                whole->storage->block.memory,
                                tensor_byte_offset(whole->dtype, whole->view.offset), bytes, status);
-    ridge_scope_end();
+    scope_end(&scope);
     return ok;
 }
 
-bool ridge_to_floats(ridge_tensor *tensor, float *data, size_t count) {
-    struct status *status = tensor_status();
-    if (tensor && count != (size_t)ridge_tensor_count(tensor))
-        return status_fail(status, STATUS_USAGE,
+bool ridge_to_floats(ridge_tensor *handle, float *data, size_t count) {
+    const struct tensor *tensor = tensor_of("ridge_to_floats", handle);
+    if (!tensor)
+        return false;
+    if (count != (size_t)view_count(&tensor->view))
+        return status_fail(tensor_status(), STATUS_USAGE,
                            "ridge_to_floats: the tensor has %lld elements, not %zu",
-                           (long long)ridge_tensor_count(tensor), count);
-    if (!tensor || tensor->dtype == RIDGE_F32)
-        return ridge_to_host(tensor, data, count * sizeof *data);
-    ridge_scope_begin();
-    ridge_tensor *floats = dtype_is_quantised(tensor->dtype) ? ridge_dequantize(tensor, RIDGE_F32)
-                                                             : ridge_cast(tensor, RIDGE_F32);
+                           (long long)view_count(&tensor->view), count);
+    if (count > 0 && !data)
+        return tensor_null("ridge_to_floats", "memory for the data");
+    if (tensor->dtype == RIDGE_F32)
+        return ridge_to_host(handle, data, count * sizeof *data);
+    struct scope scope;
+    scope_begin(&scope);
+    ridge_tensor *floats = dtype_is_quantised(tensor->dtype) ? ridge_dequantize(handle, RIDGE_F32)
+                                                             : ridge_cast(handle, RIDGE_F32);
     bool ok = floats && ridge_to_host(floats, data, count * sizeof *data);
-    ridge_scope_end();
+    scope_end(&scope);
     return ok;
 }
 
 /* ---- Values ----------------------------------------------------------------------------- */
 
 static bool build_full(struct builder *build, const struct operation *operation,
-                       ridge_tensor *const *inputs, ridge_tensor **outputs) {
+                       struct tensor *const *inputs, struct tensor **outputs) {
     (void)inputs;
     enum ridge_dtype dtype = (enum ridge_dtype)operation->integers[0];
-    ridge_tensor *value = build_constant(build, dtype, operation->numbers[0]);
+    struct tensor *value = build_constant(build, dtype, operation->numbers[0]);
     struct view view;
     if (!value || !view_broadcast(&value->view, (unsigned)operation->integers[1],
                                   &operation->integers[2], &view, build->status))
@@ -131,7 +128,7 @@ static bool build_full(struct builder *build, const struct operation *operation,
 }
 
 static bool build_generate(struct builder *build, const struct operation *operation,
-                           ridge_tensor *const *inputs, ridge_tensor **outputs) {
+                           struct tensor *const *inputs, struct tensor **outputs) {
     (void)inputs;
     struct node_parameters parameters = {.value = operation->numbers[0],
                                          .step = operation->numbers[1],
@@ -163,10 +160,12 @@ static ridge_tensor *full(ridge_device *device, enum ridge_dtype dtype, unsigned
     if (!check_new(device, dtype, rank, sizes, &view, name))
         return NULL;
     if (dtype_is_quantised(dtype)) {
-        ridge_scope_begin();
+        struct scope scope;
+        scope_begin(&scope);
         ridge_tensor *floats = full(device, RIDGE_F32, rank, sizes, value, name);
-        ridge_tensor *result = ridge_keep(ridge_quantize(floats, dtype));
-        ridge_scope_end();
+        ridge_tensor *result = ridge_quantize(floats, dtype);
+        tensor_keep(tensor_find(result));
+        scope_end(&scope);
         return result;
     }
     struct operation operation = filling(name, build_full, device, dtype, &view);

@@ -1,4 +1,5 @@
 /* Public functions of devices, queues, the pool and traces. */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,14 +13,26 @@ const char *ridge_version(void) {
 }
 
 size_t ridge_device_list(struct ridge_device_info *rows, size_t capacity) {
-    return device_list(rows, capacity);
+    return device_list(rows, rows ? capacity : 0);
 }
 
-static bool no_device(void) {
-    struct status *status = tensor_status();
-    return status->code == STATUS_OK
-               ? status_fail(status, STATUS_USAGE, "the device is NULL: was it opened?")
-               : false;
+/* Also of a device of which not all could be opened. */
+static void close_parts(ridge_device *device) {
+    struct status ignored;
+    if (device->device)
+        device->device->ops->finish(device->device, &ignored);
+    if (device->pool)
+        pool_set_recorder(device->pool, NULL);
+    recorder_finish(device->recorder, &ignored);
+    recorder_finish(device->paused, &ignored);
+    while (device->programs)
+        compiled_destroy(device->programs);
+    plan_store_destroy(device->plans);
+    while (device->tensors)
+        tensor_destroy(device->tensors);
+    kernel_store_destroy(device->kernels);
+    pool_destroy(device->pool);
+    device_close(device->device);
 }
 
 ridge_device *ridge_device_open(const char *name) {
@@ -35,34 +48,39 @@ ridge_device *ridge_device_open(const char *name) {
                  device->device->index);
         return device;
     }
-    ridge_device_close(device);
+    close_parts(device);
+    memory_free(device);
     return NULL;
 }
 
+/* A closed device stays allocated, so that its handle is recognised. */
+static void keep_closed(ridge_device *device) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static ridge_device *closed;
+    *device = (ridge_device){.closed = true};
+    pthread_mutex_lock(&lock);
+    device->next_closed = closed;
+    closed = device;
+    pthread_mutex_unlock(&lock);
+}
+
 void ridge_device_close(ridge_device *device) {
-    if (!device)
+    if (!device || !device_check(device, "ridge_device_close"))
         return;
-    struct status ignored;
-    if (device->device)
-        device->device->ops->finish(device->device, &ignored);
-    if (device->pool)
-        pool_set_recorder(device->pool, NULL);
-    recorder_finish(device->recorder, &ignored);
-    recorder_finish(device->paused, &ignored);
-    while (device->programs)
-        ridge_program_release(device->programs);
-    plan_store_destroy(device->plans);
-    while (device->tensors)
-        tensor_destroy(device->tensors);
-    kernel_store_destroy(device->kernels);
-    pool_destroy(device->pool);
-    device_close(device->device);
-    memory_free(device);
+    if (device->compiling) {
+        status_fail(tensor_status(), STATUS_USAGE,
+                    "ridge_device_close: a function is being compiled on %s", device->name);
+        return;
+    }
+    close_parts(device);
+    keep_closed(device);
 }
 
 bool ridge_device_describe(const ridge_device *device, struct ridge_device_info *info) {
-    if (!device)
-        return no_device();
+    if (!device_check(device, "ridge_device_describe"))
+        return false;
+    if (!info)
+        return tensor_null("ridge_device_describe", "memory for the description");
     const struct device_capabilities *capabilities = &device->device->capabilities;
     *info = (struct ridge_device_info){.usable = true};
     snprintf(info->name, sizeof info->name, "%s", device->name);
@@ -74,11 +92,12 @@ bool ridge_device_describe(const ridge_device *device, struct ridge_device_info 
 }
 
 bool ridge_synchronize(ridge_device *device) {
-    return device ? work_wait(device->device, device->recorder, tensor_status()) : no_device();
+    return device_check(device, "ridge_synchronize") &&
+           work_wait(device->device, device->recorder, tensor_status());
 }
 
 unsigned ridge_queue_count(const ridge_device *device) {
-    return device ? device->device->capabilities.queues : 0;
+    return device_check(device, "ridge_queue_count") ? device->device->capabilities.queues : 0;
 }
 
 static bool check_queue(const ridge_device *device, unsigned queue) {
@@ -89,8 +108,8 @@ static bool check_queue(const ridge_device *device, unsigned queue) {
 }
 
 bool ridge_queue_use(ridge_device *device, unsigned queue) {
-    if (!device)
-        return no_device();
+    if (!device_check(device, "ridge_queue_use"))
+        return false;
     if (!check_queue(device, queue))
         return false;
     device->queue = queue;
@@ -98,8 +117,8 @@ bool ridge_queue_use(ridge_device *device, unsigned queue) {
 }
 
 bool ridge_queue_wait(ridge_device *device, unsigned queue) {
-    if (!device)
-        return no_device();
+    if (!device_check(device, "ridge_queue_wait"))
+        return false;
     if (!check_queue(device, queue))
         return false;
     if (queue == device->queue)
@@ -115,32 +134,38 @@ bool ridge_queue_wait(ridge_device *device, unsigned queue) {
 }
 
 bool ridge_pool_stats(const ridge_device *device, struct ridge_pool_stats *stats) {
-    if (!device)
-        return no_device();
+    if (!device_check(device, "ridge_pool_stats"))
+        return false;
+    if (!stats)
+        return tensor_null("ridge_pool_stats", "memory for the figures");
     pool_stats(device->pool, stats);
     return true;
 }
 
 bool ridge_pool_set_capacity(ridge_device *device, unsigned buffers_per_class) {
-    return device ? pool_set_capacity(device->pool, buffers_per_class, tensor_status())
-                  : no_device();
+    return device_check(device, "ridge_pool_set_capacity") &&
+           pool_set_capacity(device->pool, buffers_per_class, tensor_status());
 }
 
 bool ridge_pool_shrink_to_fit(ridge_device *device, uint64_t bytes) {
-    return device ? pool_shrink_to_fit(device->pool, bytes, tensor_status()) : no_device();
+    return device_check(device, "ridge_pool_shrink_to_fit") &&
+           pool_shrink_to_fit(device->pool, bytes, tensor_status());
 }
 
 bool ridge_pool_clear(ridge_device *device) {
-    return device ? pool_clear(device->pool, tensor_status()) : no_device();
+    return device_check(device, "ridge_pool_clear") && pool_clear(device->pool, tensor_status());
 }
 
 bool ridge_pool_clear_size(ridge_device *device, uint64_t bytes) {
-    return device ? pool_clear_size(device->pool, bytes, tensor_status()) : no_device();
+    return device_check(device, "ridge_pool_clear_size") &&
+           pool_clear_size(device->pool, bytes, tensor_status());
 }
 
 bool ridge_trace_begin(ridge_device *device, const char *path) {
-    if (!device)
-        return no_device();
+    if (!device_check(device, "ridge_trace_begin"))
+        return false;
+    if (!path)
+        return tensor_null("ridge_trace_begin", "path");
     struct status *status = tensor_status();
     if (device->recorder || device->paused)
         return status_fail(status, STATUS_USAGE, "%s is being traced already: end that trace first",
@@ -153,8 +178,8 @@ bool ridge_trace_begin(ridge_device *device, const char *path) {
 }
 
 bool ridge_trace_end(ridge_device *device) {
-    if (!device)
-        return no_device();
+    if (!device_check(device, "ridge_trace_end"))
+        return false;
     struct recorder *recorder = device->recorder ? device->recorder : device->paused;
     if (!recorder)
         return status_fail(tensor_status(), STATUS_USAGE, "%s is not being traced", device->name);
@@ -164,8 +189,8 @@ bool ridge_trace_end(ridge_device *device) {
 }
 
 bool ridge_trace_pause(ridge_device *device) {
-    if (!device)
-        return no_device();
+    if (!device_check(device, "ridge_trace_pause"))
+        return false;
     if (!device->recorder)
         return status_fail(tensor_status(), STATUS_USAGE, "%s %s", device->name,
                            device->paused ? "is paused already" : "is not being traced");
@@ -177,8 +202,8 @@ bool ridge_trace_pause(ridge_device *device) {
 }
 
 bool ridge_trace_resume(ridge_device *device) {
-    if (!device)
-        return no_device();
+    if (!device_check(device, "ridge_trace_resume"))
+        return false;
     if (!device->paused)
         return status_fail(tensor_status(), STATUS_USAGE, "%s has no paused trace", device->name);
     device->recorder = device->paused;
@@ -189,11 +214,15 @@ bool ridge_trace_resume(ridge_device *device) {
 }
 
 void ridge_range_begin(ridge_device *device, const char *name) {
-    if (device && device->recorder)
+    if (!device_check(device, "ridge_range_begin"))
+        return;
+    if (!name)
+        tensor_null("ridge_range_begin", "name");
+    else if (device->recorder)
         recorder_range_begin(device->recorder, name);
 }
 
 void ridge_range_end(ridge_device *device) {
-    if (device && device->recorder)
+    if (device_check(device, "ridge_range_end") && device->recorder)
         recorder_range_end(device->recorder);
 }

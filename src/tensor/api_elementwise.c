@@ -2,7 +2,7 @@
 #include "tensor/operation.h"
 
 static bool build_row(struct builder *build, const struct operation *operation,
-                      ridge_tensor *const *inputs, ridge_tensor **outputs) {
+                      struct tensor *const *inputs, struct tensor **outputs) {
     outputs[0] = build_expression(build, (enum op)operation->integers[0], inputs[0],
                                   operation->input_count > 1 ? inputs[1] : NULL,
                                   operation->input_count > 2 ? inputs[2] : NULL);
@@ -36,7 +36,7 @@ static ridge_tensor *run(const char *name, enum op op, unsigned arity, ridge_ten
 ELEMENTWISE_OPS(DEFINE)
 
 static bool build_with_number(struct builder *build, const struct operation *operation,
-                              ridge_tensor *const *inputs, ridge_tensor **outputs) {
+                              struct tensor *const *inputs, struct tensor **outputs) {
     outputs[0] =
         build_scalar(build, (enum op)operation->integers[0], inputs[0], operation->numbers[0]);
     return outputs[0] != NULL;
@@ -66,18 +66,17 @@ ridge_tensor *ridge_pow_scalar(ridge_tensor *x, double y) {
 }
 
 static bool build_converted(struct builder *build, const struct operation *operation,
-                            ridge_tensor *const *inputs, ridge_tensor **outputs) {
+                            struct tensor *const *inputs, struct tensor **outputs) {
     enum ridge_dtype dtype = (enum ridge_dtype)operation->integers[0];
     outputs[0] = build_cast(build, inputs[0], dtype);
     return outputs[0] != NULL;
 }
 
 ridge_tensor *ridge_cast(ridge_tensor *x, enum ridge_dtype dtype) {
-    if (x && (unsigned)dtype >= RIDGE_DTYPES) {
-        status_fail(tensor_status(), STATUS_USAGE, "ridge_cast: there is no dtype %d", (int)dtype);
+    const struct tensor *tensor = tensor_find(x);
+    if (tensor && !dtype_check(dtype, "ridge_cast"))
         return NULL;
-    }
-    if (x && x->dtype == dtype)
+    if (tensor && tensor->dtype == dtype)
         return ridge_retain(x);
     struct operation operation = {.name = "ridge_cast",
                                   .build = build_converted,

@@ -2,7 +2,7 @@
 #include "tensor/joint.h"
 #include "tensor/operation.h"
 
-static ridge_tensor *transposed(struct builder *build, ridge_tensor *x) {
+static struct tensor *transposed(struct builder *build, struct tensor *x) {
     struct view view = x->view;
     unsigned last = view.rank - 1;
     view.sizes[last] = x->view.sizes[last - 1];
@@ -14,13 +14,13 @@ static ridge_tensor *transposed(struct builder *build, ridge_tensor *x) {
 
 /* Inputs: a, b, bias. The integers: activation, whether b is transposed. */
 static bool build_product(struct builder *build, const struct operation *operation,
-                          ridge_tensor *const *inputs, ridge_tensor **outputs) {
-    ridge_tensor *b = inputs[1];
+                          struct tensor *const *inputs, struct tensor **outputs) {
+    struct tensor *b = inputs[1];
     if (operation->integers[1] && b->view.rank != 2)
         return status_fail(build->status, STATUS_USAGE, "the weight has two axes, [out, in]");
     if (operation->integers[1])
         b = transposed(build, b);
-    ridge_tensor *y = build_matmul(build, inputs[0], b);
+    struct tensor *y = build_matmul(build, inputs[0], b);
     if (inputs[2])
         y = build_expression(build, OP_ADD, y, inputs[2], NULL);
     outputs[0] = build_activation(build, y, (enum ridge_activation)operation->integers[0]);
@@ -54,8 +54,8 @@ ridge_tensor *ridge_linear(ridge_tensor *x, ridge_tensor *w, ridge_tensor *bias,
 }
 
 /* The operation as one kernel, where the device has one for it; *y stays NULL elsewhere. */
-static bool build_joint(struct builder *build, enum op op, ridge_tensor *const *operands,
-                        unsigned count, float scale, ridge_tensor **y) {
+static bool build_joint(struct builder *build, enum op op, struct tensor *const *operands,
+                        unsigned count, float scale, struct tensor **y) {
     struct node_input inputs[4];
     struct joint_work work;
     for (unsigned i = 0; i < count; i++)
@@ -72,14 +72,14 @@ static bool build_joint(struct builder *build, enum op op, ridge_tensor *const *
 }
 
 static bool build_gated_mlp(struct builder *build, const struct operation *operation,
-                            ridge_tensor *const *inputs, ridge_tensor **outputs) {
+                            struct tensor *const *inputs, struct tensor **outputs) {
     (void)operation;
-    ridge_tensor *y = NULL;
+    struct tensor *y = NULL;
     if (!build_joint(build, OP_GATED, inputs, 3, 0, &y))
         return false;
     if (!y) {
-        ridge_tensor *gate = build_activation(build, build_matmul(build, inputs[0], inputs[1]),
-                                              RIDGE_ACTIVATION_SILU);
+        struct tensor *gate = build_activation(build, build_matmul(build, inputs[0], inputs[1]),
+                                               RIDGE_ACTIVATION_SILU);
         y = build_expression(build, OP_MUL, gate, build_matmul(build, inputs[0], inputs[2]), NULL);
     }
     outputs[0] = inputs[3] ? build_matmul(build, y, inputs[3]) : y;
@@ -98,14 +98,14 @@ ridge_tensor *ridge_gated_mlp(ridge_tensor *x, ridge_tensor *gate, ridge_tensor 
 }
 
 static bool build_lora(struct builder *build, const struct operation *operation,
-                       ridge_tensor *const *inputs, ridge_tensor **outputs) {
+                       struct tensor *const *inputs, struct tensor **outputs) {
     outputs[0] = NULL;
     if (!build_joint(build, OP_LORA, inputs, 4, (float)operation->numbers[0], &outputs[0]))
         return false;
     if (outputs[0])
         return true;
-    ridge_tensor *low = build_matmul(build, build_matmul(build, inputs[0], inputs[2]), inputs[3]);
-    ridge_tensor *scaled = build_scalar(build, OP_MUL, low, operation->numbers[0]);
+    struct tensor *low = build_matmul(build, build_matmul(build, inputs[0], inputs[2]), inputs[3]);
+    struct tensor *scaled = build_scalar(build, OP_MUL, low, operation->numbers[0]);
     outputs[0] =
         build_expression(build, OP_ADD, scaled, build_matmul(build, inputs[0], inputs[1]), NULL);
     return outputs[0] != NULL;
@@ -125,10 +125,10 @@ ridge_tensor *ridge_lora(ridge_tensor *x, ridge_tensor *w, ridge_tensor *a, ridg
 /* ---- Quantised types ---------------------------------------------------------------------- */
 
 static bool build_quantized(struct builder *build, const struct operation *operation,
-                            ridge_tensor *const *inputs, ridge_tensor **outputs) {
+                            struct tensor *const *inputs, struct tensor **outputs) {
     enum ridge_dtype dtype = (enum ridge_dtype)operation->integers[0];
     enum op op = (enum op)operation->integers[1];
-    ridge_tensor *x = inputs[0];
+    struct tensor *x = inputs[0];
     enum ridge_dtype packed = op == OP_QUANTIZE ? dtype : x->dtype;
     enum ridge_dtype plain = op == OP_QUANTIZE ? x->dtype : dtype;
     if (!dtype_is_quantised(packed) || !dtype_is_float(plain))
@@ -147,6 +147,8 @@ static bool build_quantized(struct builder *build, const struct operation *opera
 
 static ridge_tensor *quantized(const char *name, enum op op, ridge_tensor *x,
                                enum ridge_dtype dtype) {
+    if (x && !dtype_check(dtype, name))
+        return NULL;
     struct operation operation = {.name = name,
                                   .build = build_quantized,
                                   .input_count = 1,

@@ -4,9 +4,9 @@
 #include "tensor/operation.h"
 
 static bool build_embedding(struct builder *build, const struct operation *operation,
-                            ridge_tensor *const *inputs, ridge_tensor **outputs) {
+                            struct tensor *const *inputs, struct tensor **outputs) {
     (void)operation;
-    ridge_tensor *table = inputs[0], *indices = inputs[1];
+    struct tensor *table = inputs[0], *indices = inputs[1];
     if (table->view.rank != 2 || indices->dtype != RIDGE_I32)
         return status_fail(build->status, STATUS_USAGE,
                            "it takes a table [rows, width] and i32 indices");
@@ -21,7 +21,7 @@ static bool build_embedding(struct builder *build, const struct operation *opera
     if (!view_insert_axis(&shape, shape.rank, build->status))
         return false;
     shape.sizes[shape.rank - 1] = table->view.sizes[1];
-    ridge_tensor *operands[] = {table, indices};
+    struct tensor *operands[] = {table, indices};
     enum ridge_dtype dtype = dtype_is_quantised(table->dtype) ? RIDGE_F32 : table->dtype;
     if (!view_contiguous(shape.rank, shape.sizes, &shape, build->status))
         return false;
@@ -39,7 +39,7 @@ ridge_tensor *ridge_embedding(ridge_tensor *table, ridge_tensor *indices) {
 }
 
 /* Kernels of heads walk their last axis element by element. */
-static ridge_tensor *last_axis_together(struct builder *build, ridge_tensor *x) {
+static struct tensor *last_axis_together(struct builder *build, struct tensor *x) {
     unsigned last = x->view.rank - 1;
     bool together = x->view.strides[last] == 1 || x->view.sizes[last] == 1;
     bool stored = build->graph->nodes[x->node].kind != NODE_CONSTANT;
@@ -47,11 +47,15 @@ static ridge_tensor *last_axis_together(struct builder *build, ridge_tensor *x) 
 }
 
 static bool build_rope(struct builder *build, const struct operation *operation,
-                       ridge_tensor *const *inputs, ridge_tensor **outputs) {
-    ridge_tensor *x = inputs[0];
+                       struct tensor *const *inputs, struct tensor **outputs) {
+    struct tensor *x = inputs[0];
     if (!dtype_is_float(x->dtype) || x->view.rank != 4 || x->view.sizes[3] % 2 != 0)
         return status_fail(build->status, STATUS_USAGE,
                            "it takes floats [batch, heads, tokens, width] with an even width");
+    if (operation->integers[0] > INT64_MAX - x->view.sizes[2])
+        return status_fail(build->status, STATUS_USAGE,
+                           "the positions of %lld tokens from %lld on are too large",
+                           (long long)x->view.sizes[2], (long long)operation->integers[0]);
     if (!(operation->numbers[0] > 0))
         return status_fail(build->status, STATUS_USAGE, "the base is positive, not %g",
                            operation->numbers[0]);
@@ -74,8 +78,8 @@ ridge_tensor *ridge_rope(ridge_tensor *x, int64_t start, float base, bool interl
     return operation_result(&operation);
 }
 
-static bool check_attention(struct builder *build, const ridge_tensor *q, const ridge_tensor *k,
-                            const ridge_tensor *v, bool causal) {
+static bool check_attention(struct builder *build, const struct tensor *q, const struct tensor *k,
+                            const struct tensor *v, bool causal) {
     const int64_t *qs = q->view.sizes, *ks = k->view.sizes;
     if (!dtype_is_float(q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype)
         return status_fail(build->status, STATUS_USAGE, "q, k and v are floats of one type");
@@ -98,11 +102,11 @@ static bool check_attention(struct builder *build, const ridge_tensor *q, const 
 }
 
 static bool build_attention(struct builder *build, const struct operation *operation,
-                            ridge_tensor *const *inputs, ridge_tensor **outputs) {
+                            struct tensor *const *inputs, struct tensor **outputs) {
     bool causal = operation->integers[0] != 0;
     if (!check_attention(build, inputs[0], inputs[1], inputs[2], causal))
         return false;
-    ridge_tensor *operands[3];
+    struct tensor *operands[3];
     for (unsigned i = 0; i < 3; i++)
         if (!(operands[i] = last_axis_together(build, inputs[i])))
             return false;
@@ -125,9 +129,9 @@ ridge_tensor *ridge_attention(ridge_tensor *q, ridge_tensor *k, ridge_tensor *v,
 }
 
 static bool build_wkv7(struct builder *build, const struct operation *operation,
-                       ridge_tensor *const *inputs, ridge_tensor **outputs) {
+                       struct tensor *const *inputs, struct tensor **outputs) {
     (void)operation;
-    const ridge_tensor *r = inputs[0], *state = inputs[6];
+    const struct tensor *r = inputs[0], *state = inputs[6];
     if (!dtype_is_float(r->dtype) || r->view.rank != 4)
         return status_fail(build->status, STATUS_USAGE,
                            "r, w, k, v, a and b are floats [batch, tokens, heads, width]");
@@ -145,7 +149,7 @@ static bool build_wkv7(struct builder *build, const struct operation *operation,
     if (sizes[3] > 256)
         return status_fail(build->status, STATUS_UNSUPPORTED,
                            "heads are at most 256 wide, not %lld", (long long)sizes[3]);
-    ridge_tensor *operands[7];
+    struct tensor *operands[7];
     for (unsigned i = 0; i < 7; i++)
         if (!(operands[i] = build_contiguous(build, inputs[i])))
             return false;
@@ -178,9 +182,9 @@ ridge_tensor *ridge_wkv7(ridge_tensor *r, ridge_tensor *w, ridge_tensor *k, ridg
 }
 
 static bool build_token_shift(struct builder *build, const struct operation *operation,
-                              ridge_tensor *const *inputs, ridge_tensor **outputs) {
+                              struct tensor *const *inputs, struct tensor **outputs) {
     (void)operation;
-    ridge_tensor *x = inputs[0], *previous = inputs[1], *mix = inputs[2];
+    struct tensor *x = inputs[0], *previous = inputs[1], *mix = inputs[2];
     const int64_t *sizes = x->view.sizes;
     if (x->view.rank != 3 || previous->view.rank != 2 || previous->view.sizes[0] != sizes[0] ||
         previous->view.sizes[1] != sizes[2] || previous->dtype != x->dtype)
@@ -189,13 +193,13 @@ static bool build_token_shift(struct builder *build, const struct operation *ope
     struct view first = previous->view, rest;
     if (!view_insert_axis(&first, 1, build->status))
         return false;
-    ridge_tensor *shifted = build_view(build, previous, &first);
+    struct tensor *shifted = build_view(build, previous, &first);
     if (sizes[1] == 0)
         shifted = x;
     if (sizes[1] > 1) {
         if (!view_slice(&x->view, 1, 0, sizes[1] - 1, 1, &rest, build->status))
             return false;
-        ridge_tensor *parts[2] = {shifted, build_view(build, x, &rest)};
+        struct tensor *parts[2] = {shifted, build_view(build, x, &rest)};
         shifted = parts[0] && parts[1] ? build_cat(build, parts, 2, 1) : NULL;
     }
     outputs[0] = !mix ? build_contiguous(build, shifted)

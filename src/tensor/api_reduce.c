@@ -3,17 +3,19 @@
 
 /* The integers: operation, mask of axes, whether they stay. */
 static bool build_reduced(struct builder *build, const struct operation *operation,
-                          ridge_tensor *const *inputs, ridge_tensor **outputs) {
+                          struct tensor *const *inputs, struct tensor **outputs) {
     enum op op = (enum op)operation->integers[0];
     uint32_t mask = (uint32_t)operation->integers[1];
-    ridge_tensor *reduced = op == OP_COUNT ? build_mean(build, inputs[0], mask)
-                                           : build_reduce(build, op, inputs[0], mask);
+    struct tensor *reduced = op == OP_COUNT ? build_mean(build, inputs[0], mask)
+                                            : build_reduce(build, op, inputs[0], mask);
     outputs[0] = operation->integers[2] ? reduced : build_squeeze(build, reduced, mask);
     return outputs[0] != NULL;
 }
 
-static bool axis_mask(const ridge_tensor *x, unsigned count, const int *axes, uint32_t *mask) {
+static bool axis_mask(const struct tensor *x, unsigned count, const int *axes, uint32_t *mask) {
     struct status *status = tensor_status();
+    if (count > 0 && !axes)
+        return status_fail(status, STATUS_USAGE, "the axes are NULL");
     *mask = count == 0 ? (1u << x->view.rank) - 1 : 0;
     for (unsigned i = 0; i < count; i++) {
         unsigned axis;
@@ -30,8 +32,9 @@ static bool axis_mask(const ridge_tensor *x, unsigned count, const int *axes, ui
 static ridge_tensor *reduce(const char *name, enum op op, ridge_tensor *x, unsigned count,
                             const int *axes, bool keep) {
     uint32_t mask = 0;
-    if (x && !axis_mask(x, count, axes, &mask))
-        return tensor_failed(name, x);
+    const struct tensor *tensor = tensor_find(x);
+    if (tensor && !axis_mask(tensor, count, axes, &mask))
+        return tensor_handle(tensor_failed(name, tensor));
     struct operation operation = {.name = name,
                                   .build = build_reduced,
                                   .input_count = 1,
@@ -67,15 +70,15 @@ ridge_tensor *ridge_argmin(ridge_tensor *x, int axis, bool keep) {
 
 /* ---- Norms ------------------------------------------------------------------------------ */
 
-static bool check_float(struct builder *build, const ridge_tensor *x) {
+static bool check_float(struct builder *build, const struct tensor *x) {
     return dtype_is_float(x->dtype) ||
            status_fail(build->status, STATUS_USAGE, "it is for floats, not %s: cast first",
                        ridge_dtype_name(x->dtype));
 }
 
 static bool build_softmax(struct builder *build, const struct operation *operation,
-                          ridge_tensor *const *inputs, ridge_tensor **outputs) {
-    ridge_tensor *x = inputs[0];
+                          struct tensor *const *inputs, struct tensor **outputs) {
+    struct tensor *x = inputs[0];
     unsigned axis;
     if (!check_float(build, x) ||
         !view_axis(&x->view, (int)operation->integers[0], &axis, build->status))
@@ -84,10 +87,10 @@ static bool build_softmax(struct builder *build, const struct operation *operati
         outputs[0] = build_copy(build, x);
         return outputs[0] != NULL;
     }
-    ridge_tensor *largest = build_reduce(build, OP_REDUCE_MAX, x, 1u << axis);
-    ridge_tensor *powers = build_expression(
+    struct tensor *largest = build_reduce(build, OP_REDUCE_MAX, x, 1u << axis);
+    struct tensor *powers = build_expression(
         build, OP_EXP, build_expression(build, OP_SUB, x, largest, NULL), NULL, NULL);
-    ridge_tensor *total = build_reduce(build, OP_REDUCE_SUM, powers, 1u << axis);
+    struct tensor *total = build_reduce(build, OP_REDUCE_SUM, powers, 1u << axis);
     outputs[0] = build_expression(build, OP_DIV, powers, total, NULL);
     return outputs[0] != NULL;
 }
@@ -103,8 +106,8 @@ ridge_tensor *ridge_softmax(ridge_tensor *x, int axis) {
 }
 
 /* x of rank 1 or more; the weights have one axis, x's last. */
-static bool check_norm(struct builder *build, ridge_tensor *const *inputs, unsigned count) {
-    const ridge_tensor *x = inputs[0];
+static bool check_norm(struct builder *build, struct tensor *const *inputs, unsigned count) {
+    const struct tensor *x = inputs[0];
     if (!check_float(build, x))
         return false;
     if (x->view.rank == 0)
@@ -119,8 +122,8 @@ static bool check_norm(struct builder *build, ridge_tensor *const *inputs, unsig
 }
 
 static bool build_layer_norm(struct builder *build, const struct operation *operation,
-                             ridge_tensor *const *inputs, ridge_tensor **outputs) {
-    ridge_tensor *x = inputs[0];
+                             struct tensor *const *inputs, struct tensor **outputs) {
+    struct tensor *x = inputs[0];
     if (!check_norm(build, inputs, 3))
         return false;
     uint32_t mask = 1u << (x->view.rank - 1);
@@ -128,12 +131,12 @@ static bool build_layer_norm(struct builder *build, const struct operation *oper
         outputs[0] = build_copy(build, x);
         return outputs[0] != NULL;
     }
-    ridge_tensor *centred = build_expression(build, OP_SUB, x, build_mean(build, x, mask), NULL);
-    ridge_tensor *variance =
+    struct tensor *centred = build_expression(build, OP_SUB, x, build_mean(build, x, mask), NULL);
+    struct tensor *variance =
         build_mean(build, build_expression(build, OP_SQUARE, centred, NULL, NULL), mask);
-    ridge_tensor *scale = build_expression(
+    struct tensor *scale = build_expression(
         build, OP_RSQRT, build_scalar(build, OP_ADD, variance, operation->numbers[0]), NULL, NULL);
-    ridge_tensor *y = build_expression(build, OP_MUL, centred, scale, NULL);
+    struct tensor *y = build_expression(build, OP_MUL, centred, scale, NULL);
     if (inputs[1])
         y = build_expression(build, OP_MUL, y, inputs[1], NULL);
     if (inputs[2])
@@ -155,8 +158,8 @@ ridge_tensor *ridge_layer_norm(ridge_tensor *x, ridge_tensor *weight, ridge_tens
 }
 
 static bool build_rms_norm(struct builder *build, const struct operation *operation,
-                           ridge_tensor *const *inputs, ridge_tensor **outputs) {
-    ridge_tensor *x = inputs[0];
+                           struct tensor *const *inputs, struct tensor **outputs) {
+    struct tensor *x = inputs[0];
     if (!check_norm(build, inputs, 2))
         return false;
     if (view_count(&x->view) == 0) {
@@ -164,10 +167,11 @@ static bool build_rms_norm(struct builder *build, const struct operation *operat
         return outputs[0] != NULL;
     }
     uint32_t mask = 1u << (x->view.rank - 1);
-    ridge_tensor *mean = build_mean(build, build_expression(build, OP_SQUARE, x, NULL, NULL), mask);
-    ridge_tensor *scale = build_expression(
+    struct tensor *mean =
+        build_mean(build, build_expression(build, OP_SQUARE, x, NULL, NULL), mask);
+    struct tensor *scale = build_expression(
         build, OP_RSQRT, build_scalar(build, OP_ADD, mean, operation->numbers[0]), NULL, NULL);
-    ridge_tensor *y = build_expression(build, OP_MUL, x, scale, NULL);
+    struct tensor *y = build_expression(build, OP_MUL, x, scale, NULL);
     outputs[0] = inputs[1] ? build_expression(build, OP_MUL, y, inputs[1], NULL) : y;
     return outputs[0] != NULL;
 }

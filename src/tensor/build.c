@@ -3,18 +3,18 @@
 
 #include <string.h>
 
-static ridge_tensor *add_node(struct builder *build, const struct node *node) {
+static struct tensor *add_node(struct builder *build, const struct node *node) {
     uint32_t number;
     if (!graph_add(build->graph, node, &number, build->status))
         return NULL;
     return tensor_of_node(build->graph, number, &node->shape, build->status);
 }
 
-ridge_tensor *build_view(struct builder *build, ridge_tensor *x, const struct view *view) {
+struct tensor *build_view(struct builder *build, struct tensor *x, const struct view *view) {
     return x ? tensor_view(x, view, build->status) : NULL;
 }
 
-ridge_tensor *build_constant(struct builder *build, enum ridge_dtype dtype, double value) {
+struct tensor *build_constant(struct builder *build, enum ridge_dtype dtype, double value) {
     struct node node = {.kind = NODE_CONSTANT, .dtype = dtype};
     node.parameters.value = value;
     return add_node(build, &node);
@@ -26,7 +26,7 @@ static bool is_truth(enum ridge_dtype dtype) {
     return dtype == RIDGE_U8 || dtype == RIDGE_I32;
 }
 
-static bool check_types(const struct op_info *info, ridge_tensor *const *operands,
+static bool check_types(const struct op_info *info, struct tensor *const *operands,
                         struct status *status) {
     unsigned first = info->rule == RULE_WHERE ? 1 : 0;
     if (first && !is_truth(operands[0]->dtype))
@@ -52,7 +52,7 @@ static bool check_types(const struct op_info *info, ridge_tensor *const *operand
     return true;
 }
 
-static enum ridge_dtype result_type(const struct op_info *info, ridge_tensor *const *operands) {
+static enum ridge_dtype result_type(const struct op_info *info, struct tensor *const *operands) {
     switch (info->rule) {
     case RULE_COMPARE:
     case RULE_LOGIC:
@@ -65,8 +65,8 @@ static enum ridge_dtype result_type(const struct op_info *info, ridge_tensor *co
 }
 
 /* A node that reads its operands, broadcast to common sizes, elementwise. */
-static ridge_tensor *elementwise(struct builder *build, enum op op, enum ridge_dtype dtype,
-                                 ridge_tensor *const *operands, unsigned count) {
+static struct tensor *elementwise(struct builder *build, enum op op, enum ridge_dtype dtype,
+                                  struct tensor *const *operands, unsigned count) {
     struct node_input inputs[3];
     unsigned rank = 0;
     int64_t sizes[RIDGE_RANK_MAX] = {0};
@@ -85,10 +85,10 @@ static ridge_tensor *elementwise(struct builder *build, enum op op, enum ridge_d
     return add_node(build, &node);
 }
 
-ridge_tensor *build_expression(struct builder *build, enum op op, ridge_tensor *x, ridge_tensor *y,
-                               ridge_tensor *z) {
+struct tensor *build_expression(struct builder *build, enum op op, struct tensor *x,
+                                struct tensor *y, struct tensor *z) {
     const struct op_info *info = op_info(op);
-    ridge_tensor *operands[3] = {x, y, z};
+    struct tensor *operands[3] = {x, y, z};
     for (unsigned i = 0; i < info->arity; i++)
         if (!operands[i])
             return NULL;
@@ -97,7 +97,7 @@ ridge_tensor *build_expression(struct builder *build, enum op op, ridge_tensor *
     return elementwise(build, op, result_type(info, operands), operands, info->arity);
 }
 
-ridge_tensor *build_scalar(struct builder *build, enum op op, ridge_tensor *x, double y) {
+struct tensor *build_scalar(struct builder *build, enum op op, struct tensor *x, double y) {
     if (x && value_type_of(x->dtype) == VALUE_I32 &&
         !(y >= INT32_MIN && y <= INT32_MAX && y == (double)(int32_t)y)) {
         status_fail(build->status, STATUS_USAGE, "%g is no number of %s: cast first", y,
@@ -107,12 +107,12 @@ ridge_tensor *build_scalar(struct builder *build, enum op op, ridge_tensor *x, d
     return x ? build_expression(build, op, x, build_constant(build, x->dtype, y), NULL) : NULL;
 }
 
-static ridge_tensor *convert(struct builder *build, enum op op, enum ridge_dtype dtype,
-                             ridge_tensor *x) {
+static struct tensor *convert(struct builder *build, enum op op, enum ridge_dtype dtype,
+                              struct tensor *x) {
     return x ? elementwise(build, op, dtype, &x, 1) : NULL;
 }
 
-ridge_tensor *build_cast(struct builder *build, ridge_tensor *x, enum ridge_dtype dtype) {
+struct tensor *build_cast(struct builder *build, struct tensor *x, enum ridge_dtype dtype) {
     if (!x || x->dtype == dtype)
         return x;
     if (dtype_is_quantised(dtype) || dtype_is_quantised(x->dtype)) {
@@ -133,11 +133,11 @@ ridge_tensor *build_cast(struct builder *build, ridge_tensor *x, enum ridge_dtyp
     return x && x->dtype != dtype ? convert(build, OP_LOAD, dtype, x) : x;
 }
 
-ridge_tensor *build_copy(struct builder *build, ridge_tensor *x) {
+struct tensor *build_copy(struct builder *build, struct tensor *x) {
     return x ? elementwise(build, OP_LOAD, x->dtype, &x, 1) : NULL;
 }
 
-ridge_tensor *build_contiguous(struct builder *build, ridge_tensor *x) {
+struct tensor *build_contiguous(struct builder *build, struct tensor *x) {
     if (!x || (view_is_contiguous(&x->view) && build->graph->nodes[x->node].kind != NODE_CONSTANT))
         return x;
     if (dtype_is_quantised(x->dtype)) {
@@ -151,13 +151,13 @@ ridge_tensor *build_contiguous(struct builder *build, ridge_tensor *x) {
 
 /* ---- Reductions ------------------------------------------------------------------------- */
 
-static ridge_tensor *reduce_nothing(struct builder *build, enum op op, const struct node *node) {
+static struct tensor *reduce_nothing(struct builder *build, enum op op, const struct node *node) {
     if (op != OP_REDUCE_SUM) {
         status_fail(build->status, STATUS_USAGE, "there is no %s of no elements",
                     op_info(op)->name);
         return NULL;
     }
-    ridge_tensor *zero = build_constant(build, node->dtype, 0);
+    struct tensor *zero = build_constant(build, node->dtype, 0);
     struct view view;
     if (!zero ||
         !view_broadcast(&zero->view, node->shape.rank, node->shape.sizes, &view, build->status))
@@ -165,7 +165,8 @@ static ridge_tensor *reduce_nothing(struct builder *build, enum op op, const str
     return build_copy(build, build_view(build, zero, &view));
 }
 
-ridge_tensor *build_reduce(struct builder *build, enum op op, ridge_tensor *x, uint32_t axis_mask) {
+struct tensor *build_reduce(struct builder *build, enum op op, struct tensor *x,
+                            uint32_t axis_mask) {
     if (!x)
         return NULL;
     if (dtype_is_quantised(x->dtype)) {
@@ -199,14 +200,14 @@ ridge_tensor *build_reduce(struct builder *build, enum op op, ridge_tensor *x, u
     /* One element each: itself, or its index. */
     if (!finds_index)
         return build_copy(build, build_cast(build, x, node.dtype));
-    ridge_tensor *zero = build_constant(build, RIDGE_I32, 0);
+    struct tensor *zero = build_constant(build, RIDGE_I32, 0);
     struct view view;
     if (!zero || !view_broadcast(&zero->view, x->view.rank, sizes, &view, build->status))
         return NULL;
     return build_copy(build, build_view(build, zero, &view));
 }
 
-ridge_tensor *build_mean(struct builder *build, ridge_tensor *x, uint32_t axis_mask) {
+struct tensor *build_mean(struct builder *build, struct tensor *x, uint32_t axis_mask) {
     if (!x)
         return NULL;
     if (!dtype_is_float(x->dtype)) {
@@ -220,7 +221,7 @@ ridge_tensor *build_mean(struct builder *build, ridge_tensor *x, uint32_t axis_m
     return build_scalar(build, OP_DIV, build_reduce(build, OP_REDUCE_SUM, x, axis_mask), count);
 }
 
-ridge_tensor *build_squeeze(struct builder *build, ridge_tensor *x, uint32_t axis_mask) {
+struct tensor *build_squeeze(struct builder *build, struct tensor *x, uint32_t axis_mask) {
     if (!x)
         return NULL;
     struct view view = x->view;
@@ -232,7 +233,7 @@ ridge_tensor *build_squeeze(struct builder *build, ridge_tensor *x, uint32_t axi
 
 /* ---- Matrix products ---------------------------------------------------------------------- */
 
-static bool check_matmul_types(ridge_tensor *a, ridge_tensor *b, struct status *status) {
+static bool check_matmul_types(struct tensor *a, struct tensor *b, struct status *status) {
     if (!dtype_is_float(a->dtype))
         return status_fail(status, STATUS_USAGE, "the left matrix holds floats, not %s",
                            ridge_dtype_name(a->dtype));
@@ -254,8 +255,8 @@ static bool check_matmul_types(ridge_tensor *a, ridge_tensor *b, struct status *
 }
 
 /* The operand with the batch axes of the result, as a storage that one batch stride walks. */
-static ridge_tensor *matmul_operand(struct builder *build, ridge_tensor *x, unsigned rank,
-                                    const int64_t *sizes) {
+static struct tensor *matmul_operand(struct builder *build, struct tensor *x, unsigned rank,
+                                     const int64_t *sizes) {
     struct view view;
     int64_t wide[RIDGE_RANK_MAX];
     memcpy(wide, sizes, sizeof wide);
@@ -271,7 +272,7 @@ static ridge_tensor *matmul_operand(struct builder *build, ridge_tensor *x, unsi
     return x && !as_one ? build_copy(build, x) : x;
 }
 
-ridge_tensor *build_matmul(struct builder *build, ridge_tensor *a, ridge_tensor *b) {
+struct tensor *build_matmul(struct builder *build, struct tensor *a, struct tensor *b) {
     if (!a || !b)
         return NULL;
     if (a->view.rank < 2 || b->view.rank < 2) {
@@ -303,7 +304,7 @@ ridge_tensor *build_matmul(struct builder *build, ridge_tensor *a, ridge_tensor 
     if (!view_contiguous(rank + 2, sizes, &node.shape, build->status))
         return NULL;
     if (k == 0) {
-        ridge_tensor *zero = build_constant(build, a->dtype, 0);
+        struct tensor *zero = build_constant(build, a->dtype, 0);
         struct view view;
         if (!zero || !view_broadcast(&zero->view, rank + 2, sizes, &view, build->status))
             return NULL;
@@ -320,8 +321,8 @@ ridge_tensor *build_matmul(struct builder *build, ridge_tensor *a, ridge_tensor 
     return add_node(build, &node);
 }
 
-ridge_tensor *build_activation(struct builder *build, ridge_tensor *x,
-                               enum ridge_activation activation) {
+struct tensor *build_activation(struct builder *build, struct tensor *x,
+                                enum ridge_activation activation) {
     switch (activation) {
     case RIDGE_ACTIVATION_NONE:
         return x;
@@ -338,8 +339,8 @@ ridge_tensor *build_activation(struct builder *build, ridge_tensor *x,
 
 /* ---- The rest --------------------------------------------------------------------------- */
 
-ridge_tensor *build_cat(struct builder *build, ridge_tensor *const *parts, unsigned count,
-                        unsigned axis) {
+struct tensor *build_cat(struct builder *build, struct tensor *const *parts, unsigned count,
+                         unsigned axis) {
     struct node node = {.kind = NODE_CAT, .op = OP_LOAD, .dtype = parts[0]->dtype};
     struct view shape = parts[0]->view;
     shape.sizes[axis] = 0;
@@ -376,7 +377,7 @@ ridge_tensor *build_cat(struct builder *build, ridge_tensor *const *parts, unsig
     return add_node(build, &node);
 }
 
-bool build_assign(struct builder *build, ridge_tensor *target, ridge_tensor *source, bool apart) {
+bool build_assign(struct builder *build, struct tensor *target, struct tensor *source, bool apart) {
     if (dtype_is_quantised(target->dtype))
         return status_fail(build->status, STATUS_USAGE,
                            "%s is quantised and cannot be assigned to: quantise anew",
@@ -404,7 +405,7 @@ bool build_assign(struct builder *build, ridge_tensor *target, ridge_tensor *sou
      * outside share one is known to eager callers only. */
     enum node_kind source_kind = build->graph->nodes[inputs[1].node].kind;
     if (!apart && (source_kind == NODE_INPUT || source_kind == NODE_CAPTURE)) {
-        ridge_tensor *copy = build_copy(build, source);
+        struct tensor *copy = build_copy(build, source);
         if (!copy || !graph_operand(build->graph, copy, &inputs[1], build->status) ||
             !view_broadcast(&copy->view, target->view.rank, target->view.sizes, &inputs[1].view,
                             build->status))
@@ -418,9 +419,9 @@ bool build_assign(struct builder *build, ridge_tensor *target, ridge_tensor *sou
     return graph_add(build->graph, &node, &number, build->status);
 }
 
-ridge_tensor *build_kernel(struct builder *build, enum op op, enum ridge_dtype dtype,
-                           const struct view *shape, ridge_tensor *const *operands, unsigned count,
-                           const struct node_parameters *parameters) {
+struct tensor *build_kernel(struct builder *build, enum op op, enum ridge_dtype dtype,
+                            const struct view *shape, struct tensor *const *operands,
+                            unsigned count, const struct node_parameters *parameters) {
     struct node_input inputs[8];
     struct node node = {.kind = NODE_KERNEL, .op = op, .dtype = dtype, .input_count = count};
     for (unsigned i = 0; i < count; i++)
@@ -434,8 +435,8 @@ ridge_tensor *build_kernel(struct builder *build, enum op op, enum ridge_dtype d
     return add_node(build, &node);
 }
 
-ridge_tensor *build_second(struct builder *build, ridge_tensor *first, enum ridge_dtype dtype,
-                           const struct view *shape) {
+struct tensor *build_second(struct builder *build, struct tensor *first, enum ridge_dtype dtype,
+                            const struct view *shape) {
     if (!first)
         return NULL;
     struct node_input input = {.node = first->node, .view = first->view};

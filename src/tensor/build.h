@@ -11,37 +11,38 @@ struct builder {
     struct status *status;
 };
 
-ridge_tensor *build_constant(struct builder *build, enum ridge_dtype dtype, double value);
+struct tensor *build_constant(struct builder *build, enum ridge_dtype dtype, double value);
 /* An elementwise operation of the table, with broadcasting. */
-ridge_tensor *build_expression(struct builder *build, enum op op, ridge_tensor *x, ridge_tensor *y,
-                               ridge_tensor *z);
+struct tensor *build_expression(struct builder *build, enum op op, struct tensor *x,
+                                struct tensor *y, struct tensor *z);
 /* As build_expression() with a number for y. */
-ridge_tensor *build_scalar(struct builder *build, enum op op, ridge_tensor *x, double y);
-ridge_tensor *build_cast(struct builder *build, ridge_tensor *x, enum ridge_dtype dtype);
+struct tensor *build_scalar(struct builder *build, enum op op, struct tensor *x, double y);
+struct tensor *build_cast(struct builder *build, struct tensor *x, enum ridge_dtype dtype);
 /* A contiguous copy. */
-ridge_tensor *build_copy(struct builder *build, ridge_tensor *x);
+struct tensor *build_copy(struct builder *build, struct tensor *x);
 /* x itself when it is contiguous and a storage, else a copy. */
-ridge_tensor *build_contiguous(struct builder *build, ridge_tensor *x);
+struct tensor *build_contiguous(struct builder *build, struct tensor *x);
 /* The axes of the mask stay, with size 1. */
-ridge_tensor *build_reduce(struct builder *build, enum op op, ridge_tensor *x, uint32_t axis_mask);
-ridge_tensor *build_mean(struct builder *build, ridge_tensor *x, uint32_t axis_mask);
+struct tensor *build_reduce(struct builder *build, enum op op, struct tensor *x,
+                            uint32_t axis_mask);
+struct tensor *build_mean(struct builder *build, struct tensor *x, uint32_t axis_mask);
 /* Takes away the axes of the mask, which have size 1. */
-ridge_tensor *build_squeeze(struct builder *build, ridge_tensor *x, uint32_t axis_mask);
-ridge_tensor *build_matmul(struct builder *build, ridge_tensor *a, ridge_tensor *b);
-ridge_tensor *build_activation(struct builder *build, ridge_tensor *x,
-                               enum ridge_activation activation);
-ridge_tensor *build_cat(struct builder *build, ridge_tensor *const *parts, unsigned count,
-                        unsigned axis);
+struct tensor *build_squeeze(struct builder *build, struct tensor *x, uint32_t axis_mask);
+struct tensor *build_matmul(struct builder *build, struct tensor *a, struct tensor *b);
+struct tensor *build_activation(struct builder *build, struct tensor *x,
+                                enum ridge_activation activation);
+struct tensor *build_cat(struct builder *build, struct tensor *const *parts, unsigned count,
+                         unsigned axis);
 /* `apart`: the two are known to share no storage. */
-bool build_assign(struct builder *build, ridge_tensor *target, ridge_tensor *source, bool apart);
+bool build_assign(struct builder *build, struct tensor *target, struct tensor *source, bool apart);
 /* An operation with a kernel of its own, its operands checked and contiguous where that is needed.
  */
-ridge_tensor *build_kernel(struct builder *build, enum op op, enum ridge_dtype dtype,
-                           const struct view *shape, ridge_tensor *const *operands, unsigned count,
-                           const struct node_parameters *parameters);
+struct tensor *build_kernel(struct builder *build, enum op op, enum ridge_dtype dtype,
+                            const struct view *shape, struct tensor *const *operands,
+                            unsigned count, const struct node_parameters *parameters);
 /* The second result of the kernel that made `first`. */
-ridge_tensor *build_second(struct builder *build, ridge_tensor *first, enum ridge_dtype dtype,
-                           const struct view *shape);
-ridge_tensor *build_view(struct builder *build, ridge_tensor *x, const struct view *view);
+struct tensor *build_second(struct builder *build, struct tensor *first, enum ridge_dtype dtype,
+                            const struct view *shape);
+struct tensor *build_view(struct builder *build, struct tensor *x, const struct view *view);
 
 #endif

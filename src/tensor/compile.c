@@ -1,6 +1,7 @@
 /* ridge_compile(): functions of tensors, traced once for each set of shapes. */
 #include <string.h>
 
+#include "base/slab.h"
 #include "tensor/operation.h"
 #include "tensor/plan.h"
 
@@ -12,15 +13,18 @@ struct variant {
     struct buffer key;
 };
 
-struct ridge_program {
+struct compiled {
     ridge_device *device;
     ridge_function *function;
     void *context;
     unsigned input_count, output_count;
     struct variant *variants; /* the last used first */
     unsigned variant_count;
-    ridge_program *next, **link; /* all of the device */
+    bool compiling;
+    struct compiled *next, **link; /* all of the device */
 };
+
+static struct slab programs = SLAB(struct compiled, 2);
 
 static void release_variant(struct variant *variant) {
     plan_destroy(variant->plan);
@@ -29,13 +33,15 @@ static void release_variant(struct variant *variant) {
 }
 
 /* Outputs as tensors of the graph: a function may hand on what it got from outside. */
-static bool adopt_outputs(struct graph *graph, ridge_tensor **outputs, unsigned count,
-                          struct status *status) {
+static bool adopt_outputs(struct graph *graph, ridge_tensor *const *handles,
+                          struct tensor **outputs, unsigned count, struct status *status) {
     for (unsigned i = 0; i < count; i++) {
         struct node_input operand;
-        if (!outputs[i])
-            return status_fail(status, STATUS_USAGE, "the function did not set output %u", i);
-        if (!graph_operand(graph, outputs[i], &operand, status))
+        const struct tensor *output = tensor_find(handles[i]);
+        if (!output)
+            return status_fail(status, STATUS_USAGE, "the function %s output %u",
+                               handles[i] ? "released its" : "did not set", i);
+        if (!graph_operand(graph, output, &operand, status))
             return false;
         outputs[i] = tensor_of_node(graph, operand.node, &operand.view, status);
         if (!outputs[i])
@@ -44,21 +50,26 @@ static bool adopt_outputs(struct graph *graph, ridge_tensor **outputs, unsigned 
     return true;
 }
 
-static bool call_function(const ridge_program *program, struct graph *graph,
-                          ridge_tensor *const *inputs, ridge_tensor **traced,
-                          ridge_tensor **outputs, struct status *status) {
+/* `handles` holds those of the inputs and, behind them, those of the outputs. */
+static bool call_function(struct compiled *program, struct graph *graph,
+                          struct tensor *const *inputs, ridge_tensor **handles,
+                          struct tensor **outputs, struct status *status) {
     for (unsigned i = 0; i < program->input_count; i++) {
         uint32_t node;
         struct view view = inputs[i]->view;
         view.offset = 0;
         if (!graph_input(graph, inputs[i]->dtype, tensor_alignment(inputs[i]), &node, status) ||
-            !(traced[i] = tensor_of_node(graph, node, &view, status)))
+            !(handles[i] = tensor_handle(tensor_of_node(graph, node, &view, status))))
             return false;
     }
     enum status_code before = status->code;
     status->code = STATUS_OK;
     struct graph *outer = graph_set_current(graph);
-    bool ok = program->function(program->context, traced, outputs);
+    program->compiling = true;
+    program->device->compiling++;
+    bool ok = program->function(program->context, handles, handles + program->input_count);
+    program->device->compiling--;
+    program->compiling = false;
     graph_set_current(outer);
     if (!ok) {
         if (status->code == STATUS_OK)
@@ -71,22 +82,25 @@ static bool call_function(const ridge_program *program, struct graph *graph,
         return false;
     }
     status->code = before;
-    return adopt_outputs(graph, outputs, program->output_count, status);
+    return adopt_outputs(graph, handles + program->input_count, outputs, program->output_count,
+                         status);
 }
 
-static bool trace_variant(const ridge_program *program, ridge_tensor *const *inputs,
+static bool trace_variant(struct compiled *program, struct tensor *const *inputs,
                           struct plan **plan, struct status *status) {
     struct graph graph;
+    struct scope scope;
     graph_init(&graph, program->device);
-    unsigned count = program->input_count + program->output_count;
-    ridge_tensor **tensors = memory_allocate(count, sizeof *tensors, status);
-    ridge_scope_begin();
-    bool ok =
-        tensors &&
-        call_function(program, &graph, inputs, tensors, tensors + program->input_count, status) &&
-        plan_create(&graph, tensors + program->input_count, program->output_count, plan, status);
-    ridge_scope_end();
-    memory_free(tensors);
+    size_t count = (size_t)program->input_count + program->output_count;
+    ridge_tensor **handles = memory_allocate(count, sizeof *handles, status);
+    struct tensor **outputs = memory_allocate(program->output_count, sizeof *outputs, status);
+    scope_begin(&scope);
+    bool ok = handles && outputs &&
+              call_function(program, &graph, inputs, handles, outputs, status) &&
+              plan_create(&graph, outputs, program->output_count, plan, status);
+    scope_end(&scope);
+    memory_free(handles);
+    memory_free(outputs);
     graph_finish(&graph);
     if (ok)
         (*plan)->may_replay = true;
@@ -94,7 +108,7 @@ static bool trace_variant(const ridge_program *program, ridge_tensor *const *inp
 }
 
 /* The variant for these inputs, in front of the others. */
-static bool find_variant(ridge_program *program, ridge_tensor *const *inputs,
+static bool find_variant(struct compiled *program, struct tensor *const *inputs,
                          struct status *status) {
     struct buffer key = {0};
     for (unsigned i = 0; i < program->input_count; i++)
@@ -133,13 +147,33 @@ static bool find_variant(ridge_program *program, ridge_tensor *const *inputs,
     return true;
 }
 
-static bool check_inputs(ridge_device *device, ridge_tensor *const *inputs, unsigned count,
+/* The tensors of the handles, or NULL; free them with memory_free(). */
+static struct tensor **find_inputs(const char *name, ridge_tensor *const *handles, unsigned count,
+                                   struct status *status) {
+    if (!handles) {
+        tensor_null(name, "array of inputs");
+        return NULL;
+    }
+    struct tensor **inputs = memory_allocate(count, sizeof *inputs, status);
+    for (unsigned i = 0; inputs && i < count; i++) {
+        inputs[i] = tensor_find(handles[i]);
+        if (inputs[i])
+            continue;
+        if (handles[i])
+            status_fail(status, STATUS_USAGE, "%s: input %u was released before", name, i);
+        else if (status->code == STATUS_OK)
+            status_fail(status, STATUS_USAGE, "%s: input %u is NULL", name, i);
+        memory_free(inputs);
+        return NULL;
+    }
+    return inputs;
+}
+
+static bool check_inputs(ridge_device *device, struct tensor *const *inputs, unsigned count,
                          const char *name, struct status *status) {
     for (unsigned i = 0; i < count; i++) {
-        if (!inputs[i])
-            return status->code != STATUS_OK
-                       ? false
-                       : status_fail(status, STATUS_USAGE, "%s: input %u is NULL", name, i);
+        if (tensor_is_gone(inputs[i], status))
+            return status_context(status, "%s: input %u", name, i);
         if (inputs[i]->device != device)
             return status_fail(status, STATUS_USAGE, "%s: input %u is on %s, not on %s", name, i,
                                inputs[i]->device->name, device->name);
@@ -152,29 +186,21 @@ static bool check_inputs(ridge_device *device, ridge_tensor *const *inputs, unsi
     return true;
 }
 
-ridge_program *ridge_compile(ridge_function *function, void *context, ridge_tensor *const *inputs,
-                             unsigned input_count, unsigned output_count) {
-    struct status *status = tensor_status();
-    if (input_count == 0 || output_count == 0 || !function) {
-        status_fail(status, STATUS_USAGE,
-                    "ridge_compile: it takes a function with at least one input and one output");
-        return NULL;
-    }
-    if (!inputs[0] ||
-        !check_inputs(inputs[0]->device, inputs, input_count, "ridge_compile", status))
-        return NULL;
-    ridge_program *program = memory_allocate(1, sizeof *program, status);
+static struct compiled *compile(ridge_function *function, void *context,
+                                struct tensor *const *inputs, unsigned input_count,
+                                unsigned output_count, struct status *status) {
+    ridge_device *device = inputs[0]->device;
+    struct compiled *program = slab_take(&programs, status);
     if (!program)
         return NULL;
-    ridge_device *device = inputs[0]->device;
-    *program = (ridge_program){.device = device,
-                               .function = function,
-                               .context = context,
-                               .input_count = input_count,
-                               .output_count = output_count};
+    *program = (struct compiled){.device = device,
+                                 .function = function,
+                                 .context = context,
+                                 .input_count = input_count,
+                                 .output_count = output_count};
     if (!find_variant(program, inputs, status)) {
         status_context(status, "ridge_compile");
-        memory_free(program);
+        slab_give(&programs, program);
         return NULL;
     }
     program->next = device->programs;
@@ -185,13 +211,59 @@ ridge_program *ridge_compile(ridge_function *function, void *context, ridge_tens
     return program;
 }
 
-bool ridge_program_run(ridge_program *program, ridge_tensor *const *inputs,
+ridge_program *ridge_compile(ridge_function *function, void *context, ridge_tensor *const *handles,
+                             unsigned input_count, unsigned output_count) {
+    struct status *status = tensor_status();
+    if (input_count == 0 || output_count == 0 || !function) {
+        status_fail(status, STATUS_USAGE,
+                    "ridge_compile: it takes a function with at least one input and one output");
+        return NULL;
+    }
+    struct tensor **inputs = find_inputs("ridge_compile", handles, input_count, status);
+    struct compiled *program = NULL;
+    if (inputs && check_inputs(inputs[0]->device, inputs, input_count, "ridge_compile", status))
+        program = compile(function, context, inputs, input_count, output_count, status);
+    memory_free(inputs);
+    return program ? slab_handle(&programs, program) : NULL;
+}
+
+static struct compiled *program_of(const char *name, const ridge_program *handle) {
+    struct compiled *program = slab_find(&programs, handle);
+    if (!program)
+        handle ? tensor_released(name, "program") : tensor_null(name, "program");
+    return program;
+}
+
+/* Compiling calls the user's function, which may release inputs. */
+static bool still_there(struct tensor *const *inputs, ridge_tensor *const *handles, unsigned count,
+                        struct status *status) {
+    for (unsigned i = 0; i < count; i++)
+        if (tensor_find(handles[i]) != inputs[i])
+            return status_fail(status, STATUS_USAGE, "the function released input %u", i);
+    return true;
+}
+
+static bool run_program(struct compiled *program, ridge_tensor *const *handles,
+                        struct tensor *const *inputs, ridge_tensor **results,
+                        struct status *status) {
+    struct tensor **outputs = memory_allocate(program->output_count, sizeof *outputs, status);
+    bool ok = outputs && find_variant(program, inputs, status) &&
+              still_there(inputs, handles, program->input_count, status) &&
+              plan_run(program->variants->plan, inputs, outputs, status);
+    for (unsigned i = 0; ok && i < program->output_count; i++)
+        results[i] = tensor_handle(outputs[i]);
+    memory_free(outputs);
+    return ok || status_context(status, "ridge_program_run");
+}
+
+bool ridge_program_run(ridge_program *handle, ridge_tensor *const *handles,
                        ridge_tensor **outputs) {
     struct status *status = tensor_status();
+    struct compiled *program = program_of("ridge_program_run", handle);
     if (!program)
-        return status->code == STATUS_OK
-                   ? status_fail(status, STATUS_USAGE, "ridge_program_run: the program is NULL")
-                   : false;
+        return false;
+    if (!outputs)
+        return tensor_null("ridge_program_run", "array of outputs");
     for (unsigned i = 0; i < program->output_count; i++)
         outputs[i] = NULL;
     if (graph_current())
@@ -199,17 +271,17 @@ bool ridge_program_run(ridge_program *program, ridge_tensor *const *inputs,
             status, STATUS_USAGE,
             "ridge_program_run: a function that is being compiled calls the function "
             "itself, not its compiled form");
-    if (!check_inputs(program->device, inputs, program->input_count, "ridge_program_run", status))
-        return false;
-    if (!find_variant(program, inputs, status) ||
-        !plan_run(program->variants->plan, inputs, outputs, status))
-        return status_context(status, "ridge_program_run");
-    return true;
+    struct tensor **inputs =
+        find_inputs("ridge_program_run", handles, program->input_count, status);
+    bool ok =
+        inputs &&
+        check_inputs(program->device, inputs, program->input_count, "ridge_program_run", status) &&
+        run_program(program, handles, inputs, outputs, status);
+    memory_free(inputs);
+    return ok;
 }
 
-void ridge_program_release(ridge_program *program) {
-    if (!program)
-        return;
+void compiled_destroy(struct compiled *program) {
     *program->link = program->next;
     if (program->next)
         program->next->link = program->link;
@@ -218,12 +290,24 @@ void ridge_program_release(ridge_program *program) {
         program->variants = variant->next;
         release_variant(variant);
     }
-    memory_free(program);
+    slab_give(&programs, program);
 }
 
-bool ridge_program_describe(const ridge_program *program, struct ridge_program_info *info) {
-    if (!program || !info)
+void ridge_program_release(ridge_program *handle) {
+    struct compiled *program = handle ? program_of("ridge_program_release", handle) : NULL;
+    if (program && program->compiling)
+        status_fail(tensor_status(), STATUS_USAGE,
+                    "ridge_program_release: the program's function is being compiled");
+    else if (program)
+        compiled_destroy(program);
+}
+
+bool ridge_program_describe(const ridge_program *handle, struct ridge_program_info *info) {
+    const struct compiled *program = program_of("ridge_program_describe", handle);
+    if (!program)
         return false;
+    if (!info)
+        return tensor_null("ridge_program_describe", "memory for the description");
     *info = program->variants->plan->info;
     return true;
 }

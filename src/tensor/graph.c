@@ -23,7 +23,7 @@ void graph_init(struct graph *graph, ridge_device *device) {
 
 /* Handles that were kept beyond the tracing stand for nothing any more. */
 static void forget_tensors(const struct graph *graph) {
-    for (ridge_tensor *tensor = graph->device->tensors; tensor; tensor = tensor->device_next)
+    for (struct tensor *tensor = graph->device->tensors; tensor; tensor = tensor->device_next)
         if (tensor->graph == graph)
             tensor->graph = NULL;
 }
@@ -143,13 +143,18 @@ uint32_t graph_alignment(const struct graph *graph, uint32_t node, int64_t offse
     return (uint32_t)(bytes & -bytes);
 }
 
-bool graph_operand(struct graph *graph, const ridge_tensor *tensor, struct node_input *operand,
+bool graph_operand(struct graph *graph, const struct tensor *tensor, struct node_input *operand,
                    struct status *status) {
     operand->view = tensor->view;
     if (tensor->graph == graph) {
         operand->node = tensor->node;
         return true;
     }
+    if (tensor_is_gone(tensor, status))
+        return false;
+    if (tensor->device != graph->device)
+        return status_fail(status, STATUS_USAGE, "the tensor is on %s, the function on %s",
+                           tensor->device->name, graph->device->name);
     if (tensor->graph)
         return status_fail(status, STATUS_USAGE,
                            "a tensor of another compiled function's tracing cannot be used here");

@@ -85,7 +85,7 @@ bool graph_input(struct graph *graph, enum ridge_dtype dtype, uint32_t alignment
  * plan's own places begin at multiples of 16 bytes. */
 uint32_t graph_alignment(const struct graph *graph, uint32_t node, int64_t offset);
 /* The tensor as an operand of this graph: its own node, or a captured storage. */
-bool graph_operand(struct graph *graph, const ridge_tensor *tensor, struct node_input *operand,
+bool graph_operand(struct graph *graph, const struct tensor *tensor, struct node_input *operand,
                    struct status *status);
 
 #endif

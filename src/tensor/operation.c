@@ -45,6 +45,12 @@ void plan_store_destroy(struct plan_store *store) {
     memory_free(store);
 }
 
+/* An operation with its tensors in place of their handles. */
+struct call {
+    const struct operation *operation;
+    struct tensor **inputs; /* at least OPERATION_INPUTS_MAX, NULL where there is none */
+};
+
 /* ---- Keys ------------------------------------------------------------------------------- */
 
 struct key {
@@ -62,12 +68,12 @@ static void append(struct key *key, const void *data, size_t length) {
     key->length += length;
 }
 
-uint32_t tensor_alignment(const ridge_tensor *tensor) {
+uint32_t tensor_alignment(const struct tensor *tensor) {
     uint64_t bytes = tensor_byte_offset(tensor->dtype, tensor->view.offset) | 16;
     return (uint32_t)(bytes & -bytes);
 }
 
-static void append_tensor(struct key *key, const ridge_tensor *tensor) {
+static void append_tensor(struct key *key, const struct tensor *tensor) {
     if (!tensor) {
         append(key, "-", 1);
         return;
@@ -79,33 +85,35 @@ static void append_tensor(struct key *key, const ridge_tensor *tensor) {
     append(key, tensor->view.strides, tensor->view.rank * sizeof tensor->view.strides[0]);
 }
 
-void operation_key_tensor(struct buffer *buffer, const ridge_tensor *tensor) {
+void operation_key_tensor(struct buffer *buffer, const struct tensor *tensor) {
     struct key key;
     key.length = 0;
     append_tensor(&key, tensor);
     buffer_append(buffer, key.bytes, key.length);
 }
 
-static ridge_tensor *const *inputs_of(const struct operation *operation) {
+static ridge_tensor *const *handles_of(const struct operation *operation) {
     return operation->many ? operation->many : operation->inputs;
 }
 
-static void make_key(const struct operation *operation, struct key *key) {
+static void make_key(const struct call *call, struct key *key) {
+    const struct operation *operation = call->operation;
     key->length = 0;
     key->too_long = false;
     append(key, &operation->build, sizeof operation->build);
     append(key, operation->integers, sizeof operation->integers);
     append(key, operation->numbers, sizeof operation->numbers);
     for (unsigned i = 0; i < operation->input_count; i++)
-        append_tensor(key, inputs_of(operation)[i]);
+        append_tensor(key, call->inputs[i]);
 }
 
 /* ---- Building --------------------------------------------------------------------------- */
 
-static bool describe_failure(const struct operation *operation, struct status *status) {
+static bool describe_failure(const struct call *call, struct status *status) {
+    const struct operation *operation = call->operation;
     struct buffer shapes = {0};
     for (unsigned i = 0; i < operation->input_count && shapes.length < 300; i++) {
-        const ridge_tensor *input = inputs_of(operation)[i];
+        const struct tensor *input = call->inputs[i];
         if (!input)
             continue;
         buffer_string(&shapes, shapes.length ? ", " : "");
@@ -118,35 +126,38 @@ static bool describe_failure(const struct operation *operation, struct status *s
 
 /* Calls the builder with tensors of the graph; what it makes besides its outputs is released. */
 static bool trace(const struct operation *operation, struct graph *graph,
-                  ridge_tensor *const *inputs, ridge_tensor **outputs, struct status *status) {
+                  struct tensor *const *inputs, struct tensor **outputs, struct status *status) {
     struct builder build = {graph, status};
-    ridge_scope_begin();
+    struct scope scope;
+    scope_begin(&scope);
     bool ok = operation->build(&build, operation, inputs, outputs);
     for (unsigned i = 0; i < operation->output_count; i++) {
         if (!ok)
             outputs[i] = NULL;
         /* A builder may give back its input: the caller gets a handle of its own. */
         else if (outputs[i])
-            outputs[i] = ridge_keep(tensor_view(outputs[i], &outputs[i]->view, status));
+            outputs[i] = tensor_keep(tensor_view(outputs[i], &outputs[i]->view, status));
         ok = ok && outputs[i];
     }
-    ridge_scope_end();
+    scope_end(&scope);
     return ok;
 }
 
 /* Within a function that is being compiled: tensors from outside become captures. */
-static bool trace_into(const struct operation *operation, struct graph *graph,
-                       ridge_tensor **outputs, struct status *status) {
-    ridge_tensor *few[OPERATION_INPUTS_MAX], **inputs = few;
+static bool trace_into(const struct call *call, struct graph *graph, struct tensor **outputs,
+                       struct status *status) {
+    const struct operation *operation = call->operation;
+    struct tensor *few[OPERATION_INPUTS_MAX], **inputs = few;
+    struct scope scope;
     if (operation->input_count > OPERATION_INPUTS_MAX) {
         inputs = memory_allocate(operation->input_count, sizeof *inputs, status);
         if (!inputs)
             return false;
     }
     bool ok = true;
-    ridge_scope_begin();
+    scope_begin(&scope);
     for (unsigned i = 0; i < operation->input_count && ok; i++) {
-        const ridge_tensor *input = inputs_of(operation)[i];
+        const struct tensor *input = call->inputs[i];
         struct node_input operand;
         inputs[i] = NULL;
         if (!input)
@@ -156,28 +167,30 @@ static bool trace_into(const struct operation *operation, struct graph *graph,
     }
     ok = ok && trace(operation, graph, inputs, outputs, status);
     for (unsigned i = 0; i < operation->output_count && ok; i++)
-        ridge_keep(outputs[i]);
-    ridge_scope_end();
+        tensor_keep(outputs[i]);
+    scope_end(&scope);
     if (inputs != few)
         memory_free(inputs);
     return ok;
 }
 
 /* A graph of the operation alone. */
-static bool make_plan(const struct operation *operation, ridge_device *device, struct plan **plan,
+static bool make_plan(const struct call *call, ridge_device *device, struct plan **plan,
                       struct status *status) {
+    const struct operation *operation = call->operation;
     struct graph graph;
     graph_init(&graph, device);
-    ridge_tensor *few[OPERATION_INPUTS_MAX], **inputs = few;
-    ridge_tensor *outputs[OPERATION_OUTPUTS_MAX] = {NULL};
+    struct tensor *few[OPERATION_INPUTS_MAX], **inputs = few;
+    struct scope scope;
+    struct tensor *outputs[OPERATION_OUTPUTS_MAX] = {NULL};
     bool ok = true;
     if (operation->input_count > OPERATION_INPUTS_MAX) {
         inputs = memory_allocate(operation->input_count, sizeof *inputs, status);
         ok = inputs != NULL;
     }
-    ridge_scope_begin();
+    scope_begin(&scope);
     for (unsigned i = 0; i < operation->input_count && ok; i++) {
-        const ridge_tensor *input = inputs_of(operation)[i];
+        const struct tensor *input = call->inputs[i];
         uint32_t node;
         inputs[i] = NULL;
         if (!input)
@@ -189,7 +202,7 @@ static bool make_plan(const struct operation *operation, ridge_device *device, s
     }
     ok = ok && trace(operation, &graph, inputs, outputs, status) &&
          plan_create(&graph, outputs, operation->output_count, plan, status);
-    ridge_scope_end();
+    scope_end(&scope);
     if (inputs != few)
         memory_free(inputs);
     graph_finish(&graph);
@@ -228,25 +241,24 @@ static bool keep_plan(struct plan_store *store, const struct key *key, uint64_t 
     return true;
 }
 
-/* The inputs that are there: a plan numbers those. */
-static unsigned present_inputs(const struct operation *operation, ridge_tensor **present) {
+/* The inputs that are there, in front: a plan numbers those. */
+static void compact_inputs(struct call *call) {
     unsigned count = 0;
-    for (unsigned i = 0; i < operation->input_count; i++)
-        if (operation->inputs[i])
-            present[count++] = operation->inputs[i];
-    return count;
+    for (unsigned i = 0; i < call->operation->input_count; i++)
+        if (call->inputs[i])
+            call->inputs[count++] = call->inputs[i];
 }
 
-static bool run_eager(const struct operation *operation, ridge_device *device,
-                      ridge_tensor **outputs, struct status *status) {
+static bool run_eager(struct call *call, ridge_device *device, struct tensor **outputs,
+                      struct status *status) {
     struct key key;
-    make_key(operation, &key);
+    make_key(call, &key);
     uint64_t hash = checksum64(key.bytes, key.length);
     struct plan *plan = key.too_long ? NULL : find_plan(device->plans, &key, hash);
     bool kept = plan != NULL;
     if (!plan) {
-        if (!make_plan(operation, device, &plan, status))
-            return describe_failure(operation, status);
+        if (!make_plan(call, device, &plan, status))
+            return describe_failure(call, status);
         if (!key.too_long) {
             kept = keep_plan(device->plans, &key, hash, plan, status);
             if (!kept) {
@@ -255,34 +267,35 @@ static bool run_eager(const struct operation *operation, ridge_device *device,
             }
         }
     }
-    ridge_tensor *present[OPERATION_INPUTS_MAX];
-    ridge_tensor *const *inputs = operation->many;
-    if (!inputs) {
-        present_inputs(operation, present);
-        inputs = present;
+    struct tensor *all[OPERATION_INPUTS_MAX];
+    struct call compact = {call->operation, call->operation->many ? call->inputs : all};
+    if (!call->operation->many) {
+        memcpy(all, call->inputs, sizeof all);
+        compact_inputs(&compact);
     }
-    bool ok = plan_run(plan, inputs, outputs, status);
+    bool ok = plan_run(plan, compact.inputs, outputs, status);
     if (!kept)
         plan_destroy(plan);
-    return ok || describe_failure(operation, status);
+    return ok || describe_failure(call, status);
 }
 
 /* The device that all inputs share, and the graph if one of them is being traced. */
-static bool find_home(const struct operation *operation, ridge_device **device,
-                      struct graph **graph, struct status *status) {
+static bool find_home(const struct call *call, ridge_device **device, struct graph **graph,
+                      struct status *status) {
+    const struct operation *operation = call->operation;
     *device = operation->device;
     *graph = NULL;
     for (unsigned i = 0; i < operation->input_count; i++) {
-        const ridge_tensor *input = inputs_of(operation)[i];
+        const struct tensor *input = call->inputs[i];
         if (!input)
             continue;
         if (tensor_is_gone(input, status))
-            return describe_failure(operation, status);
+            return describe_failure(call, status);
         if (*device && input->device != *device) {
             status_fail(status, STATUS_USAGE,
                         "operands are on different devices, %s and %s (each opening is one)",
                         (*device)->name, input->device->name);
-            return describe_failure(operation, status);
+            return describe_failure(call, status);
         }
         *device = input->device;
         if (input->graph)
@@ -291,33 +304,58 @@ static bool find_home(const struct operation *operation, ridge_device **device,
     return *device != NULL;
 }
 
-bool operation_run(const struct operation *operation, ridge_tensor **outputs) {
-    struct status *status = tensor_status();
-    for (unsigned i = 0; i < operation->output_count; i++)
-        outputs[i] = NULL;
-    for (unsigned i = 0; i < operation->input_count; i++)
-        if (!inputs_of(operation)[i] && (i >= 32 || !(operation->optional & 1u << i))) {
-            if (status->code == STATUS_OK)
-                status_fail(status, STATUS_USAGE, "%s: operand %u is NULL", operation->name, i);
-            return false;
-        }
+static bool run_call(struct call *call, struct tensor **outputs, struct status *status) {
     ridge_device *device;
     struct graph *graph;
-    if (!find_home(operation, &device, &graph, status))
+    if (!find_home(call, &device, &graph, status))
         return false;
     /* Within a function that is being compiled all work belongs to it, also that on tensors from
      * outside alone: they may have been assigned to by then. */
     if (!graph && graph_current() && graph_current()->device == device)
         graph = graph_current();
     if (!graph)
-        return run_eager(operation, device, outputs, status);
-    if (trace_into(operation, graph, outputs, status))
+        return run_eager(call, device, outputs, status);
+    if (trace_into(call, graph, outputs, status))
         return true;
-    describe_failure(operation, status);
+    describe_failure(call, status);
     if (!graph->failed)
         graph->failure = *status;
     graph->failed = true;
     return false;
+}
+
+static bool find_inputs(struct call *call, struct status *status) {
+    const struct operation *operation = call->operation;
+    for (unsigned i = 0; i < operation->input_count; i++) {
+        const ridge_tensor *handle = handles_of(operation)[i];
+        call->inputs[i] = tensor_find(handle);
+        if (call->inputs[i] || (!handle && i < 32 && operation->optional & 1u << i))
+            continue;
+        if (handle)
+            return status_fail(status, STATUS_USAGE, "%s: operand %u was released before",
+                               operation->name, i);
+        return status->code == STATUS_OK
+                   ? status_fail(status, STATUS_USAGE, "%s: operand %u is NULL", operation->name, i)
+                   : false;
+    }
+    return true;
+}
+
+bool operation_run(const struct operation *operation, ridge_tensor **outputs) {
+    struct status *status = tensor_status();
+    struct tensor *few[OPERATION_INPUTS_MAX] = {NULL}, *made[OPERATION_OUTPUTS_MAX] = {NULL};
+    struct call call = {operation, few};
+    bool ok = true;
+    if (operation->input_count > OPERATION_INPUTS_MAX) {
+        call.inputs = memory_allocate(operation->input_count, sizeof *call.inputs, status);
+        ok = call.inputs != NULL;
+    }
+    ok = ok && find_inputs(&call, status) && run_call(&call, made, status);
+    for (unsigned i = 0; i < operation->output_count; i++)
+        outputs[i] = ok ? tensor_handle(made[i]) : NULL;
+    if (call.inputs != few)
+        memory_free(call.inputs);
+    return ok;
 }
 
 ridge_tensor *operation_result(const struct operation *operation) {

@@ -10,7 +10,7 @@ enum { OPERATION_INPUTS_MAX = 8, OPERATION_OUTPUTS_MAX = 2, OPERATION_INTEGERS_M
 
 struct operation;
 typedef bool operation_builder(struct builder *build, const struct operation *operation,
-                               ridge_tensor *const *inputs, ridge_tensor **outputs);
+                               struct tensor *const *inputs, struct tensor **outputs);
 
 struct operation {
     const char *name; /* as the user calls it: "ridge_softmax" */
@@ -37,8 +37,8 @@ void plan_store_destroy(struct plan_store *store); /* takes NULL */
 void plan_store_clear(struct plan_store *store);
 
 /* What a plan depends on of an input: dtype, sizes, strides, alignment. */
-void operation_key_tensor(struct buffer *key, const ridge_tensor *tensor);
+void operation_key_tensor(struct buffer *key, const struct tensor *tensor);
 /* 1..16: what the address of the first element is a multiple of. */
-uint32_t tensor_alignment(const ridge_tensor *tensor);
+uint32_t tensor_alignment(const struct tensor *tensor);
 
 #endif

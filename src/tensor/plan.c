@@ -131,7 +131,7 @@ static struct lifetime lifetime_of(const struct fusion *fusion, const uint32_t *
 
 /* Results that leave the plan get storages of their own. */
 static void place_outputs(struct plan *plan, const struct graph *graph,
-                          ridge_tensor *const *outputs, struct place *places) {
+                          struct tensor *const *outputs, struct place *places) {
     for (unsigned i = 0; i < plan->output_count; i++) {
         uint32_t n = outputs[i]->node;
         const struct node *node = &graph->nodes[n];
@@ -144,7 +144,7 @@ static void place_outputs(struct plan *plan, const struct graph *graph,
     }
 }
 
-static bool place_all(struct plan *plan, const struct fusion *fusion, ridge_tensor *const *outputs,
+static bool place_all(struct plan *plan, const struct fusion *fusion, struct tensor *const *outputs,
                       struct place *places, struct arena *scratch, struct status *status) {
     const struct graph *graph = fusion->graph;
     for (uint32_t n = 0; n < graph->count; n++) {
@@ -171,7 +171,7 @@ static bool place_all(struct plan *plan, const struct fusion *fusion, ridge_tens
  */
 
 static void count_eager(struct plan *plan, const struct fusion *fusion,
-                        ridge_tensor *const *outputs) {
+                        struct tensor *const *outputs) {
     const struct graph *graph = fusion->graph;
     for (uint32_t n = 0; n < graph->count; n++) {
         const struct node *node = &graph->nodes[n];
@@ -233,7 +233,7 @@ static bool lower_all(struct plan *plan, const struct fusion *fusion, const stru
     return true;
 }
 
-static bool fill(struct plan *plan, struct graph *graph, ridge_tensor *const *outputs,
+static bool fill(struct plan *plan, struct graph *graph, struct tensor *const *outputs,
                  struct fusion *fusion, struct status *status) {
     struct place *places =
         arena_allocate(&fusion->arena, (graph->count + 1) * sizeof *places, status);
@@ -254,7 +254,7 @@ static bool fill(struct plan *plan, struct graph *graph, ridge_tensor *const *ou
     return true;
 }
 
-bool plan_create(struct graph *graph, ridge_tensor *const *outputs, unsigned output_count,
+bool plan_create(struct graph *graph, struct tensor *const *outputs, unsigned output_count,
                  struct plan **plan, struct status *status) {
     *plan = NULL;
     uint32_t *nodes = arena_allocate(&graph->arena, (output_count + 1) * sizeof *nodes, status);

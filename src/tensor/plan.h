@@ -53,12 +53,12 @@ struct plan {
 };
 
 /* Compiles the graph; `outputs` are tensors of it. The graph is not needed afterwards. */
-bool plan_create(struct graph *graph, ridge_tensor *const *outputs, unsigned output_count,
+bool plan_create(struct graph *graph, struct tensor *const *outputs, unsigned output_count,
                  struct plan **plan, struct status *status);
 void plan_destroy(struct plan *plan); /* takes NULL */
 
 /* Queues one run. Inputs are tensors with the views that the plan was made for; outputs are new. */
-bool plan_run(struct plan *plan, ridge_tensor *const *inputs, ridge_tensor **outputs,
+bool plan_run(struct plan *plan, struct tensor *const *inputs, struct tensor **outputs,
               struct status *status);
 
 /* While a plan is made: adds a launch of the requested kernel. */

@@ -8,14 +8,14 @@ enum { STORAGES_AT_HAND = 8, BUFFERS_AT_HAND = 64, LAUNCHES_AT_HAND = 8 };
 
 struct run {
     struct plan *plan;
-    ridge_tensor *const *inputs;
+    struct tensor *const *inputs;
     struct storage **storages; /* of outputs */
     unsigned storage_count;
     struct pool_block arena;
 };
 
 static struct launch_buffer locate(const struct run *run, const struct place *place) {
-    const ridge_tensor *input;
+    const struct tensor *input;
     switch (place->kind) {
     case PLACE_INPUT:
         input = run->inputs[place->index];
@@ -91,7 +91,7 @@ static void mark_used(const struct run *run) {
     }
 }
 
-static bool make_outputs(const struct run *run, ridge_tensor **outputs, struct status *status) {
+static bool make_outputs(const struct run *run, struct tensor **outputs, struct status *status) {
     const struct plan *plan = run->plan;
     for (unsigned i = 0; i < plan->output_count; i++) {
         const struct plan_output *output = &plan->outputs[i];
@@ -126,7 +126,7 @@ static bool allocate_storages(struct run *run, struct status *status) {
     return true;
 }
 
-bool plan_run(struct plan *plan, ridge_tensor *const *inputs, ridge_tensor **outputs,
+bool plan_run(struct plan *plan, struct tensor *const *inputs, struct tensor **outputs,
               struct status *status) {
     struct storage *storages_at_hand[STORAGES_AT_HAND];
     struct run run = {.plan = plan, .inputs = inputs, .storages = storages_at_hand};

@@ -4,13 +4,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/slab.h"
 #include "tensor/graph.h"
 
-struct scope {
-    struct scope *outer;
-    struct ridge_tensor *tensors;
-};
-
+static struct slab tensors = SLAB(struct tensor, 1);
 static _Thread_local struct status thread_status;
 static _Thread_local struct scope *innermost;
 /* Scopes that could not be had: begin and end still pair up, tensors then stay with the one around.
@@ -21,12 +18,49 @@ struct status *tensor_status(void) {
     return &thread_status;
 }
 
-ridge_tensor *tensor_failed(const char *name, const ridge_tensor *x) {
+struct tensor *tensor_failed(const char *name, const struct tensor *x) {
     struct buffer shape = {0};
     view_describe(&shape, x->dtype, &x->view);
     status_context(&thread_status, "%s(%.*s)", name, TEXT_ARGS(buffer_as_text(&shape)));
     buffer_finish(&shape);
     return NULL;
+}
+
+bool tensor_null(const char *name, const char *what) {
+    if (thread_status.code == STATUS_OK)
+        status_fail(&thread_status, STATUS_USAGE, "%s: the %s is NULL", name, what);
+    return false;
+}
+
+bool tensor_released(const char *name, const char *what) {
+    return status_fail(&thread_status, STATUS_USAGE, "%s: the %s was released before", name, what);
+}
+
+bool device_check(const ridge_device *device, const char *name) {
+    if (!device)
+        return tensor_null(name, "device");
+    return !device->closed ||
+           status_fail(&thread_status, STATUS_USAGE, "%s: the device was closed before", name);
+}
+
+bool dtype_check(enum ridge_dtype dtype, const char *name) {
+    return (unsigned)dtype < RIDGE_DTYPES ||
+           status_fail(&thread_status, STATUS_USAGE, "%s: there is no dtype %d", name, (int)dtype);
+}
+
+ridge_tensor *tensor_handle(const struct tensor *tensor) {
+    return tensor ? slab_handle(&tensors, tensor) : NULL;
+}
+
+struct tensor *tensor_find(const ridge_tensor *handle) {
+    return slab_find(&tensors, handle);
+}
+
+struct tensor *tensor_of(const char *name, const ridge_tensor *handle) {
+    struct tensor *tensor = tensor_find(handle);
+    if (!tensor)
+        handle ? tensor_released(name, "tensor") : tensor_null(name, "tensor");
+    return tensor;
 }
 
 const char *ridge_error_message(void) {
@@ -70,7 +104,7 @@ void storage_release(struct storage *storage) {
     memory_free(storage);
 }
 
-static void link_scope(ridge_tensor *tensor, struct scope *scope) {
+static void link_scope(struct tensor *tensor, struct scope *scope) {
     tensor->scope = scope;
     if (!scope)
         return;
@@ -81,7 +115,7 @@ static void link_scope(ridge_tensor *tensor, struct scope *scope) {
     scope->tensors = tensor;
 }
 
-static void unlink_scope(ridge_tensor *tensor) {
+static void unlink_scope(struct tensor *tensor) {
     if (!tensor->scope)
         return;
     *tensor->scope_link = tensor->scope_next;
@@ -90,9 +124,9 @@ static void unlink_scope(ridge_tensor *tensor) {
     tensor->scope = NULL;
 }
 
-static ridge_tensor *create_handle(ridge_device *device, enum ridge_dtype dtype,
-                                   const struct view *view, struct status *status) {
-    ridge_tensor *tensor = memory_allocate(1, sizeof *tensor, status);
+static struct tensor *create(ridge_device *device, enum ridge_dtype dtype, const struct view *view,
+                             struct status *status) {
+    struct tensor *tensor = slab_take(&tensors, status);
     if (!tensor)
         return NULL;
     tensor->device = device;
@@ -107,9 +141,9 @@ static ridge_tensor *create_handle(ridge_device *device, enum ridge_dtype dtype,
     return tensor;
 }
 
-ridge_tensor *tensor_create(ridge_device *device, enum ridge_dtype dtype, const struct view *view,
-                            struct storage *storage, struct status *status) {
-    ridge_tensor *tensor = create_handle(device, dtype, view, status);
+struct tensor *tensor_create(ridge_device *device, enum ridge_dtype dtype, const struct view *view,
+                             struct storage *storage, struct status *status) {
+    struct tensor *tensor = create(device, dtype, view, status);
     if (!tensor)
         return NULL;
     storage_retain(storage);
@@ -117,9 +151,9 @@ ridge_tensor *tensor_create(ridge_device *device, enum ridge_dtype dtype, const 
     return tensor;
 }
 
-ridge_tensor *tensor_of_node(struct graph *graph, uint32_t node, const struct view *view,
-                             struct status *status) {
-    ridge_tensor *tensor = create_handle(graph->device, graph->nodes[node].dtype, view, status);
+struct tensor *tensor_of_node(struct graph *graph, uint32_t node, const struct view *view,
+                              struct status *status) {
+    struct tensor *tensor = create(graph->device, graph->nodes[node].dtype, view, status);
     if (!tensor)
         return NULL;
     tensor->graph = graph;
@@ -127,40 +161,64 @@ ridge_tensor *tensor_of_node(struct graph *graph, uint32_t node, const struct vi
     return tensor;
 }
 
-bool tensor_is_gone(const ridge_tensor *x, struct status *status) {
+bool tensor_is_gone(const struct tensor *x, struct status *status) {
     return !x->graph && !x->storage &&
            !status_fail(status, STATUS_USAGE,
                         "the tensor belongs to a function whose compiling is over: return it as an "
                         "output instead");
 }
 
-ridge_tensor *tensor_view(const ridge_tensor *x, const struct view *view, struct status *status) {
+struct tensor *tensor_view(const struct tensor *x, const struct view *view, struct status *status) {
     if (tensor_is_gone(x, status))
         return NULL;
     return x->graph ? tensor_of_node(x->graph, x->node, view, status)
                     : tensor_create(x->device, x->dtype, view, x->storage, status);
 }
 
-void tensor_destroy(ridge_tensor *tensor) {
+void tensor_destroy(struct tensor *tensor) {
     unlink_scope(tensor);
     *tensor->device_link = tensor->device_next;
     if (tensor->device_next)
         tensor->device_next->device_link = tensor->device_link;
     storage_release(tensor->storage);
-    memory_free(tensor);
+    slab_give(&tensors, tensor);
 }
 
 size_t tensor_byte_offset(enum ridge_dtype dtype, int64_t offset) {
     return ridge_dtype_bytes(dtype, offset);
 }
 
-ridge_tensor *ridge_retain(ridge_tensor *tensor) {
-    return tensor ? tensor_view(tensor, &tensor->view, &thread_status) : NULL;
+/* ---- Scopes ----------------------------------------------------------------------------- */
+
+void scope_begin(struct scope *scope) {
+    *scope = (struct scope){.outer = innermost, .missing = missing_scopes, .own = true};
+    innermost = scope;
+    missing_scopes = 0;
 }
 
-void ridge_release(ridge_tensor *tensor) {
-    if (tensor)
-        tensor_destroy(tensor);
+static void empty_scope(struct scope *scope) {
+    while (scope->tensors)
+        tensor_destroy(scope->tensors);
+    innermost = scope->outer;
+}
+
+void scope_end(struct scope *scope) {
+    while (innermost != scope) {
+        struct scope *open = innermost;
+        empty_scope(open);
+        memory_free(open);
+    }
+    empty_scope(scope);
+    missing_scopes = scope->missing;
+}
+
+struct tensor *tensor_keep(struct tensor *tensor) {
+    if (tensor && tensor->scope) {
+        struct scope *outer = tensor->scope->outer;
+        unlink_scope(tensor);
+        link_scope(tensor, outer);
+    }
+    return tensor;
 }
 
 void ridge_scope_begin(void) {
@@ -179,60 +237,82 @@ void ridge_scope_end(void) {
         return;
     }
     struct scope *scope = innermost;
-    if (!scope)
+    if (!scope || scope->own) {
+        status_fail(&thread_status, STATUS_USAGE, "ridge_scope_end: no scope is open");
         return;
-    while (scope->tensors)
-        tensor_destroy(scope->tensors);
-    innermost = scope->outer;
+    }
+    empty_scope(scope);
     memory_free(scope);
 }
 
-ridge_tensor *ridge_keep(ridge_tensor *tensor) {
-    if (tensor && tensor->scope) {
-        struct scope *outer = tensor->scope->outer;
-        unlink_scope(tensor);
-        link_scope(tensor, outer);
-    }
-    return tensor;
+ridge_tensor *ridge_keep(ridge_tensor *handle) {
+    return tensor_handle(tensor_keep(tensor_of("ridge_keep", handle)));
 }
 
-enum ridge_dtype ridge_tensor_dtype(const ridge_tensor *tensor) {
+/* ---- Public functions of handles ---------------------------------------------------------- */
+
+ridge_tensor *ridge_retain(ridge_tensor *handle) {
+    struct tensor *tensor = tensor_of("ridge_retain", handle);
+    return tensor ? tensor_handle(tensor_view(tensor, &tensor->view, &thread_status)) : NULL;
+}
+
+void ridge_release(ridge_tensor *handle) {
+    struct tensor *tensor = tensor_find(handle);
+    if (tensor)
+        tensor_destroy(tensor);
+    else if (handle)
+        tensor_released("ridge_release", "tensor");
+}
+
+enum ridge_dtype ridge_tensor_dtype(const ridge_tensor *handle) {
+    const struct tensor *tensor = tensor_of("ridge_tensor_dtype", handle);
     return tensor ? tensor->dtype : RIDGE_F32;
 }
 
-unsigned ridge_tensor_rank(const ridge_tensor *tensor) {
+unsigned ridge_tensor_rank(const ridge_tensor *handle) {
+    const struct tensor *tensor = tensor_of("ridge_tensor_rank", handle);
     return tensor ? tensor->view.rank : 0;
 }
 
 /* The axis' number counted from the front, or -1. */
-static int counted_axis(const ridge_tensor *tensor, int axis) {
+static int counted_axis(const struct tensor *tensor, int axis) {
     int rank = tensor ? (int)tensor->view.rank : 0;
     axis = axis < 0 ? axis + rank : axis;
     return axis < rank ? axis : -1;
 }
 
-int64_t ridge_tensor_size(const ridge_tensor *tensor, int axis) {
+int64_t ridge_tensor_size(const ridge_tensor *handle, int axis) {
+    const struct tensor *tensor = tensor_of("ridge_tensor_size", handle);
     axis = counted_axis(tensor, axis);
     return axis < 0 ? 0 : tensor->view.sizes[axis];
 }
 
-int64_t ridge_tensor_stride(const ridge_tensor *tensor, int axis) {
+int64_t ridge_tensor_stride(const ridge_tensor *handle, int axis) {
+    const struct tensor *tensor = tensor_of("ridge_tensor_stride", handle);
     axis = counted_axis(tensor, axis);
     return axis < 0 ? 0 : tensor->view.strides[axis];
 }
 
-int64_t ridge_tensor_count(const ridge_tensor *tensor) {
+int64_t ridge_tensor_count(const ridge_tensor *handle) {
+    const struct tensor *tensor = tensor_of("ridge_tensor_count", handle);
     return tensor ? view_count(&tensor->view) : 0;
 }
 
-size_t ridge_tensor_bytes(const ridge_tensor *tensor) {
-    return tensor ? ridge_dtype_bytes(tensor->dtype, view_count(&tensor->view)) : 0;
+size_t tensor_bytes(const struct tensor *tensor) {
+    return ridge_dtype_bytes(tensor->dtype, view_count(&tensor->view));
 }
 
-bool ridge_tensor_contiguous(const ridge_tensor *tensor) {
+size_t ridge_tensor_bytes(const ridge_tensor *handle) {
+    const struct tensor *tensor = tensor_of("ridge_tensor_bytes", handle);
+    return tensor ? tensor_bytes(tensor) : 0;
+}
+
+bool ridge_tensor_contiguous(const ridge_tensor *handle) {
+    const struct tensor *tensor = tensor_of("ridge_tensor_contiguous", handle);
     return tensor && view_is_contiguous(&tensor->view);
 }
 
-ridge_device *ridge_tensor_device(const ridge_tensor *tensor) {
+ridge_device *ridge_tensor_device(const ridge_tensor *handle) {
+    const struct tensor *tensor = tensor_of("ridge_tensor_device", handle);
     return tensor ? tensor->device : NULL;
 }

@@ -1,7 +1,12 @@
 /* The objects behind the public handles, and how public functions fail.
  *
  * A tensor is a view of either a storage (data on a device) or a node of a graph that is being
- * traced. Handles are plain: what is shared is the storage, which counts its users.
+ * traced. What tensors share is the storage, which counts its users.
+ *
+ * A ridge_tensor * is not an address: it is a slab's handle of a struct tensor (base/slab.h), so
+ * that a released one is recognised. Public functions take and return handles, all others take and
+ * return tensors. A ridge_device * is an address; closed devices stay allocated and know that they
+ * are closed.
  */
 #ifndef RIDGE_TENSOR_TENSOR_H
 #define RIDGE_TENSOR_TENSOR_H
@@ -22,10 +27,18 @@ struct storage {
     unsigned users;
 };
 
-struct scope;
 struct graph;
+struct tensor;
 
-struct ridge_tensor {
+/* Tensors that are released together. Those that the library opens for itself are on its stack. */
+struct scope {
+    struct scope *outer;
+    struct tensor *tensors;
+    unsigned missing; /* of the scopes around it */
+    bool own;         /* the library's: users cannot end it */
+};
+
+struct tensor {
     ridge_device *device;
     enum ridge_dtype dtype;
     struct view view;
@@ -33,20 +46,23 @@ struct ridge_tensor {
     struct graph *graph;     /* NULL unless tracing */
     uint32_t node;
     /* lists: all tensors of the device, and those of the scope */
-    struct ridge_tensor *device_next, **device_link;
+    struct tensor *device_next, **device_link;
     struct scope *scope;
-    struct ridge_tensor *scope_next, **scope_link;
+    struct tensor *scope_next, **scope_link;
 };
 
 struct ridge_device {
+    bool closed;
+    struct ridge_device *next_closed;
     struct device *device;
     struct pool *pool;
     struct recorder *recorder; /* NULL unless a trace is on */
     struct recorder *paused;   /* a trace that is on, but paused */
     unsigned queue;
     char name[32];
-    struct ridge_tensor *tensors;
-    struct ridge_program *programs;
+    struct tensor *tensors;
+    struct compiled *programs;
+    unsigned compiling;           /* functions that are being traced */
     struct kernel_store *kernels; /* loaded kernels by specification */
     struct plan_store *plans;     /* what single operations compile to, by signature */
 };
@@ -56,9 +72,24 @@ struct ridge_device {
 /* Where a public function and all below it put their failure. */
 struct status *tensor_status(void);
 /* Puts "name(f32 [3, 4]): " in front of the thread's failure; returns NULL. */
-ridge_tensor *tensor_failed(const char *name, const ridge_tensor *x);
+struct tensor *tensor_failed(const char *name, const struct tensor *x);
+/* Fails with "name: the WHAT is NULL", unless there is a failure already. */
+bool tensor_null(const char *name, const char *what);
+/* Whether the device is there and open. */
+bool device_check(const ridge_device *device, const char *name);
 
 /* ---- Handles ---------------------------------------------------------------------------- */
+
+/* NULL of NULL. */
+ridge_tensor *tensor_handle(const struct tensor *tensor);
+/* NULL when it is NULL or was released. */
+struct tensor *tensor_find(const ridge_tensor *handle);
+/* The same for a public function of that name, which must have a tensor: fails when there is none.
+ */
+struct tensor *tensor_of(const char *name, const ridge_tensor *handle);
+bool tensor_released(const char *name, const char *what);
+
+/* ---- Tensors ---------------------------------------------------------------------------- */
 
 bool storage_create(ridge_device *device, size_t bytes, struct storage **storage,
                     struct status *status);
@@ -66,24 +97,39 @@ void storage_retain(struct storage *storage);
 void storage_release(struct storage *storage); /* takes NULL */
 
 /* A handle in the innermost scope; takes a user of the storage on success. */
-ridge_tensor *tensor_create(ridge_device *device, enum ridge_dtype dtype, const struct view *view,
-                            struct storage *storage, struct status *status);
+struct tensor *tensor_create(ridge_device *device, enum ridge_dtype dtype, const struct view *view,
+                             struct storage *storage, struct status *status);
 /* The same of a graph's node. */
-ridge_tensor *tensor_of_node(struct graph *graph, uint32_t node, const struct view *view,
-                             struct status *status);
+struct tensor *tensor_of_node(struct graph *graph, uint32_t node, const struct view *view,
+                              struct status *status);
 /* Whether it was traced into a graph that is no more; the status then says so. */
-bool tensor_is_gone(const ridge_tensor *x, struct status *status);
+bool tensor_is_gone(const struct tensor *x, struct status *status);
 /* Another view of what x is. */
-ridge_tensor *tensor_view(const ridge_tensor *x, const struct view *view, struct status *status);
-void tensor_destroy(ridge_tensor *tensor);
+struct tensor *tensor_view(const struct tensor *x, const struct view *view, struct status *status);
+void tensor_destroy(struct tensor *tensor);
 
+/* compile.c */
+struct compiled;
+void compiled_destroy(struct compiled *program);
+
+/* What is made in this thread from here to the end is released there, unless it was kept. Ends the
+ * scopes that were left open inside. */
+void scope_begin(struct scope *scope);
+void scope_end(struct scope *scope);
+/* Hands the tensor to the scope around its own; takes and returns NULL. */
+struct tensor *tensor_keep(struct tensor *tensor);
+
+/* As ridge_to_host() counts them. */
+size_t tensor_bytes(const struct tensor *tensor);
 /* Bytes of the storage before element `offset`. */
 size_t tensor_byte_offset(enum ridge_dtype dtype, int64_t offset);
 static inline bool dtype_is_float(enum ridge_dtype dtype) {
     return dtype <= RIDGE_BF16;
 }
 static inline bool dtype_is_quantised(enum ridge_dtype dtype) {
-    return dtype >= RIDGE_Q8_0;
+    return dtype == RIDGE_Q8_0 || dtype == RIDGE_Q4_K;
 }
+/* Whether there is such a dtype. */
+bool dtype_check(enum ridge_dtype dtype, const char *name);
 
 #endif

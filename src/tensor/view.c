@@ -21,6 +21,8 @@ bool view_contiguous(unsigned rank, const int64_t *sizes, struct view *view,
     if (rank > RIDGE_RANK_MAX)
         return status_fail(status, STATUS_USAGE, "rank %u is more than the %d that tensors have",
                            rank, RIDGE_RANK_MAX);
+    if (rank > 0 && !sizes)
+        return status_fail(status, STATUS_USAGE, "the sizes are NULL");
     struct view made = {.rank = rank};
     int64_t count = 1;
     for (unsigned axis = 0; axis < rank; axis++) {
@@ -168,6 +170,8 @@ bool view_reshape(const struct view *view, unsigned rank, const int64_t *sizes, 
     if (rank > RIDGE_RANK_MAX)
         return status_fail(status, STATUS_USAGE, "rank %u is more than the %d that tensors have",
                            rank, RIDGE_RANK_MAX);
+    if (rank > 0 && !sizes)
+        return status_fail(status, STATUS_USAGE, "the sizes are NULL");
     if (!complete_sizes(view, rank, sizes, whole, status) ||
         !view_contiguous(rank, whole, out, status))
         return false;
@@ -182,6 +186,8 @@ bool view_reshape(const struct view *view, unsigned rank, const int64_t *sizes, 
 bool view_permute(const struct view *view, const unsigned *axes, struct view *out,
                   struct status *status) {
     unsigned seen = 0;
+    if (view->rank > 0 && !axes)
+        return status_fail(status, STATUS_USAGE, "the axes are NULL");
     *out = *view;
     for (unsigned axis = 0; axis < view->rank; axis++) {
         if (axes[axis] >= view->rank || (seen & 1u << axes[axis]))

@@ -68,6 +68,7 @@ void check_attention(void);
 void check_compiled(void);
 void check_random_graphs(void);
 void check_misuse(void);
+void check_misuse_of_handles(void); /* a part of the above */
 void check_large(void);
 void check_failing_memory(void);
 

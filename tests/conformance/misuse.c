@@ -1,6 +1,9 @@
 /* Wrong use: every function refuses what makes no sense with a message that names it and the
  * shapes, gives NULL or false, and leaves nothing behind. */
+#include <limits.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "arrays.h"
@@ -221,6 +224,7 @@ static void check_modelling(void) {
     REFUSED(ridge_rope(table, 0, 1e4f, false), "ridge_rope", "[10, 4]");
     REFUSED(ridge_rope(zeros(RIDGE_F32, SIZES(1, 1, 1, 3)), 0, 1e4f, false), "ridge_rope", "even");
     REFUSED(ridge_rope(x, 0, 0, false), "ridge_rope", "base");
+    REFUSED(ridge_rope(x, INT64_MAX - 3, 1e4f, false), "ridge_rope", "position");
     REFUSED(ridge_attention(x, k, k, 1, false), "ridge_attention", "4", "3");
     REFUSED(ridge_attention(x, table, k, 1, false), "ridge_attention", "[10, 4]");
     REFUSED(ridge_attention(zeros(RIDGE_F32, SIZES(1, 3, 7, 8)), k, k, 1, true), "ridge_attention",
@@ -295,6 +299,118 @@ static void check_devices(void) {
     case_end();
 }
 
+/* NULL where an array or memory must be given, and numbers that are none of an enumeration. */
+static void check_arguments(void) {
+    if (!case_begin("misuse: NULL arrays and values out of range"))
+        return;
+    ridge_device *device = session.device;
+    enum ridge_dtype no_dtype[] = {RIDGE_DTYPES, (enum ridge_dtype)50, (enum ridge_dtype) - 1};
+    ridge_tensor *x = zeros(RIDGE_F32, SIZES(4, 32)), *packed = zeros(RIDGE_Q8_0, SIZES(4, 32));
+    float values[4] = {0};
+    for (unsigned i = 0; i < sizeof no_dtype / sizeof no_dtype[0]; i++) {
+        enum ridge_dtype dtype = no_dtype[i];
+        REFUSED(ridge_from_host(device, dtype, SIZES(4), NULL), "ridge_from_host", "dtype");
+        REFUSED(ridge_from_floats(device, dtype, SIZES(4), values), "ridge_from_floats", "dtype");
+        REFUSED(ridge_zeros(device, dtype, SIZES(4)), "ridge_zeros", "dtype");
+        REFUSED(ridge_full(device, dtype, SIZES(4), 1), "ridge_full", "dtype");
+        REFUSED(ridge_arange(device, dtype, 4, 0, 1), "ridge_arange", "dtype");
+        REFUSED(ridge_rand(device, dtype, SIZES(4), 1), "ridge_rand", "dtype");
+        REFUSED(ridge_randn(device, dtype, SIZES(4), 1), "ridge_randn", "dtype");
+        REFUSED(ridge_cast(x, dtype), "ridge_cast", "dtype");
+        REFUSED(ridge_quantize(x, dtype), "ridge_quantize", "dtype");
+        REFUSED(ridge_dequantize(packed, dtype), "ridge_dequantize", "dtype");
+        CASE_CHECK(strcmp(ridge_dtype_name(dtype), "?") == 0 && ridge_dtype_bytes(dtype, 4) == 0);
+    }
+    CASE_CHECK(ridge_dtype_bytes(RIDGE_F32, -1) == 0);
+    CASE_CHECK(ridge_dtype_bytes(RIDGE_F32, INT64_MAX) == 0);
+    REFUSED(ridge_from_host(device, RIDGE_F32, 2, NULL, values), "ridge_from_host", "sizes",
+            "NULL");
+    REFUSED(ridge_from_floats(device, RIDGE_F16, 2, NULL, values), "ridge_from_floats", "sizes");
+    REFUSED(ridge_zeros(device, RIDGE_F32, 1, NULL), "ridge_zeros", "sizes");
+    REFUSED(ridge_full(device, RIDGE_F32, 1, NULL, 1), "ridge_full", "sizes");
+    REFUSED(ridge_rand(device, RIDGE_F32, 1, NULL, 1), "ridge_rand", "sizes");
+    REFUSED(ridge_randn(device, RIDGE_F32, 1, NULL, 1), "ridge_randn", "sizes");
+    REFUSED(ridge_zeros(device, RIDGE_F32, UINT_MAX, NULL), "ridge_zeros", "rank");
+    REFUSED(ridge_to_host(x, NULL, 512), "ridge_to_host", "NULL");
+    REFUSED(ridge_to_floats(x, NULL, 128), "ridge_to_floats", "NULL");
+    REFUSED(ridge_to_floats(packed, NULL, 128), "ridge_to_floats", "NULL");
+    REFUSED(ridge_reshape(x, 2, NULL), "ridge_reshape", "sizes");
+    REFUSED(ridge_reshape(x, UINT_MAX, NULL), "ridge_reshape", "rank");
+    REFUSED(ridge_reshape(x, SIZES(INT64_MAX, INT64_MAX)), "ridge_reshape");
+    REFUSED(ridge_permute(x, NULL), "ridge_permute", "axes");
+    REFUSED(ridge_broadcast(x, 2, NULL), "ridge_broadcast", "sizes");
+    REFUSED(ridge_broadcast(x, SIZES(INT64_MAX, 4, 32)), "ridge_broadcast");
+    REFUSED(ridge_transpose(x, INT_MIN, INT_MAX), "ridge_transpose");
+    REFUSED(ridge_slice(x, 0, INT64_MIN, INT64_MAX, 1), "ridge_slice");
+    REFUSED(ridge_slice(x, 0, INT64_MAX, INT64_MIN, INT64_MAX), "ridge_slice");
+    REFUSED(ridge_select(x, 0, INT64_MIN), "ridge_select");
+    REFUSED(ridge_unsqueeze(x, INT_MIN), "ridge_unsqueeze");
+    REFUSED(ridge_squeeze(x, INT_MAX), "ridge_squeeze");
+    REFUSED(ridge_cat(NULL, 2, 0), "ridge_cat", "NULL");
+    REFUSED(ridge_stack(NULL, 2, 0), "ridge_stack", "NULL");
+    REFUSED(ridge_stack((ridge_tensor *[]){x, x}, 2, INT_MIN), "ridge_unsqueeze");
+    REFUSED(ridge_split(x, 2, 0, NULL), "ridge_split", "NULL");
+    REFUSED(ridge_unstack(x, 0, NULL), "ridge_unstack", "NULL");
+    REFUSED(ridge_sum(x, 1, NULL, false), "ridge_sum", "axes");
+    REFUSED(ridge_mean(x, UINT_MAX, NULL, false), "ridge_mean", "axes");
+    REFUSED(ridge_amax(x, 1, (int[]){INT_MIN}, false), "ridge_amax");
+    REFUSED(ridge_argmax(x, INT_MAX, false), "ridge_argmax");
+    REFUSED(ridge_softmax(x, INT_MIN), "ridge_softmax");
+    REFUSED(ridge_matmul_activation(x, ridge_transpose(x, 0, 1), NULL, (enum ridge_activation) - 1),
+            "ridge_matmul_activation", "-1");
+    REFUSED(ridge_linear(x, x, NULL, (enum ridge_activation)4), "ridge_linear", "4");
+    CASE_CHECK(ridge_tensor_size(x, INT_MIN) == 0 && ridge_tensor_size(x, INT_MAX) == 0);
+    CASE_CHECK(ridge_tensor_stride(x, INT_MIN) == 0 && ridge_tensor_stride(x, 2) == 0);
+    case_end();
+}
+
+static void check_device_arguments(void) {
+    if (!case_begin("misuse: NULL and large values given to devices"))
+        return;
+    ridge_device *device = session.device;
+    ridge_tensor *x = zeros(RIDGE_F32, SIZES(4)), *outputs[1];
+    CASE_CHECK(ridge_device_list(NULL, 100) == ridge_device_list(NULL, 0));
+    REFUSED(ridge_device_describe(device, NULL), "ridge_device_describe", "NULL");
+    REFUSED(ridge_pool_stats(device, NULL), "ridge_pool_stats", "NULL");
+    REFUSED(ridge_trace_begin(device, NULL), "ridge_trace_begin", "NULL");
+    REFUSED(ridge_queue_use(device, UINT_MAX), "queue");
+    REFUSED(ridge_device_open(""), "device");
+    REFUSED(ridge_device_open("cpu:99999999999999999999"), "cpu");
+    CASE_CHECK(ridge_pool_shrink_to_fit(device, UINT64_MAX));
+    CASE_CHECK(ridge_pool_clear_size(device, UINT64_MAX) || ridge_error_code() != RIDGE_OK);
+    CASE_CHECK(ridge_pool_clear_size(device, 0) || ridge_error_code() != RIDGE_OK);
+    ridge_error_clear();
+    ridge_range_begin(device, NULL);
+    REFUSED(false, "ridge_range_begin", "NULL");
+    ridge_range_end(device);
+    REFUSED(ridge_compile(refuses, NULL, NULL, 2, 1), "ridge_compile", "NULL");
+    REFUSED(ridge_compile(sets_nothing, NULL, &x, 1, 1), "ridge_compile", "output 0");
+    REFUSED(ridge_compile(NULL, NULL, &x, 1, 1), "ridge_compile");
+    REFUSED(ridge_program_run(NULL, &x, outputs), "ridge_program_run", "NULL");
+    ridge_scope_begin();
+    ridge_scope_end();
+    CASE_CHECK(ridge_error_code() == RIDGE_OK);
+    case_end();
+}
+
+/* An end without a begin, in a thread that has no scope open. */
+static void *end_scope(void *said) {
+    ridge_scope_end();
+    snprintf(said, 200, "%s", ridge_error_message());
+    return NULL;
+}
+
+static void check_scopes(void) {
+    if (!case_begin("misuse of scopes"))
+        return;
+    char said[200] = "";
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, end_scope, said) == 0)
+        pthread_join(thread, NULL);
+    CASE_CHECK(strstr(said, "ridge_scope_end"));
+    case_end();
+}
+
 void check_misuse(void) {
     check_creating();
     check_elements();
@@ -305,4 +421,8 @@ void check_misuse(void) {
     check_modelling();
     check_compiling();
     check_devices();
+    check_arguments();
+    check_device_arguments();
+    check_scopes();
+    check_misuse_of_handles();
 }

@@ -185,7 +185,7 @@ static bool launch(struct state *state, unsigned number, unsigned turn, struct s
         bool stays = state->plan.which == HAND_COMPUTE && i + 1 < state->buffers;
         size_t place = stays ? 0 : turn % state->turns;
         buffers[i] = (struct launch_buffer){
-            .memory = state->tensors[i]->storage->block.memory,
+            .memory = tensor_find(state->tensors[i])->storage->block.memory,
             .offset = place * (size_t)state->strides[i] * sizeof(float),
         };
     }
@@ -223,7 +223,7 @@ static float *read_back(struct state *state, unsigned number, struct status *sta
     float *data = memory_allocate((size_t)state->counts[number], sizeof *data, status);
     if (data &&
         work_copy_out(state->device->device, state->device->recorder, state->device->queue, data,
-                      state->tensors[number]->storage->block.memory, 0, bytes, status))
+                      tensor_find(state->tensors[number])->storage->block.memory, 0, bytes, status))
         return data;
     memory_free(data);
     return NULL;
