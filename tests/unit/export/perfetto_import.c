@@ -244,6 +244,48 @@ TEST(gpu_counters_keep_their_names_values_and_device) {
     trace_close(trace);
 }
 
+/* Compared row by row with rows.txt. */
+TEST(counter_tracks_of_a_process_keep_integers_and_fractions) {
+    struct buffer file = {0};
+    struct status status;
+    static const char *const names[] = {"depth", "load"};
+    for (uint64_t i = 0; i < 2; i++) {
+        struct packet packet = begin_packet(&file, 1, 0, 0);
+        size_t track = protobuf_begin(&file, PACKET_TRACK);
+        protobuf_put_integer(&file, TRACK_UUID, 20 + i);
+        protobuf_put_text(&file, TRACK_NAME, text_of(names[i]));
+        size_t counter = protobuf_begin(&file, TRACK_COUNTER);
+        protobuf_end(&file, counter);
+        protobuf_end(&file, track);
+        end_packet(packet);
+    }
+    put_thread(&file, 9, 42, 43, "worker");
+    put_names(&file, 1, 1, "outer", true);
+    for (uint64_t i = 0; i < 4; i++) {
+        struct packet packet = begin_packet(&file, 1, 100 + 10 * i, 0);
+        size_t event = protobuf_begin(&file, PACKET_TRACK_EVENT);
+        protobuf_put_integer(&file, EVENT_TYPE, TYPE_COUNTER);
+        protobuf_put_integer(&file, EVENT_TRACK, 20 + i % 2);
+        if (i % 2)
+            protobuf_put_double(&file, EVENT_COUNTER_DOUBLE, 0.25 * (double)i);
+        else
+            protobuf_put_integer(&file, EVENT_COUNTER, 7 * i);
+        protobuf_end(&file, event);
+        end_packet(packet);
+    }
+    put_event(&file, 1, 200, 0, TYPE_BEGIN, 9, 1);
+    put_event(&file, 1, 250, 0, TYPE_END, 9, 0);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    if (!trace)
+        return;
+    REQUIRE(trace->counter.count == 4);
+    CHECK_STRING(name_at(trace, trace->counter.name[1]), "load");
+    CHECK(trace->counter.value[2] == 14 && trace->counter.value[3] == 0.75);
+    trace_close(trace);
+}
+
 TEST(gpu_render_stages_become_activities_launched_by_their_submission) {
     struct buffer file = {0};
     struct status status;

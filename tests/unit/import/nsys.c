@@ -152,6 +152,46 @@ TEST(a_kernel_takes_the_fullest_name_there_is) {
     trace_close(trace);
 }
 
+/* Compared row by row with rows.txt: every column of kernels, fills and copies has a value. */
+TEST(every_column_of_an_activity_is_kept) {
+    const char *path = database_of(
+        STRINGS
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, contextId, streamId,"
+        "correlationId, globalPid, demangledName, shortName, mangledName, gridX, gridY,"
+        "gridZ, blockX, blockY, blockZ, registersPerThread, staticSharedMemory,"
+        "dynamicSharedMemory, graphId, graphNodeId);"
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES"
+        "(10, 20, 0, 1, 7, 5, " P16 ", 1, 2, 3, 11, 12, 13, 14, 15, 16, 17, 18, 19, 0, 0),"
+        "(20, 30, 1, 2, 8, 6, " P17 ", NULL, NULL, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 21, 0),"
+        "(30, 30, 0, 1, 0, 7, " P16 ", 1, 2, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 94489280522),"
+        "(31, 32, 0, 1, 0, 8, " P16 ", 1, 2, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 23);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end, deviceId, contextId, streamId,"
+        "correlationId, globalPid, value, bytes, graphNodeId, memKind);"
+        "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES"
+        "(40, 41, 0, 1, 7, 9, " P16 ", 0, 256, 24, 2), (42, 43, 0, 1, 7, 10, " P16
+        ", 0, NULL, NULL, 1);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, contextId, streamId,"
+        "correlationId, globalPid, bytes, copyKind, srcKind, dstKind, graphNodeId);"
+        "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES"
+        "(50, 51, 0, 1, 7, 11, " P16 ", 64, 1, 0, 2, 25), (52, 53, 0, 1, 7, 12, " P16
+        ", 65, 2, 2, 1, 0), (54, 55, 0, 1, 7, 13, " P16 ", 66, 8, 2, 2, 0), (56, 57, 0, 1,"
+        "7, 14, " P16 ", 67, 10, 2, 2, 0), (58, 59, 0, 1, 7, 15, " P16
+        ", 68, 9, 1, 0, 0), (60, 61, 0, 1, 7, 16, " P16 ", 69, 11, 0, 4, 0);" CALLS
+        "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (5, 9, 0, " T16 ", 5, 4, 0),"
+        "(8, 8, 1, " T17 ", 6, 4, 2), (9, 12, 1, " T16 ", 0, 5, 0);"
+        "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name, busLocation, smCount, totalMemory,"
+        "clockRate, computeMajor, computeMinor, cuDevice, memoryBandwidth,"
+        "maxWarpsPerSm, maxRegistersPerSm, maxShmemPerSm, uuid);"
+        "INSERT INTO TARGET_INFO_GPU VALUES (0, 'left', '0000:17:00.0', 132, 4096, 1980,"
+        "9, 0, 0, 3350, 64, 65536, 1024, 'GPU-1'), (1, 'right', '0000:65:00.0', 108, 2048,"
+        "1410, 8, 0, 1, 2039, 64, 65536, 1024, 'GPU-2');");
+    struct trace *trace = must_import(&import_nsys, path);
+    REQUIRE(trace && trace->activity.count == 12);
+    CHECK_INT(trace->activity.block_y[0], 15);
+    CHECK_INT(trace->activity.shared_dynamic[0], 19);
+    trace_close(trace);
+}
+
 TEST(strings_without_a_primary_key_are_found) {
     const char *path =
         database_of("CREATE TABLE StringIds (id INT, value TEXT);"

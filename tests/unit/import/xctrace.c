@@ -450,6 +450,34 @@ TEST(counters_states_and_profiles_of_instruments_are_kept) {
     trace_close(trace);
 }
 
+TEST(the_start_of_a_recording_is_read_in_every_month_and_zone) {
+    static const struct {
+        const char *date, *offset;
+    } cases[] = {
+        {"2024-02-29T12:00:00.000+00:00", "1709208000000000000"},
+        {"2023-12-31T23:59:59.500-01:30", "1704072599500000000"},
+        {"2000-03-01T00:00:00.000+00:00", "951868800000000000"},
+        {"2025-01-15T06:07:08.009+05:45", "1736900528009000000"},
+        {"1999-02-28T23:00:00.250-12:00", "920286000250000000"},
+    };
+    static const char usual[] = "2026-03-30T18:55:31.999-07:00";
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char contents[] = TOC(APP);
+        const char *folder = make_folder();
+        struct status status;
+        memcpy(strstr(contents, usual), cases[i].date, sizeof usual - 1);
+        put_file(folder, "contents", contents);
+        put_file(folder, "gpu.xml", GPU_TABLE(ROW("100", "50", REST)));
+        struct trace *trace = open_trace(folder, false, &status);
+        remove_folder(folder);
+        REQUIRE(trace);
+        if (!meta_is(trace, META_CLOCK_OFFSET, cases[i].offset))
+            test_failed(__FILE__, __LINE__, "%s is %.*s", cases[i].date,
+                        TEXT_ARGS(trace_meta(trace, META_CLOCK_OFFSET)));
+        trace_close(trace);
+    }
+}
+
 /* A stand-in for Apple's program: the first export is the table of contents, others the table. */
 static void put_xctrace(const char *folder) {
     const char *script = "#!/bin/sh\nfor last; do :; done\n"
