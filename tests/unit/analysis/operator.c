@@ -208,3 +208,28 @@ TEST(damaged_shapes_are_not_read_beyond_their_end) {
                          "[9000000000000000000,9]],\"Input type\":[\"float\",\"float\"]}")
               .kind == OPERATOR_UNKNOWN);
 }
+
+TEST(attention_of_shapes_that_do_not_fit_has_no_known_work) {
+    static const char *const query[] = {"[2,4,6,8]", "[2,4,8]"};
+    static const char *const key[] = {"[2,4,6,8]", "[4,6,8]", "[2,4,6,7]"};
+    static const char *const value[] = {"[2,4,6,8]", "[4,6,8]"};
+    static const char *const types[] = {"float", "unheard"};
+    static const char *const causal[] = {"False", "maybe"};
+    unsigned known = 0;
+    for (unsigned i = 0; i < 2 * 3 * 2 * 2 * 2; i++) {
+        char detail[512];
+        snprintf(detail, sizeof detail,
+                 "{\"Input Dims\":[%s,%s,%s,[],[],[]],\"Input "
+                 "type\":[\"%s\",\"%s\",\"%s\",\"\",\"Scalar\","
+                 "\"Scalar\"],\"Concrete Inputs\":[\"\",\"\",\"\",\"\",\"0.\",\"%s\"]}",
+                 query[i % 2], key[i / 2 % 3], value[i / 6 % 2], types[i / 12 % 2],
+                 types[i / 12 % 2], types[i / 12 % 2], causal[i / 24]);
+        struct operator_work work = of("aten::scaled_dot_product_attention", detail);
+        known += work.kind == OPERATOR_PRODUCT;
+        if (i == 0)
+            CHECK(work.flops == 2.0 * 2 * 8 * 6 * 6 * 8 && work.bytes == 4.0 * 4 * 2 * 4 * 6 * 8);
+        else
+            CHECK(work.flops == 0 && work.bytes == 0);
+    }
+    CHECK_INT(known, 1);
+}
