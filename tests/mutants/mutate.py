@@ -32,7 +32,7 @@ RELEASES = re.compile(r"(^|_)(free|close|release|destroy|munmap|madvise|fclose|c
                       r"^(map|intern|buffer|arena)_finish$")
 
 # Functions of two arguments whose order does not matter.
-SYMMETRIC = re.compile(r"^(memory_\w+|at_most|at_least|(mem|str|strn|strcase|strncase)cmp|text_equal|f?min|f?max|least|most|smaller|larger)$")
+SYMMETRIC = re.compile(r"^(memory_\w+|__builtin_(add|mul)_overflow|at_most|at_least|(mem|str|strn|strcase|strncase)cmp|text_equal|f?min|f?max|least|most|smaller|larger)$")
 
 
 @dataclass

@@ -363,7 +363,7 @@ def main():
     build.each(build.compile, sources)
     build.link(sources)
     print(f"built after {time.monotonic() - started:.0f} s", flush=True)
-    scratch = tempfile.mkdtemp(prefix="scratch-", dir=build.folder)
+    scratch = tempfile.mkdtemp(prefix="ridge-mutants.")  # printed paths must be short
     try:
         score(Suite(build, arguments.jobs, scratch), chosen, total, arguments)
     finally:
