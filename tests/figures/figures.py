@@ -22,6 +22,16 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.dirname(HERE)
 RIDGE = os.path.abspath(os.environ.get("RIDGE", os.path.join(TESTS, "..", "build", "ridge")))
 SYNTHETIC = 24
+# Two recordings in one trace: a made-up one and one of the corpus.
+JOINED = {"joined-1": (1, "throttle-conv"), "joined-2": (2, "input-loader"), "joined-3": (3, "launch-cell-40"),
+          "joined-4": (5, "pair-compile-host"), "joined-5": (6, "pageable-64"), "joined-6": (11, "memory-chain-4"),
+          "joined-7": (15, "small-copies-runtime"), "joined-8": (17, "throttle-layers")}
+# What --all does not ask for: names, a device, several changes, parts of the run.
+CHANGES = ["--no-sync --graph --pinned", "--faster host=2x --faster *gemm*=3x --no-alloc=cudaMalloc",
+           "--prefetch=load --no-host=forward", "--batch 3 --fuse=elementwise", "--full-clock --device 0",
+           "--full-clock --device 1", "--queues --overlap-copies --batch-copies", "--at-roof=gemm --no-compile",
+           "--graph --steps 2-4", "--no-sync=cudaStreamSynchronize --window 1ms,2ms", "--fuse --no-host",
+           "--no-sync --no-alloc --prefetch --queues --overlap-copies --pinned --steps steady"]
 TABLES = ["activity", "call", "range", "mark", "wait", "memory", "sample", "counter", "state", "process",
           "thread", "device", "queue"]
 SENTENCES = {"manager", "engineer", "caution", "title", "summary", "cause", "assumes", "words", "what", "why_not",
@@ -46,7 +56,19 @@ def made_up(folder):
     found = {}
     for seed in range(1, SYNTHETIC + 1):
         found[f"synthetic-{seed}"] = os.path.join(folder, f"synthetic-{seed}.json")
+    for name in JOINED:
+        found[name] = os.path.join(folder, f"{name}.ridge")
     return found
+
+
+def make(name, path):
+    """Writes a made-up trace, or one of two recordings."""
+    if name.startswith("synthetic-"):
+        synthetic.write(int(name.split("-")[1]), path)
+    elif name in JOINED:
+        seed, other = JOINED[name]
+        synthetic.write(seed, path + ".json")
+        run("import", path + ".json", os.path.join(TESTS, "corpus", "traces", f"{other}.ridge"), "-o", path)
 
 
 def run(*command, cwd=None):
@@ -143,6 +165,10 @@ def tables(path):
 def measure(path):
     info = ask("info", path, "--format", "json")
     found = report_parts(path) + change_parts(path) + tables(path)
+    if os.path.basename(path).split(".")[0] in JOINED:
+        info = {}  # its size depends on the folder's name
+        found += [(f"whatif {options}", list(flatten(ask("whatif", path, "--format", "json", *options.split()), "")))
+                  for options in CHANGES]
     found.append(("info", [("", info)] if isinstance(info, str) else list(flatten(info, ""))))
     return [line(title, figures) for title, figures in found if figures]
 
@@ -171,8 +197,7 @@ def compare(folder):
     names = [name for name in sys.argv[1:] if not name.startswith("-")]
     chosen = {name: path for name, path in {**traces(), **made_up(folder)}.items() if not names or name in names}
     for name, path in chosen.items():
-        if name.startswith("synthetic-"):
-            synthetic.write(int(name.split("-")[1]), path)
+        make(name, path)
     if "--show" in sys.argv:
         for name, path in chosen.items():
             for title, text in measure(path):
