@@ -22,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.dirname(HERE)
 RIDGE = os.path.abspath(os.environ.get("RIDGE", os.path.join(TESTS, "..", "build", "ridge")))
 SYNTHETIC = 24
+ODD = 8
 # Two recordings in one trace: a made-up one and one of the corpus.
 JOINED = {"joined-1": (1, "throttle-conv"), "joined-2": (2, "input-loader"), "joined-3": (3, "launch-cell-40"),
           "joined-4": (5, "pair-compile-host"), "joined-5": (6, "pageable-64"), "joined-6": (11, "memory-chain-4"),
@@ -56,6 +57,8 @@ def made_up(folder):
     found = {}
     for seed in range(1, SYNTHETIC + 1):
         found[f"synthetic-{seed}"] = os.path.join(folder, f"synthetic-{seed}.json")
+    for seed in range(1, ODD + 1):
+        found[f"odd-{seed}"] = os.path.join(folder, f"odd-{seed}.json")
     for name in JOINED:
         found[name] = os.path.join(folder, f"{name}.ridge")
     return found
@@ -65,6 +68,8 @@ def make(name, path):
     """Writes a made-up trace, or one of two recordings."""
     if name.startswith("synthetic-"):
         synthetic.write(int(name.split("-")[1]), path)
+    elif name.startswith("odd-"):
+        synthetic.write_odd(int(name.split("-")[1]), path)
     elif name in JOINED:
         seed, other = JOINED[name]
         synthetic.write(seed, path + ".json")
@@ -163,6 +168,9 @@ def tables(path):
 
 
 def measure(path):
+    if os.path.basename(path).startswith("odd-"):  # about the import
+        report = ask("report", path, "--format", "json")
+        return [line(title, figures) for title, figures in [("report", list(flatten(report, "")))] + tables(path)]
     info = ask("info", path, "--format", "json")
     found = report_parts(path) + change_parts(path) + tables(path)
     if os.path.basename(path).split(".")[0] in JOINED:

@@ -203,6 +203,83 @@ class Simulation:
                 "displayTimeUnit": "ms", "traceEvents": self.events}
 
 
+class Odd:
+    """Events of every phase and category with any members, as exporters of all years write them."""
+
+    CATEGORIES = ["kernel", "Kernel", "gpu_memcpy", "Memcpy", "gpu_memset", "cuda_runtime", "Runtime", "cuda_driver",
+                  "cpu_op", "Operator", "user_annotation", "gpu_user_annotation", "python_function", "overhead",
+                  "cuda_sync", "cuda_event", "fwdbwd", "ac2g", "Trace", "xpu_runtime", "mtia_runtime", "", "other"]
+    NAMES = ["aten::mm", "cudaLaunchKernel_v7000", "cudaMemcpyAsync", "hipMemcpyWithStream", "cuLaunchKernelEx",
+             "Memcpy HtoD (Pageable -> Device)", "Memcpy DtoD (Device -> Device)", "Memset (Device)",
+             "Memcpy PtoP (Device -> Device)", "Stream Wait Event", "Context Sync", "\u00e9t\u00e9 \\ \"x\"\n",
+             "ProfilerStep#3", "train.py(12): step", "<built-in method run>", "Activity Buffer Request",
+             "PyTorch Profiler (0)", "Iteration Start: PyTorch Profiler", "", "nccl:all_reduce", "loss"]
+
+    def __init__(self, seed):
+        self.random = Random(seed + 1000)
+        self.time = 1000000
+
+    def number(self, most=8):
+        """A number, or the same as a word or a fraction."""
+        value = self.random.below(most)
+        return self.random.of([value, value, str(value), float(value)])
+
+    def place(self):
+        return {"pid": self.random.of([7, "7", 0, 1, "Spans", 8]), "tid": self.random.of([7, "stream 7", 0, 9, "9", "x"])}
+
+    def args(self):
+        random, args = self.random, {}
+        members = {
+            "device": lambda: random.of([0, 1, "0", "GPU 1", -1]), "stream": lambda: random.of([0, 7, "7", -1]),
+            "correlation": lambda: random.below(30), "External id": lambda: random.below(30),
+            "context": lambda: random.below(3), "bytes": lambda: random.of([0, 4096, "4096", -1]),
+            "Bytes": lambda: random.of([512, -512]), "Addr": lambda: 4096 * random.below(4),
+            "Total Allocated": lambda: random.below(9000), "Device Id": lambda: random.of([-1, 0, 1]),
+            "Device Type": lambda: random.below(2), "grid": lambda: random.of([[2, 3, 4], [5], "[6, 7, 8]", [1, 2, 3, 4]]),
+            "block": lambda: random.of([[32, 2, 1], "[64, 1, 1]", []]), "shared memory": lambda: random.below(99),
+            "registers per thread": lambda: random.below(99), "graph id": lambda: random.below(3),
+            "wait_on_stream": lambda: random.of([0, 7, -1]), "wait_on_cuda_event_record_corr_id": lambda: random.below(30),
+            "cuda_sync_kind": lambda: random.of(["Stream Sync", "Event Sync", "Context Sync", "Stream Wait Event", "?"]),
+            "Python id": lambda: random.below(9), "Python parent id": lambda: random.of([None, 1, 2]),
+            "Input Dims": lambda: random.of([[[2, 3], []], [[1]]]), "Input dims": lambda: [[4]],
+            "Input type": lambda: ["float", "Scalar"], "Sequence number": lambda: random.below(9),
+            "name": lambda: random.of(["GPU 0", "python", "stream 7", "/device:GPU:1", "/host:CPU", "CPU"]),
+            "labels": lambda: random.of(["GPU 0", "CPU", "GPU 1 (x)"]), "sort_index": lambda: 5000000,
+            "value": lambda: random.below(50) / 4, "other value": lambda: random.below(9), "nested": lambda: {"a": [1, {}]},
+        }
+        for name, make in members.items():
+            if random.one_in(3):
+                args[name] = make()
+        return args
+
+    def event(self):
+        random = self.random
+        self.time += random.below(40)
+        phase = random.of(["X", "X", "X", "X", "i", "I", "C", "B", "E", "b", "e", "s", "f", "M", "M", "n"])
+        event = {"ph": phase, "name": random.of(self.NAMES), "cat": random.of(self.CATEGORIES), **self.place(),
+                 "ts": random.of([self.time, self.time + 0.125, f"{self.time}.5", float(self.time)])}
+        if phase == "X":
+            event["dur"] = random.of([0, 3, 12.001, "7.25", 100])
+        if phase == "M":
+            event["name"] = random.of(["process_name", "thread_name", "process_labels", "process_sort_index"])
+        if phase in "bensf":
+            event["id"] = random.of([1, "0x1", "a"])
+        event["args"] = self.args()
+        if phase == "i" and random.one_in(2):
+            event["name"] = "[memory]"
+        return event
+
+    def document(self):
+        return {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Made-up", "totalGlobalMem": 4096}],
+                "traceEvents": [self.event() for _ in range(300)], "traceName": "odd.json", "displayTimeUnit": "us",
+                "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 2}}
+
+
+def write_odd(seed, path):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(Odd(seed).document(), file, indent=seed % 2 or None, ensure_ascii=seed % 3 == 0)
+
+
 def write(seed, path):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(Simulation(seed).document(), file)
