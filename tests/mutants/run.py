@@ -321,10 +321,13 @@ class Suite:
 
 # ---- the score ----
 
-def isolate():
+def isolate(build):
     """Mutants send signals and delete files. They get process ids and a /tmp of their own."""
     if os.environ.get("RIDGE_MUTANTS_ISOLATED"):
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # process 1 has no default action
+        for folder in ("/tmp", "/dev/shm"):
+            if not ROOT.startswith(folder) and not build.startswith(folder):
+                subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
         return True
     for flags in ("-pmf", "-Urpmf"):
         probe = ["unshare", flags, "--kill-child", "--mount-proc", "true"]
@@ -348,7 +351,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the chosen mutants and stop")
     parser.add_argument("--killed", action="store_true", help="print the killed ones too")
     arguments = parser.parse_args()
-    if not isolate():
+    if not isolate(os.path.abspath(arguments.build)):
         sys.exit("mutants send signals and delete files: run this where unshare(1) works")
     started = time.monotonic()
     build, sources = Build(os.path.abspath(arguments.build), arguments.jobs), load_sources()
