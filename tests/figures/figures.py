@@ -114,7 +114,7 @@ def line(title, figures):
     readable = [f"{path}={text}" for path, text in figures if READABLE.search(path) and "[" not in path]
     text = "\n".join(f"{path}={text}" for path, text in figures)
     digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:8]
-    return f"{title}: {digest} {' '.join(readable[:8])}".rstrip(), text
+    return f"{title[:60]}: {digest} {' '.join(readable[:5])}".rstrip(), text
 
 
 def split(title, members):
