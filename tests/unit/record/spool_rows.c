@@ -357,6 +357,7 @@ TEST(the_first_takeover_of_cupti_and_its_last_end_are_kept_whatever_comes_first)
     put_meta(&stage, "cuda.taken_over_at", "700");
     put_meta(&stage, "cuda.taken_over_at", "300");
     put_meta(&stage, "cuda.given_back_at", "500");
+    put_meta(&stage, "cuda.taken_over_at", "800");
     put_meta(&stage, "cuda.taken_over_at", "-1");
     put_meta(&stage, "cuda.taken_over_at", "soon");
     REQUIRE(stage_read(&stage));
@@ -364,7 +365,7 @@ TEST(the_first_takeover_of_cupti_and_its_last_end_are_kept_whatever_comes_first)
     CHECK_STRING(takeover->library, "libtorch_cpu.so");
     CHECK_INT(takeover->first, 300);
     CHECK_INT(takeover->last_end, 900);
-    CHECK_INT(takeover->begun, 2);
+    CHECK_INT(takeover->begun, 3);
     CHECK_INT(takeover->ended, 2);
     stage_close(&stage);
 }

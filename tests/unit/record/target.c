@@ -158,3 +158,25 @@ TEST(a_process_that_outlives_the_program_is_known_to_live) {
     target_release(&target);
 #endif
 }
+
+#ifdef __linux__
+/* The lines of /proc/self/status about blocked and ignored signals. */
+static void signals_of_this_process(char *lines, size_t size) {
+    char line[256];
+    FILE *file = fopen("/proc/self/status", "r");
+    lines[0] = 0;
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "SigBlk", 6) == 0 || strncmp(line, "SigIgn", 6) == 0)
+            snprintf(lines + strlen(lines), size - strlen(lines), "%s", line);
+    if (file)
+        fclose(file);
+}
+
+TEST(a_program_starts_with_the_signals_that_the_recorder_was_started_with) {
+    char before[512], script[1024];
+    signals_of_this_process(before, sizeof before);
+    snprintf(script, sizeof script, "[ \"$(grep -E 'SigBlk|SigIgn' /proc/self/status)\" = '%.*s' ]",
+             (int)strlen(before) - 1, before);
+    CHECK_INT(run_script(script), 0);
+}
+#endif
