@@ -2,6 +2,14 @@
  * a few blocks, blocks of which few fit at once, and kernels that could run beside each other. */
 #include "diagnose/diagnosis.h"
 
+/* What the run saves when its kernels save so much in all: those that run at the same time, in
+ * other queues or on other devices, save the same time. */
+static int64_t saved_by_run(const struct diagnosis *diagnosis, int64_t saved) {
+    const struct facts *facts = &diagnosis->facts;
+    double devices = (double)diagnosis->source->device_count;
+    return (int64_t)((double)saved * share_of(facts->busy, facts->kernels.all) / devices);
+}
+
 /* The replay makes the kernel as much faster as the idle multiprocessors would: the others with
  * such grids go with it in proportion. */
 static void find_small_grids(struct diagnosis *diagnosis) {
@@ -16,7 +24,7 @@ static void find_small_grids(struct diagnosis *diagnosis) {
     finding_change(finding, CHANGE_FASTER, trace_text(diagnosis->trace, kernels->small_grid_name),
                    factor > 1 ? factor : 1);
     if (!finding_predict(diagnosis, finding)) {
-        finding->recoverable = kernels->small_grid_saved;
+        finding->recoverable = saved_by_run(diagnosis, kernels->small_grid_saved);
         finding->change_count = 0;
     }
     short_kernel(diagnosis, kernels->small_grid_name, words);
@@ -46,8 +54,8 @@ static void find_tail(struct diagnosis *diagnosis) {
     if (kernels->tail_saved < kernels->all / 10)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_TAIL, CONFIDENCE_LOW);
-    finding->recoverable = kernels->tail_saved;
-    finding->error = kernels->tail_saved / 2;
+    finding->recoverable = saved_by_run(diagnosis, kernels->tail_saved);
+    finding->error = finding->recoverable / 2;
     short_kernel(diagnosis, kernels->tail_name, words);
     finding_summary(
         diagnosis, finding,

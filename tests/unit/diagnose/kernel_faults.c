@@ -41,6 +41,44 @@ TEST(long_kernels_of_a_few_blocks_have_a_small_grid) {
     check_fault(few_blocks, FINDING_SMALL_GRID, (int64_t)STEPS * 2900 * US);
 }
 
+/* Eight queues run a kernel at the same time: one whole wave of blocks, and a few blocks more. */
+static void tails_beside_each_other(struct scene *scene, int step) {
+    (void)step;
+    scene_kernel(scene, GEMM, 3 * MS, 1056);
+    for (int64_t stream = 8; stream < 16; stream++) {
+        uint32_t queue = trace_write_queue(
+            scene->writer, &(struct row_queue){.device = scene->device, .stream = stream});
+        trace_write_activity(
+            scene->writer,
+            &(struct row_activity){.start = scene->device_free - 2 * MS,
+                                   .duration = 2 * MS,
+                                   .queue = queue,
+                                   .name = trace_writer_string(scene->writer, TEXT(GEMM)),
+                                   .correlation = scene->correlation,
+                                   .grid_x = 1100,
+                                   .grid_y = 1,
+                                   .grid_z = 1,
+                                   .block_x = 256,
+                                   .block_y = 1,
+                                   .block_z = 1,
+                                   .registers = 32,
+                                   .bytes = BYTES_UNKNOWN});
+    }
+}
+
+TEST(kernels_beside_each_other_save_no_more_than_the_run_takes) {
+    struct scene_report played = play(tails_beside_each_other);
+    REQUIRE(played.ok);
+    const struct verdict *verdict = &played.report.verdict;
+    bool found = false;
+    for (size_t i = 0; i < verdict->count; i++) {
+        found = found || verdict->findings[i].kind == FINDING_TAIL;
+        CHECK(verdict->findings[i].recoverable <= verdict->time);
+    }
+    CHECK(found);
+    scene_finish(&played);
+}
+
 static void slows_down(struct scene *scene, int step) {
     scene->pace = step < STEPS / 3 ? 1 : 1 + 0.4 * fault_size;
     scene_counter(scene, "clock (MHz)", 1980 / scene->pace);
