@@ -5,7 +5,7 @@
 #   BUILD=build tests/fuzz/run.sh [COUNT]
 cd "$(dirname "$0")/../.." || exit 1
 driver=${BUILD:-build}/fuzz-driver
-count=${1:-100}
+count=${1:-60}
 passed=0 failed=0
 if [ ! -x "$driver" ]; then
     echo "SKIP $driver is not built"
