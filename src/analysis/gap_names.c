@@ -1,19 +1,31 @@
-/* One number for each string of the trace costs less than looking names up at each stretch. */
+/* A device meets few of the trace's names, and there may be very many devices: only names that it
+ * meets have a place. */
 #include "analysis/gap_names.h"
 
 #include <stdlib.h>
 
 #include "base/memory.h"
 
-bool name_tally_init(struct name_tally *tally, const struct trace *trace, struct status *status) {
-    tally->time = memory_allocate(trace->strings.count, sizeof *tally->time, status);
-    tally->stretches = memory_allocate(trace->strings.count, sizeof *tally->stretches, status);
-    return tally->time && tally->stretches;
+void name_tally_add(struct name_tally *tally, uint32_t name, int64_t time) {
+    struct gap_names *names = &tally->names;
+    size_t place;
+    if (!places_find(&tally->places, name, &place, &tally->status))
+        return;
+    if (place == names->count) {
+        if (!memory_grow((void **)&names->list, &tally->capacity, place + 1, sizeof *names->list,
+                         &tally->status))
+            return;
+        names->list[names->count++] = (struct gap_name){.name = name};
+    }
+    if (place < names->count) {
+        names->list[place].time += time;
+        names->list[place].gaps += time > 0;
+    }
 }
 
 void name_tally_finish(struct name_tally *tally) {
-    memory_free(tally->time);
-    memory_free(tally->stretches);
+    places_finish(&tally->places);
+    gap_names_finish(&tally->names);
     *tally = (struct name_tally){0};
 }
 
@@ -24,21 +36,24 @@ static int by_time(const void *a, const void *b) {
     return text_compare(x->text, y->text);
 }
 
-bool gap_names_list(struct gap_names *names, const struct name_tally *tally,
-                    const struct trace *trace, struct status *status) {
-    size_t capacity = 0;
-    for (size_t name = 0; name < trace->strings.count; name++) {
-        if (tally->time[name] == 0)
-            continue;
-        if (!memory_grow((void **)&names->list, &capacity, names->count + 1, sizeof *names->list,
-                         status))
-            return false;
-        names->list[names->count++] =
-            (struct gap_name){(uint32_t)name, trace_text(trace, (uint32_t)name),
-                              tally->stretches[name], tally->time[name]};
+bool gap_names_list(struct gap_names *names, struct name_tally *tally, const struct trace *trace,
+                    struct status *status) {
+    size_t count = 0;
+    if (tally->status.code != STATUS_OK) {
+        *status = tally->status;
+        return false;
     }
-    if (names->count)
-        qsort(names->list, names->count, sizeof *names->list, by_time);
+    *names = tally->names;
+    tally->names = (struct gap_names){0};
+    for (size_t i = 0; i < names->count; i++)
+        if (names->list[i].time != 0) {
+            names->list[count] = names->list[i];
+            names->list[count].text = trace_text(trace, names->list[i].name);
+            count++;
+        }
+    names->count = count;
+    if (count)
+        qsort(names->list, count, sizeof *names->list, by_time);
     return true;
 }
 

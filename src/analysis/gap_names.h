@@ -3,6 +3,7 @@
 #ifndef RIDGE_ANALYSIS_GAP_NAMES_H
 #define RIDGE_ANALYSIS_GAP_NAMES_H
 
+#include "base/places.h"
 #include "trace/reader.h"
 
 /* What host code (or call) filled idle time, by name. */
@@ -18,21 +19,20 @@ struct gap_names {
     size_t count;
 };
 
-/* By string id. A zeroed tally of which nothing was asked may be finished. */
+/* The names that one device's gaps have; a zeroed tally has none. */
 struct name_tally {
-    int64_t *time;
-    uint32_t *stretches;
+    struct places places; /* by string id: place in names.list */
+    struct gap_names names;
+    size_t capacity;
+    struct status status; /* why a name could not be added; asked by gap_names_list() */
 };
 
-bool name_tally_init(struct name_tally *tally, const struct trace *trace, struct status *status);
+void name_tally_add(struct name_tally *tally, uint32_t name, int64_t time);
 void name_tally_finish(struct name_tally *tally);
-static inline void name_tally_add(struct name_tally *tally, uint32_t name, int64_t time) {
-    tally->time[name] += time;
-    tally->stretches[name] += time > 0;
-}
 
-bool gap_names_list(struct gap_names *names, const struct name_tally *tally,
-                    const struct trace *trace, struct status *status);
+/* Moves the names with some time out of the tally. */
+bool gap_names_list(struct gap_names *names, struct name_tally *tally, const struct trace *trace,
+                    struct status *status);
 void gap_names_finish(struct gap_names *names);
 
 #endif

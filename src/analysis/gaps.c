@@ -34,13 +34,19 @@ void gaps_rank_causes(const struct gaps *gaps, enum gap_cause order[CAUSE_COUNT]
     }
 }
 
+struct thread_cursor {
+    struct host_cursor host;
+    struct state_cursor state;
+};
+
 struct walk {
     const struct model *model;
     const struct host *host;
     const struct selection *selection;
     struct gaps *gaps;
-    struct host_cursor *cursors;        /* by thread */
-    struct state_cursor *state_cursors; /* by thread */
+    struct places threads;         /* by thread: place in `cursors` */
+    struct thread_cursor *cursors; /* one more than there are places */
+    size_t cursor_capacity;
     struct queue_waits waits;
     struct name_tally host_names, sync_names, state_names[STATES];
     int64_t *durations; /* of the gaps, for the median */
@@ -50,9 +56,24 @@ struct walk {
 
     uint32_t device;
     struct gap_stretches *stretches; /* where every part of every gap goes; NULL: nowhere */
-    struct status *status;           /* why a stretch could not be kept */
-    bool stretch_lost;
+    struct status *status;           /* why something could not be kept */
+    bool failed;
 };
+
+/* The thread's cursor, good until the next thread's is asked for; after a failure, which *status
+ * keeps, one that nobody needs. */
+static struct thread_cursor *cursor_of(struct walk *walk, uint32_t thread) {
+    size_t place, known = walk->threads.count;
+    if (!places_find(&walk->threads, thread, &place, walk->status) ||
+        !memory_grow((void **)&walk->cursors, &walk->cursor_capacity, place + 2,
+                     sizeof *walk->cursors, walk->status)) {
+        walk->failed = true;
+        place = 0;
+    }
+    if (place == known || walk->failed)
+        walk->cursors[place] = (struct thread_cursor){0};
+    return &walk->cursors[place];
+}
 
 /* How much of [start, end) is selected. */
 static int64_t selected(const struct walk *walk, int64_t start, int64_t end) {
@@ -70,7 +91,7 @@ static void keep_stretch(struct walk *walk, enum gap_cause cause, int64_t start,
     }
     if (!memory_grow((void **)&stretches->list, &stretches->capacity, stretches->count + 1,
                      sizeof *stretches->list, walk->status)) {
-        walk->stretch_lost = true;
+        walk->failed = true;
         return;
     }
     stretches->list[stretches->count++] = (struct gap_stretch){.start = start,
@@ -127,7 +148,7 @@ static void add_host(struct walk *walk, uint32_t thread, uint32_t name, int64_t 
     name_tally_add(&walk->host_names, name, add_cause(walk, CAUSE_HOST, start, end));
     while (walk->gaps->states_known && start < end) {
         struct state_stretch stretch =
-            states_next(&walk->host->states, &walk->state_cursors[thread], thread, start, end);
+            states_next(&walk->host->states, &cursor_of(walk, thread)->state, thread, start, end);
         uint32_t function = waiting_function(walk, thread, &stretch);
         name_tally_add(&walk->state_names[stretch.state], function ? function : name,
                        selected(walk, stretch.start, stretch.end));
@@ -140,7 +161,7 @@ static void walk_host(struct walk *walk, uint32_t thread, int64_t start, int64_t
     const struct trace *trace = walk->model->trace;
     while (start < end) {
         struct host_stretch stretch =
-            host_next(walk->host, &walk->cursors[thread], thread, start, end);
+            host_next(walk->host, &cursor_of(walk, thread)->host, thread, start, end);
         if (stretch.call != NO_ROW) {
             enum gap_cause cause = cause_of_call(walk, stretch.call);
             uint32_t name = trace->call.name[stretch.call];
@@ -217,7 +238,7 @@ static bool end_gap(struct walk *walk, struct status *status) {
     struct gaps *gaps = walk->gaps;
     int64_t length = 0;
     split_gap(walk);
-    if (walk->stretch_lost)
+    if (walk->failed)
         return false;
     for (unsigned cause = 0; cause < CAUSE_COUNT; cause++) {
         length += walk->gap.cause[cause];
@@ -297,23 +318,23 @@ static void summarise(struct gaps *gaps, int64_t *durations) {
     gaps->p99 = sort_select(durations, gaps->count, p99);
 }
 
+/* So that there is a cursor also after a failure. */
 static bool start_walk(struct walk *walk, struct status *status) {
-    const struct trace *trace = walk->model->trace;
-    walk->cursors = memory_allocate(trace->thread.count, sizeof *walk->cursors, status);
-    walk->state_cursors = memory_allocate(trace->thread.count, sizeof *walk->state_cursors, status);
-    if (!walk->cursors || !walk->state_cursors ||
-        !name_tally_init(&walk->host_names, trace, status) ||
-        !name_tally_init(&walk->sync_names, trace, status))
-        return false;
-    for (unsigned state = 0; state < STATES && walk->gaps->states_known; state++)
-        if (!name_tally_init(&walk->state_names[state], trace, status))
-            return false;
-    return queue_waits_build(&walk->waits, trace, status);
+    walk->waits.index = &walk->host->waits;
+    return memory_grow((void **)&walk->cursors, &walk->cursor_capacity, 1, sizeof *walk->cursors,
+                       status);
+}
+
+/* Whether all that was met could be kept. */
+static bool kept_all(const struct walk *walk, struct status *status) {
+    if (walk->waits.status.code != STATUS_OK)
+        *status = walk->waits.status;
+    return !walk->failed && walk->waits.status.code == STATUS_OK;
 }
 
 static void end_walk(struct walk *walk) {
     memory_free(walk->cursors);
-    memory_free(walk->state_cursors);
+    places_finish(&walk->threads);
     queue_waits_finish(&walk->waits);
     memory_free(walk->durations);
     name_tally_finish(&walk->host_names);
@@ -353,6 +374,7 @@ static bool find(const struct model *model, const struct host *host, uint32_t de
                         .stretches = stretches,
                         .status = status};
     bool ok = start_walk(&walk, status) && walk_device(&walk, device, status) &&
+              kept_all(&walk, status) &&
               gap_names_list(&gaps->host_names, &walk.host_names, model->trace, status) &&
               gap_names_list(&gaps->sync_names, &walk.sync_names, model->trace, status) &&
               list_states(&walk, status);

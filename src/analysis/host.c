@@ -89,7 +89,8 @@ bool host_build(struct host *host, const struct model *model, struct status *sta
     host->thread_first =
         memory_allocate(trace->thread.count + 1, sizeof *host->thread_first, status);
     bool ok = host->change_time && host->change_range && host->thread_first &&
-              index_samples(host, status) && states_build(&host->states, model, status);
+              index_samples(host, status) && states_build(&host->states, model, status) &&
+              wait_index_build(&host->waits, trace, status);
     for (size_t thread = 0; thread < trace->thread.count && ok; thread++) {
         host->thread_first[thread] = builder.count;
         ok = thread == 0 || build_thread(&builder, thread, status);
@@ -109,6 +110,7 @@ void host_finish(struct host *host) {
     memory_free(host->thread_samples);
     memory_free(host->stands_for);
     states_finish(&host->states);
+    wait_index_finish(&host->waits);
     memset(host, 0, sizeof *host);
 }
 

@@ -4,6 +4,7 @@
 #define RIDGE_ANALYSIS_HOST_H
 
 #include "analysis/model.h"
+#include "analysis/queue_waits.h"
 #include "analysis/states.h"
 
 /* From when on which range is the innermost one, per thread. */
@@ -16,6 +17,7 @@ struct host {
     size_t *thread_samples; /* by thread */
     uint32_t *stands_for;   /* by stack: see analysis/stacks.h */
     struct states states;
+    struct wait_index waits; /* of queues, for all devices */
 };
 
 bool host_build(struct host *host, const struct model *model, struct status *status);

@@ -107,8 +107,8 @@ static void see_periods(const struct model *model, uint32_t device, bool in_grap
                         uint32_t *last_in_queue, struct gathered *gathered, struct limits *limits) {
     const struct trace *trace = model->trace;
     size_t first = model->device_first[device];
-    for (size_t queue = 0; queue < trace->queue.count; queue++)
-        last_in_queue[queue] = NO_ROW;
+    for (size_t i = first; i < model->device_first[device + 1]; i++)
+        last_in_queue[trace->activity.queue[i]] = NO_ROW;
     for (size_t i = first; i < model->device_first[device + 1]; i++) {
         uint32_t *last = &last_in_queue[trace->activity.queue[i]];
         bool kernel = trace->activity.kind[i] == ACTIVITY_KERNEL;
