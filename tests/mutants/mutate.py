@@ -30,7 +30,7 @@ STATEMENT_WORDS = {"if", "else", "while", "for", "do", "switch", "case", "defaul
 # Without these calls memory or a descriptor leaks; only a leak checker would notice.
 RELEASES = re.compile(r"(^|_)(free|close|release|destroy|munmap|madvise|fclose|closedir|prefetch)$|"
                       r"^(map|intern|buffer|arena)_finish$")
-
+RELEASING = re.compile(r"(finish|free|close|destroy)$")
 # Functions of two arguments whose order does not matter.
 SYMMETRIC = re.compile(r"^(memory_\w+|__builtin_(add|mul)_overflow|at_most|at_least|(mem|str|strn|strcase|strncase)cmp|text_equal|f?min|f?max|least|most|smaller|larger)$")
 
@@ -241,8 +241,8 @@ class Source:
         self.add("negated", first, end, f"!({self.words(first, end)})")
 
     def dropped(self, first, end):
-        if self.tokens[first].kind == "name" and self.word(first + 1) == "(" and \
-                RELEASES.search(self.word(first)):
+        called = self.word(first) if self.word(first + 1) == "(" else ""
+        if RELEASES.search(called) or (called.endswith("_finish") and RELEASING.search(self.function)):
             return
         if self.word(first) == "(" and self.word(first + 1) == "void":
             return
@@ -274,6 +274,14 @@ class Source:
         if self.tokens[i].kind == "name" and self.word(i + 1) == "(":
             if word in ("sizeof", "offsetof", "va_arg", "assert") or (word.isupper() and len(word) > 1):
                 return self.match[i + 1] + 1
+        if word == "sizeof":
+            i += 1
+            while self.word(i) in ("*", "&"):
+                i += 1
+            i += 1
+            while self.word(i) in (".", "->", "["):
+                i = self.match[i] + 1 if self.word(i) == "[" else i + 2
+            return i
         return 0
 
     def is_type(self, i):
@@ -330,10 +338,20 @@ class Source:
     def binary(self, i, first, end):
         word = self.word(i)
         a, b = self.left(i, first, PRECEDENCE[word]), self.right(i, end, PRECEDENCE[word])
-        if a == i or b == i + 1:
+        if a == i or b == i + 1 or self.is_minimum(a, i, b):
             return
         changed = f"{self.words(a, i)} {SWAPPED[word]} {self.words(i + 1, b)}"
         self.add(KIND.get(word, "comparison"), a, b, changed)
+
+    def is_minimum(self, a, i, b):
+        """`x < y ? x : y`: equal values give the same either way."""
+        if self.word(i) not in ("<", "<=", ">", ">=") or self.word(b) != "?":
+            return False
+        left, right = self.words(a, i), self.words(i + 1, b)
+        middle, last = b + 1 + i - a, b + 1 + b - i - 1
+        chosen = [(left, right, middle), (right, left, last)]
+        return any(self.words(b + 1, colon) == first and self.word(colon) == ":" and
+                   self.words(colon + 1, b + 1 + b - a) == second for first, second, colon in chosen)
 
     def assignment(self, i, first, end):
         a, b = self.left(i, first, -1), i + 1

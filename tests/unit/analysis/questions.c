@@ -341,3 +341,12 @@ TEST(memory_that_was_in_use_when_a_window_begins_counts_for_its_high_water) {
     model_finish(&model);
     trace_close(trace);
 }
+
+TEST(a_rate_over_no_time_is_zero) {
+    struct kernel_limits limits = {.bytes = 5, .flops = 7};
+    CHECK(kernel_limits_byte_rate(&limits) == 0);
+    CHECK(kernel_limits_flop_rate(&limits) == 0);
+    limits.bytes_time = limits.flops_time = 1;
+    CHECK(kernel_limits_byte_rate(&limits) == 5e9);
+    CHECK(kernel_limits_flop_rate(&limits) == 7e9);
+}
