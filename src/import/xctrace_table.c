@@ -190,11 +190,12 @@ static bool begin_cell(struct xctrace_table *table, const XML_Char *name,
 /* Turns the element into a value whose children are those pending for it. */
 static bool add_value(struct xctrace_table *table, const struct open_element *element,
                       uint32_t *number) {
-    struct text own = trimmed((struct text){table->content.data + element->text_at,
-                                            table->content.length - element->text_at});
+    struct text content = buffer_as_text(&table->content);
+    struct text own =
+        trimmed((struct text){content.data + element->text_at, content.length - element->text_at});
     struct text text = own;
     if (own.length == 0)
-        text = (struct text){table->content.data + element->attribute_at,
+        text = (struct text){content.data + element->attribute_at,
                              element->text_at - element->attribute_at};
     if (text.length > TEXT_BYTES_MAX)
         text.length = text_utf8_valid((struct text){text.data, TEXT_BYTES_MAX});
