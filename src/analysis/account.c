@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/places.h"
 
 /* The union of intervals that come in order of start. */
 struct running_union {
@@ -93,6 +94,17 @@ static void count_queue_gap(struct account *account, struct queue_state *queue, 
         queue->end = end;
 }
 
+static bool find_queue(struct places *places, uint32_t id, struct queue_state **queues,
+                       size_t *capacity, size_t *queue, struct status *status) {
+    size_t known = places->count;
+    if (!places_find(places, id, queue, status) ||
+        !memory_grow((void **)queues, capacity, *queue + 1, sizeof **queues, status))
+        return false;
+    if (*queue == known)
+        (*queues)[*queue] = (struct queue_state){0};
+    return true;
+}
+
 static void count_activity(struct account *account, unsigned kind, int64_t duration) {
     if (kind == ACTIVITY_KERNEL) {
         account->kernels++;
@@ -113,13 +125,13 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
     account->window = selection_length(selection);
     if (selection->count == 0)
         return true;
-    struct queue_state *queues = memory_allocate(trace->queue.count, sizeof *queues, status);
-    if (!queues)
-        return false;
-
+    struct places places = {0}; /* by queue: place in queues */
+    struct queue_state *queues = NULL;
+    size_t capacity = 0, queue;
+    bool ok = true;
     struct running_union kernels = {.selection = selection}, copies = kernels, all = kernels;
     size_t window = 0, end_row = model->device_first[device + 1];
-    for (size_t i = model->device_first[device]; i < end_row; i++) {
+    for (size_t i = model->device_first[device]; i < end_row && ok; i++) {
         int64_t start = trace->activity.start[i], end = model_activity_end(model, i);
         unsigned kind = trace->activity.kind[i];
         while (!selection->everything && window < selection->count &&
@@ -129,8 +141,10 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
             break;
         if (selection->everything || selection->windows[window].start <= start) {
             count_activity(account, kind, trace->activity.duration[i]);
-            if (kind == ACTIVITY_KERNEL)
-                count_queue_gap(account, &queues[trace->activity.queue[i]], window, start, end);
+            ok = kind != ACTIVITY_KERNEL ||
+                 find_queue(&places, trace->activity.queue[i], &queues, &capacity, &queue, status);
+            if (ok && kind == ACTIVITY_KERNEL)
+                count_queue_gap(account, &queues[queue], window, start, end);
         }
         union_add(&all, start, end);
         union_add(kind == ACTIVITY_KERNEL ? &kernels : &copies, start, end);
@@ -139,6 +153,7 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
     union_close(&kernels);
     union_close(&copies);
     memory_free(queues);
+    places_finish(&places);
 
     account->busy = kernels.length;
     account->exposed_copy = all.length - kernels.length;
@@ -151,5 +166,5 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
     account->kernel_gaps = kernels.gaps;
     account->kernel_gap_total = kernels.gap_total;
     account->kernel_gap_max = kernels.gap_max;
-    return true;
+    return ok;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/places.h"
 #include "base/sort.h"
 
 struct gather {
@@ -13,8 +14,8 @@ struct gather {
     const struct occupancy *occupancy;
     const struct work *work;
     const struct selection *by_device;
-    size_t first, end;         /* activities */
-    uint32_t *variant_of_name; /* by string id: variant + 1 */
+    size_t first, end;             /* activities */
+    struct places variant_of_name; /* by string id */
     size_t variant_capacity, group_capacity;
 };
 
@@ -116,7 +117,6 @@ static bool add_variant(struct gather *gather, struct kernels *kernels, uint32_t
     kernels->groups[group].full_names++;
     kernels->variants[kernels->variant_count++] = (struct kernel_variant){
         .name = name, .text = trace_text(gather->model->trace, name), .group = group};
-    gather->variant_of_name[name] = (uint32_t)kernels->variant_count;
     return true;
 }
 
@@ -126,9 +126,11 @@ static bool count_rows(struct gather *gather, struct kernels *kernels, struct st
         if (!counts(gather, i))
             continue;
         uint32_t name = trace->activity.name[i];
-        if (gather->variant_of_name[name] == 0 && !add_variant(gather, kernels, name, status))
+        size_t place;
+        if (!places_find(&gather->variant_of_name, name, &place, status) ||
+            (place == kernels->variant_count && !add_variant(gather, kernels, name, status)))
             return false;
-        struct kernel_variant *variant = &kernels->variants[gather->variant_of_name[name] - 1];
+        struct kernel_variant *variant = &kernels->variants[place];
         struct kernel_group *group = &kernels->groups[variant->group];
         int64_t duration = trace->activity.duration[i];
         add_occupancy(gather, i, &group->occupancy);
@@ -155,7 +157,8 @@ static bool find_medians(struct gather *gather, struct kernels *kernels, struct 
             next[group + 1] = next[group] + kernels->groups[group].count;
         for (size_t i = gather->first; i < gather->end; i++)
             if (counts(gather, i)) {
-                uint32_t variant = gather->variant_of_name[trace->activity.name[i]] - 1;
+                size_t variant = 0; /* it is there: nothing is allocated */
+                places_find(&gather->variant_of_name, trace->activity.name[i], &variant, status);
                 durations[next[kernels->variants[variant].group]++] = trace->activity.duration[i];
             }
         size_t start = 0; /* next[g] is now the end of group g */
@@ -230,9 +233,7 @@ bool kernels_find(const struct model *model, const struct occupancy *occupancy,
         gather.first = model->device_first[device];
         gather.end = model->device_first[device + 1];
     }
-    gather.variant_of_name =
-        memory_allocate(trace->strings.count, sizeof *gather.variant_of_name, status);
-    bool ok = gather.variant_of_name && count_rows(&gather, kernels, status);
+    bool ok = count_rows(&gather, kernels, status);
     kernels->min = INT64_MAX;
     for (size_t i = 0; i < kernels->group_count && ok; i++) {
         const struct kernel_group *group = &kernels->groups[i];
@@ -244,7 +245,7 @@ bool kernels_find(const struct model *model, const struct occupancy *occupancy,
     if (kernels->count == 0)
         kernels->min = 0;
     ok = ok && find_medians(&gather, kernels, status) && rank(kernels, status);
-    memory_free(gather.variant_of_name);
+    places_finish(&gather.variant_of_name);
     if (!ok)
         kernels_finish(kernels);
     return ok;

@@ -243,19 +243,16 @@ static void name_most(struct walk *walk, const struct trace *trace) {
     }
 }
 
-/* Whether the thread's process gives work to the judged device, as far as is known. */
-static bool feeds_device(const struct diagnose_source *source, size_t thread) {
+/* By process: whether it gives work to the judged device, as far as is known. */
+static bool *find_feeders(const struct diagnose_source *source, struct status *status) {
     const struct trace *trace = source->model->trace;
-    if (source->device_count == 0)
-        return true;
-    bool known = false;
-    for (size_t i = 1; i < trace->queue.count; i++)
-        if (trace->queue.device[i] == source->devices[0].id && trace->queue.process[i]) {
-            known = true;
-            if (trace->queue.process[i] == trace->thread.process[thread])
-                return true;
-        }
-    return !known;
+    bool known = false, *feeds = memory_allocate(trace->process.count, sizeof *feeds, status);
+    for (size_t i = 1; feeds && source->device_count && i < trace->queue.count; i++)
+        if (trace->queue.device[i] == source->devices[0].id && trace->queue.process[i])
+            feeds[trace->queue.process[i]] = known = true;
+    for (size_t i = 0; feeds && !known && i < trace->process.count; i++)
+        feeds[i] = true;
+    return feeds;
 }
 
 static bool walk_host(const struct diagnose_source *source, struct facts *facts,
@@ -266,10 +263,11 @@ static bool walk_host(const struct diagnose_source *source, struct facts *facts,
     struct walk walk = {.source = source, .facts = facts, .copy_of_call = copies};
     walk.time_of_name = memory_allocate(trace->strings.count + 1, sizeof(int64_t), status);
     walk.launch_times = memory_allocate(trace->call.count + 1, sizeof(int64_t), status);
-    bool ok = copies && walk.time_of_name && walk.launch_times;
+    bool *feeds = find_feeders(source, status);
+    bool ok = copies && walk.time_of_name && walk.launch_times && feeds;
     for (size_t thread = 1; ok && thread < trace->thread.count; thread++) {
         size_t end = model->thread_calls[thread + 1];
-        if (end == model->thread_calls[thread] || !feeds_device(source, thread))
+        if (end == model->thread_calls[thread] || !feeds[trace->thread.process[thread]])
             continue;
         walk.seen = false;
         walk.previous_copy = NO_ROW;
@@ -286,6 +284,7 @@ static bool walk_host(const struct diagnose_source *source, struct facts *facts,
     memory_free(copies);
     memory_free(walk.time_of_name);
     memory_free(walk.launch_times);
+    memory_free(feeds);
     return ok;
 }
 
