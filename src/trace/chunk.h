@@ -85,8 +85,8 @@ bool chunk_read_header(const unsigned char *bytes, struct chunk_header *header);
 struct chunk_entry chunk_read_entry(const unsigned char *body, unsigned index);
 
 /* Whether to search for chunks inside one whose checksum is wrong. Bytes may have been lost or
- * inserted in it, so other chunks may begin there. But chunks that overlap would cost quadratic time:
- * the search ends when `rejected` bytes of such chunks are many times those read. */
+ * inserted in it, so other chunks may begin there. But chunks that overlap would cost quadratic
+ * time: the search ends when `rejected` bytes of such chunks are many times those read. */
 bool chunk_search_inside(uint64_t rejected, uint64_t bytes_read);
 
 /* Decodes one column. */
