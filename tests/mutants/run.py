@@ -199,9 +199,9 @@ class Build:
         parts = os.path.join(self.folder, "probe-parts.a")
         if os.path.exists(parts):
             os.remove(parts)
-        self.run(["ar", "rcs", parts, *self.objects("MUTANT_PROBE_PARTS", sources)])
+        self.run(["ar", "rcs", parts, switch, *self.objects("MUTANT_PROBE_PARTS", sources)])
         self.run([*self.compiler, "-shared", "-Wl,-z,nodelete", "-o",
-                  os.path.join(self.folder, "libridge-probe.so"), switch,
+                  os.path.join(self.folder, "libridge-probe.so"),
                   *self.objects("MUTANT_PROBE", sources), parts, "-ldl", "-pthread"])
 
 

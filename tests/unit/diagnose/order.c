@@ -106,3 +106,28 @@ TEST(a_diagnosis_without_memory_fails_and_leaves_nothing) {
     }
     trace_close(trace);
 }
+
+TEST(the_order_of_findings_is_explained_where_a_later_one_recovers_more) {
+    static const struct {
+        int64_t first, second;
+        enum finding_kind kind;
+        bool holds, minor, explained;
+    } cases[] = {
+        {5, 6, FINDING_HOST_BOUND, false, false, true},
+        {6, 6, FINDING_HOST_BOUND, false, false, false},
+        {7, 6, FINDING_HOST_BOUND, false, false, false},
+        {5, 6, FINDING_UNDECIDED, false, false, false},
+        {5, 6, FINDING_HOST_BOUND, true, false, false},
+        {5, 6, FINDING_HOST_BOUND, false, true, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct finding findings[3] = {
+            {.kind = FINDING_HOST_BOUND, .recoverable = 9},
+            {.kind = cases[i].kind, .recoverable = cases[i].first, .holds = cases[i].holds},
+            {.recoverable = cases[i].second, .minor = cases[i].minor}};
+        struct verdict verdict = {.findings = findings, .count = 3};
+        CHECK_INT(verdict_order_words(&verdict) != NULL, cases[i].explained);
+        verdict.count = 2;
+        CHECK(verdict_order_words(&verdict) == NULL);
+    }
+}

@@ -235,6 +235,31 @@ TEST(a_begin_and_its_end_make_one_range) {
     trace_close(trace);
 }
 
+/* Compared row by row with rows.txt. */
+TEST(names_of_one_letter_odd_ids_and_bytes_that_are_no_text_are_read) {
+    static const char json[] =
+        "{\"traceEvents\":["
+        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":5,\"args\":{\"name\":\"p\"}},"
+        "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":5,\"tid\":6,\"args\":{\"name\":\"t\"}},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":5,\"tid\":6,\"ts\":1,\"dur\":2,"
+        "\"args\":{\"Input Dims\":[[\"\xFF\"]]}},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":-1,\"tid\":6,\"ts\":3,\"dur\":2},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c\",\"pid\":\"x\",\"tid\":\"y\",\"ts\":4,"
+        "\"dur\":2},"
+        "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"Stream Wait "
+        "Event\",\"pid\":0,\"tid\":7,\"ts\":5,"
+        "\"dur\":0,\"args\":{\"stream\":7,\"device\":0,\"wait_on_stream\":0,"
+        "\"cuda_sync_kind\":\"Stream Wait Event\"}}]}";
+    struct status status = {0};
+    struct trace *trace = import(json, &status);
+    CHECK_OK(trace, status);
+    REQUIRE(trace && trace->range.count == 3);
+    CHECK(trace->range.thread[1] != 0);
+    CHECK_INT(trace->wait.count, 1);
+    CHECK(trace->wait.awaited[0] != 0); /* stream 0 is a stream */
+    trace_close(trace);
+}
+
 TEST(counters_give_a_value_for_every_series) {
     IMPORT("[{\"ph\":\"C\",\"name\":\"memory\",\"pid\":1,\"ts\":1,"
            "\"args\":{\"used\":1.5, \"free\": 2, \"note\": \"x\"}},"

@@ -74,6 +74,7 @@ TEST(a_copys_name_tells_its_direction_and_memories) {
         {"Memcpy DtoH (Managed Static -> Pinned)", COPY_DTOH, MEMORY_MANAGED, MEMORY_PINNED},
         {"HtoD (pageable -> device)", COPY_HTOD, MEMORY_PAGEABLE, MEMORY_DEVICE},
         {"(Pinned -> Device)", COPY_UNKNOWN, MEMORY_PINNED, MEMORY_DEVICE},
+        {"HtoD (Pinned->Device)", COPY_HTOD, MEMORY_PINNED, MEMORY_DEVICE},
         {"MemcpyD2H", COPY_DTOH, MEMORY_UNKNOWN, MEMORY_UNKNOWN},
         {"CopyHostToDevice", COPY_HTOD, MEMORY_UNKNOWN, MEMORY_UNKNOWN},
         {"MEMORY_COPY_DEVICE_TO_HOST", COPY_DTOH, MEMORY_UNKNOWN, MEMORY_UNKNOWN},

@@ -192,6 +192,34 @@ TEST(every_column_of_an_activity_is_kept) {
     trace_close(trace);
 }
 
+/* Compared row by row with rows.txt: every type of event, contexts and memory. */
+TEST(every_type_of_nvtx_event_and_of_memory_is_kept_or_left_out) {
+    const char *path = database_of(
+        STRINGS KERNELS NVTX ONE_KERNEL
+        "(10, 500, 0, 1, 7, 5, " P16 ", 1, 2, 3, 4),"
+        "(20, 30, 0, 2, 9, 6, " P17 ", 1, 2, 3, 4);"
+        "INSERT INTO NVTX_EVENTS VALUES (1, 2, 34, 'mark', " T16 ", NULL, 0),"
+        "(3, 4, 59, 'push', " T16 ", NULL, 0), (5, 6, 60, 'start', " T16 ", NULL, 1),"
+        "(7, 8, 65, 'text mark', " T16 ", NULL, 0), (9, 10, 70, 'text push', " T16 ", NULL, 0),"
+        "(11, 12, 71, 'text start', " T16 ", NULL, 0), (13, NULL, 75, 'domain', " T16 ", NULL, 1),"
+        "(15, 16, 33, 'category', " T16 ", NULL, 0), (17, 18, 59, NULL, " T17 ", 8, 0),"
+        "(19, 19, 59, NULL, " T17 ", NULL, 0), (21, NULL, 34, 'late mark', " T17 ", NULL, 7);"
+        "CREATE TABLE TARGET_INFO_CUDA_CONTEXT_INFO (processId, contextId, deviceId);"
+        "INSERT INTO TARGET_INFO_CUDA_CONTEXT_INFO VALUES (16, 1, 1), (17, 2, 0), (16, NULL, 1);"
+        "CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start, globalPid, deviceId, contextId,"
+        "address, bytes, memKind, memoryOperationType);"
+        "INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (NULL, " P16 ", 0, 1, 1, 1, 2, 0),"
+        "(2, " P16 ", 0, 1, 4096, 100, 2, 0), (3, " P16 ", 0, 1, 4096, -5, 0, 1),"
+        "(4, " P17 ", 0, 2, 8192, 7, 4, 1);");
+    struct status status = {0};
+    REQUIRE(path);
+    struct trace *trace = import_database(&import_nsys, path, true, &status);
+    CHECK_OK(trace, status);
+    REQUIRE(trace);
+    CHECK_INT(trace->memory.count, 3);
+    trace_close(trace);
+}
+
 TEST(strings_without_a_primary_key_are_found) {
     const char *path =
         database_of("CREATE TABLE StringIds (id INT, value TEXT);"

@@ -155,6 +155,8 @@ static const struct {
             "program"),
     UNKNOWN(".txt", "hello, this is a log\n", "plain text"),
     UNKNOWN(".txt", " \n\t\n", "nothing but blanks"),
+    UNKNOWN(".bin", "a\x7Fz", "not a trace that ridge knows"),
+    UNKNOWN(".bin", "a\x02z", "not a trace that ridge knows"),
     UNKNOWN(".bin", "\x00\x01\xFE\x80\x93\xF7\x00\x11", "not a trace that ridge knows"),
 };
 

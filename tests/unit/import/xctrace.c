@@ -386,6 +386,25 @@ TEST(signposts_pair_innermost_first_and_lone_ones_are_counted) {
     trace_close(trace);
 }
 
+/* Compared row by row with rows.txt: names end in another order than they began. */
+TEST(signposts_of_several_names_pair_by_name) {
+    struct status status;
+    struct trace *trace = open_table(
+        XML "<trace-query-result><node><schema name=\"os-signpost\">" COLUMN("time")
+            COLUMN("thread") COLUMN("process") COLUMN("event-type") COLUMN("identifier")
+                COLUMN("name") COLUMN("subsystem") "</schema>" SIGNPOST("1", "Begin", "a")
+                    SIGNPOST("2", "Begin", "b") SIGNPOST("3", "End", "a")
+                        SIGNPOST("4", "Begin", "c") SIGNPOST("5", "Begin", "a")
+                            SIGNPOST("6", "End", "b") SIGNPOST("7", "End", "a")
+                                SIGNPOST("8", "Begin", "b") SIGNPOST("9", "End", "b")
+                                    SIGNPOST("12", "End", "c") "</node></trace-query-result>",
+        false, &status);
+    REQUIRE(trace && trace->range.count == 5);
+    CHECK_INT(trace->range.start[4], 4);
+    CHECK_INT(trace->range.duration[4], 8);
+    trace_close(trace);
+}
+
 TEST(a_blit_is_a_copy_of_unknown_size) {
     struct status status;
     struct trace *trace = open_table(
