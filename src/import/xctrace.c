@@ -345,7 +345,8 @@ static char *folder_of(const char *path, struct status *status) {
 
 static bool import_one(struct xctrace *import, const char *path, struct status *status) {
     struct xctrace_file table = {.path = (char *)path};
-    xctrace_file_look(&table);
+    if (!xctrace_file_look(&table, status))
+        return false;
     if (table.kind == XCTRACE_TOC)
         return status_fail(
             status, STATUS_INPUT,
@@ -357,9 +358,10 @@ static bool import_one(struct xctrace *import, const char *path, struct status *
     char *folder = folder_of(path, status);
     if (!folder)
         return false;
-    xctrace_files_list(folder, &beside, &unlisted);
-    bool good =
-        choose_toc(import, &beside, &table, status) && import_tables(import, &table, 1, status);
+    bool listed = xctrace_files_list(folder, &beside, &unlisted);
+    bool good = listed || unlisted.code != STATUS_MEMORY || status_no_memory(status);
+    good = good && choose_toc(import, &beside, &table, status) &&
+           import_tables(import, &table, 1, status);
     xctrace_files_finish(&beside);
     memory_free(folder);
     return good;

@@ -67,18 +67,27 @@ static unsigned rank_of(struct text schema) {
 #endif
 }
 
-void xctrace_file_look(struct xctrace_file *file) {
+bool xctrace_file_look(struct xctrace_file *file, struct status *status) {
     struct input input;
-    struct status ignored = {0};
+    struct status why = {0};
     struct text schema;
-    if (!input_open(&input, file->path, &ignored))
-        return;
+    if (!input_open(&input, file->path, &why)) {
+        if (why.code == STATUS_MEMORY)
+            *status = why;
+        return why.code != STATUS_MEMORY;
+    }
     while (!input.at_end && input.length < HEAD_BYTES)
-        if (!input_more(&input, 1 << 20, &ignored))
+        if (!input_more(&input, 1 << 20, &why))
             break;
+    if (why.code == STATUS_MEMORY || why.code == STATUS_IO) {
+        *status = why;
+        input_close(&input);
+        return false;
+    }
     file->kind = xctrace_file_kind((struct text){input.data, input.length}, &schema);
     file->rank = rank_of(schema);
     input_close(&input);
+    return true;
 }
 
 static bool ends_in_xml(const char *name) {
@@ -106,7 +115,10 @@ static bool add_file(struct xctrace_files *files, const char *folder, const char
     *file = (struct xctrace_file){.path = text_copy(text_of(path), status)};
     if (!file->path)
         return false;
-    xctrace_file_look(file);
+    if (!xctrace_file_look(file, status)) {
+        memory_free(file->path);
+        return status_context(status, "%s", name);
+    }
     bool stands_for_xml = file->kind == XCTRACE_LFS_POINTER || file->kind == XCTRACE_EMPTY;
     if (file->kind == XCTRACE_OTHER || (stands_for_xml && !ends_in_xml(name)))
         memory_free(file->path);

@@ -32,8 +32,9 @@ struct xctrace_files {
 /* What the beginning of a file is; *schema points into `head`, or is "". */
 enum xctrace_file_kind xctrace_file_kind(struct text head, struct text *schema);
 
-/* Fills kind and rank of the file at file->path. An unreadable one is no part of an export. */
-void xctrace_file_look(struct xctrace_file *file);
+/* Fills kind and rank of the file at file->path. One that cannot be opened or decompressed is no
+ * part of an export; fails when memory is short or reading fails. */
+bool xctrace_file_look(struct xctrace_file *file, struct status *status);
 
 /* Lists what is in a folder, without XCTRACE_OTHER. Finish it also after a failure. */
 bool xctrace_files_list(const char *folder, struct xctrace_files *files, struct status *status);

@@ -288,6 +288,10 @@ static void begin_schema(struct xctrace_table *table, const XML_Char **attribute
 
 static void end_schema(struct xctrace_table *table) {
     table->schema_depth = 0;
+    if (table->schema.failed) {
+        no_memory(table);
+        return;
+    }
     struct xctrace_reader *reader = table->reader;
     const char *const *wanted =
         reader->schema(reader->context, buffer_as_text(&table->schema), table->run);
@@ -307,7 +311,8 @@ static void end_mnemonic(struct xctrace_table *table) {
     struct text name = trimmed(buffer_as_text(&table->content));
     if (table->column_count == COLUMNS_MAX)
         fail(table, "more than 256 columns");
-    else if (!intern_add(&table->tags, name, &table->column_names[table->column_count++],
+    else if (table->content.failed ||
+             !intern_add(&table->tags, name, &table->column_names[table->column_count++],
                          table->status))
         no_memory(table);
 }
@@ -389,6 +394,8 @@ static bool parse_window(struct xctrace_table *table, struct input *input) {
     if (XML_Parse(table->parser, input->data, (int)input->length, input->at_end) ==
             XML_STATUS_ERROR &&
         !table->failed && !table->stopped) {
+        if (XML_GetErrorCode(table->parser) == XML_ERROR_NO_MEMORY)
+            return no_memory(table);
         table->failed = true;
         return status_fail(table->status, STATUS_INPUT,
                            "the XML is damaged or cut off at byte %llu (%s); export it again",
