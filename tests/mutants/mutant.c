@@ -1,5 +1,5 @@
-/* Which mutant is on? The file of reached sites is shared memory, so that forked and killed processes
- * leave theirs too. */
+/* Which mutant is on? The file of reached sites is shared memory, so that forked and killed
+ * processes leave theirs too. */
 #include "mutant.h"
 
 #include <fcntl.h>
