@@ -109,7 +109,7 @@ static bool map_file(const char *path, void **bytes, size_t *length, struct stat
 }
 
 struct weights *weights_open(const char *path, struct status *status) {
-    void *bytes;
+    void *bytes = NULL;
     size_t length = 0;
     if (!map_file(path, &bytes, &length, status))
         return NULL;
