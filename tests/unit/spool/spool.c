@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "spool/layout.h"
 #include "spool/spool.h"
+#include "spool/writer.h"
 
 struct both_ends {
     char folder[1024];
@@ -294,6 +295,23 @@ TEST(a_segment_that_is_missing_is_passed_over_and_counted) {
     close_both(&ends);
 }
 
+/* The first segment is filled again while the second waits, which is then lost. */
+TEST(a_lane_goes_on_behind_a_hole_in_a_segment_that_was_filled_again) {
+    struct both_ends ends;
+    REQUIRE(open_both(&ends));
+    write_calls(&ends, 3000, 1);
+    CHECK(drain(&ends));
+    CHECK_INT(ends.calls, 3000);
+    write_calls(&ends, 8000, 1);
+    CHECK_INT(files_in(ends.folder), 3); /* with the header */
+    CHECK(unlink(segment_path(&ends, 1)) == 0);
+    CHECK(drain(&ends) && drain(&ends));
+    CHECK(ends.calls > 3000 && ends.calls < 11000);
+    CHECK_INT(ends.wrong, 0);
+    CHECK_INT(spool_reader_damaged(ends.reader), 1);
+    close_both(&ends);
+}
+
 TEST(a_segment_cut_short_ends_its_lane_and_no_other) {
     struct both_ends ends;
     REQUIRE(open_both(&ends));
@@ -382,6 +400,45 @@ TEST(a_reader_without_memory_says_so_and_can_go_on) {
         CHECK(ends.calls >= 100);
         close_both(&ends);
     }
+}
+
+static void write_command_length(const struct both_ends *ends, int64_t start, uint32_t length) {
+    char path[2048];
+    snprintf(path, sizeof path, "%s/%lld-%lld.head", ends->folder, (long long)getpid(),
+             (long long)start);
+    int fd = open(path, O_WRONLY);
+    CHECK(pwrite(fd, &length, sizeof length, offsetof(struct spool_header, command_length)) ==
+          sizeof length);
+    close(fd);
+}
+
+/* While the first process is read, the second one writes its command and memory runs out. */
+static bool name_the_second(void *context, unsigned process, unsigned lane,
+                            const struct spool_head *record, struct status *status) {
+    struct both_ends *ends = context;
+    (void)process;
+    (void)lane;
+    (void)status;
+    if (record->kind == SPOOL_CALL) {
+        write_command_length(ends, spool_reader_process(ends->reader, 1)->start, 4);
+        memory_fail_from(1);
+    }
+    return true;
+}
+
+TEST(a_command_that_there_is_no_memory_for_fails_the_drain) {
+    struct both_ends ends;
+    struct status status = {0};
+    REQUIRE(open_both(&ends));
+    write_calls(&ends, 1, 1);
+    CHECK(spool_reopen(ends.spool));
+    ends.spool->header->command_length = 0;
+    CHECK(spool_reopen(ends.spool)); /* the first two are over */
+    bool ok = spool_reader_drain(ends.reader, name_the_second, &ends, &status);
+    memory_fail_from(0);
+    CHECK(!ok && status.code == STATUS_MEMORY);
+    CHECK_INT(spool_reader_processes(ends.reader), 3);
+    close_both(&ends);
 }
 
 TEST(the_spool_names_the_command_of_its_process) {

@@ -487,3 +487,41 @@ TEST(values_of_a_later_version_are_other_or_refused) {
     CHECK(!trace_load(trace, TABLE_ACTIVITY, NULL, &status));
     trace_close(trace);
 }
+
+TEST(a_trace_of_a_later_version_is_refused_with_both_versions) {
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    struct trace *trace;
+    unsigned char bytes[CHUNK_HEADER_SIZE];
+    int fd = create(path);
+    chunk_write_header(bytes, &(struct chunk_header){.type = CHUNK_END,
+                                                     .version = CHUNK_VERSION + 1,
+                                                     .session = 1,
+                                                     .writer = 1,
+                                                     .body_checksum = checksum64(NULL, 0)});
+    CHECK(write(fd, bytes, sizeof bytes) == sizeof bytes);
+    close(fd);
+    REQUIRE(!trace_open(path, &trace, &status));
+    CHECK_INT(status.code, STATUS_UNSUPPORTED);
+    CHECK(strstr(status.message, "trace version 2, this one reads 1"));
+}
+
+TEST(bytes_that_do_not_compress_are_stored_as_they_are) {
+    struct status status = {0};
+    struct chunk_builder builder;
+    unsigned char noise[1000], zeros[1000] = {0};
+    uint64_t random = 1;
+    for (size_t i = 0; i < sizeof noise; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        noise[i] = (unsigned char)(random >> 56);
+    }
+    REQUIRE(chunk_builder_init(&builder, 1, 8000, 3, &status));
+    chunk_begin(&builder, 2);
+    chunk_add_bytes(&builder, 0, noise, sizeof noise);
+    chunk_add_bytes(&builder, 1, zeros, sizeof zeros);
+    struct chunk_entry stored = chunk_read_entry(builder.bytes + CHUNK_HEADER_SIZE, 0);
+    struct chunk_entry packed = chunk_read_entry(builder.bytes + CHUNK_HEADER_SIZE, 1);
+    CHECK(!stored.compressed && stored.stored_size == sizeof noise);
+    CHECK(packed.compressed && packed.stored_size < 100);
+    chunk_builder_finish(&builder);
+}
