@@ -51,6 +51,7 @@ TEST(a_gap_is_listed_as_touching_stretches_in_the_order_of_their_causes) {
         CHECK_INT(stretches.list[i].next, 1);
     }
     gap_stretches_finish(&stretches);
+    CHECK(!stretches.list && stretches.count == 0); /* an empty list again */
 }
 
 TEST(a_device_that_is_always_busy_has_no_stretches) {

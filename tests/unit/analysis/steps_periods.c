@@ -106,6 +106,13 @@ TEST(pauses_now_and_then_make_no_steps_of_layers) {
     CHECK(steps.count >= 79);
 }
 
+/* Before each eighth layer, and before three others. */
+TEST(a_few_pauses_more_leave_the_steps_what_they_are) {
+    static const int pauses[] = {4, 12, 20, 22, 28, 36, 39, 44, 52, 57, 60, 68, 76};
+    struct steps steps = find_paused(pauses, sizeof pauses / sizeof *pauses, NULL);
+    CHECK_INT(steps.period, 24);
+}
+
 /* Twenty turns of ten kernels with a copy behind the kernel `at` of the eighth. */
 static struct steps find_interrupted(int at, int copies) {
     struct scene scene = {0};

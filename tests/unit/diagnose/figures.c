@@ -43,13 +43,13 @@ TEST(a_clock_of_19_twentieths_is_not_lower) {
 static void compiles_in_another_thread(struct scene *scene, int step) {
     if (step == STEPS / 2) {
         uint32_t thread = trace_write_thread(scene->writer, &(struct row_thread){.tid = 8});
-        trace_write_range(
-            scene->writer,
-            &(struct row_range){.start = scene->host,
-                                .duration = 10 * MS,
-                                .thread = thread,
-                                .name = trace_writer_string(scene->writer, TEXT("inductor compile")),
-                                .category = RANGE_ANNOTATION});
+        trace_write_range(scene->writer,
+                          &(struct row_range){
+                              .start = scene->host,
+                              .duration = 10 * MS,
+                              .thread = thread,
+                              .name = trace_writer_string(scene->writer, TEXT("inductor compile")),
+                              .category = RANGE_ANNOTATION});
     }
     scene_range(scene, RANGE_ANNOTATION, "forward", 50 * US);
     compiles(scene, step);
@@ -69,21 +69,20 @@ static int64_t tail_more;
 /* Takes exactly that long, and starts where the device is free. */
 static void exact_kernel(struct scene *scene, const char *name, int64_t time, uint32_t blocks) {
     int64_t start = scene->device_free > scene->host ? scene->device_free : scene->host;
-    trace_write_activity(
-        scene->writer,
-        &(struct row_activity){.start = start,
-                               .duration = time,
-                               .queue = scene->queue,
-                               .name = trace_writer_string(scene->writer, text_of(name)),
-                               .correlation = scene->correlation,
-                               .grid_x = blocks,
-                               .grid_y = 1,
-                               .grid_z = 1,
-                               .block_x = 256,
-                               .block_y = 1,
-                               .block_z = 1,
-                               .registers = 32,
-                               .bytes = BYTES_UNKNOWN});
+    trace_write_activity(scene->writer, &(struct row_activity){.start = start,
+                                                               .duration = time,
+                                                               .queue = scene->queue,
+                                                               .name = trace_writer_string(
+                                                                   scene->writer, text_of(name)),
+                                                               .correlation = scene->correlation,
+                                                               .grid_x = blocks,
+                                                               .grid_y = 1,
+                                                               .grid_z = 1,
+                                                               .block_x = 256,
+                                                               .block_y = 1,
+                                                               .block_z = 1,
+                                                               .registers = 32,
+                                                               .bytes = BYTES_UNKNOWN});
     scene->device_free = start + time;
 }
 

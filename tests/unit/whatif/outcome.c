@@ -114,6 +114,22 @@ TEST(input_of_two_names_is_prepared_by_one_loader) {
     scene_close(&scene);
 }
 
+TEST(the_order_in_which_input_is_named_does_not_matter) {
+    struct loop with = plain;
+    struct scene scene;
+    struct change both = {.kind = CHANGE_PREFETCH},
+                  apart[] = {{.kind = CHANGE_PREFETCH, .pattern = TEXT("collate")},
+                             {.kind = CHANGE_PREFETCH, .pattern = TEXT("DataLoader")}};
+    with.input = 5000000; /* the loader is the bottleneck */
+    with.alloc = 1000;    /* between the two */
+    with.compile = 3000000;
+    with.load = 1000;
+    with.compiler = "collate";
+    if (scene_loop(&scene, &with))
+        CHECK_INT(scene_predict(&scene, apart, 2), scene_predict(&scene, &both, 1));
+    scene_close(&scene);
+}
+
 TEST(one_of_a_thing_is_singular) {
     char text[COUNTED_SIZE];
     CHECK_STRING(counted(1, "graph", "graphs", text), "1 graph");
