@@ -182,3 +182,42 @@ TEST(copies_that_fill_the_time_lead_though_other_findings_save_more) {
     CHECK(findings[1].recoverable > findings[0].recoverable && !findings[1].minor);
     scene_finish(&played);
 }
+
+static const char *rows_of_product;
+
+/* The work of somewhat less than half of the time is known. */
+static void multiplies_known_rows(struct scene *scene, int step) {
+    (void)step;
+    for (int i = 0; i < LAYERS; i++) {
+        char detail[256];
+        snprintf(detail, sizeof detail,
+                 "{\"Input Dims\":[[%s,16384],[16384,16384]],"
+                 "\"Input type\":[\"c10::BFloat16\",\"c10::BFloat16\"]}",
+                 rows_of_product);
+        int64_t start = scene->host;
+        scene_kernel(scene, GEMM, 140 * US, 1056);
+        trace_write_range(scene->writer,
+                          &(struct row_range){
+                              .start = start,
+                              .duration = scene->host - start,
+                              .thread = scene->thread,
+                              .name = trace_writer_string(scene->writer, TEXT("aten::mm")),
+                              .category = RANGE_OP,
+                              .detail = trace_writer_string(scene->writer, text_of(detail)),
+                          });
+        scene_think(scene, 6 * US);
+        scene_kernel(scene, "nvjet_other", 200 * US, 1056);
+    }
+}
+
+TEST(products_of_few_rows_are_not_said_to_be_bound_by_arithmetic) {
+    for (int many = 0; many < 2; many++) {
+        rows_of_product = many ? "128" : "8";
+        struct scene_report played = play(multiplies_known_rows);
+        REQUIRE(played.ok);
+        const struct finding *found = find(&played.report.verdict, FINDING_HEALTHY);
+        REQUIRE(found);
+        CHECK((strstr(found->summary, "bound by arithmetic") != NULL) == many);
+        scene_finish(&played);
+    }
+}
