@@ -37,7 +37,7 @@ static struct host_names sum_names(const struct diagnosis *diagnosis, bool input
             if ((of_input != 0) != input)
                 continue;
             sum.time += name->time;
-            if (!is_named(diagnosis, name->name)) {
+            if (!input && !is_named(diagnosis, name->name)) {
                 sum.unnamed += name->time;
             } else if (name->time > sum.most) {
                 sum.most = name->time;
@@ -61,14 +61,6 @@ static const char *state_words(const struct diagnosis *diagnosis) {
         return ", its thread blocked";
     return 2 * of[STATE_READY] > known ? ", its thread ready but without a processor"
                                        : ", its thread running";
-}
-
-/* The name as a word, or what to say where there is none. */
-static char *name_words(const struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]) {
-    if (is_named(diagnosis, name))
-        return short_words(trace_text(diagnosis->trace, name), text);
-    snprintf(text, NAME_SIZE, "code that nothing recorded names");
-    return text;
 }
 
 /* One loader that works ahead hides what the device takes; several hide all of it. */
@@ -107,7 +99,7 @@ static int64_t find_input(struct diagnosis *diagnosis) {
         return 0;
     struct finding *finding = diagnose_add(diagnosis, FINDING_INPUT_PIPELINE, CONFIDENCE_HIGH);
     predict_input(diagnosis, finding, &input);
-    name_words(diagnosis, input.name, name);
+    short_words(trace_text(diagnosis->trace, input.name), name);
     finding_summary(diagnosis, finding,
                     "%s takes the launching thread %s each time; with the input prepared ahead, %s",
                     name, format_duration(time_of_range(diagnosis, input.name), time),
@@ -255,7 +247,7 @@ void diagnose_host(struct diagnosis *diagnosis) {
     finding->recoverable -= input + others;
     if (finding->recoverable > own.time && diagnosis->source->devices[0].account->queues > 1)
         finding->recoverable = own.time; /* what the queues would do beside each other is a guess */
-    name_words(diagnosis, own.name, name);
+    short_words(trace_text(diagnosis->trace, own.name), name);
     finding_summary(
         diagnosis, finding,
         "The device is idle for %s %s while the host runs its own code%s%s; without %s, %s",

@@ -85,6 +85,35 @@ TEST(what_runs_inside_the_loader_is_the_inputs) {
     scene_finish(&played);
 }
 
+#define LIGHTNING "[pl][profile][_TrainingEpochLoop].train_dataloader_next"
+
+static void loads_as_lightning_does(struct scene *scene, int step) {
+    (void)step;
+    scene_range(scene, RANGE_ANNOTATION, LIGHTNING, 3 * MS);
+    layers(scene, 100 * US);
+}
+
+static void loads_with_operators_as_lightning_does(struct scene *scene, int step) {
+    (void)step;
+    int64_t start = scene->host;
+    scene_think(scene, 100 * US);
+    scene_range(scene, RANGE_OP, "aten::sin", 3 * MS);
+    scene_annotate(scene, LIGHTNING, start);
+    layers(scene, 100 * US);
+}
+
+TEST(a_loader_in_brackets_is_named) {
+    static act *const steps[] = {loads_as_lightning_does, loads_with_operators_as_lightning_does};
+    for (int i = 0; i < 2; i++) {
+        struct scene_report played = play(steps[i]);
+        REQUIRE(played.ok);
+        const struct finding *first = &played.report.verdict.findings[0];
+        CHECK(first->kind == FINDING_INPUT_PIPELINE);
+        CHECK(says(first->summary, LIGHTNING " takes the launching thread 3."));
+        scene_finish(&played);
+    }
+}
+
 TEST(a_fix_names_the_options_that_give_the_findings_figure) {
     struct scene_report played = play(tiny);
     if (!played.ok)
