@@ -30,12 +30,12 @@ echo "- formats"
 "$RIDGE" bench fusion -d cpu --quick -q --json | grep -c '"label"'
 "$RIDGE" bench fusion -d cpu --quick -q | sed 's/[^ -~]/x/g; s/xxx/x/g' | awk 'length > 82'
 echo "- files"
-"$RIDGE" bench fusion pool -d cpu --quick -q --trace t.ridge --plot p.svg --save kept -o results.txt
+"$RIDGE" bench fusion pool -d cpu --quick -q --rounds 3 --trace t.ridge --plot p.svg --save kept -o results.txt
 echo "status $?"; ls -- *.ridge *.svg results.txt
 "$RIDGE" query t.ridge "SELECT count(*) > 60 AS kernels FROM kernel" | tail -n 1 | tr -d ' '
 "$RIDGE" query t.ridge "SELECT name FROM range WHERE name LIKE 'chain%' ORDER BY start LIMIT 2" | tail -n 2
 head -c 5 p.svg; echo
-"$RIDGE" bench fusion pool -d cpu --quick -q --against kept > compared
+"$RIDGE" bench fusion pool -d cpu --quick -q --rounds 3 --against kept > compared
 echo "status $?"; grep -c 'chain of 20' compared > /dev/null && echo "compared"
 echo "- after Ctrl-C the same command goes on"
 "$RIDGE" bench elementwise layers lora -d cpu --quick --seconds 0.5 --size 1000,2000 -q > partial 2> stopped &
