@@ -189,6 +189,27 @@ TEST(every_clock_is_turned_into_the_traces) {
     trace_close(trace);
 }
 
+/* Realtime is 1 ns ahead of the trace's clock, at the beginning of 1970. */
+TEST(the_clock_of_the_day_places_a_trace_in_time) {
+    struct buffer file = {0};
+    struct status status;
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    size_t snapshot = protobuf_begin(&file, PACKET_CLOCK_SNAPSHOT);
+    put_clock(&file, 6, 5000, 0, false);
+    put_clock(&file, 1, 5001, 0, false);
+    protobuf_end(&file, snapshot);
+    end_packet(packet);
+    put_event(&file, 1, 5010, 0, TYPE_INSTANT, 9, 0);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    if (!trace)
+        return;
+    CHECK(text_is(trace_meta(trace, META_CLOCK_BASE), "unix"));
+    CHECK(text_is(trace_meta(trace, META_CLOCK_OFFSET), "1"));
+    trace_close(trace);
+}
+
 static void put_stage(struct buffer *file, uint64_t time, uint64_t duration) {
     struct packet packet = begin_packet(file, 1, time, 0);
     size_t stage = protobuf_begin(file, PACKET_GPU_STAGE);

@@ -1,6 +1,9 @@
 /* A trace that goes out through an export and comes back through the importer is the same trace. */
 #include "../test.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "compare.h"
 #include "trace/writer.h"
 
@@ -51,6 +54,24 @@ TEST(a_database_gives_every_column_back) {
         round_trip(trace, "sqlite", ".sqlite", recordings > 1 ? "stack.*" : "");
         trace_close(trace);
     }
+}
+
+TEST(a_trace_of_notes_alone_keeps_them_in_a_database) {
+    struct status status = {0};
+    struct trace *trace = NULL;
+    const char *path = test_temporary(".ridge");
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    struct trace_writer *writer =
+        trace_writer_create(fd, &(struct trace_writer_options){.session = 1, .writer = 1}, &status);
+    REQUIRE(writer);
+    trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("nsys"));
+    trace_writer_meta(writer, "k", TEXT("v"));
+    CHECK_OK(trace_writer_finish(writer, &status), status);
+    trace_writer_destroy(writer);
+    close(fd);
+    REQUIRE(trace_open(path, &trace, &status));
+    round_trip(trace, "sqlite", ".sqlite", "");
+    trace_close(trace);
 }
 
 TEST(a_perfetto_trace_gives_every_column_back) {

@@ -286,6 +286,22 @@ TEST(a_wait_for_an_event_names_the_stream_that_recorded_it) {
     trace_close(trace);
 }
 
+/* The wait has no device of its own. */
+TEST(a_wait_is_of_the_device_that_the_table_of_contexts_gives_its_context) {
+    const char *path = database_of(
+        "CREATE TABLE TARGET_INFO_CUDA_CONTEXT_INFO (processId, contextId, deviceId);"
+        "INSERT INTO TARGET_INFO_CUDA_CONTEXT_INFO VALUES (16, 1, 3), (17, 1, 4);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, end, contextId, streamId,"
+        "correlationId, globalPid, syncType, eventId, eventSyncId);"
+        "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES"
+        "(1, 2, 1, 7, 50, " P16 ", 3, 0, 0), (1, 2, 1, 7, 51, " P17 ", 3, 0, 0);");
+    struct trace *trace = must_import(&import_nsys, path);
+    REQUIRE(trace && trace->wait.count == 2);
+    CHECK_INT(trace->device.index[trace->queue.device[trace->wait.queue[0]]], 3);
+    CHECK_INT(trace->device.index[trace->queue.device[trace->wait.queue[1]]], 4);
+    trace_close(trace);
+}
+
 TEST(streams_of_two_processes_are_two_queues_of_one_device) {
     const char *path =
         database_of(STRINGS KERNELS ONE_KERNEL "(10, 20, 0, 1, 7, 5, " P16 ", 1, 2, 3, 4),"
@@ -621,6 +637,24 @@ TEST(a_compressed_export_is_read) {
     REQUIRE(trace);
     CHECK_INT(trace->activity.count, 1);
     trace_close(trace);
+}
+
+TEST(what_lies_in_a_log_beside_the_database_is_said_to_be_missing) {
+    const char *path = database_of(STRINGS KERNELS);
+    char log[600];
+    REQUIRE(path);
+    snprintf(log, sizeof log, "%s-wal", path);
+    for (int bytes = 0; bytes <= 1; bytes++) { /* an empty log holds nothing */
+        FILE *file = fopen(log, "w");
+        REQUIRE(file);
+        fprintf(file, "%.*s", bytes, "x");
+        fclose(file);
+        struct trace *trace = must_import(&import_nsys, path);
+        if (trace)
+            CHECK_INT(has_warning(trace, "-wal"), bytes);
+        trace_close(trace);
+    }
+    unlink(log);
 }
 
 TEST(a_path_with_the_signs_of_an_address_is_opened) {

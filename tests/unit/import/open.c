@@ -82,6 +82,63 @@ TEST(a_file_given_twice_becomes_two_recordings) {
     trace_close(trace);
 }
 
+/* The second file is what the first became: it has the same session and writer. */
+TEST(a_trace_joined_with_what_was_imported_from_it_becomes_two_recordings) {
+    static const char json[] = "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,"
+                               "\"tid\":1,\"ts\":1,\"dur\":1}]}";
+    struct status status = {0};
+    const char *paths[] = {test_temporary(".json"), test_temporary(".ridge")};
+    write_file(paths[0], json, sizeof json - 1);
+    int fd = open(paths[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
+    CHECK_OK(import_files(paths, 1, fd, &no_options, &status), status);
+    close(fd);
+    struct trace *trace = join(paths, 2, &status);
+    CHECK_OK(trace, status);
+    REQUIRE(trace);
+    CHECK_INT(trace->range.count, 2);
+    CHECK_INT(trace->session_count, 2);
+    CHECK_INT(trace->process.count - 1, 2);
+    CHECK_INT(trace->missing_chunks, 0);
+    trace_close(trace);
+}
+
+/* The chunk of the text does not fit the window that its header is read into. */
+TEST(a_chunk_of_a_mebibyte_is_whole_in_the_joined_trace) {
+    enum { LONG = 1 << 20 };
+    struct status status = {0};
+    const char *path = test_temporary(".a");
+    const char *paths[] = {path};
+    char *text = malloc(LONG);
+    REQUIRE(text);
+    uint64_t random = 1;
+    for (size_t i = 0; i < LONG; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        text[i] = (char)(' ' + (random >> 33) % 95);
+    }
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    struct trace_writer *writer = trace_writer_create(
+        fd, &(struct trace_writer_options){.session = 5, .writer = 1, .level = 1}, &status);
+    REQUIRE(writer);
+    for (int i = 0; i < 3; i++) {
+        text[0] = (char)('a' + i);
+        struct text name = {text, LONG};
+        trace_write_mark(writer, &(struct row_mark){.name = trace_writer_string(writer, name)});
+    }
+    CHECK_OK(trace_writer_finish(writer, &status), status);
+    trace_writer_destroy(writer);
+    close(fd);
+    struct trace *trace = join(paths, 1, &status);
+    CHECK_OK(trace, status);
+    REQUIRE(trace);
+    CHECK_OK(trace_load(trace, TABLE_MARK, NULL, &status), status);
+    CHECK_INT(trace->missing_chunks, 0);
+    CHECK_INT(trace_meta(trace, META_WARNING).length, 0);
+    REQUIRE(trace->mark.count == 3);
+    CHECK(text_equal(trace_text(trace, trace->mark.name[2]), (struct text){text, LONG}));
+    trace_close(trace);
+    free(text);
+}
+
 TEST(what_is_damaged_is_left_out_of_the_joined_trace_and_told) {
     struct status status = {0};
     const char *paths[] = {test_temporary(".a"), test_temporary(".b")};
@@ -188,6 +245,28 @@ TEST(a_pipe_is_read_to_its_end_and_then_recognised) {
     struct trace *trace;
     REQUIRE(import_open(fifo, &no_options, &trace, &status));
     CHECK_INT(trace->call.count, 10);
+    trace_close(trace);
+}
+
+TEST(a_pipe_is_opened_where_standard_input_is_closed) {
+    struct status status = {0};
+    const char *plain = test_temporary(".ridge"), *fifo = test_temporary(".fifo");
+    write_trace(plain, 5, 1, 100, 10);
+    REQUIRE(mkfifo(fifo, 0600) == 0);
+    char command[1200];
+    snprintf(command, sizeof command, "cat '%s' > '%s' &", plain, fifo);
+    REQUIRE(system(command) == 0);
+    struct trace *trace = NULL;
+    int kept = dup(STDIN_FILENO);
+    close(STDIN_FILENO);
+    bool ok = import_open(fifo, &no_options, &trace, &status);
+    if (kept >= 0) {
+        dup2(kept, STDIN_FILENO);
+        close(kept);
+    }
+    CHECK_OK(ok, status);
+    if (ok)
+        CHECK_INT(trace->call.count, 10);
     trace_close(trace);
 }
 

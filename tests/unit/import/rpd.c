@@ -109,6 +109,40 @@ TEST(schema_3_is_recognised_and_refused_with_the_way_out) {
     CHECK(strstr(status.message, "rocpd2pftrace"));
 }
 
+TEST(a_trace_that_names_no_schema_is_read_and_one_of_another_schema_is_not) {
+    struct status status = {0};
+    const char *unnamed = database_of(SCHEMA "DELETE FROM rocpd_metadata;"
+                                             "INSERT INTO rocpd_api VALUES (1, 9, 9, 1, 2, 2, 1);");
+    struct trace *trace = must_import(&import_rpd, unnamed);
+    REQUIRE(trace);
+    CHECK_INT(trace->call.count, 1);
+    trace_close(trace);
+    const char *other = database_of(SCHEMA "UPDATE rocpd_metadata SET value = '4';");
+    REQUIRE(other);
+    CHECK(!import_database(&import_rpd, other, false, &status));
+    CHECK_INT(status.code, STATUS_UNSUPPORTED);
+    CHECK(strstr(status.message, "schema 4; ridge reads schema 2"));
+}
+
+/* The page of the strings loses its type: the names of calls cannot be read. */
+TEST(a_trace_whose_strings_are_damaged_is_refused) {
+    struct status status = {0};
+    static char bytes[1 << 18];
+    const char *path =
+        database_of("PRAGMA page_size=4096;" SCHEMA
+                    "INSERT INTO rocpd_api VALUES (1, 9, 9, 1, 2, 2, 1), (2, 9, 9, 3, 4, 2, 1);");
+    REQUIRE(path);
+    int fd = open(path, O_RDWR);
+    ssize_t length = read(fd, bytes, sizeof bytes);
+    struct text content = {bytes, length > 0 ? (size_t)length : 0};
+    long at = (long)text_find(content, "hipExtModuleLaunchKernel");
+    REQUIRE(at >= 0);
+    CHECK(pwrite(fd, "\xFF", 1, at / 4096 * 4096) == 1);
+    close(fd);
+    CHECK(!import_database(&import_rpd, path, false, &status));
+    CHECK_INT(status.code, STATUS_INPUT);
+}
+
 TEST(an_impossible_operation_names_its_row) {
     const char *path = database_of(SCHEMA "INSERT INTO rocpd_op VALUES (1, 2, 0, 9, 6, 7, 5);");
     struct status status = {0};

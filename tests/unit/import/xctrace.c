@@ -212,6 +212,35 @@ TEST(raw_samples_are_read_where_there_is_no_time_profile) {
     trace_close(trace);
 }
 
+/* The table of contents says how far apart samples are; without it they are 1 ms apart. */
+TEST(a_raw_sample_weighs_what_the_table_of_contents_says) {
+    static const char contents[] =
+        XML "<trace-toc><run number=\"1\"><info><target>" APP "</target></info><data><table "
+            "schema=\"time-sample\" sample-rate-micro-seconds=\"250\"/></data></run></trace-toc>";
+    static const char samples[] =
+        XML "<trace-query-result><node><schema name=\"time-sample\">" COLUMN("time")
+            COLUMN("thread") COLUMN("cp-kernel-callstack") COLUMN("cp-user-callstack")
+                COLUMN("sample-type") "</schema><row><t>105</t><thread fmt=\"Main\"><tid>71</tid>"
+                                      "<process><pid>7</pid></process></thread><k/><u>"
+                                      "<text-address>4096</text-address>"
+                                      "<text-addresses>4096 8192 0</text-addresses></u><s>0</s>"
+                                      "</row></node></trace-query-result>";
+    const char *folder = make_folder();
+    struct status status;
+    put_file(folder, "contents", contents);
+    put_file(folder, "samples.xml", samples);
+    struct trace *trace = open_trace(folder, false, &status);
+    remove_folder(folder);
+    CHECK_OK(trace, status);
+    REQUIRE(trace && trace->sample.count == 1);
+    CHECK_INT(trace->sample.time[0], 105);
+    CHECK_INT(trace->sample.weight[0], 250000);
+    uint32_t leaf = trace->sample.stack[0];
+    CHECK(text_is(trace_text(trace, trace->stack.function[leaf]), "0x1000"));
+    CHECK(text_is(trace_text(trace, trace->stack.function[trace->stack.parent[leaf]]), "0x2000"));
+    trace_close(trace);
+}
+
 TEST(without_a_table_of_contents_the_busiest_process_is_taken_with_a_warning) {
     struct status status;
     struct trace *trace =
@@ -327,6 +356,28 @@ TEST(damaged_and_hostile_documents_are_refused_in_one_sentence) {
     check_refused(wide, "more than 4 MiB");
     free(wide);
     check_refused(TOC(APP), "give ridge the folder");
+}
+
+TEST(a_value_of_many_mebibytes_is_refused) {
+    enum { LONG = 9 << 20 };
+    char *content = calloc(1, LONG + 2000);
+    REQUIRE(content);
+    strcpy(content, XML "<trace-query-result><node>" GPU_SCHEMA "<row><a>");
+    memset(content + strlen(content), 'x', LONG);
+    check_refused(content, "a value of more than 4 MiB");
+    free(content);
+}
+
+TEST(a_damaged_table_of_contents_is_refused) {
+    struct status status;
+    const char *folder = make_folder();
+    put_file(folder, "toc.xml", XML "<trace-toc><run number=\"1\"></ran></trace-toc>");
+    put_file(folder, "gpu.xml", GPU_TABLE(ROW("100", "50", REST)));
+    struct trace *trace = open_trace(folder, false, &status);
+    remove_folder(folder);
+    CHECK(!trace);
+    CHECK(strstr(status.message, "the table of contents is damaged or cut off at byte"));
+    trace_close(trace);
 }
 
 TEST(a_git_lfs_pointer_in_place_of_a_table_is_named) {
@@ -482,6 +533,8 @@ TEST(the_start_of_a_recording_is_read_in_every_month_and_zone) {
         {"2024-02-29T12:00:00.000+00:60", ""},
         {"2024-02-29T12:00:00.000+0x:00", ""},
         {"2024-02-29T12:00:00.000 00:00", ""},
+        {"2024-02-29T12:00:00.00+070000", ""},
+        {"2024-02-29T12:00:00.0000+0700", "1709182800000000000"},
         {"2024-13-29T12:00:00.000+00:00", ""},
         {"2024-00-29T12:00:00.000+00:00", ""},
         {"2024-02-32T12:00:00.000+00:00", ""},

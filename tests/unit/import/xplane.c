@@ -78,6 +78,14 @@ static void put_number_stat(struct buffer *event, uint64_t id, uint64_t number) 
     put_message(event, 4, &stat);
 }
 
+static void put_double_stat(struct buffer *event, uint64_t id, double number) {
+    struct buffer stat = {0};
+    put_number(&stat, 1, id);
+    put_varint(&stat, 2 << 3 | 1);
+    buffer_append(&stat, (const char *)&number, sizeof number);
+    put_message(event, 4, &stat);
+}
+
 static struct buffer event_of(uint64_t name, uint64_t offset_ps, uint64_t duration_ps) {
     struct buffer event = {0};
     put_number(&event, 1, name);
@@ -277,6 +285,29 @@ TEST(a_cut_off_profile_is_refused_with_the_byte) {
 }
 
 /* Compared row by row with rows.txt. */
+TEST(a_number_in_a_double_counts_where_it_is_whole) {
+    static const double numbers[] = {77, 0, -1, 1e30, 4294967296};
+    static const uint64_t whole[] = {77, 0, 0, 0, 4294967296};
+    enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
+    struct status status;
+    struct buffer plane = plane_of("/device:GPU:0"), space = {0};
+    struct buffer line = line_of("Stream #7(Compute)", 1000);
+    put_name(&plane, 4, 1, "gemm");
+    for (uint64_t i = 0; i < NUMBERS; i++) {
+        struct buffer kernel = event_of(1, 10000 * i, 2000);
+        put_text_stat(&kernel, DETAILS, "regs:32 grid:4,3,2 block:256,1,1");
+        put_double_stat(&kernel, CORRELATION, numbers[i]);
+        put_message(&line, 4, &kernel);
+    }
+    put_message(&plane, 3, &line);
+    put_message(&space, 1, &plane);
+    struct trace *trace = open_bytes(&space, false, &status);
+    REQUIRE(trace && trace->activity.count == NUMBERS);
+    for (uint64_t i = 0; i < NUMBERS; i++)
+        CHECK_INT(trace->activity.correlation[i], whole[i]);
+    trace_close(trace);
+}
+
 TEST(copies_of_a_profile_are_told_by_their_names_and_memories) {
     static const char *const copies[] = {
         "kind_src:device kind_dst:pageable size:64",
