@@ -93,6 +93,18 @@ TEST(functions_are_found_by_address_with_their_best_name) {
     elf_finish(&elf);
 }
 
+TEST(a_part_is_read_up_to_the_end_of_the_file_and_no_further) {
+    static const uint8_t bytes[] = {1, 2, 3, 4};
+    struct elf_source source = {-1, bytes, sizeof bytes};
+    uint8_t part[4] = {0};
+    CHECK(elf_source_read(&source, 2, part, 2));
+    CHECK_INT(part[1], 4);
+    CHECK(elf_source_read(&source, 4, part, 0)); /* an empty section may lie there */
+    CHECK(!elf_source_read(&source, 3, part, 2));
+    CHECK(!elf_source_read(&source, 5, part, 0));
+    CHECK(!elf_source_read(&source, UINT64_MAX, part, 2));
+}
+
 TEST(a_damaged_elf_file_is_refused_or_read_but_never_overrun) {
     struct made good = make();
     unsigned state = 1;

@@ -52,6 +52,26 @@ TEST(a_trimmed_trace_keeps_the_end_and_misses_nothing_else) {
     trace_close(trace);
 }
 
+TEST(a_trace_with_a_short_name_is_still_there_when_it_was_trimmed) {
+    char before[1024], folder[512];
+    struct record_file file;
+    struct status status = {0};
+    uint64_t dropped = 0;
+    REQUIRE(getcwd(before, sizeof before));
+    snprintf(folder, sizeof folder, "%s", test_temporary(""));
+    REQUIRE(mkdir(folder, 0700) == 0 && chdir(folder) == 0);
+    CHECK_OK(record_file_open(&file, "t", false, &status), status);
+    struct trace_writer *writer = write_marks(&file, 3, 5, &status);
+    CHECK_OK(record_file_trim(&file, 0, &dropped, &status), status);
+    CHECK_OK(trace_writer_finish(writer, &status), status);
+    trace_writer_destroy(writer);
+    CHECK_OK(record_file_close(&file, &status), status);
+    CHECK_INT(access("t", F_OK), 0);
+    unlink("t");
+    CHECK_INT(chdir(before), 0);
+    CHECK_INT(rmdir(folder), 0); /* nothing else is left */
+}
+
 TEST(a_trace_can_lose_all_its_events_and_keep_what_they_referred_to) {
     const char *path = test_temporary(".ridge");
     struct record_file file;

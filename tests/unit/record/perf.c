@@ -153,6 +153,8 @@ TEST(children_and_the_programs_that_they_execute_are_followed) {
     CHECK_INT(trace->process.count, 4); /* row 0 is none */
     uint32_t shell = thread_named(trace, "sh");
     CHECK(shell && trace->thread.tid[shell] != recording.pid);
+    for (uint32_t i = 1; i < trace->thread.count; i++) /* a child is called as its parent */
+        CHECK(i == shell || text_is(trace_text(trace, trace->thread.name[i]), "exe"));
     CHECK(samples_in(trace, shell, "perf_target_spin") == 0);
     CHECK(samples_in(trace, 0, "perf_target_spin") > 0);
     CHECK(samples_in(trace, thread_of(trace, recording.pid), "perf_target_spin") == 0);

@@ -79,6 +79,71 @@ TEST(a_machine_without_counters_is_told_in_the_trace) {
     perf_counters_close(&counters);
 }
 
+/* As a user who may not look at the first process. */
+TEST(a_user_without_the_right_to_count_is_told_the_setting) {
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        struct perf_counters counters = {0};
+        if (geteuid() == 0 && setuid(65534) != 0)
+            _exit(2);
+        perf_counters_open(&counters, 1, software);
+        _exit(!counters.missing[0] ? 2 : strstr(counters.missing, "perf_event_paranoid") ? 0 : 1);
+    }
+    int ended;
+    REQUIRE(waitpid(child, &ended, 0) == child && WIFEXITED(ended));
+    if (WEXITSTATUS(ended) == 2)
+        test_skip("every process may be counted here");
+    else
+        CHECK_INT(WEXITSTATUS(ended), 0);
+}
+
+/* Its child works ten times as long as the process itself. */
+static pid_t start_parent(int go[2]) {
+    if (pipe(go) != 0)
+        return -1;
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    char byte;
+    if (read(go[0], &byte, 1) != 1)
+        _exit(1);
+    pid_t child = fork();
+    if (child == 0) {
+        work(200);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    work(20);
+    _exit(0);
+}
+
+TEST(a_process_that_is_followed_does_not_count_for_its_children) {
+    struct perf_counters counters = {0};
+    int go[2];
+    char key[64];
+    pid_t parent = start_parent(go);
+    REQUIRE(parent > 0);
+    perf_counters_open(&counters, getpid(), software);
+    for (unsigned i = 0; i < PERF_COUNTERS; i++) /* otherwise they wait for exec() */
+        ioctl(counters.fds[i], PERF_EVENT_IOC_ENABLE, 0);
+    perf_counters_follow(&counters, parent);
+    CHECK(write(go[1], "g", 1) == 1);
+    waitpid(parent, NULL, 0);
+    bool follows = counters.process_count == 1; /* Linux 5.13 */
+    struct trace *trace = write_and_read(&counters);
+    REQUIRE(trace != NULL);
+    snprintf(key, sizeof key, "counter.%ld.cycles", (long)parent);
+    if (follows) /* nanoseconds */
+        CHECK(meta_integer(trace, key) >= 10000000 && meta_integer(trace, key) < 100000000);
+    else
+        test_skip("perf events of a process alone cannot be used here");
+    trace_close(trace);
+    perf_counters_close(&counters);
+    close(go[0]);
+    close(go[1]);
+}
+
 TEST(a_process_that_is_followed_has_counts_of_its_own) {
     struct perf_counters counters = {0};
     int go[2], done[2];

@@ -139,7 +139,9 @@ TEST(a_stack_is_trusted_up_to_the_first_address_that_is_no_code) {
              evaluate = (uint64_t)(uintptr_t)py_trampoline_evaluator + 2;
     uint64_t whole[] = {run, evaluate}, broken[] = {run, evaluate, 0x7777, run};
     REQUIRE(open_stacks(&stacks));
+    uint64_t other[] = {evaluate, run, 0x7777, run};
     CHECK_INT(find(&stacks, broken, 4), find(&stacks, whole, 2));
+    CHECK_INT(find(&stacks, other, 4), find(&stacks, (uint64_t[]){evaluate, run}, 2));
     close_stacks(&stacks);
 }
 #endif

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../import/rows.h"
@@ -389,6 +390,54 @@ TEST(memory_belongs_to_the_thread_that_asked_for_it) {
     CHECK_INT(trace->thread.tid[trace->memory.thread[0]], 99);
     CHECK_INT(trace->memory.thread[1], trace->memory.thread[0]);
     CHECK_INT(trace->thread.tid[trace->memory.thread[2]], 77);
+    stage_close(&stage);
+}
+
+TEST(a_thread_that_a_lane_named_keeps_its_row) {
+    struct stage stage;
+    REQUIRE(stage_open(&stage));
+    drain(&stage);
+    struct spool_place_lane *lane = spool_place_lane(&stage.rows.places, 0, 0, &stage.status);
+    REQUIRE(lane && lane->thread);
+    uint32_t row = spool_place_thread_row(&stage.rows.places, lane->process, 77, &stage.status);
+    CHECK_INT(row, lane->thread);
+    uint32_t other = spool_place_thread_row(&stage.rows.places, lane->process, 78, &stage.status);
+    CHECK(other != row);
+    CHECK_INT(spool_place_thread_row(&stage.rows.places, lane->process, 78, &stage.status), other);
+    REQUIRE(stage_end(&stage));
+    stage_close(&stage);
+}
+
+/* It was killed, and could not say that it ends. */
+TEST(a_process_that_is_gone_has_ended_when_it_is_looked_for) {
+    struct stage stage;
+    REQUIRE(stage_open(&stage));
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct spool *spool = spool_open();
+        struct spool_lane *lane = spool ? spool_lane_open(spool) : NULL;
+        struct spool_thread *thread =
+            lane ? spool_begin(lane, SPOOL_THREAD, 0, sizeof *thread) : NULL;
+        if (!thread)
+            _exit(1);
+        thread->tid = 5;
+        spool_publish(lane);
+        _exit(0);
+    }
+    int ended;
+    REQUIRE(pid > 0 && waitpid(pid, &ended, 0) == pid);
+    CHECK_INT(ended, 0);
+    drain(&stage);
+    spool_rows_look(&stage.rows, getpid(), 0, 4321);
+    unsigned gone = 0, alive = 0;
+    for (unsigned i = 0; i < stage.rows.places.member_capacity; i++) {
+        const struct spool_place_process *member = stage.rows.places.members[i];
+        gone += member && member->ended_at == 4321;
+        alive += member && !member->ended_at;
+    }
+    CHECK_INT(gone, 1);
+    CHECK_INT(alive, 1);
+    REQUIRE(stage_open_trace(&stage));
     stage_close(&stage);
 }
 

@@ -3,12 +3,15 @@
 #include "../test.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "record/symbols.h"
+#include "record/symbols_kernel.h"
 #include "record/symbols_spaces.h"
 
 int symbols_test_function(int x);
@@ -171,6 +174,79 @@ TEST(made_code_is_named_by_the_map_that_its_program_writes) {
     CHECK(found(symbols, 1 << 30, 0x10200, "jitted", "[jit]"));
     unlink(path);
     symbols_destroy(symbols);
+}
+
+/* The first function of the kernel itself whose address is no other's. */
+static uint64_t some_kernel_function(char name[256]) {
+    FILE *file = fopen("/proc/kallsyms", "r");
+    char line[512], found[256], kind;
+    uint64_t before = 0, candidate = 0, address;
+    while (file && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "%" SCNx64 " %c %255s", &address, &kind, found) != 3 ||
+            !strchr("tTwW", kind))
+            continue;
+        if (candidate && candidate != address)
+            break;
+        candidate = address && before && address != before ? address : 0;
+        before = address;
+        snprintf(name, 256, "%s", found);
+    }
+    if (file)
+        fclose(file);
+    return candidate;
+}
+
+TEST(an_address_of_the_kernel_is_found_by_its_function) {
+    struct kernel_symbols symbols = {0};
+    struct text module;
+    char name[256];
+    uint64_t address = some_kernel_function(name);
+    if (!address) {
+        test_skip("addresses of the kernel are not shown here");
+        return;
+    }
+    CHECK(text_is(kernel_symbols_find(&symbols, address, &module), name));
+    CHECK(text_is(module, "[kernel]"));
+    CHECK(!text_is(kernel_symbols_find(&symbols, address - 1, &module), name));
+    CHECK_INT(kernel_symbols_find(&symbols, 1, &module).length, 0);
+    kernel_symbols_finish(&symbols);
+}
+
+/* The recorder may be another user than the program: it reads maps that the program's user owns. */
+TEST(a_map_is_read_when_it_belongs_to_the_user_of_its_program) {
+    enum { USER = 65534, OTHER = 65533 };
+    char path[64];
+    if (geteuid() != 0) {
+        test_skip("only root can become another user");
+        return;
+    }
+    for (unsigned round = 0; round < 2; round++) {
+        struct status status;
+        struct symbols *symbols = symbols_create(&status);
+        REQUIRE(symbols);
+        int ready[2];
+        char byte;
+        REQUIRE(pipe(ready) == 0);
+        pid_t pid = fork();
+        if (pid == 0) {
+            if (setuid(USER) != 0 || write(ready[1], "r", 1) != 1)
+                _exit(1);
+            pause();
+        }
+        REQUIRE(pid > 0 && read(ready[0], &byte, 1) == 1);
+        snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)pid);
+        write_map(path, "w", "10000 100 made\n");
+        CHECK_INT(chown(path, round ? OTHER : USER, (gid_t)-1), 0);
+        CHECK_OK(symbols_map(symbols, pid, 0x10000, 0x1000, 0, TEXT("//anon"), &status), status);
+        CHECK(round ? found(symbols, pid, 0x10000, "", "[anon]")
+                    : found(symbols, pid, 0x10000, "made", "[jit]"));
+        unlink(path);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        close(ready[0]);
+        close(ready[1]);
+        symbols_destroy(symbols);
+    }
 }
 
 TEST(a_map_that_is_a_link_is_not_followed) {

@@ -1,0 +1,41 @@
+/* The walk down the tree of children. */
+#ifdef __linux__
+#include "record/processes.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../test.h"
+
+/* Rows are numbered one after another, so the next number shows how many were written. */
+static uint32_t next_row(struct trace_writer *writer) {
+    return trace_write_process(writer, &(struct row_process){.pid = 1});
+}
+
+TEST(a_process_that_keeps_its_name_is_written_once) {
+    struct status status = {0};
+    struct processes processes = {0};
+    int fd = open(test_temporary(".ridge"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    processes.writer =
+        trace_writer_create(fd, &(struct trace_writer_options){.session = 1, .writer = 1}, &status);
+    REQUIRE(processes.writer);
+    pid_t child = fork();
+    if (child == 0)
+        for (;;)
+            pause();
+    REQUIRE(child > 0);
+    CHECK_OK(processes_watch(&processes, 0, &status), status);
+    CHECK(processes.count >= 1);
+    uint32_t before = next_row(processes.writer);
+    for (unsigned turn = 0; turn < 3; turn++)
+        CHECK_OK(processes_watch(&processes, processes.next_walk, &status), status);
+    CHECK_INT(next_row(processes.writer), before + 1);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    trace_writer_destroy(processes.writer);
+    processes_finish(&processes);
+    close(fd);
+}
+#endif
