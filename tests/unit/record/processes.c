@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../test.h"
+#include "trace/reader.h"
 
 /* Rows are numbered one after another, so the next number shows how many were written. */
 static uint32_t next_row(struct trace_writer *writer) {
@@ -17,7 +18,8 @@ static uint32_t next_row(struct trace_writer *writer) {
 TEST(a_process_that_keeps_its_name_is_written_once) {
     struct status status = {0};
     struct processes processes = {0};
-    int fd = open(test_temporary(".ridge"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    const char *path = test_temporary(".ridge");
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
     processes.writer =
         trace_writer_create(fd, &(struct trace_writer_options){.session = 1, .writer = 1}, &status);
     REQUIRE(processes.writer);
@@ -34,8 +36,14 @@ TEST(a_process_that_keeps_its_name_is_written_once) {
     CHECK_INT(next_row(processes.writer), before + 1);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
+    CHECK_OK(trace_writer_finish(processes.writer, &status), status);
     trace_writer_destroy(processes.writer);
     processes_finish(&processes);
     close(fd);
+    struct trace *trace = NULL;
+    REQUIRE(trace_open(path, &trace, &status));
+    for (size_t i = 1; i < trace->process.count; i++)
+        CHECK(text_find(trace_text(trace, trace->process.name[i]), "\n") < 0);
+    trace_close(trace);
 }
 #endif
