@@ -34,7 +34,8 @@ static inline uint64_t merge(uint64_t hash, uint64_t accumulator) {
 }
 
 uint64_t checksum64(const void *data, size_t length) {
-    const unsigned char *p = data, *end = p + length;
+    /* `data` may be NULL where there is nothing, and NULL + 0 is undefined */
+    const unsigned char *p = length > 0 ? data : (const unsigned char *)"", *end = p + length;
     uint64_t hash = PRIME5;
     if (length >= 32) {
         uint64_t a = PRIME1 + PRIME2, b = PRIME2, c = 0, d = 0 - PRIME1;

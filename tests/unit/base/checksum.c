@@ -5,6 +5,7 @@
 
 TEST(the_checksum_is_xxh64) {
     CHECK(checksum64("", 0) == 0xEF46DB3751D8E999u);
+    CHECK(checksum64(NULL, 0) == checksum64("", 0));
     CHECK(checksum64("a", 1) == 0xD24EC4F1A98C6E5Bu);
     CHECK(checksum64("abc", 3) == 0x44BC2CF5AD770999u);
     /* longer than the 32 bytes that four lanes take */
