@@ -627,7 +627,8 @@ static bool load_strings(struct trace *trace, const struct chunk_ref *chunk,
             ok = status_fail(status, STATUS_INPUT, "a string reaches beyond its chunk");
             break;
         }
-        ok = intern_add(&trace->strings, (struct text){bytes.data + at, lengths[i]}, &id, status) &&
+        struct text string = lengths[i] ? (struct text){bytes.data + at, lengths[i]} : TEXT("");
+        ok = intern_add(&trace->strings, string, &id, status) &&
              map_id(map, chunk->header.first_id + i, id, &file->unused_ids, status);
         at += lengths[i];
     }

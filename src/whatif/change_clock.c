@@ -120,6 +120,8 @@ static bool is_best_known(const struct kind *kind) {
 static int64_t time_at_full_clock(const struct run *run, size_t row, double share,
                                   const struct kind *kind) {
     const struct work *work = run->replay->source.work;
+    if (!(share >= 0 && share <= 1)) /* clocks that cannot be: 0, negative or no number */
+        return run->duration[row];
     int64_t time = (int64_t)((double)run->duration[row] * share);
     if (is_best_known(kind))
         time = at_least(time, kind->least);

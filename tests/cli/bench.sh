@@ -39,7 +39,7 @@ head -c 5 p.svg; echo
 echo "status $?"; grep -c 'chain of 20' compared > /dev/null && echo "compared"
 echo "- after Ctrl-C the same command goes on"
 "$RIDGE" bench elementwise layers lora -d cpu --quick --seconds 0.5 --size 1000,2000 -q > partial 2> stopped &
-for i in $(seq 200); do
+for i in $(seq 1200); do
     [ -n "$(ls cache/bench-*.json 2> /dev/null)" ] && break
     sleep 0.1
 done
