@@ -9,8 +9,7 @@ echo "- a recorder that is killed"
 recorder=$!
 until [ -e up ]; do sleep 0.05; done
 sleep 0.3
-kill -9 $recorder
-wait $recorder 2> /dev/null
+{ kill -9 $recorder; wait $recorder; } 2> /dev/null # the shell reports the killed job here
 echo "status $?"
 for attempt in $(seq 100); do [ -e finished ] && break; sleep 0.05; done
 ls finished
