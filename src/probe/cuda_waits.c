@@ -82,8 +82,8 @@ struct queue {
     uint32_t context, stream;
 };
 
-/* Stream ids that CUPTI gave: cuptiGetStreamIdEx() takes longer than the rest of recording a wait.
- * A handle may be reused, but only by a stream that is created: that starts a new epoch, in which
+/* Stream ids that CUPTI gave, so that a wait need not query its stream's again. A handle may be
+ * reused, but only by a stream that is created: that starts a new epoch, in which
  * every id is queried again. Written and read as struct place is. */
 enum { STREAM_IDS = 256 };
 static struct stream_id {

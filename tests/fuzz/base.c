@@ -222,7 +222,7 @@ void base_add(struct base_files *files, struct text bytes) {
     files->files[files->count++] = bytes;
 }
 
-/* gzip is undone; other files come as they are. */
+/* Decompresses gzip files; others are read as they are. */
 static void add_file(struct base_files *files, const char *path, size_t limit) {
     char *bytes = malloc(limit + 1);
     gzFile file = gzopen(path, "rb");

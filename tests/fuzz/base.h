@@ -16,7 +16,7 @@ struct base_files {
 };
 /* Adds the files of a folder below the tests folder ($TESTS or "tests"), or of the fixtures
  * ($RIDGE_FIXTURES) when `folder` begins with "fixtures/", whose names end with `suffix`, in order
- * of name, up to `limit` bytes each. gzip is undone. */
+ * of name, up to `limit` bytes each. gzip files are decompressed. */
 void base_add_folder(struct base_files *files, const char *folder, const char *suffix,
                      size_t limit);
 void base_add(struct base_files *files, struct text bytes);
