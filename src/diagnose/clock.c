@@ -188,7 +188,7 @@ void diagnose_clock(struct diagnosis *diagnosis) {
         finding_change(finding, CHANGE_FULL_CLOCK, (struct text){0}, 0);
         finding_take(diagnosis, finding, full);
     } else {
-        finding->recoverable = drift->lost;
+        finding_estimate(diagnosis, finding, drift->lost);
     }
     say_slowed(diagnosis, finding, &clock, drift);
 }

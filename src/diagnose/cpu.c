@@ -43,7 +43,7 @@ static void find_operators(struct diagnosis *diagnosis) {
     struct finding *finding = diagnose_add(diagnosis, FINDING_ON_CPU, CONFIDENCE_MEDIUM);
     finding_change(finding, CHANGE_NO_HOST, trace_text(diagnosis->trace, most->name), 0);
     if (!finding_predict(diagnosis, finding)) {
-        finding->recoverable = time;
+        finding_estimate(diagnosis, finding, time);
         finding->change_count = 0;
     }
     struct text name = trace_text(diagnosis->trace, most->name);

@@ -62,6 +62,9 @@ void finding_finish(struct finding *finding);
 /* A change that its prediction replays; at most four. */
 void finding_change(struct finding *finding, enum change_kind kind, struct text pattern,
                     double factor);
+/* Sets recoverable where nothing was replayed: a sum over kernels, copies or calls, which may
+ * overlap and so exceed the judged time, and is cut to that. */
+void finding_estimate(const struct diagnosis *diagnosis, struct finding *finding, int64_t time);
 /* Takes recoverable, error and assumes from what replaying its changes gives; false when they do
  * not apply. */
 bool finding_predict(struct diagnosis *diagnosis, struct finding *finding);

@@ -246,9 +246,14 @@ void finding_change(struct finding *finding, enum change_kind kind, struct text 
             .kind = kind, .pattern = pattern, .factor = factor, .device = finding->device};
 }
 
+void finding_estimate(const struct diagnosis *diagnosis, struct finding *finding, int64_t time) {
+    int64_t judged = diagnosis->verdict->time;
+    finding->recoverable = time < 0 ? 0 : time < judged ? time : judged;
+}
+
 void finding_take(struct diagnosis *diagnosis, struct finding *finding,
                   const struct prediction *prediction) {
-    finding->recoverable = prediction->gain > 0 ? prediction->gain : 0;
+    finding_estimate(diagnosis, finding, prediction->gain);
     finding->error = prediction->error;
     if (prediction->assumes[0])
         diagnose_say(diagnosis, &finding->assumes, "%s", prediction->assumes);

@@ -24,7 +24,7 @@ static void find_small_grids(struct diagnosis *diagnosis) {
     finding_change(finding, CHANGE_FASTER, trace_text(diagnosis->trace, kernels->small_grid_name),
                    factor > 1 ? factor : 1);
     if (!finding_predict(diagnosis, finding)) {
-        finding->recoverable = saved_by_run(diagnosis, kernels->small_grid_saved);
+        finding_estimate(diagnosis, finding, saved_by_run(diagnosis, kernels->small_grid_saved));
         finding->change_count = 0;
     }
     short_kernel(diagnosis, kernels->small_grid_name, words);
@@ -54,7 +54,7 @@ static void find_tail(struct diagnosis *diagnosis) {
     if (kernels->tail_saved < kernels->all / 10)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_TAIL, CONFIDENCE_LOW);
-    finding->recoverable = saved_by_run(diagnosis, kernels->tail_saved);
+    finding_estimate(diagnosis, finding, saved_by_run(diagnosis, kernels->tail_saved));
     finding->error = finding->recoverable / 2;
     short_kernel(diagnosis, kernels->tail_name, words);
     finding_summary(

@@ -77,7 +77,7 @@ static void predict_input(struct diagnosis *diagnosis, struct finding *finding,
         finding_change(finding, CHANGE_PREFETCH, (struct text){0}, 0);
         finding_take(diagnosis, finding, ahead);
     } else {
-        finding->recoverable = input->time;
+        finding_estimate(diagnosis, finding, input->time);
         finding->confidence = CONFIDENCE_MEDIUM;
     }
 }
@@ -244,7 +244,7 @@ void diagnose_host(struct diagnosis *diagnosis) {
                      diagnosis->source->step_count ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     finding_change(finding, CHANGE_NO_HOST, (struct text){0}, 0);
     finding_take(diagnosis, finding, without);
-    finding->recoverable -= input + others;
+    finding_estimate(diagnosis, finding, finding->recoverable - input - others);
     if (finding->recoverable > own.time && diagnosis->source->devices[0].account->queues > 1)
         finding->recoverable = own.time; /* what the queues would do beside each other is a guess */
     short_words(trace_text(diagnosis->trace, own.name), name);

@@ -73,7 +73,7 @@ static void find_launches(struct diagnosis *diagnosis) {
             finding->confidence--;
     } else { /* one launch a turn has nothing to be gathered with: what it waits for can go */
         int64_t idle = starved(facts);
-        finding->recoverable = idle < facts->short_idle ? idle : facts->short_idle;
+        finding_estimate(diagnosis, finding, idle < facts->short_idle ? idle : facts->short_idle);
         finding->confidence = graph->applicable ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
         finding->change_count = 0;
     }

@@ -36,7 +36,7 @@ static void predict_compilation(struct diagnosis *diagnosis, struct finding *fin
     if (calls->applicable)
         finding_take(diagnosis, finding, calls);
     if (finding->recoverable == 0) {
-        finding->recoverable = facts->cause[CAUSE_COMPILE];
+        finding_estimate(diagnosis, finding, facts->cause[CAUSE_COMPILE]);
         finding->confidence = CONFIDENCE_MEDIUM;
     }
 }
@@ -99,7 +99,7 @@ void diagnose_allocation(struct diagnosis *diagnosis) {
     if (alone->applicable)
         finding_take(diagnosis, finding, alone);
     else
-        finding->recoverable = facts->cause[CAUSE_ALLOC];
+        finding_estimate(diagnosis, finding, facts->cause[CAUSE_ALLOC]);
     leave_out_start(diagnosis, finding, CALL_ALLOC);
     struct text name = trace_text(diagnosis->trace, facts->alloc_name);
     finding_summary(diagnosis, finding,

@@ -15,7 +15,7 @@ static void find_retries(struct diagnosis *diagnosis) {
     if (without->applicable)
         finding_take(diagnosis, finding, without);
     else
-        finding->recoverable = facts->cause[CAUSE_ALLOC];
+        finding_estimate(diagnosis, finding, facts->cause[CAUSE_ALLOC]);
     finding_summary(diagnosis, finding,
                     "%s allocations failed for want of memory, followed by %s releases; with "
                     "memory enough, %s",

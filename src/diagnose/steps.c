@@ -36,7 +36,7 @@ void diagnose_steps(struct diagnosis *diagnosis) {
     struct finding *finding =
         diagnose_add(diagnosis, FINDING_IRREGULAR_STEPS,
                      steps->source == STEPS_PERIODIC ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM);
-    finding->recoverable = excess;
+    finding_estimate(diagnosis, finding, excess);
     finding_summary(diagnosis, finding,
                     "%s of %zu steps take more than a quarter longer than the median of %s, %s at "
                     "most: %s beyond it in all",

@@ -60,7 +60,7 @@ void diagnose_sync(struct diagnosis *diagnosis) {
     if (without->applicable) {
         finding_take(diagnosis, finding, without);
     } else {
-        finding->recoverable = facts->cause[CAUSE_SYNC];
+        finding_estimate(diagnosis, finding, facts->cause[CAUSE_SYNC]);
         finding->confidence = CONFIDENCE_MEDIUM;
         finding->change_count = 0;
     }

@@ -55,7 +55,7 @@ static void predict_small(struct diagnosis *diagnosis, struct finding *finding) 
     }
     if (finding->recoverable == 0) {
         int64_t held = facts->cause[CAUSE_COPY_CALL] + facts->cause[CAUSE_SYNC];
-        finding->recoverable = cost(small) / 2 < held ? cost(small) / 2 : held;
+        finding_estimate(diagnosis, finding, cost(small) / 2 < held ? cost(small) / 2 : held);
         finding->confidence = CONFIDENCE_LOW;
     }
 }
@@ -116,7 +116,8 @@ static int64_t find_pageable(struct diagnosis *diagnosis) {
         finding_take(diagnosis, finding, pinned);
     } else { /* the rate of pinned copies was not measured */
         int64_t pinned_time = (int64_t)((double)pageable->bytes / link_rate(diagnosis) * 1e9);
-        finding->recoverable = cost(pageable) > pinned_time ? cost(pageable) - pinned_time : 0;
+        finding_estimate(diagnosis, finding,
+                         cost(pageable) > pinned_time ? cost(pageable) - pinned_time : 0);
         finding->error = finding->recoverable / 4;
         finding->confidence = CONFIDENCE_MEDIUM;
         finding->change_count = 0;
@@ -190,7 +191,8 @@ static void find_exposed(struct diagnosis *diagnosis, int64_t by_pinning) {
         finding_take(diagnosis, finding, overlap);
     } else {
         int64_t large = pinned->time + pageable->time;
-        finding->recoverable = facts->exposed_copy < large ? facts->exposed_copy : large;
+        finding_estimate(diagnosis, finding,
+                         facts->exposed_copy < large ? facts->exposed_copy : large);
         if (finding->recoverable > facts->busy)
             finding->recoverable = facts->busy; /* there is no more to hide them under */
         finding->confidence = CONFIDENCE_MEDIUM;
@@ -203,7 +205,7 @@ static void find_exposed(struct diagnosis *diagnosis, int64_t by_pinning) {
     /* overlapping takes pinned memory for granted: what that buys is the other finding's */
     if (by_pinning > finding->recoverable)
         by_pinning = finding->recoverable;
-    finding->recoverable -= by_pinning;
+    finding_estimate(diagnosis, finding, finding->recoverable - by_pinning);
     int64_t whole = pinned->time + pageable->time;
     finding_summary(
         diagnosis, finding, "Copies of %s take %s, of which no kernel hides %s; %s%s, %s",
