@@ -290,9 +290,9 @@ static inline uint64_t unzigzag(uint64_t value) {
     }                                                                                              \
     static void decode_##type(const struct chunk_entry *entry, const unsigned char *raw,           \
                               size_t rows, type *out) {                                            \
-        if (entry->encoding == ENCODING_CONSTANT)                                                  \
+        if (!raw) /* a constant, or no byte for each row */                                        \
             for (size_t i = 0; i < rows; i++)                                                      \
-                out[i] = (type)entry->base;                                                        \
+                out[i] = (type)(entry->encoding == ENCODING_PLAIN ? 0 : entry->base);              \
         else if (entry->encoding == ENCODING_PLAIN)                                                \
             decode_plain_##type(out, raw, entry->width, rows);                                     \
         else                                                                                       \
@@ -310,7 +310,7 @@ bool chunk_decode_column(struct chunk_decoder *decoder, const struct chunk_entry
         if (entry->encoding > ENCODING_DELTA || entry->width > 8 ||
             entry->raw_size != entry->width * rows)
             return status_fail(status, STATUS_INPUT, "a column's encoding is not known");
-        if (!unpack(decoder, entry, data, &raw, status))
+        if (entry->width > 0 && !unpack(decoder, entry, data, &raw, status))
             return false;
     }
     if (size == 8)
