@@ -8,7 +8,7 @@
 #define RIDGE_BENCH_MEASURE_H
 
 #include "base/status.h"
-#include "bench/statistics.h"
+#include "base/statistics.h"
 
 enum { MEASURE_SAMPLES = 128, MEASURE_TOGETHER = 4 };
 

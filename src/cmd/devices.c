@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/memory.h"
 #include "base/table.h"
 #include "cmd/command.h"

@@ -5,7 +5,7 @@
 
 #include <ridge.h>
 
-#include "base/json.h"
+#include "base/json_write.h"
 #include "cmd/command.h"
 #include "cmd/doctor.h"
 #include "cmd/wrapped.h"

@@ -2,7 +2,7 @@
  * integer nanoseconds on the trace's timebase. docs/commands/info.md describes the members. */
 #include "cmd/info.h"
 
-#include "base/json.h"
+#include "base/json_write.h"
 #include "report/json_parts.h"
 
 static void print_span(struct json *json, const struct info_span *span) {

@@ -1,5 +1,5 @@
 /* A prediction for programs; docs/commands/whatif.md names the members. */
-#include "base/json.h"
+#include "base/json_write.h"
 #include "cmd/whatif.h"
 #include "report/wording.h"
 

@@ -13,11 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/output.h"
-#include "device/process.h"
+#include "base/process.h"
 #include "trace/writer.h"
 
 enum {

@@ -3,7 +3,7 @@
 #ifndef RIDGE_EXPORT_CHROME_H
 #define RIDGE_EXPORT_CHROME_H
 
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/map.h"
 #include "export/chrome_ids.h"
 #include "export/export.h"

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #include "import/import.h"
-#include "import/json_scan.h"
+#include "base/json_read.h"
 #include "import/kineto_event.h"
 #include "import/kineto_own.h"
 

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "export/lanes.h"
-#include "export/protobuf_write.h"
+#include "base/protobuf_write.h"
 
 /* Ids of interned values: enumerators first, then the trace's strings. */
 enum { ENUMERATORS = 8, STRING_BASE = TABLE_COUNT * TABLE_COLUMNS_MAX * ENUMERATORS + 1 };

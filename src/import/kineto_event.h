@@ -4,8 +4,8 @@
 #ifndef RIDGE_IMPORT_KINETO_EVENT_H
 #define RIDGE_IMPORT_KINETO_EVENT_H
 
-#include "import/json_scan.h"
-#include "import/keywords.h"
+#include "base/json_read.h"
+#include "base/keywords.h"
 
 enum event_category {
     CATEGORY_NONE, /* the event has none */

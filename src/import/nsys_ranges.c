@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "base/json.h"
+#include "base/json_write.h"
 
 enum nvtx_type {
     NVTX_MARK = 34,

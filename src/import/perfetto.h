@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "import/perfetto_layout.h"
 #include "import/import.h"
-#include "import/protobuf.h"
+#include "base/protobuf.h"
 #include "import/row.h"
 
 enum name_kind {

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "base/json.h"
+#include "base/json_write.h"
 #include "import/xctrace.h"
 
 /* An id of 2^64-1 means that there is none. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/input.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "import/import.h"
 #include "import/xplane_plane.h"
 

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "import/protobuf.h"
+#include "base/protobuf.h"
 
 /* The statistics that ridge understands, by the name that the plane's stat_metadata gives them. */
 #define XPLANE_STATS(X)                                                                            \

@@ -5,7 +5,7 @@
 
 #include <sqlite3.h>
 
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/memory.h"
 #include "base/table.h"
 

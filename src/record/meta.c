@@ -7,7 +7,7 @@
 
 #include <ridge.h>
 
-#include "device/process.h"
+#include "base/process.h"
 #include "record/patterns.h"
 
 extern char **environ;

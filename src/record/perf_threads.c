@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/process.h"
+#include "base/process.h"
 
 void perf_threads_finish(struct perf_threads *threads) {
     memory_free(threads->items);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "device/process.h"
+#include "base/process.h"
 #include "spool/spool.h"
 
 enum {

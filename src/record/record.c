@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "base/format.h"
-#include "device/process.h"
+#include "base/process.h"
 #include "record/drain.h"
 #include "record/environment.h"
 #include "record/meta.h"

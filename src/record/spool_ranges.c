@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/checksum.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/memory.h"
 
 enum { REMEMBERED = 1 << 16, HALVES_MAX = 1 << 22 };

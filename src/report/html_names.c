@@ -2,7 +2,7 @@
  * JSON; it is deflated with the columns and never stands in the HTML as text. */
 #include "report/html_parts.h"
 
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/memory.h"
 
 /* Names of templates can be longer than anyone reads, and each is there in full in the trace. */

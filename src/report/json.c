@@ -4,7 +4,7 @@
  * changes within a version, and new ones may appear. */
 #include "report/report.h"
 
-#include "base/json.h"
+#include "base/json_write.h"
 #include "report/json_parts.h"
 #include "report/value.h"
 #include "trace/writer.h"

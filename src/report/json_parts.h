@@ -3,7 +3,7 @@
 #ifndef RIDGE_REPORT_JSON_PARTS_H
 #define RIDGE_REPORT_JSON_PARTS_H
 
-#include "base/json.h"
+#include "base/json_write.h"
 #include "report/wording.h"
 
 /* "meta": all of the trace's notes, in their order; `ridge info` has the same member */

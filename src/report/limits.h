@@ -4,7 +4,7 @@
 #ifndef RIDGE_REPORT_LIMITS_H
 #define RIDGE_REPORT_LIMITS_H
 
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/table.h"
 #include "report/report.h"
 

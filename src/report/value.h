@@ -6,7 +6,7 @@
 
 #include "analysis/copies.h"
 #include "base/format.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/table.h"
 
 enum value_unit { VALUE_COUNT, VALUE_NS, VALUE_BYTES, VALUE_BYTES_PER_S, VALUE_RATIO };

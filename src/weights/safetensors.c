@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "import/json_scan.h"
+#include "base/json_read.h"
 #include "weights/file.h"
 
 enum { LENGTH_BYTES = 8, HEADER_MAX = 100 << 20 };

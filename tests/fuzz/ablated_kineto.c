@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "ablated.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "consume.h"
 #include "json_check.h"
 #include "targets.h"

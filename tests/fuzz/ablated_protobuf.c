@@ -2,9 +2,9 @@
  * the schema: a field of bytes is taken for a message when all of it reads as one. */
 #include "ablated.h"
 #include "consume.h"
-#include "export/protobuf_write.h"
+#include "base/protobuf_write.h"
 #include "import/perfetto_layout.h"
-#include "import/protobuf.h"
+#include "base/protobuf.h"
 #include "targets.h"
 
 enum { FILE_MAX = 200000, DEPTH_MAX = 12 };

@@ -1,4 +1,4 @@
-/* Whether a text is one JSON value as RFC 8259 has it: stricter than import/json_scan.h, which
+/* Whether a text is one JSON value as RFC 8259 has it: stricter than base/json_read.h, which
  * accepts what writers of traces get wrong. */
 #ifndef RIDGE_TESTS_FUZZ_JSON_CHECK_H
 #define RIDGE_TESTS_FUZZ_JSON_CHECK_H

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-#include "import/json_scan.h"
+#include "base/json_read.h"
 #include "import/kineto.h"
 #include "targets.h"
 

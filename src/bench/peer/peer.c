@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/memory.h"
 #include "bench/peer/peer_process.h"
 #include "device/cpu/machine.h"

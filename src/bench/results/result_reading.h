@@ -3,7 +3,7 @@
 #define RIDGE_BENCH_RESULTS_RESULT_READING_H
 
 #include "bench/results/result_members.h"
-#include "import/json_scan.h"
+#include "base/json_read.h"
 
 struct reading {
     struct scan scan;

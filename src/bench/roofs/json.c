@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "bench/roofs/roofs.h"
-#include "import/json_scan.h"
+#include "base/json_read.h"
 
 static void write_roof(const struct roof *roof, struct json *json) {
     json_member_number(json, "value", roof->value);

@@ -7,7 +7,7 @@
 
 #include <ridge.h>
 
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/output.h"
 #include "base/status.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/output.h"
 #include "import/perfetto_layout.h"
-#include "export/protobuf_write.h"
+#include "base/protobuf_write.h"
 #include "import/import.h"
 
 static void put_interned(struct buffer *packet, uint32_t kind, uint64_t id, const char *text) {

@@ -3,8 +3,8 @@
  * Words that share their length and first eight bytes are told apart, but slowly: lists should have
  * few of them.
  */
-#ifndef RIDGE_IMPORT_KEYWORDS_H
-#define RIDGE_IMPORT_KEYWORDS_H
+#ifndef RIDGE_BASE_KEYWORDS_H
+#define RIDGE_BASE_KEYWORDS_H
 
 #include <stdint.h>
 

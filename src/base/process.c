@@ -1,5 +1,5 @@
 /* Linux tells these in /proc and by system calls, macOS by functions of its own. */
-#include "device/process.h"
+#include "base/process.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -11,8 +11,8 @@
  * A field may carry any wire type whatever its number: compare both, or use the accessors, which
  * give 0 or "" for a field of another type.
  */
-#ifndef RIDGE_IMPORT_PROTOBUF_H
-#define RIDGE_IMPORT_PROTOBUF_H
+#ifndef RIDGE_BASE_PROTOBUF_H
+#define RIDGE_BASE_PROTOBUF_H
 
 #include <stdint.h>
 

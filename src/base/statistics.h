@@ -3,8 +3,8 @@
  * Timings are skewed: something may always come in between, nothing makes a run faster than it is.
  * So everything here goes by rank and nothing assumes a normal distribution.
  */
-#ifndef RIDGE_BENCH_STATISTICS_H
-#define RIDGE_BENCH_STATISTICS_H
+#ifndef RIDGE_BASE_STATISTICS_H
+#define RIDGE_BASE_STATISTICS_H
 
 #include <stdbool.h>
 #include <stddef.h>

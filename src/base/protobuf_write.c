@@ -1,6 +1,6 @@
 /* Protobuf in a growing buffer. A message's length stands in front of it and is not known until its
  * end: one byte is kept free, and the rare message that needs more is moved up. */
-#include "export/protobuf_write.h"
+#include "base/protobuf_write.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  *
  * Nothing here recurses: skipping counts brackets, compacting keeps a bit per level.
  */
-#include "import/json_scan.h"
+#include "base/json_read.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Fills the hash table that keywords_find() asks; collisions go to the next free slot. */
-#include "import/keywords.h"
+#include "base/keywords.h"
 
 void keywords_init(struct keywords *keywords, const struct keyword *list, size_t count) {
     memset(keywords, 0, sizeof *keywords);

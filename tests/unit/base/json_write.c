@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/json.h"
+#include "base/json_write.h"
 
 /* What `write` prints, in a fresh string. */
 static char *printed(bool pretty, void (*write)(struct json *)) {

@@ -4,7 +4,7 @@
  * bytes, or a length and that many bytes. The reader never looks beyond `end`, stops at the first
  * field that does not fit, and leaves `at` there so that the caller can say where.
  */
-#include "import/protobuf.h"
+#include "base/protobuf.h"
 
 enum { GROUP_START = 3, GROUP_END = 4, VARINT_BYTES_MAX = 10, KEY_TYPE_BITS = 3 };
 #define FIELD_NUMBER_MAX ((1u << 29) - 1)

@@ -7,8 +7,8 @@
  * Text that is not valid UTF-8 is written with U+FFFD in place of the bad bytes. Control characters
  * (text_is_control()) are escaped. A non-finite number becomes null.
  */
-#ifndef RIDGE_BASE_JSON_H
-#define RIDGE_BASE_JSON_H
+#ifndef RIDGE_BASE_JSON_WRITE_H
+#define RIDGE_BASE_JSON_WRITE_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* A JSON writer over an output. */
-#include "base/json.h"
+#include "base/json_write.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-#include "import/json_scan.h"
-#include "import/keywords.h"
+#include "base/json_read.h"
+#include "base/keywords.h"
 
 /* A scan over these bytes, all of them in the window. */
 static bool open_text(struct scan *scan, struct text text) {

@@ -1,7 +1,7 @@
 /* The interval of the median comes from ranks: of n values in order, the chance that the true
  * median lies between the k-th and the (n + 1 - k)-th is a sum of binomial coefficients, whatever
  * the distribution is. */
-#include "bench/statistics.h"
+#include "base/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "bench/statistics.h"
+#include "base/statistics.h"
 
 static uint64_t state = 1;
 

@@ -1,7 +1,7 @@
 /* What does a piece of JSON say? Strings lose their escapes here, and values that a trace keeps as
  * text are written again without white space and strictly valid, whatever their writer let slip.
  */
-#include "import/json_scan.h"
+#include "base/json_read.h"
 
 static void append_utf8(struct buffer *out, uint32_t point) {
     if (point < 0x80) {

@@ -1,6 +1,6 @@
 /* Which program is this, and which of its threads? What a trace says of where it was recorded. */
-#ifndef RIDGE_DEVICE_PROCESS_H
-#define RIDGE_DEVICE_PROCESS_H
+#ifndef RIDGE_BASE_PROCESS_H
+#define RIDGE_BASE_PROCESS_H
 
 #include <stdint.h>
 

@@ -7,8 +7,8 @@
  *
  * Failure to allocate is the buffer's: ask buffer_ok() once.
  */
-#ifndef RIDGE_EXPORT_PROTOBUF_WRITE_H
-#define RIDGE_EXPORT_PROTOBUF_WRITE_H
+#ifndef RIDGE_BASE_PROTOBUF_WRITE_H
+#define RIDGE_BASE_PROTOBUF_WRITE_H
 
 #include <stdint.h>
 

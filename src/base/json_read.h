@@ -13,14 +13,14 @@
  * scan_pass(). What writers of traces get wrong is let through: NaN and Infinity, control
  * characters and unknown escapes in strings. Nesting beyond SCAN_DEPTH is refused.
  */
-#ifndef RIDGE_IMPORT_JSON_SCAN_H
-#define RIDGE_IMPORT_JSON_SCAN_H
+#ifndef RIDGE_BASE_JSON_READ_H
+#define RIDGE_BASE_JSON_READ_H
 
 #include <stdint.h>
 
 #include "base/input.h"
 #include "base/text.h"
-#include "import/json_bytes.h"
+#include "base/json_bytes.h"
 
 enum { SCAN_DEPTH = 512, SCAN_UNIT_MAX = 64 << 20 };
 

@@ -1,8 +1,8 @@
 /* The three searches that JSON scanning spends its time in, 16 bytes at a time where the processor
  * can (SSE2 on every x86-64, NEON on every arm64), else byte by byte. All may read up to 15 bytes
  * beyond `end`, which INPUT_PADDING allows. */
-#ifndef RIDGE_IMPORT_JSON_BYTES_H
-#define RIDGE_IMPORT_JSON_BYTES_H
+#ifndef RIDGE_BASE_JSON_BYTES_H
+#define RIDGE_BASE_JSON_BYTES_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* The protobuf wire reader: what it gives of good bytes and how it stops at bad ones. */
 #include "../test.h"
 
-#include "import/protobuf.h"
+#include "base/protobuf.h"
 
 #define BYTES(literal) ((struct text){literal, sizeof(literal) - 1})
 
