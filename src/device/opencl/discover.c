@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "device/opencl/driver.h"
+#include "device/opencl/opencl.h"
 
 /* The order of the numbering. */
 static const cl_bitfield device_types[] = {CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ACCELERATOR,

@@ -7,7 +7,6 @@
 #define RIDGE_DEVICE_OPENCL_DRIVER_H
 
 #include "base/status.h"
-#include "device/device.h"
 #include "device/opencl/abi.h"
 #include "device/opencl/opencl_symbols.h"
 
@@ -51,26 +50,5 @@ bool opencl_check(cl_int error, const char *call, struct status *status);
 /* All platforms, at most OPENCL_PLATFORMS_MAX. */
 bool opencl_platforms(const struct opencl_driver *driver, cl_platform_id *platforms, cl_uint *count,
                       struct status *status);
-
-/* A device and the platform it belongs to. */
-struct opencl_place {
-    cl_platform_id platform;
-    cl_device_id device;
-};
-/* All devices of all platforms: GPUs first, then accelerators, then CPUs. Freed with
- * memory_free(). Fails when there are none. */
-bool opencl_places(const struct opencl_driver *driver, struct opencl_place **places,
-                   unsigned *count, struct status *status);
-
-/* What ridge must know of a device besides its capabilities. */
-struct opencl_traits {
-    uint64_t allocation_max;
-    char options[128]; /* for the compiler */
-    char version[128]; /* CL_DEVICE_VERSION */
-};
-/* Fails, with as much filled in as could be, for a device that ridge cannot use. */
-bool opencl_describe(const struct opencl_driver *driver, const struct opencl_place *place,
-                     struct device_capabilities *capabilities, struct opencl_traits *traits,
-                     struct status *status);
 
 #endif

@@ -7,6 +7,27 @@
 
 enum { OPENCL_QUEUES = 2 };
 
+/* A device and the platform it belongs to. */
+struct opencl_place {
+    cl_platform_id platform;
+    cl_device_id device;
+};
+/* All devices of all platforms: GPUs first, then accelerators, then CPUs. Freed with
+ * memory_free(). Fails when there are none. */
+bool opencl_places(const struct opencl_driver *driver, struct opencl_place **places,
+                   unsigned *count, struct status *status);
+
+/* What ridge must know of a device besides its capabilities. */
+struct opencl_traits {
+    uint64_t allocation_max;
+    char options[128]; /* for the compiler */
+    char version[128]; /* CL_DEVICE_VERSION */
+};
+/* Fails, with as much filled in as could be, for a device that ridge cannot use. */
+bool opencl_describe(const struct opencl_driver *driver, const struct opencl_place *place,
+                     struct device_capabilities *capabilities, struct opencl_traits *traits,
+                     struct status *status);
+
 /* What a device gives out and takes back when it closes, in a list of each sort. */
 struct opencl_link {
     struct opencl_link *next, **place;
