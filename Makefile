@@ -79,18 +79,18 @@ bench_programs := $(bench_sources:tests/bench/%.c=$(BUILD)/bench/%)
 fuzz_sources := $(filter-out tests/fuzz/driver.c tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
 fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(fuzz_sources) $(wildcard src/record/cfi*.c) \
     src/cmd/info_gather.c src/cmd/info_json.c src/cmd/info_text.c src/cmd/whatif_json.c src/cmd/whatif_print.c \
-    $(filter-out src/bench/% src/cmd/% src/cupti/% src/device/% src/gen/% src/query/% src/record/% src/tensor/%,$(sources)))
+    $(filter-out src/bench/% src/cmd/% src/abi/% src/device/% src/gen/% src/query/% src/record/% src/tensor/%,$(sources)))
 fuzz_mains := $(BUILD)/fuzz/tests/fuzz/libfuzzer.o $(BUILD)/fuzz/tests/fuzz/driver.o
 fuzz_programs := $(if $(FUZZ_CC),$(BUILD)/fuzz/ridge-fuzz $(BUILD)/fuzz/driver)
 driver_objects := $(patsubst %.c,$(BUILD)/%.o,$(fuzz_sources) tests/fuzz/driver.c)
 
 # The runtime as a library: what include/ridge.h declares is all that it exports.
-runtime_objects := $(filter $(foreach module,base trace cupti device gen tensor,$(BUILD)/src/$(module)/%),$(objects))
+runtime_objects := $(filter $(foreach module,base trace abi device gen tensor,$(BUILD)/src/$(module)/%),$(objects))
 version := $(shell sed -n 's/.*RIDGE_VERSION "\(.*\)"/\1/p' include/ridge.h)
 on_macos := $(filter Darwin,$(shell uname -s))
 probe_library := $(if $(on_macos),libridge-probe.dylib,libridge-probe.so)
 probe_objects := $(probe_sources:%.c=$(BUILD)/%.o)
-probe_parts := $(filter $(foreach module,base spool cupti,$(BUILD)/src/$(module)/%),$(objects))
+probe_parts := $(filter $(foreach module,base spool abi,$(BUILD)/src/$(module)/%),$(objects))
 shared_library := $(if $(on_macos),libridge.dylib,libridge.so)
 soname := $(if $(on_macos),libridge.0.dylib,libridge.so.0)
 

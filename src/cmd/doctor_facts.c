@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cmd/doctor.h"
-#include "cupti/library.h"
+#include "abi/cupti_library.h"
 #include "device/list.h"
 #include "record/environment.h"
 #include "record/perf.h"

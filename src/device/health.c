@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "device/cuda/nvml.h"
+#include "abi/nvml.h"
 #include "device/health_parts.h"
 
 #define OTHERS_MATTER 0.10 /* of the processors' time */

@@ -6,7 +6,7 @@
 
 #include "base/library.h"
 #include "base/memory.h"
-#include "device/cuda/nvml.h"
+#include "abi/nvml.h"
 #include "device/health_parts.h"
 
 struct health_gpu {

@@ -12,8 +12,8 @@
 
 #include <stdatomic.h>
 
-#include "cupti/decode.h"
-#include "cupti/library.h"
+#include "abi/cupti_decode.h"
+#include "abi/cupti_library.h"
 #include "probe/probe.h"
 
 enum { CUDA_DEVICES = 64, CUDA_CONTEXTS = 1024 };
@@ -55,7 +55,7 @@ void cuda_give_way(const struct cuda_theirs *theirs);
 
 /* For cuptiSubscribe(). */
 cupti_callback cuda_called;
-/* Asks CUPTI to tell of the calls in src/cupti/functions.h, as far as it knows them. */
+/* Asks CUPTI to tell of the calls in src/abi/cupti_functions.h, as far as it knows them. */
 void cuda_calls_enable(cupti_subscriber subscriber);
 /* Correlation of the last call that put work on a device; 0: there was none. */
 uint32_t cuda_last_launch(void);

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "cupti/functions.h"
+#include "abi/cupti_functions.h"
 #include "probe/capture.h"
 
 enum {

@@ -2,7 +2,7 @@
  * loaded, when a context is first seen, on the thread that made a call in it. So is whether a queue
  * is being captured.
  */
-#include "probe/cuda_devices.h"
+#include "abi/cuda_attributes.h"
 
 #include <stdatomic.h>
 

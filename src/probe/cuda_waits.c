@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "cupti/functions.h"
+#include "abi/cupti_functions.h"
 
 enum { EVENTS = 4096 };
 #define NO_STREAM UINT32_MAX

@@ -5,7 +5,7 @@
  * ends is in the trace all the same. Levels are counted for each thread and domain, as NVTX
  * promises its users.
  */
-#include "probe/nvtx_abi.h"
+#include "abi/nvtx.h"
 
 #include "probe/capture.h"
 #include "probe/nvtx_said.h"

@@ -4,7 +4,7 @@
 #ifndef RIDGE_PROBE_NVTX_SAID_H
 #define RIDGE_PROBE_NVTX_SAID_H
 
-#include "probe/nvtx_abi.h"
+#include "abi/nvtx.h"
 #include "probe/nvtx_names.h"
 #include "probe/probe.h"
 

@@ -1,4 +1,4 @@
-/* Whether the types and numbers that src/device/cuda/abi.h declares are those of NVIDIA's headers:
+/* Whether the types and numbers that src/abi/cuda.h declares are those of NVIDIA's headers:
  * checked by compiling, library by library. Ends with 77 where there are no headers. */
 #include <stddef.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #endif
 
 #define CUuuid_st ridge_uuid_object /* both define it */
-#include "device/cuda/abi.h"
+#include "abi/cuda.h"
 
 #define NUMBER(ours, theirs, value)                                                                \
     _Static_assert((long long)ours == (long long)(theirs), #theirs " is another number");

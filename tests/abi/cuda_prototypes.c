@@ -1,4 +1,4 @@
-/* Whether the functions of src/device/cuda/cuda_symbols.h take what NVIDIA's headers say, and are
+/* Whether the functions of src/abi/cuda_symbols.h take what NVIDIA's headers say, and are
  * the versions that those headers mean. The tables are read with the vendor's own types; that ours
  * are the same is for cuda_numbers.c. Ends with 77 where there are no headers. */
 #include <stdint.h>
@@ -21,7 +21,7 @@
 #endif
 #endif
 
-#include "device/cuda/cuda_symbols.h"
+#include "abi/cuda_symbols.h"
 
 #if defined(HAVE_DRIVER) && CUDA_VERSION < 12000 /* the name was another function's */
 #undef cuGraphInstantiate

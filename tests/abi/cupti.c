@@ -32,10 +32,10 @@
 #endif
 #endif
 
-#include "cupti/abi.h"
-#include "cupti/cupti_symbols.h"
-#include "cupti/functions.h"
-#include "probe/cuda_devices.h"
+#include "abi/cupti.h"
+#include "abi/cupti_symbols.h"
+#include "abi/cupti_functions.h"
+#include "abi/cuda_attributes.h"
 
 #ifdef HAVE_CUPTI
 

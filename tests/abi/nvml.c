@@ -1,8 +1,8 @@
-/* Whether what src/device/cuda/nvml.h declares of NVML is what NVIDIA's header says: checked by
+/* Whether what src/abi/nvml.h declares of NVML is what NVIDIA's header says: checked by
  * compiling. Ends with 77 where there is no header. */
 #include <stdio.h>
 
-#include "device/cuda/nvml.h"
+#include "abi/nvml.h"
 
 #if defined(__has_include)
 #if __has_include(<nvml.h>)

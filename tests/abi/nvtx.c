@@ -1,7 +1,7 @@
-/* src/probe/nvtx_abi.h against NVTX's own headers. */
+/* src/abi/nvtx.h against NVTX's own headers. */
 #include <stdio.h>
 
-#include "probe/nvtx_abi.h"
+#include "abi/nvtx.h"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>

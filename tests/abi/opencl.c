@@ -3,8 +3,8 @@
  * the headers are not installed. */
 #include <stdio.h>
 
-#include "device/opencl/abi.h"
-#include "device/opencl/opencl_symbols.h"
+#include "abi/opencl.h"
+#include "abi/opencl_symbols.h"
 
 #if defined(__has_include)
 #if __has_include(<CL/cl_icd.h>) && __has_include(<CL/cl_ext.h>)

@@ -17,8 +17,8 @@ PYTHON
 echo "- libraries that crash when they are loaded or called"
 # A CUPTI whose cuptiGetVersion() crashes, as pip's does without a driver, and a driver that crashes.
 cat > cupti.c << 'C'
-#include "cupti/abi.h"
-#include "cupti/cupti_symbols.h"
+#include "abi/cupti.h"
+#include "abi/cupti_symbols.h"
 #define DEFINE(name, parameters) cupti_result name(void) { return *(volatile cupti_result *)0; }
 CUPTI_SYMBOLS(DEFINE)
 C

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "cupti/abi.h"
-#include "cupti/cupti_symbols.h"
+#include "abi/cupti.h"
+#include "abi/cupti_symbols.h"
 
 #define DECLARE(name, parameters) cupti_result name parameters;
 CUPTI_SYMBOLS(DECLARE)

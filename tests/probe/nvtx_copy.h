@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "probe/nvtx_abi.h"
+#include "abi/nvtx.h"
 
 /* False when there is no tool, or it does not want to. */
 bool nvtx_begin(void);

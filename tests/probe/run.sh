@@ -161,7 +161,7 @@ cuda() { record 0 cuda && grep -q '^0 meta cuda\.' "$scratch/seen"; }
 # A CUPTI like pip's, which crashes when it is called and there is no driver.
 cupti_without_driver() {
     ! "$scratch/target" has_driver || cannot "there is a driver" || return 1
-    printf '%s\n' '#include "cupti/abi.h"' '#include "cupti/cupti_symbols.h"' \
+    printf '%s\n' '#include "abi/cupti.h"' '#include "abi/cupti_symbols.h"' \
         '#define DEFINE(name, parameters) cupti_result name(void) { return *(volatile cupti_result *)0; }' \
         'CUPTI_SYMBOLS(DEFINE)' > "$scratch/cupti.c"
     $cc -shared -fPIC -w -D_DEFAULT_SOURCE -I"$root/src" -o "$scratch/libcupti.so" "$scratch/cupti.c" &&

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cupti/abi.h"
+#include "abi/cupti.h"
 
 #define STANDIN_CONTEXT ((struct CUctx_st *)0x10)
 #define STANDIN_OTHER_CONTEXT ((struct CUctx_st *)0x20)

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "device/cuda/abi.h"
+#include "abi/cuda.h"
 #include "device/device.h"
 
 enum { ACTIVITY_STREAMS = 4 };

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "base/memory.h"
-#include "cupti/library.h"
+#include "abi/cupti_library.h"
 
 enum { BUFFER_BYTES = 32 << 10, BUFFERS_MOST = 1024 };
 

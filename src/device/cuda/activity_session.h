@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "cupti/decode.h"
-#include "device/cuda/abi.h"
+#include "abi/cupti_decode.h"
+#include "abi/cuda.h"
 
 /* The first to join starts CUPTI for this major version of the driver; the last to leave stops it
  * and, when it may, takes it out of the process. */

@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "device/cache.h"
-#include "device/cuda/driver.h"
+#include "abi/cuda_driver.h"
 
 enum { OPTIONS_MAX = 4, ARCHITECTURES_MAX = 64 };
 

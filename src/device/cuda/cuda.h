@@ -8,7 +8,7 @@
 #define RIDGE_DEVICE_CUDA_CUDA_H
 
 #include "device/cuda/activity.h"
-#include "device/cuda/driver.h"
+#include "abi/cuda_driver.h"
 #include "device/device.h"
 
 enum {

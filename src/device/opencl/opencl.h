@@ -3,7 +3,7 @@
 #define RIDGE_DEVICE_OPENCL_OPENCL_H
 
 #include "device/device.h"
-#include "device/opencl/driver.h"
+#include "abi/opencl_driver.h"
 
 enum { OPENCL_QUEUES = 2 };
 

@@ -9,9 +9,9 @@
 
 #include "base/library.h"
 #include "base/memory.h"
-#include "base/toolkit.h"
+#include "abi/cuda_toolkit.h"
 #include "device/cuda/compile.h"
-#include "device/cuda/driver.h"
+#include "abi/cuda_driver.h"
 #include "device/device.h"
 
 static const struct device_ops *const cuda = &device_cuda;

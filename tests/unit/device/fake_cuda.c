@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "device/cuda/driver.h"
+#include "abi/cuda_driver.h"
 
 enum { PENDING_MAX = 256, NVRTC_INTERNAL = 11, BLAS_INTERNAL = 14 };
 

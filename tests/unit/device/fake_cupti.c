@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cupti/library.h"
+#include "abi/cupti_library.h"
 #include "fake_cuda.h"
 
 enum { RECORDS_MAX = 4096, CONTEXT = 7 };

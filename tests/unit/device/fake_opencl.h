@@ -4,7 +4,7 @@
 #ifndef RIDGE_TESTS_UNIT_DEVICE_FAKE_OPENCL_H
 #define RIDGE_TESTS_UNIT_DEVICE_FAKE_OPENCL_H
 
-#include "device/opencl/driver.h"
+#include "abi/opencl_driver.h"
 
 /* In ridge's numbering: a GPU, an accelerator that is too old, a CPU. */
 enum { FAKE_GPU, FAKE_OLD, FAKE_CPU, FAKE_DEVICES };

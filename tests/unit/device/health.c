@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/temporary.h"
-#include "device/cuda/nvml.h"
+#include "abi/nvml.h"
 #include "device/health_parts.h"
 
 static const struct health nothing = {

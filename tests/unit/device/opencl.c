@@ -8,7 +8,8 @@
 #include "../test.h"
 #include "base/memory.h"
 #include "device/device.h"
-#include "device/opencl/driver.h"
+#include "abi/opencl_driver.h"
+#include "device/opencl/opencl.h"
 #include "fake_opencl.h"
 
 static const struct device_ops *const ops = &device_opencl;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "device/device.h"
-#include "device/opencl/driver.h"
+#include "abi/opencl_driver.h"
 #include "fake_cuda.h"
 #include "fake_opencl.h"
 

@@ -1,7 +1,7 @@
 /* The parts of the probe that need no process of their own. */
 #include "../test.h"
 
-#include "cupti/functions.h"
+#include "abi/cupti_functions.h"
 #include "probe/capture.h"
 #include "probe/nvtx_names.h"
 #include "probe/options.h"

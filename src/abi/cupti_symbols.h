@@ -4,8 +4,8 @@
  * abi.h. From this table follow the structure of function pointers (library.h), its loading, the
  * stand-in of the tests and the check of every prototype against the vendor's headers (tests/abi).
  */
-#ifndef RIDGE_CUPTI_CUPTI_SYMBOLS_H
-#define RIDGE_CUPTI_CUPTI_SYMBOLS_H
+#ifndef RIDGE_ABI_CUPTI_SYMBOLS_H
+#define RIDGE_ABI_CUPTI_SYMBOLS_H
 
 /* All return cupti_result. */
 #define CUPTI_SYMBOLS(X)                                                                           \

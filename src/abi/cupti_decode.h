@@ -3,8 +3,8 @@
  * Decoding neither allocates nor locks nor fails, so it can be done in a callback inside any
  * process. Texts are CUPTI's and live as long as it says: a kernel's name as long as its module.
  */
-#ifndef RIDGE_CUPTI_DECODE_H
-#define RIDGE_CUPTI_DECODE_H
+#ifndef RIDGE_ABI_CUPTI_DECODE_H
+#define RIDGE_ABI_CUPTI_DECODE_H
 
 #include <stdbool.h>
 #include <stdint.h>

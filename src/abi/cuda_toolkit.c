@@ -2,7 +2,7 @@
  * packages of a Python (pip install nvidia-cuda-nvrtc), in that order for each version. Only looks
  * and opens; a library that is there but does not load counts as absent.
  */
-#include "base/toolkit.h"
+#include "abi/cuda_toolkit.h"
 
 #include <glob.h>
 #include <limits.h>

@@ -5,8 +5,8 @@
  * fields that came late are read only where the library's version has them (decode.c). Checked
  * against the headers of CUDA 11.8 (CUPTI 18), 12.9 (28) and 13.4 (130401) by tests/abi.
  */
-#ifndef RIDGE_CUPTI_ABI_H
-#define RIDGE_CUPTI_ABI_H
+#ifndef RIDGE_ABI_CUPTI_H
+#define RIDGE_ABI_CUPTI_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Where the libraries of NVIDIA's CUDA toolkit are: NVRTC, cuBLASLt and CUPTI are often not on the
  * loader's path. */
-#ifndef RIDGE_BASE_TOOLKIT_H
-#define RIDGE_BASE_TOOLKIT_H
+#ifndef RIDGE_ABI_CUDA_TOOLKIT_H
+#define RIDGE_ABI_CUDA_TOOLKIT_H
 
 enum { TOOLKIT_VERSIONS_MAX = 5 };
 

@@ -1,12 +1,12 @@
 /* Loads NVIDIA's libraries: every symbol of the tables must be there, or the library is not used.
  */
-#include "device/cuda/driver.h"
+#include "abi/cuda_driver.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "base/library.h"
-#include "base/toolkit.h"
+#include "abi/cuda_toolkit.h"
 
 #define DRIVER_SYMBOL(name, symbol, parameters) {symbol, offsetof(struct cuda_driver, name)},
 #define NVRTC_SYMBOL(name, symbol, parameters) {symbol, offsetof(struct cuda_nvrtc, name)},

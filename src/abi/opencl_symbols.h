@@ -2,8 +2,8 @@
  * every object of a driver begins with (cl_khr_icd: struct _cl_icd_dispatch of CL/cl_icd.h), so
  * that a driver can be used on a machine without an ICD loader too.
  */
-#ifndef RIDGE_DEVICE_OPENCL_OPENCL_SYMBOLS_H
-#define RIDGE_DEVICE_OPENCL_OPENCL_SYMBOLS_H
+#ifndef RIDGE_ABI_OPENCL_SYMBOLS_H
+#define RIDGE_ABI_OPENCL_SYMBOLS_H
 
 /* Calls that return an error code: X(place, name, (parameters), (arguments)) */
 #define OPENCL_CALLS(X)                                                                            \

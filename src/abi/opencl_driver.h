@@ -3,12 +3,12 @@
  * All calls go through one struct of function pointers, so that a test can put a driver of its own
  * there, or make the Nth call fail.
  */
-#ifndef RIDGE_DEVICE_OPENCL_DRIVER_H
-#define RIDGE_DEVICE_OPENCL_DRIVER_H
+#ifndef RIDGE_ABI_OPENCL_DRIVER_H
+#define RIDGE_ABI_OPENCL_DRIVER_H
 
 #include "base/status.h"
-#include "device/opencl/abi.h"
-#include "device/opencl/opencl_symbols.h"
+#include "abi/opencl.h"
+#include "abi/opencl_symbols.h"
 
 enum { OPENCL_PLATFORMS_MAX = 16 };
 

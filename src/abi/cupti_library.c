@@ -1,7 +1,7 @@
 /* Loads CUPTI: every symbol of the table must be there and the version must be one whose records
  * are known, or the library is not used.
  */
-#include "cupti/library.h"
+#include "abi/cupti_library.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/library.h"
-#include "base/toolkit.h"
+#include "abi/cuda_toolkit.h"
 
 #define CUPTI_ROW(name, parameters) {#name, offsetof(struct cupti, name)},
 static const struct library_symbol symbols[] = {CUPTI_SYMBOLS(CUPTI_ROW){NULL, 0}};

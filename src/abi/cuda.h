@@ -5,8 +5,8 @@
  * all of it with the vendor's headers where there are any. Structure tags are the vendor's, so that
  * whole prototypes can be compared.
  */
-#ifndef RIDGE_DEVICE_CUDA_ABI_H
-#define RIDGE_DEVICE_CUDA_ABI_H
+#ifndef RIDGE_ABI_CUDA_H
+#define RIDGE_ABI_CUDA_H
 
 #include <stddef.h>
 #include <stdint.h>

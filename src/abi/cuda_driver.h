@@ -3,12 +3,12 @@
  * A library that is not there is an ordinary failure that says what was looked for and what to do.
  * Tables live until the process ends. Tests put fakes in their place.
  */
-#ifndef RIDGE_DEVICE_CUDA_DRIVER_H
-#define RIDGE_DEVICE_CUDA_DRIVER_H
+#ifndef RIDGE_ABI_CUDA_DRIVER_H
+#define RIDGE_ABI_CUDA_DRIVER_H
 
 #include "base/status.h"
-#include "device/cuda/abi.h"
-#include "device/cuda/cuda_symbols.h"
+#include "abi/cuda.h"
+#include "abi/cuda_symbols.h"
 
 #define CUDA_MEMBER(name, symbol, parameters) cuda_result(*name) parameters;
 struct cuda_driver {

@@ -5,8 +5,8 @@
  * of function pointers (driver.h), their loading, the fakes of the tests and the check of every
  * prototype against the vendor's headers (tests/abi).
  */
-#ifndef RIDGE_DEVICE_CUDA_CUDA_SYMBOLS_H
-#define RIDGE_DEVICE_CUDA_CUDA_SYMBOLS_H
+#ifndef RIDGE_ABI_CUDA_SYMBOLS_H
+#define RIDGE_ABI_CUDA_SYMBOLS_H
 
 /* All return cuda_result. */
 #define CUDA_DRIVER_SYMBOLS(X)                                                                     \

@@ -1,8 +1,8 @@
 /* What NVTX 3 and its tools say to each other, as far as the probe takes part: written down from
  * the interface's documentation and checked against the vendor's headers by tests/abi/nvtx.c.
  */
-#ifndef RIDGE_PROBE_NVTX_ABI_H
-#define RIDGE_PROBE_NVTX_ABI_H
+#ifndef RIDGE_ABI_NVTX_H
+#define RIDGE_ABI_NVTX_H
 
 #include <stddef.h>
 #include <stdint.h>

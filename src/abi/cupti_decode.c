@@ -1,7 +1,7 @@
 /* Which field sits where, by kind. A field that some version lacks is asked for by version. */
-#include "cupti/decode.h"
+#include "abi/cupti_decode.h"
 
-#include "cupti/abi.h"
+#include "abi/cupti.h"
 
 /* CUDA 12.9: waits and overhead are known to have grown by then. */
 enum { LONGER_RECORDS = 28 };

@@ -3,14 +3,14 @@
  * That it is not there, is too old or is refused are ordinary failures that say why. The table
  * lives until the process ends. Tests put a stand-in in its place.
  */
-#ifndef RIDGE_CUPTI_LIBRARY_H
-#define RIDGE_CUPTI_LIBRARY_H
+#ifndef RIDGE_ABI_CUPTI_LIBRARY_H
+#define RIDGE_ABI_CUPTI_LIBRARY_H
 
 #include <stdbool.h>
 
 #include "base/status.h"
-#include "cupti/abi.h"
-#include "cupti/cupti_symbols.h"
+#include "abi/cupti.h"
+#include "abi/cupti_symbols.h"
 
 enum { CUPTI_OLDEST = 18 }; /* of CUDA 11.8: whose records were compared with abi.h */
 
@@ -24,8 +24,8 @@ struct cupti {
 
 /* The library, or NULL and a failed status. $RIDGE_CUPTI, when it is set, names the only file that
  * is tried, or is "off"; then comes one that is loaded already; of those on the machine, one for
- * this major version of the driver (0: any) before a newer one. Fails where the CUDA driver does not
- * load: some versions of CUPTI crash without it. */
+ * this major version of the driver (0: any) before a newer one. Fails where the CUDA driver does
+ * not load: some versions of CUPTI crash without it. */
 const struct cupti *cupti_library(int major, struct status *status);
 
 /* The path of that library, which is loaded but not called. */

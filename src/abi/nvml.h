@@ -3,8 +3,8 @@
  * As with the driver (cuda/abi.h) nothing of it is needed to build; tests/abi compares types,
  * numbers and prototypes with the vendor's header where there is one.
  */
-#ifndef RIDGE_DEVICE_CUDA_NVML_H
-#define RIDGE_DEVICE_CUDA_NVML_H
+#ifndef RIDGE_ABI_NVML_H
+#define RIDGE_ABI_NVML_H
 
 /* The vendor's enumerations have no negative members: unsigned int is what compilers make of them.
  */

@@ -5,7 +5,7 @@
  * directly. That works because every object of a driver begins with a pointer to its table of
  * functions, which is also how a loader finds the function to call.
  */
-#include "device/opencl/driver.h"
+#include "abi/opencl_driver.h"
 
 #include <pthread.h>
 #include <string.h>

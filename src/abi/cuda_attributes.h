@@ -1,8 +1,8 @@
 /* The driver's numbers of what is asked of a device, one row each: checked against the vendor's
  * header by tests/abi.
  */
-#ifndef RIDGE_PROBE_CUDA_DEVICES_H
-#define RIDGE_PROBE_CUDA_DEVICES_H
+#ifndef RIDGE_ABI_CUDA_ATTRIBUTES_H
+#define RIDGE_ABI_CUDA_ATTRIBUTES_H
 
 /* X(member of struct spool_device, the vendor's name, number) */
 #define CUDA_DEVICE_NUMBERS(X)                                                                     \

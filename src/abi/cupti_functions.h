@@ -7,8 +7,8 @@
  * order of queues. A function keeps its number for ever; there is a table for each major version in
  * which functions came. Checked against the vendor's headers by tests/abi.
  */
-#ifndef RIDGE_CUPTI_FUNCTIONS_H
-#define RIDGE_CUPTI_FUNCTIONS_H
+#ifndef RIDGE_ABI_CUPTI_FUNCTIONS_H
+#define RIDGE_ABI_CUPTI_FUNCTIONS_H
 
 /* clang-format off */
 #define CUPTI_DRIVER_FUNCTIONS_11(X) \

@@ -1,9 +1,9 @@
 /* CUPTI's records as plain values. */
 #include "../test.h"
 
-#include "cupti/abi.h"
-#include "cupti/decode.h"
-#include "cupti/library.h"
+#include "abi/cupti.h"
+#include "abi/cupti_decode.h"
+#include "abi/cupti_library.h"
 
 TEST(a_kernel_record_is_told_field_by_field) {
     struct cupti_kernel_record raw = {

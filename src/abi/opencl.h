@@ -2,8 +2,8 @@
  * vendor is needed to build. Names and values are those of Khronos' CL/cl.h and CL/cl_ext.h;
  * tests/abi/opencl.c compares them wherever those headers exist.
  */
-#ifndef RIDGE_DEVICE_OPENCL_ABI_H
-#define RIDGE_DEVICE_OPENCL_ABI_H
+#ifndef RIDGE_ABI_OPENCL_H
+#define RIDGE_ABI_OPENCL_H
 
 #include <stddef.h>
 #include <stdint.h>
