@@ -267,7 +267,7 @@ static bool run_device(const struct run_options *options, const char *name, stru
     struct stage *stage = &run.stage;
     if (!stage_open(stage, name, &options->bench, status))
         return false;
-    run.health = health_open(stage->device->device);
+    run.health = health_open(device_nvidia_uuid(stage->device->device));
     bool ok = check_plans(&run, status) && start_peer(&run, set, status) &&
               roofs_get(stage->device, options->quick_roofs, options->refresh_roofs, tell_roof,
                         (void *)options, &stage->roofs, status) &&

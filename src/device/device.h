@@ -229,6 +229,10 @@ struct device_ops {
 extern const struct device_ops *const device_kinds[];
 extern const struct device_ops device_cpu, device_cuda, device_opencl;
 
+/* The UUID by which NVML knows the device, "" where its driver does not report one (OpenCL); NULL
+ * for a device that is no NVIDIA GPU. */
+const char *device_nvidia_uuid(const struct device *device);
+
 /* Opens "cpu", "cuda", "cuda:1", ...; see ridge_device_open(). */
 bool device_open(const char *name, struct device **device, struct status *status);
 static inline void device_close(struct device *device) {

@@ -25,18 +25,16 @@ struct health_watch {
     struct health_gpu *gpu; /* NULL: none, or no one to ask */
 };
 
-struct health_watch *health_open(const struct device *device) {
+struct health_watch *health_open(const char *uuid) {
     struct status ignored;
     struct health_watch *watch = memory_allocate(1, sizeof *watch, &ignored);
-    if (watch && device)
-        watch->gpu = health_gpu_open(device);
+    if (watch && uuid)
+        watch->gpu = health_gpu_open(uuid);
     return watch;
 }
 
 struct health_watch *health_open_gpu(const char *uuid) {
-    struct health_watch *watch = health_open(NULL);
-    if (watch)
-        watch->gpu = health_gpu_open_uuid(uuid);
+    struct health_watch *watch = *uuid ? health_open(uuid) : NULL;
     if (watch && watch->gpu)
         return watch;
     health_close(watch);

@@ -5,7 +5,9 @@
 #ifndef RIDGE_DEVICE_HEALTH_H
 #define RIDGE_DEVICE_HEALTH_H
 
-#include "device/device.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* A reading. What cannot be told is negative. */
 struct health {
@@ -22,10 +24,11 @@ struct health {
 
 struct health_watch;
 
-/* Never fails: a watch that cannot see tells nothing. NULL when out of memory. */
-struct health_watch *health_open(const struct device *device);
-/* An NVIDIA GPU by its identity ("a1b2c3d4-..."), without opening it. NULL when there is no one to
- * ask about it. */
+/* Reads the CPU and, unless `uuid` is NULL, an NVIDIA GPU: the one with that UUID ("a1b2c3d4-..."),
+ * or with "" the only one. A GPU that NVML does not know reads as unknown. NULL when out of
+ * memory. */
+struct health_watch *health_open(const char *uuid);
+/* The same for a GPU that must be known: NULL when NVML does not have it. */
 struct health_watch *health_open_gpu(const char *uuid);
 void health_close(struct health_watch *watch); /* takes NULL */
 void health_read(struct health_watch *watch, struct health *reading);

@@ -28,14 +28,10 @@ static bool load(struct health_gpu *gpu) {
     return library NVML_SYMBOLS(FOUND);
 }
 
-static bool is_nvidia(const struct device_capabilities *capabilities) {
-    return strstr(capabilities->vendor, "NVIDIA") || strstr(capabilities->description, "NVIDIA");
-}
-
 static bool find_uuid(struct health_gpu *gpu, const char *uuid) {
     char name[64];
     snprintf(name, sizeof name, "GPU-%s", uuid);
-    return *uuid && gpu->nvmlDeviceGetHandleByUUID(name, &gpu->device) == NVML_SUCCEEDED;
+    return gpu->nvmlDeviceGetHandleByUUID(name, &gpu->device) == NVML_SUCCEEDED;
 }
 
 static bool find_only(struct health_gpu *gpu) {
@@ -44,30 +40,18 @@ static bool find_only(struct health_gpu *gpu) {
            gpu->nvmlDeviceGetHandleByIndex(0, &gpu->device) == NVML_SUCCEEDED;
 }
 
-/* By the identity that the driver tells or, where it tells none (OpenCL), the only one there is. */
-static struct health_gpu *open_gpu(const char *uuid, bool or_only) {
+struct health_gpu *health_gpu_open(const char *uuid) {
     struct status ignored;
     struct health_gpu *gpu = memory_allocate(1, sizeof *gpu, &ignored);
     if (!gpu)
         return NULL;
     if (load(gpu) && gpu->nvmlInit() == NVML_SUCCEEDED) {
-        if (find_uuid(gpu, uuid) || (or_only && find_only(gpu)))
+        if (*uuid ? find_uuid(gpu, uuid) : find_only(gpu))
             return gpu;
         gpu->nvmlShutdown();
     }
     memory_free(gpu);
     return NULL;
-}
-
-struct health_gpu *health_gpu_open_uuid(const char *uuid) {
-    return open_gpu(uuid, false);
-}
-
-struct health_gpu *health_gpu_open(const struct device *device) {
-    const struct device_capabilities *capabilities = &device->capabilities;
-    if (capabilities->language != LANGUAGE_CUDA && !is_nvidia(capabilities))
-        return NULL;
-    return open_gpu(capabilities->uuid, is_nvidia(capabilities));
 }
 
 void health_gpu_close(struct health_gpu *gpu) {

@@ -13,10 +13,8 @@ void health_read_processor(const char *root, long process, double own_ns, struct
 /* ---- A GPU -------------------------------------------------------------------------------- */
 
 struct health_gpu;
-/* NULL when NVML is not here or does not know the device. */
-struct health_gpu *health_gpu_open(const struct device *device);
-/* As NVIDIA's driver identifies it: "a1b2c3d4-...", without "GPU-". */
-struct health_gpu *health_gpu_open_uuid(const char *uuid);
+/* By UUID, without "GPU-"; "": the only GPU. NULL when NVML is not here or does not know it. */
+struct health_gpu *health_gpu_open(const char *uuid);
 void health_gpu_close(struct health_gpu *gpu); /* takes NULL */
 void health_gpu_read(struct health_gpu *gpu, struct health *reading);
 

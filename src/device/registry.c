@@ -15,6 +15,14 @@ static const struct device_ops *kind_called(struct text name) {
     return NULL;
 }
 
+const char *device_nvidia_uuid(const struct device *device) {
+    const struct device_capabilities *capabilities = &device->capabilities;
+    bool nvidia = capabilities->language == LANGUAGE_CUDA ||
+                  strstr(capabilities->vendor, "NVIDIA") ||
+                  strstr(capabilities->description, "NVIDIA");
+    return nvidia ? capabilities->uuid : NULL;
+}
+
 static bool open_index(const struct device_ops *kind, uint64_t index, struct device **device,
                        struct status *status) {
     unsigned count = 0;

@@ -85,7 +85,7 @@ bool roofs_measure(ridge_device *device, bool quick, roofs_progress *progress, v
         .roofs = roofs,
     };
     struct health before, after;
-    struct health_watch *watch = health_open(device->device);
+    struct health_watch *watch = health_open(device_nvidia_uuid(device->device));
     describe(device, quick, roofs);
     if (watch)
         health_read(watch, &before);

@@ -182,7 +182,7 @@ TEST(a_watch_reads_this_machine) {
     struct status status = {0};
     struct health before, after;
     REQUIRE(device_open("cpu", &device, &status));
-    struct health_watch *watch = health_open(device);
+    struct health_watch *watch = health_open(device_nvidia_uuid(device));
     REQUIRE(watch);
     health_read(watch, &before);
     health_read(watch, &after);
