@@ -79,7 +79,7 @@ bench_programs := $(bench_sources:tests/bench/%.c=$(BUILD)/bench/%)
 fuzz_sources := $(filter-out tests/fuzz/driver.c tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
 fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(fuzz_sources) $(wildcard src/record/cfi*.c) \
     src/cmd/info_gather.c src/cmd/info_json.c src/cmd/info_text.c src/cmd/whatif_json.c src/cmd/whatif_print.c \
-    $(filter-out src/bench/% src/cmd/% src/abi/% src/device/% src/gen/% src/query/% src/record/% src/tensor/%,$(sources)))
+    $(filter-out src/bench/% src/cmd/% src/abi/% src/machine/% src/device/% src/gen/% src/query/% src/record/% src/tensor/%,$(sources)))
 fuzz_mains := $(BUILD)/fuzz/tests/fuzz/libfuzzer.o $(BUILD)/fuzz/tests/fuzz/driver.o
 fuzz_programs := $(if $(FUZZ_CC),$(BUILD)/fuzz/ridge-fuzz $(BUILD)/fuzz/driver)
 driver_objects := $(patsubst %.c,$(BUILD)/%.o,$(fuzz_sources) tests/fuzz/driver.c)

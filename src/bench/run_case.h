@@ -3,7 +3,7 @@
 #define RIDGE_BENCH_RUN_CASE_H
 
 #include "bench/run.h"
-#include "device/health.h"
+#include "machine/health.h"
 
 /* A device with what goes with it while experiments run there. */
 struct run_stage {

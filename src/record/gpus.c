@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "device/health.h"
+#include "machine/health.h"
 
 void gpus_add(struct gpus *gpus, const char *uuid, uint32_t row) {
     for (size_t i = 0; i < gpus->count; i++)

@@ -13,7 +13,7 @@
 #define RIDGE_BENCH_RESULTS_COMPARE_H
 
 #include "bench/results/result.h"
-#include "device/health.h"
+#include "machine/health.h"
 
 enum comparison_verdict {
     COMPARISON_SAME, /* no measurable difference */

@@ -14,7 +14,7 @@
 #include "bench/roofs/kept.h"
 #include "bench/roofs/ways.h"
 #include "device/cache.h"
-#include "device/health.h"
+#include "machine/health.h"
 #include "gen/native/sets.h"
 #include "tensor/tensor.h"
 

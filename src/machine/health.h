@@ -2,8 +2,8 @@
  * NVML tells them, and of the CPU its clock, time that the hypervisor took and what other programs
  * used.
  */
-#ifndef RIDGE_DEVICE_HEALTH_H
-#define RIDGE_DEVICE_HEALTH_H
+#ifndef RIDGE_MACHINE_HEALTH_H
+#define RIDGE_MACHINE_HEALTH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/temporary.h"
 #include "abi/nvml.h"
-#include "device/health_parts.h"
+#include "machine/health_parts.h"
 
 static const struct health nothing = {
     .clock_mhz = -1,

@@ -1,8 +1,8 @@
 /* The two halves of a reading: the processor's, from the system's files, and a GPU's, from NVML. */
-#ifndef RIDGE_DEVICE_HEALTH_PARTS_H
-#define RIDGE_DEVICE_HEALTH_PARTS_H
+#ifndef RIDGE_MACHINE_HEALTH_PARTS_H
+#define RIDGE_MACHINE_HEALTH_PARTS_H
 
-#include "device/health.h"
+#include "machine/health.h"
 
 /* ---- The processor ------------------------------------------------------------------------ */
 

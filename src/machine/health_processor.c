@@ -1,7 +1,7 @@
 /* How is the processor doing? Its clock, whether heat slowed it down, and who else used it, as
  * Linux tells below /proc and /sys. Other systems tell nothing here.
  */
-#include "device/health_parts.h"
+#include "machine/health_parts.h"
 
 #ifdef __linux__
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include "base/library.h"
 #include "base/memory.h"
 #include "abi/nvml.h"
-#include "device/health_parts.h"
+#include "machine/health_parts.h"
 
 struct health_gpu {
 #define POINTER(name, symbol, parameters) nvml_result(*name) parameters;

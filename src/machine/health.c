@@ -2,7 +2,7 @@
  * at either end, is said in a few words. Readings cost some microseconds and happen outside of what
  * is timed.
  */
-#include "device/health.h"
+#include "machine/health.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 #include "abi/nvml.h"
-#include "device/health_parts.h"
+#include "machine/health_parts.h"
 
 #define OTHERS_MATTER 0.10 /* of the processors' time */
 #define STEALING_MATTERS 0.02
