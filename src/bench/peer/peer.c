@@ -10,7 +10,7 @@
 #include "base/json_write.h"
 #include "base/memory.h"
 #include "bench/peer/peer_process.h"
-#include "device/cpu/machine.h"
+#include "device/cpu/processor.h"
 
 extern const unsigned char embedded_peer_py[]; /* terminated */
 

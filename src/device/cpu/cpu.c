@@ -11,7 +11,7 @@
 
 #include "base/format.h"
 #include "base/memory.h"
-#include "device/cpu/machine.h"
+#include "device/cpu/processor.h"
 #include "device/cpu/team.h"
 #include "device/device.h"
 

@@ -3,7 +3,7 @@
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* sched_getaffinity() */
 #endif
-#include "device/cpu/machine.h"
+#include "device/cpu/processor.h"
 
 #include <fcntl.h>
 #include <stdio.h>

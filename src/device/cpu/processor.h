@@ -1,6 +1,6 @@
 /* What processor is this, and how many threads should work on it? */
-#ifndef RIDGE_DEVICE_CPU_MACHINE_H
-#define RIDGE_DEVICE_CPU_MACHINE_H
+#ifndef RIDGE_DEVICE_CPU_PROCESSOR_H
+#define RIDGE_DEVICE_CPU_PROCESSOR_H
 
 #include "device/device.h"
 
