@@ -16,7 +16,7 @@
 #include "base/output.h"
 #include "base/temporary.h"
 #include "import/import.h"
-#include "import/merge.h"
+#include "trace/merge.h"
 
 static const struct importer *const importers[] = {
     &import_kineto, &import_nsys,     &import_xctrace,      &import_rpd,

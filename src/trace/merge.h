@@ -4,8 +4,8 @@
  *   ok = merge_trace(&merge, "rank0.ridge", "rank0.ridge", fd, &wrote_badly, &status) && ...
  *   merge_finish(&merge);
  */
-#ifndef RIDGE_IMPORT_MERGE_H
-#define RIDGE_IMPORT_MERGE_H
+#ifndef RIDGE_TRACE_MERGE_H
+#define RIDGE_TRACE_MERGE_H
 
 #include "base/map.h"
 #include "base/status.h"

@@ -2,7 +2,7 @@
  * copying all chunks is all there is to it, unless two inputs use the same numbers: then the later
  * input's headers are rewritten. The files are read as streams (they may be compressed), twice:
  * once to see the writers, once to copy. Chunks whose checksums do not hold are never copied. */
-#include "import/merge.h"
+#include "trace/merge.h"
 
 #include <inttypes.h>
 #include <stdio.h>
