@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/temporary.h"
 #include "abi/nvml.h"
+#include "device/device.h"
 #include "machine/health_parts.h"
 
 static const struct health nothing = {
