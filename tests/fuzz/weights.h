@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weights/weights.h"
+#include "tensor/weights/weights.h"
 
 static inline bool looks_like_gguf(const uint8_t *data, size_t size) {
     return size >= 4 && memcmp(data, "GGUF", 4) == 0;

@@ -7,7 +7,7 @@
 #define RIDGE_BENCH_RWKV_MODEL_H
 
 #include "base/status.h"
-#include "weights/weights.h"
+#include "tensor/weights/weights.h"
 
 /* The sizes that weights are made of. ONE: the weight is a vector. The ranks are those of the
  * low-rank matrices for the decay, the rate at which the state learns, the share of the first

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "../test.h"
-#include "../weights/made.h"
+#include "../tensor/made_weights.h"
 #include "base/memory.h"
 #include "bench/experiment.h"
 

@@ -5,8 +5,8 @@
  * bytes agree. Types that ridge does not compute with are listed, with `data` NULL, so that whoever
  * needs such a tensor can say what it is. All pointers are good until weights_close().
  */
-#ifndef RIDGE_WEIGHTS_WEIGHTS_H
-#define RIDGE_WEIGHTS_WEIGHTS_H
+#ifndef RIDGE_TENSOR_WEIGHTS_WEIGHTS_H
+#define RIDGE_TENSOR_WEIGHTS_WEIGHTS_H
 
 #include <ridge.h>
 

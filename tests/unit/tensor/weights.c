@@ -1,11 +1,11 @@
 /* Files of weights: what the readers of GGUF and safetensors let through, and what they refuse. */
-#include "weights/weights.h"
+#include "tensor/weights/weights.h"
 
 #include <stdlib.h>
 
 #include "../test.h"
 #include "base/memory.h"
-#include "made.h"
+#include "made_weights.h"
 
 enum { F32 = 0, F16 = 1, Q8_0 = 8, Q4_K = 12, Q6_K = 14 };
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "weights/file.h"
+#include "tensor/weights/file.h"
 
 bool weights_add(struct weights *weights, const struct weights_tensor *tensor,
                  struct status *status) {

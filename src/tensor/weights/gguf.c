@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "weights/file.h"
+#include "tensor/weights/file.h"
 
 enum { ALIGNMENT_DEFAULT = 32, NAME_MAX_LENGTH = 4096 };
 

@@ -1,9 +1,9 @@
 /* What the readers of both formats share: the bytes of the file and the lists that they fill. */
-#ifndef RIDGE_WEIGHTS_FILE_H
-#define RIDGE_WEIGHTS_FILE_H
+#ifndef RIDGE_TENSOR_WEIGHTS_FILE_H
+#define RIDGE_TENSOR_WEIGHTS_FILE_H
 
 #include "base/memory.h"
-#include "weights/weights.h"
+#include "tensor/weights/weights.h"
 
 enum metadata_kind { METADATA_TEXT, METADATA_INTEGER, METADATA_NUMBER };
 

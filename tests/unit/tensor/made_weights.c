@@ -1,5 +1,5 @@
 /* Files of weights made by tests: GGUF and safetensors from a list of tensors. */
-#include "made.h"
+#include "made_weights.h"
 
 #include <stdio.h>
 

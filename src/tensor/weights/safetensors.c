@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/json_read.h"
-#include "weights/file.h"
+#include "tensor/weights/file.h"
 
 enum { LENGTH_BYTES = 8, HEADER_MAX = 100 << 20 };
 
