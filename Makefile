@@ -52,7 +52,7 @@ override LDFLAGS += -fsanitize=$(SAN)
 endif
 
 # The probe runs inside other people's programs and is a library of its own.
-probe_sources := $(wildcard src/probe/*.c)
+probe_sources := $(wildcard src/probe/*.c src/probe/*/*.c)
 sources := $(filter-out $(probe_sources),$(wildcard src/*/*.c src/*/*/*.c))
 # Native kernels are built once for each set of vector instructions; the best is chosen at run time.
 simd_sources := $(wildcard src/gen/native/simd/*.c)

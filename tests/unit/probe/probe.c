@@ -3,7 +3,7 @@
 
 #include "abi/cupti_functions.h"
 #include "probe/capture.h"
-#include "probe/nvtx_names.h"
+#include "probe/nvtx/nvtx_names.h"
 #include "probe/options.h"
 #include "trace/schema.h"
 

@@ -7,8 +7,8 @@
  * program's own wants CUPTI (cuda_rivals.c, cuda_slots.c), we leave it (cuda_listening.c) and may
  * come back.
  */
-#ifndef RIDGE_PROBE_CUDA_H
-#define RIDGE_PROBE_CUDA_H
+#ifndef RIDGE_PROBE_CUDA_CUDA_H
+#define RIDGE_PROBE_CUDA_CUDA_H
 
 #include <stdatomic.h>
 

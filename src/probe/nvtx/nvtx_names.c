@@ -1,7 +1,7 @@
 /* Tables of names that only grow: an entry is complete before it is linked in, so readers need no
  * lock.
  */
-#include "probe/nvtx_names.h"
+#include "probe/nvtx/nvtx_names.h"
 
 #include "base/checksum.h"
 #include "probe/probe.h"

@@ -10,7 +10,7 @@
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* dl_iterate_phdr() */
 #endif
-#include "probe/cuda.h"
+#include "probe/cuda/cuda.h"
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
 

@@ -1,11 +1,11 @@
 /* What a range or a mark says besides its time: NVTX's attributes, as numbers of texts in the
  * thread's lane. Nothing is trusted to be there: a message may be missing, an older struct shorter.
  */
-#ifndef RIDGE_PROBE_NVTX_SAID_H
-#define RIDGE_PROBE_NVTX_SAID_H
+#ifndef RIDGE_PROBE_NVTX_NVTX_SAID_H
+#define RIDGE_PROBE_NVTX_NVTX_SAID_H
 
 #include "abi/nvtx.h"
-#include "probe/nvtx_names.h"
+#include "probe/nvtx/nvtx_names.h"
 #include "probe/probe.h"
 
 struct said {

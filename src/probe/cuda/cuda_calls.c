@@ -4,7 +4,7 @@
  * made the outer one, and that is recorded. Loading code is recorded inside another call too, as it
  * is why that one took long.
  */
-#include "probe/cuda.h"
+#include "probe/cuda/cuda.h"
 
 #include <stdatomic.h>
 #include <string.h>

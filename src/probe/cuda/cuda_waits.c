@@ -6,7 +6,7 @@
  * CUPTI has records of waits and events too, but while it makes them every launch takes longer, as
  * tests/bench/overhead shows.
  */
-#include "probe/cuda.h"
+#include "probe/cuda/cuda.h"
 
 #include <string.h>
 

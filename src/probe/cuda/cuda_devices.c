@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/library.h"
-#include "probe/cuda.h"
+#include "probe/cuda/cuda.h"
 
 enum { NAME_BYTES = 128 };
 

@@ -9,7 +9,7 @@
  *
  * Its calls come on any thread of the program; one that is under way keeps us out.
  */
-#include "probe/cuda.h"
+#include "probe/cuda/cuda.h"
 
 #include <errno.h>
 

@@ -8,7 +8,7 @@
 #include "abi/nvtx.h"
 
 #include "probe/capture.h"
-#include "probe/nvtx_said.h"
+#include "probe/nvtx/nvtx_said.h"
 
 enum { TOOL_VERSION = 3, UNBALANCED = -1 };
 

@@ -4,7 +4,7 @@
  * turns. Names are kept by what they say, as a module may be unloaded and another lie in its place.
  */
 #include "probe/capture.h"
-#include "probe/cuda.h"
+#include "probe/cuda/cuda.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

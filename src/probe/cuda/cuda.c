@@ -2,7 +2,7 @@
  *
  * Whatever is missing is said in the trace, and the program runs without us.
  */
-#include "probe/cuda.h"
+#include "probe/cuda/cuda.h"
 
 #include <stdio.h>
 

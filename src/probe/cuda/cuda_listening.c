@@ -4,7 +4,7 @@
  * be handed to somebody who does not know them, and to take back all that holds for the whole
  * process: kinds of records, the clock, the promise that buffers are zero.
  */
-#include "probe/cuda.h"
+#include "probe/cuda/cuda.h"
 
 #include <time.h>
 

@@ -6,7 +6,7 @@
  * nothing ever again: the driver is about to leave. A child of fork() has neither the thread nor
  * CUPTI's, and must not wait for their locks. While another profiler has CUPTI nothing is asked.
  */
-#include "probe/cuda.h"
+#include "probe/cuda/cuda.h"
 
 #include <errno.h>
 #include <pthread.h>

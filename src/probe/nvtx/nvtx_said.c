@@ -1,5 +1,5 @@
 /* Reads NVTX's attributes. */
-#include "probe/nvtx_said.h"
+#include "probe/nvtx/nvtx_said.h"
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
  * name is the same domain. Finding never waits; adding takes the probe's lock. Call these while
  * entered.
  */
-#ifndef RIDGE_PROBE_NVTX_NAMES_H
-#define RIDGE_PROBE_NVTX_NAMES_H
+#ifndef RIDGE_PROBE_NVTX_NVTX_NAMES_H
+#define RIDGE_PROBE_NVTX_NVTX_NAMES_H
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
  * fills in a short time. No shorter, as each that is handed over delays a launch. When all are out
  * CUPTI gets none, drops records and counts them.
  */
-#include "probe/cuda.h"
+#include "probe/cuda/cuda.h"
 
 #include <stdatomic.h>
 #include <string.h>
