@@ -15,7 +15,7 @@
 #include "abi/cupti_library.h"
 #include "device/list.h"
 #include "record/environment.h"
-#include "record/perf.h"
+#include "record/perf/perf.h"
 
 static void copy(char to[FACT_TEXT], const char *from) {
     snprintf(to, FACT_TEXT, "%.*s", FACT_TEXT - 1, from);

@@ -6,7 +6,7 @@
 
 #include "record/file.h"
 #include "record/gpus.h"
-#include "record/perf.h"
+#include "record/perf/perf.h"
 #include "record/processes.h"
 #include "record/record.h"
 #include "record/spool_folder.h"

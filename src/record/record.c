@@ -20,7 +20,7 @@
 #include "record/environment.h"
 #include "record/meta.h"
 #include "record/patterns.h"
-#include "record/perf_maps.h"
+#include "record/perf/perf_maps.h"
 #include "record/spool_folder.h"
 
 #define CHILDREN_NS 1000000000 /* how long what the program left running is waited for */

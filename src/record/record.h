@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "base/text.h"
-#include "record/perf.h"
+#include "record/perf/perf.h"
 #include "record/target.h"
 
 enum record_backend { RECORD_AUTO, RECORD_CUDA, RECORD_CPU };

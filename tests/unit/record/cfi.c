@@ -1,5 +1,5 @@
 /* Call frame information, instruction by instruction: DWARF 5, section 6.4 and 2.5. */
-#include "record/cfi.h"
+#include "record/symbols/cfi.h"
 
 #include "../test.h"
 

@@ -1,7 +1,7 @@
 /* ELF files: which functions they have, and that no file makes reading them fall over. */
 #include "../test.h"
 
-#include "record/elf.h"
+#include "record/symbols/elf.h"
 
 /* A small program: one loaded segment, a note with a build id, four symbols. */
 struct made {

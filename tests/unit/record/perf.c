@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "perf_target.h"
-#include "record/perf.h"
+#include "record/perf/perf.h"
 #include "trace/reader.h"
 
 struct recording {

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/perf_counters.h"
+#include "record/perf/perf_counters.h"
 #include "trace/reader.h"
 
 #define CLOCK                                                                                      \

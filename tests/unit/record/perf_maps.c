@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/perf_maps.h"
+#include "record/perf/perf_maps.h"
 
 static pid_t ended_process(void) {
     pid_t pid = fork();

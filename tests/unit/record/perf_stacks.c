@@ -1,6 +1,6 @@
 /* Rows of stacks: equal stacks share them, and those of Python are told apart. */
 #ifdef __linux__
-#include "record/perf_stacks.h"
+#include "record/perf/perf_stacks.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* Threads and their rows. */
 #ifdef __linux__
-#include "record/perf_threads.h"
+#include "record/perf/perf_threads.h"
 
 #include <fcntl.h>
 #include <unistd.h>

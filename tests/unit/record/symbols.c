@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "record/symbols.h"
-#include "record/symbols_kernel.h"
-#include "record/symbols_spaces.h"
+#include "record/symbols/symbols.h"
+#include "record/symbols/symbols_kernel.h"
+#include "record/symbols/symbols_spaces.h"
 
 int symbols_test_function(int x);
 __attribute__((noinline)) int symbols_test_function(int x) {

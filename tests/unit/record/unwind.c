@@ -5,8 +5,8 @@
 #endif
 #include "../test.h"
 
-#include "record/cfi.h"
-#include "record/unwind_table.h"
+#include "record/symbols/cfi.h"
+#include "record/symbols/unwind_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "record/perf_unwind.h"
+#include "record/symbols/perf_unwind.h"
 
 enum { FRAMES = 64, STACK_BYTES = 16 << 10 };
 

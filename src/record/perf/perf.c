@@ -1,0 +1,458 @@
+/* Reads the kernel's records in the order of their times and does what each says: a mapping, a
+ * name, a fork, an end, a context switch, a sample, a loss.
+ *
+ * A record is stamped a moment before it is in its ring. Those of the last milliseconds are
+ * therefore left for the next time, when all that belongs before them has surely come. */
+#ifdef __linux__
+#include "record/perf/perf.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/format.h"
+#include "base/memory.h"
+#include "base/sort.h"
+#include "record/perf/perf_counters.h"
+#include "record/perf/perf_reader.h"
+#include "record/perf/perf_stacks.h"
+#include "record/perf/perf_threads.h"
+#include "record/symbols/perf_unwind.h"
+
+enum { SETTLE_NS = 20000000, HURRY_BYTES = 32 << 20 };
+
+struct perf {
+    struct perf_options options;
+    struct perf_rings rings;
+    struct perf_reader reader;
+    struct perf_batch pending, later;
+    struct perf_counters counters;
+    struct perf_threads threads;
+    struct stack_rows stacks;
+    struct symbols *symbols;
+    struct perf_unwinder *unwinder;    /* NULL: samples bring the addresses of callers */
+    const struct trace_writer *writer; /* whose rows and strings are known */
+    uint64_t samples, lost, shallow;   /* shallow: samples whose callers were not looked for */
+    uint64_t reduced; /* samples that lack callers beyond a smaller copy of their stack */
+    bool hurried;     /* records come faster than stacks are followed */
+    struct perf_python python;
+    char notes[PERF_NOTES][240];
+    unsigned note_count;
+};
+
+static int64_t monotonic(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+struct perf *perf_open(pid_t target, const struct perf_options *options, struct status *status) {
+    struct perf *perf = memory_allocate(1, sizeof *perf, status);
+    if (!perf)
+        return NULL;
+    perf->options = *options;
+    if (!perf_unwind_is_possible())
+        perf->options.stacks = PERF_FRAME_POINTERS;
+    bool unwinds = options->rate && perf->options.stacks == PERF_TABLES;
+    perf->symbols = symbols_create(status);
+    perf->unwinder = perf->symbols && unwinds ? perf_unwinder_create(perf->symbols, status) : NULL;
+    if (!perf->symbols || (unwinds && !perf->unwinder) ||
+        !perf_rings_open(&perf->rings, target, &perf->options, status)) {
+        perf_close(perf);
+        return NULL;
+    }
+    perf_reader_start(&perf->reader, &perf->rings);
+    if (options->counters)
+        perf_counters_open(&perf->counters, target, perf_hardware_counters);
+    if (options->rate && !perf->rings.user_only) /* while they are read, rings would overflow */
+        symbols_prepare_kernel(perf->symbols);
+    return perf;
+}
+
+void perf_close(struct perf *perf) {
+    if (!perf)
+        return;
+    perf_reader_finish(&perf->reader);
+    perf_rings_close(&perf->rings);
+    perf_batch_finish(&perf->pending);
+    perf_batch_finish(&perf->later);
+    perf_counters_close(&perf->counters);
+    perf_threads_finish(&perf->threads);
+    stack_rows_finish(&perf->stacks);
+    perf_unwinder_destroy(perf->unwinder);
+    symbols_destroy(perf->symbols);
+    memory_free(perf);
+}
+
+const char *perf_counters_missing(const struct perf *perf) {
+    return perf->counters.missing[0] ? perf->counters.missing : NULL;
+}
+
+void perf_window(struct perf *perf, int64_t from, int64_t until) {
+    perf->threads.from = from;
+    perf->threads.until = until;
+}
+
+void perf_capture(struct perf *perf, const struct captures *captures) {
+    perf->threads.captures = captures;
+}
+
+uint64_t perf_processes(const struct perf *perf) {
+    return perf->threads.process_rows.count;
+}
+
+bool perf_list_processes(const struct perf *perf, struct map *pids, struct status *status) {
+    for (size_t i = 0; i < perf->threads.count; i++)
+        if (!map_set(pids, (uint64_t)perf->threads.items[i].pid, 1, status))
+            return false;
+    return true;
+}
+
+uint64_t perf_samples(const struct perf *perf) {
+    return perf->samples;
+}
+
+uint64_t perf_lost(const struct perf *perf) {
+    return perf->lost;
+}
+
+/* Frame pointers miss Python's functions where the interpreter has none, and so do short stacks. */
+struct perf_python perf_python(const struct perf *perf) {
+    uint64_t uncertain = perf->reduced + perf->shallow;
+    bool is_known = perf->unwinder && uncertain * 20 <= perf->samples;
+    return is_known ? perf->python : (struct perf_python){0};
+}
+
+const char *perf_note(const struct perf *perf, unsigned index) {
+    return index < perf->note_count ? perf->notes[index] : NULL;
+}
+
+void perf_forget_rows(struct perf *perf) {
+    perf_threads_forget_rows(&perf->threads);
+    stack_rows_finish(&perf->stacks);
+    perf->writer = NULL;
+}
+
+static void use_writer(struct perf *perf, struct trace_writer *writer) {
+    if (perf->writer != writer)
+        perf_forget_rows(perf);
+    perf->writer = writer;
+}
+
+uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t pid, int64_t tid) {
+    struct status ignored;
+    use_writer(perf, writer);
+    struct perf_thread *thread = perf_threads_find(&perf->threads, pid, tid, &ignored);
+    return thread ? perf_thread_row_of(&perf->threads, thread, writer) : 0;
+}
+
+/* The parts of a record's body, taken one by one; what is not there is zero. */
+struct body {
+    const uint8_t *at;
+    size_t left;
+};
+
+static uint64_t take(struct body *body, size_t bytes) {
+    uint64_t value = 0;
+    if (body->left < bytes) {
+        body->left = 0;
+        return 0;
+    }
+    memcpy(&value, body->at, bytes);
+    body->at += bytes;
+    body->left -= bytes;
+    return value;
+}
+
+static struct text take_text(struct body *body) {
+    return (struct text){(const char *)body->at, strnlen((const char *)body->at, body->left)};
+}
+
+static bool read_mapping(struct perf *perf, struct body body, struct status *status) {
+    pid_t pid = (pid_t)take(&body, 4);
+    take(&body, 4); /* thread */
+    uint64_t start = take(&body, 8), length = take(&body, 8), offset = take(&body, 8);
+    take(&body, 8); /* device */
+    take(&body, 8); /* inode */
+    take(&body, 8); /* generation */
+    take(&body, 8); /* protection, flags */
+    return symbols_map(perf->symbols, pid, start, length, offset, take_text(&body), status);
+}
+
+static bool read_name(struct perf *perf, const struct perf_record *record, struct body body,
+                      struct trace_writer *writer, struct status *status) {
+    pid_t pid = (pid_t)take(&body, 4), tid = (pid_t)take(&body, 4);
+    struct perf_thread *thread = perf_threads_find(&perf->threads, pid, tid, status);
+    if (!thread)
+        return false;
+    perf_thread_rename(&perf->threads, thread, writer, take_text(&body));
+    if (record->misc & PERF_RECORD_MISC_COMM_EXEC)
+        symbols_exec(perf->symbols, pid);
+    if (!thread->alive) /* it calls exec: it runs */
+        perf_thread_enter(&perf->threads, thread, writer, STATE_RUNNING, record->processor,
+                          record->time);
+    return true;
+}
+
+static bool read_fork(struct perf *perf, const struct perf_record *record, struct body body,
+                      struct trace_writer *writer, struct status *status) {
+    pid_t pid = (pid_t)take(&body, 4), parent = (pid_t)take(&body, 4);
+    pid_t tid = (pid_t)take(&body, 4), parent_tid = (pid_t)take(&body, 4);
+    char name[THREAD_NAME_SIZE];
+    struct perf_thread *thread = perf_threads_find(&perf->threads, parent, parent_tid, status);
+    if (!thread)
+        return false;
+    memcpy(name, thread->name, sizeof name);
+    thread = perf_threads_find(&perf->threads, pid, tid, status);
+    if (!thread || (pid != parent && !symbols_fork(perf->symbols, parent, pid, status)))
+        return false;
+    if (pid != parent)
+        perf_counters_follow(&perf->counters, pid);
+    perf_thread_rename(&perf->threads, thread, writer, text_of(name));
+    perf_thread_enter(&perf->threads, thread, writer, STATE_READY, record->processor, record->time);
+    return true;
+}
+
+static bool read_exit(struct perf *perf, const struct perf_record *record, struct body body,
+                      struct trace_writer *writer, struct status *status) {
+    pid_t pid = (pid_t)take(&body, 4);
+    take(&body, 4); /* parent */
+    pid_t tid = (pid_t)take(&body, 4);
+    struct perf_thread *thread = perf_threads_find(&perf->threads, pid, tid, status);
+    if (thread)
+        perf_thread_leave(&perf->threads, thread, writer, record->time);
+    if (pid == tid)
+        perf_counters_leave(&perf->counters, pid);
+    return thread != NULL;
+}
+
+static bool read_switch(struct perf *perf, const struct perf_record *record,
+                        struct trace_writer *writer, struct status *status) {
+    struct perf_thread *thread =
+        perf_threads_find(&perf->threads, record->pid, record->tid, status);
+    if (!thread)
+        return false;
+    enum thread_state state = STATE_RUNNING;
+    if (record->misc & PERF_RECORD_MISC_SWITCH_OUT)
+        state = record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? STATE_READY : STATE_BLOCKED;
+    perf_thread_enter(&perf->threads, thread, writer, state, record->processor, record->time);
+    return true;
+}
+
+/* The kernel's list of addresses, with marks in it that say whose the next ones are. */
+static void read_chain(struct body *body, struct perf_chain *chain) {
+    uint64_t count = take(body, 8);
+    bool in_kernel = false;
+    chain->count = chain->kernel_count = 0;
+    for (uint64_t i = 0; i < count && body->left >= 8; i++) {
+        uint64_t address = take(body, 8);
+        if (address >= (uint64_t)PERF_CONTEXT_MAX) {
+            in_kernel = address == (uint64_t)PERF_CONTEXT_KERNEL;
+        } else if (chain->count < STACK_FRAMES_MAX && (in_kernel || address >= 4096)) {
+            chain->addresses[chain->count++] = address;
+            if (in_kernel)
+                chain->kernel_count = chain->count;
+        }
+    }
+}
+
+/* The user's registers and stack, as a sample brings them. */
+struct stack_copy {
+    uint64_t registers[64];
+    const uint8_t *bytes;
+    uint64_t size, used; /* what was asked for; what there was */
+};
+
+/* False when the sample has none. */
+static bool read_stack(struct body *body, struct stack_copy *copy) {
+    uint64_t mask = perf_unwind_registers();
+    if (take(body, 8) == PERF_SAMPLE_REGS_ABI_NONE)
+        return false;
+    for (unsigned i = 0; i < 64; i++)
+        copy->registers[i] = mask >> i & 1 ? take(body, 8) : 0;
+    copy->size = copy->used = take(body, 8);
+    if (copy->size > body->left)
+        return false;
+    copy->bytes = body->at;
+    struct body behind = {body->at + copy->size, body->left - copy->size};
+    uint64_t used = copy->size ? take(&behind, 8) : 0;
+    if (used < copy->size)
+        copy->used = used;
+    return true;
+}
+
+static void unwind(struct perf *perf, pid_t pid, const struct stack_copy *copy,
+                   struct perf_chain *chain) {
+    struct perf_snapshot snapshot = {pid, copy->registers, copy->bytes, copy->used};
+    size_t limit = perf->hurried ? 1 : STACK_FRAMES_MAX;
+    bool complete;
+    if (limit > STACK_FRAMES_MAX - chain->count)
+        limit = STACK_FRAMES_MAX - chain->count;
+    chain->count +=
+        perf_unwind(perf->unwinder, &snapshot, chain->addresses + chain->count, limit, &complete);
+    perf->shallow += perf->hurried;
+    perf->reduced +=
+        !perf->hurried && !complete && copy->used == copy->size && copy->size < perf_stack_sizes[0];
+}
+
+/* While the stack size is changed a thread may be sampled with both sizes: one of the two samples
+ * of a period counts. */
+static bool is_duplicate(const struct perf *perf, struct perf_thread *thread, int64_t time,
+                         uint64_t size) {
+    int64_t period = 1000000000 / perf->options.rate;
+    if (thread->sampled_size && size != thread->sampled_size &&
+        time - thread->sampled_at < period * 3 / 4)
+        return true;
+    thread->sampled_at = time;
+    thread->sampled_size = size;
+    return false;
+}
+
+static void count_python(struct perf *perf, uint32_t stack) {
+    enum stack_python kind = stack_rows_python(&perf->stacks, stack);
+    perf->python.interpreted += kind != STACK_NO_PYTHON;
+    perf->python.trampolines += kind == STACK_TRAMPOLINE;
+    perf->python.is_exact |= perf->stacks.evaluator_is_known;
+}
+
+static bool read_sample(struct perf *perf, const struct perf_record *record, struct body body,
+                        struct trace_writer *writer, struct status *status) {
+    struct perf_chain chain;
+    struct stack_copy copy;
+    struct perf_thread *thread =
+        perf_threads_find(&perf->threads, record->pid, record->tid, status);
+    if (!thread)
+        return false;
+    if (!perf_threads_wants(&perf->threads, record->time))
+        return true;
+    read_chain(&body, &chain);
+    if (perf->unwinder && read_stack(&body, &copy)) {
+        if (is_duplicate(perf, thread, record->time, copy.size))
+            return true;
+        unwind(perf, (pid_t)record->pid, &copy, &chain);
+    }
+    uint32_t stack =
+        stack_rows_find(&perf->stacks, perf->symbols, (pid_t)record->pid, &chain, writer);
+    trace_write_sample(writer, &(struct row_sample){
+                                   .time = record->time,
+                                   .thread = perf_thread_row_of(&perf->threads, thread, writer),
+                                   .stack = stack,
+                                   .weight = 1000000000 / perf->options.rate,
+                               });
+    perf->samples++;
+    count_python(perf, stack);
+    return true;
+}
+
+static void count_lost(struct perf *perf, struct trace_writer *writer, uint64_t records) {
+    perf->lost += records;
+    trace_writer_dropped(writer, records);
+}
+
+/* A ring's own word about what it lost. */
+static void count_said(struct perf *perf, unsigned processor, uint64_t records,
+                       struct trace_writer *writer) {
+    for (size_t i = 0; i < perf->rings.count; i++)
+        if (perf->rings.items[i].processor == processor)
+            perf->rings.items[i].lost += records;
+    count_lost(perf, writer, records);
+}
+
+static bool read_record(struct perf *perf, const struct perf_record *record,
+                        struct trace_writer *writer, struct status *status) {
+    struct body body = {record->body, record->length};
+    switch (record->type) {
+    case PERF_RECORD_MMAP2:
+        return read_mapping(perf, body, status);
+    case PERF_RECORD_COMM:
+        return read_name(perf, record, body, writer, status);
+    case PERF_RECORD_FORK:
+        return read_fork(perf, record, body, writer, status);
+    case PERF_RECORD_EXIT:
+        return read_exit(perf, record, body, writer, status);
+    case PERF_RECORD_SWITCH:
+        return read_switch(perf, record, writer, status);
+    case PERF_RECORD_SAMPLE:
+        return read_sample(perf, record, body, writer, status);
+    case PERF_RECORD_LOST:
+        take(&body, 8); /* the event's number */
+        count_said(perf, record->processor, take(&body, 8), writer);
+        return true;
+    case PERF_RECORD_LOST_SAMPLES:
+        count_lost(perf, writer, take(&body, 8));
+        return true;
+    default:
+        return true;
+    }
+}
+
+/* Reads the records that are complete, or all of them, and keeps the rest. */
+static bool read_records(struct perf *perf, bool all, struct trace_writer *writer,
+                         struct status *status) {
+    struct perf_batch *batch = &perf->pending;
+    uint64_t damaged = 0;
+    int64_t complete = INT64_MIN + SETTLE_NS;
+    uint32_t *order = NULL;
+    use_writer(perf, writer);
+    bool ok = perf_reader_take(&perf->reader, batch, &damaged, &complete, status);
+    int64_t horizon = all ? INT64_MAX : complete - SETTLE_NS;
+    perf->hurried = batch->bytes.length > HURRY_BYTES;
+    count_lost(perf, writer, damaged);
+    ok = ok && sort_rows(batch->group, 1, batch->times, NULL, batch->count, &order, status);
+    for (size_t i = 0; i < batch->count && ok; i++) {
+        size_t index = order ? order[i] : i;
+        struct perf_record record = perf_batch_record(batch, index);
+        ok = record.time <= horizon ? read_record(perf, &record, writer, status)
+                                    : perf_batch_add(&perf->later, batch, index, status);
+    }
+    memory_free(order);
+    perf_batch_clear(batch);
+    struct perf_batch swapped = *batch;
+    *batch = perf->later;
+    perf->later = swapped;
+    return ok;
+}
+
+bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status) {
+    return read_records(perf, false, writer, status);
+}
+
+static void add_note(struct perf *perf, uint64_t count, const char *what) {
+    char number[FORMAT_SIZE];
+    snprintf(perf->notes[perf->note_count++], sizeof perf->notes[0], "%s %s",
+             format_count(count, number), what);
+}
+
+static void describe_losses(struct perf *perf) {
+    bool copies = perf->unwinder != NULL;
+    if (perf->lost)
+        add_note(perf, perf->lost,
+                 perf->rings.limited && copies
+                     ? "of these are CPU samples and context switches that came too fast; use "
+                       "--stacks fp or a lower --sample-rate, or raise "
+                       "kernel.perf_event_mlock_kb or ulimit -l"
+                 : copies ? "of these are CPU samples and context switches that came too fast; "
+                            "use --stacks fp or a lower --sample-rate"
+                          : "of these are CPU samples and context switches that came too fast; "
+                            "use a lower --sample-rate");
+    if (perf->reduced)
+        add_note(perf, perf->reduced,
+                 "samples lack their outermost callers, because the processors were too busy to "
+                 "copy larger stacks; use --stacks fp or a lower --sample-rate");
+    if (perf->shallow)
+        add_note(perf, perf->shallow,
+                 "samples lack their callers, because they came too fast; use --stacks fp or a "
+                 "lower --sample-rate");
+}
+
+bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *status) {
+    int64_t now = monotonic();
+    perf_reader_stop(&perf->reader);
+    bool ok = read_records(perf, true, writer, status);
+    count_lost(perf, writer, perf_rings_lost(&perf->rings));
+    perf_threads_leave(&perf->threads, writer, now);
+    perf_counters_write(&perf->counters, writer, now);
+    describe_losses(perf);
+    return ok;
+}
+#endif

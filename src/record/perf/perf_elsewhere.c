@@ -1,0 +1,75 @@
+/* Systems other than Linux have no perf events: nothing is watched, and perf_open() says so. */
+#ifndef __linux__
+#include "record/perf/perf.h"
+
+#include <stddef.h>
+
+struct perf *perf_open(pid_t target, const struct perf_options *options, struct status *status) {
+    (void)target, (void)options;
+    status_fail(status, STATUS_UNSUPPORTED,
+                "only Linux has perf events; record with --no-sampling");
+    return NULL;
+}
+
+void perf_close(struct perf *perf) {
+    (void)perf;
+}
+
+const char *perf_counters_missing(const struct perf *perf) {
+    (void)perf;
+    return "only Linux tells a process's hardware counters";
+}
+
+bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status) {
+    (void)perf, (void)writer, (void)status;
+    return true;
+}
+
+bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *status) {
+    (void)perf, (void)writer, (void)status;
+    return true;
+}
+
+void perf_window(struct perf *perf, int64_t from, int64_t until) {
+    (void)perf, (void)from, (void)until;
+}
+
+uint64_t perf_processes(const struct perf *perf) {
+    (void)perf;
+    return 0;
+}
+
+bool perf_list_processes(const struct perf *perf, struct map *pids, struct status *status) {
+    (void)perf, (void)pids, (void)status;
+    return true;
+}
+
+uint64_t perf_samples(const struct perf *perf) {
+    (void)perf;
+    return 0;
+}
+
+uint64_t perf_lost(const struct perf *perf) {
+    (void)perf;
+    return 0;
+}
+
+struct perf_python perf_python(const struct perf *perf) {
+    (void)perf;
+    return (struct perf_python){0};
+}
+
+const char *perf_note(const struct perf *perf, unsigned index) {
+    (void)perf, (void)index;
+    return NULL;
+}
+
+uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t pid, int64_t tid) {
+    (void)perf, (void)writer, (void)pid, (void)tid;
+    return 0;
+}
+
+void perf_forget_rows(struct perf *perf) {
+    (void)perf;
+}
+#endif

@@ -1,0 +1,173 @@
+/* A thousand stacks a second and thread are looked up, nearly all of which were there before. What
+ * calls the innermost function comes again as it was, so that the row of a whole chain of callers
+ * is found with one look; only the innermost frame differs from sample to sample.
+ *
+ * Keys are 64-bit hashes. Among a million of them two are alike once in ten million recordings. */
+#include "record/perf/perf_stacks.h"
+
+#include "base/checksum.h"
+
+enum { CACHE_MAX = 1 << 20 };
+
+void stack_rows_finish(struct stack_rows *stacks) {
+    map_finish(&stacks->frames);
+    map_finish(&stacks->rows);
+    map_finish(&stacks->chains);
+    map_finish(&stacks->python);
+    map_finish(&stacks->modules);
+    *stacks = (struct stack_rows){0};
+}
+
+static void remember(struct map *map, uint64_t key, uint64_t value) {
+    struct status ignored;
+    if (map->count >= CACHE_MAX)
+        map_finish(map);
+    map_set(map, key, value, &ignored);
+}
+
+struct frame {
+    uint32_t function, module;
+    bool mapped;  /* something that can run is at the address */
+    bool settled; /* asked again, it would be the same */
+};
+
+/* ---- Python -------------------------------------------------------------------------------- */
+
+enum module_kind { MODULE_OTHER, MODULE_PYTHON, MODULE_INTERPRETER };
+
+/* Strings are known by number from here on. */
+static void note_strings(struct stack_rows *stacks, struct frame frame, struct symbol symbol) {
+    if (text_is(symbol.module, STACK_PYTHON))
+        remember(&stacks->modules, frame.module, MODULE_PYTHON);
+    else if (text_starts(symbol.module, "libc.so") || text_starts(symbol.module, "ld-linux"))
+        remember(&stacks->modules, frame.module, MODULE_INTERPRETER); /* when it is called by it */
+    if (text_is(symbol.function, "py_trampoline_evaluator"))
+        stacks->evaluator = frame.function;
+}
+
+static uint64_t value_in(const struct map *map, uint64_t key) {
+    const uint64_t *found = map_find((struct map *)map, key);
+    return found ? *found : 0;
+}
+
+enum stack_python stack_rows_python(const struct stack_rows *stacks, uint32_t row) {
+    return (enum stack_python)(value_in(&stacks->python, row) >> 32);
+}
+
+/* A Python function's trampoline is called by py_trampoline_evaluator() and calls the interpreter.
+ * What the interpreter itself does until it calls another library runs a Python function. */
+static enum stack_python classify(struct stack_rows *stacks, uint32_t parent, struct frame frame) {
+    uint64_t kind = value_in(&stacks->modules, frame.module);
+    if (kind == MODULE_PYTHON) {
+        uint32_t caller = (uint32_t)value_in(&stacks->python, parent);
+        if (caller && value_in(&stacks->modules, caller) == MODULE_OTHER)
+            remember(&stacks->modules, caller, MODULE_INTERPRETER);
+        return STACK_TRAMPOLINE;
+    }
+    bool is_evaluator = stacks->evaluator && frame.function == stacks->evaluator;
+    stacks->evaluator_is_known |= is_evaluator;
+    enum stack_python before = stack_rows_python(stacks, parent);
+    if (kind != MODULE_INTERPRETER || before == STACK_NO_PYTHON)
+        return STACK_NO_PYTHON;
+    bool in_evaluator = before == STACK_TRAMPOLINE &&
+                        value_in(&stacks->modules, (uint32_t)value_in(&stacks->python, parent)) ==
+                            MODULE_INTERPRETER;
+    return is_evaluator || in_evaluator ? STACK_TRAMPOLINE : STACK_INTERPRETER;
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+static struct frame name_frame(struct stack_rows *stacks, struct symbols *symbols, pid_t pid,
+                               uint64_t address, bool in_kernel, struct trace_writer *writer) {
+    struct symbol symbol = symbols_find(symbols, pid, address, in_kernel);
+    bool named = symbol.function.length > 0;
+    struct frame frame = {
+        .function = trace_writer_string(writer, named ? symbol.function : TEXT(STACK_UNKNOWN)),
+        .module = trace_writer_string(writer, symbol.module),
+        .mapped = symbol.module.length > 0,
+        .settled = named || (symbol.module.length > 0 && !text_is(symbol.module, "[anon]")),
+    };
+    note_strings(stacks, frame, symbol);
+    return frame;
+}
+
+static struct frame find_frame(struct stack_rows *stacks, struct symbols *symbols, pid_t pid,
+                               uint64_t generation, uint64_t address, bool in_kernel,
+                               struct trace_writer *writer) {
+    uint64_t parts[2] = {in_kernel ? UINT64_MAX : generation, address};
+    uint64_t key = checksum64(parts, sizeof parts), *known = map_find(&stacks->frames, key);
+    if (known)
+        return (struct frame){(uint32_t)(*known >> 32), (uint32_t)*known, true, true};
+    struct frame frame = name_frame(stacks, symbols, pid, address, in_kernel, writer);
+    if (frame.settled)
+        remember(&stacks->frames, key, (uint64_t)frame.function << 32 | frame.module);
+    return frame;
+}
+
+static uint32_t push(struct stack_rows *stacks, uint32_t parent, struct frame frame,
+                     struct trace_writer *writer) {
+    uint32_t parts[4] = {parent, frame.function, frame.module, 0};
+    uint64_t key = checksum64(parts, sizeof parts), *known = map_find(&stacks->rows, key);
+    if (known)
+        return (uint32_t)*known;
+    uint32_t row = trace_write_stack(
+        writer,
+        &(struct row_stack){.parent = parent, .function = frame.function, .module = frame.module});
+    remember(&stacks->rows, key, row);
+    remember(&stacks->python, row, (uint64_t)classify(stacks, parent, frame) << 32 | frame.module);
+    return row;
+}
+
+struct lookup {
+    struct stack_rows *stacks;
+    struct symbols *symbols;
+    pid_t pid;
+    uint64_t generation;
+    struct trace_writer *writer;
+};
+
+/* A caller's address is that of the instruction behind its call, perhaps of the next function. */
+static struct frame frame_of(const struct lookup *lookup, const struct perf_chain *chain,
+                             size_t index) {
+    bool in_kernel = index < chain->kernel_count;
+    bool innermost = index == 0 || index == chain->kernel_count;
+    uint64_t address = chain->addresses[index];
+    return find_frame(lookup->stacks, lookup->symbols, lookup->pid, lookup->generation,
+                      innermost || address == 0 ? address : address - 1, in_kernel, lookup->writer);
+}
+
+/* Code without frame pointers leaves arbitrary values where a caller's address should be: the stack
+ * is trusted up to the first that is not code. */
+static uint32_t callers_row(const struct lookup *lookup, const struct perf_chain *chain) {
+    uint64_t key =
+        checksum64(chain->addresses + 1, (chain->count - 1) * sizeof chain->addresses[0]);
+    uint64_t parts[3] = {key, lookup->generation, chain->kernel_count};
+    key = checksum64(parts, sizeof parts);
+    uint64_t *known = map_find(&lookup->stacks->chains, key);
+    if (known)
+        return (uint32_t)*known;
+    struct frame frames[STACK_FRAMES_MAX];
+    size_t count = 0;
+    bool settled = true;
+    for (size_t i = 1; i < chain->count; i++) {
+        frames[count] = frame_of(lookup, chain, i);
+        if (!frames[count].mapped)
+            break;
+        settled &= frames[count++].settled;
+    }
+    uint32_t row = 0;
+    while (count > 0)
+        row = push(lookup->stacks, row, frames[--count], lookup->writer);
+    if (settled)
+        remember(&lookup->stacks->chains, key, row);
+    return row;
+}
+
+uint32_t stack_rows_find(struct stack_rows *stacks, struct symbols *symbols, pid_t pid,
+                         const struct perf_chain *chain, struct trace_writer *writer) {
+    if (chain->count == 0)
+        return 0;
+    struct lookup lookup = {stacks, symbols, pid, symbols_generation(symbols, pid), writer};
+    uint32_t callers = chain->count > 1 ? callers_row(&lookup, chain) : 0;
+    return push(stacks, callers, frame_of(&lookup, chain, 0), writer);
+}

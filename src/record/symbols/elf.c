@@ -1,0 +1,305 @@
+/* The structures are those of the ELF-64 specification, declared here because not every system that
+ * ridge builds on has a header for them. Sections and tables are read one by one, each checked
+ * against the length of the file before anything is allocated for it. */
+#include "record/symbols/elf.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+struct file_header {
+    uint8_t identity[16];
+    uint16_t type, machine;
+    uint32_t version;
+    uint64_t entry, segments_at, sections_at;
+    uint32_t flags;
+    uint16_t header_bytes, segment_bytes, segment_count, section_bytes, section_count,
+        names_section;
+};
+
+struct segment_header {
+    uint32_t type, flags;
+    uint64_t offset, address, physical, file_bytes, memory_bytes, alignment;
+};
+
+struct section_header {
+    uint32_t name, type;
+    uint64_t flags, address, offset, bytes;
+    uint32_t link, info;
+    uint64_t alignment, entry_bytes;
+};
+
+struct symbol_entry {
+    uint32_t name;
+    uint8_t info, other;
+    uint16_t section;
+    uint64_t value, bytes;
+};
+
+struct note_header {
+    uint32_t name_bytes, content_bytes, type;
+};
+
+enum {
+    CLASS_64 = 2,
+    LITTLE_ENDIAN_DATA = 1,
+    SEGMENT_LOAD = 1,
+    SEGMENT_NOTE = 4,
+    SEGMENT_UNWINDING = 0x6474e550, /* of GNU's: .eh_frame_hdr */
+    SECTION_SYMBOLS = 2,
+    SECTION_NOTE = 7,
+    SECTION_EXPORTED = 11,
+    NOTE_BUILD_ID = 3,
+    SYMBOL_FUNCTION = 2,
+    SYMBOL_INDIRECT_FUNCTION = 10,
+    BINDING_GLOBAL = 1,
+    BINDING_WEAK = 2,
+    UNDEFINED_SECTION = 0,
+};
+#define SYMBOLS_BYTES_MAX ((uint64_t)1 << 30)
+#define NAMES_BYTES_MAX ((uint64_t)1 << 30)
+#define NOTES_BYTES_MAX ((uint64_t)1 << 16)
+
+static bool read_header(const struct elf_source *source, struct file_header *header,
+                        struct status *status) {
+    if (!elf_source_read(source, 0, header, sizeof *header) ||
+        memcmp(header->identity, "\177ELF", 4) != 0)
+        return status_fail(status, STATUS_INPUT, "this is no ELF file");
+    if (header->identity[4] != CLASS_64 || header->identity[5] != LITTLE_ENDIAN_DATA)
+        return status_fail(status, STATUS_UNSUPPORTED, "only 64-bit little-endian ELF is read");
+    return true;
+}
+
+static void find_build_id(struct elf *elf, const struct elf_source *source, uint64_t offset,
+                          uint64_t bytes) {
+    struct status ignored;
+    char *notes = elf->build_id_length
+                      ? NULL
+                      : elf_source_copy(source, offset, bytes, NOTES_BYTES_MAX, &ignored);
+    for (size_t at = 0; notes && bytes - at >= sizeof(struct note_header);) {
+        struct note_header note;
+        memcpy(&note, notes + at, sizeof note);
+        at += sizeof note;
+        uint64_t name = ((uint64_t)note.name_bytes + 3) & ~(uint64_t)3;
+        uint64_t content = ((uint64_t)note.content_bytes + 3) & ~(uint64_t)3;
+        if (name > bytes - at || content > bytes - at - name)
+            break;
+        if (note.type == NOTE_BUILD_ID && note.name_bytes == 4 &&
+            memcmp(notes + at, "GNU", 4) == 0 && note.content_bytes <= ELF_BUILD_ID_MAX) {
+            memcpy(elf->build_id, notes + at + name, note.content_bytes);
+            elf->build_id_length = note.content_bytes;
+            break;
+        }
+        at += name + content;
+    }
+    memory_free(notes);
+}
+
+static bool read_segments(struct elf *elf, const struct elf_source *source,
+                          const struct file_header *header, struct status *status) {
+    if (header->segment_count == 0)
+        return true;
+    if (header->segment_bytes != sizeof(struct segment_header))
+        return status_fail(status, STATUS_INPUT, "the ELF file's segments have an unknown form");
+    elf->segments = memory_allocate(header->segment_count, sizeof *elf->segments, status);
+    struct segment_header *all =
+        elf_source_copy(source, header->segments_at, (uint64_t)header->segment_count * sizeof *all,
+                        SYMBOLS_BYTES_MAX, status);
+    if (!elf->segments || !all) {
+        memory_free(all);
+        return false;
+    }
+    for (size_t i = 0; i < header->segment_count; i++) {
+        if (all[i].type == SEGMENT_LOAD)
+            elf->segments[elf->segment_count++] =
+                (struct elf_segment){all[i].offset, all[i].address, all[i].file_bytes};
+        else if (all[i].type == SEGMENT_NOTE)
+            find_build_id(elf, source, all[i].offset, all[i].file_bytes);
+        else if (all[i].type == SEGMENT_UNWINDING)
+            elf->unwinding = (struct elf_segment){all[i].offset, all[i].address, all[i].file_bytes};
+    }
+    memory_free(all);
+    return true;
+}
+
+/* Of several names of one address: exported ones first, then those with fewer underscores. */
+static uint32_t rank_of(const struct symbol_entry *symbol, const char *name) {
+    unsigned binding = symbol->info >> 4, underscores = 0;
+    while (underscores < 15 && name[underscores] == '_')
+        underscores++;
+    return (binding == BINDING_GLOBAL ? 0 : binding == BINDING_WEAK ? 1 : 2) * 16 + underscores;
+}
+
+static bool is_function(const struct symbol_entry *symbol) {
+    unsigned type = symbol->info & 15;
+    return (type == SYMBOL_FUNCTION || type == SYMBOL_INDIRECT_FUNCTION) &&
+           symbol->section != UNDEFINED_SECTION && symbol->value != 0;
+}
+
+static int by_address(const void *a, const void *b) {
+    const struct elf_function *x = a, *y = b;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static void keep_one_name(struct elf *elf) {
+    size_t kept = 0;
+    for (size_t i = 0; i < elf->function_count; i++)
+        if (kept == 0 || elf->functions[kept - 1].address != elf->functions[i].address)
+            elf->functions[kept++] = elf->functions[i];
+    elf->function_count = kept;
+}
+
+/* All sections of a file, and which two of them hold symbols and their names. */
+struct sections {
+    struct section_header *items;
+    uint64_t count;
+    const struct section_header *symbols, *names;
+};
+
+/* Where a function ends; one that does not say how long it is ends with its section at last. */
+static uint64_t end_of(const struct symbol_entry *symbol, const struct sections *sections) {
+    uint64_t end = symbol->value;
+    if (symbol->bytes == 0 && symbol->section < sections->count) {
+        const struct section_header *section = &sections->items[symbol->section];
+        if (symbol->value - section->address < section->bytes)
+            end = section->address + section->bytes;
+    } else if (__builtin_add_overflow(symbol->value, symbol->bytes, &end)) {
+        end = UINT64_MAX;
+    }
+    return end;
+}
+
+static bool take_functions(struct elf *elf, const struct symbol_entry *symbols, size_t count,
+                           const struct sections *sections, struct status *status) {
+    size_t functions = 0;
+    for (size_t i = 0; i < count; i++)
+        functions += is_function(&symbols[i]);
+    elf->functions = memory_allocate(functions, sizeof *elf->functions, status);
+    if (!elf->functions)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct symbol_entry *symbol = &symbols[i];
+        if (!is_function(symbol) || symbol->name >= elf->names_length)
+            continue;
+        const char *name = elf->names + symbol->name;
+        if (*name)
+            elf->functions[elf->function_count++] = (struct elf_function){
+                symbol->value, end_of(symbol, sections), symbol->name, rank_of(symbol, name)};
+    }
+    qsort(elf->functions, elf->function_count, sizeof *elf->functions, by_address);
+    keep_one_name(elf);
+    return true;
+}
+
+static bool read_symbols(struct elf *elf, const struct elf_source *source,
+                         const struct sections *sections, struct status *status) {
+    const struct section_header *table = sections->symbols, *names = sections->names;
+    struct symbol_entry *symbols =
+        elf_source_copy(source, table->offset, table->bytes, SYMBOLS_BYTES_MAX, status);
+    elf->names = symbols
+                     ? elf_source_copy(source, names->offset, names->bytes, NAMES_BYTES_MAX, status)
+                     : NULL;
+    elf->names_length = elf->names ? names->bytes : 0;
+    bool ok = elf->names &&
+              take_functions(elf, symbols, table->bytes / sizeof *symbols, sections, status);
+    memory_free(symbols);
+    return ok;
+}
+
+/* The full table of symbols, or that of the exported ones. */
+static void choose_symbols(struct elf *elf, struct sections *sections) {
+    for (uint64_t i = 0; i < sections->count; i++) {
+        const struct section_header *section = &sections->items[i];
+        bool full = section->type == SECTION_SYMBOLS;
+        if (section->link >= sections->count ||
+            section->entry_bytes != sizeof(struct symbol_entry) ||
+            !(full || (section->type == SECTION_EXPORTED && !sections->symbols)))
+            continue;
+        sections->symbols = section;
+        sections->names = &sections->items[section->link];
+        elf->whole = full;
+    }
+}
+
+static bool read_sections(struct elf *elf, const struct elf_source *source,
+                          const struct file_header *header, struct status *status) {
+    if (header->sections_at == 0)
+        return true;
+    struct section_header first;
+    if (header->section_bytes != sizeof first ||
+        !elf_source_read(source, header->sections_at, &first, sizeof first))
+        return status_fail(status, STATUS_INPUT, "the ELF file's sections have an unknown form");
+    struct sections sections = {.count =
+                                    header->section_count ? header->section_count : first.bytes};
+    if (sections.count > SYMBOLS_BYTES_MAX / sizeof first)
+        return status_fail(status, STATUS_INPUT, "the ELF file claims too many sections");
+    sections.items = elf_source_copy(source, header->sections_at, sections.count * sizeof first,
+                                     SYMBOLS_BYTES_MAX, status);
+    if (!sections.items)
+        return false;
+    for (uint64_t i = 0; i < sections.count; i++)
+        if (sections.items[i].type == SECTION_NOTE)
+            find_build_id(elf, source, sections.items[i].offset, sections.items[i].bytes);
+    choose_symbols(elf, &sections);
+    bool ok = !sections.symbols || read_symbols(elf, source, &sections, status);
+    memory_free(sections.items);
+    return ok;
+}
+
+bool elf_read(struct elf *elf, const struct elf_source *source, struct status *status) {
+    struct file_header header;
+    *elf = (struct elf){0};
+    return read_header(source, &header, status) && read_segments(elf, source, &header, status) &&
+           read_sections(elf, source, &header, status);
+}
+
+void elf_finish(struct elf *elf) {
+    memory_free(elf->segments);
+    memory_free(elf->functions);
+    memory_free(elf->names);
+    *elf = (struct elf){0};
+}
+
+bool elf_address(const struct elf *elf, uint64_t offset, uint64_t *address) {
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const struct elf_segment *segment = &elf->segments[i];
+        if (offset >= segment->offset && offset - segment->offset < segment->bytes) {
+            *address = offset - segment->offset + segment->address;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool elf_offset(const struct elf *elf, uint64_t address, uint64_t *offset) {
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const struct elf_segment *segment = &elf->segments[i];
+        if (address >= segment->address && address - segment->address < segment->bytes) {
+            *offset = address - segment->address + segment->offset;
+            return true;
+        }
+    }
+    return false;
+}
+
+struct text elf_function_at(const struct elf *elf, uint64_t address) {
+    size_t low = 0, high = elf->function_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (elf->functions[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return TEXT("");
+    const struct elf_function *function = &elf->functions[low - 1];
+    if (function->end != function->address && address >= function->end)
+        return TEXT("");
+    const char *name = elf->names + function->name;
+    return (struct text){name, strcspn(name, "@")}; /* without the version of what is exported */
+}

@@ -1,0 +1,152 @@
+/* Joins what is mapped (symbols_spaces.h) with what the files, the kernel and JIT compilers say of
+ * it, and tidies the names. */
+#include "record/symbols/symbols.h"
+
+#include "base/demangle.h"
+#include "base/memory.h"
+#include "record/symbols/symbols_files.h"
+#include "record/symbols/symbols_jit.h"
+#include "record/symbols/symbols_kernel.h"
+#include "record/symbols/symbols_spaces.h"
+#include "trace/schema.h"
+
+enum { FORKS_FOLLOWED = 8 };
+
+struct symbols {
+    struct spaces spaces;
+    struct symbol_files files;
+    struct jit_maps jit;
+    struct kernel_symbols kernel;
+    struct intern names;   /* as they are shown */
+    struct buffer scratch; /* for making one */
+};
+
+struct symbols *symbols_create(struct status *status) {
+    return memory_allocate(1, sizeof(struct symbols), status);
+}
+
+void symbols_destroy(struct symbols *symbols) {
+    if (!symbols)
+        return;
+    spaces_finish(&symbols->spaces);
+    symbol_files_finish(&symbols->files);
+    jit_maps_finish(&symbols->jit);
+    kernel_symbols_finish(&symbols->kernel);
+    intern_finish(&symbols->names);
+    buffer_finish(&symbols->scratch);
+    memory_free(symbols);
+}
+
+bool symbols_map(struct symbols *symbols, pid_t pid, uint64_t start, uint64_t length,
+                 uint64_t offset, struct text path, struct status *status) {
+    uint32_t file;
+    return symbol_files_add(&symbols->files, path, &file, status) &&
+           spaces_map(&symbols->spaces, pid, start, length, offset, file, status);
+}
+
+bool symbols_fork(struct symbols *symbols, pid_t parent, pid_t child, struct status *status) {
+    return spaces_fork(&symbols->spaces, parent, child, status);
+}
+
+void symbols_exec(struct symbols *symbols, pid_t pid) {
+    spaces_exec(&symbols->spaces, pid);
+    jit_maps_forget(&symbols->jit, pid);
+}
+
+void symbols_prepare_kernel(struct symbols *symbols) {
+    struct text module;
+    kernel_symbols_find(&symbols->kernel, 0, &module);
+}
+
+uint64_t symbols_generation(const struct symbols *symbols, pid_t pid) {
+    const struct space *space = spaces_find(&symbols->spaces, pid);
+    return space ? space->generation : 0;
+}
+
+const struct unwind_table *symbols_tables(struct symbols *symbols, pid_t pid, uint64_t address,
+                                          uint64_t *in_file) {
+    const struct space *space = spaces_find(&symbols->spaces, pid);
+    const struct mapping *mapping = space ? space_mapping(space, address) : NULL;
+    if (!mapping)
+        return NULL;
+    return symbol_files_tables(&symbols->files, mapping->file,
+                               address - mapping->start + mapping->offset, in_file);
+}
+
+/* What is in the scratch buffer, kept. */
+static struct text keep(struct symbols *symbols) {
+    struct status ignored;
+    uint32_t id = 0;
+    if (!buffer_ok(&symbols->scratch, &ignored) ||
+        !intern_add(&symbols->names, buffer_as_text(&symbols->scratch), &id, &ignored))
+        return TEXT("");
+    return intern_text(&symbols->names, id);
+}
+
+static struct text plain_name(struct symbols *symbols, struct text name) {
+    buffer_reset(&symbols->scratch);
+    if (demangle(name, &symbols->scratch))
+        name = keep(symbols);
+    return name;
+}
+
+/* The last part of a path; with its folder where the file itself says nothing. */
+static struct text short_path(struct text path) {
+    bool vague = path.length >= 12 && memcmp(path.data + path.length - 12, "/__init__.py", 12) == 0;
+    for (size_t at = path.length, slashes = 0; at > 0; at--)
+        if (path.data[at - 1] == '/' && slashes++ == vague)
+            return (struct text){path.data + at, path.length - at};
+    return path;
+}
+
+/* "py::Trainer.step:/home/ada/train.py" becomes "Trainer.step (train.py)". */
+static struct symbol python_symbol(struct symbols *symbols, struct text name) {
+    struct text function = {name.data + 4, name.length - 4}, path = {"", 0};
+    ptrdiff_t colon = text_find(function, ":");
+    if (colon >= 0) {
+        path = (struct text){function.data + colon + 1, function.length - (size_t)colon - 1};
+        function.length = (size_t)colon;
+    }
+    buffer_reset(&symbols->scratch);
+    buffer_text(&symbols->scratch, function);
+    if (path.length) {
+        buffer_string(&symbols->scratch, " (");
+        buffer_text(&symbols->scratch, short_path(path));
+        buffer_byte(&symbols->scratch, ')');
+    }
+    return (struct symbol){keep(symbols), TEXT(STACK_PYTHON)};
+}
+
+/* A process that was forked runs code that its parent made. */
+static struct symbol made_symbol(struct symbols *symbols, const struct space *space,
+                                 uint64_t address) {
+    struct text name = {"", 0};
+    for (unsigned i = 0; space && name.length == 0 && i < FORKS_FOLLOWED; i++) {
+        name = jit_maps_find(&symbols->jit, space->pid, address);
+        space = space->parent ? spaces_find(&symbols->spaces, space->parent) : NULL;
+    }
+    if (name.length == 0)
+        return (struct symbol){TEXT(""), TEXT("[anon]")};
+    if (text_starts(name, "py::"))
+        return python_symbol(symbols, name);
+    return (struct symbol){plain_name(symbols, name), TEXT("[jit]")};
+}
+
+struct symbol symbols_find(struct symbols *symbols, pid_t pid, uint64_t address, bool in_kernel) {
+    struct symbol found = {TEXT(""), TEXT("")};
+    if (in_kernel) {
+        found.function = kernel_symbols_find(&symbols->kernel, address, &found.module);
+        return found;
+    }
+    const struct space *space = spaces_find(&symbols->spaces, pid);
+    const struct mapping *mapping = space ? space_mapping(space, address) : NULL;
+    if (!mapping)
+        return found;
+    if (symbol_files_anonymous(&symbols->files, mapping->file))
+        return made_symbol(symbols, space, address);
+    struct text name = symbol_files_function(&symbols->files, mapping->file,
+                                             address - mapping->start + mapping->offset);
+    found.function = plain_name(symbols, name);
+    found.module = symbol_files_module(&symbols->files, mapping->file);
+    return found;
+}

@@ -1,0 +1,233 @@
+/* A file is known by what stat() said when it was mapped; when another one lies at its path by the
+ * time its symbols are wanted, it has none, rather than wrong ones. The vDSO is no file: ours is
+ * the same as everyone's. */
+#include "record/symbols/symbols_files.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/checksum.h"
+#include "base/memory.h"
+#include "record/symbols/elf.h"
+#include "record/symbols/unwind_table.h"
+
+enum kind { KIND_FILE, KIND_ANONYMOUS, KIND_VDSO };
+
+struct identity {
+    uint64_t device, inode;
+    int64_t seconds, nanoseconds; /* of its last change */
+};
+
+struct symbol_file {
+    enum kind kind;
+    struct text path, module; /* the path is terminated */
+    struct identity identity;
+    bool looked, has_debug, looked_for_tables;
+    struct elf elf, debug; /* debug: only its functions count */
+    struct unwind_table tables;
+};
+
+void symbol_files_finish(struct symbol_files *files) {
+    for (size_t i = 0; i < files->count; i++) {
+        elf_finish(&files->items[i].elf);
+        elf_finish(&files->items[i].debug);
+        unwind_table_finish(&files->items[i].tables);
+    }
+    memory_free(files->items);
+    map_finish(&files->by_identity);
+    intern_finish(&files->texts);
+    *files = (struct symbol_files){0};
+}
+
+static enum kind kind_of(struct text path) {
+    if (text_is(path, "[vdso]"))
+        return KIND_VDSO;
+    bool named = path.length > 0 && path.data[0] == '/' && !text_starts(path, "//") &&
+                 !text_starts(path, "/memfd:") && !text_starts(path, "/dev/zero") &&
+                 !text_starts(path, "/SYSV") && !text_starts(path, "/anon_hugepage");
+    return named ? KIND_FILE : KIND_ANONYMOUS;
+}
+
+static struct text module_of(enum kind kind, struct text path) {
+    if (kind == KIND_VDSO)
+        return TEXT("[vdso]");
+    if (kind == KIND_ANONYMOUS)
+        return TEXT("[anon]");
+    static const char deleted[] = " (deleted)";
+    size_t length = sizeof deleted - 1;
+    if (path.length > length && memcmp(path.data + path.length - length, deleted, length) == 0)
+        path.length -= length;
+    size_t start = path.length;
+    while (start > 0 && path.data[start - 1] != '/')
+        start--;
+    return (struct text){path.data + start, path.length - start};
+}
+
+static struct identity identity_of(const struct stat *about) {
+    return (struct identity){
+        .device = (uint64_t)about->st_dev,
+        .inode = (uint64_t)about->st_ino,
+        .seconds = (int64_t)about->st_mtime,
+#ifdef __linux__
+        .nanoseconds = (int64_t)about->st_mtim.tv_nsec,
+#endif
+    };
+}
+
+bool symbol_files_add(struct symbol_files *files, struct text path, uint32_t *file,
+                      struct status *status) {
+    struct symbol_file added = {.kind = kind_of(path)};
+    uint32_t id;
+    char *terminated = text_copy(path, status); /* the kernel's path may hold any byte but zero */
+    if (!terminated ||
+        !intern_add(&files->texts, (struct text){terminated, path.length + 1}, &id, status)) {
+        memory_free(terminated);
+        return false;
+    }
+    memory_free(terminated);
+    added.path = (struct text){intern_text(&files->texts, id).data, path.length};
+    added.module = module_of(added.kind, added.path);
+    struct stat about;
+    if (added.kind == KIND_FILE && stat(added.path.data, &about) == 0)
+        added.identity = identity_of(&about);
+    else
+        added.identity.inode = (uint64_t)id << 32; /* nothing to open: the path is all there is */
+    uint64_t key = checksum64(&added.identity, sizeof added.identity);
+    uint64_t *known = map_find(&files->by_identity, key);
+    if (known) {
+        *file = (uint32_t)*known;
+        return true;
+    }
+    if (!memory_grow((void **)&files->items, &files->capacity, files->count + 1,
+                     sizeof *files->items, status) ||
+        !map_set(&files->by_identity, key, files->count, status))
+        return false;
+    *file = (uint32_t)files->count;
+    files->items[files->count++] = added;
+    return true;
+}
+
+struct text symbol_files_module(const struct symbol_files *files, uint32_t file) {
+    return files->items[file].module;
+}
+
+bool symbol_files_anonymous(const struct symbol_files *files, uint32_t file) {
+    return files->items[file].kind == KIND_ANONYMOUS;
+}
+
+static int open_to_read(const char *path) {
+    return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}
+
+static void read_debug_file(struct symbol_file *file) {
+    const struct elf *elf = &file->elf;
+    struct buffer path = {0};
+    buffer_string(&path, "/usr/lib/debug/.build-id/");
+    for (size_t i = 0; i < elf->build_id_length; i++)
+        buffer_printf(&path, i == 0 ? "%02x/" : "%02x", elf->build_id[i]);
+    buffer_append(&path, ".debug", sizeof ".debug");
+    int fd = path.failed ? -1 : open_to_read(path.data);
+    struct elf_source source;
+    struct status ignored;
+    if (fd >= 0) {
+        file->has_debug = elf_source_file(&source, fd, &ignored) &&
+                          elf_read(&file->debug, &source, &ignored) &&
+                          file->debug.function_count > 0;
+        close(fd);
+    }
+    buffer_finish(&path);
+}
+
+/* -1 when another file lies at its path. */
+static int open_file(const struct symbol_file *file) {
+    int fd = open_to_read(file->path.data);
+    struct stat about;
+    if (fd >= 0 && fstat(fd, &about) == 0) {
+        struct identity found = identity_of(&about);
+        if (memcmp(&found, &file->identity, sizeof found) == 0)
+            return fd;
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static void read_file(struct symbol_file *file) {
+    int fd = open_file(file);
+    struct elf_source source;
+    struct status ignored;
+    if (fd < 0)
+        return;
+    if (!elf_source_file(&source, fd, &ignored) || !elf_read(&file->elf, &source, &ignored))
+        elf_finish(&file->elf);
+    close(fd);
+    if (!file->elf.whole && file->elf.build_id_length > 1)
+        read_debug_file(file);
+}
+
+/* Where the kernel put the vDSO of this process. */
+static bool find_vdso(struct elf_source *source) {
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    bool found = false;
+    while (maps && !found && fgets(line, sizeof line, maps)) {
+        uint64_t start, end;
+        found = strstr(line, "[vdso]") && sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2 &&
+                end > start;
+        if (found)
+            *source = (struct elf_source){-1, (const void *)(uintptr_t)start, end - start};
+    }
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+static void read_vdso(struct symbol_file *file) {
+    struct elf_source source;
+    struct status ignored;
+    if (find_vdso(&source) && !elf_read(&file->elf, &source, &ignored))
+        elf_finish(&file->elf);
+}
+
+static void look(struct symbol_file *file) {
+    if (!file->looked && file->kind == KIND_FILE)
+        read_file(file);
+    else if (!file->looked && file->kind == KIND_VDSO)
+        read_vdso(file);
+    file->looked = true;
+}
+
+static void read_tables(struct symbol_file *file) {
+    int fd = file->kind == KIND_FILE ? open_file(file) : -1;
+    struct elf_source source;
+    struct status ignored;
+    bool there = fd >= 0 ? elf_source_file(&source, fd, &ignored)
+                         : file->kind == KIND_VDSO && find_vdso(&source);
+    if (there)
+        unwind_table_read(&file->tables, &file->elf, &source, &ignored);
+    if (fd >= 0)
+        close(fd);
+}
+
+const struct unwind_table *symbol_files_tables(struct symbol_files *files, uint32_t number,
+                                               uint64_t offset, uint64_t *address) {
+    struct symbol_file *file = &files->items[number];
+    look(file);
+    if (!file->looked_for_tables)
+        read_tables(file);
+    file->looked_for_tables = true;
+    return file->tables.count > 0 && elf_address(&file->elf, offset, address) ? &file->tables
+                                                                              : NULL;
+}
+
+struct text symbol_files_function(struct symbol_files *files, uint32_t number, uint64_t offset) {
+    struct symbol_file *file = &files->items[number];
+    uint64_t address;
+    look(file);
+    if (!elf_address(&file->elf, offset, &address))
+        return TEXT("");
+    return elf_function_at(file->has_debug ? &file->debug : &file->elf, address);
+}
