@@ -1,6 +1,7 @@
 /* Rows as events of a Chrome trace, with Kineto's categories and arguments, so that whatever reads
  * torch.profiler's traces reads these. A row's detail becomes arguments too. What Kineto has no
- * place for stands in arguments that begin with "ridge"; import/kineto_own_rows.c reads them back.
+ * place for stands in arguments that begin with "ridge"; import/kineto/kineto_own_rows.c reads them
+ * back.
  */
 #include "export/chrome.h"
 
@@ -8,8 +9,8 @@
 
 #include "import/import.h"
 #include "base/json_read.h"
-#include "import/kineto_event.h"
-#include "import/kineto_own.h"
+#include "import/kineto/kineto_event.h"
+#include "import/kineto/kineto_own.h"
 
 static void begin_event(struct chrome *chrome, const char *phase, struct text category,
                         struct text name) {

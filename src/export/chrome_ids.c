@@ -4,7 +4,7 @@
 #include "base/checksum.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "import/kineto_own.h"
+#include "import/kineto/kineto_own.h"
 
 /* Free numbers are sought from here: beyond real streams and devices, and exact in a double. */
 enum { SPARE_FROM = 1000000 };

@@ -1,10 +1,11 @@
-/* The member "ridge", by which a trace comes back with all that it knew: import/kineto_own.h has
- * the layout. Entities get the numbers of this file where the trace's own are not unique in it. */
+/* The member "ridge", by which a trace comes back with all that it knew: import/kineto/kineto_own.h
+ * has the layout. Entities get the numbers of this file where the trace's own are not unique in it.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "export/chrome.h"
-#include "import/kineto_own.h"
+#include "import/kineto/kineto_own.h"
 
 static void write_notes(struct chrome *chrome) {
     const struct trace *trace = chrome->trace;

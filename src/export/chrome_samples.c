@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "export/chrome.h"
-#include "import/kineto_own.h"
+#include "import/kineto/kineto_own.h"
 
 static void member_id(struct json *json, const char *key, uint32_t id) {
     char digits[16];

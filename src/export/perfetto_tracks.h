@@ -4,7 +4,7 @@
 
 #include "base/map.h"
 #include "export/export.h"
-#include "import/perfetto_layout.h"
+#include "import/perfetto/perfetto_layout.h"
 
 /* Kinds of interned names; each has its own numbering. */
 enum interned { INTERNED_CATEGORY, INTERNED_NAME, INTERNED_KEY, INTERNED_VALUE, INTERNED_KINDS };

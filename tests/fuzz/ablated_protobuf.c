@@ -3,7 +3,7 @@
 #include "ablated.h"
 #include "consume.h"
 #include "base/protobuf_write.h"
-#include "import/perfetto_layout.h"
+#include "import/perfetto/perfetto_layout.h"
 #include "base/protobuf.h"
 #include "targets.h"
 

@@ -7,7 +7,7 @@
 #include <zstd.h>
 
 #include "base/json_read.h"
-#include "import/kineto.h"
+#include "import/kineto/kineto.h"
 #include "targets.h"
 
 static struct trace_writer *shared_writer(void) {

@@ -5,7 +5,7 @@
 #include <zlib.h>
 
 #include "base/output.h"
-#include "import/perfetto_layout.h"
+#include "import/perfetto/perfetto_layout.h"
 #include "base/protobuf_write.h"
 #include "import/import.h"
 

@@ -5,7 +5,7 @@
 #include <zstd.h>
 
 #include "base/memory.h"
-#include "import/kineto.h"
+#include "import/kineto/kineto.h"
 
 static struct trace *import(const char *json, struct status *status) {
     *status = (struct status){0};

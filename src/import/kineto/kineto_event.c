@@ -1,0 +1,380 @@
+/* What does an event of a Chrome trace hold? Its members are read in one pass, in any order, and a
+ * repeated member replaces the earlier one, as JSON parsers have it.
+ *
+ * Most bytes of a trace are arguments that nobody asks for. When the category is known before the
+ * arguments (as profilers write it), arguments without use are skipped as a block.
+ */
+#include "import/kineto/kineto_event.h"
+
+enum member {
+    MEMBER_PHASE,
+    MEMBER_CATEGORY,
+    MEMBER_NAME,
+    MEMBER_PROCESS,
+    MEMBER_THREAD,
+    MEMBER_START,
+    MEMBER_DURATION,
+    MEMBER_ARGS,
+    MEMBER_ID,
+    MEMBER_ID2,
+    MEMBER_SCOPE,
+};
+
+static const struct keyword member_list[] = {
+    {"ph", MEMBER_PHASE, 0},     {"cat", MEMBER_CATEGORY, 0}, {"name", MEMBER_NAME, 0},
+    {"pid", MEMBER_PROCESS, 0},  {"tid", MEMBER_THREAD, 0},   {"ts", MEMBER_START, 0},
+    {"dur", MEMBER_DURATION, 0}, {"args", MEMBER_ARGS, 0},    {"id", MEMBER_ID, 0},
+    {"id2", MEMBER_ID2, 0},      {"scope", MEMBER_SCOPE, 0},
+};
+
+/* Kineto's names of all years; torch's other devices (xpu, privateuse1, mtia) follow its pattern.
+ */
+static const struct keyword category_list[] = {
+    {"kernel", CATEGORY_KERNEL, 0},
+    {"Kernel", CATEGORY_KERNEL, 0},
+    {"gpu_memcpy", CATEGORY_COPY, 0},
+    {"Memcpy", CATEGORY_COPY, 0},
+    {"gpu_memset", CATEGORY_SET, 0},
+    {"Memset", CATEGORY_SET, 0},
+    {"cuda_runtime", CATEGORY_CALL, 0},
+    {"cuda_driver", CATEGORY_CALL, 0},
+    {"Runtime", CATEGORY_CALL, 0},
+    {"mtia_runtime", CATEGORY_CALL, 0},
+    {"xpu_runtime", CATEGORY_CALL, 0},
+    {"xpu_driver", CATEGORY_CALL, 0},
+    {"privateuse1_runtime", CATEGORY_CALL, 0},
+    {"privateuse1_driver", CATEGORY_CALL, 0},
+    {"cpu_op", CATEGORY_OP, 0},
+    {"Operator", CATEGORY_OP, 0},
+    {"user_annotation", CATEGORY_ANNOTATION, 0},
+    {"gpu_user_annotation", CATEGORY_DEVICE_RANGE, 0},
+    {"mtia_ccp_events", CATEGORY_DEVICE_RANGE, 0},
+    {"cuda_event", CATEGORY_DEVICE_RANGE, 0},
+    {"python_function", CATEGORY_PYTHON, 0},
+    {"ridge_driver", CATEGORY_DRIVER, 0}, /* these four are of our own exports */
+    {"ridge_device", CATEGORY_DEVICE_PART, 0},
+    {"ridge_other", CATEGORY_OTHER, 0},
+    {"ridge_state", CATEGORY_STATE, 0},
+    {"cuda_sync", CATEGORY_SYNC, 0},
+    {"overhead", CATEGORY_OVERHEAD, 0},
+    {"Trace", CATEGORY_TRACE, 0},
+    {"cpu_instant_event", CATEGORY_INSTANT, 0},
+    {"ac2g", CATEGORY_FLOW, 0},
+    {"fwdbwd", CATEGORY_FLOW, 0},
+    {"async_gpu", CATEGORY_FLOW, 0},
+    {"async_cpu_to_gpu", CATEGORY_FLOW, 0},
+};
+
+enum argument_kind {
+    ARGUMENT_NUMBER,
+    ARGUMENT_WORD,
+    ARGUMENT_GRID,
+    ARGUMENT_BLOCK,
+    ARGUMENT_DETAIL,
+    ARGUMENT_OWN_DETAIL
+};
+
+static const struct keyword argument_list[] = {
+    {"device", ARGUMENT_NUMBER, NUMBER_DEVICE},
+    {"stream", ARGUMENT_NUMBER, NUMBER_STREAM},
+    {"context", ARGUMENT_NUMBER, NUMBER_CONTEXT},
+    {"correlation", ARGUMENT_NUMBER, NUMBER_CORRELATION},
+    {"correlation_id", ARGUMENT_NUMBER, NUMBER_CORRELATION},
+    {"bytes", ARGUMENT_NUMBER, NUMBER_BYTES},
+    {"registers per thread", ARGUMENT_NUMBER, NUMBER_REGISTERS},
+    {"shared memory", ARGUMENT_NUMBER, NUMBER_SHARED},
+    {"graph id", ARGUMENT_NUMBER, NUMBER_GRAPH},
+    {"wait_on_stream", ARGUMENT_NUMBER, NUMBER_WAIT_STREAM},
+    {"wait_on_cuda_event_id", ARGUMENT_NUMBER, NUMBER_WAIT_EVENT},
+    {"wait_on_cuda_event_record_corr_id", ARGUMENT_NUMBER, NUMBER_WAIT_RECORD},
+    {"Device Type", ARGUMENT_NUMBER, NUMBER_MEMORY_DEVICE_TYPE},
+    {"Device Id", ARGUMENT_NUMBER, NUMBER_MEMORY_DEVICE},
+    {"Bytes", ARGUMENT_NUMBER, NUMBER_MEMORY_BYTES},
+    {"Addr", ARGUMENT_NUMBER, NUMBER_MEMORY_ADDRESS},
+    {"Total Allocated", ARGUMENT_NUMBER, NUMBER_MEMORY_ALLOCATED},
+    {"Total Reserved", ARGUMENT_NUMBER, NUMBER_MEMORY_RESERVED},
+    {"name", ARGUMENT_WORD, WORD_NAME},
+    {"labels", ARGUMENT_WORD, WORD_LABELS},
+    {"kind", ARGUMENT_WORD, WORD_KIND},
+    {"cuda_sync_kind", ARGUMENT_WORD, WORD_SYNC_KIND},
+    {"kernel_details", ARGUMENT_WORD, WORD_KERNEL_DETAILS},
+    {"memcpy_details", ARGUMENT_WORD, WORD_COPY_DETAILS},
+    {"ridge dynamic shared memory", ARGUMENT_NUMBER, NUMBER_RIDGE_SHARED},
+    {"ridge flops", ARGUMENT_NUMBER, NUMBER_RIDGE_FLOPS},
+    {"ridge bytes", ARGUMENT_NUMBER, NUMBER_RIDGE_BYTES},
+    {"ridge result", ARGUMENT_NUMBER, NUMBER_RIDGE_RESULT},
+    {"ridge class", ARGUMENT_WORD, WORD_RIDGE_CLASS},
+    {"ridge domain", ARGUMENT_WORD, WORD_RIDGE_DOMAIN},
+    {"ridge pid", ARGUMENT_NUMBER, NUMBER_RIDGE_PID},
+    {"ridge tid", ARGUMENT_NUMBER, NUMBER_RIDGE_TID},
+    {"ridge awaited device", ARGUMENT_NUMBER, NUMBER_RIDGE_AWAITED},
+    {"ridge correlation", ARGUMENT_NUMBER, NUMBER_RIDGE_CORRELATION},
+    {"ridge record correlation", ARGUMENT_NUMBER, NUMBER_RIDGE_WAIT_RECORD},
+    {"ridge processor", ARGUMENT_NUMBER, NUMBER_RIDGE_PROCESSOR},
+    {"ridge operation", ARGUMENT_WORD, WORD_RIDGE_OPERATION},
+    {"ridge detail", ARGUMENT_OWN_DETAIL, 0},
+    {"grid", ARGUMENT_GRID, 0},
+    {"block", ARGUMENT_BLOCK, 0},
+    {"Input Dims", ARGUMENT_DETAIL, DETAIL_INPUT},
+    {"Input dims", ARGUMENT_DETAIL, DETAIL_INPUT},
+    {"Input type", ARGUMENT_DETAIL, DETAIL_INPUT},
+    {"Concrete Inputs", ARGUMENT_DETAIL, DETAIL_INPUT},
+    {"Collective name", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"In msg nelems", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"Out msg nelems", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"In split size", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"Out split size", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"Group size", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"dtype", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"Process Group Name", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"Process Group Description", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"Process Group Ranks", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"Global rank start", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"Global rank stride", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"Rank", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"Src Rank", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"Dst Rank", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"Seq", ARGUMENT_DETAIL, DETAIL_COLLECTIVE},
+    {"hlo_op", ARGUMENT_DETAIL, DETAIL_XLA},
+    {"hlo_module", ARGUMENT_DETAIL, DETAIL_XLA},
+    {"tf_op", ARGUMENT_DETAIL, DETAIL_XLA},
+    {"program_id", ARGUMENT_DETAIL, DETAIL_XLA},
+};
+
+#define LENGTH(list) (sizeof(list) / sizeof(list)[0])
+
+bool event_category_known(struct text category) {
+    for (size_t i = 0; i < LENGTH(category_list); i++)
+        if (text_is(category, category_list[i].word))
+            return true;
+    return false;
+}
+
+void event_keywords_init(struct event_keywords *keywords) {
+    keywords_init(&keywords->members, member_list, LENGTH(member_list));
+    keywords_init(&keywords->arguments, argument_list, LENGTH(argument_list));
+    keywords_init(&keywords->categories, category_list, LENGTH(category_list));
+}
+
+/* [x, y, z]; anything else is passed over. */
+static const char *scan_triple(struct scan *scan, const char *at, uint32_t *triple, bool *present) {
+    const char *p = at;
+    if (*p != '[')
+        return scan_skip(scan, at);
+    for (int i = 0; i < 3; i++) {
+        int64_t value;
+        bool is_number = false;
+        p = scan_space(p + 1);
+        if (!(p = scan_integer(scan, p, &value, &is_number)))
+            return scan_skip(scan, at);
+        p = scan_space(p);
+        if (!is_number || *p != (i < 2 ? ',' : ']'))
+            return scan_skip(scan, at);
+        triple[i] = clamp_u32(value);
+    }
+    *present = true;
+    return p + 1;
+}
+
+static void add_detail(struct kineto_event *event, const struct keyword *key, struct text value) {
+    for (unsigned i = 0; i < event->detail_count; i++)
+        if (event->details[i].key == key) {
+            event->details[i].value = value;
+            return;
+        }
+    if (event->detail_count < EVENT_DETAILS_MAX)
+        event->details[event->detail_count++] = (struct event_detail){key, value};
+}
+
+static const char *scan_argument(struct scan *scan, const char *at, const struct keyword *key,
+                                 struct kineto_event *event) {
+    const char *after;
+    bool is_number = false;
+    switch ((enum argument_kind)key->kind) {
+    case ARGUMENT_NUMBER:
+        after = scan_integer(scan, at, &event->numbers[key->slot], &is_number);
+        if (is_number)
+            event->has_number |= (uint32_t)1 << key->slot;
+        return after;
+    case ARGUMENT_WORD:
+        if (*at != '"')
+            return scan_skip(scan, at);
+        event->has_word |= (uint32_t)1 << key->slot;
+        return scan_string(scan, at, &event->words[key->slot]);
+    case ARGUMENT_GRID:
+        return scan_triple(scan, at, event->grid, &event->has_grid);
+    case ARGUMENT_BLOCK:
+        return scan_triple(scan, at, event->block, &event->has_block);
+    case ARGUMENT_OWN_DETAIL:
+        break;
+    case ARGUMENT_DETAIL:
+        after = scan_skip(scan, at);
+        if (after)
+            add_detail(event, key, (struct text){at, (size_t)(after - at)});
+        return after;
+    }
+    return NULL;
+}
+
+static void forget_arguments(struct kineto_event *event) {
+    event->has_number = event->has_word = 0;
+    event->has_grid = event->has_block = false;
+    event->detail_count = 0;
+    event->own_detail = (struct text){0};
+}
+
+/* true: the members before it are those of the detail, and mean nothing else. */
+static const char *scan_own_detail(struct scan *scan, const char *at, struct text before,
+                                   struct kineto_event *event) {
+    struct scan_string string;
+    forget_arguments(event);
+    event->own_detail_is_string = *at == '"';
+    event->own_detail = before;
+    if (*at != '"')
+        return scan_skip(scan, at);
+    at = scan_string(scan, at, &string);
+    event->own_detail = string.raw;
+    return at;
+}
+
+static const char *scan_arguments(struct scan *scan, const struct keywords *keywords,
+                                  const char *at, struct kineto_event *event) {
+    bool closed;
+    const char *start = at;
+    forget_arguments(event);
+    event->args_read = true;
+    at = scan_first_member(at, &closed);
+    while (!closed) {
+        struct text key, before = {start, (size_t)(at - start)};
+        if (!(at = scan_key(scan, at, &key)))
+            return NULL;
+        const struct keyword *keyword = keywords_find(keywords, key);
+        if (keyword && keyword->kind == ARGUMENT_OWN_DETAIL)
+            at = scan_own_detail(scan, at, before, event);
+        else
+            at = keyword ? scan_argument(scan, at, keyword, event) : scan_skip(scan, at);
+        if (!at || !(at = scan_next_member(scan, at, &closed)))
+            return NULL;
+    }
+    event->args = (struct text){start, (size_t)(at - start)};
+    return at;
+}
+
+/* Whether anything in the arguments can end up in a row. */
+static bool wants_arguments(const struct kineto_event *event) {
+    return event->category != CATEGORY_PYTHON && event->category != CATEGORY_TRACE &&
+           event->category != CATEGORY_FLOW && event->category != CATEGORY_OVERHEAD;
+}
+
+static const char *scan_args(struct scan *scan, const struct event_keywords *keywords,
+                             const char *at, struct kineto_event *event) {
+    if (*at == '{' && (keywords->all_arguments || wants_arguments(event)))
+        return scan_arguments(scan, &keywords->arguments, at, event);
+    const char *after = scan_skip(scan, at);
+    if (after && *at == '{')
+        event->args = (struct text){at, (size_t)(after - at)};
+    return after;
+}
+
+static const char *scan_id(struct scan *scan, const char *at, struct event_id *id) {
+    bool is_number = false;
+    *id = (struct event_id){0};
+    const char *after = scan_integer(scan, at, &id->number, &is_number);
+    if (after && !is_number && *at == '"')
+        id->word = (struct text){at + 1, (size_t)(after - at) - 2};
+    return after;
+}
+
+static const char *scan_raw(struct scan *scan, const char *at, struct text *raw) {
+    const char *after = scan_skip(scan, at);
+    if (after)
+        *raw = (struct text){at, (size_t)(after - at)};
+    return after;
+}
+
+static const char *scan_text(struct scan *scan, const char *at, struct scan_string *string) {
+    if (*at == '"')
+        return scan_string(scan, at, string);
+    string->escaped = false;
+    return scan_raw(scan, at, &string->raw); /* a name that is a number is shown as it stands */
+}
+
+static const char *scan_category(struct scan *scan, const struct keywords *categories,
+                                 const char *at, struct kineto_event *event) {
+    if (!(at = scan_text(scan, at, &event->category_text)))
+        return NULL;
+    const struct keyword *known = keywords_find(categories, event->category_text.raw);
+    event->category = known                             ? (enum event_category)known->kind
+                      : event->category_text.raw.length ? CATEGORY_UNKNOWN
+                                                        : CATEGORY_NONE;
+    return at;
+}
+
+static const char *scan_phase(struct scan *scan, const char *at, char *phase) {
+    struct scan_string string;
+    if (*at != '"')
+        return scan_skip(scan, at);
+    if (!(at = scan_string(scan, at, &string)))
+        return NULL;
+    *phase = string.raw.length == 1 ? string.raw.data[0] : 0;
+    return at;
+}
+
+static const char *scan_member(struct scan *scan, const struct event_keywords *keywords,
+                               enum member member, const char *at, struct kineto_event *event) {
+    switch (member) {
+    case MEMBER_PHASE:
+        return scan_phase(scan, at, &event->phase);
+    case MEMBER_CATEGORY:
+        return scan_category(scan, &keywords->categories, at, event);
+    case MEMBER_NAME:
+        return scan_text(scan, at, &event->name);
+    case MEMBER_PROCESS:
+        return scan_id(scan, at, &event->process);
+    case MEMBER_THREAD:
+        return scan_id(scan, at, &event->thread);
+    case MEMBER_START:
+        event->has_start = true;
+        return scan_microseconds(scan, at, &event->start, &event->start_ok);
+    case MEMBER_DURATION:
+        event->has_duration = true;
+        return scan_microseconds(scan, at, &event->duration, &event->duration_ok);
+    case MEMBER_ARGS:
+        return scan_args(scan, keywords, at, event);
+    case MEMBER_ID:
+        return scan_raw(scan, at, &event->id);
+    case MEMBER_ID2:
+        return scan_raw(scan, at, &event->id2);
+    case MEMBER_SCOPE:
+        return scan_raw(scan, at, &event->scope);
+    }
+    return NULL;
+}
+
+static void clear(struct kineto_event *event) {
+    memset(event, 0, offsetof(struct kineto_event, numbers));
+    event->category_text.raw = event->name.raw = event->args = TEXT("");
+    event->detail_count = 0;
+}
+
+const char *event_scan(struct scan *scan, const struct event_keywords *keywords, const char *at,
+                       struct kineto_event *event) {
+    bool closed;
+    clear(event);
+    at = scan_first_member(at, &closed);
+    while (!closed) {
+        struct text key;
+        if (!(at = scan_key(scan, at, &key)))
+            return NULL;
+        const struct keyword *keyword = keywords_find(&keywords->members, key);
+        at = keyword ? scan_member(scan, keywords, (enum member)keyword->kind, at, event)
+                     : scan_skip(scan, at);
+        if (!at || !(at = scan_next_member(scan, at, &closed)))
+            return NULL;
+    }
+    /* The category came after the arguments and wants them after all. */
+    if (event->args.length && !event->args_read && wants_arguments(event) &&
+        !scan_arguments(scan, &keywords->arguments, event->args.data, event))
+        return NULL;
+    return at;
+}

@@ -1,0 +1,150 @@
+/* One event of a Chrome trace as it stands in the file: which members it has and what they hold.
+ * Nothing is interpreted yet; kineto_rows.c makes rows of it. Slices point into the scan's window.
+ */
+#ifndef RIDGE_IMPORT_KINETO_KINETO_EVENT_H
+#define RIDGE_IMPORT_KINETO_KINETO_EVENT_H
+
+#include "base/json_read.h"
+#include "base/keywords.h"
+
+enum event_category {
+    CATEGORY_NONE, /* the event has none */
+    CATEGORY_UNKNOWN,
+    CATEGORY_KERNEL,
+    CATEGORY_COPY,
+    CATEGORY_SET,
+    CATEGORY_CALL,
+    CATEGORY_OP,
+    CATEGORY_ANNOTATION,
+    CATEGORY_DEVICE_RANGE,
+    CATEGORY_DEVICE_PART, /* of a device that has no streams */
+    CATEGORY_DRIVER,
+    CATEGORY_OTHER,
+    CATEGORY_PYTHON,
+    CATEGORY_SYNC,
+    CATEGORY_OVERHEAD,
+    CATEGORY_TRACE,
+    CATEGORY_INSTANT,
+    CATEGORY_FLOW,
+    CATEGORY_STATE, /* of a thread; only our own exports have it */
+};
+
+/* Arguments that are numbers. */
+enum event_number {
+    NUMBER_DEVICE,
+    NUMBER_STREAM,
+    NUMBER_CONTEXT,
+    NUMBER_CORRELATION,
+    NUMBER_BYTES,
+    NUMBER_REGISTERS,
+    NUMBER_SHARED,
+    NUMBER_GRAPH,
+    NUMBER_WAIT_STREAM,
+    NUMBER_WAIT_EVENT,
+    NUMBER_WAIT_RECORD,
+    NUMBER_MEMORY_DEVICE_TYPE,
+    NUMBER_MEMORY_DEVICE,
+    NUMBER_MEMORY_BYTES,
+    NUMBER_MEMORY_ADDRESS,
+    NUMBER_MEMORY_ALLOCATED,
+    NUMBER_MEMORY_RESERVED,
+    NUMBER_RIDGE_SHARED, /* these are of our own exports */
+    NUMBER_RIDGE_FLOPS,
+    NUMBER_RIDGE_BYTES,
+    NUMBER_RIDGE_RESULT,
+    NUMBER_RIDGE_PID,
+    NUMBER_RIDGE_TID,
+    NUMBER_RIDGE_AWAITED,
+    NUMBER_RIDGE_CORRELATION,
+    NUMBER_RIDGE_WAIT_RECORD,
+    NUMBER_RIDGE_PROCESSOR,
+    NUMBER_COUNT
+};
+
+/* Arguments that are strings. */
+enum event_word {
+    WORD_NAME,
+    WORD_LABELS,
+    WORD_KIND,
+    WORD_SYNC_KIND,
+    WORD_KERNEL_DETAILS,
+    WORD_COPY_DETAILS,
+    WORD_RIDGE_CLASS,
+    WORD_RIDGE_DOMAIN,
+    WORD_RIDGE_OPERATION,
+    WORD_COUNT
+};
+
+/* Arguments that are kept as JSON text: bits, because a row takes several groups. */
+enum event_detail_group { DETAIL_INPUT = 1, DETAIL_COLLECTIVE = 2, DETAIL_XLA = 4 };
+
+struct event_detail {
+    const struct keyword *key; /* kind holds no meaning here; slot is the group */
+    struct text value;
+};
+
+enum { EVENT_DETAILS_MAX = 24 };
+
+/* A pid, tid or device: a number, or (length > 0) a word that is not one. */
+struct event_id {
+    int64_t number;
+    struct text word;
+};
+
+struct kineto_event {
+    char phase; /* the event's ph; 0 when it has none */
+    enum event_category category;
+    struct scan_string category_text, name;
+    struct event_id process, thread;
+    struct text id, id2, scope; /* of asynchronous events, as JSON text; empty when absent */
+    bool has_start, has_duration, start_ok, duration_ok;
+    int64_t start, duration;
+    struct text args; /* the whole object, or empty */
+    bool args_read;
+
+    /* What our own exports mark as the row's detail: the beginning of args, up to where the members
+     * of the detail end, or a string; data is NULL when there is none. */
+    struct text own_detail;
+    bool own_detail_is_string;
+
+    uint32_t has_number, has_word;
+    bool has_grid, has_block;
+    int64_t numbers[NUMBER_COUNT];
+    struct scan_string words[WORD_COUNT];
+    uint32_t grid[3], block[3];
+    unsigned detail_count;
+    struct event_detail details[EVENT_DETAILS_MAX];
+};
+
+struct event_keywords {
+    struct keywords members, arguments, categories;
+    bool all_arguments; /* of every category, as our own exports need it */
+};
+
+/* Whether an event of this category is more than a range of an unknown kind. */
+bool event_category_known(struct text category);
+
+void event_keywords_init(struct event_keywords *keywords);
+
+/* Reads the object at `at`; the result as of every scanning function. */
+const char *event_scan(struct scan *scan, const struct event_keywords *keywords, const char *at,
+                       struct kineto_event *event);
+
+static inline bool event_has(const struct kineto_event *event, enum event_number number) {
+    return event->has_number >> number & 1;
+}
+static inline uint64_t event_unsigned(const struct kineto_event *event, enum event_number number) {
+    return event_has(event, number) ? (uint64_t)event->numbers[number] : 0;
+}
+/* The nearest number of 32 bits. */
+static inline uint32_t clamp_u32(int64_t value) {
+    return value < 0 ? 0 : value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+static inline uint32_t event_u32(const struct kineto_event *event, enum event_number number) {
+    return event_has(event, number) ? clamp_u32(event->numbers[number]) : 0;
+}
+static inline struct text event_word(const struct kineto_event *event, enum event_word word) {
+    return event->has_word >> word & 1 ? event->words[word].raw : TEXT("");
+}
+
+#endif

@@ -1,0 +1,66 @@
+/* Makes rows of a trace from the events of a Chrome trace: which event is a kernel, a call, a
+ * range, and whose. The caller counts and locates the events; messages name both. */
+#ifndef RIDGE_IMPORT_KINETO_KINETO_ROWS_H
+#define RIDGE_IMPORT_KINETO_KINETO_ROWS_H
+
+#include "import/import.h"
+#include "import/kineto/kineto_detail.h"
+#include "import/kineto/kineto_event.h"
+#include "import/kineto/kineto_pairs.h"
+#include "import/kineto/kineto_places.h"
+
+enum { NAME_FACTS = 1024 };
+
+struct kineto_rows {
+    struct scan *scan; /* that events come from */
+    struct trace_writer *writer;
+    const struct import_options *options;
+    struct places places;
+    struct open_ranges open;
+    struct details details;
+    struct buffer name_text, note_text;
+    bool out_of_memory; /* some name is incomplete */
+    bool own;           /* ridge exported it: kineto_own.h has the agreement */
+
+    /* What is known about a name, so that it is not worked out for every event again. */
+    struct name_fact {
+        uint32_t name;
+        uint8_t class, direction, from, to;
+    } name_facts[NAME_FACTS];
+
+    uint64_t kineto_events;   /* in categories that only Kineto writes */
+    uint64_t complete_events; /* ph X */
+    uint64_t unpaired_ends;
+    uint64_t unused_events; /* in phases that have no place in a trace */
+    uint64_t cuda_calls, hip_calls;
+};
+
+void rows_init(struct kineto_rows *rows, struct scan *scan, struct trace_writer *writer,
+               const struct import_options *options);
+void rows_finish(struct kineto_rows *rows);
+
+/* The string without escapes; good until the next call. */
+struct text rows_text(struct kineto_rows *rows, const struct scan_string *string);
+/* The same, as one of the trace's. */
+uint32_t rows_string(struct kineto_rows *rows, const struct scan_string *string);
+/* The thread of that pid and tid; 0 where an export of ours says that there is none. */
+uint32_t rows_thread(struct kineto_rows *rows, const struct event_id *process,
+                     const struct event_id *thread);
+
+/* The class of the call that an event is named after, and the kind of wait that it says. */
+uint8_t rows_call_class(struct kineto_rows *rows, const struct kineto_event *event);
+enum wait_kind rows_wait_kind(const struct kineto_event *event);
+
+/* What an event's arguments say of a kernel's grid and block, and of an allocation or release. */
+void rows_shape(const struct kineto_event *event, struct row_activity *row);
+struct row_memory rows_memory(struct kineto_rows *rows, const struct kineto_event *event);
+
+/* `offset` and `number` say which event it is, for messages. */
+bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64_t offset,
+              uint64_t number, struct status *status);
+/* Whether memory sufficed for all names and details. */
+bool rows_ok(const struct kineto_rows *rows, struct status *status);
+/* After the last event: what was left over becomes warnings. */
+void rows_end(struct kineto_rows *rows);
+
+#endif

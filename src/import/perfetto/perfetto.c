@@ -1,0 +1,630 @@
+/* Perfetto traces (.pftrace): ridge's own exports come back exactly; of anyone else's, track events
+ * become ranges, marks and counters, and GPU render stages activities. This file reads the packets
+ * one by one, undoes their compression and keeps what each sequence has interned. Packets are read
+ * in file order, in which the events of one track are ordered in time. */
+#include "import/perfetto/perfetto.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/input.h"
+#include "base/memory.h"
+
+enum {
+    PACKET_MAX = 256 << 20,   /* bytes of one packet */
+    UNPACKED_MAX = 512 << 20, /* bytes of a compressed packet when it is unpacked */
+};
+
+uint32_t perfetto_name(const struct perfetto_sequence *sequence, enum name_kind kind,
+                       uint64_t interned) {
+    const uint64_t *known = map_find(&sequence->names[kind], interned);
+    return known ? (uint32_t)*known : 0;
+}
+
+bool perfetto_keep(struct perfetto_import *import, struct text text, uint32_t *id) {
+    if (import->texts.count == 0 && !intern_add(&import->texts, TEXT(""), id, import->status))
+        return false;
+    return intern_add(&import->texts, text, id, import->status);
+}
+
+uint32_t perfetto_string(struct perfetto_import *import, uint32_t text) {
+    return trace_writer_string(import->writer, intern_text(&import->texts, text));
+}
+
+struct perfetto_track *perfetto_track(struct perfetto_import *import, uint64_t uuid) {
+    uint64_t *known = map_find(&import->track_by_uuid, uuid);
+    if (known)
+        return &import->tracks[*known];
+    if (!memory_grow((void **)&import->tracks, &import->track_capacity, import->track_count + 1,
+                     sizeof *import->tracks, import->status) ||
+        !map_set(&import->track_by_uuid, uuid, import->track_count, import->status))
+        return NULL;
+    struct perfetto_track *track = &import->tracks[import->track_count++];
+    *track = (struct perfetto_track){.uuid = uuid};
+    return track;
+}
+
+void perfetto_annotation(struct perfetto_import *import, const struct perfetto_sequence *sequence,
+                         struct text bytes, struct perfetto_annotation *annotation) {
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    *annotation = (struct perfetto_annotation){.text = TEXT("")};
+    while (protobuf_next(&message, &field)) {
+        if (field.number == ANNOTATION_NAME_ID) {
+            annotation->name =
+                perfetto_name(sequence, NAME_ANNOTATION, (uint64_t)protobuf_integer(&field));
+        } else if (field.number == ANNOTATION_NAME) {
+            if (!perfetto_keep(import, protobuf_text(&field), &annotation->name))
+                return;
+        } else if (field.number == ANNOTATION_STRING) {
+            annotation->field = ANNOTATION_STRING;
+            annotation->text = protobuf_text(&field);
+        } else if (field.number == ANNOTATION_STRING_ID) {
+            annotation->field = ANNOTATION_STRING_ID;
+            annotation->text =
+                intern_text(&import->texts, perfetto_name(sequence, NAME_STRING,
+                                                          (uint64_t)protobuf_integer(&field)));
+        } else if (field.number >= ANNOTATION_BOOL && field.number <= ANNOTATION_DOUBLE &&
+                   field.type != PROTOBUF_BYTES) {
+            annotation->field = field.number;
+            annotation->bits = field.value;
+        }
+    }
+}
+
+bool perfetto_check_row(struct perfetto_import *import, const struct import_row *row, bool *drop) {
+    const char *why = NULL;
+    *drop = !import_row_valid(row, &why);
+    if (!*drop)
+        return true;
+    if (!import->options->skip_invalid)
+        return status_fail(import->status, STATUS_INPUT,
+                           "the %s in the packet at byte %" PRIu64 " has %s; --skip-invalid drops "
+                           "such events",
+                           trace_tables[row->table].name, import->offset, why);
+    trace_writer_dropped(import->writer, 1);
+    return true;
+}
+
+static struct perfetto_sequence *find_sequence(struct perfetto_import *import, uint64_t id) {
+    uint64_t *known = map_find(&import->sequence_by_id, id);
+    if (known)
+        return &import->sequences[*known];
+    if (!memory_grow((void **)&import->sequences, &import->sequence_capacity,
+                     import->sequence_count + 1, sizeof *import->sequences, import->status) ||
+        !map_set(&import->sequence_by_id, id, import->sequence_count, import->status))
+        return NULL;
+    struct perfetto_sequence *sequence = &import->sequences[import->sequence_count++];
+    memset(sequence, 0, sizeof *sequence);
+    return sequence;
+}
+
+static void forget_names(struct perfetto_sequence *sequence) {
+    for (unsigned kind = 0; kind < NAME_KINDS; kind++)
+        map_finish(&sequence->names[kind]);
+    sequence->default_track = sequence->default_clock = 0;
+}
+
+static bool read_interned_entry(struct perfetto_import *import, struct perfetto_sequence *sequence,
+                                enum name_kind kind, struct text bytes) {
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    uint64_t id = 0;
+    struct text name = TEXT("");
+    while (protobuf_next(&message, &field)) {
+        if (field.number == INTERNED_ENTRY_ID)
+            id = (uint64_t)protobuf_integer(&field);
+        else if (field.number == INTERNED_ENTRY_TEXT)
+            name = protobuf_text(&field);
+    }
+    uint32_t text;
+    return perfetto_keep(import, name, &text) &&
+           map_set(&sequence->names[kind], id, text, import->status);
+}
+
+static bool read_interned(struct perfetto_import *import, struct perfetto_sequence *sequence,
+                          struct text bytes) {
+    static const struct {
+        uint32_t field;
+        enum name_kind kind;
+    } kinds[] = {
+        {INTERNED_CATEGORIES, NAME_CATEGORY},         {INTERNED_NAMES, NAME_EVENT},
+        {INTERNED_ANNOTATION_NAMES, NAME_ANNOTATION}, {INTERNED_STRINGS, NAME_STRING},
+        {INTERNED_GPU_SPECIFICATIONS, NAME_GPU},      {INTERNED_KERNELS, NAME_KERNEL},
+    };
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    while (protobuf_next(&message, &field))
+        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+            if (field.number == kinds[i].field && field.type == PROTOBUF_BYTES &&
+                !read_interned_entry(import, sequence, kinds[i].kind, field.bytes))
+                return false;
+    return true;
+}
+
+static void read_defaults(struct perfetto_sequence *sequence, struct text bytes) {
+    struct protobuf message = protobuf_of(bytes), event;
+    struct protobuf_field field, part;
+    while (protobuf_next(&message, &field)) {
+        if (field.number == PACKET_CLOCK)
+            sequence->default_clock = (uint64_t)protobuf_integer(&field);
+        if (field.number != PACKET_TRACK_EVENT)
+            continue;
+        event = protobuf_of(protobuf_text(&field));
+        while (protobuf_next(&event, &part))
+            if (part.number == EVENT_TRACK)
+                sequence->default_track = (uint64_t)protobuf_integer(&part);
+    }
+}
+
+static bool read_track_ids(struct perfetto_import *import, struct text bytes,
+                           struct perfetto_track *track, bool thread) {
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    while (protobuf_next(&message, &field)) {
+        struct text name = protobuf_text(&field);
+        if (field.number == PROCESS_PID) /* the same in both */
+            track->pid = (uint64_t)(uint32_t)protobuf_integer(&field);
+        else if (thread && field.number == THREAD_TID)
+            track->tid = protobuf_integer(&field);
+        else if (field.number == (thread ? THREAD_NAME : PROCESS_NAME) && name.length &&
+                 !perfetto_keep(import, name, &track->name))
+            return false;
+    }
+    return true;
+}
+
+static bool read_track(struct perfetto_import *import, struct text bytes) {
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    uint64_t uuid = 0;
+    while (protobuf_next(&message, &field))
+        if (field.number == TRACK_UUID)
+            uuid = (uint64_t)protobuf_integer(&field);
+    struct perfetto_track *track = perfetto_track(import, uuid);
+    bool ok = track != NULL;
+    message = protobuf_of(bytes);
+    while (ok && protobuf_next(&message, &field)) {
+        struct text text = protobuf_text(&field);
+        if (field.number == TRACK_PARENT) {
+            track->parent = (uint64_t)protobuf_integer(&field);
+        } else if (field.number == TRACK_NAME || field.number == TRACK_STATIC_NAME) {
+            ok = text.length == 0 || perfetto_keep(import, text, &track->name);
+        } else if (field.number == TRACK_PROCESS) {
+            track->is_process = true;
+            ok = read_track_ids(import, text, track, false);
+        } else if (field.number == TRACK_THREAD) {
+            track->is_thread = true;
+            ok = read_track_ids(import, text, track, true);
+        }
+    }
+    return ok;
+}
+
+static void read_legacy(const struct perfetto_sequence *sequence, struct text bytes,
+                        struct perfetto_event *event) {
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    while (protobuf_next(&message, &field)) {
+        if (field.number == LEGACY_NAME_ID)
+            event->name = perfetto_name(sequence, NAME_EVENT, (uint64_t)protobuf_integer(&field));
+        else if (field.number == LEGACY_PHASE)
+            event->phase = (int32_t)protobuf_integer(&field);
+        else if (field.number == LEGACY_DURATION_US)
+            event->duration_us = protobuf_integer(&field);
+    }
+}
+
+/* Times that older producers put into the event itself, in microseconds. */
+static void read_event_time(struct perfetto_packet *packet, int64_t microseconds, bool relative) {
+    struct perfetto_sequence *sequence = packet->sequence;
+    int64_t sum;
+    if (relative && !__builtin_add_overflow(sequence->reference_us, microseconds, &sum))
+        microseconds = sequence->reference_us = sum;
+    if (__builtin_mul_overflow(microseconds, (int64_t)1000, &packet->time))
+        packet->time = INT64_MAX;
+}
+
+static bool read_event_field(struct perfetto_import *import, struct perfetto_packet *packet,
+                             const struct protobuf_field *field, struct perfetto_event *event) {
+    struct perfetto_sequence *sequence = packet->sequence;
+    uint64_t value = (uint64_t)protobuf_integer(field);
+    switch (field->number) {
+    case EVENT_TYPE:
+        event->type = (unsigned)value;
+        break;
+    case EVENT_TRACK:
+        event->track = value;
+        break;
+    case EVENT_NAME_ID:
+        event->name = perfetto_name(sequence, NAME_EVENT, value);
+        break;
+    case EVENT_NAME:
+        return perfetto_keep(import, protobuf_text(field), &event->name);
+    case EVENT_CATEGORY_ID:
+        event->category = perfetto_name(sequence, NAME_CATEGORY, value);
+        break;
+    case EVENT_CATEGORY:
+        return perfetto_keep(import, protobuf_text(field), &event->category);
+    case EVENT_COUNTER:
+        event->has_value = true;
+        event->value = (double)(int64_t)value;
+        break;
+    case EVENT_COUNTER_DOUBLE:
+        event->has_value = true;
+        event->value = protobuf_number(field);
+        break;
+    case EVENT_LEGACY:
+        read_legacy(sequence, protobuf_text(field), event);
+        break;
+    case EVENT_DELTA_US:
+        read_event_time(packet, (int64_t)value, true);
+        break;
+    case EVENT_ABSOLUTE_US:
+        read_event_time(packet, (int64_t)value, false);
+        break;
+    }
+    return true;
+}
+
+static bool read_event(struct perfetto_import *import, struct perfetto_packet *packet,
+                       struct text bytes) {
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    struct perfetto_event event = {.track = packet->sequence->default_track, .message = bytes};
+    while (protobuf_next(&message, &field))
+        if (!read_event_field(import, packet, &field, &event))
+            return false;
+    import->events++;
+    if (packet->time > import->last_time && packet->time <= TRACE_TIME_LIMIT)
+        import->last_time = packet->time;
+    if (perfetto_is_header(import, &event))
+        return perfetto_own_header(import, packet, &event);
+    return packet->sequence->own ? perfetto_own_event(import, packet, &event)
+                                 : perfetto_foreign_event(import, packet, &event);
+}
+
+static bool read_packets(struct perfetto_import *import, struct text bytes);
+
+/* Unpacks a zlib stream of packets and reads them; they may not hold another. */
+static bool read_compressed(struct perfetto_import *import, struct text bytes) {
+    struct buffer unpacked = {0};
+    char piece[64 * 1024];
+    z_stream stream = {.next_in = (unsigned char *)bytes.data, .avail_in = (unsigned)bytes.length};
+    if (import->in_compressed)
+        return status_fail(import->status, STATUS_INPUT,
+                           "the packet at byte %" PRIu64 " is compressed twice", import->offset);
+    if (inflateInit(&stream) != Z_OK)
+        return status_no_memory(import->status);
+    int code = Z_OK;
+    while (code == Z_OK && unpacked.length <= UNPACKED_MAX && !unpacked.failed) {
+        stream.next_out = (unsigned char *)piece;
+        stream.avail_out = sizeof piece;
+        code = inflate(&stream, Z_NO_FLUSH);
+        buffer_append(&unpacked, piece, sizeof piece - stream.avail_out);
+    }
+    inflateEnd(&stream);
+    bool ok = buffer_ok(&unpacked, import->status);
+    if (ok && code != Z_STREAM_END)
+        ok = status_fail(import->status, STATUS_INPUT,
+                         unpacked.length > UNPACKED_MAX ? "the compressed packet at byte %" PRIu64
+                                                          " is over 512 MB unpacked"
+                                                        : "the compressed packet at byte %" PRIu64
+                                                          " is damaged; copy the file again",
+                         import->offset);
+    import->in_compressed = true;
+    ok = ok && read_packets(import, buffer_as_text(&unpacked));
+    import->in_compressed = false;
+    buffer_finish(&unpacked);
+    return ok;
+}
+
+static void read_thread_reference(struct perfetto_sequence *sequence, struct text bytes) {
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    while (protobuf_next(&message, &field))
+        if (field.number == THREAD_REFERENCE_US)
+            sequence->reference_us = protobuf_integer(&field);
+}
+
+/* What holds for the whole packet wherever in it it stands. */
+struct packet_head {
+    uint64_t sequence, clock, timestamp;
+    bool has_timestamp, cleared;
+};
+
+static bool read_head(struct perfetto_import *import, struct text bytes, struct packet_head *head) {
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    while (protobuf_next(&message, &field)) {
+        uint64_t value = (uint64_t)protobuf_integer(&field);
+        if (field.number == PACKET_SEQUENCE)
+            head->sequence = value;
+        else if (field.number == PACKET_CLOCK)
+            head->clock = value;
+        else if (field.number == PACKET_TIMESTAMP) {
+            head->timestamp = value;
+            head->has_timestamp = true;
+        } else if (field.number == PACKET_FLAGS)
+            head->cleared |= (value & FLAG_CLEARED) != 0;
+        else if (field.number == PACKET_CLEARED)
+            head->cleared |= value != 0;
+    }
+    return !message.damaged ||
+           status_fail(import->status, STATUS_INPUT,
+                       "the packet at byte %" PRIu64 " is damaged; copy the file again",
+                       import->offset);
+}
+
+/* Packets full of events of kinds that ridge has no use for yet: ftrace, heap graphs, CPU samples.
+ */
+static bool holds_unread_events(uint32_t payload) {
+    enum { FTRACE = 1, PROCESS_STATS = 9, SYS_STATS = 7, HEAP_GRAPH = 56, PERF_SAMPLE = 66 };
+    return payload == FTRACE || payload == PROCESS_STATS || payload == SYS_STATS ||
+           payload == HEAP_GRAPH || payload == PERF_SAMPLE;
+}
+
+static bool read_payload(struct perfetto_import *import, struct perfetto_packet *packet,
+                         const struct protobuf_field *field) {
+    struct text bytes = protobuf_text(field);
+    switch (field->number) {
+    case PACKET_TRACK:
+        return read_track(import, bytes);
+    case PACKET_TRACK_EVENT:
+        return read_event(import, packet, bytes);
+    case PACKET_GPU_STAGE:
+        import->events++;
+        return perfetto_gpu_stage(import, packet, bytes);
+    case PACKET_GPU_COUNTER:
+        import->events++;
+        return perfetto_gpu_counters(import, packet, bytes);
+    case PACKET_VULKAN:
+        return perfetto_vulkan_call(import, packet, bytes);
+    case PACKET_COMPRESSED:
+        return read_compressed(import, bytes);
+    default:
+        import->unread += holds_unread_events(field->number);
+        return true;
+    }
+}
+
+/* Interned names and defaults count for the events of their own packet too: they are read first. */
+static bool read_state(struct perfetto_import *import, struct perfetto_sequence *sequence,
+                       uint64_t sequence_id, struct text bytes) {
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    bool ok = true;
+    while (ok && protobuf_next(&message, &field)) {
+        if (field.number == PACKET_INTERNED)
+            ok = read_interned(import, sequence, protobuf_text(&field));
+        else if (field.number == PACKET_DEFAULTS)
+            read_defaults(sequence, protobuf_text(&field));
+        else if (field.number == PACKET_CLOCK_SNAPSHOT)
+            ok = perfetto_read_snapshot(import, sequence_id, protobuf_text(&field));
+        else if (field.number == PACKET_THREAD)
+            read_thread_reference(sequence, protobuf_text(&field));
+    }
+    return ok;
+}
+
+static bool read_packet(struct perfetto_import *import, struct text bytes) {
+    struct packet_head head = {0};
+    if (!read_head(import, bytes, &head))
+        return false;
+    struct perfetto_packet packet = {.sequence = find_sequence(import, head.sequence)};
+    if (!packet.sequence)
+        return false;
+    if (head.cleared)
+        forget_names(packet.sequence);
+    if (!read_state(import, packet.sequence, head.sequence, bytes))
+        return false;
+    if (head.has_timestamp)
+        packet.time =
+            perfetto_time(import, head.sequence,
+                          head.clock ? head.clock : packet.sequence->default_clock, head.timestamp);
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    while (protobuf_next(&message, &field)) {
+        if (!read_payload(import, &packet, &field))
+            return false;
+        packet.sequence = find_sequence(import, head.sequence); /* the array may have moved */
+    }
+    return import->status->code == STATUS_OK && !trace_writer_failed(import->writer);
+}
+
+static bool read_packets(struct perfetto_import *import, struct text bytes) {
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    while (protobuf_next(&message, &field))
+        if (field.number == TRACE_PACKET && field.type == PROTOBUF_BYTES &&
+            !read_packet(import, field.bytes))
+            return false;
+    return !message.damaged ||
+           status_fail(import->status, STATUS_INPUT,
+                       "the compressed packet at byte %" PRIu64 " is damaged; copy the file again",
+                       import->offset);
+}
+
+/* How many bytes of the window the next packet and what stands in front of it take; 0 when it is
+ * not all there, and SIZE_MAX when it cannot be a packet. */
+static size_t measure(const struct input *input, struct text *packet) {
+    struct protobuf message = protobuf_of((struct text){input->data, input->length});
+    uint64_t tag, length;
+    if (!protobuf_varint(&message, &tag) || !protobuf_varint(&message, &length))
+        return input->length >= 20 ? SIZE_MAX : 0;
+    if (tag != (TRACE_PACKET << 3 | PROTOBUF_BYTES) || length > PACKET_MAX)
+        return SIZE_MAX;
+    if (length > (size_t)(message.end - message.at))
+        return 0;
+    *packet = (struct text){(const char *)message.at, length};
+    return (size_t)((const char *)message.at - input->data) + length;
+}
+
+static bool read_file(struct perfetto_import *import, struct input *input) {
+    for (;;) {
+        struct text packet;
+        size_t size = measure(input, &packet);
+        import->offset = input->offset;
+        if (size == SIZE_MAX)
+            return status_fail(import->status, STATUS_INPUT,
+                               "at byte %" PRIu64 " there is no Perfetto packet, the file is "
+                               "damaged from there; copy it again",
+                               input->offset);
+        if (size > 0) {
+            if (!read_packet(import, packet))
+                return false;
+            input_consume(input, size);
+        } else if (!input->at_end) {
+            if (!input_more(input, PACKET_MAX + 64, import->status))
+                return false;
+        } else {
+            break;
+        }
+    }
+    if (input->length > 0)
+        trace_writer_meta(import->writer, META_TRUNCATED,
+                          TEXT("the file ends in the middle of a packet"));
+    return true;
+}
+
+static void write_notes(struct perfetto_import *import) {
+    struct trace_writer *writer = import->writer;
+    char line[200];
+    if (!import->has_format)
+        trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("perfetto"));
+    if (!import->has_own)
+        trace_writer_meta_integer(writer, "source.events", (int64_t)import->events);
+    if (import->has_foreign && !import->has_own) {
+        trace_writer_meta(writer, META_CLOCK_BASE,
+                          import->has_realtime ? TEXT("unix") : TEXT("monotonic"));
+        if (import->has_realtime && import->realtime > 0 && import->realtime < TRACE_TIME_LIMIT)
+            trace_writer_meta_integer(writer, META_CLOCK_OFFSET, import->realtime);
+    }
+    if (import->unknown_clock)
+        trace_writer_meta(writer, META_WARNING,
+                          TEXT("some packets are on a clock that no snapshot relates to the "
+                               "trace's: their times were taken as they stand"));
+    if (import->unclosed) {
+        snprintf(line, sizeof line,
+                 "%" PRIu64 " slices have no end in the trace; they were ended with it",
+                 import->unclosed);
+        trace_writer_meta(writer, META_WARNING, text_of(line));
+    }
+    if (import->unread) {
+        snprintf(line, sizeof line,
+                 "%" PRIu64 " packets hold system events (ftrace, process statistics, CPU samples) "
+                 "that ridge does not read; it reads track events and GPU stages",
+                 import->unread);
+        trace_writer_meta(writer, META_WARNING, text_of(line));
+    }
+    if (import->unopened) {
+        snprintf(line, sizeof line,
+                 "%" PRIu64 " slices end that have no beginning in the trace; they were left out",
+                 import->unopened);
+        trace_writer_meta(writer, META_WARNING, text_of(line));
+    }
+}
+
+static void finish(struct perfetto_import *import) {
+    for (size_t i = 0; i < import->sequence_count; i++)
+        forget_names(&import->sequences[i]);
+    for (size_t i = 0; i < import->track_count; i++)
+        memory_free(import->tracks[i].open);
+    for (unsigned table = 0; table < TABLE_COUNT; table++) {
+        memory_free(import->held[table].rows);
+        memory_free(import->held[table].numbers);
+    }
+    for (unsigned table = 0; table < TABLE_ACTIVITY; table++)
+        map_finish(&import->entities[table]);
+    memory_free(import->sequences);
+    memory_free(import->tracks);
+    memory_free(import->clocks);
+    map_finish(&import->sequence_by_id);
+    map_finish(&import->track_by_uuid);
+    map_finish(&import->clock_by_id);
+    map_finish(&import->counter_names);
+    map_finish(&import->places);
+    map_finish(&import->columns);
+    intern_finish(&import->texts);
+    buffer_finish(&import->json);
+}
+
+static bool run(const struct import_source *source, const struct import_options *options,
+                struct trace_writer *writer, struct status *status) {
+    struct perfetto_import import = {.options = options, .writer = writer, .status = status};
+    struct input input;
+    if (!input_open(&input, source->path, status))
+        return false;
+    *status = (struct status){0};
+    bool ok =
+        read_file(&import, &input) && perfetto_own_end(&import) && perfetto_close_slices(&import);
+    if (ok)
+        write_notes(&import);
+    else if (status->code == STATUS_OK)
+        ok = trace_writer_failed(writer); /* trace_writer_finish() says why */
+    finish(&import);
+    input_close(&input);
+    return ok;
+}
+
+/* Whether a field has the wire type that TracePacket gives it, where the number is well known. */
+static bool plausible(const struct protobuf_field *field, bool *typical) {
+    switch (field->number) {
+    case PACKET_TIMESTAMP:
+    case PACKET_SEQUENCE:
+    case PACKET_FLAGS:
+        *typical = true;
+        return field->type == PROTOBUF_VARINT;
+    case 3: /* trusted_uid */
+    case PACKET_CLEARED:
+    case PACKET_CLOCK:
+    case 79: /* trusted_pid */
+        return field->type == PROTOBUF_VARINT;
+    case PACKET_CLOCK_SNAPSHOT:
+    case 33: /* trace_config */
+    case 36: /* synchronization_marker */
+    case PACKET_COMPRESSED:
+    case PACKET_TRACK:
+        *typical = true;
+        return field->type == PROTOBUF_BYTES;
+    case 1: /* ftrace_events */
+    case 2: /* process_tree */
+    case PACKET_TRACK_EVENT:
+    case PACKET_INTERNED:
+    case PACKET_DEFAULTS:
+        return field->type == PROTOBUF_BYTES;
+    default:
+        return field->number < 2000;
+    }
+}
+
+static int recognise(const struct import_source *source) {
+    struct text head = {(const char *)source->head, source->head_length};
+    struct protobuf file = protobuf_of(head), packet;
+    struct protobuf_field field, part;
+    bool typical = false;
+    unsigned packets = 0;
+    if (source->is_folder || head.length < 4 ||
+        head.data[0] != (TRACE_PACKET << 3 | PROTOBUF_BYTES))
+        return 0;
+    while (packets < 16 && protobuf_next(&file, &field)) {
+        if (field.number != TRACE_PACKET || field.type != PROTOBUF_BYTES)
+            return 0;
+        packet = protobuf_of(field.bytes);
+        while (protobuf_next(&packet, &part))
+            if (!plausible(&part, &typical))
+                return 0;
+        if (packet.damaged)
+            return 0;
+        packets++;
+    }
+    return packets > 0 && typical ? 3 : 0;
+}
+
+const struct importer import_perfetto = {
+    .format = "perfetto",
+    .recognise = recognise,
+    .run = run,
+};

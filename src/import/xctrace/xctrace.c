@@ -1,0 +1,399 @@
+/* What does an Instruments trace hold? A folder of `xctrace export` tables with their table of
+ * contents, one such table, or a .trace bundle that xctrace exports first.
+ *
+ * Instruments records the whole machine; only rows of the target process are events here. The table
+ * of contents names the target; without one the busiest process is taken, and said so. Files are
+ * read one after another, each as a stream, in the order that the tables depend on each other.
+ */
+#include "import/xctrace/xctrace.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "import/xctrace/xctrace_files.h"
+
+static int recognise_folder(const char *path) {
+    struct xctrace_files files = {0};
+    struct status ignored = {0};
+    int sure = 0;
+    if (xctrace_files_list(path, &files, &ignored)) {
+        if (files.is_bundle)
+            sure = 3;
+        for (size_t i = 0; i < files.count; i++)
+            if (files.files[i].kind == XCTRACE_TOC || files.files[i].kind == XCTRACE_TABLE)
+                sure = 3;
+        if (files.count && sure == 0)
+            sure = 1;
+    }
+    xctrace_files_finish(&files);
+    return sure;
+}
+
+static int recognise(const struct import_source *source) {
+    struct text schema;
+    if (source->is_folder)
+        return recognise_folder(source->path);
+    switch (xctrace_file_kind((struct text){(const char *)source->head, source->head_length},
+                              &schema)) {
+    case XCTRACE_TOC:
+    case XCTRACE_TABLE:
+        return 3;
+    default:
+        return 0;
+    }
+}
+
+#ifdef RIDGE_HAVE_EXPAT
+
+/* How many rows each process has in a table: to choose a target when nobody names one. */
+struct census {
+    struct map rows; /* by pid */
+    uint64_t best_pid, best_rows;
+};
+
+static const char *const census_columns[] = {"process", "thread", NULL};
+
+static const char *const *census_schema(void *context, struct text name, unsigned run) {
+    (void)context, (void)run;
+    unsigned rank;
+    return xctrace_kind_of(name, &rank) ? census_columns : NULL;
+}
+
+static bool census_row(void *context, const struct xctrace_table *table, const uint32_t *cells,
+                       struct status *status) {
+    struct census *census = context;
+    uint64_t pid = xctrace_pid(table, cells[0] ? cells[0] : cells[1]);
+    if (pid == 0)
+        return true;
+    const uint64_t *known = map_find(&census->rows, pid);
+    uint64_t rows = known ? *known + 1 : 1;
+    if (rows > census->best_rows) {
+        census->best_rows = rows;
+        census->best_pid = pid;
+    }
+    return map_set(&census->rows, pid, rows, status);
+}
+
+static bool read_table(const char *path, struct xctrace_reader *reader, struct status *status) {
+    struct input input;
+    if (!input_open(&input, path, status))
+        return false;
+    bool good = xctrace_table_read(&input, reader, status);
+    input_close(&input);
+    return good;
+}
+
+/* A table that is being imported. */
+struct document {
+    struct xctrace *import;
+    const struct xctrace_kind *kind;
+};
+
+static const char *const *document_schema(void *context, struct text name, unsigned run) {
+    struct document *document = context;
+    struct xctrace *import = document->import;
+    unsigned rank;
+    document->kind = xctrace_kind_of(name, &rank);
+    if (import->run == 0)
+        import->run = run;
+    if (run && run != import->run) {
+        import->other_runs++;
+        return NULL;
+    }
+    return document->kind ? document->kind->columns : NULL;
+}
+
+static bool document_row(void *context, const struct xctrace_table *table, const uint32_t *cells,
+                         struct status *status) {
+    struct document *document = context;
+    struct xctrace *import = document->import;
+    import->rows++;
+    if (import->rows % 4096 == 0 && trace_writer_failed(import->writer))
+        return false;
+    return document->kind->row(import, table, cells, status);
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool import_table(struct xctrace *import, const char *path, struct status *status) {
+    struct document document = {.import = import};
+    struct xctrace_reader reader = {
+        .schema = document_schema, .row = document_row, .context = &document};
+    bool good = read_table(path, &reader, status);
+    import->unresolved += reader.unresolved;
+    return good;
+}
+
+static bool read_toc(const char *path, struct xctrace_toc *toc, struct status *status) {
+    return xctrace_toc_read(path, toc, status) || status_context(status, "%s", base_name(path));
+}
+
+static bool count_processes(const struct xctrace_file *tables, size_t count, struct census *census,
+                            struct status *status) {
+    struct xctrace_reader reader = {.schema = census_schema, .row = census_row, .context = census};
+    for (unsigned wanted = 0; xctrace_kinds[wanted] && census->best_pid == 0; wanted++)
+        for (size_t i = 0; i < count; i++)
+            if (tables[i].kind == XCTRACE_TABLE && tables[i].rank == wanted &&
+                !read_table(tables[i].path, &reader, status))
+                return count > 1 ? status_context(status, "%s", base_name(tables[i].path)) : false;
+    return true;
+}
+
+static bool guess_target(struct xctrace *import, const struct xctrace_file *tables, size_t count,
+                         struct status *status) {
+    struct census census = {0};
+    bool good = count_processes(tables, count, &census, status);
+    import->target_pid = census.best_pid;
+    if (good && census.rows.count > 0) {
+        struct buffer warning = {0};
+        buffer_printf(&warning,
+                      "no table of contents names the target process, so process %llu, which has "
+                      "the most rows, was taken",
+                      (unsigned long long)census.best_pid);
+        trace_writer_meta_of(import->writer, META_WARNING, &warning);
+        buffer_finish(&warning);
+    }
+    map_finish(&census.rows);
+    return good;
+}
+
+/* Of several tables of contents beside one table, the one whose target has rows in it. */
+static bool choose_toc(struct xctrace *import, const struct xctrace_files *beside,
+                       const struct xctrace_file *table, struct status *status) {
+    struct census census = {0};
+    size_t toc_count = 0;
+    while (toc_count < beside->count && beside->files[toc_count].kind == XCTRACE_TOC)
+        toc_count++;
+    bool good = toc_count < 2 || count_processes(table, 1, &census, status);
+    bool chosen = false;
+    for (size_t i = 0; good && !chosen && i < toc_count; i++) {
+        struct xctrace_toc toc = {0};
+        good = read_toc(beside->files[i].path, &toc, status);
+        chosen = good && (toc_count == 1 || map_find(&census.rows, toc.target_pid));
+        if (chosen)
+            import->toc = toc;
+        else
+            xctrace_toc_finish(&toc);
+    }
+    map_finish(&census.rows);
+    return good;
+}
+
+static void write_text(struct xctrace *import, const char *key, struct text value) {
+    if (value.length)
+        trace_writer_meta(import->writer, key, value);
+}
+
+static void write_joined(struct xctrace *import, const char *key, struct text first,
+                         const char *between, struct text second) {
+    struct buffer joined = {0};
+    buffer_text(&joined, first);
+    if (second.length) {
+        buffer_string(&joined, between);
+        buffer_text(&joined, second);
+    }
+    if (joined.length || joined.failed)
+        trace_writer_meta_of(import->writer, key, &joined);
+    buffer_finish(&joined);
+}
+
+static void write_clock(struct xctrace *import) {
+    int64_t start;
+    import->time_limit = TRACE_TIME_LIMIT;
+    if (import->toc.start_date.length && xctrace_date(import->toc.start_date, &start)) {
+        trace_writer_meta(import->writer, META_CLOCK_BASE, TEXT("unix"));
+        trace_writer_meta_integer(import->writer, META_CLOCK_OFFSET, start);
+        import->time_limit -= start;
+    } else {
+        trace_writer_meta(import->writer, META_CLOCK_BASE, TEXT("trace"));
+    }
+}
+
+static void write_header(struct xctrace *import) {
+    const struct xctrace_toc *toc = &import->toc;
+    trace_writer_meta(import->writer, META_SOURCE_FORMAT, TEXT("xctrace"));
+    write_joined(import, META_SOURCE_TOOL, TEXT("Instruments"), " ", toc->instruments_version);
+    write_joined(import, META_COMMAND, toc->target_name, " ", toc->target_arguments);
+    write_text(import, META_HOST, toc->host);
+    write_text(import, "host.model", toc->model);
+    write_joined(import, "host.system", toc->system, " ", toc->system_version);
+    write_text(import, "source.template", toc->template_name);
+    write_text(import, "source.recording_mode", toc->recording_mode);
+    write_text(import, "source.end_reason", toc->end_reason);
+    write_text(import, "source.start_date", toc->start_date);
+    write_clock(import);
+    if (toc->run_count > 1)
+        trace_writer_meta(import->writer, META_WARNING,
+                          TEXT("the trace holds several runs; only the first was imported"));
+}
+
+static void write_count(struct xctrace *import, const char *key, uint64_t count) {
+    if (count)
+        trace_writer_meta_integer(import->writer, key, (int64_t)count);
+}
+
+static void write_counts(struct xctrace *import) {
+    trace_writer_meta_integer(import->writer, "source.events", (int64_t)import->rows);
+    write_count(import, "xctrace.foreign_gpu_rows", import->foreign);
+    write_count(import, "xctrace.nested_gpu_rows", import->nested);
+    write_count(import, "xctrace.rows_without_time", import->incomplete);
+    write_count(import, "xctrace.unresolved_references", import->unresolved);
+    write_count(import, "xctrace.unpaired_signposts", import->unpaired);
+    write_count(import, "xctrace.tables_of_other_runs", import->other_runs);
+    if (import->unresolved)
+        trace_writer_meta(
+            import->writer, META_WARNING,
+            TEXT("some values refer to ids that the XML does not define; they are missing"));
+}
+
+static void write_target(struct xctrace *import) {
+    import->process = trace_write_process(
+        import->writer, &(struct row_process){
+                            .pid = import->target_pid,
+                            .name = trace_writer_string(import->writer, import->toc.target_name),
+                            .host = trace_writer_string(import->writer, import->toc.host),
+                        });
+}
+
+static bool import_tables(struct xctrace *import, const struct xctrace_file *tables, size_t count,
+                          struct status *status) {
+    write_header(import);
+    if (import->toc.run_count > 1)
+        import->run = 1;
+    import->target_pid = import->toc.target_pid;
+    if (import->target_pid == 0 && !guess_target(import, tables, count, status))
+        return false;
+    write_target(import);
+    for (size_t i = 0; i < count; i++)
+        if (tables[i].kind == XCTRACE_TABLE && !import_table(import, tables[i].path, status))
+            return count > 1 ? status_context(status, "%s", base_name(tables[i].path)) : false;
+    xctrace_signposts_finish(import);
+    write_counts(import);
+    return true;
+}
+
+static bool check_files(const struct xctrace_files *files, struct status *status) {
+    size_t tables = 0, contents = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        const struct xctrace_file *file = &files->files[i];
+        if (file->kind == XCTRACE_LFS_POINTER)
+            return status_fail(status, STATUS_INPUT,
+                               "%s is a Git LFS pointer, not the table itself; run `git lfs pull`",
+                               base_name(file->path));
+        if (file->kind == XCTRACE_EMPTY)
+            return status_fail(status, STATUS_INPUT, "%s is empty; export that table again",
+                               base_name(file->path));
+        tables += file->kind == XCTRACE_TABLE;
+        contents += file->kind == XCTRACE_TOC;
+    }
+    if (contents > 1)
+        return status_fail(
+            status, STATUS_INPUT,
+            "the folder holds %zu tables of contents (%s, %s); put the files of each "
+            "recording into a folder of their own",
+            contents, base_name(files->files[0].path), base_name(files->files[1].path));
+    if (tables == 0)
+        return status_fail(
+            status, STATUS_INPUT,
+            "is a folder without tables that xctrace exported; give a trace file, or "
+            "run `xctrace export --xpath` for tables such as metal-gpu-intervals");
+    return true;
+}
+
+static bool import_exports(struct xctrace *import, const struct xctrace_files *files,
+                           struct status *status) {
+    return check_files(files, status) &&
+           (files->files[0].kind != XCTRACE_TOC ||
+            read_toc(files->files[0].path, &import->toc, status)) &&
+           import_tables(import, files->files, files->count, status);
+}
+
+static bool import_bundle(struct xctrace *import, const char *bundle, struct status *status) {
+    struct xctrace_files files = {0};
+    char *folder;
+    if (!xctrace_bundle_export(bundle, &folder, status))
+        return false;
+    bool good =
+        xctrace_files_list(folder, &files, status) && import_exports(import, &files, status);
+    xctrace_files_finish(&files);
+    xctrace_bundle_remove(folder);
+    memory_free(folder);
+    return good;
+}
+
+static bool import_folder(struct xctrace *import, const char *folder, struct status *status) {
+    struct xctrace_files files = {0};
+    bool good = xctrace_files_list(folder, &files, status);
+    if (good && files.is_bundle && files.count == 0)
+        good = import_bundle(import, folder, status);
+    else if (good)
+        good = import_exports(import, &files, status);
+    xctrace_files_finish(&files);
+    return good;
+}
+
+/* The folder that a file lies in. */
+static char *folder_of(const char *path, struct status *status) {
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return text_copy(TEXT("."), status);
+    return text_copy((struct text){path, slash == path ? 1 : (size_t)(slash - path)}, status);
+}
+
+static bool import_one(struct xctrace *import, const char *path, struct status *status) {
+    struct xctrace_file table = {.path = (char *)path};
+    if (!xctrace_file_look(&table, status))
+        return false;
+    if (table.kind == XCTRACE_TOC)
+        return status_fail(
+            status, STATUS_INPUT,
+            "is a table of contents and holds no events; give ridge the folder that holds "
+            "it and the exported tables");
+    table.kind = XCTRACE_TABLE;
+    struct xctrace_files beside = {0};
+    struct status unlisted = {0};
+    char *folder = folder_of(path, status);
+    if (!folder)
+        return false;
+    bool listed = xctrace_files_list(folder, &beside, &unlisted);
+    bool good = listed || unlisted.code != STATUS_MEMORY || status_no_memory(status);
+    good = good && choose_toc(import, &beside, &table, status) &&
+           import_tables(import, &table, 1, status);
+    xctrace_files_finish(&beside);
+    memory_free(folder);
+    return good;
+}
+
+static void finish(struct xctrace *import) {
+    xctrace_signposts_finish(import);
+    xctrace_toc_finish(&import->toc);
+    intern_finish(&import->devices);
+    intern_finish(&import->queues);
+    map_finish(&import->threads);
+    map_finish(&import->device_ids);
+    map_finish(&import->queue_ids);
+    map_finish(&import->command_buffers);
+    map_finish(&import->counter_names);
+    map_finish(&import->frames);
+    map_finish(&import->stacks);
+}
+
+static bool run(const struct import_source *source, const struct import_options *options,
+                struct trace_writer *writer, struct status *status) {
+    struct xctrace import = {.options = options, .writer = writer};
+    bool good = source->is_folder ? import_folder(&import, source->path, status)
+                                  : import_one(&import, source->path, status);
+    finish(&import);
+    return good;
+}
+
+const struct importer import_xctrace = {"xctrace", recognise, run, NULL};
+
+#else
+
+const struct importer import_xctrace = {"xctrace", recognise, NULL, "expat"};
+
+#endif

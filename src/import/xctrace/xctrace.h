@@ -1,0 +1,111 @@
+/* What the files of the Instruments importer share: the table of contents, and the state of one
+ * import that all table kinds write through.
+ */
+#ifndef RIDGE_IMPORT_XCTRACE_XCTRACE_H
+#define RIDGE_IMPORT_XCTRACE_XCTRACE_H
+
+#include "base/intern.h"
+#include "base/map.h"
+#include "import/import.h"
+#include "import/xctrace/xctrace_table.h"
+
+/* What a table of contents says about its first run. Texts are "" where it is silent; they live in
+ * the arena. A zeroed one is what a missing table of contents says. */
+struct xctrace_toc {
+    struct arena arena;
+    unsigned run_count;
+    uint64_t run_number;
+    struct text target_name, target_arguments;
+    uint64_t target_pid; /* 0 = not told: all processes were recorded */
+    struct text host, model, system, system_version;
+    struct text start_date, end_reason, instruments_version, template_name, recording_mode;
+    uint64_t sample_ns; /* between two samples, of the time-sample table; 0 = not told */
+    struct intern schemas;
+};
+
+/* Fills a zeroed `toc` from the file. */
+bool xctrace_toc_read(const char *path, struct xctrace_toc *toc, struct status *status);
+void xctrace_toc_finish(struct xctrace_toc *toc);
+/* "2026-03-30T18:55:31.999-07:00" as nanoseconds since 1970; false without a zone or a sane year.
+ */
+bool xctrace_date(struct text date, int64_t *unix_ns);
+
+struct xctrace_signposts {
+    struct intern keys; /* of intervals that have begun: process, identifier, name, subsystem */
+    size_t *open;       /* by key: index + 1 of the innermost begin, 0 = none */
+    size_t open_capacity;
+    struct xctrace_begin *begins;
+    size_t begin_count, begin_capacity;
+};
+
+struct xctrace {
+    const struct import_options *options;
+    struct trace_writer *writer;
+    struct xctrace_toc toc;
+    int64_t time_limit; /* of a start plus a duration */
+    unsigned run;       /* the one run that is imported; 0 until a table names one */
+
+    uint64_t target_pid;
+    uint32_t process;
+    struct map threads;               /* tid -> thread */
+    struct intern devices, queues;    /* labels, and labels with channels, by order of appearance */
+    struct map device_ids, queue_ids; /* of those, in the trace */
+    struct map command_buffers;       /* of the target */
+    struct map counter_names;         /* counter id -> string */
+    struct map frames, stacks;        /* (function, module) -> frame; (parent, frame) -> stack */
+    struct xctrace_signposts signposts;
+
+    bool has_time_profile, has_signpost_intervals;
+    uint64_t rows;       /* of the tables that were read */
+    uint64_t foreign;    /* GPU rows of other processes, and of none */
+    uint64_t nested;     /* GPU rows inside others, or not active */
+    uint64_t incomplete; /* rows without a time */
+    uint64_t unresolved; /* references that lead nowhere */
+    uint64_t unpaired;   /* signposts that begin or end alone */
+    uint64_t other_runs; /* tables that belong to another run */
+};
+
+/* A schema that is imported: its columns by mnemonic, and what a row of it becomes. */
+struct xctrace_kind {
+    const char *schema;
+    const char *const *columns;
+    bool (*row)(struct xctrace *import, const struct xctrace_table *table, const uint32_t *cells,
+                struct status *status);
+};
+
+/* In the order of reading: what others depend on comes first. NULL ends it. */
+extern const struct xctrace_kind *const xctrace_kinds[];
+/* The kind of a schema, or NULL; *rank is its place in that order. */
+const struct xctrace_kind *xctrace_kind_of(struct text schema, unsigned *rank);
+
+extern const struct xctrace_kind xctrace_gpu_intervals, xctrace_encoders, xctrace_submissions,
+    xctrace_completions, xctrace_driver_intervals, xctrace_application_intervals,
+    xctrace_gpu_states, xctrace_counter_info, xctrace_counter_values, xctrace_counter_intervals,
+    xctrace_time_profile, xctrace_time_sample, xctrace_signpost_events, xctrace_signpost_intervals;
+
+/* Counts what never ended and frees what was open. */
+void xctrace_signposts_finish(struct xctrace *import);
+
+/* What every row function needs. */
+
+/* The time of a row. *use is false for a row to pass over: without a time, or with an impossible
+ * one when those are to be dropped. A `duration` of NULL reads the start only. */
+bool xctrace_span(struct xctrace *import, const struct xctrace_table *table, uint32_t start_cell,
+                  uint32_t duration_cell, int64_t *start, int64_t *duration, bool *use,
+                  struct status *status);
+/* The pid of a process or thread cell, 0 when it has none. */
+uint64_t xctrace_pid(const struct xctrace_table *table, uint32_t cell);
+/* The target's thread of a thread cell; 0 for NULL and for another process's thread. */
+bool xctrace_thread(struct xctrace *import, const struct xctrace_table *table, uint32_t cell,
+                    uint32_t *thread, struct status *status);
+/* The string id of a cell's text. */
+uint32_t xctrace_string(struct xctrace *import, const struct xctrace_table *table, uint32_t cell);
+/* A label cell's first text that says something: a child's, or its own. */
+struct text xctrace_label(const struct xctrace_table *table, uint32_t cell);
+
+/* Exports the tables that ridge reads from a .trace bundle into a new folder by running xctrace;
+ * *folder is then to be removed by xctrace_bundle_remove() and freed. */
+bool xctrace_bundle_export(const char *bundle, char **folder, struct status *status);
+void xctrace_bundle_remove(const char *folder);
+
+#endif

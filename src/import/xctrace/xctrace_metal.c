@@ -1,0 +1,334 @@
+/* What did Metal do: on the GPU, in the application's encoders and submissions, in the driver?
+ *
+ * The GPU's finest interval is an encoder, so an encoder is what ridge calls a kernel (or a copy,
+ * where it is a blit), and encoding it is the call that launches it: both carry the encoder's id.
+ * Tables of GPU and driver hold every process of the machine; only the target's rows are taken.
+ * Completions name no process, so they are told by the command buffers of the target.
+ */
+#ifdef RIDGE_HAVE_EXPAT
+
+#include <stdio.h>
+
+#include "base/json_write.h"
+#include "import/xctrace/xctrace.h"
+
+/* An id of 2^64-1 means that there is none. */
+static uint64_t object_id(const struct xctrace_table *table, uint32_t cell) {
+    uint64_t id;
+    return xctrace_integer(table, cell, &id) && id != UINT64_MAX ? id : 0;
+}
+
+static bool is_target(const struct xctrace *import, const struct xctrace_table *table,
+                      uint32_t process_cell, uint32_t thread_cell) {
+    uint64_t pid = xctrace_pid(table, process_cell ? process_cell : thread_cell);
+    return pid != 0 && pid == import->target_pid;
+}
+
+static bool remember_command_buffer(struct xctrace *import, const struct xctrace_table *table,
+                                    uint32_t cell, struct status *status) {
+    uint64_t id = object_id(table, cell);
+    return id == 0 || map_set(&import->command_buffers, id, 1, status);
+}
+
+static bool device_of(struct xctrace *import, struct text label, uint32_t *device,
+                      struct status *status) {
+    struct trace_writer *writer = import->writer;
+    size_t known = import->devices.count;
+    uint32_t key;
+    if (label.length == 0)
+        label = TEXT("GPU");
+    if (!intern_add(&import->devices, label, &key, status))
+        return false;
+    if (import->devices.count == known) {
+        *device = (uint32_t)*map_find(&import->device_ids, key);
+        return true;
+    }
+    uint32_t name = trace_writer_string(writer, label);
+    *device = trace_write_device(writer, &(struct row_device){
+                                             .index = (uint32_t)import->device_ids.count,
+                                             .label = name,
+                                             .name = name,
+                                             .vendor = trace_writer_string(writer, TEXT("Apple")),
+                                         });
+    return map_set(&import->device_ids, key, *device, status);
+}
+
+static bool queue_of(struct xctrace *import, uint32_t device, struct text channel, uint32_t *queue,
+                     struct status *status) {
+    struct buffer name = {0};
+    buffer_printf(&name, "%u %.*s", device, TEXT_ARGS(channel));
+    size_t known = import->queues.count;
+    uint32_t key = 0;
+    bool good = buffer_ok(&name, status) &&
+                intern_add(&import->queues, buffer_as_text(&name), &key, status);
+    buffer_finish(&name);
+    if (!good)
+        return false;
+    if (import->queues.count == known) {
+        *queue = (uint32_t)*map_find(&import->queue_ids, key);
+        return true;
+    }
+    *queue =
+        trace_write_queue(import->writer, &(struct row_queue){
+                                              .device = device,
+                                              .process = import->process,
+                                              .stream = (int64_t)import->queue_ids.count,
+                                              .name = trace_writer_string(import->writer, channel),
+                                          });
+    return map_set(&import->queue_ids, key, *queue, status);
+}
+
+enum {
+    GPU_START,
+    GPU_DURATION,
+    GPU_CHANNEL,
+    GPU_DEPTH,
+    GPU_LABEL,
+    GPU_STATE,
+    GPU_PROCESS,
+    GPU_DEVICE,
+    GPU_BYTES,
+    GPU_COMMAND_BUFFER,
+    GPU_ENCODER,
+};
+static const char *const gpu_columns[] = {
+    "start",   "duration", "channel-name", "event-depth",  "event-label", "state",
+    "process", "gpu",      "bytes",        "cmdbuffer-id", "encoder-id",  NULL,
+};
+
+static bool is_outermost_and_active(const struct xctrace_table *table, const uint32_t *cells) {
+    return text_is(xctrace_text(table, cells[GPU_STATE]), "Active") &&
+           text_is(xctrace_text(table, cells[GPU_DEPTH]), "0");
+}
+
+static bool gpu_row(struct xctrace *import, const struct xctrace_table *table,
+                    const uint32_t *cells, struct status *status) {
+    struct row_activity activity = {.bytes = BYTES_UNKNOWN};
+    bool use;
+    if (!is_target(import, table, cells[GPU_PROCESS], 0)) {
+        import->foreign++;
+        return true;
+    }
+    if (!is_outermost_and_active(table, cells)) {
+        import->nested++;
+        return true;
+    }
+    if (!xctrace_span(import, table, cells[GPU_START], cells[GPU_DURATION], &activity.start,
+                      &activity.duration, &use, status))
+        return false;
+    if (!use)
+        return true;
+    struct text name = xctrace_label(table, cells[GPU_LABEL]);
+    struct text channel = xctrace_text(table, cells[GPU_CHANNEL]);
+    uint32_t device;
+    if (!device_of(import, xctrace_text(table, cells[GPU_DEVICE]), &device, status) ||
+        !queue_of(import, device, channel, &activity.queue, status) ||
+        !remember_command_buffer(import, table, cells[GPU_COMMAND_BUFFER], status))
+        return false;
+    activity.name = trace_writer_string(import->writer, name.length ? name : channel);
+    activity.correlation = object_id(table, cells[GPU_ENCODER]);
+    if (text_find(name, "Blit") >= 0) {
+        uint64_t bytes = object_id(table, cells[GPU_BYTES]);
+        activity.kind = ACTIVITY_COPY;
+        activity.bytes = bytes ? bytes : BYTES_UNKNOWN;
+    }
+    trace_write_activity(import->writer, &activity);
+    return true;
+}
+
+const struct xctrace_kind xctrace_gpu_intervals = {"metal-gpu-intervals", gpu_columns, gpu_row};
+
+enum {
+    ENCODER_START,
+    ENCODER_DURATION,
+    ENCODER_THREAD,
+    ENCODER_PROCESS,
+    ENCODER_BUFFER_LABEL,
+    ENCODER_LABEL,
+    ENCODER_COMMAND_BUFFER,
+    ENCODER_ID,
+};
+static const char *const encoder_columns[] = {
+    "start",         "duration",     "thread",     "process", "cmdbuffer-label",
+    "encoder-label", "cmdbuffer-id", "encoder-id", NULL,
+};
+
+/* {"encoder": label, "command_buffer": label} */
+static uint32_t encoder_detail(struct xctrace *import, struct text encoder,
+                               struct text command_buffer) {
+    struct buffer text = {0};
+    struct output output = output_into(&text);
+    struct json json = {.output = &output};
+    json_begin_object(&json);
+    json_member_text(&json, "encoder", encoder);
+    json_member_text(&json, "command_buffer", command_buffer);
+    json_end_object(&json);
+    uint32_t detail = trace_writer_string_of(import->writer, &text);
+    buffer_finish(&text);
+    return detail;
+}
+
+static bool encoder_row(struct xctrace *import, const struct xctrace_table *table,
+                        const uint32_t *cells, struct status *status) {
+    struct row_call call = {.class = CALL_LAUNCH};
+    bool use;
+    if (!is_target(import, table, cells[ENCODER_PROCESS], cells[ENCODER_THREAD]))
+        return true;
+    if (!xctrace_span(import, table, cells[ENCODER_START], cells[ENCODER_DURATION], &call.start,
+                      &call.duration, &use, status))
+        return false;
+    if (!use)
+        return true;
+    if (!xctrace_thread(import, table, cells[ENCODER_THREAD], &call.thread, status) ||
+        !remember_command_buffer(import, table, cells[ENCODER_COMMAND_BUFFER], status))
+        return false;
+    call.name = trace_writer_string(import->writer, TEXT("MTLCommandEncoder encoding"));
+    call.correlation = object_id(table, cells[ENCODER_ID]);
+    call.detail = encoder_detail(import, xctrace_text(table, cells[ENCODER_LABEL]),
+                                 xctrace_text(table, cells[ENCODER_BUFFER_LABEL]));
+    trace_write_call(import->writer, &call);
+    return true;
+}
+
+const struct xctrace_kind xctrace_encoders = {"metal-application-encoders-list", encoder_columns,
+                                              encoder_row};
+
+enum {
+    SUBMISSION_START,
+    SUBMISSION_DURATION,
+    SUBMISSION_THREAD,
+    SUBMISSION_PROCESS,
+    SUBMISSION_COMMAND_BUFFER
+};
+static const char *const submission_columns[] = {"start",   "duration",     "thread",
+                                                 "process", "cmdbuffer-id", NULL};
+
+static bool submission_row(struct xctrace *import, const struct xctrace_table *table,
+                           const uint32_t *cells, struct status *status) {
+    struct row_call call = {.class = CALL_LAUNCH};
+    bool use;
+    if (!is_target(import, table, cells[SUBMISSION_PROCESS], cells[SUBMISSION_THREAD]))
+        return true;
+    if (!xctrace_span(import, table, cells[SUBMISSION_START], cells[SUBMISSION_DURATION],
+                      &call.start, &call.duration, &use, status))
+        return false;
+    if (!use)
+        return true;
+    if (!xctrace_thread(import, table, cells[SUBMISSION_THREAD], &call.thread, status) ||
+        !remember_command_buffer(import, table, cells[SUBMISSION_COMMAND_BUFFER], status))
+        return false;
+    call.name = trace_writer_string(import->writer, TEXT("MTLCommandBuffer commit"));
+    call.correlation = object_id(table, cells[SUBMISSION_COMMAND_BUFFER]);
+    trace_write_call(import->writer, &call);
+    return true;
+}
+
+const struct xctrace_kind xctrace_submissions = {"metal-application-command-buffer-submissions",
+                                                 submission_columns, submission_row};
+
+enum { COMPLETION_TIME, COMPLETION_COMMAND_BUFFER };
+static const char *const completion_columns[] = {"timestamp", "cmdbuffer-id", NULL};
+
+static bool completion_row(struct xctrace *import, const struct xctrace_table *table,
+                           const uint32_t *cells, struct status *status) {
+    struct row_mark mark = {0};
+    bool use;
+    uint64_t id = object_id(table, cells[COMPLETION_COMMAND_BUFFER]);
+    if (id == 0 || !map_find(&import->command_buffers, id))
+        return true;
+    if (!xctrace_span(import, table, cells[COMPLETION_TIME], 0, &mark.time, NULL, &use, status))
+        return false;
+    if (!use)
+        return true;
+    char detail[64];
+    snprintf(detail, sizeof detail, "{\"command_buffer\":%llu}", (unsigned long long)id);
+    mark.name = trace_writer_string(import->writer, TEXT("MTLCommandBuffer completed"));
+    mark.domain = trace_writer_string(import->writer, TEXT("Metal"));
+    mark.detail = trace_writer_string(import->writer, text_of(detail));
+    trace_write_mark(import->writer, &mark);
+    return true;
+}
+
+const struct xctrace_kind xctrace_completions = {"metal-command-buffer-completed",
+                                                 completion_columns, completion_row};
+
+enum {
+    INTERVAL_START,
+    INTERVAL_DURATION,
+    INTERVAL_THREAD,
+    INTERVAL_PROCESS,
+    INTERVAL_TYPE,
+    INTERVAL_LABELS, /* and the following: the first that says something is the name */
+    INTERVAL_COLUMNS = INTERVAL_LABELS + 3,
+};
+static const char *const interval_columns[] = {
+    "start", "duration", "thread", "process", "event-type", "event-label", "label", "name", NULL,
+};
+
+static bool write_interval(struct xctrace *import, const struct xctrace_table *table,
+                           const uint32_t *cells, enum range_category category,
+                           struct status *status) {
+    struct row_range range = {.category = (uint8_t)category};
+    bool use;
+    if (!is_target(import, table, cells[INTERVAL_PROCESS], cells[INTERVAL_THREAD]))
+        return true;
+    if (!xctrace_span(import, table, cells[INTERVAL_START], cells[INTERVAL_DURATION], &range.start,
+                      &range.duration, &use, status))
+        return false;
+    if (!use)
+        return true;
+    if (!xctrace_thread(import, table, cells[INTERVAL_THREAD], &range.thread, status))
+        return false;
+    struct text type = xctrace_text(table, cells[INTERVAL_TYPE]);
+    struct text name = TEXT("");
+    for (int i = INTERVAL_LABELS; i < INTERVAL_COLUMNS && name.length == 0; i++)
+        name = xctrace_label(table, cells[i]);
+    range.name = trace_writer_string(import->writer, name.length ? name : type);
+    range.domain = trace_writer_string(import->writer, type);
+    trace_write_range(import->writer, &range);
+    return true;
+}
+
+static bool driver_row(struct xctrace *import, const struct xctrace_table *table,
+                       const uint32_t *cells, struct status *status) {
+    return write_interval(import, table, cells, RANGE_DRIVER, status);
+}
+
+static bool application_row(struct xctrace *import, const struct xctrace_table *table,
+                            const uint32_t *cells, struct status *status) {
+    return write_interval(import, table, cells, RANGE_OTHER, status);
+}
+
+const struct xctrace_kind xctrace_driver_intervals = {"metal-driver-intervals", interval_columns,
+                                                      driver_row};
+const struct xctrace_kind xctrace_application_intervals = {"metal-application-intervals",
+                                                           interval_columns, application_row};
+
+enum { STATE_START, STATE_STATE, STATE_CHANNELS, STATE_DEVICE };
+static const char *const state_columns[] = {"start", "state", "num-events", "gpu", NULL};
+
+/* The whole machine's: how many channels are busy from this moment on. */
+static bool state_row(struct xctrace *import, const struct xctrace_table *table,
+                      const uint32_t *cells, struct status *status) {
+    struct row_counter counter = {0};
+    uint64_t channels = 0;
+    bool use;
+    if (!xctrace_span(import, table, cells[STATE_START], 0, &counter.time, NULL, &use, status))
+        return false;
+    if (!use)
+        return true;
+    if (text_is(xctrace_text(table, cells[STATE_STATE]), "Active") &&
+        !xctrace_integer(table, cells[STATE_CHANNELS], &channels))
+        channels = 1;
+    if (!device_of(import, xctrace_text(table, cells[STATE_DEVICE]), &counter.device, status))
+        return false;
+    counter.name = trace_writer_string(import->writer, TEXT("GPU channels active (all processes)"));
+    counter.value = (double)channels;
+    trace_write_counter(import->writer, &counter);
+    return true;
+}
+
+const struct xctrace_kind xctrace_gpu_states = {"metal-gpu-state-intervals", state_columns,
+                                                state_row};
+
+#endif
