@@ -75,7 +75,7 @@ void capture_hold(struct spool_lane *lane, bool begins) {
         take_reason(lane);
 }
 
-void capture_tell(struct spool_lane *lane) {
+void capture_put_state(struct spool_lane *lane) {
     if (is_limited() && !atomic_exchange(&told, true) && atomic_load(&captures) == 0)
         pause_from_here(lane);
 }

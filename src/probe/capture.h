@@ -16,7 +16,7 @@ void capture_start(const struct probe_options *options);
 /* In a child of fork(), whose pauses are its own. */
 void capture_forked(void);
 /* A process's first lane says, when there is one, that the process is paused. */
-void capture_tell(struct spool_lane *lane);
+void capture_put_state(struct spool_lane *lane);
 
 bool capture_is_on(void);
 /* Whether what begins at this time is late enough. */

@@ -106,7 +106,7 @@ static void say_whose(struct probe_thread *thread) {
         return;
     record->tid = thread->tid;
     spool_publish(thread->lane);
-    capture_tell(thread->lane);
+    capture_put_state(thread->lane);
 }
 
 static bool take_lane(struct probe_thread *thread) {

@@ -13,9 +13,9 @@
 #include <sys/mman.h>
 
 enum {
-    RETRY = 1024,       /* refused records between two attempts to find room again */
-    UNHEARD = 16 << 20, /* bytes that may wait for a recorder that does not listen */
-    SPARE_SEGMENTS = 2, /* drained ones that are kept to be filled again */
+    RETRY = 1024,             /* refused records between two attempts to find room again */
+    STALLED_LIMIT = 16 << 20, /* bytes that may wait for a recorder that does not listen */
+    SPARE_SEGMENTS = 2,       /* drained ones that are kept to be filled again */
     HEAD = (int)sizeof(struct spool_head),
 };
 static const int64_t silence_ns = 10000000000; /* a recorder this quiet may be gone */
@@ -83,8 +83,8 @@ static bool reserve(struct spool *spool, uint64_t bytes) {
     uint64_t limit = atomic_load(&spool->limit);
     if (!header || atomic_load(&header->stopped))
         return false;
-    if (spool_now() - atomic_load(&header->listened_at) > silence_ns && limit > UNHEARD)
-        limit = UNHEARD;
+    if (spool_now() - atomic_load(&header->listened_at) > silence_ns && limit > STALLED_LIMIT)
+        limit = STALLED_LIMIT;
     if (atomic_fetch_add(&spool->bytes, bytes) + bytes <= limit)
         return true;
     atomic_fetch_sub(&spool->bytes, bytes);

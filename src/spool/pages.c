@@ -6,8 +6,8 @@
 
 enum { BLOCK = 64 << 10, ALIGN = 16 };
 
-struct pile_block {
-    struct pile_block *next;
+struct page_arena_block {
+    struct page_arena_block *next;
     size_t bytes;
     _Alignas(ALIGN) unsigned char data[];
 };
@@ -26,14 +26,15 @@ void pages_free(void *pages, size_t bytes) {
     errno = saved;
 }
 
-void *pile_allocate(struct pile *pile, size_t bytes) {
+void *page_arena_allocate(struct pile *pile, size_t bytes) {
     if (bytes > ((size_t)1 << 30))
         return NULL;
     bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (!pile->blocks || pile->blocks->bytes - pile->used < bytes) {
-        size_t whole = bytes + sizeof(struct pile_block) > BLOCK ? bytes + sizeof(struct pile_block)
-                                                                 : (size_t)BLOCK;
-        struct pile_block *block = pages_allocate(whole);
+        size_t whole = bytes + sizeof(struct page_arena_block) > BLOCK
+                           ? bytes + sizeof(struct page_arena_block)
+                           : (size_t)BLOCK;
+        struct page_arena_block *block = pages_allocate(whole);
         if (!block)
             return NULL;
         block->next = pile->blocks;
@@ -47,9 +48,9 @@ void *pile_allocate(struct pile *pile, size_t bytes) {
     return piece;
 }
 
-void pile_finish(struct pile *pile) {
+void page_arena_finish(struct pile *pile) {
     while (pile->blocks) {
-        struct pile_block *next = pile->blocks->next;
+        struct page_arena_block *next = pile->blocks->next;
         pages_free(pile->blocks, pile->blocks->bytes);
         pile->blocks = next;
     }

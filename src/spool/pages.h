@@ -16,12 +16,12 @@ void pages_free(void *pages, size_t bytes);
 
 /* Small pieces that die together. A zeroed pile is empty. */
 struct pile {
-    struct pile_block *blocks;
+    struct page_arena_block *blocks;
     size_t used, total;
 };
 
 /* Aligned for a pointer and zeroed; NULL when there is no memory. */
-void *pile_allocate(struct pile *pile, size_t bytes);
-void pile_finish(struct pile *pile);
+void *page_arena_allocate(struct pile *pile, size_t bytes);
+void page_arena_finish(struct pile *pile);
 
 #endif

@@ -48,7 +48,7 @@ static bool grow(struct lane_texts *texts) {
 
 void texts_finish(struct lane_texts *texts) {
     pages_free(texts->known, table_bytes(texts->capacity));
-    pile_finish(&texts->bytes);
+    page_arena_finish(&texts->bytes);
     *texts = (struct lane_texts){0};
 }
 
@@ -80,7 +80,7 @@ static void forget_all(struct spool_lane *lane) {
 static uint32_t add(struct lane_texts *texts, struct text text, uint64_t hash) {
     if (texts->count == texts->capacity && !grow(texts))
         return 0;
-    char *copy = pile_allocate(&texts->bytes, text.length);
+    char *copy = page_arena_allocate(&texts->bytes, text.length);
     if (!copy)
         return 0;
     memcpy(copy, text.data, text.length);

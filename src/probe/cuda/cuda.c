@@ -8,7 +8,7 @@
 
 struct cuda_probe cuda_probe;
 
-void cuda_say(const char *key, const char *value) {
+void cuda_put_meta(const char *key, const char *value) {
     struct probe_thread *thread = probe_enter();
     if (!thread)
         return;
@@ -16,15 +16,15 @@ void cuda_say(const char *key, const char *value) {
     probe_leave(thread);
 }
 
-void cuda_say_number(const char *key, int64_t number) {
+void cuda_put_meta_int(const char *key, int64_t number) {
     char digits[32];
     snprintf(digits, sizeof digits, "%lld", (long long)number);
-    cuda_say(key, digits);
+    cuda_put_meta(key, digits);
 }
 
 static bool start(struct status *status) {
     cuda_probe.cupti = cupti_library(cuda_driver_major(), status);
-    return cuda_probe.cupti && cuda_listen(status);
+    return cuda_probe.cupti && cuda_subscribe(status);
 }
 
 bool probe_cuda_start(struct probe *probe) {
@@ -35,13 +35,13 @@ bool probe_cuda_start(struct probe *probe) {
         return true;
     cuda_probe.probe = probe;
     if (!start(&status)) {
-        cuda_say("cuda.missing", status.message);
+        cuda_put_meta("cuda.missing", status.message);
         return false;
     }
     started = true;
     cupti_version_text(cuda_probe.cupti->version, version);
-    cuda_say("cupti.version", version);
-    cuda_say("cuda.graphs", probe->options.by_node ? "by node" : "as a whole");
+    cuda_put_meta("cupti.version", version);
+    cuda_put_meta("cuda.graphs", probe->options.by_node ? "by node" : "as a whole");
     cuda_flush_start();
     cuda_rivals_watch();
     return true;

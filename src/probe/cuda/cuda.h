@@ -27,29 +27,29 @@ struct cuda_probe {
 extern struct cuda_probe cuda_probe;
 
 /* A fact for the trace, from any thread that is not entered. */
-void cuda_say(const char *key, const char *value);
-void cuda_say_number(const char *key, int64_t number);
+void cuda_put_meta(const char *key, const char *value);
+void cuda_put_meta_int(const char *key, int64_t number);
 
 /* ---- Listening: with cuda_lock(), or before there is anybody else ---------------------------- */
 
-bool cuda_listen(struct status *status);
+bool cuda_subscribe(struct status *status);
 bool cuda_is_listening(void);
 /* Nobody reads any more: CUPTI is asked for nothing, so that the program pays for nothing. */
-void cuda_stop_listening(void);
+void cuda_unsubscribe(void);
 
 /* What CUPTI takes where nobody has told it otherwise; no clock at all is not accepted. */
-cupti_clock cuda_usual_clock;
+cupti_clock cuda_default_timestamp;
 
 /* What a profiler of the program's own has set in CUPTI, as far as it was seen. */
-struct cuda_theirs {
+struct cupti_other_subscriber {
     uint64_t kinds; /* that it enabled: a bit each */
     cupti_clock *clock;
     cupti_buffer_requested *requested; /* all come back by cuda_buffer_completed() */
 };
 /* Fetches what is complete; nothing is heard of what happens from then on. */
-void cuda_hush(const struct cuda_theirs *theirs);
+void cuda_disable(const struct cupti_other_subscriber *theirs);
 /* After it: fetches all that there is, and leaves CUPTI as if we had never been there. */
-void cuda_give_way(const struct cuda_theirs *theirs);
+void cuda_yield_subscriber(const struct cupti_other_subscriber *theirs);
 
 /* ---- Calls ------------------------------------------------------------------------------- */
 
@@ -82,7 +82,7 @@ cupti_buffer_completed cuda_buffer_completed;
 uint32_t cuda_last_record(void);
 /* Whether records have stopped coming although work goes on: a profiler of the program's own has
  * CUPTI's buffers. */
-bool cuda_is_taken_over(void);
+bool cuda_lost_subscription(void);
 /* All has come that will: tells of what did not, or came without times, and why. */
 void cuda_records_cut(const char *why);
 /* What is only known at the end: what CUPTI cost, whether its records stopped coming. */
@@ -134,12 +134,12 @@ void cuda_rivals_look(void);
 cupti_buffer_completed cuda_rivals_buffer;
 
 /* A function of CUPTI's, and what others are to call in its place. */
-struct cuda_slot {
+struct got_entry {
     const char *name;
     uintptr_t theirs, ours;
 };
 /* In libraries that are loaded by now. */
-void cuda_slots_replace(const struct cuda_slot *slots, size_t count);
+void cuda_slots_replace(const struct got_entry *slots, size_t count);
 /* The library that has this code, if slots of it were replaced; else "a library". */
 const char *cuda_slots_library(const void *code);
 

@@ -64,7 +64,7 @@ static void *flush_now_and_then(void *nothing) {
             flush_complete();
         if (go_on && spool_is_stopped(cuda_probe.probe->spool)) {
             if (cuda_is_listening())
-                cuda_stop_listening();
+                cuda_unsubscribe();
             go_on = false;
         }
         if (go_on)

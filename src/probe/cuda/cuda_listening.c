@@ -46,7 +46,7 @@ static uint64_t read_clock(void) {
     return (uint64_t)spool_now();
 }
 
-uint64_t cuda_usual_clock(void) {
+uint64_t cuda_default_timestamp(void) {
     struct timespec time = {0};
     clock_gettime(CLOCK_REALTIME, &time);
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
@@ -70,14 +70,15 @@ static void disable_kinds(const struct cupti *cupti, uint64_t but) {
             cupti->cuptiActivityDisable(kinds[i]);
 }
 
-static void restore(const struct cupti *cupti, const struct cuda_theirs *theirs) {
+static void restore(const struct cupti *cupti, const struct cupti_other_subscriber *theirs) {
     bring_zeroed_buffers(cupti, 0);
-    cupti->cuptiActivityRegisterTimestampCallback(theirs->clock ? theirs->clock : cuda_usual_clock);
+    cupti->cuptiActivityRegisterTimestampCallback(theirs->clock ? theirs->clock
+                                                                : cuda_default_timestamp);
     if (theirs->requested)
         cupti->cuptiActivityRegisterCallbacks(theirs->requested, cuda_buffer_completed);
 }
 
-bool cuda_listen(struct status *status) {
+bool cuda_subscribe(struct status *status) {
     const struct cupti *cupti = cuda_probe.cupti;
     atomic_store(&cuda_probe.since, spool_now());
     cupti_result result = cupti->cuptiSubscribe(&subscriber, cuda_called, NULL);
@@ -89,7 +90,7 @@ bool cuda_listen(struct status *status) {
         return true;
     }
     disable_kinds(cupti, 0);
-    restore(cupti, &(struct cuda_theirs){0});
+    restore(cupti, &(struct cupti_other_subscriber){0});
     cupti->cuptiUnsubscribe(subscriber);
     return false;
 }
@@ -102,9 +103,9 @@ static void disable_calls(const struct cupti *cupti) {
 }
 
 /* Kinds are the whole process's: those of a profiler that came later are not ours to end. */
-void cuda_stop_listening(void) {
+void cuda_unsubscribe(void) {
     disable_calls(cuda_probe.cupti);
-    if (!cuda_is_taken_over())
+    if (!cuda_lost_subscription())
         disable_kinds(cuda_probe.cupti, 0);
 }
 
@@ -117,7 +118,7 @@ static void fetch_complete(const struct cupti *cupti) {
     }
 }
 
-void cuda_hush(const struct cuda_theirs *theirs) {
+void cuda_disable(const struct cupti_other_subscriber *theirs) {
     fetch_complete(cuda_probe.cupti);
     disable_kinds(cuda_probe.cupti, theirs->kinds);
     disable_calls(cuda_probe.cupti);
@@ -125,7 +126,7 @@ void cuda_hush(const struct cuda_theirs *theirs) {
 
 /* A launch that is under way may ask for a buffer even after its kind is disabled. One of ours that
  * stayed with CUPTI would be filled with what is theirs. */
-void cuda_give_way(const struct cuda_theirs *theirs) {
+void cuda_yield_subscriber(const struct cupti_other_subscriber *theirs) {
     const struct cupti *cupti = cuda_probe.cupti;
     cuda_buffers_withhold(true);
     cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL);

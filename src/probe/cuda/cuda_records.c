@@ -13,8 +13,8 @@
 
 enum {
     CLOCK_ERROR = 10000, /* nanoseconds that CUPTI's conversion of clocks was seen to wander */
-    UNTOLD_MOST = 1000,  /* calls at the end that may have put no work on a device */
-    RETRY = 64,          /* buffers between two attempts to have a lane */
+    LAUNCHES_WITHOUT_RECORD_MAX = 1000, /* calls at the end that may have put no work on a device */
+    RETRY = 64,                         /* buffers between two attempts to have a lane */
 };
 #define CLOCKS_APART 3600000000000 /* nanoseconds that no work of ours is ahead */
 
@@ -245,7 +245,7 @@ static void take_records(uint8_t *buffer, size_t valid_bytes) {
     struct cupti_record record;
     uint32_t before = atomic_load_explicit(&cuda_probe.first_calls, memory_order_relaxed);
     bool have_lane = take_lane(), stopped = spool_is_stopped(cuda_probe.probe->spool);
-    int64_t now = spool_now(), usual = (int64_t)cuda_usual_clock();
+    int64_t now = spool_now(), usual = (int64_t)cuda_default_timestamp();
     while (cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &raw) == CUPTI_SUCCEEDED) {
         if (!raw || !cupti_decode(cupti->version, raw, &record))
             continue;
@@ -288,9 +288,9 @@ void cuda_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *b
 
 /* CUPTI keeps its buffers in the name of the last who asked: a profiler that the program starts
  * itself gets the records from then on. */
-bool cuda_is_taken_over(void) {
+bool cuda_lost_subscription(void) {
     uint32_t untold = cuda_last_launch() - cuda_last_record();
-    return untold < UINT32_MAX / 2 && untold > UNTOLD_MOST;
+    return untold < UINT32_MAX / 2 && untold > LAUNCHES_WITHOUT_RECORD_MAX;
 }
 
 void cuda_records_cut(const char *why) {
@@ -308,11 +308,11 @@ void cuda_records_end(void) {
     uint64_t overhead = overhead_ns;
     if (lane)
         put_dropped("the program ended while work of it was on the device", without_times);
-    if (lane && cuda_is_taken_over())
+    if (lane && cuda_lost_subscription())
         put_dropped("the device's work stopped being told of before the program's end: its own "
                     "profiler may have taken over CUPTI",
                     1);
     pthread_mutex_unlock(&lock);
     if (overhead > 0)
-        cuda_say_number("cupti.overhead_ns", (int64_t)overhead);
+        cuda_put_meta_int("cupti.overhead_ns", (int64_t)overhead);
 }

@@ -38,14 +38,14 @@ static void hold(bool leaves) {
 }
 
 static void leave(const void *caller) {
-    struct cuda_theirs theirs = {.kinds = atomic_load(&their_kinds),
-                                 .clock = atomic_load(&their_clock),
-                                 .requested = atomic_load(&their_requested)};
-    cuda_hush(&theirs);
+    struct cupti_other_subscriber theirs = {.kinds = atomic_load(&their_kinds),
+                                            .clock = atomic_load(&their_clock),
+                                            .requested = atomic_load(&their_requested)};
+    cuda_disable(&theirs);
     hold(true);
-    cuda_say("cuda.taken_over", cuda_slots_library(caller));
-    cuda_say_number("cuda.taken_over_at", spool_now());
-    cuda_give_way(&theirs);
+    cuda_put_meta("cuda.taken_over", cuda_slots_library(caller));
+    cuda_put_meta_int("cuda.taken_over_at", spool_now());
+    cuda_yield_subscriber(&theirs);
 }
 
 /* Before a call of theirs that needs CUPTI for itself, and after any. */
@@ -74,7 +74,7 @@ static cupti_result subscribe(cupti_subscriber *subscriber, cupti_callback *call
     if (result == CUPTI_SUCCEEDED)
         atomic_store(&subscribed, true);
     else if (result == CUPTI_TAKEN && !atomic_load(&subscribed) && !atomic_exchange(&told, true))
-        cuda_say("cuda.refused", cuda_slots_library(CALLER));
+        cuda_put_meta("cuda.refused", cuda_slots_library(CALLER));
     their_call_ended();
     return result;
 }
@@ -194,7 +194,7 @@ static cupti_result finalize(void) {
 
 void cuda_rivals_watch(void) {
     const struct cupti *cupti = cuda_probe.cupti;
-    const struct cuda_slot slots[] = {
+    const struct got_entry slots[] = {
         {"cuptiSubscribe", (uintptr_t)cupti->cuptiSubscribe, (uintptr_t)subscribe},
         {"cuptiUnsubscribe", (uintptr_t)cupti->cuptiUnsubscribe, (uintptr_t)unsubscribe},
         {"cuptiFinalize", (uintptr_t)cupti->cuptiFinalize, (uintptr_t)finalize},
@@ -228,10 +228,10 @@ void cuda_rivals_look(void) {
     if (cuda_is_listening() || !have_left())
         return;
     fetch_their_last();
-    if (!cuda_listen(&status)) { /* somebody has it whom we do not see */
+    if (!cuda_subscribe(&status)) { /* somebody has it whom we do not see */
         atomic_store(&last_seen, 0);
         return;
     }
     hold(false);
-    cuda_say_number("cuda.given_back_at", spool_now());
+    cuda_put_meta_int("cuda.given_back_at", spool_now());
 }

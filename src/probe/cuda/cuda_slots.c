@@ -46,7 +46,7 @@ static struct user {
 static _Atomic unsigned user_count;
 
 struct wanted {
-    const struct cuda_slot *slots;
+    const struct got_entry *slots;
     size_t count;
 };
 
@@ -124,7 +124,7 @@ static void remember(const struct linked *linked) {
     atomic_store(&user_count, count + 1);
 }
 
-static const struct cuda_slot *find(const struct wanted *wanted, const char *name) {
+static const struct got_entry *find(const struct wanted *wanted, const char *name) {
     for (size_t i = 0; i < wanted->count; i++)
         if (strcmp(wanted->slots[i].name, name) == 0)
             return &wanted->slots[i];
@@ -138,7 +138,7 @@ static void replace_slots(const struct linked *linked, const struct wanted *want
     for (size_t i = 0; first && i < linked->calls_bytes / sizeof *first; i++) {
         uintptr_t place = linked->base + first[i].r_offset;
         const ElfW(Sym) *symbol = &linked->symbols[ELF64_R_SYM(first[i].r_info)];
-        const struct cuda_slot *slot = (uint32_t)ELF64_R_TYPE(first[i].r_info) == CALL_SLOT
+        const struct got_entry *slot = (uint32_t)ELF64_R_TYPE(first[i].r_info) == CALL_SLOT
                                            ? find(wanted, linked->strings + symbol->st_name)
                                            : NULL;
         if (!slot || !is_writable(linked, place))
@@ -159,7 +159,7 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *wanted) {
     return 0;
 }
 
-void cuda_slots_replace(const struct cuda_slot *slots, size_t count) {
+void cuda_slots_replace(const struct got_entry *slots, size_t count) {
     struct wanted wanted = {slots, count};
     dl_iterate_phdr(look_at, &wanted);
 }
@@ -174,7 +174,7 @@ const char *cuda_slots_library(const void *code) {
 
 #else
 
-void cuda_slots_replace(const struct cuda_slot *slots, size_t count) {
+void cuda_slots_replace(const struct got_entry *slots, size_t count) {
     (void)slots, (void)count;
 }
 

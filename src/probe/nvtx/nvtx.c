@@ -136,23 +136,24 @@ void nvtx_thread_ended(struct probe_thread *thread) {
     } while (0)
 
 static void domain_mark_ex(void *handle, const struct nvtx_attributes *attributes) {
-    RECORD(thread, struct said said = said_read(thread, domain_of(handle), attributes);
+    RECORD(thread, struct said said = nvtx_event_read(thread, domain_of(handle), attributes);
            mark(thread, &said));
 }
 static void mark_ex(const struct nvtx_attributes *attributes) {
     domain_mark_ex(NULL, attributes);
 }
 static void mark_a(const char *name) {
-    RECORD(thread, struct said said = said_plain(thread, said_text(name)); mark(thread, &said));
+    RECORD(thread, struct said said = nvtx_event_plain(thread, nvtx_text(name));
+           mark(thread, &said));
 }
 static void mark_w(const wchar_t *name) {
-    RECORD(thread, struct said said = said_plain(thread, said_wide(thread, name));
+    RECORD(thread, struct said said = nvtx_event_plain(thread, nvtx_text_from_wide(thread, name));
            mark(thread, &said));
 }
 
 static uint64_t domain_range_start_ex(void *handle, const struct nvtx_attributes *attributes) {
     uint64_t id = 0;
-    RECORD(thread, struct said said = said_read(thread, domain_of(handle), attributes);
+    RECORD(thread, struct said said = nvtx_event_read(thread, domain_of(handle), attributes);
            id = open_range(thread, &said));
     return id;
 }
@@ -161,13 +162,13 @@ static uint64_t range_start_ex(const struct nvtx_attributes *attributes) {
 }
 static uint64_t range_start_a(const char *name) {
     uint64_t id = 0;
-    RECORD(thread, struct said said = said_plain(thread, said_text(name));
+    RECORD(thread, struct said said = nvtx_event_plain(thread, nvtx_text(name));
            id = open_range(thread, &said));
     return id;
 }
 static uint64_t range_start_w(const wchar_t *name) {
     uint64_t id = 0;
-    RECORD(thread, struct said said = said_plain(thread, said_wide(thread, name));
+    RECORD(thread, struct said said = nvtx_event_plain(thread, nvtx_text_from_wide(thread, name));
            id = open_range(thread, &said));
     return id;
 }
@@ -183,7 +184,7 @@ static void domain_range_end(void *handle, uint64_t id) {
 static int domain_range_push_ex(void *handle, const struct nvtx_attributes *attributes) {
     int level = NVTX_NO_TRACKING;
     struct nvtx_domain *domain = domain_of(handle);
-    RECORD(thread, struct said said = said_read(thread, domain, attributes);
+    RECORD(thread, struct said said = nvtx_event_read(thread, domain, attributes);
            level = push(thread, domain, &said));
     return level;
 }
@@ -192,13 +193,13 @@ static int range_push_ex(const struct nvtx_attributes *attributes) {
 }
 static int range_push_a(const char *name) {
     int level = NVTX_NO_TRACKING;
-    RECORD(thread, struct said said = said_plain(thread, said_text(name));
+    RECORD(thread, struct said said = nvtx_event_plain(thread, nvtx_text(name));
            level = push(thread, &nvtx_default_domain, &said));
     return level;
 }
 static int range_push_w(const wchar_t *name) {
     int level = NVTX_NO_TRACKING;
-    RECORD(thread, struct said said = said_plain(thread, said_wide(thread, name));
+    RECORD(thread, struct said said = nvtx_event_plain(thread, nvtx_text_from_wide(thread, name));
            level = push(thread, &nvtx_default_domain, &said));
     return level;
 }
@@ -213,10 +214,11 @@ static int range_pop(void) {
 }
 
 static void domain_name_category_a(void *handle, uint32_t category, const char *name) {
-    RECORD(thread, nvtx_name_category(domain_of(handle), category, said_text(name)));
+    RECORD(thread, nvtx_name_category(domain_of(handle), category, nvtx_text(name)));
 }
 static void domain_name_category_w(void *handle, uint32_t category, const wchar_t *name) {
-    RECORD(thread, nvtx_name_category(domain_of(handle), category, said_wide(thread, name)));
+    RECORD(thread,
+           nvtx_name_category(domain_of(handle), category, nvtx_text_from_wide(thread, name)));
 }
 static void name_category_a(uint32_t category, const char *name) {
     domain_name_category_a(NULL, category, name);
@@ -228,23 +230,23 @@ static void name_category_w(uint32_t category, const wchar_t *name) {
 static const void *domain_register_a(void *handle, const char *text) {
     const char *string = NULL;
     (void)handle;
-    RECORD(thread, string = nvtx_string(said_text(text)));
+    RECORD(thread, string = nvtx_string(nvtx_text(text)));
     return string;
 }
 static const void *domain_register_w(void *handle, const wchar_t *text) {
     const char *string = NULL;
     (void)handle;
-    RECORD(thread, string = nvtx_string(said_wide(thread, text)));
+    RECORD(thread, string = nvtx_string(nvtx_text_from_wide(thread, text)));
     return string;
 }
 static void *domain_create_a(const char *name) {
     void *domain = NULL;
-    RECORD(thread, domain = nvtx_domain(said_text(name)));
+    RECORD(thread, domain = nvtx_domain(nvtx_text(name)));
     return domain;
 }
 static void *domain_create_w(const wchar_t *name) {
     void *domain = NULL;
-    RECORD(thread, domain = nvtx_domain(said_wide(thread, name)));
+    RECORD(thread, domain = nvtx_domain(nvtx_text_from_wide(thread, name)));
     return domain;
 }
 /* Another may have the same name and so the same handle, and ranges of it may be open. */
@@ -265,10 +267,10 @@ static void name_thread(struct probe_thread *thread, uint32_t tid, struct text n
         say_thread(thread, thread->tid, 0);
 }
 static void name_thread_a(uint32_t tid, const char *name) {
-    RECORD(thread, name_thread(thread, tid, said_text(name)));
+    RECORD(thread, name_thread(thread, tid, nvtx_text(name)));
 }
 static void name_thread_w(uint32_t tid, const wchar_t *name) {
-    RECORD(thread, name_thread(thread, tid, said_wide(thread, name)));
+    RECORD(thread, name_thread(thread, tid, nvtx_text_from_wide(thread, name)));
 }
 
 static nvtx_function *const core[] = {

@@ -39,7 +39,7 @@ static const char *find_string(struct text text, uint64_t hash) {
 static const char *add_string(struct text text, uint64_t hash) {
     const char *found = find_string(text, hash); /* somebody may have been quicker */
     struct kept_string *string =
-        found ? NULL : pile_allocate(&memory, sizeof *string + text.length + 1);
+        found ? NULL : page_arena_allocate(&memory, sizeof *string + text.length + 1);
     if (!string)
         return found;
     memcpy(string->text, text.data, text.length);
@@ -73,7 +73,7 @@ struct nvtx_domain *nvtx_domain(struct text name) {
     if (domain || !kept || !probe_lock())
         return domain;
     domain = find_domain(kept);
-    if (!domain && (domain = pile_allocate(&memory, sizeof *domain))) {
+    if (!domain && (domain = page_arena_allocate(&memory, sizeof *domain))) {
         domain->name = kept;
         domain->next = atomic_load_explicit(&domains, memory_order_relaxed);
         atomic_store_explicit(&domains, domain, memory_order_release);
@@ -95,7 +95,7 @@ void nvtx_name_category(struct nvtx_domain *domain, uint32_t number, struct text
     const char *kept = nvtx_string(name);
     if (!kept || nvtx_category_name(domain, number) == kept || !probe_lock())
         return;
-    struct nvtx_category *category = pile_allocate(&memory, sizeof *category);
+    struct nvtx_category *category = page_arena_allocate(&memory, sizeof *category);
     if (category) {
         _Atomic(struct nvtx_category *) *list = &domain->categories[number % NVTX_CATEGORY_LISTS];
         category->number = number;

@@ -3,11 +3,11 @@
 
 #include <stdio.h>
 
-struct text said_text(const char *text) {
+struct text nvtx_text(const char *text) {
     return text ? (struct text){text, strnlen(text, SPOOL_TEXT_MAX + 1)} : TEXT("");
 }
 
-struct text said_wide(struct probe_thread *thread, const wchar_t *text) {
+struct text nvtx_text_from_wide(struct probe_thread *thread, const wchar_t *text) {
     return nvtx_narrow(text, thread->converted, SPOOL_TEXT_MAX);
 }
 
@@ -15,9 +15,9 @@ static uint32_t message_text(struct probe_thread *thread,
                              const struct nvtx_attributes *attributes) {
     switch (attributes->message_type) {
     case NVTX_MESSAGE_A:
-        return spool_text(thread->lane, said_text(attributes->message.narrow));
+        return spool_text(thread->lane, nvtx_text(attributes->message.narrow));
     case NVTX_MESSAGE_W:
-        return spool_text(thread->lane, said_wide(thread, attributes->message.wide));
+        return spool_text(thread->lane, nvtx_text_from_wide(thread, attributes->message.wide));
     case NVTX_MESSAGE_REGISTERED:
         return spool_constant(thread->lane, attributes->message.registered);
     default:
@@ -66,8 +66,8 @@ static void read_payload(struct said *said, const struct nvtx_attributes *attrib
     }
 }
 
-struct said said_read(struct probe_thread *thread, const struct nvtx_domain *domain,
-                      const struct nvtx_attributes *attributes) {
+struct said nvtx_event_read(struct probe_thread *thread, const struct nvtx_domain *domain,
+                            const struct nvtx_attributes *attributes) {
     struct said said = {.domain = spool_constant(thread->lane, domain->name)};
     if (!attributes || attributes->size < sizeof *attributes)
         return said; /* of a version that has less to say than we would read */
@@ -78,6 +78,6 @@ struct said said_read(struct probe_thread *thread, const struct nvtx_domain *dom
     return said;
 }
 
-struct said said_plain(struct probe_thread *thread, struct text name) {
+struct said nvtx_event_plain(struct probe_thread *thread, struct text name) {
     return (struct said){.name = spool_text(thread->lane, name)};
 }

@@ -16,13 +16,13 @@ struct said {
 
 /* Strings as the program gives them, NULL included, no longer than a text of the spool can be. The
  * second lies in the thread's own memory until the next. */
-struct text said_text(const char *text);
-struct text said_wide(struct probe_thread *thread, const wchar_t *text);
+struct text nvtx_text(const char *text);
+struct text nvtx_text_from_wide(struct probe_thread *thread, const wchar_t *text);
 
 /* `attributes` may be NULL. */
-struct said said_read(struct probe_thread *thread, const struct nvtx_domain *domain,
-                      const struct nvtx_attributes *attributes);
+struct said nvtx_event_read(struct probe_thread *thread, const struct nvtx_domain *domain,
+                            const struct nvtx_attributes *attributes);
 /* A name and nothing else. */
-struct said said_plain(struct probe_thread *thread, struct text name);
+struct said nvtx_event_plain(struct probe_thread *thread, struct text name);
 
 #endif
