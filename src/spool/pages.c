@@ -26,33 +26,33 @@ void pages_free(void *pages, size_t bytes) {
     errno = saved;
 }
 
-void *page_arena_allocate(struct pile *pile, size_t bytes) {
+void *page_arena_allocate(struct page_arena *arena, size_t bytes) {
     if (bytes > ((size_t)1 << 30))
         return NULL;
     bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-    if (!pile->blocks || pile->blocks->bytes - pile->used < bytes) {
+    if (!arena->blocks || arena->blocks->bytes - arena->used < bytes) {
         size_t whole = bytes + sizeof(struct page_arena_block) > BLOCK
                            ? bytes + sizeof(struct page_arena_block)
                            : (size_t)BLOCK;
         struct page_arena_block *block = pages_allocate(whole);
         if (!block)
             return NULL;
-        block->next = pile->blocks;
+        block->next = arena->blocks;
         block->bytes = whole;
-        pile->blocks = block;
-        pile->used = sizeof *block;
-        pile->total += whole;
+        arena->blocks = block;
+        arena->used = sizeof *block;
+        arena->total += whole;
     }
-    void *piece = (unsigned char *)pile->blocks + pile->used;
-    pile->used += bytes;
+    void *piece = (unsigned char *)arena->blocks + arena->used;
+    arena->used += bytes;
     return piece;
 }
 
-void page_arena_finish(struct pile *pile) {
-    while (pile->blocks) {
-        struct page_arena_block *next = pile->blocks->next;
-        pages_free(pile->blocks, pile->blocks->bytes);
-        pile->blocks = next;
+void page_arena_finish(struct page_arena *arena) {
+    while (arena->blocks) {
+        struct page_arena_block *next = arena->blocks->next;
+        pages_free(arena->blocks, arena->blocks->bytes);
+        arena->blocks = next;
     }
-    pile->used = pile->total = 0;
+    arena->used = arena->total = 0;
 }

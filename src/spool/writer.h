@@ -27,7 +27,7 @@ struct lane_texts {
     uint32_t *slots;          /* number - base, 0: free */
     uint32_t count, capacity; /* of `known`; there are twice as many slots */
     uint32_t base;
-    struct pile bytes;
+    struct page_arena bytes;
 };
 
 enum { LANE_SEGMENTS = 256, LANE_CONSTANTS = 128 };

@@ -26,24 +26,24 @@ static uint64_t next_id(struct probe_thread *thread, bool captures) {
 }
 
 /* Its id, or 0 when it was dropped. The time comes last, so that the range has none of our own. */
-static uint64_t open_range(struct probe_thread *thread, const struct said *said) {
-    bool captures = capture_is_range(thread->lane, said->name);
+static uint64_t open_range(struct probe_thread *thread, const struct nvtx_event *event) {
+    bool captures = capture_is_range(thread->lane, event->name);
     if (captures)
         capture_range(thread->lane, true);
     else if (!capture_is_on())
         return 0;
     uint64_t id = next_id(thread, captures);
     struct spool_range *range =
-        spool_begin(thread->lane, SPOOL_RANGE_OPEN, said->name, sizeof *range);
+        spool_begin(thread->lane, SPOOL_RANGE_OPEN, event->name, sizeof *range);
     if (!range)
         return captures ? id : 0;
     range->end = 0;
     range->id = id;
-    range->domain = said->domain;
-    range->category = said->category;
-    range->payload = said->payload;
-    range->has_payload = said->has_payload;
-    range->colour = said->colour;
+    range->domain = event->domain;
+    range->category = event->category;
+    range->payload = event->payload;
+    range->has_payload = event->has_payload;
+    range->colour = event->colour;
     range->start = spool_now();
     spool_publish(thread->lane);
     return id;
@@ -69,7 +69,7 @@ static int innermost(const struct probe_thread *thread, const struct nvtx_domain
 }
 
 static int push(struct probe_thread *thread, const struct nvtx_domain *domain,
-                const struct said *said) {
+                const struct nvtx_event *event) {
     if (thread->depth == NVTX_DEPTH) {
         thread->too_deep++;
         spool_drop(probe_start()->spool, 1);
@@ -79,7 +79,7 @@ static int push(struct probe_thread *thread, const struct nvtx_domain *domain,
     uint32_t level = outer < 0 ? 0 : thread->pushed[outer].level + 1;
     thread->pushed[thread->depth++] = (struct pushed_range){
         .domain = domain,
-        .id = open_range(thread, said),
+        .id = open_range(thread, event),
         .level = level,
     };
     return (int)level;
@@ -101,19 +101,19 @@ static int pop(struct probe_thread *thread, const struct nvtx_domain *domain, in
     return (int)range.level;
 }
 
-static void mark(struct probe_thread *thread, const struct said *said) {
+static void mark(struct probe_thread *thread, const struct nvtx_event *event) {
     int64_t now = spool_now();
     if (!capture_is_on() || !capture_has_begun(now))
         return;
-    struct spool_mark *record = spool_begin(thread->lane, SPOOL_MARK, said->name, sizeof *record);
+    struct spool_mark *record = spool_begin(thread->lane, SPOOL_MARK, event->name, sizeof *record);
     if (!record)
         return;
     record->time = now;
-    record->domain = said->domain;
-    record->category = said->category;
-    record->payload = said->payload;
-    record->has_payload = said->has_payload;
-    record->colour = said->colour;
+    record->domain = event->domain;
+    record->category = event->category;
+    record->payload = event->payload;
+    record->has_payload = event->has_payload;
+    record->colour = event->colour;
     spool_publish(thread->lane);
 }
 
@@ -136,25 +136,26 @@ void nvtx_thread_ended(struct probe_thread *thread) {
     } while (0)
 
 static void domain_mark_ex(void *handle, const struct nvtx_attributes *attributes) {
-    RECORD(thread, struct said said = nvtx_event_read(thread, domain_of(handle), attributes);
-           mark(thread, &said));
+    RECORD(thread, struct nvtx_event event = nvtx_event_read(thread, domain_of(handle), attributes);
+           mark(thread, &event));
 }
 static void mark_ex(const struct nvtx_attributes *attributes) {
     domain_mark_ex(NULL, attributes);
 }
 static void mark_a(const char *name) {
-    RECORD(thread, struct said said = nvtx_event_plain(thread, nvtx_text(name));
-           mark(thread, &said));
+    RECORD(thread, struct nvtx_event event = nvtx_event_plain(thread, nvtx_text(name));
+           mark(thread, &event));
 }
 static void mark_w(const wchar_t *name) {
-    RECORD(thread, struct said said = nvtx_event_plain(thread, nvtx_text_from_wide(thread, name));
-           mark(thread, &said));
+    RECORD(thread,
+           struct nvtx_event event = nvtx_event_plain(thread, nvtx_text_from_wide(thread, name));
+           mark(thread, &event));
 }
 
 static uint64_t domain_range_start_ex(void *handle, const struct nvtx_attributes *attributes) {
     uint64_t id = 0;
-    RECORD(thread, struct said said = nvtx_event_read(thread, domain_of(handle), attributes);
-           id = open_range(thread, &said));
+    RECORD(thread, struct nvtx_event event = nvtx_event_read(thread, domain_of(handle), attributes);
+           id = open_range(thread, &event));
     return id;
 }
 static uint64_t range_start_ex(const struct nvtx_attributes *attributes) {
@@ -162,14 +163,15 @@ static uint64_t range_start_ex(const struct nvtx_attributes *attributes) {
 }
 static uint64_t range_start_a(const char *name) {
     uint64_t id = 0;
-    RECORD(thread, struct said said = nvtx_event_plain(thread, nvtx_text(name));
-           id = open_range(thread, &said));
+    RECORD(thread, struct nvtx_event event = nvtx_event_plain(thread, nvtx_text(name));
+           id = open_range(thread, &event));
     return id;
 }
 static uint64_t range_start_w(const wchar_t *name) {
     uint64_t id = 0;
-    RECORD(thread, struct said said = nvtx_event_plain(thread, nvtx_text_from_wide(thread, name));
-           id = open_range(thread, &said));
+    RECORD(thread,
+           struct nvtx_event event = nvtx_event_plain(thread, nvtx_text_from_wide(thread, name));
+           id = open_range(thread, &event));
     return id;
 }
 static void range_end(uint64_t id) {
@@ -184,8 +186,8 @@ static void domain_range_end(void *handle, uint64_t id) {
 static int domain_range_push_ex(void *handle, const struct nvtx_attributes *attributes) {
     int level = NVTX_NO_TRACKING;
     struct nvtx_domain *domain = domain_of(handle);
-    RECORD(thread, struct said said = nvtx_event_read(thread, domain, attributes);
-           level = push(thread, domain, &said));
+    RECORD(thread, struct nvtx_event event = nvtx_event_read(thread, domain, attributes);
+           level = push(thread, domain, &event));
     return level;
 }
 static int range_push_ex(const struct nvtx_attributes *attributes) {
@@ -193,14 +195,15 @@ static int range_push_ex(const struct nvtx_attributes *attributes) {
 }
 static int range_push_a(const char *name) {
     int level = NVTX_NO_TRACKING;
-    RECORD(thread, struct said said = nvtx_event_plain(thread, nvtx_text(name));
-           level = push(thread, &nvtx_default_domain, &said));
+    RECORD(thread, struct nvtx_event event = nvtx_event_plain(thread, nvtx_text(name));
+           level = push(thread, &nvtx_default_domain, &event));
     return level;
 }
 static int range_push_w(const wchar_t *name) {
     int level = NVTX_NO_TRACKING;
-    RECORD(thread, struct said said = nvtx_event_plain(thread, nvtx_text_from_wide(thread, name));
-           level = push(thread, &nvtx_default_domain, &said));
+    RECORD(thread,
+           struct nvtx_event event = nvtx_event_plain(thread, nvtx_text_from_wide(thread, name));
+           level = push(thread, &nvtx_default_domain, &event));
     return level;
 }
 static int domain_range_pop(void *handle) {

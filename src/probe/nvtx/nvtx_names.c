@@ -25,7 +25,7 @@ struct nvtx_category {
 struct nvtx_domain nvtx_default_domain;
 static _Atomic(struct kept_string *) strings[STRING_LISTS];
 static _Atomic(struct nvtx_domain *) domains;
-static struct pile memory; /* under the lock */
+static struct page_arena memory; /* under the lock */
 
 static const char *find_string(struct text text, uint64_t hash) {
     struct kept_string *string =

@@ -37,47 +37,47 @@ static uint32_t category_text(struct probe_thread *thread, const struct nvtx_dom
     return spool_text(thread->lane, (struct text){number, (size_t)length});
 }
 
-static void read_payload(struct said *said, const struct nvtx_attributes *attributes) {
+static void read_payload(struct nvtx_event *event, const struct nvtx_attributes *attributes) {
     double number;
     switch (attributes->payload_type) {
     case NVTX_PAYLOAD_U64:
-        said->payload = attributes->payload.i64;
-        said->has_payload = SPOOL_PAYLOAD_UNSIGNED;
+        event->payload = attributes->payload.i64;
+        event->has_payload = SPOOL_PAYLOAD_UNSIGNED;
         break;
     case NVTX_PAYLOAD_U32:
-        said->payload = attributes->payload.u32;
-        said->has_payload = SPOOL_PAYLOAD_UNSIGNED;
+        event->payload = attributes->payload.u32;
+        event->has_payload = SPOOL_PAYLOAD_UNSIGNED;
         break;
     case NVTX_PAYLOAD_I64:
-        said->payload = attributes->payload.i64;
-        said->has_payload = SPOOL_PAYLOAD_SIGNED;
+        event->payload = attributes->payload.i64;
+        event->has_payload = SPOOL_PAYLOAD_SIGNED;
         break;
     case NVTX_PAYLOAD_I32:
-        said->payload = attributes->payload.i32;
-        said->has_payload = SPOOL_PAYLOAD_SIGNED;
+        event->payload = attributes->payload.i32;
+        event->has_payload = SPOOL_PAYLOAD_SIGNED;
         break;
     case NVTX_PAYLOAD_F64:
     case NVTX_PAYLOAD_F32:
         number = attributes->payload_type == NVTX_PAYLOAD_F64 ? attributes->payload.f64
                                                               : (double)attributes->payload.f32;
-        memcpy(&said->payload, &number, sizeof number);
-        said->has_payload = SPOOL_PAYLOAD_DOUBLE;
+        memcpy(&event->payload, &number, sizeof number);
+        event->has_payload = SPOOL_PAYLOAD_DOUBLE;
         break;
     }
 }
 
-struct said nvtx_event_read(struct probe_thread *thread, const struct nvtx_domain *domain,
-                            const struct nvtx_attributes *attributes) {
-    struct said said = {.domain = spool_constant(thread->lane, domain->name)};
+struct nvtx_event nvtx_event_read(struct probe_thread *thread, const struct nvtx_domain *domain,
+                                  const struct nvtx_attributes *attributes) {
+    struct nvtx_event event = {.domain = spool_constant(thread->lane, domain->name)};
     if (!attributes || attributes->size < sizeof *attributes)
-        return said; /* of a version that has less to say than we would read */
-    said.name = message_text(thread, attributes);
-    said.category = category_text(thread, domain, attributes->category);
-    said.colour = attributes->colour_type == NVTX_COLOUR_ARGB ? attributes->colour : 0;
-    read_payload(&said, attributes);
-    return said;
+        return event; /* of a version that has less to say than we would read */
+    event.name = message_text(thread, attributes);
+    event.category = category_text(thread, domain, attributes->category);
+    event.colour = attributes->colour_type == NVTX_COLOUR_ARGB ? attributes->colour : 0;
+    read_payload(&event, attributes);
+    return event;
 }
 
-struct said nvtx_event_plain(struct probe_thread *thread, struct text name) {
-    return (struct said){.name = spool_text(thread->lane, name)};
+struct nvtx_event nvtx_event_plain(struct probe_thread *thread, struct text name) {
+    return (struct nvtx_event){.name = spool_text(thread->lane, name)};
 }

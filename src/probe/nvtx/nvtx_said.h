@@ -8,7 +8,7 @@
 #include "probe/nvtx/nvtx_names.h"
 #include "probe/probe.h"
 
-struct said {
+struct nvtx_event {
     uint32_t name, domain, category; /* numbers of texts */
     int64_t payload;
     uint32_t has_payload, colour; /* enum spool_payload; ARGB, 0: none */
@@ -20,9 +20,9 @@ struct text nvtx_text(const char *text);
 struct text nvtx_text_from_wide(struct probe_thread *thread, const wchar_t *text);
 
 /* `attributes` may be NULL. */
-struct said nvtx_event_read(struct probe_thread *thread, const struct nvtx_domain *domain,
-                            const struct nvtx_attributes *attributes);
+struct nvtx_event nvtx_event_read(struct probe_thread *thread, const struct nvtx_domain *domain,
+                                  const struct nvtx_attributes *attributes);
 /* A name and nothing else. */
-struct said nvtx_event_plain(struct probe_thread *thread, struct text name);
+struct nvtx_event nvtx_event_plain(struct probe_thread *thread, struct text name);
 
 #endif
