@@ -208,7 +208,8 @@ static bool collect_turns(const struct report *report, struct turn **turns, size
 }
 
 /* The turn in which that process launched something at that time, or NULL. */
-static struct turn *find_turn(struct turn *turns, size_t count, uint32_t process, int64_t time) {
+static struct turn *loop_period_find(struct turn *turns, size_t count, uint32_t process,
+                                     int64_t time) {
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -241,9 +242,9 @@ static bool select_range_on_device(struct selector *selector, uint32_t device,
         if (model->launch[i] == NO_ROW)
             continue;
         uint32_t call = model->launch[i];
-        struct turn *turn =
-            find_turn(selector->turns, selector->turn_count,
-                      trace->thread.process[trace->call.thread[call]], trace->call.start[call]);
+        struct turn *turn = loop_period_find(selector->turns, selector->turn_count,
+                                             trace->thread.process[trace->call.thread[call]],
+                                             trace->call.start[call]);
         if (!turn)
             continue;
         if (turn->device.start > turn->device.end)

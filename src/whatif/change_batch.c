@@ -56,8 +56,8 @@ bool change_batch(struct run *run, const struct change *change, struct outcome *
     }
     size_t activities = replay->activities, kept = 0;
     if (!run_edit_calls(run, status) || !run_edit_activities(run, status) ||
-        !RUN_OWN(run, launch_lag, activities, status) ||
-        !RUN_OWN(run, queue_lag, activities, status))
+        !RUN_WRITABLE(run, launch_lag, activities, status) ||
+        !RUN_WRITABLE(run, queue_lag, activities, status))
         return false;
     for (uint32_t i = 0; i < replay->calls; i++) {
         uint32_t step = replay->call_step[i];

@@ -20,10 +20,10 @@ bool say_no_call(const struct run *run, struct outcome *outcome, unsigned class,
         if (is_outer(replay, i) && replay->class[i] == class &&
             in_loop(replay, replay->call_step[i]))
             weight[replay->trace->call.name[i]]++;
-    if (pattern.length && any_called(replay->trace, pattern, weight))
+    if (pattern.length && name_is_present(replay->trace, pattern, weight))
         snprintf(outcome->why_not, OUTCOME_TEXT,
                  "every %s of that name is the run's last, or gone with another change", call);
-    else if (!pattern.length || !say_no_such(outcome, replay->trace, call, pattern, weight))
+    else if (!pattern.length || !explain_no_match(outcome, replay->trace, call, pattern, weight))
         snprintf(outcome->why_not, OUTCOME_TEXT, "%s", none);
     memory_free(weight);
     return true;
@@ -152,7 +152,7 @@ static void drop_thinking_of_allocations(struct run *run, struct text pattern) {
         bool again =
             before != NO_ROW && replay->class[before] == CALL_ALLOC && !is_release(replay, before);
         if (is_release(replay, i) || again)
-            run_drop_thinking(run, i);
+            run_drop_host_time(run, i);
     }
 }
 

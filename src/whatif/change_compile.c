@@ -16,16 +16,16 @@
 static bool cut_named(struct run *run, struct text pattern, int64_t *host, struct status *status) {
     const struct replay *replay = run->replay;
     struct thinking thinking;
-    if (!thinking_find(replay, THINKING_COMPILATION, pattern, &thinking, status))
+    if (!host_time_find(replay, THINKING_COMPILATION, pattern, &thinking, status))
         return false;
     for (uint32_t i = 0; i < replay->calls; i++)
         if (thinking.before_call[i] && in_loop(replay, replay->call_step[i])) {
             int64_t cut = at_most(thinking.before_call[i], run->think[i]);
             run->think[i] -= cut;
-            *host += thinking_in_part(replay, i, cut);
+            *host += host_time_in_part(replay, i, cut);
             run->touched++;
         }
-    thinking_finish(&thinking);
+    host_time_finish(&thinking);
     return true;
 }
 
@@ -90,7 +90,7 @@ static void cut_unnamed(struct run *run, struct text pattern, int64_t *host) {
         if (cut <= other_work(replay))
             continue;
         run->think[i] -= cut;
-        *host += thinking_in_part(replay, i, cut);
+        *host += host_time_in_part(replay, i, cut);
         run->touched++;
     }
 }

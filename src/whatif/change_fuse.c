@@ -213,7 +213,7 @@ static bool fuse_turns(struct fuser *fuser, const struct chain *chain, struct st
     bool ok = rows && pauses;
     if (ok) {
         collect(replay, chain, rows, pauses);
-        ok = find_turn(pauses, chain->count, &turn, &phase, status);
+        ok = loop_period_find(pauses, chain->count, &turn, &phase, status);
     }
     struct chain part = {0};
     for (size_t i = 0; i < chain->count && ok; i++) {
@@ -269,12 +269,13 @@ bool change_fuse(struct run *run, const struct change *change, struct outcome *o
     if (!ok)
         return false;
     if (!fuser.chains)
-        return say_no_kernel(run, "kernel", change->pattern,
-                             change->pattern.length
-                                 ? "no two kernels of that name follow each other directly"
-                                 : "no two element-wise kernels over as many elements follow each "
-                                   "other directly",
-                             outcome, status);
+        return explain_no_kernel(
+            run, "kernel", change->pattern,
+            change->pattern.length
+                ? "no two kernels of that name follow each other directly"
+                : "no two element-wise kernels over as many elements follow each "
+                  "other directly",
+            outcome, status);
     snprintf(outcome->what, OUTCOME_TEXT, "%s kernels become %s", format_count(fuser.kernels, a),
              format_count(fuser.chains, b));
     snprintf(outcome->assumes, OUTCOME_TEXT,

@@ -152,10 +152,10 @@ static bool prepare(struct grapher *grapher, struct status *status) {
     grapher->launches = memory_allocate(replay->calls, 1, status);
     grapher->begun = memory_allocate(replay->calls, 1, status);
     if (!grapher->head || !grapher->launches || !grapher->begun || !run_edit_calls(run, status) ||
-        !RUN_OWN(run, launch, activities, status) ||
-        !RUN_OWN(run, from_start, activities, status) ||
-        !RUN_OWN(run, launch_lag, activities, status) ||
-        !RUN_OWN(run, queue_lag, activities, status))
+        !RUN_WRITABLE(run, launch, activities, status) ||
+        !RUN_WRITABLE(run, from_start, activities, status) ||
+        !RUN_WRITABLE(run, launch_lag, activities, status) ||
+        !RUN_WRITABLE(run, queue_lag, activities, status))
         return false;
     for (size_t i = 0; i < replay->calls; i++)
         grapher->head[i] = NO_ROW;

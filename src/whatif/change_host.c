@@ -23,7 +23,7 @@ static int64_t cut_thinking(struct run *run, const struct thinking *thinking, do
         cut = at_most(cut, run->think[i]);
         run->think[i] -= cut;
         run->touched += cut != 0;
-        sum += thinking_in_part(replay, i, cut);
+        sum += host_time_in_part(replay, i, cut);
     }
     for (uint32_t i = 0; i < replay->threads; i++)
         if (everywhere && thinking->tail[i]) {
@@ -49,7 +49,7 @@ static int64_t cut_outliers(struct run *run) {
         if (!has_before || !in_loop(replay, replay->call_step[i]) ||
             run->think[i] <= other_work(replay))
             continue;
-        sum += thinking_in_part(replay, i, run->think[i] - usual);
+        sum += host_time_in_part(replay, i, run->think[i] - usual);
         run->think[i] = usual;
         run->touched++;
     }
@@ -111,8 +111,8 @@ static bool say_no_host_code(const struct replay *replay, struct text pattern, i
     if (!weight)
         return false;
     weigh_host_code(trace, weight);
-    if (pattern.length == 0 || any_called(trace, pattern, weight) ||
-        !say_no_such(outcome, trace, "range or sampled function", pattern, weight))
+    if (pattern.length == 0 || name_is_present(trace, pattern, weight) ||
+        !explain_no_match(outcome, trace, "range or sampled function", pattern, weight))
         snprintf(outcome->why_not, OUTCOME_TEXT, "%s",
                  pattern.length ? why_unchanged(replay, pattern, found) : unnamed);
     memory_free(weight);
@@ -124,15 +124,15 @@ bool change_no_host(struct run *run, const struct change *change, struct outcome
     char time[FORMAT_SIZE];
     struct thinking thinking = {0};
     uint64_t before = run->touched;
-    if (!run_edit_calls(run, status) || !RUN_OWN(run, tail, run->replay->threads, status))
+    if (!run_edit_calls(run, status) || !RUN_WRITABLE(run, tail, run->replay->threads, status))
         return false;
     int64_t cut, found = 0;
     if (change->pattern.length) {
-        if (!thinking_find(run->replay, THINKING_NAMED, change->pattern, &thinking, status))
+        if (!host_time_find(run->replay, THINKING_NAMED, change->pattern, &thinking, status))
             return false;
         cut = cut_thinking(run, &thinking, 1, run->replay->source.steps->count == 0);
         found = thinking.total;
-        thinking_finish(&thinking);
+        host_time_finish(&thinking);
     } else {
         cut = cut_outliers(run);
     }
@@ -155,12 +155,12 @@ bool host_faster(struct run *run, const struct change *change, struct outcome *o
     struct thinking thinking;
     bool all = text_is(change->pattern, "host");
     uint64_t before = run->touched;
-    if (!run_edit_calls(run, status) || !RUN_OWN(run, tail, run->replay->threads, status) ||
-        !thinking_find(run->replay, all ? THINKING_ALL : THINKING_NAMED, change->pattern, &thinking,
-                       status))
+    if (!run_edit_calls(run, status) || !RUN_WRITABLE(run, tail, run->replay->threads, status) ||
+        !host_time_find(run->replay, all ? THINKING_ALL : THINKING_NAMED, change->pattern,
+                        &thinking, status))
         return false;
     int64_t cut = cut_thinking(run, &thinking, 1 - 1 / change->factor, true);
-    thinking_finish(&thinking);
+    host_time_finish(&thinking);
     outcome->applicable = run->touched > before;
     if (!outcome->applicable) {
         if (change->factor == 1)
@@ -168,8 +168,9 @@ bool host_faster(struct run *run, const struct change *change, struct outcome *o
         else if (all)
             snprintf(outcome->why_not, OUTCOME_TEXT, "no time between calls was recorded");
         else
-            return say_no_kernel(run, "kernel, range or sampled function", change->pattern,
-                                 "no host code of that name stands between calls", outcome, status);
+            return explain_no_kernel(run, "kernel, range or sampled function", change->pattern,
+                                     "no host code of that name stands between calls", outcome,
+                                     status);
         return true;
     }
     snprintf(outcome->what, OUTCOME_TEXT, "host code takes %s %s",
@@ -204,7 +205,7 @@ static int64_t move_input(struct run *run, const struct thinking *thinking) {
         run->loader_at[i] = loaded;
         run->think[i] -= time;
         run->touched++;
-        moved += thinking_in_part(replay, i, time);
+        moved += host_time_in_part(replay, i, time);
     }
     return moved;
 }
@@ -213,17 +214,17 @@ bool change_prefetch(struct run *run, const struct change *change, struct outcom
                      struct status *status) {
     char time[FORMAT_SIZE];
     struct thinking thinking;
-    enum thinking_of of = change->pattern.length ? THINKING_NAMED : THINKING_INPUT;
+    enum host_time_of of = change->pattern.length ? THINKING_NAMED : HOST_TIME_INPUT;
     bool first = run->loader_at == NULL;
     uint64_t before = run->touched;
     if (!run_edit_calls(run, status) ||
         !RUN_MAKE_ONCE(run, loader_at, run->replay->calls, status) ||
-        !thinking_find(run->replay, of, change->pattern, &thinking, status))
+        !host_time_find(run->replay, of, change->pattern, &thinking, status))
         return false;
     for (uint32_t i = 0; i < run->replay->calls && first; i++)
         run->loader_at[i] = NEVER;
     int64_t moved = move_input(run, &thinking), found = thinking.total;
-    thinking_finish(&thinking);
+    host_time_finish(&thinking);
     outcome->applicable = run->touched > before;
     if (!outcome->applicable)
         return say_no_host_code(

@@ -27,8 +27,8 @@ static uint8_t *find_names(const struct replay *replay, struct text pattern,
     return known;
 }
 
-bool say_no_kernel(const struct run *run, const char *what, struct text pattern, const char *none,
-                   struct outcome *outcome, struct status *status) {
+bool explain_no_kernel(const struct run *run, const char *what, struct text pattern,
+                       const char *none, struct outcome *outcome, struct status *status) {
     const struct trace *trace = run->replay->trace;
     int64_t *weight = memory_allocate(trace->strings.count, sizeof *weight, status);
     if (!weight)
@@ -36,8 +36,8 @@ bool say_no_kernel(const struct run *run, const char *what, struct text pattern,
     for (size_t i = 0; i < run->replay->activities; i++)
         if (trace->activity.kind[i] == ACTIVITY_KERNEL)
             weight[trace->activity.name[i]] += at_least(run->replay->duration[i], 1);
-    if (pattern.length == 0 || any_called(trace, pattern, weight) ||
-        !say_no_such(outcome, trace, what, pattern, weight))
+    if (pattern.length == 0 || name_is_present(trace, pattern, weight) ||
+        !explain_no_match(outcome, trace, what, pattern, weight))
         snprintf(outcome->why_not, OUTCOME_TEXT, "%s", none);
     memory_free(weight);
     return true;
@@ -128,11 +128,11 @@ bool change_at_roof(struct run *run, const struct change *change, struct outcome
     run->touched += shortened.all;
     outcome->applicable = shortened.all > 0;
     if (!shortened.all)
-        return say_no_kernel(run, "kernel", change->pattern,
-                             change->pattern.length
-                                 ? "no kernel of that name is known to be slower than its roof"
-                                 : "no kernel is known to be slower than its roof",
-                             outcome, status);
+        return explain_no_kernel(run, "kernel", change->pattern,
+                                 change->pattern.length
+                                     ? "no kernel of that name is known to be slower than its roof"
+                                     : "no kernel is known to be slower than its roof",
+                                 outcome, status);
     say_shortened(&shortened, shortened.inside == 1 ? " at its roof" : " at their roof", outcome);
     snprintf(outcome->assumes, OUTCOME_TEXT, "kernels reach the roof, which few do: a bound");
     run->doubt += 0.1;
@@ -164,11 +164,11 @@ bool change_queues(struct run *run, const struct change *change, struct outcome 
     size_t activities = replay->activities;
     char count[COUNTED_SIZE];
     (void)change;
-    if (!RUN_OWN(run, previous, activities, status))
+    if (!RUN_WRITABLE(run, previous, activities, status))
         return false;
     bool first = run->also == NULL;
     if (!RUN_MAKE_ONCE(run, also, activities, status) ||
-        !RUN_MAKE_ONCE(run, also_lag, activities, status))
+        !RUN_MAKE_ONCE(run, extra_lag, activities, status))
         return false;
     for (size_t i = 0; i < activities && first; i++)
         run->also[i] = NO_ROW;
@@ -182,7 +182,7 @@ bool change_queues(struct run *run, const struct change *change, struct outcome 
             continue;
         if (second[before]) { /* it waits for both of the pair */
             run->also[i] = replay->previous[before];
-            run->also_lag[i] = run->queue_lag[i];
+            run->extra_lag[i] = run->queue_lag[i];
         } else if (is_pair(run, before, i)) {
             run->previous[i] = run->previous[before];
             second[i] = 1;

@@ -40,7 +40,7 @@ static bool is_moved(const struct run *run, size_t activity) {
 
 static void also_wait(struct run *run, uint32_t row, uint32_t other) {
     run->also[row] = other;
-    run->also_lag[row] =
+    run->extra_lag[row] =
         at_least(run->replay->typical[activity_device(run->replay, row)].depend, 0);
 }
 
@@ -121,13 +121,13 @@ static bool prepare(struct mover *mover, struct status *status) {
         memory_allocate(replay->devices * COPY_DIRECTIONS, sizeof *mover->engine, status);
     bool fresh = run->also == NULL;
     if (!mover->turns || !mover->engine || !run_edit_calls(run, status) ||
-        !run_edit_activities(run, status) || !RUN_OWN(run, launch, activities, status) ||
-        !RUN_OWN(run, from_start, activities, status) ||
-        !RUN_OWN(run, launch_lag, activities, status) ||
-        !RUN_OWN(run, queue_lag, activities, status) ||
-        !RUN_OWN(run, previous, activities, status) ||
+        !run_edit_activities(run, status) || !RUN_WRITABLE(run, launch, activities, status) ||
+        !RUN_WRITABLE(run, from_start, activities, status) ||
+        !RUN_WRITABLE(run, launch_lag, activities, status) ||
+        !RUN_WRITABLE(run, queue_lag, activities, status) ||
+        !RUN_WRITABLE(run, previous, activities, status) ||
         !RUN_MAKE_ONCE(run, also, activities, status) ||
-        !RUN_MAKE_ONCE(run, also_lag, activities, status) ||
+        !RUN_MAKE_ONCE(run, extra_lag, activities, status) ||
         !RUN_MAKE_ONCE(run, depend_gone, activities, status))
         return false;
     for (size_t i = 0; i < activities && fresh; i++)

@@ -384,7 +384,7 @@ struct replay *replay_create(const struct replay_source *source, struct status *
         replay_find_steps(replay);
         ok = replay_find_wait_calls(replay, status) && replay_find_dependencies(replay, status) &&
              replay_find_waits(replay, status) && replay_find_handovers(replay, status) &&
-             replay_order(replay, status) && replay_find_typical(replay, status) &&
+             replay_sort(replay, status) && replay_find_typical(replay, status) &&
              replay_calibrate(replay, status) && find_unchanged(replay, status);
     }
     if (!ok) {

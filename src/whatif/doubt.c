@@ -31,7 +31,7 @@ static struct position last_moment(const struct run *run) {
 static uint32_t other_before(const struct run *run, uint32_t activity) {
     const struct waits *depends = &run->replay->depends;
     if (run->also && run->also[activity] != NO_ROW &&
-        run_end(run, run->also[activity]) + run->also_lag[activity] == run->start[activity])
+        run_end(run, run->also[activity]) + run->extra_lag[activity] == run->start[activity])
         return run->also[activity];
     for (uint32_t k = depends->first[activity]; k < depends->first[activity + 1]; k++)
         if (depends->activity[k] != NO_ROW &&
@@ -72,7 +72,7 @@ static struct position before_call(const struct run *run, uint32_t call) {
     return (struct position){AT_CALL_END, replay->outer[call - 1]};
 }
 
-int64_t run_doubt(const struct run *run) {
+int64_t run_error_bound(const struct run *run) {
     struct position at = last_moment(run);
     int64_t doubt = 0;
     for (size_t i = 0; i < run->replay->moments && at.place != AT_START; i++) {

@@ -5,7 +5,8 @@
 
 #include "base/memory.h"
 
-bool run_own(void **column, const void *base, size_t count, size_t size, struct status *status) {
+bool run_copy_column(void **column, const void *base, size_t count, size_t size,
+                     struct status *status) {
     if (*column != base)
         return true; /* its own already */
     void *copy = memory_allocate(count, size, status);
@@ -49,7 +50,7 @@ void run_finish(struct run *run) {
     free_own(run->previous, replay->previous);
     free_own(run->from_start, replay->from_start);
     free_own(run->tail, replay->tail);
-    void *made[] = {run->call_gone, run->activity_gone,  run->also,       run->also_lag,
+    void *made[] = {run->call_gone, run->activity_gone,  run->also,       run->extra_lag,
                     run->loader_at, run->call_start,     run->call_end,   run->start,
                     run->bound,     run->thread_reached, run->depend_gone};
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
@@ -154,8 +155,8 @@ static void start_activity(struct run *run, size_t activity) {
             }
         }
     if (run->also && run->also[activity] != NO_ROW &&
-        run_end(run, run->also[activity]) + run->also_lag[activity] > start) {
-        start = run_end(run, run->also[activity]) + run->also_lag[activity];
+        run_end(run, run->also[activity]) + run->extra_lag[activity] > start) {
+        start = run_end(run, run->also[activity]) + run->extra_lag[activity];
         bound = BOUND_BY_OTHER;
     }
     if (bound == BOUND_BY_NOTHING)

@@ -153,7 +153,7 @@ bool replay_find_wait_calls(struct replay *replay, struct status *status);
 bool replay_find_dependencies(struct replay *replay, struct status *status);
 bool replay_find_waits(struct replay *replay, struct status *status);
 bool replay_find_handovers(struct replay *replay, struct status *status);
-bool replay_order(struct replay *replay, struct status *status);
+bool replay_sort(struct replay *replay, struct status *status);
 bool replay_find_typical(struct replay *replay, struct status *status);
 bool replay_calibrate(struct replay *replay, struct status *status);
 

@@ -148,7 +148,7 @@ static bool drop_contradictions(struct replay *replay, struct status *status) {
     return ok;
 }
 
-bool replay_order(struct replay *replay, struct status *status) {
+bool replay_sort(struct replay *replay, struct status *status) {
     size_t most = 2 * replay->calls + replay->activities;
     int64_t *activity_key = memory_allocate(replay->activities, sizeof *activity_key, status);
     struct merge merge = {.replay = replay, .activity_key = activity_key};

@@ -35,13 +35,13 @@ enum { MAKERS = sizeof makers / sizeof makers[0] };
 
 bool run_edit_calls(struct run *run, struct status *status) {
     size_t calls = run->replay->calls;
-    return RUN_OWN(run, think, calls, status) && RUN_OWN(run, own, calls, status) &&
+    return RUN_WRITABLE(run, think, calls, status) && RUN_WRITABLE(run, own, calls, status) &&
            RUN_MAKE_ONCE(run, call_gone, calls, status);
 }
 
 bool run_edit_activities(struct run *run, struct status *status) {
     size_t activities = run->replay->activities;
-    return RUN_OWN(run, duration, activities, status) &&
+    return RUN_WRITABLE(run, duration, activities, status) &&
            RUN_MAKE_ONCE(run, activity_gone, activities, status);
 }
 
@@ -54,15 +54,15 @@ uint32_t run_call_before(const struct replay *replay, uint32_t call) {
 }
 
 /* The first call of a thread has no thinking to lose: it is where the thread begins. */
-void run_drop_call(struct run *run, uint32_t call, bool thinking_too) {
+void run_drop_call(struct run *run, uint32_t call, bool host_time_too) {
     run->touched += !run->call_gone[call];
     run->call_gone[call] = 1;
     run->own[call] = 0;
-    if (thinking_too && run_call_before(run->replay, call) != NO_ROW)
+    if (host_time_too && run_call_before(run->replay, call) != NO_ROW)
         run->think[call] = 0;
 }
 
-void run_drop_thinking(struct run *run, uint32_t call) {
+void run_drop_host_time(struct run *run, uint32_t call) {
     enum { TIMES = 2 }; /* as long as usual: operations differ */
     const struct replay *replay = run->replay;
     int64_t most = TIMES * (at_least(replay->think_typical, 0) + replay->launch_call);
@@ -72,7 +72,7 @@ void run_drop_thinking(struct run *run, uint32_t call) {
 
 void run_drop_operation(struct run *run, uint32_t call) {
     run_drop_call(run, call, false);
-    run_drop_thinking(run, call);
+    run_drop_host_time(run, call);
 }
 
 void run_drop_activity(struct run *run, uint32_t activity) {
@@ -88,10 +88,10 @@ static bool make_change(struct run *run, change_maker *make, const struct change
     struct outcome one = {.applicable = false};
     if (!make(run, change, &one, status))
         return false;
-    join_words(outcome->what, one.what);
+    text_join(outcome->what, one.what);
     if (!strstr(outcome->assumes, one.assumes)) /* two changes may assume the same */
-        join_words(outcome->assumes, one.assumes);
-    join_words(outcome->why_not, one.why_not);
+        text_join(outcome->assumes, one.assumes);
+    text_join(outcome->why_not, one.why_not);
     outcome->applicable |= one.applicable;
     return true;
 }
@@ -111,9 +111,9 @@ static void say_what_is_assumed(const struct replay *replay, struct outcome *out
     const struct model *model = replay->source.model;
     uint64_t unlaunched = model->unmatched_early + model->unmatched_lost;
     if (replay->activities == 0 && replay->calls > 0)
-        join_words(outcome->assumes, "the host waits for no device work: none was recorded");
+        text_join(outcome->assumes, "the host waits for no device work: none was recorded");
     else if (unlaunched * 20 > replay->activities)
-        join_words(outcome->assumes, "activities without a recorded launch keep their distance");
+        text_join(outcome->assumes, "activities without a recorded launch keep their distance");
 }
 
 static int64_t measured_time(const struct replay *replay) {
@@ -147,7 +147,7 @@ static bool run_changes(const struct replay *replay, const struct change *change
         outcome->error = llabs(outcome->unchanged - outcome->before);
         if (count && outcome->applicable) {
             double doubt = run.doubt < 1 ? run.doubt : 1; /* more than all of it cannot be wrong */
-            outcome->error += run_doubt(&run) +
+            outcome->error += run_error_bound(&run) +
                               (int64_t)(doubt * (double)llabs(outcome->before - outcome->after));
         }
         say_what_is_assumed(replay, outcome);

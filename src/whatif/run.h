@@ -1,7 +1,7 @@
 /* One walk through the graph with some of its columns changed.
  *
- * A column points to the replay's own until a change wants to write to it: run_own() then makes a
- * copy. Changes edit columns; evaluate() computes all times.
+ * A column points to the replay's own until a change wants to write to it: run_copy_column() then
+ * makes a copy. Changes edit columns; evaluate() computes all times.
  */
 #ifndef RIDGE_WHATIF_RUN_H
 #define RIDGE_WHATIF_RUN_H
@@ -21,7 +21,7 @@ struct run {
     uint8_t *from_start;
     uint8_t *activity_gone; /* NULL: none */
     uint32_t *also;         /* one more activity that must have ended; NULL: none */
-    int64_t *also_lag;
+    int64_t *extra_lag;
     /* By thread. */
     int64_t *tail;
     /* Input that a loader prepares: call c starts at the earliest loader_at[c] after the loader
@@ -43,12 +43,14 @@ void run_begin(struct run *run, const struct replay *replay);
 void run_finish(struct run *run);
 
 /* Makes the column the run's own; count elements of `size` bytes, zeroed where it was NULL. */
-bool run_own(void **column, const void *base, size_t count, size_t size, struct status *status);
-#define RUN_OWN(run, column, count, status)                                                        \
-    run_own((void **)&(run)->column, (run)->replay->column, count, sizeof *(run)->column, status)
+bool run_copy_column(void **column, const void *base, size_t count, size_t size,
+                     struct status *status);
+#define RUN_WRITABLE(run, column, count, status)                                                   \
+    run_copy_column((void **)&(run)->column, (run)->replay->column, count, sizeof *(run)->column,  \
+                    status)
 /* The same for a column that the replay does not have: zeroed when it is made. */
 #define RUN_MAKE_ONCE(run, column, count, status)                                                  \
-    run_own((void **)&(run)->column, NULL, count, sizeof *(run)->column, status)
+    run_copy_column((void **)&(run)->column, NULL, count, sizeof *(run)->column, status)
 
 /* Whether no column differs from the replay's own. */
 bool run_is_unchanged(const struct run *run);
@@ -70,7 +72,7 @@ uint32_t run_call_wait(const struct run *run, size_t call);
 /* The run's length: all recordings, one after another. */
 int64_t run_wall(const struct run *run);
 /* How far typical lags on the way to the end may be off together. */
-int64_t run_doubt(const struct run *run);
+int64_t run_error_bound(const struct run *run);
 
 /* Where a moment of the measured run is in this one; of a device. */
 int64_t run_border(const struct run *run, uint32_t device, int64_t time, bool is_end);
@@ -93,10 +95,10 @@ uint32_t run_call_before(const struct replay *replay, uint32_t call);
 bool run_edit_calls(struct run *run, struct status *status);      /* think, own and call_gone */
 bool run_edit_activities(struct run *run, struct status *status); /* duration, activity_gone */
 /* The call costs nothing and waits for nothing; run_edit_calls() was called. */
-void run_drop_call(struct run *run, uint32_t call, bool thinking_too);
+void run_drop_call(struct run *run, uint32_t call, bool host_time_too);
 /* The code that led to the call goes: the thinking before it, but no more than an operation takes
  * here; what is beyond that is other work. */
-void run_drop_thinking(struct run *run, uint32_t call);
+void run_drop_host_time(struct run *run, uint32_t call);
 /* The call, and the code that led to it. */
 void run_drop_operation(struct run *run, uint32_t call);
 /* Whether the pattern means the call, by its name or by that of the range around it. */
@@ -111,19 +113,19 @@ bool say_no_call(const struct run *run, struct outcome *outcome, unsigned class,
 void run_drop_activity(struct run *run, uint32_t activity);
 
 /* Which names host code is asked about by. */
-enum thinking_of { THINKING_NAMED, THINKING_INPUT, THINKING_COMPILATION, THINKING_ALL };
+enum host_time_of { THINKING_NAMED, HOST_TIME_INPUT, THINKING_COMPILATION, THINKING_ALL };
 struct thinking {
     int64_t *before_call; /* by call: of the thinking before it, time under such names */
     int64_t *tail;        /* by thread: likewise behind its last call */
     int64_t total;
 };
 /* Under ranges of such names; where no range has one, under sampled functions. */
-bool thinking_find(const struct replay *replay, enum thinking_of of, struct text pattern,
-                   struct thinking *thinking, struct status *status);
-void thinking_finish(struct thinking *thinking);
+bool host_time_find(const struct replay *replay, enum host_time_of of, struct text pattern,
+                    struct thinking *thinking, struct status *status);
+void host_time_finish(struct thinking *thinking);
 /* What of the time that is cut from the thinking before a call is in the part that is asked about.
  */
-int64_t thinking_in_part(const struct replay *replay, uint32_t call, int64_t cut);
+int64_t host_time_in_part(const struct replay *replay, uint32_t call, int64_t cut);
 /* Whether a range of the category tells what its thread does. */
 bool range_names_host_code(unsigned category);
 /* The name of the innermost range around a call's start; empty: none. */
@@ -131,8 +133,8 @@ struct text call_range(const struct replay *replay, uint32_t call);
 
 /* Finds the loop's turn in the pauses before launches (the first one's does not count): each
  * launch whose place divided by `turn` leaves `phase` begins one. turn 0: they show none. */
-bool find_turn(const int64_t *pauses, size_t count, size_t *turn, size_t *phase,
-               struct status *status);
+bool loop_period_find(const int64_t *pauses, size_t count, size_t *turn, size_t *phase,
+                      struct status *status);
 
 /* Bytes a second of large copies in that direction, 0 when not known: as measured or stated, else
  * the best of this trace. */
@@ -151,8 +153,8 @@ typedef bool change_maker(struct run *run, const struct change *change, struct o
 /* FASTER of host code: no kernel has the name. */
 change_maker host_faster;
 /* Says in why_not which kernels there are when none has the name, else `none`. */
-bool say_no_kernel(const struct run *run, const char *what, struct text pattern, const char *none,
-                   struct outcome *outcome, struct status *status);
+bool explain_no_kernel(const struct run *run, const char *what, struct text pattern,
+                       const char *none, struct outcome *outcome, struct status *status);
 change_maker change_graph, change_fuse, change_no_sync, change_pinned, change_batch_copies,
     change_overlap_copies, change_no_alloc, change_no_compile, change_faster, change_at_roof,
     change_queues, change_prefetch, change_no_host, change_full_clock, change_batch;

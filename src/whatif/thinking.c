@@ -7,7 +7,7 @@
 #include "whatif/run.h"
 
 struct names {
-    enum thinking_of of;
+    enum host_time_of of;
     struct text pattern;
     const struct trace *trace;
     uint8_t *known; /* by string: 1 no, 2 yes */
@@ -19,7 +19,7 @@ static bool is_meant(struct names *names, uint32_t string) {
     if (*known == 0) {
         bool yes = names->of == THINKING_ALL ||
                    (names->of == THINKING_NAMED && name_matches(name, names->pattern)) ||
-                   (names->of == THINKING_INPUT && name_is_input(name)) ||
+                   (names->of == HOST_TIME_INPUT && name_is_input(name)) ||
                    (names->of == THINKING_COMPILATION && name_is_compilation(name) &&
                     name_matches(name, names->pattern));
         *known = yes && string ? 2 : 1;
@@ -205,8 +205,8 @@ static void take_all(const struct replay *replay, struct thinking *thinking) {
         credit(replay, thinking, thread, NO_ROW, INT64_MAX);
 }
 
-bool thinking_find(const struct replay *replay, enum thinking_of of, struct text pattern,
-                   struct thinking *thinking, struct status *status) {
+bool host_time_find(const struct replay *replay, enum host_time_of of, struct text pattern,
+                    struct thinking *thinking, struct status *status) {
     struct names names = {.of = of, .pattern = pattern, .trace = replay->trace};
     memset(thinking, 0, sizeof *thinking);
     names.known = memory_allocate(replay->trace->strings.count, 1, status);
@@ -221,17 +221,17 @@ bool thinking_find(const struct replay *replay, enum thinking_of of, struct text
         ok = by_samples(replay, &names, thinking, status);
     memory_free(names.known);
     if (!ok)
-        thinking_finish(thinking);
+        host_time_finish(thinking);
     return ok;
 }
 
-void thinking_finish(struct thinking *thinking) {
+void host_time_finish(struct thinking *thinking) {
     memory_free(thinking->before_call);
     memory_free(thinking->tail);
     memset(thinking, 0, sizeof *thinking);
 }
 
-int64_t thinking_in_part(const struct replay *replay, uint32_t call, int64_t cut) {
+int64_t host_time_in_part(const struct replay *replay, uint32_t call, int64_t cut) {
     int64_t end = replay->call_start[call], think = replay->think[call];
     if (!replay->narrowed || think <= 0)
         return cut;

@@ -47,8 +47,8 @@ static size_t find_phase(const uint8_t *out, size_t count, size_t turn, uint32_t
     return best;
 }
 
-bool find_turn(const int64_t *pauses, size_t count, size_t *turn, size_t *phase,
-               struct status *status) {
+bool loop_period_find(const int64_t *pauses, size_t count, size_t *turn, size_t *phase,
+                      struct status *status) {
     *turn = *phase = 0;
     if (count < 2 * TURNS_MIN)
         return true;

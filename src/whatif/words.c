@@ -16,7 +16,7 @@ char *counted(uint64_t count, const char *one, const char *many, char text[COUNT
     return text;
 }
 
-void join_words(char *to, const char *words) {
+void text_join(char *to, const char *words) {
     size_t length = strlen(to), room = OUTCOME_TEXT - length, mark = sizeof cut_mark - 1;
     bool is_cut = length >= mark && memcmp(to + length - mark, cut_mark, mark) == 0;
     if (words[0] == 0 || is_cut)
@@ -40,15 +40,15 @@ static void append_name(char *to, const char *before, struct text name) {
              shown.length < name.length ? cut_mark : "");
 }
 
-bool any_called(const struct trace *trace, struct text pattern, const int64_t *weight) {
+bool name_is_present(const struct trace *trace, struct text pattern, const int64_t *weight) {
     for (uint32_t i = 0; i < trace->strings.count; i++)
         if (weight[i] > 0 && name_matches(trace_text(trace, i), pattern))
             return true;
     return false;
 }
 
-bool say_no_such(struct outcome *outcome, const struct trace *trace, const char *what,
-                 struct text pattern, const int64_t *weight) {
+bool explain_no_match(struct outcome *outcome, const struct trace *trace, const char *what,
+                      struct text pattern, const int64_t *weight) {
     enum { SHOWN = 3 };
     uint32_t shown[SHOWN];
     size_t count = 0, names = 0;

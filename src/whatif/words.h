@@ -11,14 +11,14 @@ char *counted(uint64_t count, const char *one, const char *many, char text[COUNT
 
 /* Appends behind "; " in a text of OUTCOME_TEXT bytes; what has no room ends at a word, with "…".
  */
-void join_words(char *to, const char *words);
+void text_join(char *to, const char *words);
 
 /* Says in why_not that no `what` is called as the pattern says, and what those that weigh most are
  * called. `weight` is by string, 0: no such. False when all are 0: there is none of any name. */
-bool say_no_such(struct outcome *outcome, const struct trace *trace, const char *what,
-                 struct text pattern, const int64_t *weight);
+bool explain_no_match(struct outcome *outcome, const struct trace *trace, const char *what,
+                      struct text pattern, const int64_t *weight);
 
 /* "kernels", "synchronising calls": whether one of them has the name, by weights as above. */
-bool any_called(const struct trace *trace, struct text pattern, const int64_t *weight);
+bool name_is_present(const struct trace *trace, struct text pattern, const int64_t *weight);
 
 #endif

@@ -42,10 +42,10 @@ TEST(thinking_is_in_the_part_as_far_as_its_time_is) {
     two_recordings(&two);
     two.call_thread[0] = 2;
     two.think[0] = 100;
-    CHECK_INT(thinking_in_part(&two.replay, 0, 40), 20);
+    CHECK_INT(host_time_in_part(&two.replay, 0, 40), 20);
     two.call_start[0] = 100; /* a thought of one nanosecond just before the part */
     two.think[0] = 1;
-    CHECK_INT(thinking_in_part(&two.replay, 0, 1), 0);
+    CHECK_INT(host_time_in_part(&two.replay, 0, 1), 0);
 }
 
 TEST(a_clock_error_of_up_to_a_millisecond_is_believed) {

@@ -140,7 +140,7 @@ TEST(one_of_a_thing_is_singular) {
 TEST(joined_texts_that_have_no_room_end_at_a_word) {
     char text[OUTCOME_TEXT] = "";
     for (int i = 0; i < 100; i++)
-        join_words(text, "shapes do not change");
+        text_join(text, "shapes do not change");
     size_t length = strlen(text);
     CHECK(length < OUTCOME_TEXT);
     CHECK(length > OUTCOME_TEXT - 40);

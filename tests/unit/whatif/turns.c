@@ -16,7 +16,7 @@ TEST(a_loop_that_only_launches_is_found_by_its_longer_pauses) {
         struct status status = {0};
         size_t turn, phase, count = turns[i] * 9 + 1;
         fill(pauses, count, turns[i], turns[i] / 2, 14000);
-        CHECK(find_turn(pauses, count, &turn, &phase, &status));
+        CHECK(loop_period_find(pauses, count, &turn, &phase, &status));
         CHECK_INT(turn, turns[i]);
         CHECK_INT(phase, turns[i] / 2);
     }
@@ -27,11 +27,11 @@ TEST(even_pauses_and_a_few_long_ones_show_no_turn) {
     int64_t pauses[200];
     size_t turn, phase;
     fill(pauses, 200, 10, 0, 0);
-    CHECK(find_turn(pauses, 200, &turn, &phase, &status));
+    CHECK(loop_period_find(pauses, 200, &turn, &phase, &status));
     CHECK_INT(turn, 0);
     pauses[13] = pauses[90] = pauses[101] = 90000;
-    CHECK(find_turn(pauses, 200, &turn, &phase, &status));
+    CHECK(loop_period_find(pauses, 200, &turn, &phase, &status));
     CHECK_INT(turn, 0);
-    CHECK(find_turn(pauses, 3, &turn, &phase, &status));
+    CHECK(loop_period_find(pauses, 3, &turn, &phase, &status));
     CHECK_INT(turn, 0);
 }
