@@ -3,6 +3,7 @@
  * -oVALUE), clustered flags (-fq), and "--". A word such as -5 is a value or an argument, never an
  * option. Choices ("text|json") are checked here, so that a command sees only values that its table
  * allows. */
+#include "base/min_max.h"
 #include "cmd/options.h"
 
 #include <ctype.h>
@@ -24,10 +25,6 @@ const struct command *command_find(const struct command *const *table, const cha
     return NULL;
 }
 
-static unsigned least(unsigned a, unsigned b) {
-    return a < b ? a : b;
-}
-
 /* Insertions, deletions and changes of one letter that turn a into b. */
 static unsigned edits_between(const char *a, const char *b) {
     enum { LONGEST = 40 };
@@ -43,7 +40,7 @@ static unsigned edits_between(const char *a, const char *b) {
         for (unsigned j = 1; j <= b_length; j++) {
             unsigned change = diagonal + (a[i - 1] != b[j - 1]);
             diagonal = row[j];
-            row[j] = least(change, least(row[j], row[j - 1]) + 1);
+            row[j] = MIN(change, MIN(row[j], row[j - 1]) + 1);
         }
     }
     return row[b_length];

@@ -205,7 +205,7 @@ static void walk_call(struct walk *walk, size_t call, size_t end) {
         break;
     case CALL_COMPILE:
         facts->compile_calls++;
-        facts->think_before_compile += thought;
+        facts->host_time_before_compile += thought;
         walk->time_of_name[trace->call.name[call]] += duration;
         break;
     case CALL_ALLOC:

@@ -93,7 +93,8 @@ struct facts {
     int64_t quarters[QUARTERS - 1]; /* when each but the last ends */
     int64_t launch_call;            /* a usual one; 0: not known */
     int64_t launch_cost; /* from one launch to the next: measured, or as the trace has it */
-    int64_t think_before_compile; /* the host's own code right before compiling or loading calls */
+    int64_t
+        host_time_before_compile; /* the host's own code right before compiling or loading calls */
     uint64_t compile_calls;
     uint32_t compile_name, alloc_name; /* string ids of the calls with most time */
     int64_t compile_ranges;            /* time in ranges that say they compile */

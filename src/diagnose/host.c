@@ -138,7 +138,7 @@ static int64_t claimed_by_others(const struct diagnosis *diagnosis) {
     for (size_t i = 0; i < diagnosis->verdict->count; i++) {
         const struct finding *finding = &diagnosis->verdict->findings[i];
         if (finding->kind == FINDING_COMPILATION && finding->change_count > 1)
-            claimed += diagnosis->facts.think_before_compile;
+            claimed += diagnosis->facts.host_time_before_compile;
         else if (finding->kind == FINDING_ON_CPU)
             claimed += finding->recoverable;
     }

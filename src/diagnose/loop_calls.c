@@ -60,7 +60,7 @@ void diagnose_compilation(struct diagnosis *diagnosis) {
                         "them; without them %s",
                         format_count(facts->compile_calls, count), TEXT_ARGS(name),
                         format_duration(facts->call_time[CALL_COMPILE], time),
-                        format_duration(facts->think_before_compile, own),
+                        format_duration(facts->host_time_before_compile, own),
                         from_to(diagnosis, finding->recoverable, change));
     else
         finding_summary(diagnosis, finding, "Compiling takes %s; without it %s",

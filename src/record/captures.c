@@ -1,18 +1,11 @@
 /* Captures end in order but for a few of other threads and processes, so one is added near the end
  * of the list. */
+#include "base/min_max.h"
 #include "record/captures.h"
 
 #include <string.h>
 
 #include "base/memory.h"
-
-static int64_t earlier(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static int64_t later(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
 
 bool captures_add(struct captures *captures, struct capture capture, struct status *status) {
     size_t after = captures->count, first;
@@ -24,8 +17,8 @@ bool captures_add(struct captures *captures, struct capture capture, struct stat
     while (after > 0 && captures->list[after - 1].start > capture.end)
         after--;
     for (first = after; first > 0 && captures->list[first - 1].end >= capture.start; first--) {
-        capture.start = earlier(capture.start, captures->list[first - 1].start);
-        capture.end = later(capture.end, captures->list[first - 1].end);
+        capture.start = MIN(capture.start, captures->list[first - 1].start);
+        capture.end = MAX(capture.end, captures->list[first - 1].end);
     }
     memmove(&captures->list[first + 1], &captures->list[after],
             (captures->count - after) * sizeof *captures->list);
@@ -58,9 +51,9 @@ bool captures_next(const struct captures *captures, struct capture *span, struct
     if (at < captures->count)
         *part = captures->list[at];
     if (captures->open_from && captures->open_from <= part->end)
-        *part = (struct capture){earlier(part->start, captures->open_from), INT64_MAX};
-    part->start = later(part->start, span->start);
-    part->end = earlier(part->end, span->end);
+        *part = (struct capture){MIN(part->start, captures->open_from), INT64_MAX};
+    part->start = MAX(part->start, span->start);
+    part->end = MIN(part->end, span->end);
     if (part->start >= part->end)
         return false;
     span->start = part->end;

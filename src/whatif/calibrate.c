@@ -15,13 +15,13 @@ static void calibrate_activity(struct replay *replay, size_t i) {
     uint32_t bound_wait = NO_ROW;
     replay->bound[i] = BOUND_BY_NOTHING;
     if (replay->launch[i] != NO_ROW) {
-        replay->launch_lag[i] = at_most(typical->launch, start - launch_base(replay, i));
-        ready = launch_base(replay, i) + at_least(typical->launch, 0);
+        replay->launch_lag[i] = MIN(typical->launch, start - launch_base(replay, i));
+        ready = launch_base(replay, i) + MAX(typical->launch, 0);
         replay->bound[i] = BOUND_BY_LAUNCH;
     }
     if (replay->previous[i] != NO_ROW) {
         int64_t end = activity_end(replay, replay->previous[i]);
-        replay->queue_lag[i] = at_most(typical->queue, start - end);
+        replay->queue_lag[i] = MIN(typical->queue, start - end);
         /* without a launch to go by it keeps its distance from what came before it */
         if (end + typical->queue >= ready || replay->launch[i] == NO_ROW) {
             ready = end + typical->queue;
@@ -32,7 +32,7 @@ static void calibrate_activity(struct replay *replay, size_t i) {
         if (replay->depends.activity[k] == NO_ROW)
             continue;
         int64_t end = activity_end(replay, replay->depends.activity[k]);
-        replay->depends.lag[k] = at_most(typical->depend, start - end);
+        replay->depends.lag[k] = MIN(typical->depend, start - end);
         if (end + typical->depend >= ready) {
             ready = end + typical->depend;
             replay->bound[i] = BOUND_BY_OTHER;
@@ -59,12 +59,12 @@ static double synchronize_limit(const struct replay *replay, uint32_t activity) 
 static void calibrate_call(struct replay *replay, size_t i, const int64_t *costs) {
     int64_t duration = replay->call_end[i] - replay->call_start[i], latest = NEVER;
     uint32_t last = NO_ROW;
-    replay->own[i] = duration;
+    replay->call_cost[i] = duration;
     for (uint32_t k = replay->awaits.first[i]; k < replay->awaits.first[i + 1]; k++) {
         if (replay->awaits.activity[k] == NO_ROW)
             continue;
         int64_t end = activity_end(replay, replay->awaits.activity[k]);
-        replay->awaits.lag[k] = at_most(at_least(replay->sync_lag, 0), replay->call_end[i] - end);
+        replay->awaits.lag[k] = MIN(MAX(replay->sync_lag, 0), replay->call_end[i] - end);
         if (end > latest) {
             latest = end;
             last = k;
@@ -78,14 +78,14 @@ static void calibrate_call(struct replay *replay, size_t i, const int64_t *costs
     double limit = synchronize_limit(replay, awaited);
     replay->awaits.lag[last] = lag;
     if (replay->blocks[i]) /* what it does before and after what it waits for */
-        cost = duration - at_most(duration, replay->duration[awaited]);
+        cost = duration - MIN(duration, replay->duration[awaited]);
     else if (cost < 0)
-        cost = limit > 0 && limit < 1e9 ? (int64_t)limit : at_least(lag, 0);
-    replay->own[i] = at_most(duration, cost);
+        cost = limit > 0 && limit < 1e9 ? (int64_t)limit : MAX(lag, 0);
+    replay->call_cost[i] = MIN(duration, cost);
 }
 
 /* Thinking: the time from the end of the call that it comes after. */
-static void calibrate_thinking(struct replay *replay) {
+static void calibrate_host_time(struct replay *replay) {
     uint32_t previous = NO_ROW;
     for (size_t i = 0; i < replay->calls; i++) {
         if (!is_outer(replay, i))
@@ -96,7 +96,7 @@ static void calibrate_thinking(struct replay *replay) {
         else if (previous != NO_ROW &&
                  replay->trace->call.thread[previous] == replay->trace->call.thread[i])
             from = replay->call_end[previous];
-        replay->think[i] = replay->call_start[i] - from;
+        replay->host_time[i] = replay->call_start[i] - from;
         previous = (uint32_t)i;
     }
 }
@@ -116,7 +116,7 @@ bool replay_calibrate(struct replay *replay, struct status *status) {
     for (size_t i = 0; i < replay->calls; i++)
         if (is_outer(replay, i))
             calibrate_call(replay, i, costs);
-    calibrate_thinking(replay);
+    calibrate_host_time(replay);
     memory_free(costs);
     return true;
 }

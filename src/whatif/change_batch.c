@@ -63,9 +63,9 @@ bool change_batch(struct run *run, const struct change *change, struct outcome *
         uint32_t step = replay->call_step[i];
         if (!is_outer(replay, i) || step == NO_STEP || !in_loop(replay, step))
             continue;
-        run->own[i] /= factor;
+        run->call_cost[i] /= factor;
         if (run_call_before(replay, i) != NO_ROW)
-            run->think[i] /= factor;
+            run->host_time[i] /= factor;
     }
     for (uint32_t i = 0; i < activities; i++) {
         uint32_t step =

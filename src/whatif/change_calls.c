@@ -40,7 +40,7 @@ static int64_t *last_launches(const struct replay *replay, struct status *status
         if (call == NO_ROW)
             continue;
         int64_t *of = &last[trace->thread.process[trace->call.thread[call]]];
-        *of = at_least(*of, replay->call_start[call]);
+        *of = MAX(*of, replay->call_start[call]);
     }
     return last;
 }
@@ -142,7 +142,7 @@ static bool is_release(const struct replay *replay, uint32_t call) {
 
 /* An allocation is part of an operation that stays (its memory comes from elsewhere); to release is
  * an operation of its own, and so is to allocate again where nothing was done in between. */
-static void drop_thinking_of_allocations(struct run *run, struct text pattern) {
+static void drop_host_time_of_allocations(struct run *run, struct text pattern) {
     const struct replay *replay = run->replay;
     for (uint32_t i = 0; i < replay->calls; i++) {
         if (!is_outer(replay, i) || replay->class[i] != CALL_ALLOC || !run->call_gone[i] ||
@@ -162,7 +162,7 @@ bool change_no_alloc(struct run *run, const struct change *change, struct outcom
     if (!run_edit_calls(run, status))
         return false;
     uint64_t dropped = run_drop_class(run, CALL_ALLOC, change->pattern);
-    drop_thinking_of_allocations(run, change->pattern);
+    drop_host_time_of_allocations(run, change->pattern);
     outcome->applicable = dropped > 0;
     if (!dropped)
         return say_no_call(run, outcome, CALL_ALLOC, change->pattern,

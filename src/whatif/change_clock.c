@@ -101,7 +101,7 @@ static bool find_kinds(const struct replay *replay, uint32_t device, struct cloc
             kind->at_full = true;
             kind->least = replay->duration[i];
         } else if (full || !kind->at_full) {
-            kind->least = at_most(kind->least, replay->duration[i]);
+            kind->least = MIN(kind->least, replay->duration[i]);
         }
         kind->sum += replay->duration[i];
         kind->count++;
@@ -124,10 +124,10 @@ static int64_t time_at_full_clock(const struct run *run, size_t row, double shar
         return run->duration[row];
     int64_t time = (int64_t)((double)run->duration[row] * share);
     if (is_best_known(kind))
-        time = at_least(time, kind->least);
+        time = MAX(time, kind->least);
     if (work && work->roof_ns)
-        time = at_least(time, (int64_t)work->roof_ns[row]);
-    return at_most(time, run->duration[row]);
+        time = MAX(time, (int64_t)work->roof_ns[row]);
+    return MIN(time, run->duration[row]);
 }
 
 static bool speed_up(struct run *run, uint32_t device, struct clock clock, uint64_t *touched,

@@ -15,17 +15,17 @@
 /* Host code that ranges or samples call compiling. */
 static bool cut_named(struct run *run, struct text pattern, int64_t *host, struct status *status) {
     const struct replay *replay = run->replay;
-    struct thinking thinking;
-    if (!host_time_find(replay, THINKING_COMPILATION, pattern, &thinking, status))
+    struct host_time host_time;
+    if (!host_time_find(replay, HOST_TIME_COMPILATION, pattern, &host_time, status))
         return false;
     for (uint32_t i = 0; i < replay->calls; i++)
-        if (thinking.before_call[i] && in_loop(replay, replay->call_step[i])) {
-            int64_t cut = at_most(thinking.before_call[i], run->think[i]);
-            run->think[i] -= cut;
+        if (host_time.before_call[i] && in_loop(replay, replay->call_step[i])) {
+            int64_t cut = MIN(host_time.before_call[i], run->host_time[i]);
+            run->host_time[i] -= cut;
             *host += host_time_in_part(replay, i, cut);
             run->touched++;
         }
-    host_time_finish(&thinking);
+    host_time_finish(&host_time);
     return true;
 }
 
@@ -50,8 +50,8 @@ static int64_t named_before(const struct replay *replay, uint32_t call, uint32_t
             model_range_end(replay->source.model, range) > end ||
             name_is_compilation(trace_text(trace, trace->range.name[range])))
             continue;
-        sum += (low + 1 < last ? at_most(host->change_time[low + 1], end) : end) -
-               host->change_time[low];
+        sum +=
+            (low + 1 < last ? MIN(host->change_time[low + 1], end) : end) - host->change_time[low];
     }
     return sum;
 }
@@ -68,7 +68,7 @@ static bool begins_load(const struct replay *replay, uint32_t call) {
 /* What no name explains of the host's time before a load, beyond what is usual before a call. */
 static int64_t unnamed_before(const struct run *run, uint32_t call) {
     const struct replay *replay = run->replay;
-    int64_t left = run->think[call] - at_least(replay->think_typical, 0);
+    int64_t left = run->host_time[call] - MAX(replay->host_time_typical, 0);
     return left - named_before(replay, call, run_call_before(replay, call));
 }
 
@@ -89,7 +89,7 @@ static void cut_unnamed(struct run *run, struct text pattern, int64_t *host) {
         int64_t cut = unnamed_before(run, i);
         if (cut <= other_work(replay))
             continue;
-        run->think[i] -= cut;
+        run->host_time[i] -= cut;
         *host += host_time_in_part(replay, i, cut);
         run->touched++;
     }

@@ -53,7 +53,7 @@ static int64_t time_to_move(const struct replay *replay, uint32_t activity, doub
 /* A call that blocks by its name goes on doing so. */
 static void unblock(struct run *run, uint32_t call) {
     const struct replay *replay = run->replay;
-    run->own[call] = at_most(run->own[call], replay->copy_call);
+    run->call_cost[call] = MIN(run->call_cost[call], replay->copy_call);
     if (text_find(call_name(replay, call), "Async") >= 0)
         run->call_gone[call] = 1;
 }
@@ -91,8 +91,8 @@ bool pin_copy(struct run *run, uint32_t activity) {
     if (rate <= 0 || trace->activity.bytes[activity] == BYTES_UNKNOWN)
         return false;
     run->duration[activity] =
-        at_most(run->duration[activity],
-                time_to_move(replay, activity, (double)trace->activity.bytes[activity], rate));
+        MIN(run->duration[activity],
+            time_to_move(replay, activity, (double)trace->activity.bytes[activity], rate));
     if (replay->launch[activity] != NO_ROW)
         unblock(run, replay->launch[activity]);
     drop_wait_for_copy(run, activity);
@@ -198,7 +198,7 @@ static void resize(struct run *run, uint32_t first, uint64_t bytes) {
     double own = (double)replay->trace->activity.bytes[first];
     if (rate > 0)
         run->duration[first] =
-            at_least(run->duration[first], time_to_move(replay, first, (double)bytes, rate));
+            MAX(run->duration[first], time_to_move(replay, first, (double)bytes, rate));
     else if (own > 0) /* no large copy to go by: it grows as its own moving part would */
         run->duration[first] +=
             (int64_t)((double)run->duration[first] / COPY_SMALL_BYTES * ((double)bytes - own));

@@ -4,6 +4,7 @@
  * kernel keeps those in registers. */
 #include <stdio.h>
 
+#include "base/min_max.h"
 #include "base/format.h"
 #include "base/memory.h"
 #include "whatif/names.h"
@@ -39,7 +40,7 @@ static unsigned arrays_of(struct fuser *fuser, size_t activity) {
         struct text name = activity_name(replay, activity);
         unsigned arrays = name_elementwise_arrays(name);
         if (fuser->pattern.length)
-            arrays = name_matches(name, fuser->pattern) ? at_least(arrays, 2) : 0;
+            arrays = name_matches(name, fuser->pattern) ? MAX(arrays, 2) : 0;
         *known = (uint8_t)(arrays + 1);
     }
     return *known - 1;
@@ -102,10 +103,6 @@ static int64_t floor_of(const struct replay *replay, uint32_t row) {
     return shortest <= 2 * much ? shortest : much;
 }
 
-static double least(double a, double b) {
-    return a < b ? a : b;
-}
-
 static void add(struct fuser *fuser, struct chain *chain, uint32_t row) {
     const struct run *run = fuser->run;
     double bytes = bytes_of(run->replay, row), units = arrays_of(fuser, row);
@@ -121,10 +118,10 @@ static void add(struct fuser *fuser, struct chain *chain, uint32_t row) {
     chain->last = row;
     chain->count++;
     chain->units += units;
-    chain->least_bytes = least(chain->least_bytes, bytes);
-    chain->least_per_unit = least(chain->least_per_unit, above / units);
+    chain->least_bytes = MIN(chain->least_bytes, bytes);
+    chain->least_per_unit = MIN(chain->least_per_unit, above / units);
     if (bytes > 0)
-        chain->least_per_byte = least(chain->least_per_byte, above / bytes);
+        chain->least_per_byte = MIN(chain->least_per_byte, above / bytes);
     chain->time += run->duration[row];
 }
 
@@ -152,7 +149,7 @@ static int64_t fused_time(const struct fuser *fuser, const struct chain *chain) 
     left = left < 1.0 / chain->count ? 1.0 / chain->count : left;
     moving = moving > 0 ? moving : 0;
     above = above > 0 ? above : 0;
-    return at_most((int64_t)(base + above - moving * (1 - left)), chain->time);
+    return MIN((int64_t)(base + above - moving * (1 - left)), chain->time);
 }
 
 static void fuse(struct fuser *fuser, const struct chain *chain) {

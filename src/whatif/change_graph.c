@@ -33,7 +33,7 @@ static bool can_be_captured(const struct run *run, uint32_t call) {
 static bool is_other_work(const struct run *run, uint32_t call) {
     enum { FAR_ABOVE = 30 };
     const struct replay *replay = run->replay;
-    return run->think[call] > FAR_ABOVE * (replay->think_typical + replay->launch_call);
+    return run->host_time[call] > FAR_ABOVE * (replay->host_time_typical + replay->launch_call);
 }
 
 /* Makes the calls from `first` (a launch) to `last` (likewise) one graph. */
@@ -101,9 +101,9 @@ static int64_t graph_call(const struct replay *replay, uint32_t device) {
 }
 
 static int64_t graph_gap(const struct replay *replay, uint32_t device) {
-    int64_t usual = at_least(replay->typical[device].queue, 0);
+    int64_t usual = MAX(replay->typical[device].queue, 0);
     int64_t half = half_of_a_kernel(replay, device);
-    return half < 0 ? usual : at_most(usual, half);
+    return half < 0 ? usual : MIN(usual, half);
 }
 
 static void count_in_part(struct grapher *grapher, size_t activity, uint32_t head) {
@@ -132,13 +132,13 @@ static void launch_from_graphs(struct grapher *grapher) {
         count_in_part(grapher, i, head);
         if (!(grapher->begun[head] & 1)) {
             grapher->begun[head] |= 1;
-            run->own[head] = graph_call(replay, device);
+            run->call_cost[head] = graph_call(replay, device);
         } else if (!run_activity_gone(run, i)) {
-            run->own[head] += at_least(half_of_a_kernel(replay, device), 0);
+            run->call_cost[head] += MAX(half_of_a_kernel(replay, device), 0);
         }
         run->launch[i] = head;
         run->from_start[i] = 1;
-        run->launch_lag[i] = run->own[head] + at_least(replay->typical[device].launch, 0);
+        run->launch_lag[i] = run->call_cost[head] + MAX(replay->typical[device].launch, 0);
         if (previous != NO_ROW && run->launch[previous] == head)
             run->queue_lag[i] = graph_gap(replay, device);
     }

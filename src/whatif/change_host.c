@@ -9,26 +9,26 @@
 #include "whatif/run.h"
 #include "whatif/words.h"
 
-/* Takes `share` of the thinking found out of the run; where `everywhere`, outside the loop too.
+/* Takes `share` of the host time found out of the run; where `everywhere`, outside the loop too.
  * Returns what of that is in the part that is asked about. */
-static int64_t cut_thinking(struct run *run, const struct thinking *thinking, double share,
-                            bool everywhere) {
+static int64_t cut_host_time(struct run *run, const struct host_time *host_time, double share,
+                             bool everywhere) {
     const struct replay *replay = run->replay;
     int64_t sum = 0;
     for (uint32_t i = 0; i < replay->calls; i++) {
-        if (thinking->before_call[i] == 0 ||
+        if (host_time->before_call[i] == 0 ||
             (!everywhere && !in_loop(replay, replay->call_step[i])))
             continue;
-        int64_t cut = (int64_t)((double)thinking->before_call[i] * share);
-        cut = at_most(cut, run->think[i]);
-        run->think[i] -= cut;
+        int64_t cut = (int64_t)((double)host_time->before_call[i] * share);
+        cut = MIN(cut, run->host_time[i]);
+        run->host_time[i] -= cut;
         run->touched += cut != 0;
         sum += host_time_in_part(replay, i, cut);
     }
     for (uint32_t i = 0; i < replay->threads; i++)
-        if (everywhere && thinking->tail[i]) {
-            int64_t cut = (int64_t)((double)thinking->tail[i] * share);
-            run->tail[i] -= at_most(cut, run->tail[i]);
+        if (everywhere && host_time->tail[i]) {
+            int64_t cut = (int64_t)((double)host_time->tail[i] * share);
+            run->tail[i] -= MIN(cut, run->tail[i]);
             run->touched += cut != 0;
             sum += replay->narrowed ? 0 : cut; /* no device waits for it */
         }
@@ -37,7 +37,7 @@ static int64_t cut_thinking(struct run *run, const struct thinking *thinking, do
 
 static int64_t cut_outliers(struct run *run) {
     const struct replay *replay = run->replay;
-    int64_t sum = 0, usual = at_least(replay->think_typical, 0);
+    int64_t sum = 0, usual = MAX(replay->host_time_typical, 0);
     uint32_t previous = NO_ROW;
     for (uint32_t i = 0; i < replay->calls; i++) {
         if (!is_outer(replay, i))
@@ -47,10 +47,10 @@ static int64_t cut_outliers(struct run *run) {
                            replay->trace->call.thread[previous] == replay->trace->call.thread[i]);
         previous = i;
         if (!has_before || !in_loop(replay, replay->call_step[i]) ||
-            run->think[i] <= other_work(replay))
+            run->host_time[i] <= other_work(replay))
             continue;
-        sum += host_time_in_part(replay, i, run->think[i] - usual);
-        run->think[i] = usual;
+        sum += host_time_in_part(replay, i, run->host_time[i] - usual);
+        run->host_time[i] = usual;
         run->touched++;
     }
     return sum;
@@ -61,13 +61,13 @@ static int64_t cut_outliers(struct run *run) {
 static void weigh_host_code(const struct trace *trace, int64_t *weight) {
     for (size_t i = 0; i < trace->range.count; i++)
         if (range_names_host_code(trace->range.category[i]))
-            weight[trace->range.name[i]] += at_least(trace->range.duration[i], 1);
+            weight[trace->range.name[i]] += MAX(trace->range.duration[i], 1);
     for (size_t i = 0; i < trace->sample.count; i++)
         if (trace->sample.stack[i] < trace->stack.count)
             weight[trace->stack.function[trace->sample.stack[i]]] +=
-                at_least(trace->sample.weight[i], 1);
+                MAX(trace->sample.weight[i], 1);
     for (size_t i = 0; i < trace->stack.count && trace->sample.count; i++)
-        weight[trace->stack.function[i]] = at_least(weight[trace->stack.function[i]], 1);
+        weight[trace->stack.function[i]] = MAX(weight[trace->stack.function[i]], 1);
     if (trace->strings.count)
         weight[0] = 0;
 }
@@ -122,17 +122,17 @@ static bool say_no_host_code(const struct replay *replay, struct text pattern, i
 bool change_no_host(struct run *run, const struct change *change, struct outcome *outcome,
                     struct status *status) {
     char time[FORMAT_SIZE];
-    struct thinking thinking = {0};
+    struct host_time host_time = {0};
     uint64_t before = run->touched;
     if (!run_edit_calls(run, status) || !RUN_WRITABLE(run, tail, run->replay->threads, status))
         return false;
     int64_t cut, found = 0;
     if (change->pattern.length) {
-        if (!host_time_find(run->replay, THINKING_NAMED, change->pattern, &thinking, status))
+        if (!host_time_find(run->replay, HOST_TIME_NAMED, change->pattern, &host_time, status))
             return false;
-        cut = cut_thinking(run, &thinking, 1, run->replay->source.steps->count == 0);
-        found = thinking.total;
-        host_time_finish(&thinking);
+        cut = cut_host_time(run, &host_time, 1, run->replay->source.steps->count == 0);
+        found = host_time.total;
+        host_time_finish(&host_time);
     } else {
         cut = cut_outliers(run);
     }
@@ -152,15 +152,15 @@ bool change_no_host(struct run *run, const struct change *change, struct outcome
 bool host_faster(struct run *run, const struct change *change, struct outcome *outcome,
                  struct status *status) {
     char time[FORMAT_SIZE];
-    struct thinking thinking;
+    struct host_time host_time;
     bool all = text_is(change->pattern, "host");
     uint64_t before = run->touched;
     if (!run_edit_calls(run, status) || !RUN_WRITABLE(run, tail, run->replay->threads, status) ||
-        !host_time_find(run->replay, all ? THINKING_ALL : THINKING_NAMED, change->pattern,
-                        &thinking, status))
+        !host_time_find(run->replay, all ? HOST_TIME_ALL : HOST_TIME_NAMED, change->pattern,
+                        &host_time, status))
         return false;
-    int64_t cut = cut_thinking(run, &thinking, 1 - 1 / change->factor, true);
-    host_time_finish(&thinking);
+    int64_t cut = cut_host_time(run, &host_time, 1 - 1 / change->factor, true);
+    host_time_finish(&host_time);
     outcome->applicable = run->touched > before;
     if (!outcome->applicable) {
         if (change->factor == 1)
@@ -182,11 +182,11 @@ bool host_faster(struct run *run, const struct change *change, struct outcome *o
 
 /* The loader works through its batches one after another, beginning with the first call that waited
  * for one; a step starts when its batch is there. */
-static int64_t move_input(struct run *run, const struct thinking *thinking) {
+static int64_t move_input(struct run *run, const struct host_time *host_time) {
     const struct replay *replay = run->replay;
     int64_t loaded = 0, moved = 0, other = 0; /* other: what input of another name took so far */
     for (uint32_t i = 0; i < replay->calls; i++) {
-        int64_t time = at_most(thinking->before_call[i], run->think[i]);
+        int64_t time = MIN(host_time->before_call[i], run->host_time[i]);
         bool has_other = run->loader_at[i] != NEVER;
         if (has_other) {
             loaded += run->loader_at[i] - other;
@@ -203,7 +203,7 @@ static int64_t move_input(struct run *run, const struct thinking *thinking) {
             continue; /* another process's loader: it has a worker of its own */
         loaded += time;
         run->loader_at[i] = loaded;
-        run->think[i] -= time;
+        run->host_time[i] -= time;
         run->touched++;
         moved += host_time_in_part(replay, i, time);
     }
@@ -213,18 +213,18 @@ static int64_t move_input(struct run *run, const struct thinking *thinking) {
 bool change_prefetch(struct run *run, const struct change *change, struct outcome *outcome,
                      struct status *status) {
     char time[FORMAT_SIZE];
-    struct thinking thinking;
-    enum host_time_of of = change->pattern.length ? THINKING_NAMED : HOST_TIME_INPUT;
+    struct host_time host_time;
+    enum host_time_of of = change->pattern.length ? HOST_TIME_NAMED : HOST_TIME_INPUT;
     bool first = run->loader_at == NULL;
     uint64_t before = run->touched;
     if (!run_edit_calls(run, status) ||
         !RUN_MAKE_ONCE(run, loader_at, run->replay->calls, status) ||
-        !host_time_find(run->replay, of, change->pattern, &thinking, status))
+        !host_time_find(run->replay, of, change->pattern, &host_time, status))
         return false;
     for (uint32_t i = 0; i < run->replay->calls && first; i++)
         run->loader_at[i] = NEVER;
-    int64_t moved = move_input(run, &thinking), found = thinking.total;
-    host_time_finish(&thinking);
+    int64_t moved = move_input(run, &host_time), found = host_time.total;
+    host_time_finish(&host_time);
     outcome->applicable = run->touched > before;
     if (!outcome->applicable)
         return say_no_host_code(

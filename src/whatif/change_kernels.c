@@ -35,7 +35,7 @@ bool explain_no_kernel(const struct run *run, const char *what, struct text patt
         return false;
     for (size_t i = 0; i < run->replay->activities; i++)
         if (trace->activity.kind[i] == ACTIVITY_KERNEL)
-            weight[trace->activity.name[i]] += at_least(run->replay->duration[i], 1);
+            weight[trace->activity.name[i]] += MAX(run->replay->duration[i], 1);
     if (pattern.length == 0 || name_is_present(trace, pattern, weight) ||
         !explain_no_match(outcome, trace, what, pattern, weight))
         snprintf(outcome->why_not, OUTCOME_TEXT, "%s", none);

@@ -40,8 +40,7 @@ static bool is_moved(const struct run *run, size_t activity) {
 
 static void also_wait(struct run *run, uint32_t row, uint32_t other) {
     run->also[row] = other;
-    run->extra_lag[row] =
-        at_least(run->replay->typical[activity_device(run->replay, row)].depend, 0);
+    run->extra_lag[row] = MAX(run->replay->typical[activity_device(run->replay, row)].depend, 0);
 }
 
 /* A copy to the device: its launch moves to where the turn before begins. For the queues to wait
@@ -53,8 +52,8 @@ static void move_input(struct run *run, struct turn *turn, uint32_t row) {
         turn->first_call = replay->launch[row];
         turn->before_kernel = turn->kernel;
         turn->kernel = turn->last;
-        run->own[turn->first_call] +=
-            2 * (replay->launch_call + at_least(replay->think_typical, 0));
+        run->call_cost[turn->first_call] +=
+            2 * (replay->launch_call + MAX(replay->host_time_typical, 0));
     }
     turn->input = row;
     uint32_t earlier = turn->before_call;
@@ -63,7 +62,7 @@ static void move_input(struct run *run, struct turn *turn, uint32_t row) {
     if (replay->call_start[earlier] <= replay->call_start[run->launch[row]]) {
         run->launch[row] = earlier;
         run->from_start[row] = 1;
-        run->launch_lag[row] = at_least(replay->typical[activity_device(replay, row)].launch, 0);
+        run->launch_lag[row] = MAX(replay->typical[activity_device(replay, row)].launch, 0);
     }
     if (turn->before_kernel != NO_ROW)
         also_wait(run, row, turn->before_kernel);
@@ -80,13 +79,13 @@ static void move(struct mover *mover, struct turn *turn, uint32_t row) {
     drop_wait_for_copy(run, row);
     run->depend_gone[row] = 1;
     run->call_gone[call] = 1;
-    run->own[call] = at_most(run->own[call], replay->copy_call);
+    run->call_cost[call] = MIN(run->call_cost[call], replay->copy_call);
     if (direction == COPY_HTOD)
         move_input(run, turn, row);
     else if (turn->last != NO_ROW) /* what it fetches must be computed */
         also_wait(run, row, turn->last);
     run->previous[row] = *engine;
-    run->queue_lag[row] = at_least(replay->typical[device].queue, 0);
+    run->queue_lag[row] = MAX(replay->typical[device].queue, 0);
     *engine = row;
     mover->copies++;
     run->touched++;

@@ -52,11 +52,11 @@ static int64_t axis_place(struct axis *axis, uint32_t session, int64_t time) {
          axis->cursor++) {
         const struct window *pause = &pauses->windows[axis->cursor];
         if (pause->end > origin)
-            axis->paused += pause->end - at_least(pause->start, origin);
+            axis->paused += pause->end - MAX(pause->start, origin);
     }
     int64_t paused = axis->paused;
     if (axis->cursor < pauses->count && pauses->windows[axis->cursor].start < time)
-        paused += time - at_least(pauses->windows[axis->cursor].start, origin);
+        paused += time - MAX(pauses->windows[axis->cursor].start, origin);
     return time - origin - paused;
 }
 
@@ -152,7 +152,7 @@ static void find_outer(struct replay *replay) {
             if (replay->class[outer] == CALL_OTHER)
                 replay->class[outer] = class;
             /* one that outlasts the call it began in is damage; they end together */
-            replay->call_end[outer] = at_least(replay->call_end[outer], replay->call_end[i]);
+            replay->call_end[outer] = MAX(replay->call_end[outer], replay->call_end[i]);
         }
         replay->outer[i] = outer;
     }
@@ -289,8 +289,8 @@ static bool allocate(struct replay *replay, struct status *status) {
         COLUMN(call_end, replay->calls),
         COLUMN(blocks, replay->calls),
         COLUMN(waited, replay->calls),
-        COLUMN(think, replay->calls),
-        COLUMN(own, replay->calls),
+        COLUMN(host_time, replay->calls),
+        COLUMN(call_cost, replay->calls),
         COLUMN(follows, replay->calls),
         COLUMN(call_step, replay->calls),
         COLUMN(awaits.first, replay->calls + 1),
@@ -344,8 +344,8 @@ static void find_rest(struct replay *replay) {
             end = activity_end(replay, activity);
         }
         if (session < replay->sessions)
-            replay->session_rest[session] = at_most(
-                replay->session_rest[session], at_least(replay->session_length[session] - end, 0));
+            replay->session_rest[session] =
+                MIN(replay->session_rest[session], MAX(replay->session_length[session] - end, 0));
     }
 }
 
@@ -400,7 +400,7 @@ void replay_destroy(struct replay *replay) {
     void *columns[] = {replay->outer,          replay->class,
                        replay->call_start,     replay->call_end,
                        replay->blocks,         replay->waited,
-                       replay->think,          replay->own,
+                       replay->host_time,      replay->call_cost,
                        replay->follows,        replay->call_step,
                        replay->wait_call,      replay->wait_recorder,
                        replay->start,          replay->launch,

@@ -128,9 +128,9 @@ static uint32_t infer(const struct replay *replay, size_t row, const struct late
     int64_t start = replay->start[row], end = activity_end(replay, other);
     int64_t ready = replay->call_end[call];
     if (replay->previous[row] != NO_ROW)
-        ready = at_least(ready, activity_end(replay, replay->previous[row]));
+        ready = MAX(ready, activity_end(replay, replay->previous[row]));
     int64_t lag = start - end, lay = start - ready;
-    bool just_ended = lag >= 0 && lag <= 5000 && lay > 10 * at_least(lag, 2000);
+    bool just_ended = lag >= 0 && lag <= 5000 && lay > 10 * MAX(lag, 2000);
     return just_ended && end > ready ? other : NO_ROW;
 }
 

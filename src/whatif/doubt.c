@@ -65,7 +65,7 @@ static struct position before_activity(const struct run *run, uint32_t activity,
 static struct position before_call(const struct run *run, uint32_t call) {
     const struct replay *replay = run->replay;
     uint32_t follows = replay->follows[call];
-    if (follows != NO_ROW && run->call_end[follows] + run->think[call] == run->call_start[call])
+    if (follows != NO_ROW && run->call_end[follows] + run->host_time[call] == run->call_start[call])
         return (struct position){AT_CALL_END, follows};
     if (call == 0 || replay->trace->call.thread[call - 1] != replay->trace->call.thread[call])
         return (struct position){AT_START, 0};

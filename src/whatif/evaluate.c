@@ -21,8 +21,8 @@ bool run_copy_column(void **column, const void *base, size_t count, size_t size,
 void run_begin(struct run *run, const struct replay *replay) {
     *run = (struct run){
         .replay = replay,
-        .think = replay->think,
-        .own = replay->own,
+        .host_time = replay->host_time,
+        .call_cost = replay->call_cost,
         .duration = replay->duration,
         .launch_lag = replay->launch_lag,
         .queue_lag = replay->queue_lag,
@@ -41,8 +41,8 @@ static void free_own(void *column, const void *base) {
 
 void run_finish(struct run *run) {
     const struct replay *replay = run->replay;
-    free_own(run->think, replay->think);
-    free_own(run->own, replay->own);
+    free_own(run->host_time, replay->host_time);
+    free_own(run->call_cost, replay->call_cost);
     free_own(run->duration, replay->duration);
     free_own(run->launch_lag, replay->launch_lag);
     free_own(run->queue_lag, replay->queue_lag);
@@ -71,7 +71,7 @@ bool run_is_unchanged(const struct run *run) {
     const struct replay *replay = run->replay;
     size_t calls = replay->calls, activities = replay->activities;
 #define SAME(column, count) same(run->column, replay->column, count, sizeof *run->column)
-    if (!SAME(think, calls) || !SAME(own, calls) || !SAME(duration, activities) ||
+    if (!SAME(host_time, calls) || !SAME(call_cost, calls) || !SAME(duration, activities) ||
         !SAME(launch_lag, activities) || !SAME(queue_lag, activities) ||
         !SAME(launch, activities) || !SAME(previous, activities) || !SAME(from_start, activities) ||
         !SAME(tail, replay->threads))
@@ -89,18 +89,18 @@ static void start_call(struct run *run, size_t call) {
     uint32_t thread = run->replay->trace->call.thread[call];
     uint32_t follows = run->replay->follows[call];
     int64_t reached = run->thread_reached[thread];
-    int64_t start = at_least(reached, 0) + run->think[call];
+    int64_t start = MAX(reached, 0) + run->host_time[call];
     if (follows != NO_ROW)
-        start = at_least(reached, run->call_end[follows] + run->think[call]);
+        start = MAX(reached, run->call_end[follows] + run->host_time[call]);
     if (run->loader_at && run->loader_at[call] != NEVER && run->loader_call != call)
-        start = at_least(start, run->call_start[run->loader_call] + run->loader_at[call]);
+        start = MAX(start, run->call_start[run->loader_call] + run->loader_at[call]);
     run->call_start[call] = start;
 }
 
 /* When the call ends, and what it waited for longer than its own cost. */
 static int64_t find_end(const struct run *run, size_t call, uint32_t *wait) {
     const struct waits *awaits = &run->replay->awaits;
-    int64_t end = run->call_start[call] + run->own[call];
+    int64_t end = run->call_start[call] + run->call_cost[call];
     *wait = NO_ROW;
     if (!run_call_gone(run, call))
         for (uint32_t k = awaits->first[call]; k < awaits->first[call + 1]; k++) {
@@ -205,7 +205,7 @@ static int64_t threads_end(const struct run *run, uint32_t session) {
         if (trace->thread_session[thread] == session) {
             int64_t reached = run->thread_reached[thread];
             if (reached > NEVER || run->tail[thread] > 0)
-                end = at_least(end, at_least(reached, 0) + run->tail[thread]);
+                end = MAX(end, MAX(reached, 0) + run->tail[thread]);
         }
     return end;
 }
@@ -218,9 +218,9 @@ static int64_t session_end(const struct run *run, uint32_t session) {
         if (replay->trace->device_session[device] != session)
             continue;
         for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++)
-            end = at_least(end, run_end(run, i));
+            end = MAX(end, run_end(run, i));
     }
-    return at_least(end, 0);
+    return MAX(end, 0);
 }
 
 int64_t run_wall(const struct run *run) {

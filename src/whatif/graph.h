@@ -5,7 +5,7 @@
  * moments, its start and its end; an activity has one, its start, and then lasts.
  *
  *   call start      end of the thread's previous call (or of another thread's, where that hands
- *                   over) + thinking
+ *                   over) + host time
  *   call end        the latest of: start + own cost; end of each awaited activity + lag
  *   activity start  the latest of: launching call + lag; end of the queue's previous activity +
  *                   lag; end of each other activity it depends on + lag
@@ -16,6 +16,7 @@
 #ifndef RIDGE_WHATIF_GRAPH_H
 #define RIDGE_WHATIF_GRAPH_H
 
+#include "base/min_max.h"
 #include "trace/launch.h"
 #include "whatif/whatif.h"
 
@@ -54,7 +55,7 @@ struct replay {
     int64_t *call_start, *call_end; /* as measured */
     uint8_t *blocks;                /* 1: it waits for what it launched */
     uint8_t *waited;                /* 1: an awaited activity ended after it began */
-    int64_t *think, *own;
+    int64_t *host_time, *call_cost;
     uint32_t *follows; /* call of another thread that it comes after; NO_ROW: its own thread's */
     struct waits awaits;
     uint32_t *call_step;
@@ -88,7 +89,7 @@ struct replay {
     int64_t sync_lag, sync_lag_spread;
     int64_t launch_call;       /* a usual launch call */
     int64_t copy_call;         /* a usual copy call that does not block */
-    int64_t think_typical;     /* between two launches of a thread */
+    int64_t host_time_typical; /* between two launches of a thread */
     int64_t measured;          /* the run's length */
     int64_t unchanged;         /* of the measured part, as the unchanged graph has it */
     struct selection *windows; /* by device: the measured part, on this axis */
@@ -131,7 +132,7 @@ static inline bool same_step(const struct replay *replay, uint32_t a, uint32_t b
 /* Time between two calls from here on is other work than leading to a call. */
 static inline int64_t other_work(const struct replay *replay) {
     enum { FAR_ABOVE = 10 };
-    return FAR_ABOVE * (replay->think_typical + replay->launch_call);
+    return FAR_ABOVE * (replay->host_time_typical + replay->launch_call);
 }
 static inline struct text activity_name(const struct replay *replay, size_t activity) {
     return trace_text(replay->trace, replay->trace->activity.name[activity]);
@@ -139,13 +140,6 @@ static inline struct text activity_name(const struct replay *replay, size_t acti
 static inline struct text call_name(const struct replay *replay, size_t call) {
     return trace_text(replay->trace, replay->trace->call.name[call]);
 }
-static inline int64_t at_most(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-static inline int64_t at_least(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 /* Parts of replay_create(), in this order. */
 bool replay_find_launches(struct replay *replay, struct status *status);
 void replay_find_steps(struct replay *replay);

@@ -83,15 +83,15 @@ static void find_tails(struct replay *replay, const uint8_t *has_calls) {
         for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++)
             if (trace->range.category[i] != RANGE_OVERHEAD &&
                 model_range_end(model, i) <= model->session_span[session].end)
-                end = at_least(end, model_range_end(model, i));
+                end = MAX(end, model_range_end(model, i));
         for (size_t i = model->thread_calls[thread]; i < model->thread_calls[thread + 1]; i++)
-            last = at_least(last, model_call_end(model, i));
+            last = MAX(last, model_call_end(model, i));
         if (end == INT64_MIN)
             continue;
         if (last == INT64_MIN)
             last = model->session_span[session].start;
         int64_t tail = end - last - pauses_within(replay->source.pauses, session, last, end);
-        replay->tail[thread] = at_least(tail, 0);
+        replay->tail[thread] = MAX(tail, 0);
     }
 }
 

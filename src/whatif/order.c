@@ -109,10 +109,10 @@ static void find_keys(const struct replay *replay, int64_t *activity_key) {
         uint32_t call = replay->launch[i], previous = replay->previous[i];
         int64_t key = replay->start[i];
         if (call != NO_ROW)
-            key = at_least(key, replay->from_start[i] ? replay->call_start[call]
-                                                      : replay->call_end[call]);
+            key =
+                MAX(key, replay->from_start[i] ? replay->call_start[call] : replay->call_end[call]);
         if (previous != NO_ROW)
-            key = at_least(key, activity_key[previous]);
+            key = MAX(key, activity_key[previous]);
         activity_key[i] = key;
     }
 }

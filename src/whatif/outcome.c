@@ -38,7 +38,7 @@ static int64_t place_of_end(const struct run *run, uint32_t device, int64_t time
     for (size_t at = from; at > first; at--) {
         int64_t end = activity_end(replay, at - 1);
         if (end <= time && was_moved(run, at - 1)) {
-            moved = at_least(moved, end);
+            moved = MAX(moved, end);
         } else if (end <= time && end > latest) {
             latest = end;
             last = at - 1;
@@ -87,8 +87,8 @@ static bool find_windows(const struct run *run, uint32_t device, struct selectio
         for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
             if (run_activity_gone(run, i))
                 continue;
-            start = at_most(start, run->start[i]);
-            end = at_least(end, run_end(run, i));
+            start = MIN(start, run->start[i]);
+            end = MAX(end, run_end(run, i));
         }
         return selection_add(windows, start, end, status);
     }
@@ -96,10 +96,10 @@ static bool find_windows(const struct run *run, uint32_t device, struct selectio
     for (size_t i = 0; i < measured->count; i++) {
         int64_t start = run_border(run, device, measured->windows[i].start, false);
         int64_t end = run_border(run, device, measured->windows[i].end, true);
-        start = at_least(start, reached);
+        start = MAX(start, reached);
         if (!selection_add(windows, start, end, status))
             return false;
-        reached = at_least(end, start);
+        reached = MAX(end, start);
     }
     return true;
 }
@@ -108,9 +108,9 @@ static int64_t part_of_device(const struct run *run, uint32_t device) {
     const struct selection *measured = &run->replay->windows[device];
     int64_t sum = 0;
     for (size_t i = 0; i < measured->count; i++)
-        sum += at_least(run_border(run, device, measured->windows[i].end, true) -
-                            run_border(run, device, measured->windows[i].start, false),
-                        0);
+        sum += MAX(run_border(run, device, measured->windows[i].end, true) -
+                       run_border(run, device, measured->windows[i].start, false),
+                   0);
     return sum;
 }
 
@@ -119,7 +119,7 @@ int64_t run_time(const struct run *run) {
     if (!run->replay->narrowed)
         return run_wall(run);
     for (uint32_t device = 1; device < run->replay->devices; device++)
-        longest = at_least(longest, part_of_device(run, device));
+        longest = MAX(longest, part_of_device(run, device));
     return longest;
 }
 
@@ -128,7 +128,7 @@ int64_t inside_device_part(const struct replay *replay, uint32_t device, int64_t
     const struct selection *part = &replay->windows[device];
     size_t low = 0, high = part->count;
     if (!replay->narrowed)
-        return at_least(end - start, 0);
+        return MAX(end - start, 0);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (part->windows[middle].end <= start)
@@ -143,11 +143,11 @@ int64_t inside_thread_part(const struct replay *replay, uint32_t thread, int64_t
                            int64_t end) {
     int64_t most = 0;
     if (!replay->narrowed)
-        return at_least(end - start, 0);
+        return MAX(end - start, 0);
     for (uint32_t device = 1; device < replay->devices; device++)
         if (replay->windows[device].count &&
             replay->trace->device_session[device] == replay->trace->thread_session[thread])
-            most = at_least(most, inside_device_part(replay, device, start, end));
+            most = MAX(most, inside_device_part(replay, device, start, end));
     return most;
 }
 
@@ -175,14 +175,14 @@ static void walk_host(const struct run *run, uint32_t call, int64_t start, int64
                       int64_t *cause) {
     while (end > start) {
         uint32_t before = run_call_before(run->replay, call);
-        int64_t since = before == NO_ROW ? start : at_least(run->call_end[before], start);
+        int64_t since = before == NO_ROW ? start : MAX(run->call_end[before], start);
         if (since < end) {
             cause[CAUSE_HOST] += end - since;
             end = since;
         }
         if (before == NO_ROW)
             return;
-        since = at_least(run->call_start[before], start);
+        since = MAX(run->call_start[before], start);
         if (since < end) {
             cause[cause_of_call(run->replay, before)] += end - since;
             end = since;
@@ -198,12 +198,12 @@ static void split_idle(const struct run *run, uint32_t next, int64_t start, int6
         cause[CAUSE_UNKNOWN] += end - start;
         return;
     }
-    int64_t until = at_most(run->call_start[call], end);
+    int64_t until = MIN(run->call_start[call], end);
     if (until > start) {
         walk_host(run, call, start, until, cause);
         start = until;
     }
-    until = at_most(run->call_end[call], end);
+    until = MIN(run->call_end[call], end);
     if (until > start) {
         enum gap_cause inside = cause_of_call(run->replay, call);
         cause[inside == CAUSE_HOST ? CAUSE_LAUNCH : inside] += until - start;
@@ -237,8 +237,8 @@ static void add_idle(struct sweep *sweep, int64_t start, int64_t end, uint32_t n
     while (sweep->cursor < windows->count && windows->windows[sweep->cursor].end <= start)
         sweep->cursor++;
     for (size_t i = sweep->cursor; i < windows->count && windows->windows[i].start < end; i++) {
-        int64_t from = at_least(start, windows->windows[i].start);
-        int64_t until = at_most(end, windows->windows[i].end);
+        int64_t from = MAX(start, windows->windows[i].start);
+        int64_t until = MIN(end, windows->windows[i].end);
         if (until > from)
             split_idle(sweep->run, next, from, until, sweep->device->cause);
     }
@@ -265,12 +265,12 @@ static void add_activity(struct sweep *sweep, uint32_t row) {
     if (start > sweep->all)
         add_idle(sweep, sweep->all, start, row);
     if (end > sweep->all) {
-        int64_t from = at_least(start, sweep->all);
+        int64_t from = MAX(start, sweep->all);
         sweep->device->idle -= selection_overlap(sweep->windows, from, end, &sweep->all_cursor);
         sweep->all = end;
     }
     if (sweep->run->replay->trace->activity.kind[row] == ACTIVITY_KERNEL && end > sweep->kernels) {
-        int64_t from = at_least(start, sweep->kernels);
+        int64_t from = MAX(start, sweep->kernels);
         sweep->device->busy += selection_overlap(sweep->windows, from, end, &sweep->kernel_cursor);
         sweep->kernels = end;
     }

@@ -35,7 +35,8 @@ enum { MAKERS = sizeof makers / sizeof makers[0] };
 
 bool run_edit_calls(struct run *run, struct status *status) {
     size_t calls = run->replay->calls;
-    return RUN_WRITABLE(run, think, calls, status) && RUN_WRITABLE(run, own, calls, status) &&
+    return RUN_WRITABLE(run, host_time, calls, status) &&
+           RUN_WRITABLE(run, call_cost, calls, status) &&
            RUN_MAKE_ONCE(run, call_gone, calls, status);
 }
 
@@ -53,21 +54,21 @@ uint32_t run_call_before(const struct replay *replay, uint32_t call) {
     return replay->outer[call - 1];
 }
 
-/* The first call of a thread has no thinking to lose: it is where the thread begins. */
+/* The first call of a thread has no host time to lose: it is where the thread begins. */
 void run_drop_call(struct run *run, uint32_t call, bool host_time_too) {
     run->touched += !run->call_gone[call];
     run->call_gone[call] = 1;
-    run->own[call] = 0;
+    run->call_cost[call] = 0;
     if (host_time_too && run_call_before(run->replay, call) != NO_ROW)
-        run->think[call] = 0;
+        run->host_time[call] = 0;
 }
 
 void run_drop_host_time(struct run *run, uint32_t call) {
     enum { TIMES = 2 }; /* as long as usual: operations differ */
     const struct replay *replay = run->replay;
-    int64_t most = TIMES * (at_least(replay->think_typical, 0) + replay->launch_call);
+    int64_t most = TIMES * (MAX(replay->host_time_typical, 0) + replay->launch_call);
     if (run_call_before(replay, call) != NO_ROW)
-        run->think[call] -= at_most(at_least(run->think[call], 0), most);
+        run->host_time[call] -= MIN(MAX(run->host_time[call], 0), most);
 }
 
 void run_drop_operation(struct run *run, uint32_t call) {
@@ -121,7 +122,7 @@ static int64_t measured_time(const struct replay *replay) {
     if (!replay->narrowed)
         return replay->measured;
     for (uint32_t device = 1; device < replay->devices; device++)
-        longest = at_least(longest, selection_length(&replay->windows[device]));
+        longest = MAX(longest, selection_length(&replay->windows[device]));
     return longest;
 }
 

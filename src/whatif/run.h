@@ -12,7 +12,7 @@ struct run {
     const struct replay *replay;
 
     /* By call. */
-    int64_t *think, *own;
+    int64_t *host_time, *call_cost;
     uint8_t *call_gone; /* it waits for nothing any more; NULL: all do as they did */
     /* By activity. */
     int64_t *duration;
@@ -92,11 +92,12 @@ bool run_account(const struct run *run, struct outcome *outcome, struct status *
 uint32_t run_call_before(const struct replay *replay, uint32_t call);
 
 /* Edits. They count what they touch. */
-bool run_edit_calls(struct run *run, struct status *status);      /* think, own and call_gone */
+bool run_edit_calls(struct run *run,
+                    struct status *status); /* host_time, call_cost and call_gone */
 bool run_edit_activities(struct run *run, struct status *status); /* duration, activity_gone */
 /* The call costs nothing and waits for nothing; run_edit_calls() was called. */
 void run_drop_call(struct run *run, uint32_t call, bool host_time_too);
-/* The code that led to the call goes: the thinking before it, but no more than an operation takes
+/* The code that led to the call goes: the host time before it, but no more than an operation takes
  * here; what is beyond that is other work. */
 void run_drop_host_time(struct run *run, uint32_t call);
 /* The call, and the code that led to it. */
@@ -113,17 +114,17 @@ bool say_no_call(const struct run *run, struct outcome *outcome, unsigned class,
 void run_drop_activity(struct run *run, uint32_t activity);
 
 /* Which names host code is asked about by. */
-enum host_time_of { THINKING_NAMED, HOST_TIME_INPUT, THINKING_COMPILATION, THINKING_ALL };
-struct thinking {
-    int64_t *before_call; /* by call: of the thinking before it, time under such names */
+enum host_time_of { HOST_TIME_NAMED, HOST_TIME_INPUT, HOST_TIME_COMPILATION, HOST_TIME_ALL };
+struct host_time {
+    int64_t *before_call; /* by call: of the host time before it, time under such names */
     int64_t *tail;        /* by thread: likewise behind its last call */
     int64_t total;
 };
 /* Under ranges of such names; where no range has one, under sampled functions. */
 bool host_time_find(const struct replay *replay, enum host_time_of of, struct text pattern,
-                    struct thinking *thinking, struct status *status);
-void host_time_finish(struct thinking *thinking);
-/* What of the time that is cut from the thinking before a call is in the part that is asked about.
+                    struct host_time *host_time, struct status *status);
+void host_time_finish(struct host_time *host_time);
+/* What of the time that is cut from the host time before a call is in the part that is asked about.
  */
 int64_t host_time_in_part(const struct replay *replay, uint32_t call, int64_t cut);
 /* Whether a range of the category tells what its thread does. */

@@ -17,10 +17,10 @@ static bool is_meant(struct names *names, uint32_t string) {
     uint8_t *known = &names->known[string];
     struct text name = trace_text(names->trace, string);
     if (*known == 0) {
-        bool yes = names->of == THINKING_ALL ||
-                   (names->of == THINKING_NAMED && name_matches(name, names->pattern)) ||
+        bool yes = names->of == HOST_TIME_ALL ||
+                   (names->of == HOST_TIME_NAMED && name_matches(name, names->pattern)) ||
                    (names->of == HOST_TIME_INPUT && name_is_input(name)) ||
-                   (names->of == THINKING_COMPILATION && name_is_compilation(name) &&
+                   (names->of == HOST_TIME_COMPILATION && name_is_compilation(name) &&
                     name_matches(name, names->pattern));
         *known = yes && string ? 2 : 1;
     }
@@ -37,7 +37,7 @@ static struct segment segment_before(const struct replay *replay, uint32_t call,
     const struct trace *trace = replay->trace;
     uint32_t follows = replay->follows[call];
     if (follows != NO_ROW)
-        reached = at_least(reached, model_call_end(replay->source.model, follows));
+        reached = MAX(reached, model_call_end(replay->source.model, follows));
     return (struct segment){reached, trace->call.start[call], call};
 }
 
@@ -49,14 +49,14 @@ static uint32_t next_outer(const struct replay *replay, uint32_t thread, size_t 
     return *at < end ? (uint32_t)(*at)++ : NO_ROW;
 }
 
-static void credit(const struct replay *replay, struct thinking *thinking, uint32_t thread,
+static void credit(const struct replay *replay, struct host_time *host_time, uint32_t thread,
                    uint32_t call, int64_t time) {
-    int64_t *to = call == NO_ROW ? &thinking->tail[thread] : &thinking->before_call[call];
-    int64_t most = (call == NO_ROW ? replay->tail[thread] : replay->think[call]) - *to;
-    time = at_most(time, at_least(most, 0));
+    int64_t *to = call == NO_ROW ? &host_time->tail[thread] : &host_time->before_call[call];
+    int64_t most = (call == NO_ROW ? replay->tail[thread] : replay->host_time[call]) - *to;
+    time = MIN(time, MAX(most, 0));
     if (time > 0) {
         *to += time;
-        thinking->total += time;
+        host_time->total += time;
     }
 }
 
@@ -64,7 +64,7 @@ static void credit(const struct replay *replay, struct thinking *thinking, uint3
  * several calls is cut at each; spans inside one that was counted count once. */
 struct walk {
     const struct replay *replay;
-    struct thinking *thinking;
+    struct host_time *host_time;
     uint32_t thread;
     size_t at;      /* next call */
     int64_t called; /* end of the last call */
@@ -86,10 +86,10 @@ static void next_segment(struct walk *walk) {
     walk->called = model_call_end(walk->replay->source.model, call);
 }
 
-static void walk_begin(struct walk *walk, const struct replay *replay, struct thinking *thinking,
+static void walk_begin(struct walk *walk, const struct replay *replay, struct host_time *host_time,
                        uint32_t thread) {
     *walk = (struct walk){.replay = replay,
-                          .thinking = thinking,
+                          .host_time = host_time,
                           .thread = thread,
                           .at = replay->source.model->thread_calls[thread],
                           .called = INT64_MIN,
@@ -98,20 +98,20 @@ static void walk_begin(struct walk *walk, const struct replay *replay, struct th
 }
 
 static void walk_span(struct walk *walk, int64_t start, int64_t end) {
-    start = at_least(start, walk->counted);
+    start = MAX(start, walk->counted);
     while (start < end) {
         while (!walk->ended && walk->segment.end <= start)
             next_segment(walk);
-        int64_t from = at_least(start, walk->segment.start);
-        int64_t until = at_most(end, walk->segment.end);
+        int64_t from = MAX(start, walk->segment.start);
+        int64_t until = MIN(end, walk->segment.end);
         if (until > from)
-            credit(walk->replay, walk->thinking, walk->thread, walk->segment.call, until - from);
-        start = at_least(until, start);
+            credit(walk->replay, walk->host_time, walk->thread, walk->segment.call, until - from);
+        start = MAX(until, start);
         if (walk->ended || until == end)
             break;
         next_segment(walk);
     }
-    walk->counted = at_least(walk->counted, end);
+    walk->counted = MAX(walk->counted, end);
 }
 
 bool range_names_host_code(unsigned category) {
@@ -119,12 +119,13 @@ bool range_names_host_code(unsigned category) {
            category == RANGE_OTHER;
 }
 
-static void by_ranges(const struct replay *replay, struct names *names, struct thinking *thinking) {
+static void by_ranges(const struct replay *replay, struct names *names,
+                      struct host_time *host_time) {
     const struct model *model = replay->source.model;
     const struct trace *trace = replay->trace;
     for (uint32_t thread = 1; thread < replay->threads; thread++) {
         struct walk walk;
-        walk_begin(&walk, replay, thinking, thread);
+        walk_begin(&walk, replay, host_time, thread);
         for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++)
             if (range_names_host_code(trace->range.category[i]) &&
                 is_meant(names, trace->range.name[i]))
@@ -157,7 +158,7 @@ static void walk_between(struct walk *walk, struct state_cursor *cursor, int64_t
             if (waited)
                 walk_span(walk, stretch.start, stretch.end);
         } else {
-            int64_t time = at_most(stretch.end - stretch.start, ran);
+            int64_t time = MIN(stretch.end - stretch.start, ran);
             walk_span(walk, stretch.start, stretch.start + time);
             ran -= time;
         }
@@ -165,8 +166,8 @@ static void walk_between(struct walk *walk, struct state_cursor *cursor, int64_t
     }
 }
 
-static bool by_samples(const struct replay *replay, struct names *names, struct thinking *thinking,
-                       struct status *status) {
+static bool by_samples(const struct replay *replay, struct names *names,
+                       struct host_time *host_time, struct status *status) {
     const struct host *host = replay->source.host;
     const struct trace *trace = replay->trace;
     uint8_t *meant = NULL;
@@ -179,7 +180,7 @@ static bool by_samples(const struct replay *replay, struct names *names, struct 
         struct state_cursor cursor = {0};
         bool before = false;
         int64_t seen = INT64_MAX; /* when it was sampled last */
-        walk_begin(&walk, replay, thinking, thread);
+        walk_begin(&walk, replay, host_time, thread);
         for (size_t i = host->thread_samples[thread]; i < host->thread_samples[thread + 1]; i++) {
             size_t row = host->sample_order ? host->sample_order[i] : i;
             int64_t time = trace->sample.time[row], weight = trace->sample.weight[row];
@@ -196,47 +197,48 @@ static bool by_samples(const struct replay *replay, struct names *names, struct 
     return true;
 }
 
-/* All thinking, whatever its name; not what is before a thread's first call. */
-static void take_all(const struct replay *replay, struct thinking *thinking) {
+/* All host time, whatever its name; not what is before a thread's first call. */
+static void take_all(const struct replay *replay, struct host_time *host_time) {
     for (uint32_t i = 0; i < replay->calls; i++)
         if (is_outer(replay, i) && run_call_before(replay, i) != NO_ROW)
-            credit(replay, thinking, 0, i, INT64_MAX);
+            credit(replay, host_time, 0, i, INT64_MAX);
     for (uint32_t thread = 1; thread < replay->threads; thread++)
-        credit(replay, thinking, thread, NO_ROW, INT64_MAX);
+        credit(replay, host_time, thread, NO_ROW, INT64_MAX);
 }
 
 bool host_time_find(const struct replay *replay, enum host_time_of of, struct text pattern,
-                    struct thinking *thinking, struct status *status) {
+                    struct host_time *host_time, struct status *status) {
     struct names names = {.of = of, .pattern = pattern, .trace = replay->trace};
-    memset(thinking, 0, sizeof *thinking);
+    memset(host_time, 0, sizeof *host_time);
     names.known = memory_allocate(replay->trace->strings.count, 1, status);
-    thinking->before_call = memory_allocate(replay->calls, sizeof *thinking->before_call, status);
-    thinking->tail = memory_allocate(replay->threads, sizeof *thinking->tail, status);
-    bool ok = names.known && thinking->before_call && thinking->tail;
-    if (ok && of == THINKING_ALL)
-        take_all(replay, thinking);
+    host_time->before_call = memory_allocate(replay->calls, sizeof *host_time->before_call, status);
+    host_time->tail = memory_allocate(replay->threads, sizeof *host_time->tail, status);
+    bool ok = names.known && host_time->before_call && host_time->tail;
+    if (ok && of == HOST_TIME_ALL)
+        take_all(replay, host_time);
     else if (ok)
-        by_ranges(replay, &names, thinking);
-    if (ok && thinking->total == 0)
-        ok = by_samples(replay, &names, thinking, status);
+        by_ranges(replay, &names, host_time);
+    if (ok && host_time->total == 0)
+        ok = by_samples(replay, &names, host_time, status);
     memory_free(names.known);
     if (!ok)
-        host_time_finish(thinking);
+        host_time_finish(host_time);
     return ok;
 }
 
-void host_time_finish(struct thinking *thinking) {
-    memory_free(thinking->before_call);
-    memory_free(thinking->tail);
-    memset(thinking, 0, sizeof *thinking);
+void host_time_finish(struct host_time *host_time) {
+    memory_free(host_time->before_call);
+    memory_free(host_time->tail);
+    memset(host_time, 0, sizeof *host_time);
 }
 
 int64_t host_time_in_part(const struct replay *replay, uint32_t call, int64_t cut) {
-    int64_t end = replay->call_start[call], think = replay->think[call];
-    if (!replay->narrowed || think <= 0)
+    int64_t end = replay->call_start[call], host_time = replay->host_time[call];
+    if (!replay->narrowed || host_time <= 0)
         return cut;
-    int64_t inside = inside_thread_part(replay, replay->trace->call.thread[call], end - think, end);
-    return (int64_t)((double)cut * ((double)inside / (double)think));
+    int64_t inside =
+        inside_thread_part(replay, replay->trace->call.thread[call], end - host_time, end);
+    return (int64_t)((double)cut * ((double)inside / (double)host_time));
 }
 
 struct text call_range(const struct replay *replay, uint32_t call) {

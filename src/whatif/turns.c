@@ -17,7 +17,7 @@ static bool stands_out(const int64_t *pauses, size_t count, size_t at) {
     size_t until = at + AROUND < count ? at + AROUND + 1 : count;
     memcpy(around, pauses + from, (until - from) * sizeof *around);
     int64_t median = sort_select(around, until - from, (until - from) / 2);
-    return (double)pauses[at] > STANDS_OUT * (double)at_least(median, 0);
+    return (double)pauses[at] > STANDS_OUT * (double)MAX(median, 0);
 }
 
 /* How often two that stand out are d launches apart, in of[d]. */

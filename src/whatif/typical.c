@@ -74,13 +74,12 @@ static void find_lags(const struct replay *replay, uint32_t device, struct value
         for (size_t i = first; i < end; i++)
             if (replay->previous[i] != NO_ROW &&
                 replay->start[i] >= activity_end(replay, replay->previous[i]))
-                least =
-                    at_most(least, replay->start[i] - activity_end(replay, replay->previous[i]));
+                least = MIN(least, replay->start[i] - activity_end(replay, replay->previous[i]));
         double limit =
             replay->source.limits ? replay->source.limits[device].of[DEVICE_LIMIT_GRAPH_KERNEL] : 0;
-        typical->queue = least == INT64_MAX ? 0 : at_most(least, at_least(typical->launch, 0));
+        typical->queue = least == INT64_MAX ? 0 : MIN(least, MAX(typical->launch, 0));
         if (limit > 0 && limit < 1e9)
-            typical->queue = at_most(typical->queue, (int64_t)limit);
+            typical->queue = MIN(typical->queue, (int64_t)limit);
         typical->queue_spread = typical->queue / 2;
     }
     for (size_t i = first; i < end; i++)
@@ -155,7 +154,7 @@ static void find_calls(struct replay *replay, struct values *values) {
             keep(values, replay->call_start[i] - replay->call_end[previous]);
         previous = (uint32_t)i;
     }
-    sum_up(values, &replay->think_typical, NULL);
+    sum_up(values, &replay->host_time_typical, NULL);
 }
 
 /* From the end of what was awaited to the return of a synchronisation that waited. */
@@ -166,7 +165,7 @@ static void find_sync(struct replay *replay, struct values *values) {
             continue;
         for (uint32_t k = replay->awaits.first[i]; k < replay->awaits.first[i + 1]; k++)
             if (replay->awaits.activity[k] != NO_ROW)
-                end = at_least(end, activity_end(replay, replay->awaits.activity[k]));
+                end = MAX(end, activity_end(replay, replay->awaits.activity[k]));
         replay->waited[i] = end > replay->call_start[i];
         if (replay->waited[i] && replay->class[i] == CALL_SYNC)
             keep(values, replay->call_end[i] - end);
@@ -175,7 +174,7 @@ static void find_sync(struct replay *replay, struct values *values) {
 }
 
 bool replay_find_typical(struct replay *replay, struct status *status) {
-    size_t most = at_least(replay->calls, replay->activities) + replay->depends.count;
+    size_t most = MAX(replay->calls, replay->activities) + replay->depends.count;
     struct values values = {.list = memory_allocate(most, sizeof *values.list, status)};
     if (!values.list)
         return false;

@@ -193,7 +193,7 @@ static bool await_record(struct finder *finder, size_t call, uint32_t record,
 static bool took_long(const struct finder *finder, size_t call) {
     const struct replay *replay = finder->replay;
     int64_t usual = finder->name_usual[replay->trace->call.name[call]];
-    return replay->call_end[call] - replay->call_start[call] > LONG_TIMES * at_least(usual, 1);
+    return replay->call_end[call] - replay->call_start[call] > LONG_TIMES * MAX(usual, 1);
 }
 
 /* Whether a call that took long and need not wait plainly did: it ended with something on the
@@ -204,7 +204,7 @@ static bool plainly_waited(const struct finder *finder, size_t call, uint32_t ac
     int64_t usual = finder->name_usual[replay->trace->call.name[call]];
     int64_t end = activity_end(replay, activity);
     return end > replay->call_start[call] &&
-           replay->call_end[call] - end < at_least(duration / 5, 2 * usual);
+           replay->call_end[call] - end < MAX(duration / 5, 2 * usual);
 }
 
 /* How many activities of the queue were launched and had not ended when the call began, at most

@@ -1,7 +1,7 @@
 /* How long would the run take if something were different?
  *
  * A replay is the trace as a graph of what waited for what: each thread's calls in program order
- * with its own thinking time between them, launches, queues, events, synchronisations, copies. Run
+ * with its own host_time time between them, launches, queues, events, synchronisations, copies. Run
  * as it is, it gives back the measured times; run with changes, it tells the new ones.
  */
 #ifndef RIDGE_WHATIF_WHATIF_H

@@ -153,7 +153,7 @@ TARGET static void NAME(read_tile)(const struct tile *tile, const float *a, cons
     const struct kernel_plan *plan = tile->plan;
     double sum = 0;
     for (int64_t k0 = 0; k0 < plan->k; k0 += plan->depth) {
-        int64_t depth = lesser(plan->depth, plan->k - k0);
+        int64_t depth = MIN(plan->depth, plan->k - k0);
         for (int64_t i = 0; i < tile->inside_rows; i++)
             sum += NAME(sum_of)(a + (tile->first_row + i) * plan->k + k0, depth);
         for (int64_t k = k0; k < k0 + depth; k++)
@@ -187,7 +187,7 @@ TARGET static void NAME(rows)(const struct native_call *call) {
     size_t begin, end;
     while (native_take(call, 1, &begin, &end)) {
         int64_t first = (int64_t)begin * plan->block;
-        for (int64_t j = first; j < lesser(first + plan->block, plan->n); j++) {
+        for (int64_t j = first; j < MIN(first + plan->block, plan->n); j++) {
             const float *line = b + j * plan->k;
             float read = plan->which == HAND_READ ? NAME(sum_of)(line, plan->k) : 0;
             for (int64_t r = 0; r < plan->m && plan->which == HAND_READ; r++)
@@ -212,7 +212,7 @@ TARGET static void NAME(scale)(const struct native_call *call) {
     float *y = call->buffers[1];
     size_t begin, end;
     while (native_take(call, 1, &begin, &end)) {
-        int64_t i = (int64_t)begin * plan->block, last = lesser(i + plan->block, plan->n);
+        int64_t i = (int64_t)begin * plan->block, last = MIN(i + plan->block, plan->n);
         for (; i + LANES <= last; i += LANES) {
             FLOATS v;
             LOAD(v, x + i);
@@ -231,7 +231,7 @@ TARGET static void NAME(sum)(const struct native_call *call) {
     size_t begin, end;
     while (native_take(call, 1, &begin, &end)) {
         int64_t first = (int64_t)begin * plan->block;
-        sum += NAME(sum_of)(x + first, lesser(plan->block, plan->n - first));
+        sum += NAME(sum_of)(x + first, MIN(plan->block, plan->n - first));
     }
     sum_together(call, sums, sum);
 }

@@ -9,6 +9,7 @@
 #include <arm_neon.h>
 #endif
 
+#include "base/min_max.h"
 #include "bench/kernels/kernel_case.h"
 #include "gen/native/sets.h"
 
@@ -22,28 +23,20 @@ struct tile {
     int64_t first_row, first_column, inside_rows, inside_columns;
 };
 
-static int64_t lesser(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static int64_t greater(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 static struct tile tile_begin(const struct kernel_plan *plan, float *scratch, int64_t number,
                               int64_t lanes) {
     int64_t across = plan->n / plan->tile_columns + (plan->n % plan->tile_columns != 0);
     struct tile tile = {
         .plan = plan,
         .rows = plan->tile_rows,
-        .columns = greater(plan->tile_columns, lanes),
-        .line = greater(plan->tile_columns, lanes) + LANES_MAX,
+        .columns = MAX(plan->tile_columns, lanes),
+        .line = MAX(plan->tile_columns, lanes) + LANES_MAX,
         .depth = plan->depth,
         .first_row = number / across * plan->tile_rows,
         .first_column = number % across * plan->tile_columns,
     };
-    tile.inside_rows = lesser(tile.rows, plan->m - tile.first_row);
-    tile.inside_columns = lesser(plan->tile_columns, plan->n - tile.first_column);
+    tile.inside_rows = MIN(tile.rows, plan->m - tile.first_row);
+    tile.inside_columns = MIN(plan->tile_columns, plan->n - tile.first_column);
     tile.c = scratch;
     tile.a = tile.c + tile.rows * tile.line;
     tile.b = tile.a + tile.rows * tile.depth;
@@ -70,7 +63,7 @@ static void fetch(float *to, int64_t rows, int64_t columns, int64_t line, struct
 /* Where nothing is to be read, the first tile serves for all. */
 static void tile_fetch(const struct tile *tile, const float *a, const float *b, int64_t k0) {
     const struct kernel_plan *plan = tile->plan;
-    int64_t depth = lesser(tile->depth, plan->k - k0);
+    int64_t depth = MIN(tile->depth, plan->k - k0);
     struct piece from_a = {.first = a + tile->first_row * plan->k + k0,
                            .rows = tile->inside_rows,
                            .columns = depth,
@@ -81,9 +74,9 @@ static void tile_fetch(const struct tile *tile, const float *a, const float *b, 
                            .stride = plan->n};
     if (plan->which == HAND_COMPUTE) {
         from_a.first = a;
-        from_a.rows = lesser(tile->rows, plan->m);
+        from_a.rows = MIN(tile->rows, plan->m);
         from_b.first = b;
-        from_b.columns = lesser(plan->tile_columns, plan->n);
+        from_b.columns = MIN(plan->tile_columns, plan->n);
     }
     fetch(tile->a, tile->rows, tile->depth, tile->depth, from_a);
     fetch(tile->b, tile->depth, tile->columns, tile->line, from_b);
@@ -99,7 +92,7 @@ static void tile_store(const struct tile *tile, float *c) {
 /* What HAND_COMPUTE multiplies over and over. */
 static void first_of_row(const struct kernel_plan *plan, const float *x, const float *y,
                          float padded[2][CPU_ROW_DEPTH]) {
-    size_t bytes = (size_t)lesser(plan->k, CPU_ROW_DEPTH) * sizeof *x;
+    size_t bytes = (size_t)MIN(plan->k, CPU_ROW_DEPTH) * sizeof *x;
     memset(padded, 0, 2 * CPU_ROW_DEPTH * sizeof *x);
     memcpy(padded[0], x, bytes);
     memcpy(padded[1], y, bytes);
@@ -159,7 +152,7 @@ native_function *kernel_native(const struct kernel_plan *plan, size_t *scratch_b
         return functions()[plan->which == HAND_SCALE ? RUN_SCALE : RUN_SUM];
     if (plan->few_rows)
         return functions()[RUN_ROWS];
-    int64_t line = greater(plan->tile_columns, LANES_MAX) + LANES_MAX;
+    int64_t line = MAX(plan->tile_columns, LANES_MAX) + LANES_MAX;
     *scratch_bytes =
         (size_t)((plan->tile_rows + plan->depth) * line + plan->tile_rows * plan->depth) *
         sizeof(float);

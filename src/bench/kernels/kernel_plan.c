@@ -3,6 +3,7 @@
  */
 #include <stdint.h>
 
+#include "base/min_max.h"
 #include "bench/kernels/kernel_case.h"
 
 enum {
@@ -16,10 +17,6 @@ enum {
 
 static int64_t divide_up(int64_t a, int64_t b) {
     return a / b + (a % b != 0);
-}
-
-static int64_t lesser(int64_t a, int64_t b) {
-    return a < b ? a : b;
 }
 
 static int64_t power_of_two_from(int64_t value, int64_t least, int64_t most) {
@@ -45,16 +42,16 @@ static void choose_tile(struct kernel_plan *plan, const struct device_capabiliti
 
 /* Threads in a square, at most as many as a block may have and a tile has elements. */
 static void share_out_tile(struct kernel_plan *plan, const struct device_capabilities *device) {
-    int64_t side = 1, most = lesser(device->block_max, THREADS_WANTED);
+    int64_t side = 1, most = MIN(device->block_max, THREADS_WANTED);
     while (4 * side * side <= most)
         side *= 2;
-    plan->thread_rows = plan->tile_rows / lesser(plan->tile_rows, side);
-    plan->thread_columns = plan->tile_columns / lesser(plan->tile_columns, side);
+    plan->thread_rows = plan->tile_rows / MIN(plan->tile_rows, side);
+    plan->thread_columns = plan->tile_columns / MIN(plan->tile_columns, side);
     plan->block = plan->tile_rows / plan->thread_rows * (plan->tile_columns / plan->thread_columns);
-    plan->depth = lesser(DEPTH_MAX, lesser(plan->tile_rows, plan->tile_columns));
-    while (plan->depth * lesser(plan->tile_rows, plan->tile_columns) < plan->block)
+    plan->depth = MIN(DEPTH_MAX, MIN(plan->tile_rows, plan->tile_columns));
+    while (plan->depth * MIN(plan->tile_rows, plan->tile_columns) < plan->block)
         plan->depth *= 2; /* every thread loads something */
-    plan->vector = lesser(4, lesser(plan->thread_rows, plan->thread_columns));
+    plan->vector = MIN(4, MIN(plan->thread_rows, plan->thread_columns));
 }
 
 static bool plan_tiles(struct kernel_plan *plan, int64_t tile,
@@ -84,7 +81,7 @@ static bool plan_rows(struct kernel_plan *plan, const struct device_capabilities
         plan->depth = CPU_ROW_DEPTH;
         plan->block = divide_up(CPU_ROW_UNIT, plan->k);
     } else {
-        plan->block = lesser(THREADS_WANTED, power_of_two_from(device->block_max / 2 + 1, 1, 1024));
+        plan->block = MIN(THREADS_WANTED, power_of_two_from(device->block_max / 2 + 1, 1, 1024));
         if (plan->block < GROUP_LANES)
             return status_fail(status, STATUS_UNSUPPORTED,
                                "blocks of %u threads are too small for this kernel",
@@ -114,7 +111,7 @@ static bool plan_blocks(struct kernel_plan *plan, int64_t block,
     if (plan->which == HAND_SUM && !native) {
         int64_t threads = device->threads_per_unit ? device->threads_per_unit : THREADS_PER_UNIT;
         int64_t resident = device->compute_units * (threads > block ? threads / block : 1);
-        plan->grid = lesser(plan->grid, resident > 0 ? resident : 1);
+        plan->grid = MIN(plan->grid, resident > 0 ? resident : 1);
     }
     return true;
 }
@@ -166,9 +163,9 @@ static void product_amount(const struct kernel_plan *plan, struct amount *amount
     if (plan->which != HAND_COMPUTE)
         return;
     /* Of A and B no more than the first tile, which stays in the nearest cache. */
-    uint64_t depth = (uint64_t)lesser(plan->k, plan->depth);
+    uint64_t depth = (uint64_t)MIN(plan->k, plan->depth);
     uint64_t first =
-        depth * (uint64_t)(lesser(plan->tile_rows, plan->m) + lesser(plan->tile_columns, plan->n));
+        depth * (uint64_t)(MIN(plan->tile_rows, plan->m) + MIN(plan->tile_columns, plan->n));
     amount->bytes = 4 * (first + m * n);
     amount->moved_bytes = 4 * (first * (uint64_t)plan->grid + m * n);
     amount->flops = 2 * m * n * (uint64_t)(kernel_steps(plan) * plan->depth);

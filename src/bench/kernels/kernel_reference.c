@@ -1,13 +1,10 @@
 /* What must come out of a hand-made kernel? Computed one element at a time in double precision,
  * from the same inputs and the same tiles.
  */
+#include "base/min_max.h"
 #include "bench/kernels/kernel_case.h"
 
 #define HALF_STEP 6e-8 /* of f32, relative */
-
-static int64_t lesser(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 /* Element (t, column) of B. */
 static double weight(const struct kernel_plan *plan, const float *b, int64_t t, int64_t column) {
@@ -29,11 +26,11 @@ static double read_sum(const struct kernel_plan *plan, const float *const *input
     int64_t rows = plan->tile_rows, columns = plan->few_rows ? 1 : plan->tile_columns;
     int64_t first_row = row / rows * rows, first_column = column / columns * columns;
     double sum = 0;
-    for (int64_t i = first_row; i < lesser(first_row + rows, plan->m); i++)
+    for (int64_t i = first_row; i < MIN(first_row + rows, plan->m); i++)
         for (int64_t t = 0; t < plan->k; t++)
             sum += inputs[0][i * plan->k + t];
     for (int64_t t = 0; t < plan->k; t++)
-        for (int64_t j = first_column; j < lesser(first_column + columns, plan->n); j++)
+        for (int64_t j = first_column; j < MIN(first_column + columns, plan->n); j++)
             sum += weight(plan, inputs[1], t, j);
     return sum;
 }
@@ -53,7 +50,7 @@ double kernel_reference(const struct kernel_plan *plan, const float *const *inpu
     case HAND_COMPUTE:
         return (double)kernel_steps(plan) * product(plan, inputs, row % plan->tile_rows,
                                                     column % plan->tile_columns,
-                                                    lesser(plan->k, plan->depth));
+                                                    MIN(plan->k, plan->depth));
     case HAND_PRODUCT:
         return product(plan, inputs, row, column, plan->k);
     }

@@ -6,6 +6,7 @@
  * a GPU together. What lies between is measured by working_sets.c in the same buffers. A copy
  * counts what it reads and what it writes.
  */
+#include "base/min_max.h"
 #include "bench/roofs/working_sets.h"
 
 /* Of a thread: with as much again for a copy, the first cache holds it. */
@@ -41,28 +42,21 @@ _Static_assert(ROOF_MEMORY_WRITE == ROOF_MEMORY_READ + STREAM_WRITE &&
 
 /* ---- Areas ------------------------------------------------------------------------------ */
 
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-static uint64_t most(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 /* A CPU's pieces are long enough that waking its threads does not matter, a GPU's are the size that
  * copies of tensors are measured with. */
 static void size_memory(const struct roof_bench *bench, struct stream_area *area) {
     const struct device_capabilities *capabilities = bench->capabilities;
-    uint64_t each = most(2 * capabilities->cache_bytes, 256 * MEGABYTE), bound = UINT64_MAX;
+    uint64_t each = MAX(2 * capabilities->cache_bytes, 256 * MEGABYTE), bound = UINT64_MAX;
     if (capabilities->memory_bytes > 0)
-        bound = most(capabilities->memory_bytes / 8, 2 * STREAM_UNIT);
+        bound = MAX(capabilities->memory_bytes / 8, 2 * STREAM_UNIT);
     if (capabilities->is_gpu)
-        each = most(each, 1024 * MEGABYTE);
-    each = least(each, bound) / STREAM_CHUNK * STREAM_CHUNK;
-    uint64_t piece = most(32, 4 * capabilities->compute_units) * MEGABYTE;
+        each = MAX(each, 1024 * MEGABYTE);
+    each = MIN(each, bound) / STREAM_CHUNK * STREAM_CHUNK;
+    uint64_t piece = MAX(32, 4 * capabilities->compute_units) * MEGABYTE;
     if (capabilities->is_gpu || piece > each)
         piece = each;
     area->bytes = (size_t)each;
-    area->piece = (size_t)most(piece / STREAM_CHUNK * STREAM_CHUNK, least(STREAM_CHUNK, each));
+    area->piece = (size_t)MAX(piece / STREAM_CHUNK * STREAM_CHUNK, MIN(STREAM_CHUNK, each));
 }
 
 /* The part of the area that stays in the cache. Blocks of OpenCL on a CPU have a part of their own,
@@ -71,13 +65,13 @@ static struct stream_area innermost_area(const struct roof_bench *bench,
                                          const struct stream_area *memory) {
     const struct device_capabilities *capabilities = bench->capabilities;
     uint64_t own = (uint64_t)OWN_BYTES * capabilities->compute_units,
-             bytes = capabilities->is_gpu ? most(capabilities->cache_bytes / 8, 4 * MEGABYTE)
+             bytes = capabilities->is_gpu ? MAX(capabilities->cache_bytes / 8, 4 * MEGABYTE)
                      : capabilities->language == LANGUAGE_NATIVE ? own
                                                                  : OWN_BLOCKS * own;
     struct stream_area area = *memory;
     area.reuse = REUSE_INNERMOST;
     area.caution = "";
-    area.bytes = area.piece = (size_t)least(bytes, memory->bytes);
+    area.bytes = area.piece = (size_t)MIN(bytes, memory->bytes);
     return area;
 }
 
@@ -94,7 +88,7 @@ static bool allocate_area(const struct roof_bench *bench, struct stream_area *ar
         if (status->code != STATUS_MEMORY || area->bytes < 2 * STREAM_CHUNK)
             return false;
         area->bytes = area->bytes / 2 / STREAM_CHUNK * STREAM_CHUNK;
-        area->piece = (size_t)least(area->piece, area->bytes);
+        area->piece = (size_t)MIN(area->piece, area->bytes);
     }
 }
 

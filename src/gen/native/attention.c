@@ -1,4 +1,5 @@
 /* Attention on the CPU: how the work is cut. The arithmetic is in simd/attention.c. */
+#include "base/min_max.h"
 #include "gen/native/attention.h"
 
 #include "gen/families.h"
@@ -9,16 +10,12 @@ enum {
     PARTIALS_MAX = 1 << 28, /* floats: beyond, the keys are not cut */
 };
 
-static int64_t at_most(int64_t value, int64_t bound) {
-    return value < bound ? value : bound;
-}
-
 /* Into how many parts the keys are cut so that all threads have work. */
 static int64_t key_parts(int64_t units, int64_t keys, unsigned threads) {
     int64_t wanted = (int64_t)threads * UNITS_PER_THREAD;
     if (threads < 2 || units == 0 || units >= wanted)
         return 1;
-    int64_t parts = at_most((wanted + units - 1) / units, keys / PART_KEYS_MIN);
+    int64_t parts = MIN((wanted + units - 1) / units, keys / PART_KEYS_MIN);
     return parts > 1 ? parts : 1;
 }
 

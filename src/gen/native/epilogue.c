@@ -1,4 +1,5 @@
 /* Runs what follows a matrix product on one tile of it. */
+#include "base/min_max.h"
 #include "gen/native/epilogue.h"
 
 #include <string.h>
@@ -41,18 +42,14 @@ static void store_rows(const struct program *program, const int64_t *scalars, vo
     }
 }
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 static void run_region(struct tile_run *run, const struct region *region) {
     int64_t most = run->steps->tile_values;
-    int64_t width = least(region->column_count, most);
-    int64_t lines = width < region->column_count ? 1 : least(region->row_count, most / width);
+    int64_t width = MIN(region->column_count, most);
+    int64_t lines = width < region->column_count ? 1 : MIN(region->row_count, most / width);
     for (int64_t i = 0; i < region->row_count; i += lines)
         for (int64_t j = 0; j < region->column_count; j += width) {
-            run->lines = (size_t)least(lines, region->row_count - i);
-            run->width = run->pitch = (size_t)least(width, region->column_count - j);
+            run->lines = (size_t)MIN(lines, region->row_count - i);
+            run->width = run->pitch = (size_t)MIN(width, region->column_count - j);
             run->accumulator =
                 region->accumulator + (size_t)i * region->accumulator_stride + (size_t)j;
             for (unsigned k = 0; k < run->steps->operand_count; k++) {

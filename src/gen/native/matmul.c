@@ -1,5 +1,6 @@
 /* How a matrix product is done on the CPU: which of the three ways of matmul.h, in what blocks, and
  * how its work is shared out. The kernels themselves are in simd/. */
+#include "base/min_max.h"
 #include "gen/native/matmul.h"
 
 #include "gen/families.h"
@@ -29,18 +30,14 @@ enum {
     QUANTIZED_ROWS_BYTES = 64 * 1024 * 1024,
 };
 
-static int64_t most(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 static int64_t round_up(int64_t size, int64_t step) {
     return matmul_blocks(size, step) * step;
 }
 
 /* `size` in equal pieces of at most `piece`, whole multiples of `step`. */
 static int64_t even_piece(int64_t size, int64_t piece, int64_t step) {
-    int64_t pieces = most(1, matmul_blocks(size, round_up(piece, step)));
-    return most(step, round_up(matmul_blocks(size, pieces), step));
+    int64_t pieces = MAX(1, matmul_blocks(size, round_up(piece, step)));
+    return MAX(step, round_up(matmul_blocks(size, pieces), step));
 }
 
 static bool is_quantized(enum ridge_dtype type) {
@@ -71,7 +68,7 @@ static int64_t plan_blocks(const struct matmul_plan *plan) {
 
 static void plan_alone(struct matmul_plan *plan, int64_t width, int64_t threads) {
     plan->alone = true;
-    plan->block_depth = matmul_least(round_up(most(plan->k, 1), Q4_K_WEIGHTS), ALONE_DEPTH);
+    plan->block_depth = matmul_least(round_up(MAX(plan->k, 1), Q4_K_WEIGHTS), ALONE_DEPTH);
     plan->block_rows = even_piece(plan->m, ALONE_ROWS, plan->panel_rows);
     plan->block_columns = even_piece(plan->n, ALONE_COLUMNS, width);
     bool tiny = work_of(plan) < TINY_WORK;
@@ -89,7 +86,7 @@ static void plan_alone(struct matmul_plan *plan, int64_t width, int64_t threads)
 
 static void plan_team(struct matmul_plan *plan, int64_t width, int64_t threads) {
     int64_t block = threads <= 16 ? 2048 : 4096;
-    plan->block_depth = matmul_least(round_up(most(plan->k, 1), Q4_K_WEIGHTS), BLOCK_DEPTH);
+    plan->block_depth = matmul_least(round_up(MAX(plan->k, 1), Q4_K_WEIGHTS), BLOCK_DEPTH);
     plan->block_rows = even_piece(plan->m, block, plan->panel_rows);
     plan->block_columns = even_piece(plan->n, block, width);
     plan->tile_rows = even_piece(plan->block_rows, TILE_ROWS, plan->panel_rows);
@@ -106,8 +103,8 @@ static void plan_team(struct matmul_plan *plan, int64_t width, int64_t threads) 
 
 static void plan_packed(struct matmul_plan *plan, const struct matmul_kernels *set, int64_t threads,
                         struct kernel_request *request) {
-    int64_t panels = most(1, matmul_blocks(plan->m, set->panel_rows));
-    plan->panel_rows = most(1, matmul_blocks(plan->m, panels));
+    int64_t panels = MAX(1, matmul_blocks(plan->m, set->panel_rows));
+    plan->panel_rows = MAX(1, matmul_blocks(plan->m, panels));
     if (better_alone(plan, threads))
         plan_alone(plan, set->panel_columns, threads);
     else
@@ -122,10 +119,10 @@ static void plan_packed(struct matmul_plan *plan, const struct matmul_kernels *s
     } else {
         int64_t tiles = matmul_block_tiles(plan);
         floats += tile * (plan->k > plan->block_depth ? tiles : threads);
-        units = most(tiles, plan->block_rows / plan->panel_rows +
-                                plan->block_columns / set->panel_columns);
+        units = MAX(tiles,
+                    plan->block_rows / plan->panel_rows + plan->block_columns / set->panel_columns);
     }
-    request->grid[0] = (uint32_t)matmul_least(most(units, 1), UNITS_MOST);
+    request->grid[0] = (uint32_t)matmul_least(MAX(units, 1), UNITS_MOST);
     request->shared_bytes = (uint32_t)(floats * (int64_t)sizeof(float));
 }
 
@@ -137,18 +134,18 @@ static void plan_units(struct matmul_plan *plan, int64_t least, double b_bytes, 
                        struct kernel_request *request) {
     bool tiny = b_bytes < TINY_BYTES || threads == 1;
     int64_t columns = tiny ? plan->n : matmul_blocks(plan->n, UNITS_PER_THREAD * threads);
-    plan->columns = matmul_least(round_up(most(columns, 1), least), MATMUL_STREAM_COLUMNS);
+    plan->columns = matmul_least(round_up(MAX(columns, 1), least), MATMUL_STREAM_COLUMNS);
     int64_t units = plan->batch * matmul_blocks(plan->n, plan->columns);
     plan->parts = 1;
-    plan->part_depth = round_up(most(plan->k, 1), Q4_K_WEIGHTS);
+    plan->part_depth = round_up(MAX(plan->k, 1), Q4_K_WEIGHTS);
     if (!tiny && units > 0 && units < 2 * threads) {
         int64_t wanted = matmul_blocks(UNITS_PER_THREAD * threads, units);
-        plan->parts = most(1, matmul_least(wanted, plan->k / PART_DEPTH));
-        plan->part_depth = round_up(most(1, matmul_blocks(plan->k, plan->parts)), Q4_K_WEIGHTS);
-        plan->parts = most(1, matmul_blocks(plan->k, plan->part_depth));
+        plan->parts = MAX(1, matmul_least(wanted, plan->k / PART_DEPTH));
+        plan->part_depth = round_up(MAX(1, matmul_blocks(plan->k, plan->parts)), Q4_K_WEIGHTS);
+        plan->parts = MAX(1, matmul_blocks(plan->k, plan->part_depth));
     }
     plan->total = units * plan->parts;
-    request->grid[0] = tiny ? 1 : (uint32_t)matmul_least(most(plan->total, 1), UNITS_MOST);
+    request->grid[0] = tiny ? 1 : (uint32_t)matmul_least(MAX(plan->total, 1), UNITS_MOST);
     if (plan->parts > 1) {
         plan->part_sums = round_up(request->shared_bytes, 64);
         request->shared_bytes = (uint32_t)(plan->part_sums + plan->total * plan->m * plan->columns *
@@ -257,7 +254,7 @@ bool native_matmul(const struct matmul_work *work, const struct device_capabilit
         .b_column = work->b_column,
     };
     const struct simd_set *set = simd_best();
-    int64_t threads = most(1, device->compute_units);
+    int64_t threads = MAX(1, device->compute_units);
     enum matmul_path path = plan_path(&plan, work->b_type);
     enum ridge_dtype streamed_type = plan.swapped ? work->a_type : work->b_type;
     if (path == MATMUL_PACKED)

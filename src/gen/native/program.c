@@ -4,6 +4,7 @@
  * best: the fastest last. Rows of a reduction whose neighbours in memory are other rows, and short
  * rows, are done side by side in vectors; others one after the other.
  */
+#include "base/min_max.h"
 #include "gen/native/program.h"
 
 #include <string.h>
@@ -140,28 +141,21 @@ static bool stores_elements(const struct program *program) {
     return false;
 }
 
-static int64_t at_most(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-static int64_t at_least(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 /* How many rows lie side by side in a block: all of a short row's elements are to stay in cache
  * for the next pass, and there must be work for all threads. */
 static int64_t rows_width(const struct program *program, const struct program_shape *shape,
                           unsigned threads) {
     int64_t across = shape->sizes[program->outer - 1];
-    int64_t length = at_least(product(shape, program->outer, program->rank), 1);
+    int64_t length = MAX(product(shape, program->outer, program->rank), 1);
     int64_t width = RUN_ROWS_MAX;
     if (length <= SHORT_ROW)
-        width = at_least(SIDE_BY_SIDE_VALUES / length, 64);
+        width = MAX(SIDE_BY_SIDE_VALUES / length, 64);
     else if (stores_elements(program))
-        width = at_most(at_least(SHARED_ROW / length, 64), RUN_ROWS_MAX);
-    int64_t others = at_least(product(shape, 0, program->outer - 1u), 1);
-    int64_t blocks = at_least(2 * (int64_t)threads / others, 1);
+        width = MIN(MAX(SHARED_ROW / length, 64), RUN_ROWS_MAX);
+    int64_t others = MAX(product(shape, 0, program->outer - 1u), 1);
+    int64_t blocks = MAX(2 * (int64_t)threads / others, 1);
     int64_t even = (across / blocks + TILE_LANES_MAX - 1) / TILE_LANES_MAX * TILE_LANES_MAX;
-    return at_least(at_most(width, at_least(even, 128)), TILE_LANES_MAX);
+    return MAX(MIN(width, MAX(even, 128)), TILE_LANES_MAX);
 }
 
 /* ---- The request ---- */
@@ -201,19 +195,19 @@ static void share_out(struct kernel_request *request, const struct program_shape
     int64_t blocks = 1;
     if (rows) {
         int64_t across = side_by_side ? shape->sizes[program->outer - 1] : 1;
-        blocks = product(shape, 0, program->outer) / at_least(across, 1) *
-                 ((across + width - 1) / width);
+        blocks =
+            product(shape, 0, program->outer) / MAX(across, 1) * ((across + width - 1) / width);
     }
     /* Programs of many operations are worth sharing sooner. */
-    int64_t work = at_most(count, INT64_MAX / 64) * (8 + program->instruction_count) / 16;
-    int64_t most = at_most(work / UNIT_WORK, (int64_t)UNITS_PER_THREAD * threads);
+    int64_t work = MIN(count, INT64_MAX / 64) * (8 + program->instruction_count) / 16;
+    int64_t most = MIN(work / UNIT_WORK, (int64_t)UNITS_PER_THREAD * threads);
     bool shared = !rows || (blocks < 2 * (int64_t)threads && threads > 1 &&
-                            at_most(length, INT64_MAX / RUN_ROWS_MAX) * width >= SHARED_ROW);
+                            MIN(length, INT64_MAX / RUN_ROWS_MAX) * width >= SHARED_ROW);
     if (rows && shared)
-        most = at_most(most, SHARED_PARTS_MAX);
+        most = MIN(most, SHARED_PARTS_MAX);
     else if (rows)
-        most = at_most(most, blocks);
-    request->grid[0] = (uint32_t)at_least(most, 1);
+        most = MIN(most, blocks);
+    request->grid[0] = (uint32_t)MAX(most, 1);
     request->scalars[PROGRAM_SHARED_ROWS] = shared;
     request->scalars[PROGRAM_ROWS_WIDTH] = width;
     request->scalars[PROGRAM_STREAMS] =

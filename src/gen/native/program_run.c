@@ -5,6 +5,7 @@
  * after each pass; then the order of additions depends on the number of units alone, not on the
  * threads. A program without rows is one block and one pass.
  */
+#include "base/min_max.h"
 #include "gen/native/program.h"
 
 #include <string.h>
@@ -29,10 +30,6 @@ struct walk {
     int64_t blocks, blocks_across;
     int64_t block_rows; /* along the last of the outer axes */
 };
-
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 static int64_t pieces(int64_t size, int64_t piece) {
     return size / piece + (size % piece != 0);
@@ -59,7 +56,7 @@ static bool transposes(const struct walk *walk) {
 /* Shares of a tile that are equal but for the last, in whole vectors. */
 static int64_t even_share(int64_t size, int64_t most) {
     int64_t share = pieces(size, pieces(size, most));
-    return least((share + TILE_LANES_MAX - 1) / TILE_LANES_MAX * TILE_LANES_MAX, size);
+    return MIN((share + TILE_LANES_MAX - 1) / TILE_LANES_MAX * TILE_LANES_MAX, size);
 }
 
 static void shape_packed_tiles(struct walk *walk) {
@@ -68,14 +65,13 @@ static void shape_packed_tiles(struct walk *walk) {
         walk->tile_width = walk->tile_lines = 1;
     } else if (transposes(walk) && walk->line_size > 1) {
         walk->down_first = true;
-        walk->tile_width = least(walk->width_size, most >= 1024 ? 64 : 16);
-        walk->tile_lines = least(walk->line_size, most / walk->tile_width);
+        walk->tile_width = MIN(walk->width_size, most >= 1024 ? 64 : 16);
+        walk->tile_lines = MIN(walk->line_size, most / walk->tile_width);
     } else {
         walk->tile_width =
             walk->width_size <= most ? walk->width_size : even_share(walk->width_size, most);
-        walk->tile_lines = walk->tile_width < walk->width_size
-                               ? 1
-                               : least(walk->line_size, most / walk->tile_width);
+        walk->tile_lines =
+            walk->tile_width < walk->width_size ? 1 : MIN(walk->line_size, most / walk->tile_width);
     }
     /* So that tiles are whole vectors and operands can be used where they lie. */
     if (walk->tile_lines > TILE_LANES_MAX && walk->tile_lines < walk->line_size)
@@ -88,8 +84,8 @@ static int64_t rows_to_a_tile(const struct walk *walk, bool shared) {
     int64_t pitch = pieces(walk->width_size, TILE_LANES_MAX) * TILE_LANES_MAX;
     if (shared || steps->outer == 0 || steps->rank != steps->outer + 1 || walk->width_size == 0)
         return 1;
-    int64_t fit = least(steps->tile_values / pitch, RUN_LINE_ROWS_MAX);
-    return least(fit > 1 ? fit : 1, size(walk, steps->outer - 1u));
+    int64_t fit = MIN(steps->tile_values / pitch, RUN_LINE_ROWS_MAX);
+    return MIN(fit > 1 ? fit : 1, size(walk, steps->outer - 1u));
 }
 
 static void shape_block(struct walk *walk, int64_t rows_width, bool shared) {
@@ -102,11 +98,11 @@ static void shape_block(struct walk *walk, int64_t rows_width, bool shared) {
         run->width_axis = steps->outer - 1u;
         run->line_axis = steps->rank - 1u;
         walk->others = inner - 1;
-        walk->tile_width = least(least(rows_width, steps->tile_values), RUN_ROWS_MAX);
+        walk->tile_width = MIN(MIN(rows_width, steps->tile_values), RUN_ROWS_MAX);
         walk->line_size = size(walk, run->line_axis);
         /* lines lie whole vectors apart */
         int64_t pitch = pieces(walk->tile_width, TILE_LANES_MAX) * TILE_LANES_MAX;
-        walk->tile_lines = least(walk->line_size, steps->tile_values / pitch);
+        walk->tile_lines = MIN(walk->line_size, steps->tile_values / pitch);
         walk->tile_lines += walk->tile_lines == 0;
         walk->tiles_across = 1;
         walk->block_rows = walk->tile_width;
@@ -167,7 +163,7 @@ static void go_to_block(struct walk *walk, int64_t block) {
     if (walk->block_rows == 1 && !run->side_by_side)
         return;
     int64_t lanes = run->functions->lanes;
-    int64_t rows = least(walk->block_rows, size(walk, run->steps->outer - 1u) - begin);
+    int64_t rows = MIN(walk->block_rows, size(walk, run->steps->outer - 1u) - begin);
     if (run->side_by_side)
         walk->width_size = rows;
     else
@@ -190,11 +186,11 @@ static void go_to_tile(struct walk *walk, int64_t tile) {
     across *= walk->tile_width;
     down *= walk->tile_lines;
     int64_t line = other * walk->line_size + down;
-    run->lines = (size_t)least(walk->tile_lines, walk->line_size - down);
+    run->lines = (size_t)MIN(walk->tile_lines, walk->line_size - down);
     if (run->side_by_side) {
         run->position = (int32_t)line;
     } else {
-        run->width = run->pitch = (size_t)least(walk->tile_width, walk->width_size - across);
+        run->width = run->pitch = (size_t)MIN(walk->tile_width, walk->width_size - across);
         run->position = (int32_t)(line * walk->width_size + across);
     }
     for (unsigned i = 0; i < run->steps->operand_count; i++)
@@ -294,7 +290,7 @@ static void run_own_blocks(struct walk *walk, const struct native_call *call) {
     while (native_take(call, 1, &begin, &end)) {
         int64_t units = (int64_t)call->units, unit = (int64_t)begin;
         int64_t share = walk->blocks / units, rest = walk->blocks % units;
-        int64_t first = unit * share + least(unit, rest);
+        int64_t first = unit * share + MIN(unit, rest);
         for (int64_t block = first; block < first + share + (unit < rest); block++)
             run_block(walk, block);
     }
@@ -304,7 +300,7 @@ static void run_own_blocks(struct walk *walk, const struct native_call *call) {
 static void run_part(struct walk *walk, unsigned pass, int64_t unit, int64_t units, char *parts,
                      size_t part_bytes) {
     int64_t share = walk->tiles / units, rest = walk->tiles % units;
-    int64_t first = unit * share + least(unit, rest);
+    int64_t first = unit * share + MIN(unit, rest);
     tile_run_reset(&walk->run);
     run_tiles(walk, pass, false, first, first + share + (unit < rest));
     if (part_bytes)

@@ -54,7 +54,7 @@ static int64_t power_of_two_from(int64_t least) {
     return power;
 }
 
-static unsigned at_most(int64_t value, unsigned limit) {
+static unsigned limit_to(int64_t value, unsigned limit) {
     return value < (int64_t)limit ? (unsigned)value : limit;
 }
 
@@ -166,9 +166,9 @@ static unsigned map_vectors(const struct program *program, const struct passes *
                             const struct device_capabilities *device, int64_t count,
                             unsigned vector) {
     unsigned bytes = loaded_bytes(program, passes) * vector;
-    unsigned most = at_most(BYTES_IN_FLIGHT / (bytes ? bytes : 16), 8);
+    unsigned most = limit_to(BYTES_IN_FLIGHT / (bytes ? bytes : 16), 8);
     if (expressions(program) > 16)
-        most = at_most(most, 1);
+        most = limit_to(most, 1);
     int64_t resident = (int64_t)device->compute_units *
                        (device->threads_per_unit ? device->threads_per_unit : 1024);
     unsigned vectors = 1;
@@ -215,7 +215,7 @@ static bool schedule_across(const struct program *program, const struct program_
         int64_t squares = divide_up(shape->sizes[last], side) * divide_up(shape->sizes[axis], side);
         for (unsigned other = 0; other < last; other++)
             squares *= other == axis ? 1 : shape->sizes[other];
-        request->grid[0] = at_most(squares, INT32_MAX);
+        request->grid[0] = limit_to(squares, INT32_MAX);
         return true;
     }
     return false;
@@ -233,12 +233,12 @@ static void schedule_map(const struct program *program, const struct program_sha
     int64_t count = product(shape->sizes, 0, program->rank);
     unsigned vector = choose_vector(program, shape, program->rank == 1);
     schedule->vector = (uint8_t)vector;
-    schedule->threads = (uint16_t)at_most(MAP_THREADS, block_limit(device));
+    schedule->threads = (uint16_t)limit_to(MAP_THREADS, block_limit(device));
     schedule->per_thread = (uint16_t)map_vectors(program, &passes, device, count, schedule->vector);
     request->spec.choices[CHOICE_TAIL] = count % vector != 0;
     int64_t tile = (int64_t)schedule->threads * schedule->per_thread * vector;
     request->spec.choices[CHOICE_EXACT] = count / vector * vector % tile == 0;
-    request->grid[0] = at_most(divide_up(count / vector * vector, tile), INT32_MAX);
+    request->grid[0] = limit_to(divide_up(count / vector * vector, tile), INT32_MAX);
     if (request->grid[0] == 0)
         request->grid[0] = 1;
 }
@@ -284,12 +284,12 @@ static int64_t rows_grid(const struct rows *rows, const struct program_schedule 
 static bool schedule_group(const struct rows *rows, const struct device_capabilities *device,
                            struct program_schedule *schedule) {
     int64_t vectors = rows->count / rows->vector;
-    unsigned team = at_most(power_of_two_from(vectors), GROUP_WIDTH);
+    unsigned team = limit_to(power_of_two_from(vectors), GROUP_WIDTH);
     int64_t per_thread = vectors > 0 ? divide_up(vectors, team) : 1;
     int64_t elements = per_thread * rows->vector;
     if (elements > ELEMENTS_GROUP || elements * rows->held > ELEMENTS_HELD_MAX)
         return false;
-    unsigned threads = at_most(GROUP_THREADS, block_limit(device));
+    unsigned threads = limit_to(GROUP_THREADS, block_limit(device));
     if (threads < team)
         return false;
     schedule->kind = SCHEDULE_ROW_GROUP;
@@ -329,12 +329,12 @@ static unsigned stream_vectors(const struct rows *rows, unsigned vector) {
 static void schedule_stream(const struct rows *rows, const struct device_capabilities *device,
                             struct program_schedule *schedule) {
     unsigned most = rows->rows >= 4 * (int64_t)device->compute_units ? 256 : 1024;
-    most = at_most(most, block_limit(device));
+    most = limit_to(most, block_limit(device));
     schedule->kind = SCHEDULE_ROW_STREAM;
     schedule->rows = 1;
     schedule->per_thread = (uint16_t)stream_vectors(rows, rows->vector);
     int64_t useful = divide_up(rows->count, (int64_t)rows->vector * schedule->per_thread);
-    schedule->threads = (uint16_t)at_most(power_of_two_from(useful), most);
+    schedule->threads = (uint16_t)limit_to(power_of_two_from(useful), most);
 }
 
 static void schedule_thread(const struct rows *rows, const struct device_capabilities *device,
@@ -342,7 +342,7 @@ static void schedule_thread(const struct rows *rows, const struct device_capabil
     schedule->kind = SCHEDULE_ROW_THREAD;
     schedule->vector = 1;
     schedule->rows = 1;
-    schedule->threads = (uint16_t)at_most(ROW_THREADS, block_limit(device));
+    schedule->threads = (uint16_t)limit_to(ROW_THREADS, block_limit(device));
     while (schedule->threads > 32 &&
            rows->rows / schedule->threads < 2 * (int64_t)device->compute_units)
         schedule->threads /= 2;
@@ -369,7 +369,7 @@ static void schedule_rows_of(const struct program *program, const struct program
     request->spec.choices[CHOICE_EXACT] = keeps ? rows.count == tile : rows.count % tile == 0;
     if (keeps && rows.count != tile)
         schedule->per_thread = (uint16_t)power_of_two_from(schedule->per_thread);
-    request->grid[0] = at_most(rows_grid(&rows, schedule), INT32_MAX);
+    request->grid[0] = limit_to(rows_grid(&rows, schedule), INT32_MAX);
 }
 
 void schedule_choose(const struct program *program, const struct program_shape *shape,

@@ -8,7 +8,7 @@
 /* Kernels shorter than the launches: the host is what takes the time. */
 static const struct loop launch_bound = {.steps = 12,
                                          .kernels = 40,
-                                         .think = 3000,
+                                         .host_time = 3000,
                                          .launch = 4000,
                                          .lag = 1500,
                                          .gap = 800,
@@ -18,7 +18,7 @@ static const struct loop launch_bound = {.steps = 12,
 /* Long kernels: the device is. */
 static const struct loop device_bound = {.steps = 12,
                                          .kernels = 20,
-                                         .think = 3000,
+                                         .host_time = 3000,
                                          .launch = 4000,
                                          .lag = 1500,
                                          .gap = 800,
@@ -44,7 +44,7 @@ TEST(without_a_change_every_event_of_a_simulated_loop_is_where_it_was) {
         if (scene_loop(&scene, loops[i])) {
             scene_check_exact(&scene, "loop");
             /* a run begins with its first call */
-            CHECK_INT(scene_predict(&scene, NULL, 0), loop_time(loops[i]) - loops[i]->think);
+            CHECK_INT(scene_predict(&scene, NULL, 0), loop_time(loops[i]) - loops[i]->host_time);
             CHECK_INT(scene.steps.count, loops[i]->steps);
         }
         scene_close(&scene);
@@ -66,7 +66,7 @@ TEST(a_faster_host_gains_what_it_gains_where_launches_are_the_bottleneck) {
     struct scene scene;
     struct loop faster = launch_bound;
     struct change change = {.kind = CHANGE_FASTER, .pattern = TEXT("host"), .factor = 2};
-    faster.think /= 2;
+    faster.host_time /= 2;
     if (scene_loop(&scene, &launch_bound))
         check_gain(loop_time(&launch_bound), scene_predict(&scene, &change, 1), loop_time(&faster),
                    2);

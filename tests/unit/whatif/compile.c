@@ -7,7 +7,7 @@
 
 static const struct loop without = {.steps = 10,
                                     .kernels = 20,
-                                    .think = 3000,
+                                    .host_time = 3000,
                                     .launch = 4000,
                                     .lag = 1500,
                                     .gap = 800,

@@ -11,7 +11,7 @@ struct two_recordings {
     struct selection windows[3];
     struct window part;
     uint32_t device_session[3], thread_session[3], call_thread[1];
-    int64_t call_start[1], think[1];
+    int64_t call_start[1], host_time[1];
 };
 
 static void two_recordings(struct two_recordings *two) {
@@ -27,7 +27,7 @@ static void two_recordings(struct two_recordings *two) {
                                   .windows = two->windows,
                                   .narrowed = true,
                                   .call_start = two->call_start,
-                                  .think = two->think};
+                                  .host_time = two->host_time};
 }
 
 TEST(a_thread_has_its_part_on_the_devices_of_its_own_recording) {
@@ -41,10 +41,10 @@ TEST(thinking_is_in_the_part_as_far_as_its_time_is) {
     struct two_recordings two;
     two_recordings(&two);
     two.call_thread[0] = 2;
-    two.think[0] = 100;
+    two.host_time[0] = 100;
     CHECK_INT(host_time_in_part(&two.replay, 0, 40), 20);
     two.call_start[0] = 100; /* a thought of one nanosecond just before the part */
-    two.think[0] = 1;
+    two.host_time[0] = 1;
     CHECK_INT(host_time_in_part(&two.replay, 0, 1), 0);
 }
 
@@ -108,8 +108,12 @@ TEST(a_change_without_memory_fails) {
     static change_maker *const makers[] = {
         change_graph,    change_fuse,       change_no_sync, change_batch_copies,  change_no_alloc,
         change_prefetch, change_no_compile, change_no_host, change_overlap_copies};
-    static const struct loop loop = {
-        .steps = 4, .kernels = 4, .think = 3000, .launch = 4000, .duration = 5000, .alloc = 9000};
+    static const struct loop loop = {.steps = 4,
+                                     .kernels = 4,
+                                     .host_time = 3000,
+                                     .launch = 4000,
+                                     .duration = 5000,
+                                     .alloc = 9000};
     struct scene scene;
     if (scene_loop(&scene, &loop))
         for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {

@@ -9,7 +9,7 @@
 
 static const struct loop plain = {.steps = 12,
                                   .kernels = 20,
-                                  .think = 3000,
+                                  .host_time = 3000,
                                   .launch = 4000,
                                   .lag = 1500,
                                   .gap = 800,

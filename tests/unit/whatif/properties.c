@@ -102,7 +102,7 @@ TEST(making_any_kernel_faster_never_makes_the_run_longer) {
 TEST(running_out_of_memory_anywhere_in_a_replay_is_reported_and_leaks_nothing) {
     static const struct loop loop = {.steps = 4,
                                      .kernels = 3,
-                                     .think = 10,
+                                     .host_time = 10,
                                      .launch = 10,
                                      .duration = 50,
                                      .sync = 10,

@@ -46,7 +46,7 @@ static void launch(struct simulation *s) {
     const struct loop *loop = s->loop;
     const char *name = loop->kernel ? loop->kernel : "gemm";
     int many = loop->graph ? loop->kernels : 1;
-    s->host += loop->think;
+    s->host += loop->host_time;
     s->correlation++;
     call(s, CALL_LAUNCH, s->host + loop->launch, "cudaLaunchKernel");
     for (int i = 0; i < many; i++)

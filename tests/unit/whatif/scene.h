@@ -8,18 +8,18 @@
 
 /* Costs in nanoseconds. */
 struct loop {
-    int steps, kernels;     /* of each step */
-    int64_t think, launch;  /* before each launch call, and its length */
-    int64_t lag, gap;       /* call's end to start on an idle queue; between activities */
-    int64_t duration;       /* of a kernel */
-    int64_t sync, sync_lag; /* a synchronisation in each step: its own cost; 0: none */
-    int64_t fetch;          /* a value is copied to the host before it, in this time; 0: no */
-    int64_t alloc;          /* an allocating call in each step; 0: none */
-    int64_t compile;        /* host code before a call that loads a module in each step */
-    int64_t load;           /* that call; 0: none */
-    const char *compiler;   /* range around that code; NULL: none */
-    int64_t input;          /* host code of a range "DataLoader" in each step */
-    int64_t copy;           /* a copy to the device in each step lasts this; 0: none */
+    int steps, kernels;        /* of each step */
+    int64_t host_time, launch; /* before each launch call, and its length */
+    int64_t lag, gap;          /* call's end to start on an idle queue; between activities */
+    int64_t duration;          /* of a kernel */
+    int64_t sync, sync_lag;    /* a synchronisation in each step: its own cost; 0: none */
+    int64_t fetch;             /* a value is copied to the host before it, in this time; 0: no */
+    int64_t alloc;             /* an allocating call in each step; 0: none */
+    int64_t compile;           /* host code before a call that loads a module in each step */
+    int64_t load;              /* that call; 0: none */
+    const char *compiler;      /* range around that code; NULL: none */
+    int64_t input;             /* host code of a range "DataLoader" in each step */
+    int64_t copy;              /* a copy to the device in each step lasts this; 0: none */
     uint64_t copy_bytes;
     bool pageable;      /* it blocks the host */
     bool copy_waits;    /* the queue is waited for right behind it, as frameworks do */
