@@ -193,7 +193,7 @@ static const struct {
     cl_int error;
     enum status_code code;
     const char *advice;
-} advices[] = {
+} remedies[] = {
     {CL_MEM_OBJECT_ALLOCATION_FAILURE, STATUS_MEMORY, "the device is out of memory"},
     {CL_OUT_OF_HOST_MEMORY, STATUS_MEMORY, "the host is out of memory"},
     {CL_INVALID_BUFFER_SIZE, STATUS_MEMORY, "the device has no buffers of that size"},
@@ -213,10 +213,10 @@ static const struct {
 bool opencl_check(cl_int error, const char *call, struct status *status) {
     if (error == CL_SUCCESS)
         return true;
-    for (size_t i = 0; i < sizeof advices / sizeof advices[0]; i++)
-        if (advices[i].error == error)
-            return status_fail(status, advices[i].code, "%s failed with %s (%d): %s", call,
-                               opencl_error_name(error), (int)error, advices[i].advice);
+    for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++)
+        if (remedies[i].error == error)
+            return status_fail(status, remedies[i].code, "%s failed with %s (%d): %s", call,
+                               opencl_error_name(error), (int)error, remedies[i].advice);
     return status_fail(status, STATUS_IO, "%s failed with %s (%d)", call, opencl_error_name(error),
                        (int)error);
 }

@@ -81,7 +81,7 @@ static int64_t selected(const struct walk *walk, int64_t start, int64_t end) {
     return end > start ? selection_overlap(walk->selection, start, end, &cursor) : 0;
 }
 
-static void keep_stretch(struct walk *walk, enum gap_cause cause, int64_t start, int64_t end) {
+static void add_interval(struct walk *walk, enum gap_cause cause, int64_t start, int64_t end) {
     struct gap_stretches *stretches = walk->stretches;
     struct gap_stretch *last = stretches->count ? &stretches->list[stretches->count - 1] : NULL;
     if (last && last->device == walk->device && last->next == walk->gap.next &&
@@ -105,7 +105,7 @@ static void keep_stretch(struct walk *walk, enum gap_cause cause, int64_t start,
 static int64_t add_cause(struct walk *walk, enum gap_cause cause, int64_t start, int64_t end) {
     int64_t time = selected(walk, start, end);
     if (walk->stretches && end > start)
-        keep_stretch(walk, cause, start, end);
+        add_interval(walk, cause, start, end);
     walk->gap.cause[cause] += time;
     return time;
 }

@@ -39,10 +39,10 @@ struct walk {
     int64_t self_until;        /* host time is given to innermost ranges up to here */
     int64_t *call_device_time; /* by call: of what it launched */
     uint32_t *call_activities;
-    uint8_t *call_launch;  /* by call: LAUNCH_ flags */
-    size_t *annotations;   /* by thread: how many of its own */
-    uint32_t *host_thread; /* by process: see find_host_threads() */
-    uint32_t *guest_calls; /* launches of threads without annotations, in order of time */
+    uint8_t *call_launch;           /* by call: LAUNCH_ flags */
+    size_t *annotations;            /* by thread: how many of its own */
+    uint32_t *host_thread;          /* by process: see find_host_threads() */
+    uint32_t *unannotated_launches; /* launches of threads without annotations, in order of time */
     size_t guest_count, guest_capacity;
 };
 
@@ -220,12 +220,12 @@ static bool sort_guests(struct walk *walk, struct status *status) {
     int64_t *start = memory_allocate(count, sizeof *start, status);
     bool ok = one_group && start;
     for (size_t i = 0; i < count && ok; i++)
-        start[i] = trace->call.start[walk->guest_calls[i]];
+        start[i] = trace->call.start[walk->unannotated_launches[i]];
     ok = ok && sort_rows(one_group, 1, start, NULL, count, &order, status);
     if (ok && order) {
         for (size_t i = 0; i < count; i++)
-            order[i] = walk->guest_calls[order[i]];
-        memcpy(walk->guest_calls, order, count * sizeof *order);
+            order[i] = walk->unannotated_launches[order[i]];
+        memcpy(walk->unannotated_launches, order, count * sizeof *order);
     }
     memory_free(order);
     memory_free(one_group);
@@ -248,10 +248,10 @@ static bool gather_guests(struct walk *walk, size_t host, struct status *status)
              call++) {
             if (walk->call_activities[call] == 0)
                 continue;
-            if (!memory_grow((void **)&walk->guest_calls, &walk->guest_capacity,
-                             walk->guest_count + 1, sizeof *walk->guest_calls, status))
+            if (!memory_grow((void **)&walk->unannotated_launches, &walk->guest_capacity,
+                             walk->guest_count + 1, sizeof *walk->unannotated_launches, status))
                 return false;
-            walk->guest_calls[walk->guest_count++] = (uint32_t)call;
+            walk->unannotated_launches[walk->guest_count++] = (uint32_t)call;
         }
     }
     return sort_guests(walk, status);
@@ -273,7 +273,7 @@ static void add_guest_launch(struct walk *walk, size_t call) {
 static void walk_guests(struct walk *walk, size_t *guest, int64_t until) {
     const struct trace *trace = walk->model->trace;
     for (; *guest < walk->guest_count; (*guest)++) {
-        size_t call = walk->guest_calls[*guest];
+        size_t call = walk->unannotated_launches[*guest];
         if (trace->call.start[call] >= until)
             break;
         close_until(walk, trace->call.start[call]);
@@ -361,7 +361,7 @@ bool ranges_find(const struct model *model, const struct selection *selection,
     memory_free(walk.call_launch);
     memory_free(walk.annotations);
     memory_free(walk.host_thread);
-    memory_free(walk.guest_calls);
+    memory_free(walk.unannotated_launches);
     map_finish(&walk.group_of);
     if (!ok)
         ranges_finish(ranges);

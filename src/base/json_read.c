@@ -149,7 +149,7 @@ static bool pass_container(struct scan *scan, struct status *status) {
     }
 }
 
-bool scan_pass(struct scan *scan, struct status *status) {
+bool json_skip(struct scan *scan, struct status *status) {
     char byte;
     if (!scan_peek(scan, &byte, status))
         return false;

@@ -10,7 +10,7 @@
  *   scan->at = after;
  *
  * Slices point into the window: they are good until the next scan_more(), scan_peek() or
- * scan_pass(). What writers of traces get wrong is let through: NaN and Infinity, control
+ * json_skip(). What writers of traces get wrong is let through: NaN and Infinity, control
  * characters and unknown escapes in strings. Nesting beyond SCAN_DEPTH is refused.
  */
 #ifndef RIDGE_BASE_JSON_READ_H
@@ -49,7 +49,7 @@ bool scan_more(struct scan *scan, const char *what, struct status *status);
 /* Moves scan->at past white space to the next byte of meaning and gives it; 0 at the end. */
 bool scan_peek(struct scan *scan, char *byte, struct status *status);
 /* Moves scan->at past one value of any length: the window does not grow for it. */
-bool scan_pass(struct scan *scan, struct status *status);
+bool json_skip(struct scan *scan, struct status *status);
 
 /* Walks a container of any length, one element at a time: enter it at its opening bracket, go on
  * from behind each element. scan->at is then at an element or, when *more is false, behind the

@@ -15,11 +15,11 @@
 #include <time.h>
 
 enum {
-    SAMPLES_WANTED = 30, /* batches that should fit into the time */
-    SAMPLES_SURE = 15,   /* before the median may be called well known */
-    SAMPLES_FEW = 7,     /* taken even when they do not fit */
-    SAMPLES_LEAST = 3,   /* taken however long they are */
-    STEADY_BATCHES = 3,  /* that bring nothing: the warm-up is over */
+    SAMPLES_WANTED = 30,    /* batches that should fit into the time */
+    SAMPLES_CONFIDENT = 15, /* before the median may be called well known */
+    SAMPLES_FEW = 7,        /* taken even when they do not fit */
+    SAMPLES_LEAST = 3,      /* taken however long they are */
+    STEADY_BATCHES = 3,     /* that bring nothing: the warm-up is over */
     WARM_UP_BATCHES = 400,
     CALLS_MAX = 1 << 20,
     GROWTH_MAX = 10, /* from one trial to the next */
@@ -166,7 +166,7 @@ static bool is_enough(const struct measure_plan *plan, const struct progress *pr
         return true;
     if (result->sample_count < (share < PATIENCE ? SAMPLES_FEW : SAMPLES_LEAST))
         return false;
-    return share >= 1 || (result->sample_count >= SAMPLES_SURE &&
+    return share >= 1 || (result->sample_count >= SAMPLES_CONFIDENT &&
                           statistics_error(&result->time) < plan->precision);
 }
 

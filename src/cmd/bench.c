@@ -55,8 +55,8 @@ static unsigned rounds_done(const struct result_set *set) {
 
 /* Whether a comparison needs further rounds, though there are as many as asked for: too many were
  * disturbed. */
-static bool wants_calm(const struct result_set *set, const struct run_options *options,
-                       unsigned round) {
+static bool needs_more_rounds(const struct result_set *set, const struct run_options *options,
+                              unsigned round) {
     if (options->rounds < ROUNDS_TO_COMPARE || round >= PATIENCE * options->rounds ||
         round >= ROUNDS_MAX)
         return false;
@@ -76,7 +76,7 @@ static bool measure_rounds(struct bench *bench, const struct run_options *option
     once.kept = NULL;
     once.done = NULL;
     for (unsigned round = rounds_done(set);
-         round < options->rounds || wants_calm(set, options, round); round++) {
+         round < options->rounds || needs_more_rounds(set, options, round); round++) {
         struct result_set one = {0};
         snprintf(what, sizeof what, "round %u of %u", round + 1, options->rounds);
         show_progress(bench, 0, 0, what);
@@ -250,7 +250,7 @@ static bool compare_and_write(struct bench *bench, struct result_set *set, struc
 
 /* ---- Running ---------------------------------------------------------------------------- */
 
-static void say_how_to_resume(const struct bench *bench, const struct result_set *set) {
+static void print_resume_hint(const struct bench *bench, const struct result_set *set) {
     size_t kept = 0;
     for (size_t i = 0; i < set->count; i++)
         kept += set->results[i].round_count > 0;
@@ -290,8 +290,8 @@ static int run_bench(struct bench *bench, struct output *output, struct status *
               compare_and_write(bench, &set, output, status) && save(bench, &set, status) &&
               plot(bench, &set, status);
     if (!ok)
-        say_how_to_resume(bench, &set);
-    int result = ok ? any_wrong(&set) ? EXIT_ANSWER_NO : 0 : EXIT_TROUBLE;
+        print_resume_hint(bench, &set);
+    int result = ok ? any_wrong(&set) ? EXIT_ANSWER_NO : 0 : EXIT_ERROR;
     result_set_finish(&set);
     return result;
 }
@@ -327,18 +327,18 @@ static int run_with_files(struct bench *bench, struct status *status) {
     struct output output, trace_output;
     if (!try_files(bench, status) ||
         !output_open(&output, command_value(bench->line, "output"), force, status))
-        return EXIT_TROUBLE;
+        return EXIT_ERROR;
     if (trace && !output_open(&trace_output, trace, force, status)) {
         output_close(&output, false, status);
-        return EXIT_TROUBLE;
+        return EXIT_ERROR;
     }
     bench->options.trace = trace ? &trace_output : NULL;
     int result = run_bench(bench, &output, status);
-    bool ok = result != EXIT_TROUBLE;
+    bool ok = result != EXIT_ERROR;
     if (trace)
         ok = output_close(&trace_output, ok, status);
     ok = output_close(&output, ok, status);
-    return ok ? result : EXIT_TROUBLE;
+    return ok ? result : EXIT_ERROR;
 }
 
 /* Results of a name that --save had, or of a file. */
@@ -414,20 +414,20 @@ static int run(const struct command_line *line) {
                    : command_usage(line, "--show prints all that was saved: name no experiment");
     if (count == 0)
         return bench_list(&status) ? 0 : command_fail(line, &status);
-    int result = EXIT_TROUBLE;
+    int result = EXIT_ERROR;
     if (read_options(&bench, names, count, &status)) {
         if (!getenv(BENCH_ROUND_VARIABLE))
             bench_state_open(&bench.state, &bench.options);
         if (command_flag(line, "resume") && bench_state_load(&bench.state, &bench.done))
             bench.options.done = &bench.done;
         result = run_with_files(&bench, &status);
-        if (result != EXIT_TROUBLE)
+        if (result != EXIT_ERROR)
             bench_state_forget(&bench.state);
         bench_state_close(&bench.state);
     }
     result_set_finish(&bench.done);
     result_set_finish(&bench.before);
-    if (result == EXIT_TROUBLE)
+    if (result == EXIT_ERROR)
         command_fail(line, &status);
     interrupt_end(); /* as the signal would have, if there was one */
     return result;

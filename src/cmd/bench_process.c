@@ -20,7 +20,7 @@
 extern char **environ;
 
 enum { WORDS_MAX = 160, PATH_SIZE = 4096 };
-#define SPEAKER "ridge bench: "
+#define MESSAGE_PREFIX "ridge bench: "
 
 static bool own_path(char path[PATH_SIZE]) {
 #if defined(__APPLE__)
@@ -82,8 +82,9 @@ static bool round_failed(int said, struct status *status) {
     ssize_t length = pread(said, text, sizeof text - 1, 0);
     text[length > 0 ? length : 0] = 0;
     text[strcspn(text, "\n")] = 0;
-    const char *reason =
-        strncmp(text, SPEAKER, strlen(SPEAKER)) == 0 ? text + strlen(SPEAKER) : text;
+    const char *reason = strncmp(text, MESSAGE_PREFIX, strlen(MESSAGE_PREFIX)) == 0
+                             ? text + strlen(MESSAGE_PREFIX)
+                             : text;
     return status_fail(status, STATUS_IO, "%s", *reason ? reason : "a round ended without a word");
 }
 

@@ -30,7 +30,7 @@ struct command {
     bool runs_program; /* its arguments are a command: options behind the first are that one's */
 };
 
-enum { EXIT_ANSWER_NO = 1, EXIT_TROUBLE = 2 };
+enum { EXIT_ANSWER_NO = 1, EXIT_ERROR = 2 };
 
 const char *const *command_arguments(const struct command_line *line, unsigned *count);
 /* The option's value (the last one given), or NULL. A flag that was given has the value "". */

@@ -1,7 +1,7 @@
 /* A device of the same name is taken to be as fast. Our own runtime's traces say which backend a
  * device belongs to ("opencl:0"); the devices of other sources are first looked for among CUDA's.
  */
-#include "cmd/given_limits.h"
+#include "cmd/peaks_option.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -59,7 +59,7 @@ static int unknown_command(const char *word) {
         command_message("ridge: '%s' is a file, not a command; try 'ridge report %s'", word, word);
     else
         command_message("ridge: unknown command '%s' ('ridge help' lists them)", word);
-    return EXIT_TROUBLE;
+    return EXIT_ERROR;
 }
 
 static int run_command(struct command_line *line, const struct command *command, int argc,

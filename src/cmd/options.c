@@ -271,7 +271,7 @@ void command_message(const char *format, ...) {
 
 int command_fail(const struct command_line *line, const struct status *status) {
     command_message("ridge %s: %s", line->command->name, status->message);
-    return EXIT_TROUBLE;
+    return EXIT_ERROR;
 }
 
 int command_usage(const struct command_line *line, const char *format, ...) {

@@ -10,7 +10,7 @@
 #include "base/decimal.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "cmd/given_limits.h"
+#include "cmd/peaks_option.h"
 
 enum { SAMPLE_RATE = 999, SAMPLE_RATE_MAX = 20000 };
 

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/table.h"
 #include "cmd/command.h"
-#include "cmd/given_limits.h"
+#include "cmd/peaks_option.h"
 #include "cmd/report.h"
 #include "import/import.h"
 #include "report/report.h"

@@ -29,7 +29,7 @@ static void find_operators(struct diagnosis *diagnosis) {
         for (size_t i = 0; i < names->count && i < 64; i++) {
             const struct range_group *group = group_of(ranges, names->list[i].name);
             if (!names->list[i].name || !runs_on_cpu(diagnosis, group) ||
-                input_of(diagnosis, group->name))
+                data_loading_range(diagnosis, group->name))
                 continue;
             time += names->list[i].time;
             if (names->list[i].time > most_time) {
@@ -58,7 +58,7 @@ static void find_operators(struct diagnosis *diagnosis) {
         diagnosis, finding, (struct evidence){.kind = EVIDENCE_RANGE, .name = most->name},
         "%.*s: %llu times, launches nothing", TEXT_ARGS(name), (unsigned long long)most->count);
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-host", "%s",
-                advice_words(diagnosis->facts.framework, ADVICE_TO_DEVICE));
+                remedy_text(diagnosis->facts.framework, ADVICE_TO_DEVICE));
 }
 
 /* The framework's operator that had most of the host's time; NULL: none had a notable part. */
@@ -172,7 +172,7 @@ static void find_no_device(struct diagnosis *diagnosis) {
                     "Look at the functions under CPU samples, or at the page's flame graph");
     else
         finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "%s",
-                    advice_words(framework, ADVICE_TO_DEVICE));
+                    remedy_text(framework, ADVICE_TO_DEVICE));
 }
 
 void diagnose_cpu(struct diagnosis *diagnosis) {

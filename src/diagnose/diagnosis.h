@@ -28,8 +28,8 @@ struct diagnosis {
     size_t findings_capacity, missing_capacity;
     bool predicted[CHANGE_COUNT]; /* what each change buys alone, once it was asked */
     struct prediction alone[CHANGE_COUNT];
-    uint32_t *input_of;   /* by string id; see input_of() */
-    struct finding scrap; /* what is written to after a failure */
+    uint32_t *data_loading_range; /* by string id; see data_loading_range() */
+    struct finding scrap;         /* what is written to after a failure */
     struct status *status;
     bool failed; /* *status says why */
 };
@@ -117,7 +117,7 @@ char *from_to_after(const struct diagnosis *diagnosis, int64_t before, int64_t g
                     char text[FROM_TO_SIZE]);
 /* The range that prepares the input and is called `name`, or has most of what is called so inside
  * it; 0: none. */
-uint32_t input_of(const struct diagnosis *diagnosis, uint32_t name);
+uint32_t data_loading_range(const struct diagnosis *diagnosis, uint32_t name);
 /* Fills what that is answered from. */
 void diagnose_inputs(struct diagnosis *diagnosis);
 /* A name, or a kernel's short name, cut to about 60 letters. */

@@ -33,7 +33,7 @@ static struct host_names sum_names(const struct diagnosis *diagnosis, bool input
         const struct gap_names *names = &diagnosis->source->devices[d].gaps->host_names;
         for (size_t i = 0; i < names->count; i++) {
             const struct gap_name *name = &names->list[i];
-            uint32_t of_input = input_of(diagnosis, name->name);
+            uint32_t of_input = data_loading_range(diagnosis, name->name);
             if ((of_input != 0) != input)
                 continue;
             sum.time += name->time;
@@ -114,7 +114,7 @@ static int64_t find_input(struct diagnosis *diagnosis) {
                      format_duration(input.time, time));
     bool gone = finding->change_count && finding->changes[0].kind == CHANGE_NO_HOST;
     finding_fix(diagnosis, finding, EFFORT_SETTING, gone ? "--no-host" : "--prefetch", "%s",
-                advice_words(facts->framework, ADVICE_PREFETCH));
+                remedy_text(facts->framework, ADVICE_PREFETCH));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
                 "Do the preparation once and store its result, or do it on the device");
     return finding->recoverable;
@@ -166,7 +166,7 @@ static void fix_named(struct diagnosis *diagnosis, struct finding *finding, uint
             group = &ranges->groups[i];
     if (group && group->category == RANGE_OP)
         finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
-                    advice_words(diagnosis->facts.framework, ADVICE_GRAPH));
+                    remedy_text(diagnosis->facts.framework, ADVICE_GRAPH));
     else if (group)
         finding_fix(diagnosis, finding, EFFORT_LINES, option,
                     "Find what %s does beside launching (ranges in it, or sampling, tell), and "
@@ -268,5 +268,5 @@ void diagnose_host(struct diagnosis *diagnosis) {
                     "Let the host run ahead: without waits in the loop its code overlaps with the "
                     "device's work");
     finding_fix(diagnosis, finding, EFFORT_DESIGN, "--batch 2", "%s",
-                advice_words(facts->framework, ADVICE_BATCH));
+                remedy_text(facts->framework, ADVICE_BATCH));
 }

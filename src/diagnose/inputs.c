@@ -42,19 +42,20 @@ void diagnose_inputs(struct diagnosis *diagnosis) {
     const struct trace *trace = diagnosis->trace;
     struct turns *turns =
         memory_allocate(trace->strings.count + 1, sizeof *turns, diagnosis->status);
-    diagnosis->input_of =
-        memory_allocate(trace->strings.count + 1, sizeof *diagnosis->input_of, diagnosis->status);
-    diagnosis->failed |= !turns || !diagnosis->input_of;
+    diagnosis->data_loading_range = memory_allocate(
+        trace->strings.count + 1, sizeof *diagnosis->data_loading_range, diagnosis->status);
+    diagnosis->failed |= !turns || !diagnosis->data_loading_range;
     for (size_t thread = 1; !diagnosis->failed && thread < trace->thread.count; thread++)
         count_turns(model, thread, turns);
     for (size_t name = 0; !diagnosis->failed && name < trace->strings.count; name++)
         if (2 * (uint64_t)turns[name].inside > turns[name].all)
-            diagnosis->input_of[name] = turns[name].around;
+            diagnosis->data_loading_range[name] = turns[name].around;
     memory_free(turns);
 }
 
-uint32_t input_of(const struct diagnosis *diagnosis, uint32_t name) {
+uint32_t data_loading_range(const struct diagnosis *diagnosis, uint32_t name) {
     if (name == 0)
         return 0;
-    return name_is_input(trace_text(diagnosis->trace, name)) ? name : diagnosis->input_of[name];
+    return name_is_input(trace_text(diagnosis->trace, name)) ? name
+                                                             : diagnosis->data_loading_range[name];
 }

@@ -90,9 +90,9 @@ static void find_memory(struct diagnosis *diagnosis) {
     add_roof(diagnosis, finding, BOUND_MEMORY);
     if (strided)
         finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "%s",
-                    advice_words(facts->framework, ADVICE_CONTIGUOUS));
+                    remedy_text(facts->framework, ADVICE_CONTIGUOUS));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
-                advice_words(facts->framework, ADVICE_FUSE));
+                remedy_text(facts->framework, ADVICE_FUSE));
     finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
                 "Move fewer bytes: a smaller type (bf16, f16), in-place operations");
 }
@@ -147,7 +147,7 @@ static void find_f32_products(struct diagnosis *diagnosis) {
     add_top_kernel(diagnosis, finding, kernels->top_of_class[KERNEL_MATRIX_F32], time);
     add_roof(diagnosis, finding, BOUND_COMPUTE);
     finding_fix(diagnosis, finding, EFFORT_SETTING, finding->change_count ? "--faster" : NULL, "%s",
-                advice_words(facts->framework, f64 ? ADVICE_FROM_F64 : ADVICE_PRECISION));
+                remedy_text(facts->framework, f64 ? ADVICE_FROM_F64 : ADVICE_PRECISION));
 }
 
 static void find_slow_products(struct diagnosis *diagnosis) {
@@ -198,9 +198,9 @@ static void find_short_kernels(struct diagnosis *diagnosis) {
     finding_cause(diagnosis, finding,
                   "A kernel of a few microseconds is over before memory or arithmetic are busy.");
     finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
-                advice_words(diagnosis->facts.framework, ADVICE_FUSE));
+                remedy_text(diagnosis->facts.framework, ADVICE_FUSE));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--batch 2", "%s",
-                advice_words(diagnosis->facts.framework, ADVICE_BATCH));
+                remedy_text(diagnosis->facts.framework, ADVICE_BATCH));
 }
 
 void diagnose_kernels(struct diagnosis *diagnosis) {

@@ -90,12 +90,12 @@ static void find_launches(struct diagnosis *diagnosis) {
             format_duration(facts->launch_cost, time));
     if (graph->applicable)
         finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
-                    advice_words(facts->framework, ADVICE_GRAPH));
+                    remedy_text(facts->framework, ADVICE_GRAPH));
     if (predict_alone(diagnosis, CHANGE_FUSE)->applicable)
         finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
-                    advice_words(facts->framework, ADVICE_FUSE));
+                    remedy_text(facts->framework, ADVICE_FUSE));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--batch 2", "%s",
-                advice_words(facts->framework, ADVICE_BATCH));
+                remedy_text(facts->framework, ADVICE_BATCH));
 }
 
 /* ---- chains ---- */
@@ -214,9 +214,9 @@ static void find_tiny(struct diagnosis *diagnosis) {
                       "and back for every value in between.");
         add_chain(diagnosis, finding, &chains);
         finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
-                    advice_words(facts->framework, ADVICE_FUSE));
+                    remedy_text(facts->framework, ADVICE_FUSE));
         finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
-                    advice_words(facts->framework, ADVICE_GRAPH));
+                    remedy_text(facts->framework, ADVICE_GRAPH));
     }
     map_finish(&chains.counts);
 }

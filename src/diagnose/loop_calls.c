@@ -81,9 +81,9 @@ void diagnose_compilation(struct diagnosis *diagnosis) {
                          format_duration(facts->compile_ranges, time));
     }
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-compile", "%s",
-                advice_words(facts->framework, ADVICE_COMPILE_AHEAD));
+                remedy_text(facts->framework, ADVICE_COMPILE_AHEAD));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-compile", "%s",
-                advice_words(facts->framework, ADVICE_FIXED_SHAPES));
+                remedy_text(facts->framework, ADVICE_FIXED_SHAPES));
 }
 
 void diagnose_allocation(struct diagnosis *diagnosis) {
@@ -119,5 +119,5 @@ void diagnose_allocation(struct diagnosis *diagnosis) {
                      "the device was idle for %s while the host allocated or released",
                      format_duration(facts->cause[CAUSE_ALLOC], time));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-alloc", "%s",
-                advice_words(facts->framework, ADVICE_POOL));
+                remedy_text(facts->framework, ADVICE_POOL));
 }

@@ -88,7 +88,7 @@ void diagnose_sync(struct diagnosis *diagnosis) {
     add_evidence(diagnosis, finding, plain, "");
     add_evidence(diagnosis, finding, scalar, " after copying a few bytes to the host");
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-sync", "%s",
-                advice_words(facts->framework, ADVICE_NO_SYNC));
+                remedy_text(facts->framework, ADVICE_NO_SYNC));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
                 "Decide on the device what the value decides (masks, conditional graph nodes)");
 }

@@ -83,14 +83,14 @@ static void find_small(struct diagnosis *diagnosis) {
                      format_count(steps ? small->count / steps : small->count, count),
                      each_step(diagnosis), format_duration(small->call_time, time));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--batch-copies", "%s",
-                advice_words(facts->framework, ADVICE_BATCH_COPIES));
+                remedy_text(facts->framework, ADVICE_BATCH_COPIES));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
                 "Make the data on the device, or keep them there from step to step");
 }
 
 static const char *overlap_words(const struct diagnosis *diagnosis) {
     return diagnosis->source->step_count
-               ? advice_words(diagnosis->facts.framework, ADVICE_OVERLAP)
+               ? remedy_text(diagnosis->facts.framework, ADVICE_OVERLAP)
                : "Copy in pieces, in a stream of its own, while kernels work on the piece before";
 }
 
@@ -134,7 +134,7 @@ static int64_t find_pageable(struct diagnosis *diagnosis) {
                   "own, and the call returns only when that is done: nothing overlaps.");
     add_directions(diagnosis, finding, COPIES_PAGEABLE);
     finding_fix(diagnosis, finding, EFFORT_SETTING, "--pinned", "%s",
-                advice_words(facts->framework, ADVICE_PINNED));
+                remedy_text(facts->framework, ADVICE_PINNED));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--pinned --overlap-copies", "%s",
                 overlap_words(diagnosis));
     return finding->recoverable;

@@ -59,7 +59,7 @@ static double worth(const struct finding *finding) {
 
 /* Other arithmetic than the program asked for is an offer, not a fault of the run: it leads only
  * where nothing else is wrong. */
-static bool is_fault(const struct diagnosis *diagnosis, const struct finding *finding) {
+static bool is_significant(const struct diagnosis *diagnosis, const struct finding *finding) {
     return finding->kind != FINDING_COMPUTE_BOUND && !finding->remark &&
            worth(finding) >= traits[finding->kind].least * (double)diagnosis->verdict->time &&
            finding->recoverable > 0 && finding->recoverable >= finding->error;
@@ -95,7 +95,7 @@ static void rank(const struct diagnosis *diagnosis) {
 }
 
 /* What has most of the time goes before what would save less of it: it is what the run is about. */
-static void lead_with_holder(struct diagnosis *diagnosis) {
+static void promote_dominant(struct diagnosis *diagnosis) {
     struct finding *list = diagnosis->verdict->findings;
     for (size_t i = 0; i < diagnosis->verdict->count; i++)
         if (list[i].holds && 2 * list[0].recoverable < diagnosis->facts.exposed_copy) {
@@ -107,12 +107,12 @@ static void lead_with_holder(struct diagnosis *diagnosis) {
 }
 
 /* Faults first, then what says what the run is about, then what is too small to act on. */
-static void part_faults(struct diagnosis *diagnosis) {
+static void partition_findings(struct diagnosis *diagnosis) {
     struct finding *list = diagnosis->verdict->findings;
     size_t placed = 0;
     for (unsigned turn = 0; turn < 2 && (turn == 0 || placed == 0); turn++)
         for (size_t i = placed; i < diagnosis->verdict->count; i++) {
-            if (turn == 0 ? !is_fault(diagnosis, &list[i]) : !list[i].decides)
+            if (turn == 0 ? !is_significant(diagnosis, &list[i]) : !list[i].decides)
                 continue;
             list[i].minor = false;
             for (size_t k = i; k > placed; k--)
@@ -124,7 +124,7 @@ static void part_faults(struct diagnosis *diagnosis) {
 }
 
 /* What is hardly worth a line. */
-static void drop_trifles(struct verdict *verdict) {
+static void drop_insignificant(struct verdict *verdict) {
     for (size_t i = verdict->count; i > 0; i--) {
         struct finding *finding = &verdict->findings[i - 1];
         bool of_weight = finding->recoverable >= verdict->time / 100;
@@ -239,9 +239,9 @@ bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
     diagnose_inputs(&diagnosis);
     apply_rules(&diagnosis);
     rank(&diagnosis);
-    part_faults(&diagnosis);
-    lead_with_holder(&diagnosis);
-    drop_trifles(verdict);
+    partition_findings(&diagnosis);
+    promote_dominant(&diagnosis);
+    drop_insignificant(verdict);
     if (!diagnosis.failed &&
         (verdict->count == 0 || verdict->findings[0].minor || is_one_gap(&diagnosis)))
         diagnose_healthy(&diagnosis);
@@ -250,7 +250,7 @@ bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
     if (!diagnosis.failed)
         diagnose_sentences(&diagnosis);
     finding_finish(&diagnosis.scrap);
-    memory_free(diagnosis.input_of);
+    memory_free(diagnosis.data_loading_range);
     if (diagnosis.failed)
         verdict_finish(verdict);
     return !diagnosis.failed;

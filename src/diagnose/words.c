@@ -3,7 +3,7 @@
 
 static const struct {
     const char *plain, *torch, *jax, *ridge, *metal;
-} advices[ADVICES] = {
+} remedies[ADVICES] = {
     [ADVICE_GRAPH] =
         {"Capture the step as a CUDA graph (cudaStreamBeginCapture) and launch that",
          "Capture the step with torch.cuda.graph, or torch.compile(mode=\"reduce-overhead\")",
@@ -82,15 +82,15 @@ static const struct {
                           NULL},
 };
 
-const char *advice_words(enum framework framework, enum advice advice) {
+const char *remedy_text(enum framework framework, enum advice advice) {
     const char *words = NULL;
     if (framework == FRAMEWORK_TORCH)
-        words = advices[advice].torch;
+        words = remedies[advice].torch;
     else if (framework == FRAMEWORK_JAX)
-        words = advices[advice].jax;
+        words = remedies[advice].jax;
     else if (framework == FRAMEWORK_RIDGE)
-        words = advices[advice].ridge;
+        words = remedies[advice].ridge;
     else if (framework == FRAMEWORK_METAL)
-        words = advices[advice].metal;
-    return words ? words : advices[advice].plain;
+        words = remedies[advice].metal;
+    return words ? words : remedies[advice].plain;
 }

@@ -23,6 +23,6 @@ enum advice {
     ADVICES
 };
 /* A sentence without its full stop. */
-const char *advice_words(enum framework framework, enum advice advice);
+const char *remedy_text(enum framework framework, enum advice advice);
 
 #endif

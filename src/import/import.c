@@ -129,11 +129,11 @@ static struct found *find(const char *path, struct status *status) {
 /* The importer that is surest, or NULL and why there is none. */
 static const struct importer *choose_importer(const struct found *found, struct status *status) {
     const struct importer *best = NULL;
-    int best_sureness = 0;
+    int best_confidence = 0;
     for (unsigned i = 0; i < IMPORTERS; i++) {
-        int sureness = importers[i]->recognise(&found->source);
-        if (sureness > best_sureness) {
-            best_sureness = sureness;
+        int confidence = importers[i]->detect(&found->source);
+        if (confidence > best_confidence) {
+            best_confidence = confidence;
             best = importers[i];
         }
     }

@@ -27,7 +27,7 @@ enum { IMPORT_HEAD_BYTES = 64 * 1024 };
 struct importer {
     const char *format; /* as `ridge info` prints it and META_SOURCE_FORMAT holds it */
     /* How sure it is that this is its format: 0 no, 1 as a last resort, 2 likely, 3 certain. */
-    int (*recognise)(const struct import_source *source);
+    int (*detect)(const struct import_source *source);
     /* The caller creates, finishes and destroys the writer, and writes META_SOURCE_FILE. Messages
      * need not name the path: the caller puts it in front. */
     bool (*run)(const struct import_source *source, const struct import_options *options,

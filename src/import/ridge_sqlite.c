@@ -237,7 +237,7 @@ static bool run(const struct import_source *source, const struct import_options 
     return ok;
 }
 
-static int recognise(const struct import_source *source) {
+static int detect(const struct import_source *source) {
     static const unsigned char mark[4] = {'r', 'i', 'd', 'g'};
     if (source->is_folder || !sqlite_source_recognise(source->head, source->head_length))
         return 0;
@@ -250,13 +250,13 @@ static int recognise(const struct import_source *source) {
 
 const struct importer import_ridge_sqlite = {
     .format = "ridge-sqlite",
-    .recognise = recognise,
+    .detect = detect,
     .run = run,
 };
 
 #else
 
-static int recognise(const struct import_source *source) {
+static int detect(const struct import_source *source) {
     struct text head = {(const char *)source->head, source->head_length};
     return !source->is_folder && text_starts(head, "SQLite format 3") &&
                    text_find(head, "CREATE TABLE ridge_meta") >= 0
@@ -266,7 +266,7 @@ static int recognise(const struct import_source *source) {
 
 const struct importer import_ridge_sqlite = {
     .format = "ridge-sqlite",
-    .recognise = recognise,
+    .detect = detect,
     .missing = "SQLite",
 };
 

@@ -442,7 +442,7 @@ static bool run(const struct import_source *source, const struct import_options 
     return ok;
 }
 
-static int recognise(const struct import_source *source) {
+static int detect(const struct import_source *source) {
     struct sqlite_source database;
     struct status ignored = {0};
     if (source->is_folder || !sqlite_source_recognise(source->head, source->head_length) ||
@@ -456,16 +456,16 @@ static int recognise(const struct import_source *source) {
     return ours ? 3 : 0;
 }
 
-const struct importer import_rpd = {.format = "rpd", .recognise = recognise, .run = run};
+const struct importer import_rpd = {.format = "rpd", .detect = detect, .run = run};
 
 #else
 
 /* Any SQLite database may be one; the Nsight Systems importer speaks for them all. */
-static int recognise(const struct import_source *source) {
+static int detect(const struct import_source *source) {
     (void)source;
     return 0;
 }
 
-const struct importer import_rpd = {.format = "rpd", .recognise = recognise, .missing = "SQLite"};
+const struct importer import_rpd = {.format = "rpd", .detect = detect, .missing = "SQLite"};
 
 #endif

@@ -334,7 +334,7 @@ static int choose_plan(sqlite3_vtab *table, sqlite3_index_info *info) {
 
 /* ---- going through the rows ---- */
 
-enum sought { SOUGHT_FOUND, SOUGHT_NOTHING, SOUGHT_UNCLEAR };
+enum sought { SOUGHT_FOUND, LOOKUP_EMPTY, LOOKUP_UNUSABLE };
 
 /* The stored integer that equals an SQL value. Unclear: SQLite's own rules must decide, row by row.
  */
@@ -342,7 +342,7 @@ static enum sought seek_integer(sqlite3_value *value, uint64_t *stored) {
     int64_t integer;
     switch (sqlite3_value_type(value)) {
     case SQLITE_NULL:
-        return SOUGHT_NOTHING;
+        return LOOKUP_EMPTY;
     case SQLITE_INTEGER:
         *stored = (uint64_t)sqlite3_value_int64(value);
         return SOUGHT_FOUND;
@@ -351,12 +351,12 @@ static enum sought seek_integer(sqlite3_value *value, uint64_t *stored) {
         if (text_to_u64(digits, stored))
             return SOUGHT_FOUND;
         if (!text_to_i64(digits, &integer))
-            return SOUGHT_UNCLEAR;
+            return LOOKUP_UNUSABLE;
         *stored = (uint64_t)integer;
         return SOUGHT_FOUND;
     }
     default:
-        return SOUGHT_UNCLEAR;
+        return LOOKUP_UNUSABLE;
     }
 }
 
@@ -364,16 +364,16 @@ static enum sought seek_text(const struct table_source *source, unsigned column,
                              sqlite3_value *value, uint64_t *stored) {
     const struct shown_column *about = &source->shown.columns[column];
     if (sqlite3_value_type(value) == SQLITE_NULL)
-        return SOUGHT_NOTHING;
+        return LOOKUP_EMPTY;
     if (sqlite3_value_type(value) != SQLITE_TEXT)
-        return SOUGHT_UNCLEAR;
+        return LOOKUP_UNUSABLE;
     struct text text = {(const char *)sqlite3_value_text(value),
                         (size_t)sqlite3_value_bytes(value)};
     if (!text.data)
-        return SOUGHT_UNCLEAR;
+        return LOOKUP_UNUSABLE;
     if (!about->name_of) {
         *stored = intern_find(&source->trace->strings, text);
-        return *stored == UINT32_MAX ? SOUGHT_NOTHING : SOUGHT_FOUND;
+        return *stored == UINT32_MAX ? LOOKUP_EMPTY : SOUGHT_FOUND;
     }
     for (unsigned enumerator = 0; enumerator < 256; enumerator++) {
         const char *name = about->name_of(enumerator);
@@ -384,7 +384,7 @@ static enum sought seek_text(const struct table_source *source, unsigned column,
             return SOUGHT_FOUND;
         }
     }
-    return SOUGHT_UNCLEAR;
+    return LOOKUP_UNUSABLE;
 }
 
 static void scan_all(struct table_cursor *cursor, const struct table_source *source) {
@@ -398,9 +398,9 @@ static void find_id(struct table_cursor *cursor, const struct table_source *sour
     uint64_t row;
     enum sought sought = seek_integer(value, &row);
     scan_all(cursor, source);
-    if (sought == SOUGHT_UNCLEAR)
+    if (sought == LOOKUP_UNUSABLE)
         return;
-    if (sought == SOUGHT_NOTHING || row < cursor->at || row >= cursor->to) {
+    if (sought == LOOKUP_EMPTY || row < cursor->at || row >= cursor->to) {
         cursor->at = cursor->to;
     } else {
         cursor->at = (size_t)row;
@@ -416,12 +416,12 @@ static bool find_value(struct table_cursor *cursor, struct table_source *source,
     enum sought sought =
         is_text ? seek_text(source, column, value, &stored) : seek_integer(value, &stored);
     scan_all(cursor, source);
-    if (sought == SOUGHT_UNCLEAR || cursor->at == cursor->to)
+    if (sought == LOOKUP_UNUSABLE || cursor->at == cursor->to)
         return true;
     cursor->to = INDEX_NO_ROW;
     cursor->plan = PLAN_VALUE;
     cursor->at = INDEX_NO_ROW;
-    if (sought == SOUGHT_NOTHING)
+    if (sought == LOOKUP_EMPTY)
         return true;
     if (!index->next) {
         size_t size;

@@ -11,7 +11,7 @@
 #include "base/format.h"
 
 enum {
-    TURN_MS = 100,
+    POLL_INTERVAL_MS = 100,
     GPU_TURNS = 2,  /* the GPUs are looked at every other turn */
     LATE_MS = 1000, /* how long after --duration records may come of what began before */
     RING_SLACK =
@@ -19,7 +19,7 @@ enum {
 };
 
 /* Of all that goes wrong the first is told. */
-static void keep_trouble(struct recording *recording) {
+static void keep_first_error(struct recording *recording) {
     if (recording->trouble.code == STATUS_OK)
         recording->trouble = recording->latest;
 }
@@ -91,7 +91,7 @@ static void drain_spool(struct recording *recording) {
         spool_rows_close_ended(&recording->rows);
         return;
     }
-    keep_trouble(recording);
+    keep_first_error(recording);
     close_reader(recording);
 }
 
@@ -99,7 +99,7 @@ static void close_perf(struct recording *recording) {
     if (!recording->perf)
         return;
     if (!perf_finish(recording->perf, recording->writer, &recording->latest))
-        keep_trouble(recording);
+        keep_first_error(recording);
     recording->summary->samples = perf_samples(recording->perf);
     recording->summary->python = perf_python(recording->perf);
     recording->summary->processes = perf_processes(recording->perf);
@@ -107,7 +107,7 @@ static void close_perf(struct recording *recording) {
     for (unsigned i = 0; i < PERF_NOTES && perf_note(recording->perf, i); i++)
         record_note(recording->summary, "%s", perf_note(recording->perf, i));
     if (!perf_list_processes(recording->perf, &recording->sampled, &recording->latest))
-        keep_trouble(recording);
+        keep_first_error(recording);
     perf_close(recording->perf);
     recording->perf = NULL;
 }
@@ -115,7 +115,7 @@ static void close_perf(struct recording *recording) {
 static void drain_perf(struct recording *recording) {
     if (!recording->perf || perf_drain(recording->perf, recording->writer, &recording->latest))
         return;
-    keep_trouble(recording);
+    keep_first_error(recording);
     close_perf(recording);
 }
 
@@ -123,7 +123,7 @@ static void watch(struct recording *recording) {
     if (recording->over)
         return;
     if (!processes_watch(&recording->processes, spool_now(), &recording->latest))
-        keep_trouble(recording);
+        keep_first_error(recording);
     if (recording->turns % GPU_TURNS == 0)
         gpus_watch(&recording->gpus, recording->writer);
 }
@@ -133,7 +133,7 @@ static void watch(struct recording *recording) {
 static void trim(struct recording *recording, uint64_t keep, uint64_t *rows) {
     recording->trimmed = true;
     if (!record_file_trim(&recording->file, keep, rows, &recording->latest))
-        keep_trouble(recording);
+        keep_first_error(recording);
 }
 
 /* What was drained until here was before --delay was over: only what the rest refers to stays. */
@@ -193,7 +193,7 @@ static void turn(struct recording *recording) {
     watch(recording);
     trace_writer_flush(recording->writer);
     recording->turns++;
-    recording->next_turn = spool_now() + TURN_MS * (int64_t)1000000;
+    recording->next_turn = spool_now() + POLL_INTERVAL_MS * (int64_t)1000000;
 }
 
 /* Whether it is time to start or to stop recording. */
@@ -203,7 +203,7 @@ static bool is_boundary(const struct recording *recording, int64_t now) {
 }
 
 /* The rings of the samples may ask to be drained more often than the rest. */
-void drain_turn(struct recording *recording) {
+void drain_poll(struct recording *recording) {
     int64_t now = spool_now();
     if (now < recording->next_turn && !is_boundary(recording, now)) {
         drain_samples(recording);

@@ -39,7 +39,7 @@ struct recording {
 /* The options' times count from here. */
 void drain_start(struct recording *recording, int64_t started);
 /* Takes what there is and sees whether it is time to start or stop. */
-void drain_turn(struct recording *recording);
+void drain_poll(struct recording *recording);
 /* Milliseconds until the next turn should come. */
 unsigned drain_pause(const struct recording *recording);
 /* The last turn, when all processes have ended or are let go. */

@@ -132,7 +132,7 @@ static void follow(struct recording *recording) {
     char number[FORMAT_SIZE];
     unsigned alive;
     while (!target_wait(target, drain_pause(recording), &alive)) {
-        drain_turn(recording);
+        drain_poll(recording);
         if (target->ended && spool_now() - target->ended_at > CHILDREN_NS) {
             record_note(recording->summary,
                         alive == 1 ? "%s process that it left running was let go"

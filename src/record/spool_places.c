@@ -136,7 +136,7 @@ static void add_fact(void *to, const char *key, const char *value) {
     trace_writer_meta(to, key, text_of(value));
 }
 
-static void tell_facts(struct spool_places *places, struct text name, const char *label) {
+static void write_device_meta(struct spool_places *places, struct text name, const char *label) {
     char terminated[256];
     if (!places->device_facts || name.length >= sizeof terminated)
         return;
@@ -151,7 +151,7 @@ static uint32_t write_device(struct spool_places *places, const struct spool_dev
     snprintf(label, sizeof label, "%u", index);
     if (index < SPOOL_DEVICES_MAX)
         places->label_used[index] = true;
-    tell_facts(places, name, label);
+    write_device_meta(places, name, label);
     return trace_write_device(
         places->writer, &(struct row_device){
                             .index = index,

@@ -409,11 +409,11 @@ static void write_document(struct markdown *document) {
 
 bool report_write_markdown(const struct report *report, struct output *output,
                            struct status *status) {
-    enum { ROWS_UNLESS_TOLD = 10 };
+    enum { ROWS_DEFAULT = 10 };
     struct markdown document = {
         .report = report,
         .output = output,
-        .top = report->options.top ? report->options.top : ROWS_UNLESS_TOLD,
+        .top = report->options.top ? report->options.top : ROWS_DEFAULT,
     };
     write_document(&document);
     return document.failed ? status_no_memory(status) : true;

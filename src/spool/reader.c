@@ -229,7 +229,7 @@ bool spool_reader_drain(struct spool_reader *reader, spool_sink *sink, void *con
     return ok;
 }
 
-static void tell_to_stop(int folder, const struct spool_entry *entry) {
+static void request_stop(int folder, const struct spool_entry *entry) {
     uint64_t bytes;
     uint32_t stopped = 1;
     int fd =
@@ -251,7 +251,7 @@ static void leave_folder(struct spool_reader *reader) {
     if (entries_list(reader->folder, &entries, &count, &status)) {
         for (size_t i = 0; i < count; i++)
             if (entries[i].is_header)
-                tell_to_stop(folder, &entries[i]);
+                request_stop(folder, &entries[i]);
         remove_files(folder, entries, count);
         memory_free(entries);
     }

@@ -92,7 +92,7 @@ static inline int fuzz_database(const struct importer *importer, const char *sch
     struct import_options options = {.skip_invalid = size > 0 && head[size / 2] & 1};
     struct status status = {0};
     struct trace_writer *writer = fuzz_writer();
-    importer->recognise(&source);
+    importer->detect(&source);
     if (!importer->run(&source, &options, writer, &status) && !trace_writer_failed(writer) &&
         (status.code == STATUS_OK || status.message[0] == '\0'))
         abort(); /* it failed without a reason */

@@ -46,7 +46,7 @@ int fuzz_perfetto(const uint8_t *data, size_t size) {
     struct import_options options = {.skip_invalid = size % 2};
     struct status status = {0};
     source.head_length = size < IMPORT_HEAD_BYTES ? size : IMPORT_HEAD_BYTES;
-    import_perfetto.recognise(&source);
+    import_perfetto.detect(&source);
     if (!import_perfetto.run(&source, &options, writer, &status) && !trace_writer_failed(writer) &&
         (status.code == STATUS_OK || status.message[0] == '\0'))
         abort(); /* it failed without a reason */

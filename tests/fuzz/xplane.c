@@ -45,7 +45,7 @@ int fuzz_xplane(const uint8_t *data, size_t size) {
     struct import_source source = {.path = path, .head = data, .head_length = size};
     struct import_options options = {.skip_invalid = size % 2};
     struct trace_writer *writer = writer_of(output);
-    import_xplane.recognise(&source);
+    import_xplane.detect(&source);
     bool good = import_xplane.run(&source, &options, writer, &status);
     if (!good && status.code == STATUS_OK)
         abort(); /* a failure without a reason */

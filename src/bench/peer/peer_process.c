@@ -151,7 +151,7 @@ static void make_printable(char *text, size_t length) {
 }
 
 /* The last line of the rubbish that is not empty, as ": ..."; or "". */
-static const char *last_words(struct peer_process *process, char words[LAST_WORDS_SIZE]) {
+static const char *last_stderr(struct peer_process *process, char words[LAST_WORDS_SIZE]) {
     size_t end = process->said_length;
     while (end > 0 && (unsigned char)process->said[end - 1] <= ' ')
         end--;
@@ -167,7 +167,7 @@ static const char *last_words(struct peer_process *process, char words[LAST_WORD
 }
 
 /* Moves what lies in the pipe of its standard error to the rubbish. */
-static void read_complaints(struct peer_process *process) {
+static void read_stderr(struct peer_process *process) {
     char part[4096];
     while (process->complaints >= 0 && process->rubbish <= RUBBISH_MAX_BYTES) {
         ssize_t length = read(process->complaints, part, sizeof part);
@@ -259,7 +259,7 @@ static enum outcome converse(struct peer_process *process, struct text *request,
     if (poll(ends, 2, wait_ms) <= 0)
         return OUTCOME_WAIT;
     if (ends[1].revents)
-        read_complaints(process);
+        read_stderr(process);
     if (ends[0].revents & (POLLIN | POLLHUP | POLLERR))
         return read_answer(process);
     return ends[0].revents & POLLOUT ? send_request(process, request) : OUTCOME_WAIT;
@@ -271,7 +271,7 @@ static bool give_up(struct peer_process *process, double patience_ns, struct sta
     char words[LAST_WORDS_SIZE], how_it_ended[80] = "";
     int how;
     collect(process, patience_ns, &how);
-    read_complaints(process);
+    read_stderr(process);
     close_descriptors(process);
     if (!why) {
         if (WIFSIGNALED(how))
@@ -282,7 +282,7 @@ static bool give_up(struct peer_process *process, double patience_ns, struct sta
         why = how_it_ended;
     }
     return status_fail(status, STATUS_IO, "%s %s%s", process->program, why,
-                       last_words(process, words));
+                       last_stderr(process, words));
 }
 
 bool peer_process_ask(struct peer_process *process, struct text request, double seconds,

@@ -60,29 +60,29 @@ unsigned compare_rank(unsigned rounds, unsigned other_rounds, double chance) {
 
 /* How much longer arithmetic that takes all of a core took than the clock explains; 0: not known.
  */
-static double crowding(const struct result *result, unsigned round) {
+static double cpu_contention(const struct result *result, unsigned round) {
     double pace = result->round_pace[round], width = result->round_width[round];
     return isfinite(pace) && isfinite(width) && pace > 0 && width > 0 ? width / pace : 0;
 }
 
-static double least_crowding_of(const struct result *result) {
+static double min_contention_of(const struct result *result) {
     double least = INFINITY;
     for (unsigned i = 0; i < result->round_count && i < ROUNDS_MAX; i++)
-        if (crowding(result, i) > 0)
-            least = fmin(least, crowding(result, i));
+        if (cpu_contention(result, i) > 0)
+            least = fmin(least, cpu_contention(result, i));
     return least;
 }
 
-static bool is_calm(const struct result *result, unsigned round, double least_crowding) {
+static bool is_undisturbed(const struct result *result, unsigned round, double min_contention) {
     double time = result->round_fastest[round];
     return isfinite(time) && time > 0 && result->round_disturbed[round] <= DISTURBED &&
-           crowding(result, round) <= least_crowding * (1 + LIKE_WIDTH);
+           cpu_contention(result, round) <= min_contention * (1 + LIKE_WIDTH);
 }
 
 bool compare_has_calm_rounds(const struct result *result) {
     unsigned count = 0;
     for (unsigned i = 0; i < result->round_count && i < ROUNDS_MAX; i++)
-        count += is_calm(result, i, least_crowding_of(result));
+        count += is_undisturbed(result, i, min_contention_of(result));
     return count >= CALM_ROUNDS;
 }
 
@@ -90,7 +90,7 @@ bool compare_has_calm_rounds(const struct result *result) {
 enum unit { IN_NS, IN_PASSES };
 struct choice {
     enum unit unit;
-    double slowest_pace, least_crowding;
+    double slowest_pace, min_contention;
 };
 
 static struct rounds rounds_of(const struct result *result, struct choice choice) {
@@ -98,8 +98,8 @@ static struct rounds rounds_of(const struct result *result, struct choice choice
     for (unsigned i = 0; i < result->round_count && i < ROUNDS_MAX; i++) {
         double pace = result->round_pace[i];
         bool has_pace = isfinite(pace) && pace > 0;
-        if (!is_calm(result, i, choice.least_crowding) || (!has_pace && choice.unit == IN_PASSES) ||
-            !(pace <= choice.slowest_pace))
+        if (!is_undisturbed(result, i, choice.min_contention) ||
+            (!has_pace && choice.unit == IN_PASSES) || !(pace <= choice.slowest_pace))
             continue;
         rounds.times[rounds.count++] =
             result->round_fastest[i] / (choice.unit == IN_PASSES ? pace : 1);
@@ -108,14 +108,14 @@ static struct rounds rounds_of(const struct result *result, struct choice choice
     return rounds;
 }
 
-static double least_crowding(const struct result *before, const struct result *after) {
-    return fmin(least_crowding_of(before), least_crowding_of(after));
+static double min_contention(const struct result *before, const struct result *after) {
+    return fmin(min_contention_of(before), min_contention_of(after));
 }
 
-static double fastest_pace(const struct result *result, double crowding) {
+static double max_clock(const struct result *result, double cpu_contention) {
     double fastest = INFINITY;
     for (unsigned i = 0; i < result->round_count && i < ROUNDS_MAX; i++)
-        if (is_calm(result, i, crowding) && result->round_pace[i] > 0)
+        if (is_undisturbed(result, i, cpu_contention) && result->round_pace[i] > 0)
             fastest = fmin(fastest, result->round_pace[i]);
     return fastest;
 }
@@ -144,11 +144,11 @@ static struct interval interval_of(const struct rounds *before, const struct rou
     };
 }
 
-static struct interval at_like_pace(const struct result *before, const struct result *after,
-                                    double chance) {
-    double crowding = least_crowding(before, after);
-    double fastest = fmin(fastest_pace(before, crowding), fastest_pace(after, crowding));
-    struct choice choice = {IN_NS, fastest * (1 + LIKE_PACE), crowding};
+static struct interval at_equal_clock(const struct result *before, const struct result *after,
+                                      double chance) {
+    double cpu_contention = min_contention(before, after);
+    double fastest = fmin(max_clock(before, cpu_contention), max_clock(after, cpu_contention));
+    struct choice choice = {IN_NS, fastest * (1 + LIKE_PACE), cpu_contention};
     struct rounds first = rounds_of(before, choice), second = rounds_of(after, choice);
     if (first.count == 0 || second.count == 0)
         return (struct interval){0};
@@ -171,7 +171,7 @@ static bool is_closer(const struct rounds unit[2], const struct rounds other[2])
  * widened to what it is in passes of the fixed arithmetic. */
 static struct interval at_any_pace(const struct result *before, const struct result *after,
                                    double chance) {
-    struct choice in_ns = {IN_NS, INFINITY, least_crowding(before, after)}, in_passes = in_ns;
+    struct choice in_ns = {IN_NS, INFINITY, min_contention(before, after)}, in_passes = in_ns;
     in_passes.unit = IN_PASSES;
     struct rounds ns[2] = {rounds_of(before, in_ns), rounds_of(after, in_ns)},
                   passes[2] = {rounds_of(before, in_passes), rounds_of(after, in_passes)};
@@ -195,9 +195,9 @@ static bool core_changed(const struct result *result) {
             continue;
         slowest = fmax(slowest, pace);
         fastest = fmin(fastest, pace);
-        most = fmax(most, crowding(result, i));
+        most = fmax(most, cpu_contention(result, i));
     }
-    return slowest > fastest * (1 + CHANGED) || most > least_crowding_of(result) * (1 + CHANGED);
+    return slowest > fastest * (1 + CHANGED) || most > min_contention_of(result) * (1 + CHANGED);
 }
 
 /* Of work that goes its way whatever happens on the core, as that of a device does. */
@@ -215,7 +215,7 @@ static struct interval at_any_crowding(const struct result *before, const struct
 static struct interval interval_at(const struct comparison *row, double chance) {
     struct interval interval = at_any_crowding(row->before, row->after, chance);
     if (!interval.sure)
-        interval = at_like_pace(row->before, row->after, chance);
+        interval = at_equal_clock(row->before, row->after, chance);
     return interval.sure ? interval : at_any_pace(row->before, row->after, chance);
 }
 
@@ -239,7 +239,7 @@ static void show_samples(struct comparison *row) {
 void compare_rounds(struct comparison *row, size_t lines) {
     row->verdict = COMPARISON_SAME;
     row->wants_rounds = row->disturbed = true;
-    struct choice all = {IN_NS, INFINITY, least_crowding(row->before, row->after)};
+    struct choice all = {IN_NS, INFINITY, min_contention(row->before, row->after)};
     if (rounds_of(row->before, all).count == 0 || rounds_of(row->after, all).count == 0) {
         show_samples(row);
         return;

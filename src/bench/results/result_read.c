@@ -47,7 +47,7 @@ static bool take_finding(struct reading *reading, struct result_set *set) {
             ok = reading_take(reading, &value) && reading_words(reading, value);
             buffer_text(&words, ok ? buffer_as_text(&reading->words) : TEXT(""));
         } else {
-            ok = scan_pass(&reading->scan, reading->status);
+            ok = json_skip(&reading->scan, reading->status);
         }
         ok = ok && scan_next(&reading->scan, '}', &more, reading->status);
     }
@@ -140,7 +140,7 @@ static bool take_top_member(struct reading *reading, struct text key, struct res
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (text_is(key, lists[i].key))
             return take_list(reading, &lists[i], set);
-    return scan_pass(&reading->scan, reading->status);
+    return json_skip(&reading->scan, reading->status);
 }
 
 static bool take_document(struct reading *reading, struct result_set *set) {

@@ -255,7 +255,7 @@ bool reading_members(struct reading *reading, const struct member *members, char
         const struct member *member = reading_find(members, key);
         if (member && !reading_member(reading, member, base))
             return status_context(reading->status, "%s", member->key);
-        if (!member && !scan_pass(&reading->scan, reading->status))
+        if (!member && !json_skip(&reading->scan, reading->status))
             return false;
         if (!scan_next(&reading->scan, '}', &more, reading->status))
             return false;

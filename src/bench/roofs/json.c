@@ -127,7 +127,7 @@ static bool take_bool(struct reader *reader, bool *value) {
     if (byte != 't' && byte != 'f')
         return scan_unexpected(&reader->scan, "true or false", reader->status);
     *value = byte == 't';
-    return scan_pass(&reader->scan, reader->status);
+    return json_skip(&reader->scan, reader->status);
 }
 
 typedef bool member_taker(struct reader *reader, struct text key, void *context);
@@ -158,7 +158,7 @@ static bool take_roof_member(struct reader *reader, struct text key, void *conte
         return take_number(reader, &roof->stated);
     if (text_is(key, "how"))
         return take_text(reader, roof->how, sizeof roof->how);
-    return scan_pass(&reader->scan, reader->status);
+    return json_skip(&reader->scan, reader->status);
 }
 
 static bool take_roof(struct reader *reader, struct text key, void *context) {
@@ -166,7 +166,7 @@ static bool take_roof(struct reader *reader, struct text key, void *context) {
     for (unsigned i = 0; i < ROOF_COUNT; i++)
         if (text_is(key, roof_infos[i].key))
             return each_member(reader, take_roof_member, &roofs->of[i]);
-    return scan_pass(&reader->scan, reader->status);
+    return json_skip(&reader->scan, reader->status);
 }
 
 static bool take_transfer_member(struct reader *reader, struct text key, void *context) {
@@ -248,7 +248,7 @@ static bool take_member(struct reader *reader, struct text key, void *context) {
         return take_transfers(reader, roofs);
     if (text_is(key, "working_sets"))
         return take_working_sets(reader, roofs);
-    return scan_pass(&reader->scan, reader->status);
+    return json_skip(&reader->scan, reader->status);
 }
 
 bool roofs_read_json(struct text object, struct roofs *roofs, struct status *status) {

@@ -160,7 +160,8 @@ static void wait_while(const struct native_team *team, const _Atomic unsigned *v
     }
 }
 
-void team_run(struct native_team *team, native_function *function, const struct native_call *work) {
+void thread_pool_run(struct native_team *team, native_function *function,
+                     const struct native_call *work) {
     struct native_call call = *work;
     unsigned threads = threads_are_here(team) ? team->threads : 1;
     call.thread = 0;
@@ -230,7 +231,7 @@ static bool start_member(struct native_team *team, unsigned number) {
     return false;
 }
 
-struct native_team *team_create(unsigned threads, unsigned cores, struct status *status) {
+struct native_team *thread_pool_create(unsigned threads, unsigned cores, struct status *status) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     size_t bytes = sizeof(struct native_team) + threads * sizeof(struct member);
     struct native_team *team = memory_allocate_aligned(bytes, CACHE_LINE, status);
@@ -251,7 +252,7 @@ struct native_team *team_create(unsigned threads, unsigned cores, struct status 
     return team;
 }
 
-void team_destroy(struct native_team *team) {
+void thread_pool_destroy(struct native_team *team) {
     if (!team)
         return;
     team->closing = true;
@@ -268,11 +269,11 @@ void team_destroy(struct native_team *team) {
     memory_free(team);
 }
 
-unsigned team_threads(const struct native_team *team) {
+unsigned thread_pool_threads(const struct native_team *team) {
     return team->threads;
 }
 
-bool team_reserve_scratch(struct native_team *team, size_t bytes, struct status *status) {
+bool thread_pool_reserve_scratch(struct native_team *team, size_t bytes, struct status *status) {
     if (bytes <= team->scratch_bytes)
         return true;
     for (unsigned i = 0; i < team->threads; i++) {

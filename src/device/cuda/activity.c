@@ -138,7 +138,7 @@ static bool number_streams(struct cuda_device *cuda, struct status *status) {
     return true;
 }
 
-bool activity_listen(struct cuda_device *cuda) {
+bool activity_subscribe(struct cuda_device *cuda) {
     struct cuda_activities *activities = &cuda->activities;
     struct status *status = &activities->refusal;
     if (activities->listening)

@@ -53,7 +53,7 @@ struct cuda_activities {
 struct cuda_device;
 
 /* CUPTI records from now on; false when it cannot, and the reason is in activities.refusal. */
-bool activity_listen(struct cuda_device *cuda);
+bool activity_subscribe(struct cuda_device *cuda);
 /* For work that is not recorded: takes CUPTI out of the process when all times that are asked for
  * have arrived and no other device listens. */
 void activity_rest(struct cuda_device *cuda);

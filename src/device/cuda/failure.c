@@ -15,7 +15,7 @@ struct advice {
     const char *text;
 };
 
-static const struct advice advices[] = {
+static const struct advice remedies[] = {
     {CUDA_OUT_OF_MEMORY, STATUS_MEMORY, "the GPU is full; release something or use smaller sizes"},
     {CUDA_NOT_INITIALIZED, STATUS_UNSUPPORTED,
      "CUDA does not work in a process that was forked after using it; start the process anew"},
@@ -75,10 +75,10 @@ bool cuda_driver_failed(const struct cuda_driver *driver, cuda_result result, co
                         struct status *status) {
     char text[200];
     name_error(driver, result, text, sizeof text);
-    for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)
-        if (advices[i].result == result)
-            return status_fail(status, advices[i].code, "%s failed: %s; %s", call, text,
-                               advices[i].text);
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+        if (remedies[i].result == result)
+            return status_fail(status, remedies[i].code, "%s failed: %s; %s", call, text,
+                               remedies[i].text);
     return status_fail(status, STATUS_IO, "%s failed: %s", call, text);
 }
 

@@ -8,7 +8,7 @@
 enum { SPAN = 1 };
 
 static bool listens(struct cuda_device *cuda) {
-    return cuda->activities.listening || (!cuda->activities.refused && activity_listen(cuda));
+    return cuda->activities.listening || (!cuda->activities.refused && activity_subscribe(cuda));
 }
 
 bool cuda_stamp_begin(struct cuda_device *cuda, cuda_stream stream, struct device_stamp *stamp,
@@ -73,7 +73,7 @@ void cuda_prepare_stamps(struct device *device, char *how, size_t capacity) {
     struct cuda_device *cuda = cuda_of(device);
     struct status ignored;
     char version[32];
-    if (!cuda_enter(cuda, &ignored) || !activity_listen(cuda)) {
+    if (!cuda_enter(cuda, &ignored) || !activity_subscribe(cuda)) {
         snprintf(how, capacity, "events: %s", cuda->activities.refusal.message);
         return;
     }

@@ -43,7 +43,7 @@ static size_t skip_mark_and_space(const unsigned char *head, size_t length) {
     return at;
 }
 
-static int recognise(const struct import_source *source) {
+static int detect(const struct import_source *source) {
     if (source->is_folder || source->head_length == 0)
         return 0;
     size_t at = skip_mark_and_space(source->head, source->head_length);
@@ -82,7 +82,7 @@ static bool read_other_element(struct document *document, char byte, struct stat
     if (byte != 'n')
         return scan_unexpected(&document->scan, "an event (an object)", status);
     document->events++;
-    return scan_pass(&document->scan, status);
+    return json_skip(&document->scan, status);
 }
 
 /* The list of events; `bare` when it is all there is, and its end may be missing. */
@@ -128,7 +128,7 @@ static bool read_own(struct document *document, struct status *status) {
     trace_writer_meta(document->rows.writer, META_WARNING,
                       TEXT("the file was rearranged after ridge wrote it: what a Chrome trace has "
                            "no place for is lost; export the trace again"));
-    return scan_pass(&document->scan, status);
+    return json_skip(&document->scan, status);
 }
 
 static bool read_member(struct document *document, struct status *status) {
@@ -276,6 +276,6 @@ static bool run(const struct import_source *source, const struct import_options 
 
 const struct importer import_kineto = {
     .format = "kineto",
-    .recognise = recognise,
+    .detect = detect,
     .run = run,
 };

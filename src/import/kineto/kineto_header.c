@@ -256,7 +256,7 @@ bool header_read(struct kineto_header *header, struct kineto_rows *rows, struct 
     bool scalar = byte != '{' && byte != '[';
     bool known_already = rows->own && member != HEADER_BASE;
     if (known_already || (member == HEADER_OTHER && (!scalar || header->notes >= NOTES_MAX)))
-        return scan_pass(scan, status);
+        return json_skip(scan, status);
 
     /* All of the value first, so that reading it has effects only once. */
     const char *after;

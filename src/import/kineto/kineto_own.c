@@ -157,7 +157,7 @@ static bool read_member(struct own *own, struct status *status) {
     for (unsigned table = 0; table < TABLE_STACK; table++)
         if (*scan->at == '[' && text_is(key, trace_tables[table].name))
             return read_table(own, table, status);
-    return scan_pass(scan, status);
+    return json_skip(scan, status);
 }
 
 bool own_read(struct kineto_rows *rows, struct status *status) {

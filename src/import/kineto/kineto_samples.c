@@ -243,7 +243,7 @@ bool kineto_samples_read(struct kineto_samples *samples, struct kineto_rows *row
                          struct status *status) {
     if (!samples->has_frames) {
         samples->too_early++;
-        return scan_pass(rows->scan, status);
+        return json_skip(rows->scan, status);
     }
     bool more, ok = scan_enter(rows->scan, ']', &more, status);
     while (ok && more && !trace_writer_failed(rows->writer))

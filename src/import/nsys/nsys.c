@@ -18,7 +18,7 @@ static bool has_signature(const struct import_source *source) {
 }
 
 /* 3 by its content; 1 by its name alone, when it is binary and nothing that is known better. */
-static int report_sureness(const struct import_source *source) {
+static int detect_report(const struct import_source *source) {
     if (source->is_folder || sqlite_source_recognise(source->head, source->head_length))
         return 0;
     if (has_signature(source))
@@ -74,19 +74,19 @@ static bool is_export(struct sqlite_source *source) {
 
 /* Any SQLite database is taken as a last resort, so that one that nobody knows gets a message that
  * says what it is. */
-static int recognise(const struct import_source *source) {
+static int detect(const struct import_source *source) {
     struct sqlite_source database;
     struct status ignored = {0};
     if (source->is_folder || !sqlite_source_recognise(source->head, source->head_length))
-        return report_sureness(source);
+        return detect_report(source);
     if (!sqlite_source_open(&database, source->path, &ignored))
         return 1;
-    int sureness = is_export(&database) ? 3 : 1;
+    int confidence = is_export(&database) ? 3 : 1;
     sqlite_source_close(&database);
-    return sureness;
+    return confidence;
 }
 
-static bool explain_stranger(struct sqlite_source *source, struct status *status) {
+static bool explain_unknown_schema(struct sqlite_source *source, struct status *status) {
     char tables[240];
     sqlite_source_list_tables(source, tables, sizeof tables);
     return status_fail(status, STATUS_INPUT,
@@ -227,13 +227,13 @@ static bool read_all(struct nsys *nsys, struct status *status) {
 static bool run(const struct import_source *source, const struct import_options *options,
                 struct trace_writer *writer, struct status *status) {
     struct nsys nsys = {.writer = writer, .options = options};
-    if (report_sureness(source) > 0)
+    if (detect_report(source) > 0)
         return explain_report(source, status);
     if (!sqlite_source_open(&nsys.source, source->path, status))
         return false;
     bool ok = is_export(&nsys.source) ? read_all(&nsys, status)
                                       : sqlite_source_ok(&nsys.source, status) &&
-                                            explain_stranger(&nsys.source, status);
+                                            explain_unknown_schema(&nsys.source, status);
     nsys_entities_finish(&nsys);
     sqlite_strings_close(&nsys.strings);
     sqlite_source_close(&nsys.source);
@@ -242,17 +242,17 @@ static bool run(const struct import_source *source, const struct import_options 
 
 #else
 
-static int recognise(const struct import_source *source) {
+static int detect(const struct import_source *source) {
     bool database =
         !source->is_folder && sqlite_source_recognise(source->head, source->head_length);
-    return database ? 1 : report_sureness(source);
+    return database ? 1 : detect_report(source);
 }
 
 /* Not left out as other importers are: what to do about a .nsys-rep can be said without SQLite. */
 static bool run(const struct import_source *source, const struct import_options *options,
                 struct trace_writer *writer, struct status *status) {
     (void)options, (void)writer;
-    if (report_sureness(source) > 0)
+    if (detect_report(source) > 0)
         return explain_report(source, status);
     return status_fail(status, STATUS_UNSUPPORTED,
                        "is a SQLite database, which this ridge cannot read because it was built "
@@ -261,4 +261,4 @@ static bool run(const struct import_source *source, const struct import_options 
 
 #endif
 
-const struct importer import_nsys = {.format = "nsys", .recognise = recognise, .run = run};
+const struct importer import_nsys = {.format = "nsys", .detect = detect, .run = run};

@@ -600,7 +600,7 @@ static bool plausible(const struct protobuf_field *field, bool *typical) {
     }
 }
 
-static int recognise(const struct import_source *source) {
+static int detect(const struct import_source *source) {
     struct text head = {(const char *)source->head, source->head_length};
     struct protobuf file = protobuf_of(head), packet;
     struct protobuf_field field, part;
@@ -625,6 +625,6 @@ static int recognise(const struct import_source *source) {
 
 const struct importer import_perfetto = {
     .format = "perfetto",
-    .recognise = recognise,
+    .detect = detect,
     .run = run,
 };

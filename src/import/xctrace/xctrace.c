@@ -29,7 +29,7 @@ static int recognise_folder(const char *path) {
     return sure;
 }
 
-static int recognise(const struct import_source *source) {
+static int detect(const struct import_source *source) {
     struct text schema;
     if (source->is_folder)
         return recognise_folder(source->path);
@@ -390,10 +390,10 @@ static bool run(const struct import_source *source, const struct import_options 
     return good;
 }
 
-const struct importer import_xctrace = {"xctrace", recognise, run, NULL};
+const struct importer import_xctrace = {"xctrace", detect, run, NULL};
 
 #else
 
-const struct importer import_xctrace = {"xctrace", recognise, NULL, "expat"};
+const struct importer import_xctrace = {"xctrace", detect, NULL, "expat"};
 
 #endif

@@ -646,7 +646,7 @@ static struct text first_plane_name(struct text head) {
     return TEXT("");
 }
 
-static int recognise(const struct import_source *source) {
+static int detect(const struct import_source *source) {
     struct text head = {(const char *)source->head, source->head_length};
     if (source->is_folder || head.length == 0)
         return 0;
@@ -657,4 +657,4 @@ static int recognise(const struct import_source *source) {
                : 0;
 }
 
-const struct importer import_xplane = {"xplane", recognise, run, NULL};
+const struct importer import_xplane = {"xplane", detect, run, NULL};

@@ -350,8 +350,8 @@ static void count_lost(struct perf *perf, struct trace_writer *writer, uint64_t 
 }
 
 /* A ring's own word about what it lost. */
-static void count_said(struct perf *perf, unsigned processor, uint64_t records,
-                       struct trace_writer *writer) {
+static void add_ring_lost(struct perf *perf, unsigned processor, uint64_t records,
+                          struct trace_writer *writer) {
     for (size_t i = 0; i < perf->rings.count; i++)
         if (perf->rings.items[i].processor == processor)
             perf->rings.items[i].lost += records;
@@ -376,7 +376,7 @@ static bool read_record(struct perf *perf, const struct perf_record *record,
         return read_sample(perf, record, body, writer, status);
     case PERF_RECORD_LOST:
         take(&body, 8); /* the event's number */
-        count_said(perf, record->processor, take(&body, 8), writer);
+        add_ring_lost(perf, record->processor, take(&body, 8), writer);
         return true;
     case PERF_RECORD_LOST_SAMPLES:
         count_lost(perf, writer, take(&body, 8));

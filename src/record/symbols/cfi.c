@@ -98,24 +98,28 @@ static void run_extended(struct program *program, uint8_t code, struct cfi_bytes
         break;
     case SAVED_EXTENDED:
         number = cfi_unsigned(bytes);
-        set_rule(program, number, CFI_SAVED, steps(cfi_unsigned(bytes), entry->data_step));
+        set_rule(program, number, CFI_SAVED,
+                 steps(cfi_unsigned(bytes), entry->data_alignment_factor));
         break;
     case SAVED_SIGNED:
         number = cfi_unsigned(bytes);
-        set_rule(program, number, CFI_SAVED, steps((uint64_t)cfi_signed(bytes), entry->data_step));
+        set_rule(program, number, CFI_SAVED,
+                 steps((uint64_t)cfi_signed(bytes), entry->data_alignment_factor));
         break;
     case SAVED_NEGATIVE:
         number = cfi_unsigned(bytes);
-        set_rule(program, number, CFI_SAVED, steps(0 - cfi_unsigned(bytes), entry->data_step));
+        set_rule(program, number, CFI_SAVED,
+                 steps(0 - cfi_unsigned(bytes), entry->data_alignment_factor));
         break;
     case DISTANCE:
         number = cfi_unsigned(bytes);
-        set_rule(program, number, CFI_DISTANCE, steps(cfi_unsigned(bytes), entry->data_step));
+        set_rule(program, number, CFI_DISTANCE,
+                 steps(cfi_unsigned(bytes), entry->data_alignment_factor));
         break;
     case DISTANCE_SIGNED:
         number = cfi_unsigned(bytes);
         set_rule(program, number, CFI_DISTANCE,
-                 steps((uint64_t)cfi_signed(bytes), entry->data_step));
+                 steps((uint64_t)cfi_signed(bytes), entry->data_alignment_factor));
         break;
     case RESTORE_EXTENDED:
         restore(program, cfi_unsigned(bytes));
@@ -147,7 +151,7 @@ static void run_extended(struct program *program, uint8_t code, struct cfi_bytes
         break;
     case FRAME_SIGNED:
         number = cfi_unsigned(bytes);
-        set_frame(program, number, steps((uint64_t)cfi_signed(bytes), entry->data_step),
+        set_frame(program, number, steps((uint64_t)cfi_signed(bytes), entry->data_alignment_factor),
                   &bytes->failed);
         break;
     case FRAME_REGISTER:
@@ -158,8 +162,8 @@ static void run_extended(struct program *program, uint8_t code, struct cfi_bytes
         set_frame(program, row->frame.other, (int64_t)cfi_unsigned(bytes), &bytes->failed);
         break;
     case FRAME_OFFSET_SIGNED:
-        set_frame(program, row->frame.other, steps((uint64_t)cfi_signed(bytes), entry->data_step),
-                  &bytes->failed);
+        set_frame(program, row->frame.other,
+                  steps((uint64_t)cfi_signed(bytes), entry->data_alignment_factor), &bytes->failed);
         break;
     case FRAME_EXPRESSION:
         row->frame = read_expression(bytes, CFI_EXPRESSION);
@@ -192,7 +196,7 @@ static bool read_advance(struct program *program, uint8_t code, struct cfi_bytes
         count = cfi_fixed(bytes, 4);
     else
         return false;
-    program->location += count * program->entry->code_step;
+    program->location += count * program->entry->code_alignment_factor;
     return true;
 }
 
@@ -211,7 +215,7 @@ static bool run(struct program *program, struct cfi_bytes bytes, uint64_t addres
                 break;
         } else if ((code & 0xc0) == SAVED) {
             set_rule(program, code & 0x3f, CFI_SAVED,
-                     steps(cfi_unsigned(&bytes), program->entry->data_step));
+                     steps(cfi_unsigned(&bytes), program->entry->data_alignment_factor));
         } else if ((code & 0xc0) == RESTORE) {
             restore(program, code & 0x3f);
         } else {
@@ -281,7 +285,7 @@ static bool find_register(const struct cfi_rule *rule, uint64_t frame,
 }
 
 /* The bits above an address of the user's, in which arm64 keeps its signature. */
-static uint64_t without_signature(uint64_t address) {
+static uint64_t strip_pac(uint64_t address) {
     return address & (((uint64_t)1 << 48) - 1);
 }
 
@@ -298,7 +302,7 @@ bool cfi_step(const struct cfi_row *row, unsigned stack_pointer, unsigned code_a
             i == row->return_register)
             return false;
     uint64_t address = caller[row->return_register];
-    caller[code_address] = row->is_signed ? without_signature(address) : address;
+    caller[code_address] = row->is_signed ? strip_pac(address) : address;
     memcpy(registers, caller, sizeof caller);
     return address != 0;
 }

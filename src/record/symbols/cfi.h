@@ -32,11 +32,11 @@ uint64_t cfi_pointer(struct cfi_bytes *bytes, uint8_t encoding, uint64_t address
 /* A function's entry. Points into the bytes that it was read from. */
 struct cfi_entry {
     uint64_t start, end; /* of its code */
-    uint64_t code_step;
-    int64_t data_step;
+    uint64_t code_alignment_factor;
+    int64_t data_alignment_factor;
     uint8_t return_register;
-    uint8_t encoding;       /* of pointers */
-    bool is_signal_handler; /* it returns to an instruction that has not run yet */
+    uint8_t encoding;     /* of pointers */
+    bool is_signal_frame; /* it returns to an instruction that has not run yet */
     struct cfi_bytes begins, changes;
     uint64_t changes_address;
 };

@@ -105,8 +105,8 @@ static bool read_common(struct cfi_bytes bytes, uint64_t address, struct cfi_ent
     size_t length = strnlen(augmentation, (size_t)(bytes.end - bytes.at));
     bytes.at += length;
     cfi_fixed(&bytes, 1);
-    entry->code_step = cfi_unsigned(&bytes);
-    entry->data_step = cfi_signed(&bytes);
+    entry->code_alignment_factor = cfi_unsigned(&bytes);
+    entry->data_alignment_factor = cfi_signed(&bytes);
     entry->return_register = (uint8_t)(version == 1 ? cfi_fixed(&bytes, 1) : cfi_unsigned(&bytes));
     *has_length = length > 0 && augmentation[0] == 'z';
     if (bytes.failed || (version != 1 && version != 3) || (length > 0 && !*has_length))
@@ -130,7 +130,7 @@ static bool read_common(struct cfi_bytes bytes, uint64_t address, struct cfi_ent
             cfi_fixed(&bytes, 1);
             break;
         case 'S':
-            entry->is_signal_handler = true;
+            entry->is_signal_frame = true;
             break;
         case 'B': /* return addresses are signed with arm64's second key */
             break;

@@ -44,7 +44,7 @@ enum { ROWS = 1 << 12 };
 struct known_row {
     const uint8_t *frames; /* of the table, which may move, but not they; NULL: nothing is here */
     uint64_t address;
-    bool is_signal_handler;
+    bool is_signal_frame;
     struct cfi_row row;
 };
 
@@ -77,7 +77,7 @@ static const struct known_row *find_row(struct perf_unwinder *unwinder,
         return NULL;
     known->frames = table->frames;
     known->address = address;
-    known->is_signal_handler = entry.is_signal_handler;
+    known->is_signal_frame = entry.is_signal_frame;
     return known;
 }
 
@@ -128,7 +128,7 @@ static bool step_by_table(struct frame *frame, const struct unwind_table *table,
     frame->is_outermost = row && row->row.registers[row->row.return_register].kind == CFI_UNDEFINED;
     if (!row || !cfi_step(&row->row, STACK_POINTER, CODE_ADDRESS, &frame->memory, frame->registers))
         return false;
-    frame->is_exact = row->is_signal_handler;
+    frame->is_exact = row->is_signal_frame;
     /* a function that keeps nothing on the stack is the innermost, or a signal's */
     return frame->registers[STACK_POINTER] >= stack;
 }

@@ -23,20 +23,20 @@ static inline bool native_run(const struct kernel_request *request, native_code_
                               void *const *buffers, unsigned threads, struct status *status) {
     struct device_capabilities device = native_device(threads);
     struct kernel_generated generated = {0};
-    struct native_team *team = team_create(threads, threads, status);
+    struct native_team *team = thread_pool_create(threads, threads, status);
     void *shared = memory_allocate_aligned(request->shared_bytes + 1, 64, status);
     bool ok = team && shared && code(&request->spec, &device, &generated, status) &&
-              team_reserve_scratch(team, generated.code.scratch_bytes, status);
+              thread_pool_reserve_scratch(team, generated.code.scratch_bytes, status);
     if (ok)
-        team_run(team, generated.code.function,
-                 &(struct native_call){.buffers = buffers,
-                                       .scalars = request->scalars,
-                                       .context = generated.code.context,
-                                       .units = request->grid[0],
-                                       .shared = shared});
+        thread_pool_run(team, generated.code.function,
+                        &(struct native_call){.buffers = buffers,
+                                              .scalars = request->scalars,
+                                              .context = generated.code.context,
+                                              .units = request->grid[0],
+                                              .shared = shared});
     kernel_generated_finish(&generated);
     memory_free(shared);
-    team_destroy(team);
+    thread_pool_destroy(team);
     return ok;
 }
 

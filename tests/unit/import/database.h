@@ -40,7 +40,7 @@ static inline struct import_source source_of(const char *path, unsigned char *he
 static inline int sureness_of(const struct importer *importer, const char *path) {
     unsigned char head[4096];
     struct import_source source = source_of(path, head, sizeof head);
-    return importer->recognise(&source);
+    return importer->detect(&source);
 }
 
 /* NULL and a failed status when the import or the reading fails. Close with trace_close(). */

@@ -632,7 +632,7 @@ TEST(a_compressed_export_is_read) {
     CHECK_INT(gzwrite(file, bytes, (unsigned)length), length);
     gzclose(file);
     struct import_source source = {.path = packed, .head = bytes, .head_length = 4096};
-    CHECK_INT(import_nsys.recognise(&source), 3);
+    CHECK_INT(import_nsys.detect(&source), 3);
     struct trace *trace = import_database(&import_nsys, packed, false, &status);
     REQUIRE(trace);
     CHECK_INT(trace->activity.count, 1);
@@ -738,8 +738,8 @@ TEST(a_name_alone_makes_a_report_only_of_binary_data) {
         .path = "a.nsys-rep", .head = pointer, .head_length = sizeof pointer - 1};
     struct import_source data = {
         .path = "a.nsys-rep", .head = binary, .head_length = sizeof binary - 1};
-    CHECK_INT(import_nsys.recognise(&text), 0);
-    CHECK_INT(import_nsys.recognise(&data), 1);
+    CHECK_INT(import_nsys.detect(&text), 0);
+    CHECK_INT(import_nsys.detect(&data), 1);
 }
 
 TEST(a_closed_report_gets_the_line_that_exports_it) {
@@ -749,8 +749,8 @@ TEST(a_closed_report_gets_the_line_that_exports_it) {
     struct import_source renamed = {.path = "train", .head = head, .head_length = sizeof head - 1};
     struct import_options options = {0};
     struct status status = {0};
-    CHECK_INT(import_nsys.recognise(&source), 3);
-    CHECK_INT(import_nsys.recognise(&renamed), 3);
+    CHECK_INT(import_nsys.detect(&source), 3);
+    CHECK_INT(import_nsys.detect(&renamed), 3);
     CHECK(!import_nsys.run(&source, &options, NULL, &status));
     CHECK(strstr(status.message,
                  "nsys export --type sqlite -o runs/a.b/train.sqlite runs/a.b/train.nsys-rep"));

@@ -12,8 +12,8 @@ static bool run(const uint8_t *program, size_t length, uint64_t address, struct 
     struct cfi_entry entry = {
         .start = CODE,
         .end = CODE + 0x1000000,
-        .code_step = CODE_STEP,
-        .data_step = DATA_STEP,
+        .code_alignment_factor = CODE_STEP,
+        .data_alignment_factor = DATA_STEP,
         .return_register = 16,
         .begins = {begins, begins + sizeof begins, false},
         .changes = {program, program + length, false},
@@ -340,8 +340,8 @@ TEST(an_entry_with_a_personality_is_read_to_its_end) {
     CHECK_INT(entry.start, 0x5000);
     CHECK_INT(entry.end, 0x5040);
     CHECK_INT(entry.return_register, 16);
-    CHECK_INT(entry.code_step, 2);
-    CHECK_INT(entry.data_step, -8);
+    CHECK_INT(entry.code_alignment_factor, 2);
+    CHECK_INT(entry.data_alignment_factor, -8);
     REQUIRE(cfi_row_at(&entry, 0x5000, &row));
     CHECK_INT(row.frame.value, 16);
     CHECK(!cfi_entry_read(section, sizeof section, 0x5000, 0, &entry)); /* a CIE is no function */

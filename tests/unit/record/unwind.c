@@ -466,9 +466,9 @@ TEST(a_table_finds_the_function_of_an_address) {
     CHECK(unwind_table_find(&table, 0x1000, &entry) && entry.start == 0x1000);
     CHECK(cfi_row_at(&entry, 0x1000, &row));
     CHECK(unwind_table_find(&table, 0x103f, &entry) && entry.start == 0x1000);
-    CHECK(!entry.is_signal_handler);
+    CHECK(!entry.is_signal_frame);
     CHECK(unwind_table_find(&table, 0x1040, &entry) && entry.start == 0x1040);
-    CHECK(entry.is_signal_handler);
+    CHECK(entry.is_signal_frame);
     CHECK(unwind_table_find(&table, 0x107f, &entry) && entry.start == 0x1040);
     CHECK(!unwind_table_find(&table, 0x1080, &entry));
     CHECK(!unwind_table_find(&table, 0xfff, &entry));
