@@ -22,7 +22,7 @@ static void call(struct simulation *s, int class, int64_t end, const char *name)
 
 static void activity(struct simulation *s, int64_t ready, int64_t duration,
                      const struct row_activity *row, const char *name) {
-    int64_t start = at_least(ready, s->device + s->loop->gap);
+    int64_t start = MAX(ready, s->device + s->loop->gap);
     struct row_activity written = *row;
     if (s->build) {
         written.start = start;
@@ -81,7 +81,7 @@ static void fetch(struct simulation *s) {
 
 static void synchronize(struct simulation *s, int64_t cost) {
     s->correlation++;
-    call(s, CALL_SYNC, at_least(s->host + cost, s->device + s->loop->sync_lag),
+    call(s, CALL_SYNC, MAX(s->host + cost, s->device + s->loop->sync_lag),
          "cudaStreamSynchronize");
 }
 
