@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/temporary.h"
 #include "bench/results/compare.h"
-#include "bench/roofs/kept.h"
+#include "bench/roofs/roof_cache.h"
 #include "bench/run_case.h"
 #include "device/device.h"
 #include "tensor/tensor.h"

@@ -13,7 +13,7 @@
 #include "base/table.h"
 #include "bench/print/print.h"
 #include "bench/roofline/roofline.h"
-#include "bench/roofs/kept.h"
+#include "bench/roofs/roof_cache.h"
 #include "bench/run_case.h"
 #include "cmd/bench_arguments.h"
 #include "cmd/command.h"

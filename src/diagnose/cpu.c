@@ -1,7 +1,7 @@
 /* Does work run on the CPU that belongs on the device? Operators of a framework that take the host
  * long and launch nothing, while a device is there and waits; or a trace without GPU activity. */
 #include "diagnose/diagnosis.h"
-#include "diagnose/words.h"
+#include "diagnose/remedies.h"
 #include "whatif/names.h"
 
 static const struct range_group *group_of(const struct ranges *ranges, uint32_t name) {

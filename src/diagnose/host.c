@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "diagnose/diagnosis.h"
-#include "diagnose/words.h"
+#include "diagnose/remedies.h"
 #include "whatif/names.h"
 
 /* Idle time of the host's own code by name, and the one name with most of it. */

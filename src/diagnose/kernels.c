@@ -2,7 +2,7 @@
  * else by what kind of kernels they are, and then only where a kind has known better ways: chains
  * of element-wise kernels, strided copies, products in f32 beside idle matrix units. */
 #include "diagnose/diagnosis.h"
-#include "diagnose/words.h"
+#include "diagnose/remedies.h"
 
 /* Kernels that take this part of their roof's speed are near it. */
 #define NEAR_ROOF 0.7

@@ -4,7 +4,7 @@
 
 #include "base/map.h"
 #include "diagnose/diagnosis.h"
-#include "diagnose/words.h"
+#include "diagnose/remedies.h"
 #include "whatif/names.h"
 
 /* Idle time that launching and the usual time between launches own. */

@@ -1,7 +1,7 @@
 /* Does the loop call what belongs before it? Compiling and loading code, allocating and freeing
  * memory: both stop the host, and freeing waits for the device as well. */
 #include "diagnose/diagnosis.h"
-#include "diagnose/words.h"
+#include "diagnose/remedies.h"
 
 /* Whether it is the loop that makes such calls. Where no steps are known, a loop makes them in the
  * later quarters of the work as well; a start has made them by then, and one that takes most of the

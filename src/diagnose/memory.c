@@ -1,7 +1,7 @@
 /* Is device memory nearly full, or cut into pieces? Then allocations fail and are tried again, with
  * a flood of releases that each wait for the device. */
 #include "diagnose/diagnosis.h"
-#include "diagnose/words.h"
+#include "diagnose/remedies.h"
 
 /* Pools hold back a part; beyond this of the device's memory the next allocation may fail. */
 #define NEARLY_FULL 0.95

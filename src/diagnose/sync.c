@@ -2,7 +2,7 @@
  * (transfers.c); what is left are waits for their own sake, and those for a value that the program
  * looks at: a few bytes to the host, then a synchronisation. One at the end of a run is none. */
 #include "diagnose/diagnosis.h"
-#include "diagnose/words.h"
+#include "diagnose/remedies.h"
 
 /* The site with most time among those of the waiting call's name. */
 static struct text site_of(const struct diagnosis *diagnosis, uint32_t call) {

@@ -2,7 +2,7 @@
  * memory is pageable, or because nothing else runs meanwhile? The three are told apart by whose
  * time it is: that of the small copies, of the large pageable ones, of the large pinned ones. */
 #include "diagnose/diagnosis.h"
-#include "diagnose/words.h"
+#include "diagnose/remedies.h"
 
 static int64_t cost(const struct copy_facts *copies) {
     return copies->time > copies->call_time ? copies->time : copies->call_time;

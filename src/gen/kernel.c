@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gen/families.h"
+#include "gen/backends.h"
 #include "gen/source/program.h"
 
 /* A request starts zeroed: its specification is compared byte by byte. */

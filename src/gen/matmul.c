@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "gen/families.h"
+#include "gen/backends.h"
 #include "gen/source/matmul.h"
 
 /* What of an epilogue the library can do: activation(A x B + bias), stored. */

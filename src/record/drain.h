@@ -4,8 +4,8 @@
 #ifndef RIDGE_RECORD_DRAIN_H
 #define RIDGE_RECORD_DRAIN_H
 
-#include "record/file.h"
-#include "record/gpus.h"
+#include "record/trace_file.h"
+#include "record/gpu_counters.h"
 #include "record/perf/perf.h"
 #include "record/processes.h"
 #include "record/record.h"

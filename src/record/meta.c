@@ -8,7 +8,7 @@
 #include <ridge.h>
 
 #include "base/process.h"
-#include "record/patterns.h"
+#include "record/path_template.h"
 
 extern char **environ;
 

@@ -19,7 +19,7 @@
 #include "record/drain.h"
 #include "record/environment.h"
 #include "record/meta.h"
-#include "record/patterns.h"
+#include "record/path_template.h"
 #include "record/perf/perf_maps.h"
 #include "record/spool_folder.h"
 

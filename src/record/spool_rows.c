@@ -1,6 +1,6 @@
 /* Which record is what? Events go to record/spool_events.c, names and places to
- * record/spool_places.c; what a process tells of itself (losses, clocks, facts) is taken here, and
- * so is its end.
+ * record/spool_entities.c; what a process tells of itself (losses, clocks, facts) is taken here,
+ * and so is its end.
  */
 #include "record/spool_rows.h"
 

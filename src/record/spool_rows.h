@@ -7,9 +7,9 @@
 #define RIDGE_RECORD_SPOOL_ROWS_H
 
 #include "record/captures.h"
-#include "record/gpus.h"
+#include "record/gpu_counters.h"
 #include "record/processes.h"
-#include "record/spool_places.h"
+#include "record/spool_entities.h"
 #include "record/spool_ranges.h"
 #include "spool/spool.h"
 #include "trace/writer.h"

@@ -1,5 +1,5 @@
 /* Public matrix products, and the layers that are made of them. */
-#include "tensor/joint.h"
+#include "tensor/dual_gemm.h"
 #include "tensor/operation.h"
 
 static struct tensor *transposed(struct builder *build, struct tensor *x) {

@@ -1,7 +1,7 @@
 /* Operations with kernels of their own: their work, flops and bytes. */
 #include <string.h>
 
-#include "tensor/joint.h"
+#include "tensor/dual_gemm.h"
 #include "tensor/lower.h"
 
 struct lowered {

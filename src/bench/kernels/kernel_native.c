@@ -11,7 +11,7 @@
 
 #include "base/min_max.h"
 #include "bench/kernels/kernel_case.h"
-#include "gen/native/sets.h"
+#include "gen/native/isa.h"
 
 enum { LANES_MAX = 16 };
 

@@ -5,7 +5,7 @@
 #define RIDGE_BENCH_ROOFLINE_DRAWING_H
 
 #include "bench/roofline/axes.h"
-#include "bench/roofline/room.h"
+#include "bench/roofline/label_placement.h"
 
 struct drawing {
     const struct roofs *roofs;

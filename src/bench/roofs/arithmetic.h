@@ -2,7 +2,7 @@
 #ifndef RIDGE_BENCH_ROOFS_ARITHMETIC_H
 #define RIDGE_BENCH_ROOFS_ARITHMETIC_H
 
-#include "bench/roofs/ways.h"
+#include "bench/roofs/methods.h"
 
 /* One kind of arithmetic of a language: how a kernel's chain is written. */
 struct source_chain {

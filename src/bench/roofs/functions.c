@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "bench/roofs/ways.h"
+#include "bench/roofs/methods.h"
 
 enum { CPU_ELEMENTS = 64 << 10, GPU_ELEMENTS = 1 << 24, OPERANDS = 2, FEW = 2 };
 

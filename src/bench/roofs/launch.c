@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/format.h"
-#include "bench/roofs/ways.h"
+#include "bench/roofs/methods.h"
 #include "gen/source/dialect.h"
 
 enum { GRAPH_KERNELS = 64, LATENCY_SAMPLES = 200, LATENCY_SAMPLES_QUICK = 40 };

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/roofs/ways.h"
+#include "bench/roofs/methods.h"
 
 struct product {
     enum roof_id roof;

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/roofs/kept.h"
-#include "bench/roofs/ways.h"
+#include "bench/roofs/roof_cache.h"
+#include "bench/roofs/methods.h"
 #include "device/cache.h"
 #include "machine/health.h"
-#include "gen/native/sets.h"
+#include "gen/native/isa.h"
 #include "tensor/tensor.h"
 
 enum { FORMAT = 2 }; /* of what is kept: raise it when roofs are measured in another way */

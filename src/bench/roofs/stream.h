@@ -12,7 +12,7 @@
 #define RIDGE_BENCH_ROOFS_STREAM_H
 
 #include "bench/roofs/native_streams.h"
-#include "bench/roofs/ways.h"
+#include "bench/roofs/methods.h"
 
 enum { STREAM_WORD = 16, STREAM_SCALARS = 6 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "bench/roofs/ways.h"
+#include "bench/roofs/methods.h"
 
 static const uint64_t sizes[] = {4 << 10,    16 << 10, 64 << 10, 256 << 10,
                                  1024 << 10, 4 << 20,  16 << 20, 64 << 20};

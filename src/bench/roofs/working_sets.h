@@ -2,7 +2,7 @@
 #ifndef RIDGE_BENCH_ROOFS_WORKING_SETS_H
 #define RIDGE_BENCH_ROOFS_WORKING_SETS_H
 
-#include "bench/roofs/stream_ways.h"
+#include "bench/roofs/stream_kernels.h"
 
 /* Measures the sizes between `innermost` bytes, whose figures are the roofs of cache, and twice the
  * area, whose figures are those of memory: both must have been measured. */

@@ -12,7 +12,7 @@
 #include "base/format.h"
 #include "base/memory.h"
 #include "device/cpu/processor.h"
-#include "device/cpu/team.h"
+#include "device/cpu/thread_pool.h"
 #include "device/device.h"
 
 enum {

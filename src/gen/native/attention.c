@@ -2,7 +2,7 @@
 #include "base/min_max.h"
 #include "gen/native/attention.h"
 
-#include "gen/families.h"
+#include "gen/backends.h"
 
 enum {
     UNITS_PER_THREAD = 2, /* wanted at least; else the keys are cut too */

@@ -9,7 +9,7 @@
 #define RIDGE_GEN_NATIVE_ATTENTION_H
 
 #include "gen/native/plan.h"
-#include "gen/native/sets.h"
+#include "gen/native/isa.h"
 
 enum {
     ATTENTION_ROWS = 64, /* of a block, at most */

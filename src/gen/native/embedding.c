@@ -1,6 +1,6 @@
 /* Rows of a table at indices, on the CPU. Rows of plain types are copied, quantised ones become
  * f32; an index out of range gives zeros. */
-#include "gen/families.h"
+#include "gen/backends.h"
 #include "gen/dtype.h"
 #include "gen/native/plan.h"
 #include "gen/native/quantize.h"

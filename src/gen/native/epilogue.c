@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "gen/native/sets.h"
+#include "gen/native/isa.h"
 #include "gen/native/tile_run.h"
 
 enum { BATCH_AXIS, ROW_AXIS, COLUMN_AXIS, AXES };

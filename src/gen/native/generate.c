@@ -1,7 +1,7 @@
 /* arange, rand and randn on the CPU: what to launch. The arithmetic is in random.h and arange.h. */
 #include "gen/native/generate.h"
 
-#include "gen/families.h"
+#include "gen/backends.h"
 #include "gen/random.h"
 
 bool native_generate_values(const struct generate_work *work,

@@ -4,7 +4,7 @@
 
 #include "gen/arange.h"
 #include "gen/native/plan.h"
-#include "gen/native/sets.h"
+#include "gen/native/isa.h"
 
 enum { GENERATE_UNIT = 8192 }; /* elements */
 

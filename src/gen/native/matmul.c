@@ -3,10 +3,10 @@
 #include "base/min_max.h"
 #include "gen/native/matmul.h"
 
-#include "gen/families.h"
+#include "gen/backends.h"
 #include "gen/native/blocks.h"
 #include "gen/native/epilogue.h"
-#include "gen/native/sets.h"
+#include "gen/native/isa.h"
 
 SIMD_DECLARE(const struct matmul_kernels, matmul_kernels)
 static const struct matmul_kernels *const kernels[] = SIMD_ROWS(&matmul_kernels);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "gen/families.h"
+#include "gen/backends.h"
 #include "gen/native/epilogue.h"
 #include "gen/native/tile_run.h"
 

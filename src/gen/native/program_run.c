@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "gen/native/sets.h"
+#include "gen/native/isa.h"
 #include "gen/native/tile_run.h"
 
 /* The space as blocks and tiles. */

@@ -2,7 +2,7 @@
  * simd/dequantize.c. */
 #include "gen/native/quantize.h"
 
-#include "gen/families.h"
+#include "gen/backends.h"
 
 static bool request_blocks(const struct quantize_work *work, enum kernel_family family,
                            enum ridge_dtype quantised, int64_t unit_blocks,

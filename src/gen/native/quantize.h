@@ -2,7 +2,7 @@
 #ifndef RIDGE_GEN_NATIVE_QUANTIZE_H
 #define RIDGE_GEN_NATIVE_QUANTIZE_H
 
-#include "gen/native/sets.h"
+#include "gen/native/isa.h"
 #include "gen/native/plan.h"
 
 /* Buffers: x, result. */

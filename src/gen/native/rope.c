@@ -1,7 +1,7 @@
 /* Rotary positions on the CPU: how the work is cut. The arithmetic is in simd/rope.c. */
 #include "gen/native/rope.h"
 
-#include "gen/families.h"
+#include "gen/backends.h"
 
 enum { UNIT_ELEMENTS = 16384 }; /* at least, so that angles are not computed for too few */
 

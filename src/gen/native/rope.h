@@ -3,7 +3,7 @@
 #define RIDGE_GEN_NATIVE_ROPE_H
 
 #include "gen/native/plan.h"
-#include "gen/native/sets.h"
+#include "gen/native/isa.h"
 
 enum {
     ROPE_TOKENS = 64, /* of a unit, at most: so many times an angle is turned on */

@@ -1,7 +1,7 @@
 /* The RWKV-7 recurrence on the CPU: how the work is cut. The arithmetic is in simd/wkv7.c. */
 #include "gen/native/wkv7.h"
 
-#include "gen/families.h"
+#include "gen/backends.h"
 
 enum { ROWS_MIN = 16 };
 

@@ -3,7 +3,7 @@
 #define RIDGE_GEN_NATIVE_WKV7_H
 
 #include "gen/native/plan.h"
-#include "gen/native/sets.h"
+#include "gen/native/isa.h"
 
 /* Rows of the state do not depend on each other: a unit is one head's, or a share of them when
  * there are fewer heads than threads. */

@@ -7,7 +7,7 @@
  *
  * A query that sees no key gets zeros.
  */
-#include "gen/families.h"
+#include "gen/backends.h"
 #include "gen/source/elements.h"
 
 enum attention_choice {

@@ -1,6 +1,6 @@
 /* Rows of a table by their indices. A thread copies an element at a time, or a word of several
  * where the addresses allow; quantised rows are read as f32. */
-#include "gen/families.h"
+#include "gen/backends.h"
 #include "gen/source/elements.h"
 
 enum { THREADS = 256, BLOCKS_PER_UNIT = 16 };

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "gen/source/emit_across.h"
+#include "gen/source/emit_transpose.h"
 #include "gen/source/schedule.h"
 
 static void emit_map(const struct emitter *emitter, const struct kernel_spec *spec) {

@@ -6,7 +6,7 @@
  * so the arrays become registers.
  */
 #include "gen/source/emit.h"
-#include "gen/source/emit_across.h"
+#include "gen/source/emit_transpose.h"
 
 static void open_vectors(const struct emitter *emitter, const struct tile *tile) {
     buffer_printf(emitter->out, "UNROLL for (UINT32 u = 0; u < %u; u++) {\n", tile->count);

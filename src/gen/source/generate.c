@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "gen/arange.h"
-#include "gen/families.h"
+#include "gen/backends.h"
 #include "gen/random.h"
 #include "gen/source/dialect.h"
 

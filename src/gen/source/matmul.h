@@ -8,7 +8,7 @@
 #ifndef RIDGE_GEN_SOURCE_MATMUL_H
 #define RIDGE_GEN_SOURCE_MATMUL_H
 
-#include "gen/families.h"
+#include "gen/backends.h"
 #include "gen/source/dialect.h"
 #include "gen/source/elements.h"
 

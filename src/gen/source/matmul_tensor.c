@@ -8,7 +8,7 @@
  * shared memory in the order in which lanes hold them.
  */
 #include "gen/source/matmul.h"
-#include "gen/source/tensor_words.h"
+#include "gen/source/mma.h"
 
 enum tensor_choice {
     ROWS = MATMUL_OTHERS, /* 8 or 16 */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "gen/families.h"
+#include "gen/backends.h"
 #include "gen/source/emit_kernel.h"
 #include "gen/source/schedule.h"
 

@@ -4,7 +4,7 @@
  * Q8_0: a thread to each block of weights. Q4_K: a block of threads to each block of weights; a
  * part's sixteen ways to round are sixteen neighbouring threads.
  */
-#include "gen/families.h"
+#include "gen/backends.h"
 #include "gen/source/elements.h"
 
 enum { Q8_0_THREADS = 128, Q4_K_THREADS = 128, BLOCKS_PER_UNIT = 32 };

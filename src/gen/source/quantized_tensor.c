@@ -16,7 +16,7 @@
  * up to it, to 22 bits.
  */
 #include "gen/source/matmul.h"
-#include "gen/source/tensor_words.h"
+#include "gen/source/mma.h"
 
 enum quantized_choice {
     ROWS = MATMUL_OTHERS, /* of A that a block takes: at least m, or as many as there is room for */

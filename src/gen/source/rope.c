@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "gen/families.h"
+#include "gen/backends.h"
 #include "gen/source/elements.h"
 
 enum {

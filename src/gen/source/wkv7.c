@@ -4,7 +4,7 @@
  * keeps them in registers over all tokens, a few lanes to a row. The five vectors that the rows
  * share go through shared memory; the next token's are read while this one's are used.
  */
-#include "gen/families.h"
+#include "gen/backends.h"
 #include "gen/source/elements.h"
 
 enum wkv7_choice { WIDTH, LANES, ROWS, THREADS };

@@ -7,7 +7,7 @@
 #include "import/kineto/kineto_detail.h"
 #include "import/kineto/kineto_event.h"
 #include "import/kineto/kineto_pairs.h"
-#include "import/kineto/kineto_places.h"
+#include "import/kineto/kineto_entities.h"
 
 enum { NAME_FACTS = 1024 };
 

@@ -7,7 +7,7 @@
 #include "record/symbols/symbols_files.h"
 #include "record/symbols/symbols_jit.h"
 #include "record/symbols/symbols_kernel.h"
-#include "record/symbols/symbols_spaces.h"
+#include "record/symbols/address_spaces.h"
 #include "trace/schema.h"
 
 enum { FORKS_FOLLOWED = 8 };

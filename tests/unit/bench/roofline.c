@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "bench/print/print.h"
 #include "bench/roofline/axes.h"
-#include "bench/roofline/room.h"
+#include "bench/roofline/label_placement.h"
 #include "../test.h"
 
 #ifdef RIDGE_HAVE_EXPAT

@@ -5,9 +5,9 @@
 
 #include "base/memory.h"
 #include "device/device.h"
-#include "gen/families.h"
+#include "gen/backends.h"
 #include "gen/native/blocks.h"
-#include "gen/native/sets.h"
+#include "gen/native/isa.h"
 #include "../test.h"
 
 /* A product to be tried. Strides of 0 mean: as for a contiguous matrix. */

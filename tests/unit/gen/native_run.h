@@ -8,9 +8,9 @@
 #include "../test.h"
 
 #include "base/memory.h"
-#include "device/cpu/team.h"
-#include "gen/families.h"
-#include "gen/native/sets.h"
+#include "device/cpu/thread_pool.h"
+#include "gen/backends.h"
+#include "gen/native/isa.h"
 
 typedef bool native_code_function(const struct kernel_spec *, const struct device_capabilities *,
                                   struct kernel_generated *, struct status *);

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "record/symbols/symbols.h"
 #include "record/symbols/symbols_kernel.h"
-#include "record/symbols/symbols_spaces.h"
+#include "record/symbols/address_spaces.h"
 
 int symbols_test_function(int x);
 __attribute__((noinline)) int symbols_test_function(int x) {

@@ -1,0 +1,103 @@
+/* Greedy: whoever asks first has the pick of eight sides, then of the same sides a little further
+ * out, and so on; among free ones the cheapest is taken. For the few dozen labels that a picture
+ * can hold, nothing cleverer looks any better. */
+#include "bench/roofline/label_placement.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+
+enum { RINGS = 7 };
+static const double NEAREST = 8, RING_STEP = 13, CROSSING_COST = 1.2;
+
+bool room_take(struct room *room, struct box box, struct status *status) {
+    if (!memory_grow((void **)&room->taken, &room->taken_capacity, room->taken_count + 1,
+                     sizeof *room->taken, status))
+        return false;
+    room->taken[room->taken_count++] = box;
+    return true;
+}
+
+bool room_line(struct room *room, struct segment line, struct status *status) {
+    if (!memory_grow((void **)&room->lines, &room->line_capacity, room->line_count + 1,
+                     sizeof *room->lines, status))
+        return false;
+    room->lines[room->line_count++] = line;
+    return true;
+}
+
+void room_finish(struct room *room) {
+    memory_free(room->taken);
+    memory_free(room->lines);
+    *room = (struct room){0};
+}
+
+bool box_overlaps(const struct box *a, const struct box *b) {
+    return a->left < b->right && b->left < a->right && a->top < b->bottom && b->top < a->bottom;
+}
+
+/* Liang-Barsky: the part of the line between `from` and `to` is inside so far. */
+static bool clip(double start, double step, double low, double high, double *from, double *to) {
+    if (step == 0)
+        return start >= low && start <= high;
+    double a = (low - start) / step, b = (high - start) / step;
+    *from = fmax(*from, fmin(a, b));
+    *to = fmin(*to, fmax(a, b));
+    return *from <= *to;
+}
+
+bool box_crosses(const struct box *box, const struct segment *line) {
+    double from = 0, to = 1;
+    return clip(line->x1, line->x2 - line->x1, box->left, box->right, &from, &to) &&
+           clip(line->y1, line->y2 - line->y1, box->top, box->bottom, &from, &to);
+}
+
+static bool is_free(const struct room *room, const struct box *box) {
+    const struct box *bounds = &room->bounds;
+    if (box->left < bounds->left || box->right > bounds->right || box->top < bounds->top ||
+        box->bottom > bounds->bottom)
+        return false;
+    for (size_t i = 0; i < room->taken_count; i++)
+        if (box_overlaps(box, &room->taken[i]))
+            return false;
+    return true;
+}
+
+static double crossings(const struct room *room, const struct box *box) {
+    double count = 0;
+    for (size_t i = 0; i < room->line_count; i++)
+        count += box_crosses(box, &room->lines[i]);
+    return count;
+}
+
+/* The box of that size whose nearest side or corner is `distance` away, in one of eight directions:
+ * across -1 is left of the point, 1 right of it; down -1 above, 1 below. */
+static struct box box_beside(double x, double y, double width, double height, int across, int down,
+                             double distance) {
+    double diagonal = across && down ? distance * 0.7 : distance;
+    double left = across > 0 ? x + diagonal : across < 0 ? x - diagonal - width : x - width / 2;
+    double top = down > 0 ? y + diagonal : down < 0 ? y - diagonal - height : y - height / 2;
+    return (struct box){left, top, left + width, top + height};
+}
+
+bool room_find(struct room *room, double x, double y, double width, double height, struct box *box,
+               bool *found, struct status *status) {
+    static const int sides[][2] = {{1, 0},   {-1, 0}, {1, -1}, {1, 1},
+                                   {-1, -1}, {-1, 1}, {0, -1}, {0, 1}};
+    double least = INFINITY;
+    for (unsigned ring = 0; ring < RINGS && ring < least; ring++)
+        for (unsigned side = 0; side < sizeof sides / sizeof sides[0]; side++) {
+            struct box candidate = box_beside(x, y, width, height, sides[side][0], sides[side][1],
+                                              NEAREST + ring * RING_STEP);
+            double cost = ring + side * 0.01;
+            if (cost >= least || !is_free(room, &candidate))
+                continue;
+            cost += CROSSING_COST * crossings(room, &candidate);
+            if (cost < least) {
+                least = cost;
+                *box = candidate;
+            }
+        }
+    *found = isfinite(least);
+    return !*found || room_take(room, *box, status);
+}

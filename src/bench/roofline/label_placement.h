@@ -1,0 +1,36 @@
+/* Where in a drawing does a label go so that it covers nothing? */
+#ifndef RIDGE_BENCH_ROOFLINE_LABEL_PLACEMENT_H
+#define RIDGE_BENCH_ROOFLINE_LABEL_PLACEMENT_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+struct box {
+    double left, top, right, bottom;
+};
+struct segment {
+    double x1, y1, x2, y2;
+};
+
+/* A zeroed one, with bounds set, is an empty drawing. */
+struct room {
+    struct box bounds;
+    struct box *taken; /* nothing else may be there */
+    size_t taken_count, taken_capacity;
+    struct segment *lines; /* better not crossed */
+    size_t line_count, line_capacity;
+};
+
+bool room_take(struct room *room, struct box box, struct status *status);
+bool room_line(struct room *room, struct segment line, struct status *status);
+/* A free box of that size near the point, as few lines under it as can be; takes it. *found is
+ * false when there is none. */
+bool room_find(struct room *room, double x, double y, double width, double height, struct box *box,
+               bool *found, struct status *status);
+void room_finish(struct room *room);
+
+bool box_overlaps(const struct box *a, const struct box *b);
+bool box_crosses(const struct box *box, const struct segment *line);
+
+#endif

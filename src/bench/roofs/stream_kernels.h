@@ -1,0 +1,44 @@
+/* The ways there are to read, write or copy a given piece of memory on this device, ready to be
+ * measured.
+ */
+#ifndef RIDGE_BENCH_ROOFS_STREAM_KERNELS_H
+#define RIDGE_BENCH_ROOFS_STREAM_KERNELS_H
+
+#include "bench/roofs/stream.h"
+
+enum {
+    STREAM_CHUNK = 256 << 10,  /* of memory that a CPU's thread takes at a time */
+    STREAM_OWN_MOST = 8 << 20, /* of a thread's own: what is more is in no cache of its own */
+};
+
+enum stream_reuse {
+    REUSE_NONE,      /* every piece was last touched long ago */
+    REUSE_INNERMOST, /* it stays in the nearest cache that the device has for it */
+    REUSE_ALL,       /* gone over again and again as a whole */
+};
+
+/* Two buffers and how much of them is meant. */
+struct stream_area {
+    struct launch_buffer to, from;
+    size_t bytes; /* of each buffer */
+    size_t piece; /* of them that a call goes over, once or more often: the next one each time */
+    enum stream_reuse reuse;
+    const char *caution; /* said beside every way; or "" */
+    unsigned *turn;      /* which piece comes next */
+};
+
+struct stream_ways {
+    const struct roof_bench *bench;
+    struct stream *streams; /* ROOF_WAYS_MAX of them */
+    struct roof_way ways[ROOF_WAYS_MAX];
+    unsigned count;
+};
+
+bool stream_ways_init(const struct roof_bench *bench, struct stream_ways *ways,
+                      struct status *status);
+/* Adds those of a kind. The area and what it points at must stay until they are measured. */
+bool stream_ways_add(struct stream_ways *ways, const struct stream_area *area,
+                     enum stream_kind kind, struct status *status);
+void stream_ways_finish(struct stream_ways *ways);
+
+#endif

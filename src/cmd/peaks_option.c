@@ -1,0 +1,52 @@
+/* A device of the same name is taken to be as fast. Our own runtime's traces say which backend a
+ * device belongs to ("opencl:0"); the devices of other sources are first looked for among CUDA's.
+ */
+#include "cmd/peaks_option.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "bench/roofs/roof_cache.h"
+
+static bool find(struct text label, struct text name, struct roofs *roofs) {
+    char backend[32] = "", description[sizeof roofs->description];
+    ptrdiff_t colon = text_find(label, ":");
+    if (name.length == 0 || name.length >= sizeof description)
+        return false;
+    if (colon > 0)
+        snprintf(backend, sizeof backend, "%.*s", (int)colon, label.data);
+    snprintf(description, sizeof description, "%.*s", TEXT_ARGS(name));
+    return roofs_find_kept(*backend ? backend : NULL, description, NULL, roofs);
+}
+
+bool given_limits_find(const struct trace *trace, struct limits **given, struct status *status) {
+    struct roofs roofs;
+    *given = memory_allocate(trace->device.count, sizeof **given, status);
+    if (!*given)
+        return false;
+    for (uint32_t id = 1; id < trace->device.count; id++)
+        if (find(trace_text(trace, trace->device.label[id]),
+                 trace_text(trace, trace->device.name[id]), &roofs))
+            roofs_as_limits(&roofs, &(*given)[id]);
+    return true;
+}
+
+/* The version of the driver that is loaded; false when the system does not tell. */
+static bool read_driver(char *version, size_t capacity) {
+    FILE *file = fopen("/sys/module/nvidia/version", "r");
+    if (!file)
+        return false;
+    bool told = fgets(version, (int)capacity, file) != NULL;
+    fclose(file);
+    version[told ? strcspn(version, "\n") : 0] = 0;
+    return *version != 0;
+}
+
+/* What a recording keeps for good was measured with the driver that it is made with. */
+void given_limits_tell(const char *name, const char *label, record_fact *add, void *to) {
+    struct roofs roofs;
+    char driver[64];
+    if (roofs_find_kept("cuda", name, read_driver(driver, sizeof driver) ? driver : NULL, &roofs))
+        roofs_as_meta(&roofs, label, add, to);
+}

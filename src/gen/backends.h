@@ -1,0 +1,60 @@
+/* The two makers of kernels behind kernel.h: source text and native functions. Each has a row of
+ * functions, one per family; kernel.c picks by the device's language. */
+#ifndef RIDGE_GEN_BACKENDS_H
+#define RIDGE_GEN_BACKENDS_H
+
+#include "gen/kernel.h"
+
+/* F(prefix): the functions that each maker defines, with the same meaning as in kernel.h. */
+#define KERNEL_MAKER(prefix)                                                                       \
+    bool prefix##_program(const struct program *, const struct program_shape *,                    \
+                          const struct device_capabilities *, struct kernel_request *,             \
+                          struct status *);                                                        \
+    bool prefix##_matmul(const struct matmul_work *, const struct device_capabilities *,           \
+                         struct kernel_request *, struct status *);                                \
+    bool prefix##_generate_values(const struct generate_work *,                                    \
+                                  const struct device_capabilities *, struct kernel_request *,     \
+                                  struct status *);                                                \
+    bool prefix##_embedding(const struct embedding_work *, const struct device_capabilities *,     \
+                            struct kernel_request *, struct status *);                             \
+    bool prefix##_rope(const struct rope_work *, const struct device_capabilities *,               \
+                       struct kernel_request *, struct status *);                                  \
+    bool prefix##_attention(const struct attention_work *, const struct device_capabilities *,     \
+                            struct kernel_request *, struct status *);                             \
+    bool prefix##_wkv7(const struct wkv7_work *, const struct device_capabilities *,               \
+                       struct kernel_request *, struct status *);                                  \
+    bool prefix##_quantize(const struct quantize_work *, const struct device_capabilities *,       \
+                           struct kernel_request *, struct status *);                              \
+    bool prefix##_dequantize(const struct quantize_work *, const struct device_capabilities *,     \
+                             struct kernel_request *, struct status *);                            \
+    /* Code of the specification, one function per family as well. */                              \
+    bool prefix##_program_code(const struct kernel_spec *, const struct device_capabilities *,     \
+                               struct kernel_generated *, struct status *);                        \
+    bool prefix##_matmul_code(const struct kernel_spec *, const struct device_capabilities *,      \
+                              struct kernel_generated *, struct status *);                         \
+    bool prefix##_generate_values_code(const struct kernel_spec *,                                 \
+                                       const struct device_capabilities *,                         \
+                                       struct kernel_generated *, struct status *);                \
+    bool prefix##_embedding_code(const struct kernel_spec *, const struct device_capabilities *,   \
+                                 struct kernel_generated *, struct status *);                      \
+    bool prefix##_rope_code(const struct kernel_spec *, const struct device_capabilities *,        \
+                            struct kernel_generated *, struct status *);                           \
+    bool prefix##_attention_code(const struct kernel_spec *, const struct device_capabilities *,   \
+                                 struct kernel_generated *, struct status *);                      \
+    bool prefix##_wkv7_code(const struct kernel_spec *, const struct device_capabilities *,        \
+                            struct kernel_generated *, struct status *);                           \
+    bool prefix##_quantize_code(const struct kernel_spec *, const struct device_capabilities *,    \
+                                struct kernel_generated *, struct status *);                       \
+    bool prefix##_dequantize_code(const struct kernel_spec *, const struct device_capabilities *,  \
+                                  struct kernel_generated *, struct status *);
+
+KERNEL_MAKER(native)
+KERNEL_MAKER(source)
+
+/* There are no native kernels of these. */
+bool source_joint(const struct joint_work *, const struct device_capabilities *,
+                  struct kernel_request *, struct status *);
+bool source_joint_code(const struct kernel_spec *, const struct device_capabilities *,
+                       struct kernel_generated *, struct status *);
+
+#endif

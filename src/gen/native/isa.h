@@ -1,0 +1,49 @@
+/* Which set of vector instructions the CPU kernels use.
+ *
+ * Every file of src/gen/native/simd/ is compiled once for each set of this build (see the Makefile)
+ * and names what it exports with SIMD_NAME() of simd.h: pack becomes pack_avx2. The others reach
+ * such functions through a table with a row for each set:
+ *
+ *   typedef void pack_function(float *to, const float *from, size_t count);
+ *   SIMD_DECLARE(pack_function, pack)
+ *   static pack_function *const packs[] = SIMD_ROWS(pack);
+ *   packs[simd_best()->index](to, from, count);
+ */
+#ifndef RIDGE_GEN_NATIVE_ISA_H
+#define RIDGE_GEN_NATIVE_ISA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "gen/native/tiles.h"
+
+#if defined(__x86_64__)
+#define SIMD_DECLARE(type, name) extern type name##_sse2, name##_avx2, name##_avx512;
+#define SIMD_ROWS(name)                                                                            \
+    { name##_sse2, name##_avx2, name##_avx512 }
+#elif defined(__aarch64__)
+#define SIMD_DECLARE(type, name) extern type name##_neon;
+#define SIMD_ROWS(name)                                                                            \
+    { name##_neon }
+#else
+#define SIMD_DECLARE(type, name) extern type name##_generic;
+#define SIMD_ROWS(name)                                                                            \
+    { name##_generic }
+#endif
+
+struct simd_set {
+    const char *name;                  /* "avx2" */
+    unsigned index;                    /* of its row in tables; more is better */
+    bool (*supported)(void);           /* by this machine */
+    const struct tile_functions *tile; /* what fused programs are run with */
+};
+
+/* The best set that this machine has, or the one that the environment's RIDGE_SIMD names. */
+const struct simd_set *simd_best(void);
+/* Makes simd_best() give the named set; false when this build or machine has none of that name.
+ * NULL takes it back. For tests: no kernel may be running. */
+bool simd_use(const char *name);
+/* All sets of this build; NULL past the last. */
+const struct simd_set *simd_set(unsigned index);
+
+#endif

@@ -1,0 +1,60 @@
+/* NVML is asked, which every driver brings along. A value is written when it changes, so that a
+ * steady clock is one row.
+ */
+#include "record/gpu_counters.h"
+
+#include <string.h>
+
+#include "machine/health.h"
+
+void gpus_add(struct gpus *gpus, const char *uuid, uint32_t row) {
+    for (size_t i = 0; i < gpus->count; i++)
+        if (gpus->list[i].row == row)
+            return;
+    struct health_watch *watch = gpus->count < GPUS_MAX ? health_open_gpu(uuid) : NULL;
+    if (!watch)
+        return;
+    struct gpu *gpu = &gpus->list[gpus->count++];
+    *gpu = (struct gpu){.row = row, .watch = watch};
+    for (size_t i = 0; i < sizeof gpu->last / sizeof *gpu->last; i++)
+        gpu->last[i] = -1; /* as what cannot be told, which is not written */
+}
+
+static void write_changes(struct gpu *gpu, struct trace_writer *writer) {
+    struct health reading;
+    health_read(gpu->watch, &reading);
+    const struct {
+        const char *name;
+        double value;
+    } values[] = {
+        {"clock (MHz)", reading.clock_mhz},
+        {"memory clock (MHz)", reading.memory_clock_mhz},
+        {"power (W)", reading.power_w},
+        {"power limit (W)", reading.power_limit_w},
+        {"temperature (C)", reading.temperature_c},
+        {"throttle reasons", (double)reading.throttle_reasons},
+    };
+    _Static_assert(sizeof values / sizeof *values == sizeof gpu->last / sizeof *gpu->last,
+                   "one last value for each");
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (values[i].value == gpu->last[i])
+            continue;
+        gpu->last[i] = values[i].value;
+        trace_write_counter(writer, &(struct row_counter){.time = reading.time,
+                                                          .device = gpu->row,
+                                                          .name = trace_writer_string(
+                                                              writer, text_of(values[i].name)),
+                                                          .value = values[i].value});
+    }
+}
+
+void gpus_watch(struct gpus *gpus, struct trace_writer *writer) {
+    for (size_t i = 0; i < gpus->count; i++)
+        write_changes(&gpus->list[i], writer);
+}
+
+void gpus_finish(struct gpus *gpus) {
+    for (size_t i = 0; i < gpus->count; i++)
+        health_close(gpus->list[i].watch);
+    memset(gpus, 0, sizeof *gpus);
+}

@@ -1,0 +1,135 @@
+/* Sorted arrays of mappings, found by process id. A fork copies its parent's. */
+#include "record/symbols/address_spaces.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+enum { MAPPINGS_MAX = 1 << 16 }; /* of one process: the kernel's own limit by default */
+
+void spaces_finish(struct spaces *spaces) {
+    for (size_t i = 0; i < spaces->count; i++)
+        memory_free(spaces->items[i].items);
+    memory_free(spaces->items);
+    map_finish(&spaces->by_pid);
+    *spaces = (struct spaces){0};
+}
+
+static struct space *find(const struct spaces *spaces, pid_t pid) {
+    uint64_t *place = map_find(&spaces->by_pid, (uint64_t)pid);
+    return place ? &spaces->items[*place] : NULL;
+}
+
+const struct space *spaces_find(const struct spaces *spaces, pid_t pid) {
+    return find(spaces, pid);
+}
+
+static struct space *find_or_add(struct spaces *spaces, pid_t pid, struct status *status) {
+    struct space *space = find(spaces, pid);
+    if (space)
+        return space;
+    if (!memory_grow((void **)&spaces->items, &spaces->capacity, spaces->count + 1,
+                     sizeof *spaces->items, status) ||
+        !map_set(&spaces->by_pid, (uint64_t)pid, spaces->count, status))
+        return NULL;
+    space = &spaces->items[spaces->count++];
+    *space = (struct space){.pid = pid, .generation = ++spaces->generations};
+    return space;
+}
+
+/* The first mapping that ends behind the address. */
+static size_t place_of(const struct space *space, uint64_t address) {
+    size_t low = 0, high = space->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (space->items[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct mapping *space_mapping(const struct space *space, uint64_t address) {
+    size_t place = place_of(space, address);
+    return place < space->count && space->items[place].start <= address ? &space->items[place]
+                                                                        : NULL;
+}
+
+static void insert(struct space *space, size_t place, struct mapping mapping) {
+    memmove(space->items + place + 1, space->items + place,
+            (space->count - place) * sizeof *space->items);
+    space->items[place] = mapping;
+    space->count++;
+}
+
+/* Takes what lies under [start, end) away; a mapping that reaches beyond it keeps its ends. There
+ * is room for one more. */
+static void clear(struct space *space, uint64_t start, uint64_t end) {
+    size_t place = place_of(space, start), last = place;
+    if (place == space->count || space->items[place].start >= end)
+        return;
+    struct mapping *first = &space->items[place];
+    if (first->start < start && first->end > end) {
+        struct mapping behind = *first;
+        behind.offset += end - behind.start;
+        behind.start = end;
+        first->end = start;
+        insert(space, place + 1, behind);
+        return;
+    }
+    if (first->start < start) {
+        first->end = start;
+        last = ++place;
+    }
+    while (last < space->count && space->items[last].end <= end)
+        last++;
+    if (last < space->count && space->items[last].start < end) {
+        space->items[last].offset += end - space->items[last].start;
+        space->items[last].start = end;
+    }
+    memmove(space->items + place, space->items + last,
+            (space->count - last) * sizeof *space->items);
+    space->count -= last - place;
+}
+
+bool spaces_map(struct spaces *spaces, pid_t pid, uint64_t start, uint64_t length, uint64_t offset,
+                uint32_t file, struct status *status) {
+    struct mapping mapping = {.start = start, .offset = offset, .file = file};
+    if (length == 0 || __builtin_add_overflow(start, length, &mapping.end))
+        return true; /* not a place that code could run at */
+    struct space *space = find_or_add(spaces, pid, status);
+    if (!space || !memory_grow((void **)&space->items, &space->capacity, space->count + 2,
+                               sizeof *space->items, status))
+        return false;
+    clear(space, start, mapping.end);
+    space->generation = ++spaces->generations;
+    if (space->count < MAPPINGS_MAX)
+        insert(space, place_of(space, start), mapping);
+    return true;
+}
+
+bool spaces_fork(struct spaces *spaces, pid_t parent, pid_t child, struct status *status) {
+    if (!find_or_add(spaces, child, status))
+        return false;
+    struct space *to = find(spaces, child);
+    const struct space *from = find(spaces, parent);
+    spaces_exec(spaces, child);
+    if (!from || from == to || from->count == 0)
+        return true;
+    if (!memory_grow((void **)&to->items, &to->capacity, from->count, sizeof *to->items, status))
+        return false;
+    memcpy(to->items, from->items, from->count * sizeof *to->items);
+    to->count = from->count;
+    to->parent = parent;
+    return true;
+}
+
+void spaces_exec(struct spaces *spaces, pid_t pid) {
+    struct space *space = find(spaces, pid);
+    if (!space)
+        return;
+    space->count = 0;
+    space->parent = 0;
+    space->generation = ++spaces->generations;
+}

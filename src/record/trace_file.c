@@ -1,0 +1,231 @@
+/* How is a trace kept whole while it grows, and short when only its end is wanted?
+ *
+ * The file is nothing but chunks. Trimming copies those that stay to a file beside it, which then
+ * takes its name and its descriptor: at no moment is there no readable trace. It is done when the
+ * file is much longer than it should be, so each byte is copied a few times at most.
+ */
+#include "record/trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/output.h"
+#include "trace/chunk.h"
+
+/* Names that can never become a file are the user's to correct. The rest (no descriptors, no space)
+ * is a failure to record. */
+static bool fail_to_create(const char *path, struct status *status) {
+    static const int wrong_names[] = {EACCES, EPERM,        ENOENT, ENOTDIR, EROFS,   EISDIR, ELOOP,
+                                      EINVAL, ENAMETOOLONG, ENXIO,  ENODEV,  ETXTBSY, 0};
+    int reason = errno;
+    status_fail_errno(status, "cannot create %s", path);
+    for (const int *wrong = wrong_names; *wrong; wrong++)
+        if (*wrong == reason)
+            status->code = STATUS_USAGE;
+    return false;
+}
+
+static bool open_temporary(struct record_file *file, int *fd, struct status *status) {
+    snprintf(file->temporary, sizeof file->temporary, "%s.XXXXXX.tmp", file->path);
+    *fd = mkstemps(file->temporary, 4); /* with mode 0600 */
+    if (*fd < 0) {
+        file->temporary[0] = 0;
+        return fail_to_create(file->path, status);
+    }
+    fcntl(*fd, F_SETFD, FD_CLOEXEC);
+    return true;
+}
+
+bool record_file_open(struct record_file *file, const char *path, bool replace,
+                      struct status *status) {
+    struct stat existing;
+    *file = (struct record_file){.fd = -1, .regular = true};
+    if (!*path || strcmp(path, "-") == 0)
+        return status_fail(status, STATUS_USAGE,
+                           "a trace needs a file to go to (-o run.ridge): standard output is the "
+                           "program's");
+    if (strlen(path) >= sizeof file->path)
+        return status_fail(status, STATUS_USAGE, "the output's name is too long");
+    strcpy(file->path, path);
+    bool exists = stat(path, &existing) == 0;
+    if (exists && S_ISDIR(existing.st_mode))
+        return status_fail(status, STATUS_USAGE, "%s is a folder; give a file name", path);
+    if (exists && !S_ISREG(existing.st_mode)) {
+        file->regular = false;
+        file->fd = open(path, O_WRONLY | O_CLOEXEC);
+    } else if (replace) {
+        return open_temporary(file, &file->fd, status);
+    } else {
+        file->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    }
+    if (file->fd >= 0)
+        return true;
+    if (errno == EEXIST)
+        return status_fail(status, STATUS_USAGE, "%s exists; add -f to replace it", path);
+    return fail_to_create(path, status);
+}
+
+bool record_file_appear(struct record_file *file, struct status *status) {
+    if (file->temporary[0] && rename(file->temporary, file->path) != 0)
+        return status_fail_errno(status, "cannot replace %s", file->path);
+    file->temporary[0] = 0;
+    return true;
+}
+
+void record_file_abandon(struct record_file *file) {
+    if (file->fd < 0)
+        return;
+    close(file->fd);
+    file->fd = -1;
+    if (file->regular)
+        unlink(file->temporary[0] ? file->temporary : file->path);
+}
+
+bool record_file_close(struct record_file *file, struct status *status) {
+    int fd = file->fd;
+    file->fd = -1;
+    return close(fd) == 0 || status_fail_errno(status, "%s: cannot write", file->path);
+}
+
+uint64_t record_file_bytes(const struct record_file *file) {
+    struct stat info;
+    return fstat(file->fd, &info) == 0 && info.st_size > 0 ? (uint64_t)info.st_size : 0;
+}
+
+/* ---- Chunks ------------------------------------------------------------------------------- */
+
+struct piece {
+    struct chunk_header header;
+    uint64_t offset, size; /* with the header */
+    bool event;
+};
+
+struct pieces {
+    struct piece *list;
+    size_t count, capacity;
+};
+
+static bool is_event(uint32_t type) {
+    for (unsigned table = TABLE_ACTIVITY; table < TABLE_COUNT; table++)
+        if (trace_tables[table].fourcc == type)
+            return true;
+    return false;
+}
+
+/* All whole chunks; what a failed write left of the last one is not among them. */
+static bool find_pieces(const struct record_file *file, struct pieces *pieces,
+                        struct status *status) {
+    uint64_t at = 0, end = record_file_bytes(file);
+    unsigned char bytes[CHUNK_HEADER_SIZE];
+    while (end - at >= sizeof bytes &&
+           pread(file->fd, bytes, sizeof bytes, (off_t)at) == (ssize_t)sizeof bytes) {
+        struct piece piece = {.offset = at};
+        if (!chunk_read_header(bytes, &piece.header))
+            break;
+        piece.size = CHUNK_HEADER_SIZE + piece.header.body_size;
+        piece.event = is_event(piece.header.type);
+        if (piece.size > end - at)
+            break;
+        if (!memory_grow((void **)&pieces->list, &pieces->capacity, pieces->count + 1,
+                         sizeof *pieces->list, status))
+            return false;
+        pieces->list[pieces->count++] = piece;
+        at += piece.size;
+    }
+    return true;
+}
+
+static bool copy_piece(int from, int to, const struct piece *piece, struct status *status) {
+    char block[64 * 1024];
+    for (uint64_t done = 0; done < piece->size;) {
+        uint64_t left = piece->size - done;
+        ssize_t got = pread(from, block, left < sizeof block ? (size_t)left : sizeof block,
+                            (off_t)(piece->offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return status_fail_errno(status, "cannot read what was recorded");
+        if (!output_write_fd(to, block, (size_t)got, status))
+            return false;
+        done += (uint64_t)got;
+    }
+    return true;
+}
+
+/* The first chunk of events that stays: `keep` bytes are for the events behind it and for all else.
+ */
+static size_t first_kept(const struct pieces *pieces, uint64_t keep) {
+    uint64_t total = 0;
+    size_t first = 0;
+    for (size_t i = 0; i < pieces->count; i++)
+        total += pieces->list[i].size;
+    for (; first < pieces->count && total > keep; first++)
+        if (pieces->list[first].event)
+            total -= pieces->list[first].size;
+    return first;
+}
+
+static bool copy_kept(const struct record_file *file, int to, const struct pieces *pieces,
+                      size_t first, uint64_t *rows, struct status *status) {
+    for (size_t i = 0; i < pieces->count; i++) {
+        const struct piece *piece = &pieces->list[i];
+        if (piece->event && i < first)
+            *rows += piece->header.rows;
+        else if (!copy_piece(file->fd, to, piece, status))
+            return false;
+    }
+    return true;
+}
+
+/* The other file takes over the name and the descriptor. */
+static bool take_place(struct record_file *file, int fd, struct status *status) {
+    if (rename(file->temporary, file->path) != 0)
+        return status_fail_errno(status, "cannot replace %s", file->path);
+    file->temporary[0] = 0;
+    if (dup2(fd, file->fd) < 0)
+        return status_fail_errno(status, "%s: cannot go on", file->path);
+    fcntl(file->fd, F_SETFD, FD_CLOEXEC);
+    return true;
+}
+
+bool record_file_trim(struct record_file *file, uint64_t keep, uint64_t *rows,
+                      struct status *status) {
+    struct pieces pieces = {0};
+    uint64_t dropped = 0;
+    int fd = -1;
+    if (!file->regular)
+        return true;
+    bool ok = find_pieces(file, &pieces, status) && open_temporary(file, &fd, status) &&
+              copy_kept(file, fd, &pieces, first_kept(&pieces, keep), &dropped, status) &&
+              take_place(file, fd, status);
+    if (file->temporary[0])
+        unlink(file->temporary);
+    file->temporary[0] = 0;
+    if (fd >= 0)
+        close(fd);
+    memory_free(pieces.list);
+    if (ok)
+        *rows += dropped;
+    return ok;
+}
+
+bool record_file_renumber(struct record_file *file, struct status *status) {
+    struct pieces pieces = {0};
+    bool ok = !file->regular || find_pieces(file, &pieces, status);
+    for (size_t i = 0; i < pieces.count && ok; i++) {
+        unsigned char bytes[CHUNK_HEADER_SIZE];
+        struct piece *piece = &pieces.list[i];
+        piece->header.sequence = (uint32_t)i;
+        chunk_write_header(bytes, &piece->header);
+        if (pwrite(file->fd, bytes, sizeof bytes, (off_t)piece->offset) != (ssize_t)sizeof bytes)
+            ok = status_fail_errno(status, "%s: cannot write", file->path);
+    }
+    memory_free(pieces.list);
+    return ok;
+}
