@@ -25,7 +25,7 @@ struct doctor_facts {
     struct fact cuda;                /* its GPUs */
     char cuda_driver[FACT_TEXT], opencl_driver[FACT_TEXT];
     struct fact cupti;
-    char cupti_path[FACT_TEXT]; /* of the library that is asked, once it is found */
+    char cupti_path[FACT_TEXT];  /* of the library that is asked, once it is found */
     int gpu_counters_restricted; /* to administrators: 1, 0, or -1 when the driver does not tell */
     struct fact sampling, hardware_counters;
     int paranoid;        /* perf_event_paranoid; PARANOID_UNKNOWN */
@@ -41,8 +41,8 @@ enum { PARANOID_UNKNOWN = -1000 };
 void doctor_gather(struct doctor_facts *facts);
 
 /* Runs `gather` in a child process, as vendor libraries may crash or hang when they are loaded. The
- * facts hold whatever it wrote. False when it did not end well: `failure` is the predicate of a sentence
- * about the library. */
+ * facts hold whatever it wrote. False when it did not end well: `failure` is the predicate of a
+ * sentence about the library. */
 typedef void doctor_gatherer(struct doctor_facts *facts);
 bool doctor_gather_in_child(doctor_gatherer *gather, struct doctor_facts *facts,
                             char failure[FACT_TEXT]);

@@ -20,7 +20,7 @@ static bool find(struct text label, struct text name, struct roofs *roofs) {
     return roofs_find_kept(*backend ? backend : NULL, description, NULL, roofs);
 }
 
-bool given_limits_find(const struct trace *trace, struct limits **given, struct status *status) {
+bool peaks_option_find(const struct trace *trace, struct limits **given, struct status *status) {
     struct roofs roofs;
     *given = memory_allocate(trace->device.count, sizeof **given, status);
     if (!*given)

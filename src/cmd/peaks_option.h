@@ -8,7 +8,7 @@
 #include "record/record.h"
 
 /* By device id, for limits_find(); free with memory_free(). */
-bool given_limits_find(const struct trace *trace, struct limits **given, struct status *status);
+bool peaks_option_find(const struct trace *trace, struct limits **given, struct status *status);
 
 /* For record_options. */
 record_device_facts given_limits_tell;

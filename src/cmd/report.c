@@ -1,4 +1,4 @@
-/* ridge report: where did the time go? */
+/* ridge report: where does the time go? */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,9 @@
 #include "base/memory.h"
 #include "base/table.h"
 #include "cmd/command.h"
+#include "cmd/pager.h"
 #include "cmd/peaks_option.h"
+#include "cmd/progress.h"
 #include "cmd/report.h"
 #include "import/import.h"
 #include "report/report.h"
@@ -20,20 +22,27 @@ static bool wants_colour(const struct output *output) {
            !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
-static bool write_report(const struct report *report, const char *format, struct output *output,
+static bool is_text(const char *format) {
+    return !format || strcmp(format, "text") == 0;
+}
+
+struct report_style report_style(const struct output *output) {
+    unsigned width = output->path ? 0 : table_terminal_width(output->fd);
+    return (struct report_style){
+        .colour = wants_colour(output),
+        .width = width ? (width < 160 ? width : 160) : 80,
+    };
+}
+
+static bool write_report(const struct report *report, const char *format,
+                         const struct report_style *style, struct output *output,
                          struct status *status) {
-    if (!format || strcmp(format, "text") == 0) {
-        unsigned width = output->path ? 0 : table_terminal_width(output->fd);
-        struct report_style style = {
-            .colour = wants_colour(output),
-            .width = width ? (width < 160 ? width : 160) : 80,
-        };
-        return report_write_text(report, &style, output, status);
-    }
+    if (is_text(format))
+        return report_write_text(report, style, output, status);
     if (strcmp(format, "md") == 0)
         return report_write_markdown(report, output, status);
     if (strcmp(format, "csv") == 0)
-        return report_write_csv(report, output, status);
+        return report_write_csv(report, style->sections, output, status);
     return report_write_json(report, output, status);
 }
 
@@ -42,11 +51,16 @@ bool report_open(struct opened_report *opened, const struct report_options *opti
     struct import_options import = {.skip_invalid = skip_invalid};
     struct report_options with_limits = *options;
     struct limits *given = NULL;
-    if (!import_open(options->trace_name, &import, &opened->trace, status))
+    struct progress *progress = progress_begin("reading", -1);
+    if (!import_open(options->trace_name, &import, &opened->trace, status)) {
+        progress_end(progress);
         return false;
-    bool ok = given_limits_find(opened->trace, &given, status);
+    }
+    bool ok = peaks_option_find(opened->trace, &given, status);
     with_limits.given = given;
+    progress_say(progress, "analyzing");
     ok = ok && report_build(&opened->report, opened->trace, &with_limits, status);
+    progress_end(progress);
     opened->report.options.given = NULL; /* it has taken what it needs */
     memory_free(given);
     if (ok)
@@ -62,10 +76,11 @@ void report_close(struct opened_report *opened) {
     trace_close(opened->trace);
 }
 
-bool report_print(const struct report *report, const char *format, struct output *output,
-                  struct status *status) {
-    return format && strcmp(format, "html") == 0 ? report_print_page(&report, 1, output, status)
-                                                 : write_report(report, format, output, status);
+bool report_print(const struct report *report, const char *format, const struct report_style *style,
+                  struct output *output, struct status *status) {
+    if (format && strcmp(format, "html") == 0)
+        return report_print_page(&report, 1, output, status);
+    return write_report(report, format, style, output, status);
 }
 
 bool report_print_page(const struct report *const *reports, size_t count, struct output *output,
@@ -99,23 +114,49 @@ static bool print_both(const struct report_options *options, const char *second,
     return ok;
 }
 
-static bool print_one(const struct report_options *options, const char *format, bool skip_invalid,
-                      struct output *output, struct status *status) {
+static bool print_one(const struct report_options *options, const char *format,
+                      const struct report_style *style, bool skip_invalid, struct output *output,
+                      struct status *status) {
     struct opened_report opened;
     if (!report_open(&opened, options, skip_invalid, status))
         return false;
-    bool ok = report_print(&opened.report, format, output, status);
+    bool paged = is_text(format) && !output->path && pager_start();
+    bool ok = report_print(&opened.report, format, style, output, status);
+    if (paged)
+        ok = output_flush(output, status) && ok;
     report_close(&opened);
     return ok;
 }
 
+/* The format that a file's suffix names; NULL when it names none. */
+static const char *format_of(const char *path) {
+    static const char *const suffixes[][2] = {{".md", "md"},     {".json", "json"},
+                                              {".html", "html"}, {".htm", "html"},
+                                              {".csv", "csv"},   {".txt", "text"}};
+    size_t length = path ? strlen(path) : 0;
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t suffix = strlen(suffixes[i][0]);
+        if (length > suffix && strcmp(path + length - suffix, suffixes[i][0]) == 0)
+            return suffixes[i][1];
+    }
+    return NULL;
+}
+
 /* What does not go together; or NULL. */
-static const char *contradiction(const char *format, unsigned traces, const char *output) {
+static const char *contradiction(const struct command_line *line, const char *format,
+                                 unsigned traces) {
+    const char *output = command_value(line, "output"), *sections = command_value(line, "section");
     bool page = format && strcmp(format, "html") == 0;
     if (traces > 1 && !page)
         return "two traces are compared on a page: add --format html -o FILE";
     if (page && (!output || strcmp(output, "-") == 0) && isatty(STDOUT_FILENO))
         return "a page is for a browser: add -o FILE.html";
+    if (sections && !is_text(format) && strcmp(format, "csv") != 0)
+        return "--section selects parts of the text report, or the table of --format csv";
+    if (sections && !is_text(format) && strchr(sections, ','))
+        return "CSV holds one table: name one section";
+    if (command_flag(line, "full") && !is_text(format))
+        return "--full is for the text report; the other formats are complete";
     return NULL;
 }
 
@@ -136,33 +177,44 @@ static int run(const struct command_line *line) {
     struct output output;
     bool skip_invalid = command_flag(line, "skip-invalid");
     const char *format = command_flag(line, "json") ? "json" : command_value(line, "format");
-    const char *wrong = contradiction(format, count, command_value(line, "output"));
+    if (!format)
+        format = format_of(command_value(line, "output"));
+    const char *wrong = contradiction(line, format, count);
     if (wrong)
         return command_usage(line, "%s", wrong);
-    if (!command_count(line, "top", &options.top, &status) || !select_check(&options, &status) ||
+    /* these two are read by people: their figures are about the part that the verdict is about */
+    options.steady = is_text(format) || strcmp(format, "md") == 0;
+    if (!report_check_sections(command_value(line, "section"), &status) ||
+        !command_count(line, "top", &options.top, &status) || !select_check(&options, &status) ||
         !output_open(&output, command_value(line, "output"), command_flag(line, "force"), &status))
         return command_fail(line, &status);
+    struct report_style style = report_style(&output);
+    style.full = command_flag(line, "full");
+    style.sections = command_value(line, "section");
     bool ok = count > 1 ? print_both(&options, traces[1], skip_invalid, &output, &status)
-                        : print_one(&options, format, skip_invalid, &output, &status);
+                        : print_one(&options, format, &style, skip_invalid, &output, &status);
     ok = output_close(&output, ok, &status);
+    pager_finish();
     return ok ? 0 : command_fail(line, &status);
 }
 
 static const struct command_option options[] = {
+    {"section", 'S', "NAME[,NAME]", "print these parts only; the last line of a report names them"},
+    {"full", 0, NULL, "print every part"},
     {"device", 'd', "LABEL", "only this device, as the report names it"},
     {"range", 'r', "NAME", "only what was launched inside ranges of this name"},
     {"steps", 's', "A-B",
-     "only these steps, counted from 1; \"steady\": those after warm-up; "
-     "\"all\": the whole run, also for the verdict"},
+     "only these steps, counted from 1; \"steady\": those after warm-up; \"all\": the whole run"},
     {"window", 'w', "T1,T2",
-     "only this time from the run's start, such as 10ms,1.5s (ns, us, ms or s)"},
+     "only this interval since the start of the run, such as 10ms,1.5s (ns, us, ms or s)"},
     {"top", 'n', "N", "rows of each table (10)"},
     {"format", 0, "text|md|json|csv|html",
-     "text (default), Markdown, JSON, the kernel table as CSV, or a page for a browser"},
+     "text, Markdown, JSON, one table as CSV, or a page for a browser; default: by the suffix of "
+     "FILE, else text"},
     {"json", 0, NULL, "short for --format json"},
-    {"output", 'o', "FILE", "write there instead of to standard output"},
+    {"output", 'o', "FILE", "write to FILE instead of standard output"},
     {"force", 'f', NULL, "replace FILE if it exists"},
-    {"no-verdict", 0, NULL, "only the account: faster for very large traces"},
+    {"no-verdict", 0, NULL, "skip the verdict: faster on very large traces"},
     {"skip-invalid", 0, NULL, "drop events with impossible times, and count them"},
     {0},
 };
@@ -170,30 +222,30 @@ static const struct command_option options[] = {
 const struct command command_report = {
     .name = "report",
     .arguments = "TRACE [TRACE]",
-    .summary = "Give an exact account of where the time went",
+    .summary = "Report where the time goes and what holds the run back",
     .details =
-        "TRACE is a .ridge file or any trace that ridge can import: torch.profiler and other "
-        "Chrome "
+        "TRACE is a .ridge file or any trace that ridge imports: torch.profiler and other Chrome "
         "JSON (plain, .gz, .zst), Nsight Systems SQLite, xctrace XML (a folder or one table), RPD, "
         "XPlane, Perfetto.\n\n"
-        "For every device the window from its first to its last activity is split exactly into "
-        "busy (some kernel ran), exposed copy (a copy or set ran and no kernel) and idle; every "
-        "idle gap is split among causes by what the launching thread did meanwhile. Then come the "
-        "kernels, launches, copies, synchronisations, API calls, memory, steps and ranges, and "
-        "what the trace does not know.\n\n"
-        "The verdict is about the steady steps where the run has three steps or more; --steps all "
-        "makes it about the whole run. --range, --steps and --window together select what is in "
-        "all of them.\n\n"
-        "A range or step is host time; its window on a device reaches from the first to the last "
+        "The default is a summary: the verdict, the findings, the account, a timeline and the top "
+        "kernels. --section prints single parts, --full all of them.\n\n"
+        "For each device the time from its first to its last activity is split exactly into busy "
+        "(a kernel runs), exposed copy (a copy or memset runs and no kernel) and idle. Each idle "
+        "gap is split by what the launching thread did meanwhile.\n\n"
+        "Text and Markdown describe the steady steps where the run has at least three steps; "
+        "--steps all describes the whole run. JSON, CSV and the page hold the whole run, and the "
+        "verdict on the steady steps. --range, --steps and --window select their "
+        "intersection.\n\n"
+        "A range or step is host time. Its window on a device extends from the first to the last "
         "activity launched in it.\n\n"
-        "--format html makes one file that any current browser opens without a network: the "
-        "verdict, the account, the timeline of all events and the other views. Of two traces it "
-        "shows both on one time axis.",
+        "A page (-o FILE.html) is one file that opens in any current browser without a network. "
+        "With two traces it shows both on one time axis.\n\n"
+        "On a terminal the text goes through $PAGER.",
     .examples = "ridge report trace.json.gz\tof a torch.profiler trace\n"
-                "ridge report run.ridge --steps steady\twithout the warm-up\n"
-                "ridge report run.ridge --range forward --top 20\tone part of the program\n"
-                "ridge report run.ridge --format md -o PROFILING_RESULTS.md\tto share\n"
-                "ridge report before.ridge after.ridge --format html -o both.html\tside by side",
+                "ridge report run.ridge --section kernels,gaps\ttwo tables\n"
+                "ridge report run.ridge --range forward --full\tone part of the program\n"
+                "ridge report run.ridge -o PROFILING_RESULTS.md\tto share\n"
+                "ridge report before.ridge after.ridge -o both.html\tside by side",
     .options = options,
     .arguments_min = 1,
     .arguments_max = 2,

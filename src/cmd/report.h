@@ -2,7 +2,7 @@
  * has ended.
  *
  *   if (report_open(&opened, &options, false, &status)) {
- *       ok = report_print(&opened.report, "md", &output, &status);
+ *       ok = report_print(&opened.report, "md", &style, &output, &status);
  *       report_close(&opened);
  *   }
  */
@@ -22,9 +22,11 @@ bool report_open(struct opened_report *opened, const struct report_options *opti
                  bool skip_invalid, struct status *status);
 void report_close(struct opened_report *opened);
 
+/* Colour and width that suit the output. */
+struct report_style report_style(const struct output *output);
 /* `format` is text, md, json, csv or html; NULL: text. */
-bool report_print(const struct report *report, const char *format, struct output *output,
-                  struct status *status);
+bool report_print(const struct report *report, const char *format, const struct report_style *style,
+                  struct output *output, struct status *status);
 /* One or two reports as a page; says on stderr what the page does not show one by one. */
 bool report_print_page(const struct report *const *reports, size_t count, struct output *output,
                        struct status *status);

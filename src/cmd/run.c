@@ -23,7 +23,8 @@ static bool print_text(const struct report *report, struct status *status) {
     struct output output;
     if (!output_open(&output, NULL, false, status))
         return false;
-    return output_close(&output, report_print(report, NULL, &output, status), status);
+    struct report_style style = report_style(&output);
+    return output_close(&output, report_print(report, NULL, &style, &output, status), status);
 }
 
 static bool write_page(const struct command_line *line, const struct report *report,
@@ -34,7 +35,7 @@ static bool write_page(const struct command_line *line, const struct report *rep
               output_open(&output, name.data, command_flag(line, "force"), status);
     if (ok) {
         fchmod(output.fd, S_IRUSR | S_IWUSR); /* as the trace, all of whose events it holds */
-        ok = output_close(&output, report_print(report, "html", &output, status), status);
+        ok = output_close(&output, report_print_page(&report, 1, &output, status), status);
     }
     if (ok && !command_flag(line, "quiet"))
         command_message("page      %s", name.data);
@@ -45,17 +46,21 @@ static bool write_page(const struct command_line *line, const struct report *rep
 /* The program's own end is ridge's, whatever became of the report. */
 static void print_report(const struct command_line *line, const char *trace) {
     struct status status = {0};
-    struct report_options options = {.trace_name = trace, .top = 10};
+    struct report_options options = {.trace_name = trace, .top = 10, .steady = true};
     struct opened_report opened;
-    if (!report_open(&opened, &options, false, &status)) {
-        command_fail(line, &status);
-        return;
+    bool ok = report_open(&opened, &options, false, &status);
+    if (ok) {
+        ok = print_text(&opened.report, &status);
+        report_close(&opened);
     }
-    if (!print_text(&opened.report, &status))
+    options.steady = false; /* the page holds the whole run */
+    if (ok && !command_flag(line, "no-page") &&
+        (ok = report_open(&opened, &options, false, &status))) {
+        ok = write_page(line, &opened.report, trace, &status);
+        report_close(&opened);
+    }
+    if (!ok)
         command_fail(line, &status);
-    if (!command_flag(line, "no-page") && !write_page(line, &opened.report, trace, &status))
-        command_fail(line, &status);
-    report_close(&opened);
 }
 
 static int run(const struct command_line *line) {

@@ -1,50 +1,20 @@
-/* The kernel table for spreadsheets and data frames: one row for each kernel group of each device,
- * in order of device and time. RFC 4180; times in nanoseconds. */
-#include "report/report.h"
+/* One table for spreadsheets and data frames: RFC 4180, times in nanoseconds. */
+#include <string.h>
 
-#include <inttypes.h>
+#include "report/sections.h"
 
-#include "base/table.h"
-#include "report/limits.h"
-#include "report/wording.h"
-
-static void write_group(struct output *output, const struct model *model,
-                        const struct report_device *device, const struct kernel_group *group) {
-    const struct trace *trace = model->trace;
-    const struct text texts[] = {
-        model_device_key(model, device->id),
-        trace_text(trace, trace->device.name[device->id]),
-        group->short_name,
-        trace_text(trace, group->full_name),
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        table_csv_field(output, texts[i]);
-        output_write(output, ",", 1);
+bool report_write_csv(const struct report *report, const char *section, struct output *output,
+                      struct status *status) {
+    const struct report_part *part = report_parts;
+    while (part->name && strcmp(part->name, section ? section : "kernels") != 0)
+        part++;
+    if (!part->name || !part->data)
+        return status_fail(status, STATUS_USAGE, "there is no table '%s' in CSV", section);
+    section_write_csv_head(part->data, output);
+    bool ok = true;
+    for (size_t i = 0; ok && i < (part->per_device ? report->device_count : 1); i++) {
+        struct report_source source = {report, part->per_device ? &report->devices[i] : NULL};
+        ok = section_write_csv(part->data, &source, output, status);
     }
-    output_printf(
-        output,
-        "%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%.15g,%" PRId64 ",%" PRId64 ",%" PRId64 ",%.15g,",
-        group->full_names, group->count, group->total, (double)group->total / (double)group->count,
-        group->median, group->min, group->max, wording_share(group->total, device->kernels.total));
-    if (kernel_occupancy_known(&group->occupancy))
-        output_printf(output, "%.6g,%s", kernel_occupancy_mean(&group->occupancy),
-                      occupancy_limit_name(kernel_occupancy_limit(&group->occupancy)));
-    else
-        output_write(output, ",", 1);
-    limits_csv(output, &group->limits);
-    output_write(output, "\r\n", 2);
-}
-
-bool report_write_csv(const struct report *report, struct output *output, struct status *status) {
-    (void)status;
-    output_printf(output,
-                  "device,device_name,kernel,full_name,full_names,count,total_ns,mean_ns,"
-                  "median_ns,min_ns,max_ns,share,occupancy,occupancy_limit%s\r\n",
-                  limits_csv_head);
-    for (size_t i = 0; i < report->device_count; i++) {
-        const struct report_device *device = &report->devices[i];
-        for (size_t group = 0; group < device->kernels.group_count; group++)
-            write_group(output, &report->model, device, &device->kernels.groups[group]);
-    }
-    return true;
+    return ok;
 }

@@ -6,7 +6,6 @@
 
 #include "base/json_write.h"
 #include "report/json_parts.h"
-#include "report/value.h"
 #include "trace/writer.h"
 
 enum { REPORT_JSON_VERSION = 1 };
@@ -85,19 +84,24 @@ static void write_kernel_totals(struct json *json, const struct report *report) 
     json_end_object(json);
 }
 
+static void write_bytes(struct json *json, const char *key, const struct copy_group *group) {
+    json_member_measure(json, key, (int64_t)group->bytes,
+                        group->count == 0 || group->without_bytes < group->count);
+}
+
 static void write_copy_totals(struct json *json, const struct copies *copies) {
     json_member_unsigned(json, "memcpy_count", copies->all.count);
-    value_member(json, "memcpy_bytes", copies_bytes(&copies->all));
+    write_bytes(json, "memcpy_bytes", &copies->all);
     json_member_integer(json, "memcpy_sum_ns", copies->all.time);
     json_member_unsigned(json, "memcpy_without_bytes", copies->all.without_bytes);
     json_member_unsigned(json, "memset_count", copies->sets.count);
-    value_member(json, "memset_bytes", copies_bytes(&copies->sets));
+    write_bytes(json, "memset_bytes", &copies->sets);
     json_key(json, "memcpy_by_kind");
     json_begin_object(json);
     for (unsigned direction = 0; direction < COPY_DIRECTIONS; direction++)
         if (copies->direction[direction].count) {
             json_key(json, copy_direction_name(direction));
-            copies_members(json, &copies->direction[direction]);
+            json_copy_group(json, &copies->direction[direction]);
         }
     json_end_object(json);
 }
@@ -228,11 +232,11 @@ bool report_write_json(const struct report *report, struct output *output, struc
     write_selection(&json, report);
     json_report_verdict(&json, report);
     write_totals(&json, report);
-    json_report_devices(&json, report);
-    json_report_host(&json, report);
+    bool ok = json_report_devices(&json, report, status);
+    ok = json_report_host(&json, report, status) && ok;
     write_trust(&json, &report->trust, &note);
     json_end_object(&json);
-    bool ok = buffer_ok(&note, status);
+    ok = buffer_ok(&note, status) && ok;
     buffer_finish(&note);
     return ok;
 }

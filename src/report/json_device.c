@@ -3,7 +3,6 @@
  * time here sums to it exactly. */
 #include "report/json_parts.h"
 #include "report/limits.h"
-#include "report/value.h"
 
 static void write_usual_figures(struct json *json, const struct report *report,
                                 const struct account *account) {
@@ -208,57 +207,6 @@ static void write_gaps(struct json *json, const struct report *report,
     json_end_object(json);
 }
 
-static void write_occupancy(struct json *json, const struct kernel_occupancy *occupancy) {
-    bool known = kernel_occupancy_known(occupancy);
-    json_key(json, "occupancy");
-    if (known)
-        json_number(json, kernel_occupancy_mean(occupancy));
-    else
-        json_null(json);
-    json_key(json, "occupancy_limit");
-    if (known)
-        json_string(json, occupancy_limit_name(kernel_occupancy_limit(occupancy)));
-    else
-        json_null(json);
-}
-
-static void write_kernels(struct json *json, const struct report *report,
-                          const struct kernels *kernels) {
-    const struct trace *trace = report->model.trace;
-    json_key(json, "kernels");
-    json_begin_array(json);
-    for (size_t i = 0; i < kernels->group_count; i++) {
-        const struct kernel_group *group = &kernels->groups[i];
-        json_begin_object(json);
-        json_member_text(json, "name", group->short_name);
-        json_member_text(json, "full_name", trace_text(trace, group->full_name));
-        json_member_unsigned(json, "full_names", group->full_names);
-        json_member_unsigned(json, "count", group->count);
-        json_member_integer(json, "total_ns", group->total);
-        json_member_mean(json, "mean_ns", group->total, group->count);
-        json_member_integer(json, "median_ns", group->median);
-        json_member_integer(json, "min_ns", group->min);
-        json_member_integer(json, "max_ns", group->max);
-        json_member_number(json, "share", wording_share(group->total, kernels->total));
-        write_occupancy(json, &group->occupancy);
-        limits_members(json, &group->limits);
-        json_end_object(json);
-    }
-    json_end_array(json);
-    json_key(json, "kernel_variants");
-    json_begin_array(json);
-    for (size_t i = 0; i < kernels->variant_count; i++) {
-        const struct kernel_variant *variant = &kernels->variants[i];
-        json_begin_object(json);
-        json_member_text(json, "full_name", trace_text(trace, variant->name));
-        json_member_text(json, "name", kernels->groups[variant->group].short_name);
-        json_member_unsigned(json, "count", variant->count);
-        json_member_integer(json, "total_ns", variant->total);
-        json_end_object(json);
-    }
-    json_end_array(json);
-}
-
 static void write_launches(struct json *json, const struct launches *launches) {
     json_key(json, "launches");
     json_begin_object(json);
@@ -290,17 +238,57 @@ static void write_launches(struct json *json, const struct launches *launches) {
     json_end_object(json);
 }
 
+static void write_part(struct json *json, const char *key, bool known, uint64_t count,
+                       bool bytes_known, uint64_t bytes, int64_t time, uint64_t whole) {
+    json_key(json, key);
+    json_begin_object(json);
+    json_member_measure(json, "count", (int64_t)count, known);
+    json_member_measure(json, "bytes", (int64_t)bytes, bytes_known);
+    json_member_measure(json, "time_ns", time, known);
+    json_key(json, "share");
+    if (known)
+        json_number(json, whole ? (double)count / (double)whole : 0);
+    else
+        json_null(json);
+    json_end_object(json);
+}
+
+/* Sizes are known when at least one copy has one; no copies have no bytes, and that is known. */
+void json_copy_group(struct json *json, const struct copy_group *group) {
+    bool sized = group->count == 0 || group->without_bytes < group->count;
+    bool placed = group->count == 0 || group->without_memory < group->count;
+    bool pageable_sized = group->pageable == 0 || group->pageable_without_bytes < group->pageable;
+    bool pinned_sized = group->pinned == 0 || group->pinned_without_bytes < group->pinned;
+    json_begin_object(json);
+    json_member_unsigned(json, "count", group->count);
+    json_member_measure(json, "bytes", (int64_t)group->bytes, sized);
+    json_member_integer(json, "time_ns", group->time);
+    json_member_unsigned(json, "without_bytes", group->without_bytes);
+    json_key(json, "gb_per_s");
+    if (group->time_with_bytes > 0)
+        json_number(json, copy_group_rate(group) * 1e-9);
+    else
+        json_null(json);
+    write_part(json, "small", sized, group->small, sized, group->small_bytes, group->small_time,
+               group->count - group->without_bytes);
+    write_part(json, "pageable", placed, group->pageable, placed && pageable_sized,
+               group->pageable_bytes, group->pageable_time, group->count);
+    write_part(json, "pinned", placed, group->pinned, placed && pinned_sized, group->pinned_bytes,
+               group->pinned_time, group->count);
+    json_end_object(json);
+}
+
 static void write_copies(struct json *json, const struct copies *copies) {
     json_key(json, "copies");
     json_begin_object(json);
     for (unsigned direction = 0; direction < COPY_DIRECTIONS; direction++)
         if (copies->direction[direction].count) {
             json_key(json, copy_direction_name(direction));
-            copies_members(json, &copies->direction[direction]);
+            json_copy_group(json, &copies->direction[direction]);
         }
     json_end_object(json);
     json_key(json, "memsets");
-    copies_members(json, &copies->sets);
+    json_copy_group(json, &copies->sets);
 }
 
 /* What is known of the device itself; 0 in the trace means unknown and is left out. */
@@ -326,11 +314,13 @@ static void write_identity(struct json *json, const struct report *report, uint3
             json_member_unsigned(json, known[i].key, known[i].value);
 }
 
-void json_report_devices(struct json *json, const struct report *report) {
+bool json_report_devices(struct json *json, const struct report *report, struct status *status) {
+    bool ok = true;
     json_key(json, "devices");
     json_begin_object(json);
     for (size_t i = 0; i < report->device_count; i++) {
         const struct report_device *device = &report->devices[i];
+        struct report_source source = {report, device};
         json_key_text(json, model_device_key(&report->model, device->id));
         json_begin_object(json);
         write_identity(json, report, device->id);
@@ -343,10 +333,14 @@ void json_report_devices(struct json *json, const struct report *report) {
         write_steady(json, report, device);
         write_gaps(json, report, device);
         limits_of_device(json, &report->limits[device->id]);
-        write_kernels(json, report, &device->kernels);
+        json_key(json, "kernels");
+        ok = section_write_json(&section_kernels, &source, json, status) && ok;
+        json_key(json, "kernel_variants");
+        ok = section_write_json(&section_kernel_variants, &source, json, status) && ok;
         write_launches(json, &device->launches);
         write_copies(json, &device->copies);
         json_end_object(json);
     }
     json_end_object(json);
+    return ok;
 }

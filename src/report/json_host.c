@@ -2,7 +2,7 @@
  * and in the order of the analysis. */
 #include "report/json_parts.h"
 
-static void write_api(struct json *json, const struct report *report) {
+static bool write_api(struct json *json, const struct report *report, struct status *status) {
     const struct calls *calls = &report->calls;
     json_key(json, "api");
     json_begin_object(json);
@@ -20,44 +20,21 @@ static void write_api(struct json *json, const struct report *report) {
     }
     json_end_object(json);
     json_key(json, "names");
-    json_begin_array(json);
-    for (size_t i = 0; i < calls->name_count; i++) {
-        const struct call_name *name = &calls->names[i];
-        json_begin_object(json);
-        json_member_text(json, "name", trace_text(report->model.trace, name->name));
-        json_member_string(json, "class", call_class_name(name->class));
-        json_member_unsigned(json, "count", name->count);
-        json_member_integer(json, "total_ns", name->total);
-        json_member_mean(json, "mean_ns", name->total, name->count);
-        json_member_integer(json, "median_ns", name->median);
-        json_member_integer(json, "min_ns", name->min);
-        json_member_integer(json, "max_ns", name->max);
-        json_end_object(json);
-    }
-    json_end_array(json);
+    bool ok =
+        section_write_json(&section_calls, &(struct report_source){.report = report}, json, status);
     json_end_object(json);
+    return ok;
 }
 
-static void write_syncs(struct json *json, const struct report *report) {
-    const struct trace *trace = report->model.trace;
+static bool write_syncs(struct json *json, const struct report *report, struct status *status) {
     const struct syncs *syncs = &report->syncs;
     json_key(json, "syncs");
     json_begin_object(json);
     json_member_unsigned(json, "count", syncs->count);
     json_member_integer(json, "total_ns", syncs->total);
     json_key(json, "sites");
-    json_begin_array(json);
-    for (size_t i = 0; i < syncs->site_count; i++) {
-        const struct sync_site *site = &syncs->sites[i];
-        json_begin_object(json);
-        json_member_text(json, "call", trace_text(trace, site->call));
-        json_member_text(json, "range", trace_text(trace, site->range));
-        json_member_unsigned(json, "count", site->count);
-        json_member_integer(json, "total_ns", site->total);
-        json_member_integer(json, "max_ns", site->max);
-        json_end_object(json);
-    }
-    json_end_array(json);
+    bool ok =
+        section_write_json(&section_syncs, &(struct report_source){.report = report}, json, status);
     json_key(json, "records");
     json_begin_object(json);
     for (unsigned kind = 0; kind < WAIT_KINDS; kind++) {
@@ -69,6 +46,7 @@ static void write_syncs(struct json *json, const struct report *report) {
     }
     json_end_object(json);
     json_end_object(json);
+    return ok;
 }
 
 static void write_memory_use(struct json *json, const struct report *report,
@@ -145,30 +123,17 @@ static void write_steps(struct json *json, const struct report *report) {
     json_end_object(json);
 }
 
-static void write_ranges(struct json *json, const struct report *report) {
+static bool write_ranges(struct json *json, const struct report *report, struct status *status) {
     const struct ranges *ranges = &report->ranges;
     json_key(json, "ranges");
     json_begin_object(json);
     json_member_integer(json, "device_ns", ranges->device_time);
     json_member_integer(json, "device_outside_ns", ranges->device_outside);
     json_key(json, "list");
-    json_begin_array(json);
-    for (size_t i = 0; i < ranges->count; i++) {
-        const struct range_group *group = &ranges->groups[i];
-        json_begin_object(json);
-        json_member_text(json, "name", trace_text(report->model.trace, group->name));
-        json_member_string(json, "category", range_category_name(group->category));
-        json_member_unsigned(json, "depth", group->depth);
-        json_member_unsigned(json, "count", group->count);
-        json_member_integer(json, "host_ns", group->host_time);
-        json_member_integer(json, "host_self_ns", group->host_self);
-        json_member_integer(json, "device_ns", group->device_time);
-        json_member_integer(json, "device_self_ns", group->device_self);
-        json_member_unsigned(json, "activities", group->activities);
-        json_end_object(json);
-    }
-    json_end_array(json);
+    bool ok = section_write_json(&section_ranges, &(struct report_source){.report = report}, json,
+                                 status);
     json_end_object(json);
+    return ok;
 }
 
 /* null where the source tells no time for its samples */
@@ -181,30 +146,17 @@ static void write_weight(struct json *json, const char *key, const struct sample
         json_null(json);
 }
 
-static void write_samples(struct json *json, const struct report *report) {
-    const struct trace *trace = report->model.trace;
+static bool write_samples(struct json *json, const struct report *report, struct status *status) {
     const struct samples *samples = &report->samples;
     json_key(json, "samples");
     json_begin_object(json);
     json_member_unsigned(json, "count", samples->count);
     write_weight(json, "weight_ns", samples, samples->weight);
     json_key(json, "functions");
-    json_begin_array(json);
-    for (size_t i = 0; i < samples->function_count; i++) {
-        const struct sample_function *function = &samples->functions[i];
-        json_begin_object(json);
-        json_member_text(json, "function", trace_text(trace, function->function));
-        json_member_text(json, "module", trace_text(trace, function->module));
-        json_member_unsigned(json, "self_samples", function->self_samples);
-        json_member_unsigned(json, "total_samples", function->total_samples);
-        json_member_unsigned(json, "own_samples", function->own_samples);
-        write_weight(json, "self_ns", samples, function->self);
-        write_weight(json, "total_ns", samples, function->total);
-        write_weight(json, "own_ns", samples, function->own);
-        json_end_object(json);
-    }
-    json_end_array(json);
+    bool ok = section_write_json(&section_samples, &(struct report_source){.report = report}, json,
+                                 status);
     json_end_object(json);
+    return ok;
 }
 
 static void write_processors(struct json *json, const struct counters *counters) {
@@ -238,12 +190,13 @@ static void write_processors(struct json *json, const struct counters *counters)
     json_end_object(json);
 }
 
-void json_report_host(struct json *json, const struct report *report) {
-    write_api(json, report);
-    write_syncs(json, report);
+bool json_report_host(struct json *json, const struct report *report, struct status *status) {
+    bool ok = write_api(json, report, status);
+    ok = write_syncs(json, report, status) && ok;
     write_memory(json, report);
     write_steps(json, report);
-    write_ranges(json, report);
-    write_samples(json, report);
+    ok = write_ranges(json, report, status) && ok;
+    ok = write_samples(json, report, status) && ok;
     write_processors(json, &report->counters);
+    return ok;
 }

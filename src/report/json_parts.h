@@ -4,16 +4,20 @@
 #define RIDGE_REPORT_JSON_PARTS_H
 
 #include "base/json_write.h"
+#include "report/sections.h"
 #include "report/wording.h"
 
 /* "meta": all of the trace's notes, in their order; `ridge info` has the same member */
 void json_report_meta(struct json *json, const struct trace *trace);
 /* "devices" */
-void json_report_devices(struct json *json, const struct report *report);
+bool json_report_devices(struct json *json, const struct report *report, struct status *status);
 /* "api", "syncs", "memory", "steps", "ranges", "samples", "processors" */
-void json_report_host(struct json *json, const struct report *report);
+bool json_report_host(struct json *json, const struct report *report, struct status *status);
 /* "verdict" */
 void json_report_verdict(struct json *json, const struct report *report);
+
+/* One object: the copies of a direction, or the memsets. */
+void json_copy_group(struct json *json, const struct copy_group *group);
 
 /* Times in reports count from the start of the run. */
 static inline int64_t json_report_time(const struct report *report, int64_t time) {

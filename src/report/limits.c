@@ -19,25 +19,6 @@ bool limits_known(const struct kernel_limits *limits) {
     return limits->bytes > 0 || limits->flops > 0;
 }
 
-static void cell(struct table *table, const char *text, bool known) {
-    table_cell(table, known ? text_of(text) : TEXT("-"));
-}
-
-void limits_cells(struct table *table, const struct kernel_limits *limits, bool intensity) {
-    char text[FORMAT_SIZE];
-    enum kernel_bound bound = kernel_limits_bound(limits);
-    double bytes = kernel_limits_byte_rate(limits), flops = kernel_limits_flop_rate(limits);
-    cell(table, format_percent(kernel_limits_reached(limits), text), limits->roof > 0);
-    cell(table, format_duration((int64_t)(limits->roof + 0.5), text), limits->roof > 0);
-    cell(table, format_rate(bytes, text), bytes > 0);
-    cell(table, format_operations(flops, text), flops > 0);
-    if (intensity) {
-        snprintf(text, sizeof text, "%.3g", kernel_limits_intensity(limits));
-        cell(table, text, bytes > 0 && flops > 0);
-    }
-    cell(table, kernel_bound_name(bound), bound != BOUND_UNKNOWN);
-}
-
 /* The roofs that kernels are held against. */
 static const struct {
     enum device_limit limit;
@@ -84,27 +65,6 @@ void limits_summary(const struct kernels *kernels, const struct limits *limits,
         buffer_string(words, "; 'ridge peaks' on its machine measures them");
 }
 
-static void member(struct json *json, const char *key, double value, bool known) {
-    json_key(json, key);
-    if (known)
-        json_number(json, value);
-    else
-        json_null(json);
-}
-
-void limits_members(struct json *json, const struct kernel_limits *limits) {
-    double bytes = kernel_limits_byte_rate(limits), flops = kernel_limits_flop_rate(limits);
-    member(json, "bytes", limits->bytes, limits->bytes > 0);
-    member(json, "flops", limits->flops, limits->flops > 0);
-    member(json, "bytes_per_s", bytes, bytes > 0);
-    member(json, "flops_per_s", flops, flops > 0);
-    member(json, "flops_per_byte", kernel_limits_intensity(limits), bytes > 0 && flops > 0);
-    member(json, "roof_ns", limits->roof, limits->roof > 0);
-    member(json, "roof_time_ns", (double)limits->roof_time, limits->roof > 0);
-    member(json, "of_roof", kernel_limits_reached(limits), limits->roof > 0);
-    json_member_string(json, "bound", kernel_bound_name(kernel_limits_bound(limits)));
-}
-
 void limits_of_device(struct json *json, const struct limits *limits) {
     json_key(json, "limits");
     json_begin_object(json);
@@ -118,27 +78,4 @@ void limits_of_device(struct json *json, const struct limits *limits) {
         json_end_object(json);
     }
     json_end_object(json);
-}
-
-const char limits_csv_head[] = ",bytes,flops,bytes_per_s,flops_per_s,flops_per_byte,roof_ns,"
-                               "roof_time_ns,of_roof,bound";
-
-static void field(struct output *output, double value, bool known) {
-    if (known)
-        output_printf(output, ",%.9g", value);
-    else
-        output_write(output, ",", 1);
-}
-
-void limits_csv(struct output *output, const struct kernel_limits *limits) {
-    double bytes = kernel_limits_byte_rate(limits), flops = kernel_limits_flop_rate(limits);
-    field(output, limits->bytes, limits->bytes > 0);
-    field(output, limits->flops, limits->flops > 0);
-    field(output, bytes, bytes > 0);
-    field(output, flops, flops > 0);
-    field(output, kernel_limits_intensity(limits), bytes > 0 && flops > 0);
-    field(output, limits->roof, limits->roof > 0);
-    field(output, (double)limits->roof_time, limits->roof > 0);
-    field(output, kernel_limits_reached(limits), limits->roof > 0);
-    output_printf(output, ",%s", kernel_bound_name(kernel_limits_bound(limits)));
 }

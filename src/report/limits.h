@@ -11,10 +11,6 @@
 /* Whether the bytes or operations of any of these kernels are known. */
 bool limits_known(const struct kernel_limits *limits);
 
-/* Cells of a row: part of the roof, time at the roof, bytes a second, operations a second, if
- * `intensity` operations a byte, bound; "-" where it is not known. */
-void limits_cells(struct table *table, const struct kernel_limits *limits, bool intensity);
-
 /* Appends the device's roofs by where they come from: "measured: memory 4.211 TB/s, f32 64.92
  * TFLOP/s; stated by its maker: ..."; nothing when none is known. */
 void limits_roofs(const struct limits *limits, struct buffer *words);
@@ -22,13 +18,7 @@ void limits_roofs(const struct limits *limits, struct buffer *words);
 void limits_summary(const struct kernels *kernels, const struct limits *limits,
                     struct buffer *words);
 
-/* Members of the object that is open: bytes, flops, ..., bound; null where not known. */
-void limits_members(struct json *json, const struct kernel_limits *limits);
 /* "limits": every limit of a device that is known, with its source. */
 void limits_of_device(struct json *json, const struct limits *limits);
-
-/* ",bytes,flops,..." and the same values of a row. */
-extern const char limits_csv_head[];
-void limits_csv(struct output *output, const struct kernel_limits *limits);
 
 #endif

@@ -4,14 +4,13 @@
 #include "report/markdown.h"
 
 #include <stdarg.h>
-#include <stdio.h>
+#include <string.h>
 
-#include "report/value.h"
+#include "report/sections.h"
 #include "trace/writer.h"
 
-/* The guide's targets, as the table prints them: >80%, >70%. */
+/* The guide's target for utilization. */
 #define UTILISATION_TARGET 0.8
-#define EFFICIENCY_TARGET 0.7
 
 void markdown_line(struct markdown *document, const char *format, ...) {
     struct buffer line = {0};
@@ -54,11 +53,41 @@ void markdown_table(struct markdown *document, struct table *table) {
     table_finish(table);
 }
 
-void markdown_left_out(struct markdown *document, size_t rows, const char *what) {
-    char count[FORMAT_SIZE];
-    if (rows > document->top)
-        markdown_line(document, "\nNot shown: %s more %s.",
-                      format_count(rows - document->top, count), what);
+/* Title, note, table and sentences of a section, where it applies. */
+static void write_section(struct markdown *document, const struct section *section,
+                          const struct report_device *device) {
+    struct report_source source = {document->report, device};
+    struct buffer line = {0};
+    struct table table = {0};
+    if (!section->note || section->note(&source, &line)) {
+        if (device)
+            markdown_device_heading(document, section->title,
+                                    (size_t)(device - document->report->devices));
+        else
+            markdown_line(document, "\n### %s\n", section->title);
+        if (line.length) {
+            markdown_text(document, buffer_as_text(&line));
+            markdown_line(document, section->columns ? "\n" : "");
+        }
+        size_t left_out =
+            section->columns ? section_table(section, &source, document->top, 0, &table) : 0;
+        if (table_rows(&table))
+            markdown_table(document, &table);
+        else
+            table_finish(&table);
+        if (left_out && section->rows)
+            markdown_line(document, "\n%zu more %s.", left_out, section->rows);
+        for (size_t i = 0; section->sentence; i++) {
+            buffer_clear(&line);
+            if (!section->sentence(&source, i, &line))
+                break;
+            output_printf(document->output, section->columns ? "\n" : "- ");
+            markdown_text(document, buffer_as_text(&line));
+            output_printf(document->output, "\n");
+        }
+    }
+    document->failed |= line.failed;
+    buffer_finish(&line);
 }
 
 /* ---- the head ---- */
@@ -83,7 +112,7 @@ static void write_known_device(struct markdown *document, size_t device) {
         output_printf(document->output, ", %s of memory",
                       format_bytes(known->memory_bytes[id], text));
     if (known->bandwidth[id])
-        output_printf(document->output, ", memory bandwidth %s as its maker states it",
+        output_printf(document->output, ", memory bandwidth %s (vendor)",
                       format_rate((double)known->bandwidth[id], text));
     output_printf(document->output, "\n");
 }
@@ -100,7 +129,7 @@ static void write_head(struct markdown *document) {
     for (size_t i = 0; i < report->device_count; i++)
         write_known_device(document, i);
     if (report->device_count == 0)
-        markdown_line(document, "- Device: none did anything in this part of the trace");
+        markdown_line(document, "- Device: none active in this part of the trace");
     write_fact(document, "Trace",
                text_of(report->options.trace_name ? report->options.trace_name : ""));
     struct text tool = trace_meta(trace, META_SOURCE_TOOL);
@@ -111,74 +140,6 @@ static void write_head(struct markdown *document) {
     write_fact(document, "Part reported", buffer_as_text(&part));
     document->failed |= part.failed;
     buffer_finish(&part);
-}
-
-/* ---- the metric table ---- */
-
-static void write_metric(struct table *table, const char *name, const char *value,
-                         const char *target, const char *met) {
-    table_cell(table, text_of(name));
-    table_cell(table, text_of(value));
-    table_cell(table, text_of(target));
-    table_cell(table, text_of(met));
-}
-
-static const char *yes_or_no(bool met) {
-    return met ? "yes" : "no";
-}
-
-static void write_metrics(struct markdown *document, size_t index) {
-    const struct report *report = document->report;
-    const struct report_device *device = &report->devices[index];
-    const struct account *account = &device->account;
-    const struct copy_group *copies = &device->copies.all;
-    const struct gaps *gaps = &device->gaps;
-    double utilisation = wording_share(account->busy, account->window);
-    double efficiency = wording_share(account->kernel_sum, report_device_wall(report, device));
-    char value[FORMAT_SIZE];
-    struct table table = {0};
-    table_column(&table, "Metric", TABLE_LEFT);
-    table_column(&table, "Value", TABLE_RIGHT);
-    table_column(&table, "Target", TABLE_RIGHT);
-    table_column(&table, "Met", TABLE_LEFT);
-    write_metric(&table, "Total Time", format_duration(account->window, value), "", "");
-    write_metric(&table, "GPU Utilization", format_percent(utilisation, value), ">80%",
-                 yes_or_no(utilisation > UTILISATION_TARGET));
-    write_metric(&table, "Kernel Count", format_count(account->kernels, value), "", "");
-    write_metric(&table, "Avg Kernel Time",
-                 account->kernels
-                     ? format_duration(account->kernel_sum / (int64_t)account->kernels, value)
-                     : "-",
-                 "", "");
-    write_metric(&table, "Avg Gap Time",
-                 gaps->count ? format_duration(gaps->total / (int64_t)gaps->count, value) : "none",
-                 "<1 µs", yes_or_no(gaps->total < 1000 * (int64_t)gaps->count || !gaps->count));
-    if (efficiency > 1) {
-        snprintf(value, sizeof value, "kernels overlap, %.2fx", efficiency);
-        write_metric(&table, "Launch Efficiency", value, "", "");
-    } else {
-        write_metric(&table, "Launch Efficiency", format_percent(efficiency, value), ">70%",
-                     yes_or_no(efficiency > EFFICIENCY_TARGET));
-    }
-    write_metric(&table, "Memory Throughput",
-                 copies->count ? value_text(copies_rate(copies), value) : "-", "", "");
-    if (kernel_occupancy_known(&device->kernels.occupancy)) {
-        double occupancy = kernel_occupancy_mean(&device->kernels.occupancy);
-        write_metric(&table, "Theoretical Occupancy", format_percent(occupancy, value), ">75%",
-                     yes_or_no(occupancy > OCCUPANCY_TARGET));
-    }
-    markdown_device_heading(document, "Baseline Metrics", index);
-    markdown_table(document, &table);
-    if (index + 1 < report->device_count)
-        return;
-    markdown_line(document,
-                  "\nTotal time is the device's window, from its first activity's start to its "
-                  "last one's end%s; utilization is the part of it in which a kernel ran; launch "
-                  "efficiency is summed kernel time over the time of the %s (%s); throughput is "
-                  "bytes copied over the time that copying took.",
-                  report->narrowed ? " in the part reported" : "",
-                  report->narrowed ? "part" : "run",
-                  format_duration(report_device_wall(report, device), value));
 }
 
 /* ---- findings ---- */
@@ -194,7 +155,7 @@ static void write_culprits(struct markdown *document, const char *what,
     for (size_t i = 0; i < names->count && i < SHOWN; i++) {
         struct text name = trace_text(document->report->model.trace, names->list[i].name);
         output_printf(document->output, "%s", i ? ", " : "");
-        markdown_text(document, name.length ? name : TEXT("outside every range"));
+        markdown_text(document, name.length ? name : TEXT("(no range or sample)"));
         output_printf(document->output, " %s", format_duration(names->list[i].time, time));
     }
     output_printf(document->output, "\n");
@@ -226,10 +187,10 @@ static void write_loss(struct markdown *document, const struct report_device *de
     char time[FORMAT_SIZE], count[WORDING_COUNT_SIZE];
     format_duration(loss_time(device, loss), time);
     if (loss == LOSS_COPY)
-        markdown_line(document, "   - Evidence: copies and sets ran for %s while no kernel did",
+        markdown_line(document, "   - Evidence: copies and memsets ran for %s while no kernel ran",
                       time);
     else
-        markdown_line(document, "   - Evidence: idle for %s in %s, while %s", time,
+        markdown_line(document, "   - Evidence: idle for %s in %s: %s", time,
                       wording_count(device->gaps.cause_gaps[loss], "gap", "gaps", count),
                       wording_cause(loss));
 }
@@ -247,7 +208,7 @@ static void write_bottleneck(struct markdown *document, unsigned number,
         markdown_line(document, "   - Evidence: they ran for %s of the device's window",
                       format_percent(busy, share));
         if (time > 0)
-            markdown_line(document, "   - Largest loss beside them: %s, %s of the window",
+            markdown_line(document, "   - Largest loss outside kernels: %s, %s of the window",
                           loss_name(order[0]),
                           format_percent(wording_share(time, device->account.window), share));
         return;
@@ -270,7 +231,7 @@ static void write_utilisation(struct markdown *document, unsigned number,
     markdown_line(document, "%u. **GPU Utilization**: %s", number,
                   format_percent(wording_share(account->busy, account->window), share));
     markdown_line(document, "   - Expected: >80%%");
-    markdown_line(document, "   - Kernels ran for %s, copies alone for %s, nothing for %s",
+    markdown_line(document, "   - Kernels ran for %s, copies alone for %s; idle for %s",
                   format_duration(account->busy, a), format_duration(account->exposed_copy, b),
                   format_duration(account->idle, c));
     if (device->gaps.count)
@@ -278,8 +239,13 @@ static void write_utilisation(struct markdown *document, unsigned number,
                       wording_count(device->gaps.count, "gap", "gaps", count),
                       format_duration(device->gaps.total / (int64_t)device->gaps.count, b),
                       format_duration(device->gaps.max, c),
-                      wording_gaps_regular(&device->gaps) ? "much of one length"
+                      wording_gaps_regular(&device->gaps) ? "of similar lengths"
                                                           : "of very different lengths");
+}
+
+/* Sizes are known when at least one copy has one; they are sums over those. */
+static bool is_sized(const struct copy_group *group) {
+    return group->without_bytes < group->count;
 }
 
 static void write_rates(struct markdown *document, const struct copies *copies) {
@@ -303,26 +269,29 @@ static void write_memory_patterns(struct markdown *document, unsigned number,
         return;
     }
     markdown_line(document, "%u. **Memory Patterns**:", number);
-    markdown_line(document, "   - Transfers: %s%s%s, %s",
-                  copies_sized(all) ? value_text(copies_bytes(all), a) : "",
-                  copies_sized(all) ? " total in " : "",
-                  wording_count(all->count, "copy", "copies", count),
-                  format_duration(all->time, c));
+    markdown_line(
+        document, "   - Transfers: %s%s%s, %s", is_sized(all) ? format_bytes(all->bytes, a) : "",
+        is_sized(all) ? " total in " : "", wording_count(all->count, "copy", "copies", count),
+        format_duration(all->time, c));
     if (all->without_bytes)
         markdown_line(document, "   - Of unknown size: %s",
                       wording_count(all->without_bytes, "copy", "copies", count));
     if (all->time_with_bytes > 0)
         write_rates(document, &device->copies);
-    if (copies_sized(all))
+    if (is_sized(all))
         markdown_line(
             document, "   - Small (below 64 KiB): %s of the copies, with %s of their time",
-            value_text(copies_small_share(all), a), value_text(copies_small_time_share(all), b));
+            format_percent(
+                wording_share((int64_t)all->small, (int64_t)(all->count - all->without_bytes)), a),
+            format_percent(wording_share(all->small_time, all->time_with_bytes), b));
     if (all->pageable)
         markdown_line(document, "   - From or to pageable memory: %s, %s, %s",
                       wording_count(all->pageable, "copy", "copies", count),
-                      value_text(copies_pageable_bytes(all), b),
+                      all->pageable_without_bytes < all->pageable
+                          ? format_bytes(all->pageable_bytes, b)
+                          : "?",
                       format_duration(all->pageable_time, c));
-    markdown_line(document, "   - Hidden under kernels: %s of the copy and set time",
+    markdown_line(document, "   - Overlapped with kernels: %s of the copy and memset time",
                   format_percent(wording_share(account->copy_hidden, account->copy_union), a));
 }
 
@@ -357,15 +326,14 @@ static void write_opportunities(struct markdown *document, size_t index) {
     markdown_device_heading(document, "Optimization Opportunities", index);
     rank_losses(device, order);
     if (loss_time(device, order[0]) == 0) {
-        markdown_line(document, "None outside the kernels: they ran all the time.");
+        markdown_line(document, "None outside the kernels: kernels run all the time.");
         return;
     }
-    markdown_line(document,
-                  "The time that each cause owns is the most that removing it can save.\n");
+    markdown_line(document, "Removing a cause saves at most the time listed for it.\n");
     for (unsigned i = 0; i < LOSSES && loss_time(device, order[i]) > 0; i++) {
         int64_t lost = loss_time(device, order[i]);
         markdown_line(document, "%u. %s%s", i + 1, order[i] == LOSS_COPY ? "" : "Idle, ",
-                      order[i] == LOSS_COPY ? "Copies that no kernel hides"
+                      order[i] == LOSS_COPY ? "Copies that do not overlap with kernels"
                                             : gap_cause_name(order[i]));
         markdown_line(document, "   - Potential gain: at most %s, %s of the window",
                       format_duration(lost, time),
@@ -378,9 +346,8 @@ static void write_trust(struct markdown *document) {
     const struct trust *trust = &document->report->trust;
     struct buffer note = {0};
     markdown_line(document, "\n### Trust\n");
-    markdown_line(document, trust_is_clean(trust)
-                                ? "Nothing was lost and nothing contradicts itself."
-                                : "What makes the figures above doubtful:");
+    markdown_line(document, trust_is_clean(trust) ? "Nothing is known to be lost."
+                                                  : "Known problems of this trace:");
     bool any = false;
     for (size_t cursor = 0; wording_trust_note(trust, &cursor, &note); any = true) {
         output_printf(document->output, any ? "- " : "\n- ");
@@ -391,19 +358,51 @@ static void write_trust(struct markdown *document) {
     buffer_finish(&note);
 }
 
+static void write_account(struct markdown *document, size_t index) {
+    const struct account *account = &document->report->devices[index].account;
+    const struct {
+        const char *name;
+        int64_t time;
+    } rows[] = {{"busy", account->busy},
+                {"exposed copy", account->exposed_copy},
+                {"idle", account->idle},
+                {"window", account->window}};
+    struct table table = {0};
+    char text[FORMAT_SIZE];
+    table_column(&table, "where the time goes", TABLE_LEFT);
+    table_column(&table, "time", TABLE_RIGHT);
+    table_column(&table, "share", TABLE_RIGHT);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        table_cell(&table, text_of(rows[i].name));
+        table_cell(&table, text_of(format_duration(rows[i].time, text)));
+        table_cell(&table,
+                   text_of(format_percent(wording_share(rows[i].time, account->window), text)));
+    }
+    markdown_device_heading(document, "Account", index);
+    markdown_table(document, &table);
+}
+
+static void write_part(struct markdown *document, const struct report_part *part) {
+    size_t devices = document->report->device_count;
+    for (size_t i = 0; i < (part->per_device ? devices : 1); i++) {
+        if (strcmp(part->name, "account") == 0)
+            write_account(document, i);
+        for (size_t k = 0; part->sections[k]; k++)
+            write_section(document, part->sections[k],
+                          part->per_device ? &document->report->devices[i] : NULL);
+    }
+}
+
 static void write_document(struct markdown *document) {
     size_t devices = document->report->device_count;
     write_head(document);
     markdown_verdict(document);
     for (size_t i = 0; i < devices; i++)
-        write_metrics(document, i);
-    for (size_t i = 0; i < devices; i++)
         write_findings(document, i);
     for (size_t i = 0; i < devices; i++)
         write_opportunities(document, i);
-    for (size_t i = 0; i < devices; i++)
-        markdown_device_tables(document, i);
-    markdown_host_tables(document);
+    for (const struct report_part *part = report_parts; part->name; part++)
+        write_part(document, part);
     write_trust(document);
 }
 

@@ -21,21 +21,10 @@ void markdown_text(struct markdown *document, struct text text);
 void markdown_device_heading(struct markdown *document, const char *title, size_t device);
 /* Writes the table and finishes it. */
 void markdown_table(struct markdown *document, struct table *table);
-/* Says how many rows the table above leaves out, if any. */
-void markdown_left_out(struct markdown *document, size_t rows, const char *what);
-
 /* Cells as the tables have them. */
 static inline void markdown_duration(struct table *table, int64_t ns) {
     char text[FORMAT_SIZE];
     table_cell(table, text_of(format_duration(ns, text)));
-}
-static inline void markdown_count(struct table *table, uint64_t count) {
-    char text[FORMAT_SIZE];
-    table_cell(table, text_of(format_count(count, text)));
-}
-static inline void markdown_bytes(struct table *table, uint64_t bytes) {
-    char text[FORMAT_SIZE];
-    table_cell(table, text_of(format_bytes(bytes, text)));
 }
 static inline void markdown_share(struct table *table, int64_t part, int64_t whole) {
     char text[FORMAT_SIZE];
@@ -54,9 +43,5 @@ static inline void markdown_columns(struct table *table, const char *const *titl
 
 /* What holds the run back. */
 void markdown_verdict(struct markdown *document);
-/* The detailed tables: account, gaps, kernels, launches and copies of each device, then the host.
- */
-void markdown_device_tables(struct markdown *document, size_t device);
-void markdown_host_tables(struct markdown *document);
 
 #endif

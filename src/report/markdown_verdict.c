@@ -10,16 +10,20 @@ static void write_words(struct markdown *document, const char *before, const cha
 
 static void write_table(struct markdown *document, const struct verdict *verdict) {
     struct table table = {0};
-    MARKDOWN_COLUMNS(&table, "#", "<finding", "recoverable", "share", "on top of those above",
+    MARKDOWN_COLUMNS(&table, "#", "<finding", "gain", "share", "on top of those above",
                      "<confidence");
     for (size_t i = 0; i < verdict->count && i < document->top; i++) {
         const struct finding *finding = &verdict->findings[i];
         table_cellf(&table, "%zu", i + 1);
-        table_cellf(&table, "%s%s", finding_title(finding->kind),
-                    finding->minor ? " (little)" : "");
-        markdown_duration(&table, finding->recoverable);
-        markdown_share(&table, finding->recoverable, verdict->time);
-        markdown_duration(&table, finding->additional);
+        table_cellf(&table, "%s%s", finding_title(finding->kind), finding->minor ? " (minor)" : "");
+        if (finding->recoverable > 0) {
+            markdown_duration(&table, finding->recoverable);
+            markdown_share(&table, finding->recoverable, verdict->time);
+            markdown_duration(&table, finding->additional);
+        } else {
+            for (unsigned cell = 0; cell < 3; cell++)
+                table_cell(&table, TEXT("-"));
+        }
         table_cellf(&table, "%s", confidence_name(finding->confidence));
     }
     markdown_table(document, &table);
@@ -63,7 +67,7 @@ void markdown_verdict(struct markdown *document) {
         if (!verdict->findings[i].minor)
             write_finding(document, &verdict->findings[i], i + 1);
     if (verdict->missing_count)
-        markdown_line(document, "\nWhat the trace does not tell:\n");
+        markdown_line(document, "\nUnknown:\n");
     for (size_t i = 0; i < verdict->missing_count; i++)
         write_words(document, "- ", verdict->missing[i], "");
 }

@@ -106,8 +106,13 @@ struct replay *report_replay(const struct report *report, const struct selection
 
 struct report_style {
     bool colour;
-    unsigned width; /* columns; at least 60 */
+    unsigned width;       /* columns; at least 60 */
+    bool full;            /* every part */
+    const char *sections; /* names of parts, with commas between them; NULL: a summary, or all */
 };
+
+/* Whether `sections` names parts of the report only. */
+bool report_check_sections(const char *sections, struct status *status);
 
 /* Writers put everything into the output; its failure shows at output_commit(). They fail only when
  * out of memory. */
@@ -116,7 +121,9 @@ bool report_write_text(const struct report *report, const struct report_style *s
 bool report_write_markdown(const struct report *report, struct output *output,
                            struct status *status);
 bool report_write_json(const struct report *report, struct output *output, struct status *status);
-bool report_write_csv(const struct report *report, struct output *output, struct status *status);
+/* The table of one part, as report_style.sections names it; NULL: the kernels. */
+bool report_write_csv(const struct report *report, const char *section, struct output *output,
+                      struct status *status);
 
 /* What the page does not show one by one. */
 struct page_summary {

@@ -1,5 +1,6 @@
-/* The text report: first where the time went, on one screen; then the tables; last what to doubt.
- */
+/* The text report. By default a summary of one screen and a half: what was run, the verdict, the
+ * findings, the account, the timeline, the top kernels, and what to trust. The tables are printed
+ * on request, all (full) or by name (sections). */
 #include "report/text.h"
 
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 
 #include "base/format.h"
 #include "base/memory.h"
+#include "report/wording.h"
 #include "trace/writer.h"
 
 void text_colour(struct text_writer *writer, enum text_colour colour) {
@@ -110,30 +112,93 @@ void text_wrapped(struct text_writer *writer, const char *first, const char *res
     }
 }
 
+bool text_write_section(struct text_writer *writer, const struct section *section,
+                        const struct report_device *device, size_t rows) {
+    struct report_source source = {writer->report, device};
+    struct buffer line = {0};
+    struct table table = {0};
+    size_t left_out = 0;
+    bool applies = !section->note || section->note(&source, &line);
+    if (applies) {
+        text_section(writer, section->title, "%.*s", TEXT_ARGS(buffer_as_text(&line)));
+        if (section->columns)
+            left_out = section_table(section, &source, rows, writer->style->width, &table);
+        if (table_rows(&table))
+            text_table(writer, &table);
+        else
+            table_finish(&table);
+        if (left_out && section->rows)
+            text_line(writer, "  %zu more %s (--top N)", left_out, section->rows);
+        for (size_t i = 0; section->sentence; i++) {
+            buffer_clear(&line);
+            if (!section->sentence(&source, i, &line))
+                break;
+            text_wrapped(writer, "  ", "  ", buffer_as_text(&line));
+        }
+    }
+    writer->failed |= line.failed;
+    buffer_finish(&line);
+    return applies;
+}
+
 /* ---- the head ---- */
 
-static void write_head(struct text_writer *writer) {
+/* "torch.profiler, NVIDIA H200, 584 ms" */
+static void write_origin(struct text_writer *writer) {
     const struct report *report = writer->report;
     const struct trace *trace = report->model.trace;
     struct text tool = trace_meta(trace, META_SOURCE_TOOL);
-    struct text format = trace_meta(trace, META_SOURCE_FORMAT);
-    struct text command = trace_meta(trace, META_COMMAND);
+    struct buffer line = {0};
     char span[FORMAT_SIZE], paused[FORMAT_SIZE];
+    buffer_text(&line, tool.length ? tool : trace_meta(trace, META_SOURCE_FORMAT));
+    if (report->device_count) {
+        struct text name = trace_text(trace, trace->device.name[report->devices[0].id]);
+        if (report->device_count > 1)
+            buffer_printf(&line, "%s%zu devices", line.length ? ", " : "", report->device_count);
+        if (name.length)
+            buffer_printf(&line, "%s%.*s", line.length ? ", " : "", TEXT_ARGS(name));
+    }
+    int64_t run = report->model.last - report->model.first - report->pauses.time;
+    format_duration(trace->session_count > 1 ? report_wall(report) : run, span);
+    if (trace->session_count > 1)
+        buffer_printf(&line, "%s%u recordings, %s in all", line.length ? ", " : "",
+                      (unsigned)trace->session_count, span);
+    else
+        buffer_printf(&line, "%s%s", line.length ? ", " : "", span);
+    if (report->pauses.time)
+        buffer_printf(&line, ", paused for %s", format_duration(report->pauses.time, paused));
+    text_wrapped(writer, "  ", "  ", buffer_as_text(&line));
+    writer->failed |= line.failed;
+    buffer_finish(&line);
+}
+
+/* The one part of the run that all figures are about. */
+static void write_scope(struct text_writer *writer) {
+    const struct report *report = writer->report;
+    const struct verdict *verdict = &report->verdict;
+    struct buffer part = {0};
+    char time[FORMAT_SIZE], step[FORMAT_SIZE];
+    wording_selection(report, &part);
+    if (verdict->count && verdict->time)
+        buffer_printf(&part, ": %s", format_duration(verdict->time, time));
+    if (verdict->count && verdict->steps)
+        buffer_printf(&part, ", %s a step",
+                      format_duration(verdict->time / (int64_t)verdict->steps, step));
+    text_wrapped(writer, "  Judged: ", "    ", buffer_as_text(&part));
+    if (report->steady_by_default)
+        text_line(writer, "  (--steps all judges the whole run)");
+    writer->failed |= part.failed;
+    buffer_finish(&part);
+}
+
+static void write_head(struct text_writer *writer) {
+    const struct report *report = writer->report;
+    struct text command = trace_meta(report->model.trace, META_COMMAND);
     text_colour(writer, BOLD);
     text_words(writer, text_of(report->options.trace_name));
     text_colour(writer, PLAIN);
-    struct text source = tool.length ? tool : format;
-    output_printf(writer->output, "\n  ");
-    text_words(writer, source);
-    output_printf(writer->output, "%s", source.length ? ", " : "");
-    if (trace->session_count > 1)
-        text_line(writer, "%u recordings, %s in all", (unsigned)trace->session_count,
-                  format_duration(report_wall(report), span));
-    else
-        text_line(writer, "run of %s%s%s",
-                  format_duration(report->model.last - report->model.first, span),
-                  report->pauses.time ? ", paused for " : "",
-                  report->pauses.time ? format_duration(report->pauses.time, paused) : "");
+    output_printf(writer->output, "\n");
+    write_origin(writer);
     if (command.length) {
         size_t room = writer->style->width - 3;
         bool cut = command.length > room;
@@ -141,17 +206,7 @@ static void write_head(struct text_writer *writer) {
             command.length = text_utf8_valid((struct text){command.data, room});
         text_line(writer, "  %.*s%s", TEXT_ARGS(command), cut ? "…" : "");
     }
-    if (report->options.range)
-        text_line(writer, "  only what was launched in range \"%s\" (%zu time%s)",
-                  report->options.range, report->host_selection.count,
-                  report->host_selection.count == 1 ? "" : "s");
-    if (report->options.steps && strcmp(report->options.steps, "steady") == 0)
-        text_line(writer, "  only the steady steps, %zu to %zu", report->steps.warm_up + 1,
-                  report->steps.count);
-    else if (report->options.steps)
-        text_line(writer, "  only steps %s of %zu", report->options.steps, report->steps.count);
-    if (report->options.window)
-        text_line(writer, "  only the window %s", report->options.window);
+    write_scope(writer);
 }
 
 static void write_no_device(struct text_writer *writer) {
@@ -164,7 +219,156 @@ static void write_no_device(struct text_writer *writer) {
              0)
         text_line(writer, "\nThe trace holds no events.");
     else
-        text_line(writer, "\nNo device activity was recorded: this is the host's side only.");
+        text_line(writer, "\nNo device activity was recorded; the trace shows the host only.");
+}
+
+static void write_trust(struct text_writer *writer) {
+    const struct trust *trust = &writer->report->trust;
+    struct buffer note = {0};
+    size_t cursor = 0;
+    text_section(writer, "Trust", "%s",
+                 trust_is_clean(trust) ? "nothing is known to be lost" : "see below");
+    while (wording_trust_note(trust, &cursor, &note))
+        text_wrapped(writer, "  - ", "    ", buffer_as_text(&note));
+    writer->failed |= note.failed;
+    buffer_finish(&note);
+}
+
+/* ---- parts ---- */
+
+static bool is_listed(const char *sections, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = sections; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+        if (!*at)
+            break;
+    }
+    return false;
+}
+
+static void write_device_part(struct text_writer *writer, const struct report_part *part,
+                              const struct report_device *device) {
+    if (strcmp(part->name, "timeline") == 0)
+        text_timeline(writer, device);
+    if (strcmp(part->name, "account") == 0)
+        text_account(writer, device);
+    for (size_t i = 0; part->sections[i]; i++)
+        text_write_section(writer, part->sections[i], device, writer->report->options.top);
+}
+
+static void write_part(struct text_writer *writer, const struct report_part *part) {
+    const struct report *report = writer->report;
+    if (strcmp(part->name, "findings") == 0)
+        text_findings(writer);
+    if (strcmp(part->name, "trust") == 0)
+        write_trust(writer);
+    for (size_t i = 0; !part->per_device && part->sections[i]; i++)
+        text_write_section(writer, part->sections[i], NULL, report->options.top);
+    for (size_t i = 0; part->per_device && i < report->device_count; i++) {
+        struct buffer name = {0};
+        if (report->device_count > 1) {
+            wording_device(report, i, &name);
+            text_line(writer, "\n%.*s", TEXT_ARGS(buffer_as_text(&name)));
+        }
+        writer->failed |= name.failed;
+        buffer_finish(&name);
+        write_device_part(writer, part, &report->devices[i]);
+    }
+}
+
+static void write_parts(struct text_writer *writer, const char *sections) {
+    for (const struct report_part *part = report_parts; part->name; part++)
+        if (!sections || is_listed(sections, part->name))
+            write_part(writer, part);
+}
+
+/* ---- the summary: one screen and a half ---- */
+
+enum { SUMMARY_ROWS = 5 };
+
+/* Whether the part has anything to print for this trace. */
+static bool applies(const struct report *report, const struct report_part *part) {
+    struct buffer line = {0};
+    bool any = strcmp(part->name, "trust") == 0 ||
+               (strcmp(part->name, "findings") == 0
+                    ? report->verdict.count > 0
+                    : part->per_device && !part->sections[0] && report->device_count > 0);
+    for (size_t i = 0; !any && part->sections[i]; i++)
+        for (size_t d = 0; d < (part->per_device ? report->device_count : 1) && !any; d++) {
+            struct report_source source = {report, part->per_device ? &report->devices[d] : NULL};
+            buffer_clear(&line);
+            any = !part->sections[i]->note || part->sections[i]->note(&source, &line);
+        }
+    buffer_finish(&line);
+    return any;
+}
+
+static void write_more(struct text_writer *writer) {
+    struct buffer names = {0};
+    for (const struct report_part *part = report_parts; part->name; part++)
+        if (applies(writer->report, part))
+            buffer_printf(&names, "%s%s", names.length ? ", " : "", part->name);
+    buffer_string(&names, ". --full prints all; -o page.html makes a page.");
+    output_printf(writer->output, "\n");
+    text_wrapped(writer, "More with --section: ", "  ", buffer_as_text(&names));
+    writer->failed |= names.failed;
+    buffer_finish(&names);
+}
+
+static void write_device_summary(struct text_writer *writer) {
+    const struct report *report = writer->report;
+    const struct report_device *busiest = &report->devices[0];
+    for (size_t i = 1; i < report->device_count; i++)
+        if (report->devices[i].account.busy > busiest->account.busy)
+            busiest = &report->devices[i];
+    if (report->device_count > 1)
+        text_devices(writer);
+    else
+        text_account(writer, busiest);
+    text_timeline(writer, busiest);
+    text_write_section(writer, &section_kernels, busiest, SUMMARY_ROWS);
+}
+
+static void write_host_summary(struct text_writer *writer) {
+    if (!text_write_section(writer, &section_python, NULL, SUMMARY_ROWS))
+        text_write_section(writer, &section_samples, NULL, SUMMARY_ROWS);
+    else if (writer->report->device_count == 0)
+        text_write_section(writer, &section_samples, NULL, SUMMARY_ROWS);
+    if (writer->report->device_count == 0 &&
+        !text_write_section(writer, &section_annotations, NULL, SUMMARY_ROWS))
+        text_write_section(writer, &section_operators, NULL, SUMMARY_ROWS);
+}
+
+static void write_summary(struct text_writer *writer) {
+    if (writer->report->device_count)
+        write_device_summary(writer);
+    else
+        write_host_summary(writer);
+    write_trust(writer);
+    write_more(writer);
+}
+
+bool report_check_sections(const char *sections, struct status *status) {
+    for (const char *at = sections; at && *at; at += *at == ',') {
+        size_t length = strcspn(at, ",");
+        const struct report_part *part = report_parts;
+        while (part->name &&
+               !(strlen(part->name) == length && strncmp(part->name, at, length) == 0))
+            part++;
+        if (!part->name) {
+            struct buffer names = {0};
+            for (part = report_parts; part->name; part++)
+                buffer_printf(&names, "%s%s", names.length ? ", " : "", part->name);
+            status_fail(status, STATUS_USAGE, "there is no section '%.*s'; sections are %.*s",
+                        (int)length, at, TEXT_ARGS(buffer_as_text(&names)));
+            buffer_finish(&names);
+            return false;
+        }
+        at += length;
+    }
+    return true;
 }
 
 bool report_write_text(const struct report *report, const struct report_style *style,
@@ -175,15 +379,13 @@ bool report_write_text(const struct report *report, const struct report_style *s
     struct text_writer writer = {
         .report = report, .style = &wide, .output = output, .status = status};
     write_head(&writer);
-    text_verdict(&writer);
-    if (report->device_count == 0)
+    if (!style->sections)
+        text_verdict(&writer, style->full);
+    if (report->device_count == 0 && !style->sections)
         write_no_device(&writer);
-    for (size_t i = 0; i < report->device_count; i++)
-        text_device(&writer, &report->devices[i]);
-    text_verdict_details(&writer);
-    for (size_t i = 0; i < report->device_count; i++)
-        text_device_details(&writer, &report->devices[i]);
-    text_host(&writer);
-    text_trust(&writer);
+    if (style->sections || style->full)
+        write_parts(&writer, style->sections);
+    else
+        write_summary(&writer);
     return writer.failed ? status_no_memory(status) : true;
 }

@@ -4,6 +4,7 @@
 
 #include "base/table.h"
 #include "report/report.h"
+#include "report/sections.h"
 
 enum text_colour { PLAIN, BOLD, DIM, GREEN, YELLOW, RED, CYAN };
 
@@ -40,14 +41,17 @@ static inline double ratio(int64_t part, int64_t whole) {
     return whole > 0 ? (double)part / (double)whole : 0;
 }
 
-/* The parts, in order. */
-void text_verdict(struct text_writer *writer);
-void text_device(struct text_writer *writer, const struct report_device *device);
-void text_gaps(struct text_writer *writer, const struct report_device *device);
-void text_device_details(struct text_writer *writer, const struct report_device *device);
-void text_gap_details(struct text_writer *writer, const struct report_device *device);
-void text_verdict_details(struct text_writer *writer);
-void text_host(struct text_writer *writer);
-void text_trust(struct text_writer *writer);
+/* A section's table, at most `rows` rows of it, with its title, note and sentences. False when it
+ * does not apply. */
+bool text_write_section(struct text_writer *writer, const struct section *section,
+                        const struct report_device *device, size_t rows);
+
+/* The sentences at the top, and a table of findings: all, or those that matter. */
+void text_verdict(struct text_writer *writer, bool all);
+void text_findings(struct text_writer *writer);
+void text_account(struct text_writer *writer, const struct report_device *device);
+void text_timeline(struct text_writer *writer, const struct report_device *device);
+/* Several devices in one table. */
+void text_devices(struct text_writer *writer);
 
 #endif

@@ -27,6 +27,8 @@ static void write_share(struct text_writer *writer, const struct verdict *verdic
                   text_pad(share, SHARE_WIDTH), "", share);
 }
 
+enum { FINDINGS_MAX = 5 }; /* in the summary */
+
 /* One line a finding, and beneath it the fix to begin with. */
 static void write_row(struct text_writer *writer, const struct verdict *verdict, size_t number) {
     enum { TITLE_WIDTH = 41 };
@@ -40,25 +42,24 @@ static void write_row(struct text_writer *writer, const struct verdict *verdict,
     write_share(writer, verdict, finding->additional);
     output_printf(writer->output, "\n");
     if (finding->fix_count && !finding->minor)
-        text_wrapped(writer, "     first: ", "       ", text_of(finding->fixes[0].words));
+        text_wrapped(writer, "     ", "     ", text_of(finding->fixes[0].words));
 }
 
-void text_verdict(struct text_writer *writer) {
+void text_verdict(struct text_writer *writer, bool all) {
     const struct verdict *verdict = &writer->report->verdict;
-    char time[FORMAT_SIZE], step[FORMAT_SIZE];
+    size_t shown = 0;
     if (verdict->count == 0)
         return;
     write_sentences(writer, verdict);
-    if (verdict->steps)
-        text_section(writer, "Findings", "of %s: %s, %s a step", verdict->part,
-                     format_duration(verdict->time, time),
-                     format_duration(verdict->time / (int64_t)verdict->steps, step));
-    else
-        text_section(writer, "Findings", "of %s: %s", verdict->part,
-                     format_duration(verdict->time, time));
-    output_printf(writer->output, "%46s%17s%17s\n", "", "recoverable", "on top");
-    for (size_t i = 0; i < verdict->count && i < writer->report->options.top; i++)
-        write_row(writer, verdict, i + 1);
+    text_section(writer, "Findings", "%s", "");
+    output_printf(writer->output, "%46s%17s%17s\n", "", "gain", "on top");
+    for (; shown < verdict->count && shown < writer->report->options.top; shown++) {
+        if (!all && shown >= FINDINGS_MAX)
+            break;
+        write_row(writer, verdict, shown + 1);
+    }
+    if (verdict->count > shown)
+        text_line(writer, "     %zu more: --section findings", verdict->count - shown);
     const char *order = verdict_order_words(verdict);
     if (order)
         text_wrapped(writer, "  ", "  ", text_of(order));
@@ -94,20 +95,20 @@ static void write_finding(struct text_writer *writer, const struct finding *find
         text_wrapped(writer, "  ", "  ", buffer_as_text(&line));
     }
     if (finding->fix_count)
-        text_line(writer, "  What to do, least effort first:");
+        text_line(writer, "  Fixes, in order of effort:");
     for (size_t i = 0; i < finding->fix_count; i++)
         write_fix(writer, &finding->fixes[i]);
     writer->failed |= line.failed;
     buffer_finish(&line);
 }
 
-void text_verdict_details(struct text_writer *writer) {
+void text_findings(struct text_writer *writer) {
     const struct verdict *verdict = &writer->report->verdict;
     for (size_t i = 0; i < verdict->count && i < writer->report->options.top; i++)
         if (!verdict->findings[i].minor)
             write_finding(writer, &verdict->findings[i], i + 1);
     if (verdict->missing_count)
-        text_section(writer, "What the trace does not tell", "%s", "");
+        text_section(writer, "Unknown", "%s", "");
     for (size_t i = 0; i < verdict->missing_count; i++)
         text_wrapped(writer, "  - ", "    ", text_of(verdict->missing[i]));
 }

@@ -3,6 +3,7 @@
 #include "report/wording.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/format.h"
@@ -17,23 +18,30 @@ char *wording_count(uint64_t count, const char *one, const char *many,
 }
 
 const char *wording_cause(unsigned cause) {
-    static const char *const sentences[CAUSE_COUNT] = {
-        "the host was blocked in a synchronising call and had nothing queued behind it",
-        "the host was inside an allocating or freeing call",
-        "the host was loading a module or compiling",
-        "the host was inside a blocking copy call",
-        "the host was inside launch calls: it issues work more slowly than the device finishes it",
-        "the host was in its own code",
-        "work was queued already and waited for another queue's event",
-        "work was queued already and nothing was awaited: the device's own launch latency",
-        "nothing recorded tells what the host did",
+    static const char *const phrases[CAUSE_COUNT] = {
+        "host blocked in a synchronizing call",
+        "host in an allocation call",
+        "host compiling or loading code",
+        "host in a blocking copy call",
+        "host in launch calls",
+        "host running its own code",
+        "queued, waiting for another stream",
+        "queued, launch latency",
+        "launch not recorded",
     };
-    return cause < CAUSE_COUNT ? sentences[cause] : "?";
+    return cause < CAUSE_COUNT ? phrases[cause] : "?";
+}
+
+const char *wording_cause_short(unsigned cause) {
+    static const char *const words[CAUSE_COUNT] = {
+        "synchronization", "allocation", "compilation",    "blocking copies", "launch calls",
+        "host code",       "dependency", "launch latency", "unknown",
+    };
+    return cause < CAUSE_COUNT ? words[cause] : "?";
 }
 
 const char *wording_state(unsigned state) {
-    static const char *const phrases[STATES] = {"running", "ready, but without a processor",
-                                                "blocked", "in a state that was not recorded"};
+    static const char *const phrases[STATES] = {"running", "ready, no core", "blocked", "unknown"};
     return state < STATES ? phrases[state] : "?";
 }
 
@@ -129,21 +137,22 @@ bool wording_date(const struct report *report, char date[WORDING_DATE_SIZE]) {
 
 void wording_selection(const struct report *report, struct buffer *text) {
     const struct report_options *options = &report->options;
-    const struct {
-        const char *words, *value;
-    } parts[] = {{"the range ", options->range},
-                 {"the steps ", options->steps},
-                 {"the window ", options->window},
-                 {"the device ", options->device}};
-    bool any = false;
+    const struct steps *steps = &report->steps;
+    size_t before = text->length;
+    char count[WORDING_COUNT_SIZE];
+    if (options->steps && strcmp(options->steps, "steady") == 0)
+        buffer_printf(text, "steady steps %zu to %zu", steps->warm_up + 1, steps->count);
+    else if (options->steps)
+        buffer_printf(text, "steps %s of %zu", options->steps, steps->count);
+    if (options->range)
+        buffer_printf(text, "%srange %s (%s)", text->length > before ? ", " : "", options->range,
+                      wording_count(report->host_selection.count, "time", "times", count));
+    const char *const parts[][2] = {{"window ", options->window}, {"device ", options->device}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (parts[i].value) {
-            buffer_string(text, any ? ", " : "");
-            buffer_string(text, parts[i].words);
-            buffer_string(text, parts[i].value);
-            any = true;
-        }
-    if (!any)
+        if (parts[i][1])
+            buffer_printf(text, "%s%s%s", text->length > before ? ", " : "", parts[i][0],
+                          parts[i][1]);
+    if (text->length == before)
         buffer_string(text, "the whole run");
 }
 

@@ -16,10 +16,11 @@ enum { WORDING_COUNT_SIZE = 80 };
 char *wording_count(uint64_t count, const char *one, const char *many,
                     char text[WORDING_COUNT_SIZE]);
 
-/* What owned the time, as the rest of "the device was idle while ...". */
+/* What the launching thread did during idle time of this cause; and the cause in a word or two. */
 const char *wording_cause(unsigned cause);
+const char *wording_cause_short(unsigned cause);
 
-/* What the launching thread did meanwhile: "running", "ready, but without a processor". */
+/* A state of the launching thread: "running", "ready, no core". */
 const char *wording_state(unsigned state);
 
 /* Theoretical occupancy and what limits it: "62.5%, registers"; "-" when it is not known. */

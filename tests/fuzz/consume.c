@@ -257,7 +257,7 @@ static void write_report(struct consumer *consumer, const struct report *report)
         fuzz_broken("markdown: %s", status.message);
     check_shares(buffer_as_text(&consumer->written), "markdown");
     take_written(consumer);
-    if (!report_write_csv(report, &output, &status))
+    if (!report_write_csv(report, NULL, &output, &status))
         fuzz_broken("csv: %s", status.message);
     take_written(consumer);
     if (!report_write_html(&report, 1, &output, &summary, &status))

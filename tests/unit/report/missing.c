@@ -135,7 +135,8 @@ static bool write_all(const struct report *report, struct status *status) {
     struct page_summary summary;
     bool ok = report_write_text(report, &(struct report_style){.width = 80}, &words, status) &&
               report_write_markdown(report, &words, status) &&
-              report_write_csv(report, &rest, status) && report_write_json(report, &rest, status) &&
+              report_write_csv(report, NULL, &rest, status) &&
+              report_write_json(report, &rest, status) &&
               report_write_html(&report, 1, &rest, &summary, status);
     buffer_byte(&text, 0);
     if (ok && buffer_ok(&text, status))

@@ -98,7 +98,8 @@ static void write_states(struct trace_writer *writer) {
 }
 
 static bool write_wide(const struct report *report, struct output *output, struct status *status) {
-    return report_write_text(report, &(struct report_style){.width = 100}, output, status);
+    return report_write_text(report, &(struct report_style){.width = 100, .full = true}, output,
+                             status);
 }
 
 TEST(host_time_is_shown_by_what_the_launching_thread_did) {
@@ -106,11 +107,11 @@ TEST(host_time_is_shown_by_what_the_launching_thread_did) {
     struct status status = {0};
     struct report_options options = {.trace_name = "states.ridge", .top = 10};
     REQUIRE(sample_report(write_states, &options, write_wide, &written, &status));
-    CHECK(strstr(written.data, " 80.0% of it running in forward\n"));
-    CHECK(strstr(written.data, " 20.0% of it blocked in poll\n"));
-    CHECK(strstr(written.data, "Processors  hardware counters\n"));
-    CHECK(strstr(written.data, "1.86          -          -          -          3.1%  all pro"));
-    CHECK(strstr(written.data, ">2.0        <5%       <10%       <20%           <5%  target"));
+    CHECK(strstr(written.data, "running         80.0%  4 ns  forward\n"));
+    CHECK(strstr(written.data, "blocked         20.0%  1 ns  poll\n"));
+    CHECK(strstr(written.data, "\nHardware counters\n"));
+    CHECK(strstr(written.data, "1.86          ?          ?           ?           3.1%  all pro"));
+    CHECK(strstr(written.data, ">2.0        <5%       <10%        <20%            <5%  target"));
     buffer_finish(&written);
 }
 
@@ -137,11 +138,45 @@ static void write_overlapping(struct trace_writer *writer) {
 TEST(kernels_that_overlap_have_no_launch_efficiency_above_100_percent) {
     struct buffer text = {0}, markdown = {0};
     struct status status = {0};
-    REQUIRE(sample_report(write_overlapping, NULL, write_text, &text, &status));
-    CHECK(strstr(text.data, "kernels overlap: 1.60x the run time"));
+    REQUIRE(sample_report(write_overlapping, NULL, write_wide, &text, &status));
+    CHECK(strstr(text.data, "kernels overlap: their sum is 1.60x the run time"));
     CHECK(!strstr(text.data, "160.0%"));
     REQUIRE(sample_report(write_overlapping, NULL, report_write_markdown, &markdown, &status));
-    CHECK(strstr(markdown.data, "| Launch Efficiency | kernels overlap, 1.60x |"));
+    CHECK(strstr(markdown.data,
+                 "| Launch efficiency | - | >70 % |  | kernels overlap: their sum is 1.60x"));
     buffer_finish(&text);
     buffer_finish(&markdown);
+}
+
+TEST(the_default_report_fits_one_screen_and_a_half) {
+    struct buffer written = {0};
+    struct status status = {0};
+    size_t lines = 0;
+    REQUIRE(sample_report(write_states, NULL, write_text, &written, &status));
+    for (const char *c = written.data; *c; c++)
+        lines += *c == '\n';
+    CHECK(lines <= 60);
+    CHECK(strstr(written.data, "\nMore with --section: findings, account, "));
+    CHECK(!strstr(written.data, "Hardware counters\n"));
+    buffer_finish(&written);
+}
+
+static bool write_two_sections(const struct report *report, struct output *output,
+                               struct status *status) {
+    struct report_style style = {.width = 80, .sections = "counters,copies"};
+    return report_write_text(report, &style, output, status);
+}
+
+TEST(sections_are_printed_by_name_in_the_order_of_the_report) {
+    struct buffer written = {0};
+    struct status status = {0};
+    REQUIRE(sample_report(write_states, NULL, write_two_sections, &written, &status));
+    const char *copies = strstr(written.data, "\nCopies"),
+               *counters = strstr(written.data, "\nHardware");
+    CHECK(copies && counters && copies < counters);
+    CHECK(!strstr(written.data, "\nKernels"));
+    CHECK(report_check_sections("counters,copies", &status));
+    CHECK(!report_check_sections("counters,copy", &status));
+    CHECK(strstr(status.message, "no section 'copy'"));
+    buffer_finish(&written);
 }
