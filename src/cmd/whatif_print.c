@@ -214,9 +214,9 @@ static void next_bottleneck(const struct writer *writer, const struct outcome *o
                           (int)(kernel.length < 90 ? kernel.length : 90), kernel.data,
                           kernel.length < 90 ? "" : "...");
     } else {
-        buffer_printf(&text, "Next: the device still idles %s of the time; in most of that %s",
+        buffer_printf(&text, "Next: the device is still idle %s of the time, mostly in %s",
                       format_percent(wording_share(idle, window), share),
-                      wording_cause(outcome->next_cause));
+                      wording_cause_short(outcome->next_cause));
     }
     buffer_byte(&text, '.');
     paragraph(writer, "  ", buffer_as_text(&text));

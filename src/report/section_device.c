@@ -93,9 +93,11 @@ static const struct metric metrics[] = {
     {"Theoretical occupancy", ">75 %", UNIT_SHARE, occupancy, above_75},
 };
 
+/* Occupancy, the last, where it is known. */
 static const void *metric_row(const void *source, size_t index) {
-    (void)source;
-    return index < sizeof metrics / sizeof metrics[0] ? &metrics[index] : NULL;
+    const struct report_source *of = source;
+    bool occupied = kernel_occupancy_known(&of->device->kernels.occupancy);
+    return index < sizeof metrics / sizeof metrics[0] - !occupied ? &metrics[index] : NULL;
 }
 
 static struct value metric_words(const struct report_source *of, const struct metric *metric,
