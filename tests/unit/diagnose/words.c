@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../test.h"
+#include "diagnose/words.h"
 #include "loop.h"
 
 static bool says(const char *text, const char *part) {
@@ -207,4 +208,43 @@ TEST(a_verdict_on_a_lossy_recording_says_so) {
     }
     scene_finish(&lossy);
     scene_finish(&whole);
+}
+
+static void was_cut(struct scene *scene, int step) {
+    if (step == 0)
+        trace_writer_meta(scene->writer, META_TRUNCATED, TEXT("the file ends in the middle"));
+    layers(scene, 200 * US);
+}
+
+TEST(a_verdict_on_a_source_that_was_cut_says_so) {
+    struct scene_report cut = play(was_cut);
+    if (cut.ok)
+        CHECK(says(cut.report.verdict.caution, "the recording is cut or damaged"));
+    scene_finish(&cut);
+}
+
+TEST(calls_without_kernels_are_listed_by_their_class) {
+    struct scene scene;
+    scene_begin(&scene);
+    scene_call(&scene, CALL_OTHER, "cudaGetDevice", 2 * US, 0);
+    scene_call(&scene, CALL_ALLOC, "cudaMalloc", 2 * US, 0);
+    scene_call(&scene, CALL_ALLOC, "cudaFree", 2 * US, 0);
+    struct scene_report played = scene_report(&scene);
+    if (!played.ok)
+        return;
+    const struct finding *first = &played.report.verdict.findings[0];
+    CHECK(first->kind == FINDING_UNDECIDED);
+    CHECK(says(first->summary, "3 GPU API calls were recorded, but no kernels"));
+    REQUIRE(first->evidence_count > 0);
+    CHECK_STRING(first->evidence[0].words, "1 other call, 2 allocations and releases");
+    scene_finish(&played);
+}
+
+TEST(advice_has_the_words_of_its_framework_or_plain_ones) {
+    CHECK(says(advice_words(FRAMEWORK_TORCH, ADVICE_GRAPH), "torch.cuda.graph"));
+    CHECK(says(advice_words(FRAMEWORK_JAX, ADVICE_GRAPH), "jax.jit"));
+    CHECK(says(advice_words(FRAMEWORK_RIDGE, ADVICE_GRAPH), "ridge_compile()"));
+    CHECK(says(advice_words(FRAMEWORK_METAL, ADVICE_GRAPH), "command buffer"));
+    CHECK(says(advice_words(FRAMEWORK_JAX, ADVICE_PINNED), "cudaMallocHost"));
+    CHECK(says(advice_words(FRAMEWORK_METAL, ADVICE_PINNED), "cudaMallocHost"));
 }
