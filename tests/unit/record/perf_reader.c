@@ -2,6 +2,7 @@
 #ifdef __linux__
 #include "record/perf_reader.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,58 @@ TEST(records_are_copied_out_of_a_ring_that_wraps_around) {
     CHECK_INT(ring.page->data_tail, ring.page->data_head);
     perf_batch_finish(&batch);
     free(memory);
+}
+
+/* The signals that a thread of this process blocks: signal 1 is the lowest bit. */
+static uint64_t blocked_signals(const char *thread) {
+    char path[64], line[256];
+    unsigned long long blocked = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/status", thread);
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "SigBlk:", 7) == 0)
+            blocked = strtoull(line + 7, NULL, 16);
+    if (file)
+        fclose(file);
+    return blocked;
+}
+
+/* How many threads of this process block all of these signals. */
+static unsigned threads_that_block(uint64_t signals) {
+    unsigned count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (entry->d_name[0] != '.')
+            count += (blocked_signals(entry->d_name) & signals) == signals;
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+static bool has_run(struct perf_reader *reader) {
+    pthread_mutex_lock(&reader->lock);
+    bool run = reader->due != 0;
+    pthread_mutex_unlock(&reader->lock);
+    return run;
+}
+
+TEST(signals_are_left_to_the_threads_that_were_there_before_the_reader) {
+    const uint64_t signals = (uint64_t)1 << (SIGINT - 1) | (uint64_t)1 << (SIGTERM - 1) |
+                             (uint64_t)1 << (SIGCHLD - 1);
+    struct perf_rings rings = {.fill_ms = 1000};
+    struct perf_reader reader;
+    sigset_t before, after;
+    unsigned others = threads_that_block(signals);
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    perf_reader_start(&reader, &rings);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    for (int number = 1; number < 32; number++)
+        CHECK_INT(sigismember(&after, number), sigismember(&before, number));
+    for (unsigned tries = 0; reader.running && tries < 5000 && !has_run(&reader); tries++)
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    if (reader.running)
+        CHECK_INT(threads_that_block(signals), others + 1);
+    perf_reader_finish(&reader);
 }
 
 /* How many samples a batch has with each stack size. They are the only records of these lengths. */
