@@ -248,3 +248,24 @@ TEST(advice_has_the_words_of_its_framework_or_plain_ones) {
     CHECK(says(advice_words(FRAMEWORK_JAX, ADVICE_PINNED), "cudaMallocHost"));
     CHECK(says(advice_words(FRAMEWORK_METAL, ADVICE_PINNED), "cudaMallocHost"));
 }
+
+TEST(a_recorder_is_named_for_the_api_that_was_called) {
+    static const struct {
+        const char *call;
+        bool is_rocm;
+    } cases[] = {{"hipMalloc", true}, {"cudaMalloc", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scene scene;
+        bool named = false;
+        scene_begin(&scene);
+        scene_call(&scene, CALL_ALLOC, cases[i].call, 2 * US, 0);
+        struct scene_report played = scene_report(&scene);
+        if (!played.ok)
+            return;
+        const struct finding *first = &played.report.verdict.findings[0];
+        for (size_t fix = 0; fix < first->fix_count; fix++)
+            named |= says(first->fixes[fix].words, "rocprofv3");
+        CHECK_INT(named, cases[i].is_rocm);
+        scene_finish(&played);
+    }
+}
