@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -222,6 +223,7 @@ TEST(the_stack_size_of_a_running_program_can_be_changed) {
         test_skip("perf events cannot be used here");
     } else {
         CHECK_INT(rings.stack_sizes, PERF_STACK_SIZES);
+        CHECK_INT(rings.fill_ms, rings.items[0].bytes * 1000 / 999 / (17 << 10));
         CHECK(write(go, "g", 1) == 1);
         for (unsigned i = 0; i < sizeof order / sizeof *order; i++) {
             size_t ignored[PERF_STACK_SIZES];
@@ -236,5 +238,49 @@ TEST(the_stack_size_of_a_running_program_can_be_changed) {
     close(go);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
+}
+
+/* Leaves this process room for rings of 128 KiB. */
+static bool limit_memory(void) {
+    const rlim_t page = (rlim_t)sysconf(_SC_PAGESIZE);
+    const rlim_t processors = (rlim_t)sysconf(_SC_NPROCESSORS_CONF);
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    bool known = file && fscanf(file, "%lu", &pages) == 1;
+    if (file)
+        fclose(file);
+    struct rlimit limit;
+    if (!known || getrlimit(RLIMIT_AS, &limit) != 0)
+        return false;
+    limit.rlim_cur = pages * page + processors * (128 * 1024 + page) + 64 * 1024;
+    return setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+enum { MAPPED, NOT_MAPPED, UNUSABLE };
+
+static int open_in_little_memory(void) {
+    const struct perf_options options = {.rate = 999, .stacks = PERF_TABLES};
+    struct perf_rings rings = {0}, before = {0};
+    struct status status;
+    bool usable = perf_rings_open(&before, getpid(), &options, &status);
+    perf_rings_close(&before);
+    if (!usable || !limit_memory())
+        return UNUSABLE;
+    bool mapped = perf_rings_open(&rings, getpid(), &options, &status) && rings.limited;
+    for (size_t i = 0; i < rings.count; i++)
+        mapped &= rings.items[i].page && rings.items[i].bytes <= 128 * 1024;
+    return mapped ? MAPPED : NOT_MAPPED;
+}
+
+TEST(rings_are_smaller_where_there_is_too_little_memory) {
+    int ended = -1;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(open_in_little_memory());
+    REQUIRE(waitpid(pid, &ended, 0) == pid && WIFEXITED(ended));
+    if (WEXITSTATUS(ended) == UNUSABLE)
+        test_skip("perf events cannot be used here");
+    else
+        CHECK_INT(WEXITSTATUS(ended), MAPPED);
 }
 #endif
