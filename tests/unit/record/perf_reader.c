@@ -240,6 +240,33 @@ TEST(the_stack_size_of_a_running_program_can_be_changed) {
     waitpid(pid, NULL, 0);
 }
 
+/* An event's own count, and how many of its records were lost. */
+static int event_that_lost(uint64_t lost) {
+    const uint64_t values[2] = {1000, lost};
+    int ends[2];
+    if (pipe(ends) != 0)
+        return -1;
+    CHECK(write(ends[1], values, sizeof values) == sizeof values);
+    close(ends[1]);
+    return ends[0];
+}
+
+TEST(lost_records_count_once_whether_a_record_says_so_or_not) {
+    struct perf_ring items[2] = {
+        {.fd = event_that_lost(5), .lost = 3},
+        {.fd = event_that_lost(5), .lost = 9},
+    };
+    struct perf_rings rings = {.items = items, .count = 2, .counts_lost = true};
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned size = 0; size < PERF_STACK_SIZES; size++)
+            items[i].samplers[size] = size == 0 ? event_that_lost(2) : -1;
+    CHECK_INT(perf_rings_lost(&rings), 4);
+    for (unsigned i = 0; i < 2; i++) {
+        close(items[i].fd);
+        close(items[i].samplers[0]);
+    }
+}
+
 /* Leaves this process room for rings of 128 KiB. */
 static bool limit_memory(void) {
     const rlim_t page = (rlim_t)sysconf(_SC_PAGESIZE);
