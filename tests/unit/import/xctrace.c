@@ -434,6 +434,24 @@ TEST(only_the_first_of_several_runs_is_imported) {
     trace_close(trace);
 }
 
+/* A file may be another one by the time that it is imported. */
+TEST(a_file_that_is_no_table_any_more_is_refused) {
+    struct status status = {0};
+    const struct import_options options = {0};
+    const char *folder = make_folder();
+    struct import_source source = {.path = put_file(folder, "t.xml", "<other/>")};
+    FILE *file = fopen("/dev/null", "w");
+    REQUIRE(file);
+    struct trace_writer *writer = trace_writer_create(
+        fileno(file), &(struct trace_writer_options){.session = 1, .writer = 1}, &status);
+    REQUIRE(writer);
+    CHECK(!import_xctrace.run(&source, &options, writer, &status));
+    CHECK_INT(status.code, STATUS_INPUT);
+    trace_writer_destroy(writer);
+    fclose(file);
+    remove_folder(folder);
+}
+
 TEST(the_schema_of_a_table_is_named_when_its_beginning_holds_the_name) {
     static const char head[] = "<trace-query-result><schema name=\"gpu\">";
     size_t name = strlen("<trace-query-result><schema name=");
