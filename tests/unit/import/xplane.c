@@ -308,6 +308,41 @@ TEST(a_number_in_a_double_counts_where_it_is_whole) {
     trace_close(trace);
 }
 
+/* Figures of a device stand in its plane: the last clock, in kHz, is no clock any more. */
+TEST(a_device_has_the_figures_of_its_plane_where_they_can_be) {
+    enum { CLOCK = 50, CORES, MEMORY };
+    static const struct {
+        uint64_t clock_khz, cores, clock_hz, multiprocessors;
+    } cases[] = {
+        {1980000, 132, 1980000000, 132},
+        {999999999, UINT32_MAX, 999999999000, UINT32_MAX},
+        {1000000000, (uint64_t)UINT32_MAX + 1, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const uint64_t figures[] = {cases[i].clock_khz, cases[i].cores, (uint64_t)80 << 30};
+        struct status status;
+        struct buffer plane = plane_of("/device:GPU:3"), space = {0};
+        put_name(&plane, 5, CLOCK, "clock_rate");
+        put_name(&plane, 5, CORES, "core_count");
+        put_name(&plane, 5, MEMORY, "memory_size");
+        for (uint64_t k = 0; k < 3; k++) {
+            struct buffer stat = {0};
+            put_number(&stat, 1, CLOCK + k);
+            put_number(&stat, 3, figures[k]);
+            put_message(&plane, 6, &stat);
+        }
+        put_message(&space, 1, &plane);
+        struct trace *trace = open_bytes(&space, false, &status);
+        CHECK_OK(trace, status);
+        REQUIRE(trace && trace->device.count == 2);
+        CHECK_INT(trace->device.index[1], 3);
+        CHECK_INT(trace->device.clock_hz[1], cases[i].clock_hz);
+        CHECK_INT(trace->device.multiprocessors[1], cases[i].multiprocessors);
+        CHECK_INT(trace->device.memory_bytes[1], (uint64_t)80 << 30);
+        trace_close(trace);
+    }
+}
+
 TEST(copies_of_a_profile_are_told_by_their_names_and_memories) {
     static const char *const copies[] = {
         "kind_src:device kind_dst:pageable size:64",

@@ -1,16 +1,18 @@
-/* Recordings that fail before the program runs. */
+/* Recordings that fail before the program runs, and what is told of others. */
 #include "record/record.h"
 
 #include <dirent.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../test.h"
 
+static struct record_summary summary;
+
 /* Records with a folder of its own for the spool and a library in the place of the probe. */
 static bool record(const struct record_options *options, struct status *status, unsigned *left) {
-    static struct record_summary summary;
     char folder[512], library[600];
     snprintf(folder, sizeof folder, "%s", test_temporary(""));
     snprintf(library, sizeof library, "%s/probe.so", folder);
@@ -35,6 +37,13 @@ static bool record(const struct record_options *options, struct status *status, 
     return ok;
 }
 
+static bool is_told(const char *words) {
+    bool told = false;
+    for (unsigned i = 0; i < summary.note_count; i++)
+        told |= strstr(summary.notes[i], words) != NULL;
+    return told;
+}
+
 TEST(a_program_that_cannot_be_started_leaves_no_spool) {
     struct status status = {0};
     unsigned left = 0;
@@ -47,7 +56,6 @@ TEST(a_program_that_cannot_be_started_leaves_no_spool) {
 
 /* The program removes the folder of its trace, so that what came before the delay cannot go. */
 TEST(a_trace_that_cannot_be_trimmed_is_told) {
-    static struct record_summary summary;
     struct status status = {0};
     char folder[512], output[600], script[700];
     snprintf(folder, sizeof folder, "%s", test_temporary(""));
@@ -58,10 +66,7 @@ TEST(a_trace_that_cannot_be_trimmed_is_told) {
     struct record_options options = {
         .command = command, .output = output, .delay = 1000, .no_sampling = true};
     CHECK_OK(record_program(&options, &summary, &status), status);
-    bool told = false;
-    for (unsigned i = 0; i < summary.note_count; i++)
-        told |= strstr(summary.notes[i], "No such file or directory") != NULL;
-    CHECK(told);
+    CHECK(is_told("No such file or directory"));
     CHECK(access(folder, F_OK) != 0);
 }
 
@@ -81,4 +86,42 @@ TEST(a_delay_and_a_ring_need_an_ordinary_file) {
         CHECK(strstr(status.message, "need an ordinary file, not /dev/null"));
         CHECK_INT(left, 0);
     }
+}
+
+TEST(a_program_without_cuda_is_told_where_cuda_was_asked_for) {
+    static const enum record_backend backends[] = {RECORD_AUTO, RECORD_CUDA};
+    char *command[] = {"/bin/sh", "-c", "exit 0", NULL};
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
+        struct status status = {0};
+        unsigned left = 0;
+        struct record_options options = {.command = command,
+                                         .output = test_temporary(".ridge"),
+                                         .backend = backends[i],
+                                         .no_sampling = true};
+        CHECK_OK(record(&options, &status, &left), status);
+        CHECK_INT(is_told("the program did not use CUDA"), backends[i] == RECORD_CUDA);
+        CHECK_INT(left, 0);
+    }
+}
+
+static int64_t own_processor_ns(void) {
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return ((int64_t)used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
+           ((int64_t)used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+}
+
+TEST(the_cost_of_recording_has_nothing_of_what_was_before) {
+    enum { BEFORE = 50000000 };
+    char *command[] = {"/bin/sh", "-c", "exit 0", NULL};
+    struct status status = {0};
+    unsigned left = 0;
+    struct record_options options = {
+        .command = command, .output = test_temporary(".ridge"), .no_sampling = true};
+    while (own_processor_ns() < BEFORE)
+        ;
+    int64_t before = own_processor_ns();
+    CHECK_OK(record(&options, &status, &left), status);
+    CHECK(summary.recorder_ns >= 0);
+    CHECK(summary.recorder_ns <= own_processor_ns() - before);
 }

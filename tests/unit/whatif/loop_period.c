@@ -34,4 +34,8 @@ TEST(even_pauses_and_a_few_long_ones_show_no_turn) {
     CHECK_INT(turn, 0);
     CHECK(loop_period_find(pauses, 3, &turn, &phase, &status));
     CHECK_INT(turn, 0);
+    fill(pauses, 200, 10, 0, 0);
+    pauses[20] = pauses[80] = pauses[140] = 90000; /* two equal distances are too few */
+    CHECK(loop_period_find(pauses, 200, &turn, &phase, &status));
+    CHECK_INT(turn, 0);
 }
