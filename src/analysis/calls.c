@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/sort.h"
 
@@ -19,7 +20,7 @@ static bool only_waits(struct text name) {
     size_t prefix = text_starts(name, "cuda") ? 4 : text_starts(name, "hip") ? 3 : 0;
     if (!prefix && text_starts(name, "cu"))
         prefix = 2;
-    for (size_t i = 0; prefix && i < sizeof what / sizeof what[0]; i++) {
+    for (size_t i = 0; prefix && i < ARRAY_COUNT(what); i++) {
         struct text rest = {name.data + prefix, name.length - prefix};
         bool driver_only = strcmp(what[i], "Ctx") == 0;
         bool runtime_only = i == 0 || i == 3;

@@ -4,6 +4,7 @@
  * has less than a third of the work, parts of equal work are looked at as well. */
 #include "analysis/cycle.h"
 
+#include "base/array.h"
 #include "base/memory.h"
 
 enum { PERIOD_ROWS_MAX = 3 << 20 };
@@ -114,7 +115,7 @@ static bool take_heavier(const uint32_t *names, const int64_t *work, size_t coun
 static bool find_by_work(const uint32_t *names, const int64_t *work, size_t count, double all,
                          struct cycle *cycle, double *most, struct status *status) {
     static const unsigned divisions[] = {2, 3, 4, 8, 16};
-    for (size_t d = 0; d < sizeof divisions / sizeof *divisions; d++) {
+    for (size_t d = 0; d < ARRAY_COUNT(divisions); d++) {
         double done = 0, share = all / divisions[d];
         size_t first = 0;
         unsigned part = 1;

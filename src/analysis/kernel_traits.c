@@ -3,6 +3,8 @@
  */
 #include "analysis/kernel_traits.h"
 
+#include "base/array.h"
+
 static bool contains_any(struct text name, const char *const *words) {
     for (; *words; words++)
         if (text_find(name, *words) >= 0)
@@ -19,7 +21,7 @@ static unsigned element_size(struct text name) {
         {"BFloat16", 2},     {"bfloat16", 2},     {"Half", 2},         {"half", 2},
         {"double", 8},       {"float", 4},
     };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(words); i++)
         if (text_find(name, words[i].word) >= 0)
             return words[i].size;
     return 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/limits_seen.h"
+#include "base/array.h"
 #include "base/decimal.h"
 #include "base/memory.h"
 #include "trace/writer.h"
@@ -108,7 +109,7 @@ static const struct cycle {
 /* The last one of the same major that is not newer. */
 static const struct cycle *find_cycle(uint32_t major, uint32_t minor) {
     const struct cycle *best = NULL;
-    for (size_t i = 0; i < sizeof cycles / sizeof cycles[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(cycles); i++)
         if (cycles[i].major == major && cycles[i].minor <= minor)
             best = &cycles[i];
     return best;

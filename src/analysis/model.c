@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/sort.h"
 #include "trace/writer.h"
@@ -231,7 +232,7 @@ static bool check_sums(const struct trace *trace, struct status *status) {
         {trace->wait.duration, trace->wait.count},
         {trace->sample.weight, trace->sample.count},
     };
-    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+    for (size_t t = 0; t < ARRAY_COUNT(tables); t++) {
         int64_t sum = 0;
         for (size_t i = 0; i < tables[t].count; i++) {
             int64_t duration = tables[t].durations[i];
@@ -299,7 +300,7 @@ static bool clocks_are_mixed(const struct trace *trace) {
 static void place_unknown(struct trace *trace) {
     uint32_t *const sessions[] = {trace->process_session, trace->thread_session,
                                   trace->device_session, trace->queue_session};
-    for (size_t i = 0; i < sizeof sessions / sizeof *sessions; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(sessions); i++)
         sessions[i][0] = trace->session_count;
 }
 

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 
 const char *occupancy_limit_name(unsigned limit) {
@@ -45,7 +46,7 @@ static const struct capability {
 
 static const struct capability *find_capability(uint32_t major, uint32_t minor) {
     const struct capability *best = NULL; /* the last one of the same major that is not newer */
-    for (size_t i = 0; i < sizeof capabilities / sizeof capabilities[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(capabilities); i++)
         if (capabilities[i].major == major && capabilities[i].minor <= minor)
             best = &capabilities[i];
     return best;
@@ -146,7 +147,7 @@ static bool begin(const struct model *model, struct occupancy *occupancy, struct
 static void unload_columns(struct trace *trace) {
     static const char *const names[] = {"block_x",   "block_y",       "block_z",
                                         "registers", "shared_static", "shared_dynamic"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++)
         trace_unload(trace, TABLE_ACTIVITY, names[i]);
 }
 

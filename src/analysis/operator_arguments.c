@@ -6,6 +6,7 @@
  */
 #include "analysis/operator.h"
 
+#include "base/array.h"
 #include "base/decimal.h"
 
 struct cursor {
@@ -135,7 +136,7 @@ static const struct {
 
 /* A scalar is spelt with a capital letter or not at all ("Scalar", "Int", ""). */
 static void set_type(struct argument *argument, struct text name) {
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(types); i++)
         if (text_is(name, types[i].name)) {
             argument->type = types[i].type;
             argument->size = types[i].size;

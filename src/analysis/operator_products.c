@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "base/array.h"
+
 static double bytes_of(const struct argument *argument) {
     return argument->elements * argument->size;
 }
@@ -263,13 +265,13 @@ static struct operator_work attention(const struct attention *row,
 }
 
 struct operator_work product_work(struct text name, const struct arguments *arguments) {
-    for (size_t i = 0; i < sizeof matrix_operators / sizeof matrix_operators[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(matrix_operators); i++)
         if (text_is(name, matrix_operators[i].name))
             return matrix_operators[i].work(arguments, matrix_operators[i].first);
-    for (size_t i = 0; i < sizeof convolutions / sizeof convolutions[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(convolutions); i++)
         if (text_is(name, convolutions[i].name))
             return convolution(&convolutions[i], arguments);
-    for (size_t i = 0; i < sizeof attentions / sizeof attentions[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(attentions); i++)
         if (text_is(name, attentions[i].name))
             return attention(&attentions[i], arguments);
     if (text_is(name, "convolution_backward"))

@@ -5,6 +5,7 @@
 #include "analysis/operator.h"
 
 #include "analysis/operator_products.h"
+#include "base/array.h"
 
 /* How the size of the result follows from the inputs. */
 enum pattern {
@@ -337,7 +338,7 @@ static struct operator_work find_work(struct text name, const struct arguments *
     name = (struct text){name.data + 6, name.length - 6};
     bool in_place = name.length > 1 && name.data[name.length - 1] == '_';
     name.length -= in_place;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
         if (text_is(name, rows[i].name))
             return by_row(&rows[i], arguments, in_place);
     return product_work(name, arguments);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/library.h"
 #include "base/memory.h"
 
@@ -60,7 +61,7 @@ static void append_rust(struct text name, struct buffer *plain) {
     name.length -= HASH_DIGITS + 3;
     for (size_t at = 0; at < name.length;) {
         struct text rest = {name.data + at, name.length - at};
-        size_t i = 0, count = sizeof escapes / sizeof escapes[0];
+        size_t i = 0, count = ARRAY_COUNT(escapes);
         while (i < count && !text_starts(rest, escapes[i].written))
             i++;
         if (i == count) {

@@ -1,6 +1,7 @@
 /* What does a piece of JSON say? Strings lose their escapes here, and values that a trace keeps as
  * text are written again without white space and strictly valid, whatever their writer let slip.
  */
+#include "base/array.h"
 #include "base/json_read.h"
 
 static void append_utf8(struct buffer *out, uint32_t point) {
@@ -144,7 +145,7 @@ static const char *compact_word(const char *at, const char *end, struct buffer *
         buffer_text(out, word);
         return after;
     }
-    for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(nulls); i++)
         if (text_is(word, nulls[i])) {
             buffer_string(out, "null");
             return after;

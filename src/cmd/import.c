@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/format.h"
 #include "base/memory.h"
 #include "base/output.h"
@@ -26,7 +27,7 @@ static char *default_output(const char *path, struct status *status) {
             name = (struct text){name.data + i, name.length - i};
             break;
         }
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(endings); i++) {
         size_t length = strlen(endings[i]);
         if (name.length > length &&
             memcmp(name.data + name.length - length, endings[i], length) == 0) {

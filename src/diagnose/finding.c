@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "diagnose/diagnosis.h"
 
@@ -241,7 +242,7 @@ void finding_finish(struct finding *finding) {
 
 void finding_change(struct finding *finding, enum change_kind kind, struct text pattern,
                     double factor) {
-    if (finding->change_count < sizeof finding->changes / sizeof *finding->changes)
+    if (finding->change_count < ARRAY_COUNT(finding->changes))
         finding->changes[finding->change_count++] = (struct change){
             .kind = kind, .pattern = pattern, .factor = factor, .device = finding->device};
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/checksum.h"
 #include "base/input.h"
 #include "base/memory.h"
@@ -22,7 +23,7 @@ static const struct importer *const importers[] = {
     &import_kineto, &import_nsys,     &import_xctrace,      &import_rpd,
     &import_xplane, &import_perfetto, &import_ridge_sqlite,
 };
-enum { IMPORTERS = sizeof importers / sizeof importers[0] };
+enum { IMPORTERS = ARRAY_COUNT(importers) };
 
 /* A file as it was found: its kind, its first bytes, and where to read it. */
 struct found {

@@ -3,6 +3,7 @@
  * number serves as the correlation id; it is unique in the file. What a kernel's grid or a copy's
  * size is hangs on the call, in side tables that are loaded first. Times are nanoseconds since the
  * machine's start. Schema 3, which rocprofv3 writes, is another format and only recognised. */
+#include "base/array.h"
 #include "import/sqlite_strings.h"
 
 #include <stdio.h>
@@ -244,7 +245,7 @@ static enum op_kind kind_of(struct text type) {
         {"FillBuffer", OP_SET},         {"CopyHostToDevice", OP_HTOD},
         {"CopyDeviceToHost", OP_DTOH},  {"CopyDeviceToDevice", OP_DTOD},
     };
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
         if (text_is(type, kinds[i].type))
             return kinds[i].kind;
     return text_starts(type, "Copy") ? OP_COPY : OP_OTHER;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "abi/nvml.h"
 #include "machine/health_parts.h"
@@ -123,7 +124,7 @@ static void say_throttling(const struct health *before, const struct health *aft
         seen |= before->throttle_reasons;
     if (after->throttle_reasons > 0)
         seen |= after->throttle_reasons;
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(reasons); i++)
         if (seen & reasons[i].bits)
             say(words, "throttled: %s", reasons[i].words);
     if (before->throttle_count >= 0 && after->throttle_count > before->throttle_count)

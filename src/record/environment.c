@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "record/owner.h"
@@ -67,7 +68,7 @@ bool environment_find_probe(char path[ENVIRONMENT_PROBE_SIZE], struct status *st
         return status_fail_errno(status, "RIDGE_PROBE_LIBRARY names %s", given);
     }
     own_folder(folder);
-    for (size_t i = 0; i < sizeof places / sizeof *places && *folder; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(places) && *folder; i++) {
         snprintf(tried, sizeof tried, "%s%s", folder, places[i]);
         if (realpath(tried, path))
             return check_safe(path, status);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/checksum.h"
 #include "base/json_write.h"
 #include "base/memory.h"
@@ -74,7 +75,7 @@ static struct text shapes_in(struct text name) {
 
 static size_t operator_length(struct text name) {
     static const char *const marks[] = {", seq = ", ", op_id = "};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
         ptrdiff_t at = text_find(name, marks[i]);
         if (at > 0)
             return (size_t)at;

@@ -21,13 +21,14 @@
 #include <sys/prctl.h>
 #endif
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "spool/spool.h"
 
 /* SIGCHLD only wakes ridge; SIGXFSZ would kill it where a failed write is enough. */
 static const int signals[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
                               SIGUSR1, SIGUSR2, SIGXFSZ, SIGPIPE};
-_Static_assert(sizeof signals / sizeof *signals == TARGET_SIGNALS, "one place for each");
+_Static_assert(ARRAY_COUNT(signals) == TARGET_SIGNALS, "one place for each");
 
 static volatile sig_atomic_t receiver; /* the target's pid while it lives */
 

@@ -1,5 +1,6 @@
 /* The page's tables as columns: the same chunks that a trace file is made of, not compressed one by
  * one but deflated together. web/data.js has the same columns in the same order. */
+#include "base/array.h"
 #include "report/html_parts.h"
 
 #include "base/memory.h"
@@ -125,7 +126,7 @@ static void write_table(struct page_writer *writer, const struct page_table *tab
                                              .count = row_count,                                   \
                                              .rows = order,                                        \
                                              .columns = list,                                      \
-                                             .column_count = sizeof(list) / sizeof *(list)})
+                                             .column_count = ARRAY_COUNT(list)})
 
 /* Durations are those of the merged stretches, where there are any. */
 static struct page_column duration_column(const struct page_rows *rows, const int64_t *durations) {

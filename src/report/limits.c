@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base/array.h"
 #include "report/wording.h"
 
 static const char *const source_words[] = {
@@ -32,7 +33,7 @@ static const struct {
 static void add_roofs(const struct limits *limits, enum limit_source source, struct buffer *words) {
     const char *before = "";
     char text[FORMAT_SIZE];
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(shown); i++) {
         if (limits->source[shown[i].limit] != source)
             continue;
         if (!*before)

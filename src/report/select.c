@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/decimal.h"
 #include "base/memory.h"
 
@@ -15,7 +16,7 @@ static bool parse_time(struct text word, int64_t *time) {
         const char *unit;
         int scale;
     } units[] = {{"ns", 0}, {"us", 3}, {"\xC2\xB5s", 3}, {"ms", 6}, {"s", 9}};
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(units); i++) {
         size_t length = strlen(units[i].unit);
         if (word.length > length &&
             memcmp(word.data + word.length - length, units[i].unit, length) == 0) {

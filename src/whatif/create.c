@@ -2,6 +2,7 @@
  * waits.c, dependencies.c, handover.c, order.c, typical.c and calibrate.c find. */
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "trace/writer.h"
 #include "whatif/graph.h"
@@ -270,7 +271,7 @@ static bool read_grids(struct replay *replay, struct status *status) {
         replay->threads_of_block[i] =
             volume(activity->block_x[i], activity->block_y[i], activity->block_z[i]);
     }
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++)
         trace_unload(trace, TABLE_ACTIVITY, names[i]);
     return true;
 }
@@ -313,7 +314,7 @@ static bool allocate(struct replay *replay, struct status *status) {
         COLUMN(windows, replay->devices),
 #undef COLUMN
     };
-    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(columns); i++)
         if (!(*columns[i].column = memory_allocate(columns[i].count, columns[i].size, status)))
             return false;
     return true;
@@ -410,7 +411,7 @@ void replay_destroy(struct replay *replay) {
                        replay->tail,           replay->threads_of_block,
                        replay->order,          replay->typical,
                        replay->session_length, replay->session_rest};
-    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(columns); i++)
         memory_free(columns[i]);
     if (replay->duration != replay->trace->activity.duration)
         memory_free(replay->duration);

@@ -1,4 +1,5 @@
 /* Computes every time of a run in one walk through the order, and how long the run is. */
+#include "base/array.h"
 #include "whatif/run.h"
 
 #include <string.h>
@@ -53,7 +54,7 @@ void run_finish(struct run *run) {
     void *made[] = {run->call_gone, run->activity_gone,  run->also,       run->extra_lag,
                     run->loader_at, run->call_start,     run->call_end,   run->start,
                     run->bound,     run->thread_reached, run->depend_gone};
-    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(made); i++)
         memory_free(made[i]);
     memset(run, 0, sizeof *run);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "whatif/run.h"
@@ -29,7 +30,7 @@ static const struct {
     {CHANGE_QUEUES, change_queues},
     {CHANGE_GRAPH, change_graph},
 };
-enum { MAKERS = sizeof makers / sizeof makers[0] };
+enum { MAKERS = ARRAY_COUNT(makers) };
 
 /* ---- edits ---- */
 

@@ -5,6 +5,7 @@
  * and something on the device ended just before it did. */
 #include <string.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/sort.h"
@@ -326,7 +327,7 @@ bool replay_find_waits(struct replay *replay, struct status *status) {
     void *columns[] = {finder.by_end,       finder.process_first, finder.name_usual,
                        finder.call_wait,    finder.last,          finder.queues,
                        finder.queues_first, finder.launch_first,  finder.launch_rows};
-    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(columns); i++)
         memory_free(columns[i]);
     map_finish(&finder.recorded);
     return ok;

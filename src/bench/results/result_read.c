@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "bench/results/result_reading.h"
 
@@ -137,7 +138,7 @@ static bool take_top_member(struct reading *reading, struct text key, struct res
         return reading_text(reading, set->peer, sizeof set->peer);
     if (text_is(key, "started_at"))
         return reading_take(reading, &value) && reading_integer(reading, value, &set->started_at);
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(lists); i++)
         if (text_is(key, lists[i].key))
             return take_list(reading, &lists[i], set);
     return json_skip(&reading->scan, reading->status);

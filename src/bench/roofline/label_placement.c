@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 
 enum { RINGS = 7 };
@@ -86,7 +87,7 @@ bool room_find(struct room *room, double x, double y, double width, double heigh
                                    {-1, -1}, {-1, 1}, {0, -1}, {0, 1}};
     double least = INFINITY;
     for (unsigned ring = 0; ring < RINGS && ring < least; ring++)
-        for (unsigned side = 0; side < sizeof sides / sizeof sides[0]; side++) {
+        for (unsigned side = 0; side < ARRAY_COUNT(sides); side++) {
             struct box candidate = box_beside(x, y, width, height, sides[side][0], sides[side][1],
                                               NEAREST + ring * RING_STEP);
             double cost = ring + side * 0.01;

@@ -13,13 +13,14 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "abi/cupti_library.h"
 
 enum { BUFFER_BYTES = 32 << 10, BUFFERS_MOST = 1024 };
 
 static const cupti_choice kinds[] = {CUPTI_KIND_KERNEL, CUPTI_KIND_COPY, CUPTI_KIND_SET};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = ARRAY_COUNT(kinds) };
 
 /* Joining and leaving, one at a time. Never taken in a callback. */
 static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 
+#include "base/array.h"
 #include "base/checksum.h"
 #include "import/kineto/kineto_own.h"
 #include "import/kineto/kineto_xla.h"
@@ -355,7 +356,7 @@ static uint64_t async_key(const struct kineto_event *event) {
     const struct text *parts[] = {&event->category_text.raw, &event->id, &event->id2,
                                   &event->scope};
     uint64_t key = 1;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
         key = checksum_integer(key + i) ^
               (parts[i]->length ? checksum64(parts[i]->data, parts[i]->length) : 0);
     if (event->id2.length && text_find(event->id2, "local") >= 0)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/array.h"
 #include "base/input.h"
 #include "base/memory.h"
 
@@ -137,7 +138,7 @@ static bool read_interned(struct perfetto_import *import, struct perfetto_sequen
     struct protobuf message = protobuf_of(bytes);
     struct protobuf_field field;
     while (protobuf_next(&message, &field))
-        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
             if (field.number == kinds[i].field && field.type == PROTOBUF_BYTES &&
                 !read_interned_entry(import, sequence, kinds[i].kind, field.bytes))
                 return false;

@@ -14,6 +14,7 @@
 #include <expat.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -156,7 +157,7 @@ static struct text trimmed(struct text text) {
  * (composites), its address (frames without symbols). */
 static const char *text_attribute(const XML_Char **attributes) {
     static const char *const names[] = {"name", "fmt", "addr"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
         const char *text = attribute(attributes, names[i]);
         if (text)
             return text;

@@ -4,6 +4,7 @@
  * be handed to somebody who does not know them, and to take back all that holds for the whole
  * process: kinds of records, the clock, the promise that buffers are zero.
  */
+#include "base/array.h"
 #include "probe/cuda/cuda.h"
 
 #include <time.h>
@@ -17,7 +18,7 @@ static bool listening;
 static const cupti_choice kinds[] = {CUPTI_KIND_KERNEL, CUPTI_KIND_COPY,   CUPTI_KIND_PEER_COPY,
                                      CUPTI_KIND_SET,    CUPTI_KIND_MEMORY, CUPTI_KIND_OVERHEAD,
                                      CUPTI_KIND_GRAPH};
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
+enum { KINDS = ARRAY_COUNT(kinds) };
 
 bool cuda_is_listening(void) {
     return listening;

@@ -9,6 +9,7 @@
  *
  * Its calls come on any thread of the program; one that is under way keeps us out.
  */
+#include "base/array.h"
 #include "probe/cuda/cuda.h"
 
 #include <errno.h>
@@ -206,7 +207,7 @@ void cuda_rivals_watch(void) {
         {"cuptiActivityDisable", (uintptr_t)cupti->cuptiActivityDisable, (uintptr_t)disable},
         {"cuptiActivityFlushAll", (uintptr_t)cupti->cuptiActivityFlushAll, (uintptr_t)flush},
     };
-    cuda_slots_replace(slots, sizeof slots / sizeof slots[0]);
+    cuda_slots_replace(slots, ARRAY_COUNT(slots));
 }
 
 static bool have_left(void) {

@@ -7,6 +7,7 @@
  */
 #include "abi/nvtx.h"
 
+#include "base/array.h"
 #include "probe/capture.h"
 #include "probe/nvtx/nvtx_said.h"
 
@@ -329,7 +330,6 @@ bool nvtx_install(nvtx_export_table *tables) {
         return false;
     if (version && version->struct_size >= sizeof *version && version->set_tool_version)
         version->set_tool_version(TOOL_VERSION);
-    bool installed = install(callbacks, NVTX_MODULE_CORE, core, sizeof core / sizeof core[0]);
-    return install(callbacks, NVTX_MODULE_CORE2, core2, sizeof core2 / sizeof core2[0]) ||
-           installed;
+    bool installed = install(callbacks, NVTX_MODULE_CORE, core, ARRAY_COUNT(core));
+    return install(callbacks, NVTX_MODULE_CORE2, core2, ARRAY_COUNT(core2)) || installed;
 }

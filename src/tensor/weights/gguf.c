@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "tensor/weights/file.h"
 
 enum { ALIGNMENT_DEFAULT = 32, NAME_MAX_LENGTH = 4096 };
@@ -238,10 +239,9 @@ static bool take_sizes(struct cursor *cursor, struct weights_tensor *tensor,
 }
 
 static bool set_type(struct weights_tensor *tensor, uint32_t number, struct status *status) {
-    const struct tensor_type *type =
-        number < sizeof tensor_types / sizeof tensor_types[0] && tensor_types[number].name
-            ? &tensor_types[number]
-            : &(struct tensor_type){NULL, RIDGE_DTYPES, 0, 0};
+    const struct tensor_type *type = number < ARRAY_COUNT(tensor_types) && tensor_types[number].name
+                                         ? &tensor_types[number]
+                                         : &(struct tensor_type){NULL, RIDGE_DTYPES, 0, 0};
     if (type->name)
         snprintf(tensor->type, sizeof tensor->type, "%s", type->name);
     else

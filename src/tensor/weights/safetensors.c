@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json_read.h"
 #include "tensor/weights/file.h"
 
@@ -122,7 +123,7 @@ static bool place(const struct weights *weights, const struct description *descr
         return status_fail(status, STATUS_INPUT, "its data goes beyond the end of the file");
     if (!weights_elements(tensor, &count))
         return status_fail(status, STATUS_INPUT, "its sizes are too large");
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(types); i++) {
         if (!text_is(description->type.raw, types[i].name))
             continue;
         if (__builtin_mul_overflow(count, (uint64_t)types[i].bytes, &bytes) || bytes != end - begin)

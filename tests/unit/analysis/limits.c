@@ -1,5 +1,6 @@
 /* Where limits come from, and which of several sources is believed. */
 #include "../test.h"
+#include "base/array.h"
 #include "build.h"
 
 #include "analysis/limits.h"
@@ -90,7 +91,7 @@ TEST(roofs_of_a_namesake_with_another_name_are_not_taken) {
 
 TEST(roofs_that_are_no_numbers_are_passed_over) {
     static const char *const values[] = {"", "fast", "-1", "0", "nan", "1e400", "1e99999999"};
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(values); i++) {
         struct stage stage;
         build_begin(&stage.build);
         uint32_t device = add_device(&stage, "7", "big");

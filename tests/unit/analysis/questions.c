@@ -1,5 +1,6 @@
 /* The smaller questions: kernels and their names, launches, copies, ranges. */
 #include "../test.h"
+#include "base/array.h"
 #include "build.h"
 
 #include "analysis/kernels.h"
@@ -269,7 +270,7 @@ TEST(a_cell_of_a_timeline_is_drawn_by_what_fills_it) {
         {{0, 0, 100}, " ", LOOK_IDLE},      {{10, 60, 100}, "=", LOOK_COPIES},
         {{0, 5, 100}, "-", LOOK_COPIES},    {{0, 0, 0}, " ", LOOK_IDLE},
     };
-    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(cells); i++) {
         enum timeline_look look;
         CHECK_STRING(timeline_glyph(&cells[i].cell, &look), cells[i].glyph);
         CHECK_INT(look, cells[i].look);

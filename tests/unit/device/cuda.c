@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "../test.h"
+#include "base/array.h"
 #include "fake_cuda.h"
 #include "fake_cupti.h"
 
@@ -134,7 +135,7 @@ TEST(copies_keep_the_data_although_the_host_reuses_its_memory) {
     REQUIRE(device && data && back);
     CHECK_OK(cuda->allocate(device, largest + 16, &memory, &status), status);
     CHECK_OK(cuda->allocate(device, largest + 16, &other, &status), status);
-    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (unsigned i = 0; i < ARRAY_COUNT(sizes); i++) {
         for (size_t j = 0; j < sizes[i]; j++)
             data[j] = (unsigned char)(j * 31 + i);
         CHECK_OK(cuda->copy_in(device, i % 4, memory, 16, data, sizes[i], NULL, &status), status);
@@ -462,7 +463,7 @@ TEST(products_are_mapped_to_the_librarys_column_order) {
          .d_row = 5,
          .d_batch = 15},
     };
-    for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    for (unsigned i = 0; i < ARRAY_COUNT(shapes); i++) {
         product.shape = shapes[i];
         check_product(device, &product);
     }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../test.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "device/device.h"
 #include "abi/opencl_driver.h"
@@ -420,7 +421,7 @@ TEST(opencl_leaks_nothing_and_names_the_call_whichever_call_fails) {
     CHECK_INT(fake_opencl.live, 0);
     unsigned calls = fake_opencl.calls, failures = 0;
     CHECK(calls > 60);
-    for (unsigned e = 0; e < sizeof errors / sizeof errors[0]; e++)
+    for (unsigned e = 0; e < ARRAY_COUNT(errors); e++)
         for (unsigned nth = 1; nth <= calls; nth++) {
             use_fake();
             fake_opencl.fail_at = nth;

@@ -1,5 +1,6 @@
 /* How large ring buffers and stack copies are, and when the stack copies become smaller. */
 #ifdef __linux__
+#include "base/array.h"
 #include "record/perf/perf_reader.h"
 
 #include <signal.h>
@@ -170,7 +171,7 @@ TEST(the_stack_size_of_a_running_program_can_be_changed) {
     } else {
         CHECK_INT(rings.stack_sizes, PERF_STACK_SIZES);
         CHECK(write(go, "g", 1) == 1);
-        for (unsigned i = 0; i < sizeof order / sizeof *order; i++) {
+        for (unsigned i = 0; i < ARRAY_COUNT(order); i++) {
             size_t ignored[PERF_STACK_SIZES];
             if (i > 0)
                 perf_rings_set_stack_size(&rings, order[i]);

@@ -1,4 +1,5 @@
 /* Which names a pattern means, and what names say of kernels and ranges. */
+#include "base/array.h"
 #include "whatif/names.h"
 
 #include "../test.h"
@@ -40,9 +41,9 @@ TEST(ranges_that_prepare_input_or_compile_are_known_by_name) {
     static const char *const other[] = {
         "batch",     "batch 12", "batch_norm", "DataParallel", "load model", "augment batch",
         "nextLayer", "read",     "aten::data", "step",         "",           "cuModuleLoad"};
-    for (size_t i = 0; i < sizeof input / sizeof *input; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(input); i++)
         CHECK(name_is_input(text_of(input[i])));
-    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(other); i++)
         CHECK(!name_is_input(text_of(other[i])));
     CHECK(name_is_compilation(TEXT("compile_fx_inner")));
     CHECK(!name_is_compilation(TEXT("Torch-Compiled Region: 0/0")));

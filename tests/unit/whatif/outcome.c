@@ -1,4 +1,5 @@
 /* What an outcome says: what is next in the way, what was changed, and why nothing was. */
+#include "base/array.h"
 #include "scene.h"
 
 #include <stdio.h>
@@ -67,7 +68,7 @@ TEST(a_name_that_nothing_has_is_answered_with_those_there_are) {
     struct outcome outcome;
     with.alloc = 20000;
     if (scene_loop(&scene, &with))
-        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
             struct change change = {.kind = cases[i].kind, .pattern = TEXT("zzz"), .factor = 2};
             if (run_changes(&scene, &change, 1, &outcome)) {
                 CHECK(!outcome.applicable);
