@@ -97,8 +97,7 @@ static void count_queue_gap(struct account *account, struct queue_state *queue, 
 static bool find_queue(struct places *places, uint32_t id, struct queue_state **queues,
                        size_t *capacity, size_t *queue, struct status *status) {
     size_t known = places->count;
-    if (!places_find(places, id, queue, status) ||
-        !memory_grow((void **)queues, capacity, *queue + 1, sizeof **queues, status))
+    if (!places_find(places, id, queue, status) || !GROW(*queues, capacity, *queue + 1, status))
         return false;
     if (*queue == known)
         (*queues)[*queue] = (struct queue_state){0};

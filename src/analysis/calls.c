@@ -52,8 +52,7 @@ static bool gather_names(const struct model *model, const struct selection *sele
         int64_t duration = trace->call.duration[i];
         unsigned class = trace->call.class[i] < CALL_CLASSES ? trace->call.class[i] : CALL_OTHER;
         if (entry[name] == 0) {
-            if (!memory_grow((void **)&calls->names, &capacity, calls->name_count + 1,
-                             sizeof *calls->names, status))
+            if (!GROW(calls->names, &capacity, calls->name_count + 1, status))
                 return false;
             calls->names[calls->name_count] = (struct call_name){
                 .name = name, .text = trace_text(trace, name), .class = class, .min = INT64_MAX};

@@ -12,8 +12,7 @@ void name_tally_add(struct name_tally *tally, uint32_t name, int64_t time) {
     if (!places_find(&tally->places, name, &place, &tally->status))
         return;
     if (place == names->count) {
-        if (!memory_grow((void **)&names->list, &tally->capacity, place + 1, sizeof *names->list,
-                         &tally->status))
+        if (!GROW(names->list, &tally->capacity, place + 1, &tally->status))
             return;
         names->list[names->count++] = (struct gap_name){.name = name};
     }

@@ -65,8 +65,7 @@ struct walk {
 static struct thread_cursor *cursor_of(struct walk *walk, uint32_t thread) {
     size_t place, known = walk->threads.count;
     if (!places_find(&walk->threads, thread, &place, walk->status) ||
-        !memory_grow((void **)&walk->cursors, &walk->cursor_capacity, place + 2,
-                     sizeof *walk->cursors, walk->status)) {
+        !GROW(walk->cursors, &walk->cursor_capacity, place + 2, walk->status)) {
         walk->failed = true;
         place = 0;
     }
@@ -89,8 +88,7 @@ static void add_interval(struct walk *walk, enum gap_cause cause, int64_t start,
         last->length += end - start;
         return;
     }
-    if (!memory_grow((void **)&stretches->list, &stretches->capacity, stretches->count + 1,
-                     sizeof *stretches->list, walk->status)) {
+    if (!GROW(stretches->list, &stretches->capacity, stretches->count + 1, walk->status)) {
         walk->failed = true;
         return;
     }
@@ -247,8 +245,7 @@ static bool end_gap(struct walk *walk, struct status *status) {
     }
     if (length == 0)
         return true;
-    if (!memory_grow((void **)&walk->durations, &walk->duration_capacity, gaps->count + 1,
-                     sizeof *walk->durations, status))
+    if (!GROW(walk->durations, &walk->duration_capacity, gaps->count + 1, status))
         return false;
     walk->durations[gaps->count++] = length;
     gaps->total += length;
@@ -321,8 +318,7 @@ static void summarise(struct gaps *gaps, int64_t *durations) {
 /* So that there is a cursor also after a failure. */
 static bool start_walk(struct walk *walk, struct status *status) {
     walk->waits.index = &walk->host->waits;
-    return memory_grow((void **)&walk->cursors, &walk->cursor_capacity, 1, sizeof *walk->cursors,
-                       status);
+    return GROW(walk->cursors, &walk->cursor_capacity, 1, status);
 }
 
 /* Whether all that was met could be kept. */

@@ -53,8 +53,7 @@ static bool build_thread(struct builder *builder, size_t thread, struct status *
         if (!names_host_code(trace->range.category[row]) || trace->range.duration[row] == 0)
             continue;
         close_until(builder, trace->range.start[row], first);
-        if (!memory_grow((void **)&builder->stack, &builder->stack_capacity, builder->depth + 1,
-                         sizeof *builder->stack, status))
+        if (!GROW(builder->stack, &builder->stack_capacity, builder->depth + 1, status))
             return false;
         builder->stack[builder->depth++] = (uint32_t)row;
         change(builder, trace->range.start[row], first);

@@ -102,14 +102,13 @@ static bool add_variant(struct gather *gather, struct kernels *kernels, uint32_t
     bool ok = kernel_short_name(trace_text(gather->model->trace, name), &text, status) &&
               intern_add(&kernels->names, buffer_as_text(&text), &id, status);
     buffer_finish(&text);
-    if (!ok || !memory_grow((void **)&kernels->variants, &gather->variant_capacity,
-                            kernels->variant_count + 1, sizeof *kernels->variants, status))
+    if (!ok ||
+        !GROW(kernels->variants, &gather->variant_capacity, kernels->variant_count + 1, status))
         return false;
     /* ids of the intern table count from 1 in order of appearance, 0 being "" */
     size_t group = id;
     while (kernels->group_count <= group) {
-        if (!memory_grow((void **)&kernels->groups, &gather->group_capacity,
-                         kernels->group_count + 1, sizeof *kernels->groups, status))
+        if (!GROW(kernels->groups, &gather->group_capacity, kernels->group_count + 1, status))
             return false;
         kernels->groups[kernels->group_count++] = (struct kernel_group){.min = INT64_MAX};
     }

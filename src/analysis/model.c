@@ -377,8 +377,7 @@ bool selection_add(struct selection *selection, int64_t start, int64_t end, stru
             return true;
         }
     }
-    if (!memory_grow((void **)&selection->windows, &selection->capacity, selection->count + 1,
-                     sizeof *selection->windows, status))
+    if (!GROW(selection->windows, &selection->capacity, selection->count + 1, status))
         return false;
     selection->windows[selection->count++] = (struct window){start, end};
     return true;

@@ -36,7 +36,7 @@ static bool collect(const struct model *model, struct pause **list, size_t *coun
         uint32_t thread = trace->range.thread[row];
         if (!is_pause(trace, row) || trace->thread_session[thread] >= trace->session_count)
             continue;
-        if (!memory_grow((void **)list, &capacity, found + 1, sizeof **list, status))
+        if (!GROW(*list, &capacity, found + 1, status))
             return false;
         (*list)[found++] = (struct pause){trace->thread_session[thread],
                                           trace->thread.process[thread],

@@ -48,8 +48,7 @@ static struct queue_place *place_of(struct queue_waits *waits, uint32_t queue) {
     if (!places_find(&waits->places, queue, &place, &waits->status))
         return NULL;
     if (place == known) {
-        if (!memory_grow((void **)&waits->queues, &waits->capacity, place + 1,
-                         sizeof *waits->queues, &waits->status))
+        if (!GROW(waits->queues, &waits->capacity, place + 1, &waits->status))
             return NULL;
         waits->queues[place] = (struct queue_place){INT64_MIN, waits->index->first[queue]};
     }

@@ -59,10 +59,8 @@ static bool find_group(struct walk *walk, size_t row, size_t *group, struct stat
         *group = *known;
         return true;
     }
-    if (!memory_grow((void **)&ranges->groups, &walk->group_capacity, ranges->count + 1,
-                     sizeof *ranges->groups, status) ||
-        !memory_grow((void **)&walk->open_count, &walk->open_capacity, ranges->count + 1,
-                     sizeof *walk->open_count, status) ||
+    if (!GROW(ranges->groups, &walk->group_capacity, ranges->count + 1, status) ||
+        !GROW(walk->open_count, &walk->open_capacity, ranges->count + 1, status) ||
         !map_set(&walk->group_of, key, ranges->count, status))
         return false;
     ranges->groups[ranges->count] = (struct range_group){
@@ -163,8 +161,7 @@ static void close_until(struct walk *walk, int64_t time) {
 static bool open_range(struct walk *walk, size_t row, struct status *status) {
     size_t group;
     if (!find_group(walk, row, &group, status) ||
-        !memory_grow((void **)&walk->stack, &walk->stack_capacity, walk->depth + 1,
-                     sizeof *walk->stack, status))
+        !GROW(walk->stack, &walk->stack_capacity, walk->depth + 1, status))
         return false;
     struct range_group *counted = &walk->ranges->groups[group];
     counted->count++;
@@ -248,8 +245,8 @@ static bool gather_guests(struct walk *walk, size_t host, struct status *status)
              call++) {
             if (walk->call_activities[call] == 0)
                 continue;
-            if (!memory_grow((void **)&walk->unannotated_launches, &walk->guest_capacity,
-                             walk->guest_count + 1, sizeof *walk->unannotated_launches, status))
+            if (!GROW(walk->unannotated_launches, &walk->guest_capacity, walk->guest_count + 1,
+                      status))
                 return false;
             walk->unannotated_launches[walk->guest_count++] = (uint32_t)call;
         }

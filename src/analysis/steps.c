@@ -19,8 +19,7 @@ const char *steps_source_name(enum steps_source source) {
 }
 
 bool steps_add(struct steps *steps, size_t *capacity, struct step step, struct status *status) {
-    if (!memory_grow((void **)&steps->list, capacity, steps->count + 1, sizeof *steps->list,
-                     status))
+    if (!GROW(steps->list, capacity, steps->count + 1, status))
         return false;
     steps->list[steps->count++] = step;
     return true;
@@ -99,10 +98,8 @@ static bool collect_level(const struct model *model, size_t thread, unsigned dep
         while (open > 0 && open_end[open - 1] <= trace->range.start[i])
             open--;
         if (open == depth) {
-            if (!memory_grow((void **)&level->rows, &level->rows_capacity, level->count + 1,
-                             sizeof *level->rows, status) ||
-                !memory_grow((void **)&level->patterns, &level->patterns_capacity, level->count + 1,
-                             sizeof *level->patterns, status))
+            if (!GROW(level->rows, &level->rows_capacity, level->count + 1, status) ||
+                !GROW(level->patterns, &level->patterns_capacity, level->count + 1, status))
                 return false;
             level->rows[level->count] = (uint32_t)i;
             level->patterns[level->count++] = pattern_of(trace_text(trace, trace->range.name[i]));

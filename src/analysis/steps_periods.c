@@ -118,8 +118,7 @@ static bool find_pauses(const struct sequence *sequence, const struct cycle *cyc
     for (size_t i = 1; i < turns; i++) {
         if (idle_before(sequence, start + i * cycle->period) / 2 <= usual)
             continue;
-        if (!memory_grow((void **)&pauses->turns, &pauses->capacity, pauses->count + 1,
-                         sizeof *pauses->turns, status))
+        if (!GROW(pauses->turns, &pauses->capacity, pauses->count + 1, status))
             return false;
         pauses->turns[pauses->count++] = i;
     }

@@ -45,8 +45,7 @@ static bool collect_warnings(const struct trace *trace, struct trust *trust,
     for (size_t i = 0; i < trace->meta.count; i++) {
         if (!text_is(trace_text(trace, trace->meta.key[i]), META_WARNING))
             continue;
-        if (!memory_grow((void **)&trust->warnings, &capacity, trust->warning_count + 1,
-                         sizeof *trust->warnings, status))
+        if (!GROW(trust->warnings, &capacity, trust->warning_count + 1, status))
             return false;
         trust->warnings[trust->warning_count++] = trace_text(trace, trace->meta.value[i]);
     }

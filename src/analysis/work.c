@@ -92,8 +92,8 @@ static bool understand(struct understanding *understanding, uint32_t range, enum
         work = read_operator(trace_text(trace, name), trace_text(trace, detail), type);
     *place = 0;
     if (work.kind != OPERATOR_UNKNOWN) {
-        if (!memory_grow((void **)&understanding->works, &understanding->work_capacity,
-                         understanding->work_count + 1, sizeof work, status))
+        if (!GROW(understanding->works, &understanding->work_capacity,
+                  understanding->work_count + 1, status))
             return false;
         *place = (uint32_t)understanding->work_count;
         understanding->works[understanding->work_count++] = work;
@@ -193,8 +193,7 @@ static bool from_operators(const struct model *model, const struct host *host,
     understanding.ranges =
         memory_allocate(trace->range.count, sizeof *understanding.ranges, status);
     ok = ok && understanding.operator_of && understanding.ranges &&
-         memory_grow((void **)&understanding.works, &understanding.work_capacity, 1,
-                     sizeof *understanding.works, status);
+         GROW(understanding.works, &understanding.work_capacity, 1, status);
     if (ok) {
         understanding.works[understanding.work_count++] = (struct operator_work){0};
         find_operators(host, understanding.operator_of);

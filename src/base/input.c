@@ -128,7 +128,7 @@ static bool make_room(struct input *input, size_t limit, struct status *status) 
         if (input->length > limit)
             return status_fail(status, STATUS_INPUT, "more than %zu MiB without an end",
                                limit >> 20);
-        if (!memory_grow((void **)&input->buffer, &input->capacity, wanted, 1, status))
+        if (!GROW(input->buffer, &input->capacity, wanted, status))
             return false;
     }
     input->data = input->buffer;

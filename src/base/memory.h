@@ -22,9 +22,12 @@ void *memory_allocate_aligned(size_t bytes, size_t alignment, struct status *sta
 void memory_free(void *pointer);
 
 /* Grows *array (of `size`-byte elements, *capacity of them) to hold at least `needed`; the new part
- * is not initialised. Leaves everything as it was when it fails. Call it as
- * memory_grow((void **)&array, ...). */
+ * is not initialised. Leaves everything as it was when it fails. */
 bool memory_grow(void **array, size_t *capacity, size_t needed, size_t size, struct status *status);
+
+/* memory_grow() of a typed array: GROW(list, &capacity, count + 1, status). */
+#define GROW(array, capacity, needed, status)                                                      \
+    memory_grow((void **)&(array), capacity, needed, sizeof *(array), status)
 
 /* For tests: the Nth allocation from now fails (1 = the next one), and all after it; 0 = never. */
 void memory_fail_from(uint64_t nth);

@@ -41,8 +41,7 @@ static bool find_runs(const struct keys *keys, const uint32_t *rows, size_t coun
     for (size_t i = 0; i <= count; i++) {
         if (i > 0 && i < count && in_order(keys, rows[i - 1], rows[i]))
             continue;
-        if (!memory_grow((void **)&runs->starts, &runs->capacity, runs->count + 1,
-                         sizeof *runs->starts, status))
+        if (!GROW(runs->starts, &runs->capacity, runs->count + 1, status))
             return false;
         runs->starts[runs->count++] = i;
     }

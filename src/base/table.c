@@ -16,8 +16,8 @@ enum { COLUMN_GAP = 2, FLEXIBLE_LEAST = 8 };
 void table_column(struct table *table, const char *title, unsigned flags) {
     struct status ignored;
     char *copy = text_copy(text_of(title), &ignored);
-    if (!copy || !memory_grow((void **)&table->columns, &table->columns_capacity,
-                              table->column_count + 1, sizeof *table->columns, &ignored)) {
+    if (!copy ||
+        !GROW(table->columns, &table->columns_capacity, table->column_count + 1, &ignored)) {
         memory_free(copy);
         table->failed = true;
         return;
@@ -27,9 +27,8 @@ void table_column(struct table *table, const char *title, unsigned flags) {
 
 static void end_cell(struct table *table) {
     struct status ignored;
-    table->failed |=
-        table->bytes.failed || !memory_grow((void **)&table->ends, &table->ends_capacity,
-                                            table->cell_count + 1, sizeof *table->ends, &ignored);
+    table->failed |= table->bytes.failed ||
+                     !GROW(table->ends, &table->ends_capacity, table->cell_count + 1, &ignored);
     if (!table->failed)
         table->ends[table->cell_count++] = table->bytes.length;
 }

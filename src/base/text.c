@@ -136,7 +136,7 @@ static bool make_room(struct buffer *buffer, size_t more) {
     struct status ignored;
     size_t needed;
     if (buffer->failed || __builtin_add_overflow(buffer->length, more, &needed) ||
-        !memory_grow((void **)&buffer->data, &buffer->capacity, needed, 1, &ignored)) {
+        !GROW(buffer->data, &buffer->capacity, needed, &ignored)) {
         buffer->failed = true;
         return false;
     }

@@ -446,8 +446,7 @@ void recorder_meta(struct recorder *recorder, const char *key, const char *value
 
 void recorder_range_begin(struct recorder *recorder, const char *name) {
     struct status ignored;
-    if (!memory_grow((void **)&recorder->ranges, &recorder->range_capacity,
-                     recorder->range_count + 1, sizeof *recorder->ranges, &ignored)) {
+    if (!GROW(recorder->ranges, &recorder->range_capacity, recorder->range_count + 1, &ignored)) {
         recorder->ranges_lost++;
         trace_writer_dropped(recorder->writer, 1);
         return;

@@ -96,8 +96,7 @@ static bool load_shapes(struct rpd *rpd, struct status *status) {
             shape.grid[i] = sqlite_rows_u32(&rows, 1 + i);
             shape.block[i] = sqlite_rows_u32(&rows, 4 + i);
         }
-        rows.failed = !memory_grow((void **)&rpd->shapes, &rpd->shape_capacity,
-                                   rpd->shape_count + 1, sizeof shape, status) ||
+        rows.failed = !GROW(rpd->shapes, &rpd->shape_capacity, rpd->shape_count + 1, status) ||
                       !map_set(&rpd->shape_of_call, (uint64_t)sqlite_rows_integer(&rows, 0, 0),
                                rpd->shape_count, status);
         if (!rows.failed)
@@ -119,8 +118,7 @@ static bool find_thread(struct rpd *rpd, int64_t pid, int64_t tid, uint32_t *thr
     size_t before = rpd->thread_keys.count;
     if (!intern_add(&rpd->thread_keys, (struct text){(const char *)key, sizeof key}, &place,
                     status) ||
-        !memory_grow((void **)&rpd->threads, &rpd->thread_capacity, (size_t)place + 1,
-                     sizeof *rpd->threads, status))
+        !GROW(rpd->threads, &rpd->thread_capacity, (size_t)place + 1, status))
         return false;
     if (rpd->thread_keys.count > before)
         rpd->threads[place] =
@@ -151,8 +149,7 @@ static bool find_queue(struct rpd *rpd, int64_t gpu, int64_t stream, uint32_t *q
     uint32_t place;
     if (!intern_add(&rpd->queue_keys, (struct text){(const char *)key, sizeof key}, &place,
                     status) ||
-        !memory_grow((void **)&rpd->queues, &rpd->queue_capacity, (size_t)place + 1,
-                     sizeof *rpd->queues, status))
+        !GROW(rpd->queues, &rpd->queue_capacity, (size_t)place + 1, status))
         return false;
     if (rpd->queue_keys.count > before) {
         struct row_queue row = {.stream = stream};

@@ -11,8 +11,7 @@ bool captures_add(struct captures *captures, struct capture capture, struct stat
     size_t after = captures->count, first;
     if (capture.start >= capture.end)
         return true;
-    if (!memory_grow((void **)&captures->list, &captures->capacity, captures->count + 1,
-                     sizeof *captures->list, status))
+    if (!GROW(captures->list, &captures->capacity, captures->count + 1, status))
         return false;
     while (after > 0 && captures->list[after - 1].start > capture.end)
         after--;

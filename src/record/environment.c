@@ -91,8 +91,7 @@ static const char *value_of(const struct environment *environment, const char *n
 
 static bool set(struct environment *environment, const char *name, const char *value,
                 struct status *status) {
-    if (!memory_grow((void **)&environment->variables, &environment->capacity,
-                     environment->count + 1, sizeof *environment->variables, status))
+    if (!GROW(environment->variables, &environment->capacity, environment->count + 1, status))
         return false;
     environment->variables[environment->count++] =
         (struct target_variable){.name = name, .value = value};
@@ -100,8 +99,8 @@ static bool set(struct environment *environment, const char *name, const char *v
 }
 
 static char *own(struct environment *environment, struct text text, struct status *status) {
-    if (!memory_grow((void **)&environment->owned, &environment->owned_capacity,
-                     environment->owned_count + 1, sizeof *environment->owned, status))
+    if (!GROW(environment->owned, &environment->owned_capacity, environment->owned_count + 1,
+              status))
         return NULL;
     char *copy = text_copy(text, status);
     if (copy)

@@ -93,8 +93,7 @@ static struct process *find(struct processes *processes, int64_t pid) {
 }
 
 static bool add(struct processes *processes, int64_t pid, struct status *status) {
-    if (!memory_grow((void **)&processes->alive, &processes->alive_capacity,
-                     processes->alive_count + 1, sizeof *processes->alive, status))
+    if (!GROW(processes->alive, &processes->alive_capacity, processes->alive_count + 1, status))
         return false;
     struct process *process = &processes->alive[processes->alive_count++];
     *process = (struct process){.pid = pid, .resident = -1};

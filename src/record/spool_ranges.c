@@ -131,8 +131,7 @@ static bool add(struct spool_ranges *ranges, const struct half_range *half, stru
     }
     if (ranges->places.count > REMEMBERED + 4 * ranges->count && !forget_gone(ranges, status))
         return false;
-    if (!memory_grow((void **)&ranges->halves, &ranges->capacity, ranges->count + 1,
-                     sizeof *ranges->halves, status) ||
+    if (!GROW(ranges->halves, &ranges->capacity, ranges->count + 1, status) ||
         !map_set(&ranges->places, half->key, ranges->count + 1, status))
         return false;
     ranges->halves[ranges->count++] = *half;

@@ -139,7 +139,7 @@ static bool select_range_on_host(const struct report *report, struct selection *
     bool ok = true;
     for (size_t i = 0; i < model->trace->range.count && ok; i++)
         if (is_named(report, i)) {
-            ok = memory_grow((void **)&windows, &capacity, count + 1, sizeof *windows, status);
+            ok = GROW(windows, &capacity, count + 1, status);
             if (ok)
                 windows[count++] =
                     (struct window){model->trace->range.start[i], model_range_end(model, i)};
@@ -185,7 +185,7 @@ static bool collect_turns(const struct report *report, struct turn **turns, size
     for (size_t i = 0; i < trace->range.count; i++) {
         if (!is_named(report, i))
             continue;
-        if (!memory_grow((void **)turns, &capacity, found + 1, sizeof **turns, status))
+        if (!GROW(*turns, &capacity, found + 1, status))
             return false;
         (*turns)[found++] = (struct turn){
             .process = trace->thread.process[trace->range.thread[i]],

@@ -103,8 +103,7 @@ bool graph_add(struct graph *graph, const struct node *node, uint32_t *number,
         *number = (uint32_t)*found;
         return true;
     }
-    if (!memory_grow((void **)&graph->nodes, &graph->capacity, graph->count + 1,
-                     sizeof graph->nodes[0], status))
+    if (!GROW(graph->nodes, &graph->capacity, graph->count + 1, status))
         return false;
     if (added.input_count > 0) {
         added.inputs =
@@ -167,8 +166,7 @@ bool graph_operand(struct graph *graph, const struct tensor *tensor, struct node
                     return true;
                 }
         }
-    if (!memory_grow((void **)&graph->captures, &graph->capture_capacity, graph->capture_count + 1,
-                     sizeof graph->captures[0], status))
+    if (!GROW(graph->captures, &graph->capture_capacity, graph->capture_count + 1, status))
         return false;
     struct node node = {.kind = NODE_CAPTURE, .dtype = tensor->dtype};
     node.parameters.index = (uint32_t)graph->capture_count;

@@ -235,7 +235,7 @@ static bool unpack(struct chunk_decoder *decoder, const struct chunk_entry *entr
         return status_fail(status, STATUS_INPUT, "a column is too large");
     if (!decoder->zstd && !(decoder->zstd = ZSTD_createDCtx()))
         return status_no_memory(status);
-    if (!memory_grow((void **)&decoder->raw, &decoder->raw_capacity, entry->raw_size, 1, status))
+    if (!GROW(decoder->raw, &decoder->raw_capacity, entry->raw_size, status))
         return false;
     size_t size =
         ZSTD_decompressDCtx(decoder->zstd, decoder->raw, entry->raw_size, data, entry->stored_size);

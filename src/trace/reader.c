@@ -156,8 +156,7 @@ static bool find_writer(struct trace *trace, const struct chunk_header *header, 
         *index = (uint32_t)*known;
         return true;
     }
-    if (!memory_grow((void **)&file->writers, &file->writer_capacity, trace->writer_count + 1,
-                     sizeof *file->writers, status) ||
+    if (!GROW(file->writers, &file->writer_capacity, trace->writer_count + 1, status) ||
         !map_set(&file->writer_by_id, key, trace->writer_count, status))
         return false;
     struct writer_state *writer = &file->writers[trace->writer_count];
@@ -174,8 +173,7 @@ static bool find_writer(struct trace *trace, const struct chunk_header *header, 
 static bool index_columns(struct trace_file *file, const struct chunk_header *header,
                           uint64_t body_offset, struct status *status) {
     size_t at = (size_t)header->columns * CHUNK_ENTRY_SIZE;
-    if (!memory_grow((void **)&file->columns, &file->column_capacity,
-                     file->column_count + header->columns, sizeof *file->columns, status))
+    if (!GROW(file->columns, &file->column_capacity, file->column_count + header->columns, status))
         return false;
     for (unsigned i = 0; i < header->columns; i++) {
         struct chunk_entry entry = chunk_read_entry(file->window, i);
@@ -214,8 +212,7 @@ static bool index_chunk(struct trace *trace, const struct chunk_header *header,
         trace->unknown_chunks++;
         return true;
     }
-    if (!memory_grow((void **)&file->chunks, &file->chunk_capacity, file->chunk_count + 1,
-                     sizeof *file->chunks, status))
+    if (!GROW(file->chunks, &file->chunk_capacity, file->chunk_count + 1, status))
         return false;
     file->chunks[file->chunk_count++] =
         (struct chunk_ref){*header, file->column_count, index, table};
@@ -242,7 +239,7 @@ static bool directory_is_sound(const struct chunk_header *header, const unsigned
 static bool find_magic(struct trace_file *file, uint64_t from, uint64_t *found,
                        struct status *status) {
     enum { BLOCK = 64 * 1024 };
-    if (!memory_grow((void **)&file->window, &file->window_capacity, BLOCK, 1, status))
+    if (!GROW(file->window, &file->window_capacity, BLOCK, status))
         return false;
     while (file->size - from >= sizeof chunk_magic) {
         size_t length = file->size - from < BLOCK ? (size_t)(file->size - from) : BLOCK;
@@ -286,7 +283,7 @@ static bool read_header(struct trace_file *file, uint64_t at, struct chunk_heade
 static bool read_body(struct trace_file *file, uint64_t at, const struct chunk_header *header,
                       bool *intact, struct status *status) {
     size_t size = (size_t)header->body_size;
-    if (!memory_grow((void **)&file->window, &file->window_capacity, size, 1, status) ||
+    if (!GROW(file->window, &file->window_capacity, size, status) ||
         !read_at(file, at, file->window, size, status))
         return false;
     *intact = checksum64(file->window, size) == header->body_checksum &&
@@ -371,7 +368,7 @@ static const struct stored_column *find_column(const struct trace_file *file,
 static bool read_column(const struct trace_file *file, struct column_decoder *decoder,
                         const struct stored_column *stored, struct status *status) {
     size_t size = stored->entry.stored_size;
-    if (!memory_grow((void **)&decoder->stored, &decoder->capacity, size, 1, status) ||
+    if (!GROW(decoder->stored, &decoder->capacity, size, status) ||
         !read_at(file, stored->offset, decoder->stored, size, status))
         return false;
     return checksum64(decoder->stored, size) == stored->checksum || changed(status);
@@ -593,7 +590,7 @@ static bool map_id(struct id_map *map, uint64_t id, uint32_t to, uint64_t *unuse
     if (id >= UINT32_MAX || *unused > UNUSED_IDS_MAX)
         return status_fail(status, STATUS_INPUT, "ids are not consecutive");
     if (id >= before) {
-        if (!memory_grow((void **)&map->to, &map->capacity, id + 1, sizeof *map->to, status))
+        if (!GROW(map->to, &map->capacity, id + 1, status))
             return false;
         memset(map->to + before, 0, (id + 1 - before) * sizeof *map->to);
         map->count = id + 1;
@@ -699,8 +696,8 @@ static bool add_entity(struct trace *trace, unsigned table, const void *row, uin
     if (known)
         return true;
     uint32_t **sessions = session_column(trace, table);
-    if (!memory_grow((void **)sessions, &file->session_column_capacity[table - TABLE_PROCESS],
-                     *count + 1, sizeof **sessions, status) ||
+    if (!GROW(*sessions, &file->session_column_capacity[table - TABLE_PROCESS], *count + 1,
+              status) ||
         !map_set(&file->entity_by_key, key, *id, status))
         return false;
     (*sessions)[*id] = session;

@@ -32,7 +32,7 @@ static bool collect(const struct replay *replay, uint32_t device, struct reading
     for (size_t i = 0; clock.name && i < trace->counter.count; i++) {
         if (!is_clock_reading(trace, &clock, i))
             continue;
-        if (!memory_grow((void **)readings, &capacity, *count + 1, sizeof **readings, status))
+        if (!GROW(*readings, &capacity, *count + 1, status))
             return false;
         (*readings)[(*count)++] = (struct reading){trace->counter.time[i], trace->counter.value[i]};
     }
@@ -77,8 +77,7 @@ static struct kind *kind_of(struct kinds *kinds, uint64_t key, struct status *st
     const uint64_t *known = map_find(&kinds->index, key);
     if (known)
         return &kinds->list[*known];
-    if (!memory_grow((void **)&kinds->list, &kinds->capacity, kinds->count + 1, sizeof *kinds->list,
-                     status) ||
+    if (!GROW(kinds->list, &kinds->capacity, kinds->count + 1, status) ||
         !map_set(&kinds->index, key, kinds->count, status))
         return NULL;
     kinds->list[kinds->count] = (struct kind){.least = INT64_MAX};

@@ -10,8 +10,7 @@
 #include "whatif/run.h"
 
 bool waits_add(struct waits *waits, uint32_t activity, struct status *status) {
-    if (!memory_grow((void **)&waits->activity, &waits->capacity, waits->count + 1,
-                     sizeof *waits->activity, status))
+    if (!GROW(waits->activity, &waits->capacity, waits->count + 1, status))
         return false;
     waits->activity[waits->count++] = activity;
     return true;

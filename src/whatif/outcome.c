@@ -352,8 +352,7 @@ static bool account_devices(const struct run *run, struct outcome *outcome, stru
     for (uint32_t device = 1; device < replay->devices; device++) {
         if (replay->windows[device].count == 0)
             continue;
-        if (!memory_grow((void **)&outcome->devices, &capacity, outcome->device_count + 1,
-                         sizeof *outcome->devices, status))
+        if (!GROW(outcome->devices, &capacity, outcome->device_count + 1, status))
             return false;
         outcome->devices[outcome->device_count] = (struct outcome_device){.device = device};
         if (!account_device_of(run, &outcome->devices[outcome->device_count++], takers, status))

@@ -50,8 +50,7 @@ static bool find_series(struct merge *merge, struct status *status) {
             continue;
         int64_t key = key_of(merge, row);
         if (merge->count == 0 || key < reached) {
-            if (!memory_grow((void **)&merge->series, &merge->capacity, merge->count + 1,
-                             sizeof *merge->series, status))
+            if (!GROW(merge->series, &merge->capacity, merge->count + 1, status))
                 return false;
             merge->series[merge->count++].at = row;
         }

@@ -62,8 +62,7 @@ static bool take_finding(struct reading *reading, struct result_set *set) {
 static bool take_roofs(struct reading *reading, struct result_set *set) {
     struct text value;
     if (!reading_take(reading, &value) ||
-        !memory_grow((void **)&set->roofs, &set->roofs_capacity, set->roofs_count + 1,
-                     sizeof *set->roofs, reading->status))
+        !GROW(set->roofs, &set->roofs_capacity, set->roofs_count + 1, reading->status))
         return false;
     set->roofs[set->roofs_count] = (struct roofs){0};
     if (!roofs_read_json(value, &set->roofs[set->roofs_count], reading->status))
@@ -76,8 +75,7 @@ static bool take_reference(struct reading *reading, struct result_set *set) {
     struct text value;
     double number = 0;
     if (!reading_take(reading, &value) || !reading_double(reading, value, &number) ||
-        !memory_grow((void **)&set->reference, &set->reference_capacity, set->reference_count + 1,
-                     sizeof *set->reference, reading->status))
+        !GROW(set->reference, &set->reference_capacity, set->reference_count + 1, reading->status))
         return false;
     set->reference[set->reference_count++] = number;
     return true;

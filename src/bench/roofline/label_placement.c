@@ -12,16 +12,14 @@ enum { RINGS = 7 };
 static const double NEAREST = 8, RING_STEP = 13, CROSSING_COST = 1.2;
 
 bool room_take(struct room *room, struct box box, struct status *status) {
-    if (!memory_grow((void **)&room->taken, &room->taken_capacity, room->taken_count + 1,
-                     sizeof *room->taken, status))
+    if (!GROW(room->taken, &room->taken_capacity, room->taken_count + 1, status))
         return false;
     room->taken[room->taken_count++] = box;
     return true;
 }
 
 bool room_line(struct room *room, struct segment line, struct status *status) {
-    if (!memory_grow((void **)&room->lines, &room->line_capacity, room->line_count + 1,
-                     sizeof *room->lines, status))
+    if (!GROW(room->lines, &room->line_capacity, room->line_count + 1, status))
         return false;
     room->lines[room->line_count++] = line;
     return true;

@@ -27,7 +27,7 @@ static bool add_places(const struct opencl_driver *driver, cl_platform_id platfo
         return false;
     if (found > DEVICES_MAX)
         found = DEVICES_MAX;
-    if (!memory_grow((void **)places, capacity, *count + found, sizeof **places, status))
+    if (!GROW(*places, capacity, *count + found, status))
         return false;
     for (cl_uint i = 0; i < found; i++)
         (*places)[(*count)++] = (struct opencl_place){platform, devices[i]};

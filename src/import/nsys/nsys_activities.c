@@ -345,8 +345,7 @@ static bool load_event_records(struct nsys *nsys, struct event_records *events,
         key.process = process;
         rows.failed = !intern_add(&events->keys, (struct text){(const char *)&key, sizeof key},
                                   &place, status) ||
-                      !memory_grow((void **)&events->records, &events->capacity, (size_t)place + 1,
-                                   sizeof *events->records, status);
+                      !GROW(events->records, &events->capacity, (size_t)place + 1, status);
         if (!rows.failed)
             events->records[place] = record;
     }

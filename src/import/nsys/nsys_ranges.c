@@ -62,8 +62,7 @@ static bool load_domains(struct nsys *nsys, struct domains *domains, struct stat
         rows.failed = !nvtx_text(nsys, &rows, &name, status) ||
                       !intern_add(&domains->keys, (struct text){(const char *)&key, sizeof key},
                                   &place, status) ||
-                      !memory_grow((void **)&domains->names, &domains->capacity, (size_t)place + 1,
-                                   sizeof *domains->names, status);
+                      !GROW(domains->names, &domains->capacity, (size_t)place + 1, status);
         if (!rows.failed)
             domains->names[place] = name;
     }

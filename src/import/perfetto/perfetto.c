@@ -38,8 +38,7 @@ struct perfetto_track *perfetto_track(struct perfetto_import *import, uint64_t u
     uint64_t *known = map_find(&import->track_by_uuid, uuid);
     if (known)
         return &import->tracks[*known];
-    if (!memory_grow((void **)&import->tracks, &import->track_capacity, import->track_count + 1,
-                     sizeof *import->tracks, import->status) ||
+    if (!GROW(import->tracks, &import->track_capacity, import->track_count + 1, import->status) ||
         !map_set(&import->track_by_uuid, uuid, import->track_count, import->status))
         return NULL;
     struct perfetto_track *track = &import->tracks[import->track_count++];
@@ -93,8 +92,8 @@ static struct perfetto_sequence *find_sequence(struct perfetto_import *import, u
     uint64_t *known = map_find(&import->sequence_by_id, id);
     if (known)
         return &import->sequences[*known];
-    if (!memory_grow((void **)&import->sequences, &import->sequence_capacity,
-                     import->sequence_count + 1, sizeof *import->sequences, import->status) ||
+    if (!GROW(import->sequences, &import->sequence_capacity, import->sequence_count + 1,
+              import->status) ||
         !map_set(&import->sequence_by_id, id, import->sequence_count, import->status))
         return NULL;
     struct perfetto_sequence *sequence = &import->sequences[import->sequence_count++];

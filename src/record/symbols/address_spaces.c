@@ -28,8 +28,7 @@ static struct space *find_or_add(struct spaces *spaces, pid_t pid, struct status
     struct space *space = find(spaces, pid);
     if (space)
         return space;
-    if (!memory_grow((void **)&spaces->items, &spaces->capacity, spaces->count + 1,
-                     sizeof *spaces->items, status) ||
+    if (!GROW(spaces->items, &spaces->capacity, spaces->count + 1, status) ||
         !map_set(&spaces->by_pid, (uint64_t)pid, spaces->count, status))
         return NULL;
     space = &spaces->items[spaces->count++];
@@ -99,8 +98,7 @@ bool spaces_map(struct spaces *spaces, pid_t pid, uint64_t start, uint64_t lengt
     if (length == 0 || __builtin_add_overflow(start, length, &mapping.end))
         return true; /* not a place that code could run at */
     struct space *space = find_or_add(spaces, pid, status);
-    if (!space || !memory_grow((void **)&space->items, &space->capacity, space->count + 2,
-                               sizeof *space->items, status))
+    if (!space || !GROW(space->items, &space->capacity, space->count + 2, status))
         return false;
     clear(space, start, mapping.end);
     space->generation = ++spaces->generations;
@@ -117,7 +115,7 @@ bool spaces_fork(struct spaces *spaces, pid_t parent, pid_t child, struct status
     spaces_exec(spaces, child);
     if (!from || from == to || from->count == 0)
         return true;
-    if (!memory_grow((void **)&to->items, &to->capacity, from->count, sizeof *to->items, status))
+    if (!GROW(to->items, &to->capacity, from->count, status))
         return false;
     memcpy(to->items, from->items, from->count * sizeof *to->items);
     to->count = from->count;

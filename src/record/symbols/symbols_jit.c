@@ -41,8 +41,7 @@ static struct jit_map *map_of(struct jit_maps *maps, pid_t pid) {
     if (place)
         return &maps->items[*place];
     struct status ignored;
-    if (!memory_grow((void **)&maps->items, &maps->capacity, maps->count + 1, sizeof *maps->items,
-                     &ignored) ||
+    if (!GROW(maps->items, &maps->capacity, maps->count + 1, &ignored) ||
         !map_set(&maps->by_pid, (uint64_t)pid, maps->count, &ignored))
         return NULL;
     maps->items[maps->count] = (struct jit_map){.pid = pid};
@@ -102,7 +101,7 @@ static void add_line(struct jit_maps *maps, struct jit_map *map, const char *at,
     at = at ? read_hexadecimal(at, end, &entry.bytes) : NULL;
     if (at && at < end && map->count < ENTRIES_MAX &&
         intern_add(&maps->names, (struct text){at, (size_t)(end - at)}, &entry.name, &ignored) &&
-        memory_grow((void **)&map->entries, &map->capacity, map->count + 1, sizeof entry, &ignored))
+        GROW(map->entries, &map->capacity, map->count + 1, &ignored))
         map->entries[map->count++] = entry;
 }
 

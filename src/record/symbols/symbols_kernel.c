@@ -31,8 +31,7 @@ static void add_line(struct kernel_symbols *symbols, const char *line) {
     uint64_t address = strtoull(line, &type, 16);
     struct status ignored;
     if (address == 0 || strlen(type) < 4 || !strchr("tTwW", type[1]) ||
-        !memory_grow((void **)&symbols->items, &symbols->capacity, symbols->count + 1,
-                     sizeof *symbols->items, &ignored))
+        !GROW(symbols->items, &symbols->capacity, symbols->count + 1, &ignored))
         return;
     const char *name = type + 3, *module = strchr(name, '[');
     symbols->items[symbols->count++] = (struct kernel_function){

@@ -305,7 +305,7 @@ static bool read_tensors(struct weights *weights, struct cursor *cursor, uint64_
     size_t capacity = 0;
     bool ok = true;
     for (uint64_t i = 0; ok && i < count; i++)
-        ok = memory_grow((void **)&offsets, &capacity, (size_t)i + 1, sizeof *offsets, status) &&
+        ok = GROW(offsets, &capacity, (size_t)i + 1, status) &&
              take_tensor(weights, cursor, &offsets[i], status);
     size_t padding = (size_t)alignment - 1;
     size_t start = cursor->at + (-cursor->at & padding);
