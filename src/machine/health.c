@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "abi/nvml.h"
 #include "machine/health_parts.h"
@@ -64,8 +65,8 @@ static double own_time_ns(void) {
 }
 
 void health_read(struct health_watch *watch, struct health *reading) {
-    struct timespec time;
     *reading = (struct health){
+        .time = clock_now(),
         .clock_mhz = -1,
         .clock_max_mhz = -1,
         .memory_clock_mhz = -1,
@@ -77,8 +78,6 @@ void health_read(struct health_watch *watch, struct health *reading) {
         .stolen_ns = -1,
         .other_ns = -1,
     };
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    reading->time = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
     health_read_processor("", (long)getpid(), own_time_ns(), reading);
     if (watch && watch->gpu)
         health_gpu_read(watch->gpu, reading);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "record/owner.h"
@@ -138,7 +139,7 @@ static char *probe_options(struct environment *environment, const struct record_
     /* the program begins a little later: what comes too early is left out when it is drained */
     if (options->delay > 0)
         buffer_printf(&text, ",from=%lld",
-                      (long long)(spool_now() + (int64_t)(options->delay * 1e9)));
+                      (long long)(clock_now() + (int64_t)(options->delay * 1e9)));
     if (options->capture_range)
         buffer_printf(&text, ",capture=%s", options->capture_range);
     char *copy = buffer_ok(&text, status) ? own(environment, buffer_as_text(&text), status) : NULL;

@@ -22,6 +22,7 @@
 #endif
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "spool/spool.h"
 
@@ -226,7 +227,7 @@ static bool explain(const char *program, int reason, struct status *status) {
 bool target_go(struct target *target, const char *program, struct status *status) {
     int reason = 0;
     ssize_t got;
-    target->started = spool_now();
+    target->started = clock_now();
     got = write(target->go, "", 1);
     close(target->go);
     do
@@ -281,21 +282,21 @@ static bool reap_all(struct target *target) {
         if (pid == target->pid) {
             target->wait_status = wait_status;
             target->ended = true;
-            target->ended_at = spool_now();
+            target->ended_at = clock_now();
             receiver = 0;
         }
     }
 }
 
 bool target_wait(struct target *target, unsigned milliseconds, unsigned *alive) {
-    int64_t deadline = spool_now() + (int64_t)milliseconds * 1000000;
+    int64_t deadline = clock_now() + (int64_t)milliseconds * 1000000;
     for (;;) {
         if (!reap_all(target)) {
             if (alive)
                 *alive = 0;
             return true;
         }
-        int64_t left = deadline - spool_now();
+        int64_t left = deadline - clock_now();
         if (left <= 0)
             break;
         struct timespec time = {left / 1000000000, left % 1000000000};

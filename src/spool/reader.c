@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/checksum.h"
+#include "base/clock.h"
 #include "base/memory.h"
 
 struct spool_reader *spool_reader_open(const char *folder, struct status *status) {
@@ -106,7 +107,7 @@ static bool read_header(struct spool_reader *reader, int folder, const struct sp
     struct reader_process *process = reader->processes[entry->process];
     struct spool_header header;
     uint64_t bytes;
-    int64_t now = spool_now();
+    int64_t now = clock_now();
     int fd = entry_open(folder, entry, sizeof header, sizeof header, &bytes);
     if (fd < 0)
         return true;

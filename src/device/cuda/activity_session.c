@@ -11,9 +11,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "abi/cupti_library.h"
 
@@ -39,9 +39,7 @@ static unsigned buffer_count; /* of all, idle or not */
  */
 
 static uint64_t host_time(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return (uint64_t)clock_now();
 }
 
 static bool puts_work_on_a_device(uint32_t function) {

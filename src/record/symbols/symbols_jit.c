@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 
 enum { FILE_BYTES_MAX = 256 << 20, ENTRIES_MAX = 1 << 22, PATIENCE_NS = 20000000 };
@@ -126,9 +126,7 @@ static size_t add_lines(struct jit_maps *maps, struct jit_map *map, const char *
 
 /* Not every time that an address is not known: many programs make code and say nothing of it. */
 static bool is_due(struct jit_map *map) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    int64_t time = clock_now();
     if (map->looked && time - map->looked < PATIENCE_NS)
         return false;
     map->looked = time;
