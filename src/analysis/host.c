@@ -6,6 +6,7 @@
 
 #include "analysis/stacks.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 static bool names_host_code(unsigned category) {
@@ -127,13 +128,7 @@ uint32_t host_function_before(const struct host *host, uint32_t thread, int64_t 
     const struct trace *trace = host->model->trace;
     size_t first = host->thread_samples[thread], low = first;
     size_t high = host->thread_samples[thread + 1];
-    while (low < high) { /* to behind the last sample that is not later */
-        size_t middle = low + (high - low) / 2;
-        if (trace->sample.time[sample_row(host, middle)] <= until)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    PARTITION_POINT(low, high, i, trace->sample.time[sample_row(host, i)] <= until);
     if (low == first || trace->sample.time[sample_row(host, low - 1)] < from)
         return 0;
     return function_of(host, sample_row(host, low - 1));

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "trace/writer.h"
 
@@ -420,14 +421,8 @@ int64_t selection_length(const struct selection *selection) {
 bool selection_contains(const struct selection *selection, int64_t time) {
     if (selection->everything)
         return true;
-    size_t low = 0, high = selection->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (selection->windows[middle].end <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, selection->count, i, selection->windows[i].end <= time);
     return low < selection->count && selection->windows[low].start <= time;
 }
 

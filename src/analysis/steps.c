@@ -10,6 +10,7 @@
 #include "analysis/cycle.h"
 #include "analysis/steps_periods.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 const char *steps_source_name(enum steps_source source) {
@@ -241,14 +242,8 @@ void steps_finish(struct steps *steps) {
 /* ---- windows ---- */
 
 size_t steps_at(const struct steps *steps, int64_t time) {
-    size_t low = 0, high = steps->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (steps->list[middle].start <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, steps->count, i, steps->list[i].start <= time);
     if (low == 0 || time >= steps->list[low - 1].end)
         return SIZE_MAX;
     return low - 1;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 struct keys {
     const uint32_t *group;
@@ -52,14 +53,8 @@ static bool find_runs(const struct keys *keys, const uint32_t *rows, size_t coun
 /* How many of from[0 .. count) stand before `row` when merged. */
 static size_t count_before(const struct keys *keys, const uint32_t *from, size_t count,
                            uint32_t row) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (in_order(keys, from[middle], row))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, count, i, in_order(keys, from[i], row));
     return low;
 }
 

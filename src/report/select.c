@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/decimal.h"
 #include "base/memory.h"
+#include "base/search.h"
 
 /* A number and its unit; 0 needs none. */
 static bool parse_time(struct text word, int64_t *time) {
@@ -211,15 +212,10 @@ static bool collect_turns(const struct report *report, struct turn **turns, size
 /* The turn in which that process launched something at that time, or NULL. */
 static struct turn *loop_period_find(struct turn *turns, size_t count, uint32_t process,
                                      int64_t time) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (turns[middle].process < process ||
-            (turns[middle].process == process && turns[middle].host.end <= time))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, count, i,
+                    turns[i].process < process ||
+                        (turns[i].process == process && turns[i].host.end <= time));
     if (low == count || turns[low].process != process || time < turns[low].host.start)
         return NULL;
     return &turns[low];

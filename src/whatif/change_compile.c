@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "whatif/names.h"
 #include "whatif/run.h"
 #include "whatif/words.h"
@@ -36,14 +37,8 @@ static int64_t named_before(const struct replay *replay, uint32_t call, uint32_t
     uint32_t thread = trace->call.thread[call];
     int64_t start = model_call_end(replay->source.model, before), end = trace->call.start[call];
     int64_t sum = 0;
-    size_t low = host->thread_first[thread], high = host->thread_first[thread + 1], last = high;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (host->change_time[middle] < start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = host->thread_first[thread], last = host->thread_first[thread + 1];
+    PARTITION_POINT(low, last, i, host->change_time[i] < start);
     for (; low < last && host->change_time[low] < end; low++) {
         uint32_t range = host->change_range[low];
         if (range == NO_ROW || trace->range.start[range] < start ||

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "whatif/names.h"
 #include "whatif/run.h"
 
@@ -245,13 +246,7 @@ struct text call_range(const struct replay *replay, uint32_t call) {
     const struct host *host = replay->source.host;
     uint32_t thread = replay->trace->call.thread[call];
     size_t low = host->thread_first[thread], first = low, high = host->thread_first[thread + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (host->change_time[middle] <= replay->trace->call.start[call])
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    PARTITION_POINT(low, high, i, host->change_time[i] <= replay->trace->call.start[call]);
     if (low == first || host->change_range[low - 1] == NO_ROW)
         return TEXT("");
     return trace_text(replay->trace, replay->trace->range.name[host->change_range[low - 1]]);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "whatif/run.h"
 
@@ -10,14 +11,8 @@
 
 static size_t first_from(const struct replay *replay, uint32_t device, int64_t time) {
     const struct model *model = replay->source.model;
-    size_t low = model->device_first[device], high = model->device_first[device + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (replay->start[middle] < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = model->device_first[device];
+    PARTITION_POINT(low, model->device_first[device + 1], i, replay->start[i] < time);
     return low;
 }
 
@@ -129,13 +124,7 @@ int64_t inside_device_part(const struct replay *replay, uint32_t device, int64_t
     size_t low = 0, high = part->count;
     if (!replay->narrowed)
         return MAX(end - start, 0);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (part->windows[middle].end <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    PARTITION_POINT(low, high, i, part->windows[i].end <= start);
     return end > start ? selection_overlap(part, start, end, &low) : 0;
 }
 

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "whatif/graph.h"
 
@@ -77,13 +78,7 @@ static uint32_t ended_last(const struct finder *finder, size_t call) {
     int64_t until = replay->call_end[call] + replay->clock_error;
     size_t first = finder->process_first[process], low = first;
     size_t high = finder->process_first[process + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (activity_end(replay, row_by_end(finder, middle)) <= until)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    PARTITION_POINT(low, high, i, activity_end(replay, row_by_end(finder, i)) <= until);
     for (unsigned i = 0; i < LOOK_BACK && low > first; i++) {
         uint32_t row = row_by_end(finder, --low), launch = replay->launch[row];
         int64_t launched = launch == NO_ROW ? replay->start[row] : replay->call_start[launch];

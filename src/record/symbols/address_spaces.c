@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 enum { MAPPINGS_MAX = 1 << 16 }; /* of one process: the kernel's own limit by default */
 
@@ -38,14 +39,8 @@ static struct space *find_or_add(struct spaces *spaces, pid_t pid, struct status
 
 /* The first mapping that ends behind the address. */
 static size_t place_of(const struct space *space, uint64_t address) {
-    size_t low = 0, high = space->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (space->items[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, space->count, i, space->items[i].end <= address);
     return low;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/search.h"
 
 enum { FILE_BYTES_MAX = 256 << 20, ENTRIES_MAX = 1 << 22, PATIENCE_NS = 20000000 };
 
@@ -154,14 +155,8 @@ static void read_on(struct jit_maps *maps, struct jit_map *map) {
 }
 
 static const struct entry *find_entry(const struct jit_map *map, uint64_t address) {
-    size_t low = 0, high = map->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->entries[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, map->count, i, map->entries[i].start <= address);
     const struct entry *entry = low ? &map->entries[low - 1] : NULL;
     return entry && address - entry->start < entry->bytes ? entry : NULL;
 }
