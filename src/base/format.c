@@ -82,6 +82,14 @@ char *format_count(uint64_t count, char text[FORMAT_SIZE]) {
     return text;
 }
 
+char *format_plural(uint64_t count, const char *one, const char *many,
+                    char text[FORMAT_PLURAL_SIZE]) {
+    char digits[FORMAT_SIZE];
+    snprintf(text, FORMAT_PLURAL_SIZE, "%s %s", format_count(count, digits),
+             count == 1 ? one : many);
+    return text;
+}
+
 char *format_percent(double ratio, char text[FORMAT_SIZE]) {
     double percent = ratio * 100;
     if (!isfinite(percent) || fabs(percent) >= 1e15)

@@ -68,7 +68,7 @@ static bool count_events(int fd, const char *path, uint64_t *events, uint64_t *d
 
 static bool print_summary(const char *const *paths, unsigned count, const char *path,
                           uint64_t events, uint64_t drops, struct status *status) {
-    char in[FORMAT_SIZE], out[FORMAT_SIZE], number[FORMAT_SIZE];
+    char in[FORMAT_SIZE], out[FORMAT_SIZE], number[FORMAT_PLURAL_SIZE];
     struct output output;
     uint64_t bytes = 0;
     if (!output_open(&output, NULL, false, status))
@@ -79,7 +79,7 @@ static bool print_summary(const char *const *paths, unsigned count, const char *
         output_printf(&output, "%s: ", paths[0]);
     else
         output_printf(&output, "%u files: ", count);
-    output_printf(&output, "%s event%s", format_count(events, number), events == 1 ? "" : "s");
+    output_printf(&output, "%s", format_plural(events, "event", "events", number));
     if (drops)
         output_printf(&output, " (%s dropped)", format_count(drops, number));
     if (bytes)

@@ -10,14 +10,6 @@
 #include "base/format.h"
 #include "trace/writer.h"
 
-char *wording_count(uint64_t count, const char *one, const char *many,
-                    char text[WORDING_COUNT_SIZE]) {
-    char digits[FORMAT_SIZE];
-    snprintf(text, WORDING_COUNT_SIZE, "%s %s", format_count(count, digits),
-             count == 1 ? one : many);
-    return text;
-}
-
 const char *wording_cause(unsigned cause) {
     static const char *const phrases[CAUSE_COUNT] = {
         "host blocked in a synchronizing call",

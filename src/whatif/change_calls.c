@@ -112,9 +112,9 @@ bool change_no_sync(struct run *run, const struct change *change, struct outcome
         return say_no_call(run, outcome, CALL_SYNC, change->pattern,
                            "synchronising call in the loop",
                            "no synchronising call stands inside the loop", status);
-    char a[COUNTED_SIZE], b[COUNTED_SIZE];
-    counted(syncs, "wait", "waits", a);
-    counted(fetches, "fetched value", "fetched values", b);
+    char a[FORMAT_PLURAL_SIZE], b[FORMAT_PLURAL_SIZE];
+    format_plural(syncs, "wait", "waits", a);
+    format_plural(fetches, "fetched value", "fetched values", b);
     snprintf(outcome->what, OUTCOME_TEXT, "%s%s%s %s", syncs ? a : "",
              syncs && fetches ? " and " : "", fetches ? b : "",
              syncs + fetches == 1 ? "goes" : "go");
@@ -158,7 +158,7 @@ static void drop_host_time_of_allocations(struct run *run, struct text pattern) 
 
 bool change_no_alloc(struct run *run, const struct change *change, struct outcome *outcome,
                      struct status *status) {
-    char count[COUNTED_SIZE];
+    char count[FORMAT_PLURAL_SIZE];
     if (!run_edit_calls(run, status))
         return false;
     uint64_t dropped = run_drop_class(run, CALL_ALLOC, change->pattern);
@@ -169,7 +169,7 @@ bool change_no_alloc(struct run *run, const struct change *change, struct outcom
                            "allocating or freeing call in the loop",
                            "nothing is allocated or freed inside the loop", status);
     snprintf(outcome->what, OUTCOME_TEXT, "%s %s",
-             counted(dropped, "allocation or release", "allocations and releases", count),
+             format_plural(dropped, "allocation or release", "allocations and releases", count),
              dropped == 1 ? "goes" : "go");
     snprintf(outcome->assumes, OUTCOME_TEXT, "what is allocated once suffices for every step");
     run->doubt += 0.3;

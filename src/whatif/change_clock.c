@@ -151,7 +151,7 @@ static bool speed_up(struct run *run, uint32_t device, struct clock clock, uint6
 bool change_full_clock(struct run *run, const struct change *change, struct outcome *outcome,
                        struct status *status) {
     const struct replay *replay = run->replay;
-    char count_text[COUNTED_SIZE];
+    char count_text[FORMAT_PLURAL_SIZE];
     uint64_t touched = 0;
     bool known = false, ok = run_edit_activities(run, status);
     for (uint32_t device = 1; device < replay->devices && ok; device++) {
@@ -184,7 +184,7 @@ bool change_full_clock(struct run *run, const struct change *change, struct outc
         return true;
     }
     snprintf(outcome->what, OUTCOME_TEXT, "%s at the full clock",
-             counted(touched, "kernel runs", "kernels run", count_text));
+             format_plural(touched, "kernel runs", "kernels run", count_text));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "kernels slow down as the clock does; those that wait "
              "for memory do so less");

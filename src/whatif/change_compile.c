@@ -92,7 +92,7 @@ static void cut_unnamed(struct run *run, struct text pattern, int64_t *host) {
 
 bool change_no_compile(struct run *run, const struct change *change, struct outcome *outcome,
                        struct status *status) {
-    char count[COUNTED_SIZE], time[FORMAT_SIZE];
+    char count[FORMAT_PLURAL_SIZE], time[FORMAT_SIZE];
     int64_t host = 0;
     uint64_t before = run->touched;
     if (!run_edit_calls(run, status) || !cut_named(run, change->pattern, &host, status))
@@ -104,7 +104,7 @@ bool change_no_compile(struct run *run, const struct change *change, struct outc
         return say_no_call(run, outcome, CALL_COMPILE, change->pattern,
                            "compiling or loading call in the loop",
                            "nothing is compiled or loaded inside the loop", status);
-    counted(dropped, "call that compiles or loads", "calls that compile or load", count);
+    format_plural(dropped, "call that compiles or loads", "calls that compile or load", count);
     format_duration(host, time);
     snprintf(outcome->what, OUTCOME_TEXT, "%s%s%s%s %s", dropped ? count : "",
              dropped && host > 0 ? " and " : "", host > 0 || !dropped ? time : "",

@@ -112,7 +112,7 @@ static bool is_rate_known(const struct replay *replay, uint32_t activity) {
 bool change_pinned(struct run *run, const struct change *change, struct outcome *outcome,
                    struct status *status) {
     const struct replay *replay = run->replay;
-    char count[COUNTED_SIZE], size[FORMAT_SIZE];
+    char count[FORMAT_PLURAL_SIZE], size[FORMAT_SIZE];
     uint64_t pageable = 0, pinned = 0, bytes = 0;
     bool known = true; /* how fast pinned copies are here */
     (void)change;
@@ -138,7 +138,7 @@ bool change_pinned(struct run *run, const struct change *change, struct outcome 
         return true;
     }
     snprintf(outcome->what, OUTCOME_TEXT, "%s (%s) %s pinned memory",
-             counted(pinned, "copy", "copies", count), format_bytes(bytes, size),
+             format_plural(pinned, "copy", "copies", count), format_bytes(bytes, size),
              pinned == 1 ? "uses" : "use");
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "the data lie in pinned memory already, and the host does not need them at once%s",

@@ -185,7 +185,7 @@ static void find_graphs(struct grapher *grapher) {
 bool change_graph(struct run *run, const struct change *change, struct outcome *outcome,
                   struct status *status) {
     struct grapher grapher = {.run = run};
-    char a[FORMAT_SIZE], b[COUNTED_SIZE];
+    char a[FORMAT_SIZE], b[FORMAT_PLURAL_SIZE];
     (void)change;
     if (run->replay->has_graphs) {
         snprintf(outcome->why_not, OUTCOME_TEXT, "most kernels are launched by graphs already");
@@ -209,7 +209,7 @@ bool change_graph(struct run *run, const struct change *change, struct outcome *
     }
     snprintf(outcome->what, OUTCOME_TEXT, "%s launches become %s",
              format_count(grapher.part_launches, a),
-             counted(grapher.part_graphs, "graph", "graphs", b));
+             format_plural(grapher.part_graphs, "graph", "graphs", b));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "shapes and addresses are the same in every step, and the host code between the "
              "launches only launches");

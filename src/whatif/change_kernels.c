@@ -65,10 +65,10 @@ static void shorten(struct run *run, size_t activity, int64_t duration,
 
 static void say_shortened(const struct shortened *shortened, const char *where,
                           struct outcome *outcome) {
-    char count[COUNTED_SIZE], time[FORMAT_SIZE];
+    char count[FORMAT_PLURAL_SIZE], time[FORMAT_SIZE];
     int64_t saved = shortened->saved;
     snprintf(outcome->what, OUTCOME_TEXT, "%s%s %s %s %s%s",
-             counted(shortened->inside, "kernel", "kernels", count), where,
+             format_plural(shortened->inside, "kernel", "kernels", count), where,
              shortened->inside == 1 ? "takes" : "take",
              format_duration(saved < 0 ? -saved : saved, time), saved < 0 ? "more" : "less",
              shortened->inside == 1 ? "" : " together");
@@ -162,7 +162,7 @@ bool change_queues(struct run *run, const struct change *change, struct outcome 
                    struct status *status) {
     const struct replay *replay = run->replay;
     size_t activities = replay->activities;
-    char count[COUNTED_SIZE];
+    char count[FORMAT_PLURAL_SIZE];
     (void)change;
     if (!RUN_WRITABLE(run, previous, activities, status))
         return false;
@@ -198,7 +198,7 @@ bool change_queues(struct run *run, const struct change *change, struct outcome 
         return true;
     }
     snprintf(outcome->what, OUTCOME_TEXT, "%s with small grids %s side by side",
-             counted(pairs, "pair of kernels", "pairs of kernels", count),
+             format_plural(pairs, "pair of kernels", "pairs of kernels", count),
              pairs == 1 ? "runs" : "run");
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "neighbouring kernels do not need each other's results: the trace cannot tell");

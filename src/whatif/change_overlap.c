@@ -141,7 +141,7 @@ static bool prepare(struct mover *mover, struct status *status) {
 bool change_overlap_copies(struct run *run, const struct change *change, struct outcome *outcome,
                            struct status *status) {
     struct mover mover = {.run = run};
-    char count[COUNTED_SIZE];
+    char count[FORMAT_PLURAL_SIZE];
     (void)change;
     bool ok = prepare(&mover, status);
     if (ok)
@@ -156,7 +156,7 @@ bool change_overlap_copies(struct run *run, const struct change *change, struct 
         return true;
     }
     snprintf(outcome->what, OUTCOME_TEXT, "%s a step ahead or behind%s",
-             counted(mover.copies, "copy runs", "copies run", count),
+             format_plural(mover.copies, "copy runs", "copies run", count),
              mover.pinned ? ", in pinned memory" : "");
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "what a step needs is known a step before, its results are needed a step later, and "

@@ -10,12 +10,6 @@
 
 static const char cut_mark[] = "\xE2\x80\xA6";
 
-char *counted(uint64_t count, const char *one, const char *many, char text[COUNTED_SIZE]) {
-    char digits[FORMAT_SIZE];
-    snprintf(text, COUNTED_SIZE, "%s %s", format_count(count, digits), count == 1 ? one : many);
-    return text;
-}
-
 void text_join(char *to, const char *words) {
     size_t length = strlen(to), room = OUTCOME_TEXT - length, mark = sizeof cut_mark - 1;
     bool is_cut = length >= mark && memcmp(to + length - mark, cut_mark, mark) == 0;

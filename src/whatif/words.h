@@ -3,11 +3,8 @@
 #ifndef RIDGE_WHATIF_WORDS_H
 #define RIDGE_WHATIF_WORDS_H
 
+#include "base/format.h"
 #include "whatif/graph.h"
-
-/* "1 graph", "1,234 graphs". */
-enum { COUNTED_SIZE = 80 };
-char *counted(uint64_t count, const char *one, const char *many, char text[COUNTED_SIZE]);
 
 /* Appends behind "; " in a text of OUTCOME_TEXT bytes; what has no room ends at a word, with "…".
  */

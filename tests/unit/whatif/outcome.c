@@ -132,10 +132,10 @@ TEST(the_order_in_which_input_is_named_does_not_matter) {
 }
 
 TEST(one_of_a_thing_is_singular) {
-    char text[COUNTED_SIZE];
-    CHECK_STRING(counted(1, "graph", "graphs", text), "1 graph");
-    CHECK_STRING(counted(1234, "graph", "graphs", text), "1,234 graphs");
-    CHECK_STRING(counted(0, "graph", "graphs", text), "0 graphs");
+    char text[FORMAT_PLURAL_SIZE];
+    CHECK_STRING(format_plural(1, "graph", "graphs", text), "1 graph");
+    CHECK_STRING(format_plural(1234, "graph", "graphs", text), "1,234 graphs");
+    CHECK_STRING(format_plural(0, "graph", "graphs", text), "0 graphs");
 }
 
 TEST(joined_texts_that_have_no_room_end_at_a_word) {
