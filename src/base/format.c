@@ -90,6 +90,16 @@ char *format_plural(uint64_t count, const char *one, const char *many,
     return text;
 }
 
+char *format_ratio(double ratio, char text[FORMAT_SIZE]) {
+    if (!isfinite(ratio) || fabs(ratio) >= 1e15)
+        snprintf(text, FORMAT_SIZE, "-");
+    else if (ratio >= 999.5)
+        strcat(format_count((uint64_t)llround(ratio), text), "x");
+    else
+        snprintf(text, FORMAT_SIZE, "%.*fx", ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0, ratio);
+    return text;
+}
+
 char *format_percent(double ratio, char text[FORMAT_SIZE]) {
     double percent = ratio * 100;
     if (!isfinite(percent) || fabs(percent) >= 1e15)
@@ -99,7 +109,7 @@ char *format_percent(double ratio, char text[FORMAT_SIZE]) {
     else if (percent < 100 && percent >= 99.95)
         snprintf(text, FORMAT_SIZE, ">99.9%%");
     else if (ratio >= 1.005)
-        snprintf(text, FORMAT_SIZE, "%.*fx", ratio < 9.995 ? 2 : 1, ratio);
+        format_ratio(ratio, text);
     else
         snprintf(text, FORMAT_SIZE, "%.1f%%", percent == 0 ? 0 : fmin(percent, 100));
     return text;

@@ -27,6 +27,8 @@ char *format_count(uint64_t count, char text[FORMAT_SIZE]);
 enum { FORMAT_PLURAL_SIZE = 80 };
 char *format_plural(uint64_t count, const char *one, const char *many,
                     char text[FORMAT_PLURAL_SIZE]);
+/* A factor: "1.08x", "10.4x", "27,215x". */
+char *format_ratio(double ratio, char text[FORMAT_SIZE]);
 /* 0.1234 as "12.3%". A share that is not nothing never prints as 0.0% but as "<0.1%", and one that
  * is not the whole never as 100.0% but as ">99.9%". A ratio above 1 is no share of anything: it
  * prints as a factor, "1.08x". */

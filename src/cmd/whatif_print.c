@@ -67,8 +67,9 @@ double whatif_speed_up(const struct outcome *outcome) {
 }
 
 static void speed_cell(struct table *table, const struct outcome *outcome) {
+    char ratio[FORMAT_SIZE];
     if (whatif_speed_up(outcome) > 0)
-        table_cellf(table, "%.2fx", whatif_speed_up(outcome));
+        table_cellf(table, "%s", format_ratio(whatif_speed_up(outcome), ratio));
     else
         table_cell(table, TEXT("-"));
 }
