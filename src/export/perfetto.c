@@ -3,13 +3,13 @@
  * in perfetto_layout.h. Events leave in order of time, since viewers break ties between the slices
  * of a track by their order in the file; where that is not the order of rows, each event carries
  * its row, and the importer puts them back. */
+#include "base/protobuf.h"
 #include "export/perfetto_tracks.h"
 
 #include "base/checksum.h"
 #include "base/memory.h"
 #include "base/sort.h"
 #include "export/lanes.h"
-#include "base/protobuf_write.h"
 
 /* Ids of interned values: enumerators first, then the trace's strings. */
 enum { ENUMERATORS = 8, STRING_BASE = TABLE_COUNT * TABLE_COLUMNS_MAX * ENUMERATORS + 1 };
