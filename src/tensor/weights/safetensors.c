@@ -138,7 +138,7 @@ static bool place(const struct weights *weights, const struct description *descr
 
 static bool damaged(const struct scan *scan, struct status *status) {
     return status_fail(status, STATUS_INPUT, "%s",
-                       scan->trouble ? scan->trouble : "its description is damaged");
+                       scan->error ? scan->error : "its description is damaged");
 }
 
 static bool read_tensor(struct weights *weights, struct scan *scan, const struct text *name,

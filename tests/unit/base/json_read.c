@@ -159,13 +159,13 @@ TEST(a_value_that_is_cut_or_nested_too_deep_is_refused) {
     struct scan scan;
     struct status status = {0};
     REQUIRE(open_text(&scan, buffer_as_text(&deep)));
-    CHECK(!scan_skip(&scan, scan.at) && scan.trouble);
+    CHECK(!scan_skip(&scan, scan.at) && scan.error);
     CHECK(!json_skip(&scan, &status) && strstr(status.message, "nested more than 512 deep"));
     scan_close(&scan);
     buffer_finish(&deep);
     for (size_t i = 0; i < ARRAY_COUNT(cut); i++) {
         REQUIRE(open_text(&scan, text_of(cut[i])));
-        CHECK(!scan_skip(&scan, scan.at) && !scan.trouble);
+        CHECK(!scan_skip(&scan, scan.at) && !scan.error);
         CHECK(!json_skip(&scan, &status) && strstr(status.message, "truncated"));
         scan_close(&scan);
     }
