@@ -60,4 +60,8 @@ double limits_stated_f32(uint32_t major, uint32_t minor, uint32_t multiprocessor
  * capability at any clock; 0: not known. */
 double limits_matrix_ratio(uint32_t major, uint32_t minor);
 
+/* Sets a limit if the value is valid and comes from a better source than the present one. */
+void limits_offer(struct limits *limits, enum device_limit limit, double value,
+                  enum limit_source source);
+
 #endif

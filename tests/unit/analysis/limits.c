@@ -4,7 +4,6 @@
 #include "build.h"
 
 #include "analysis/limits.h"
-#include "analysis/limits_seen.h"
 #include "base/memory.h"
 
 struct stage {
