@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "analysis/kernel_traits.h"
-#include "analysis/operator.h"
+#include "analysis/operator_work.h"
 #include "base/map.h"
 #include "base/memory.h"
 

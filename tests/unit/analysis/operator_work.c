@@ -1,7 +1,7 @@
 /* The work of framework operators against formulas worked out by hand. */
 #include "../test.h"
 
-#include "analysis/operator.h"
+#include "analysis/operator_work.h"
 #include "base/array.h"
 
 static struct operator_work of(const char *name, const char *detail) {

@@ -5,8 +5,8 @@
  * once. Operators are PyTorch's, as its profiler records them ("Input Dims", "Input type", and
  * "Concrete Inputs" for arguments that are no tensors).
  */
-#ifndef RIDGE_ANALYSIS_OPERATOR_H
-#define RIDGE_ANALYSIS_OPERATOR_H
+#ifndef RIDGE_ANALYSIS_OPERATOR_WORK_H
+#define RIDGE_ANALYSIS_OPERATOR_WORK_H
 
 #include <stdbool.h>
 #include <stdint.h>
