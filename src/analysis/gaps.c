@@ -1,13 +1,14 @@
-/* The device's activities in order of start leave gaps; the next activity's launch call says which
- * thread to look at. Before the call began, the thread's own calls and code own the time; inside
- * the call, the launch does; after it, the device (or an awaited event). */
+/* A device's activities in order of start leave gaps. The launch call of the next activity selects
+ * the thread to look at: before the call, the gap is charged to the thread's own calls and code;
+ * inside the call, to the launch; after it, to the device or to an awaited event. */
 #include "analysis/gaps.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "analysis/queue_waits.h"
 #include "base/memory.h"
+#include "base/places.h"
 #include "base/sort.h"
 
 const char *gap_cause_name(unsigned cause) {
@@ -33,6 +34,128 @@ void gaps_rank_causes(const struct gaps *gaps, enum gap_cause order[CAUSE_COUNT]
         order[at] = cause;
     }
 }
+
+/* ---- Time by name ---- */
+
+/* The names that one device's gaps have; a zeroed tally has none. */
+struct name_tally {
+    struct places places; /* by string id: place in names.list */
+    struct gap_names names;
+    size_t capacity;
+    struct status status; /* why a name could not be added; checked by gap_names_list() */
+};
+
+static void gap_names_finish(struct gap_names *names) {
+    memory_free(names->list);
+    *names = (struct gap_names){0};
+}
+
+static void name_tally_add(struct name_tally *tally, uint32_t name, int64_t time) {
+    struct gap_names *names = &tally->names;
+    size_t place;
+    if (!places_find(&tally->places, name, &place, &tally->status))
+        return;
+    if (place == names->count) {
+        if (!GROW(names->list, &tally->capacity, place + 1, &tally->status))
+            return;
+        names->list[names->count++] = (struct gap_name){.name = name};
+    }
+    if (place < names->count) {
+        names->list[place].time += time;
+        names->list[place].gaps += time > 0;
+    }
+}
+
+static void name_tally_finish(struct name_tally *tally) {
+    places_finish(&tally->places);
+    gap_names_finish(&tally->names);
+    *tally = (struct name_tally){0};
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct gap_name *x = a, *y = b;
+    if (x->time != y->time)
+        return x->time < y->time ? 1 : -1;
+    return text_compare(x->text, y->text);
+}
+
+static bool gap_names_list(struct gap_names *names, struct name_tally *tally,
+                           const struct trace *trace, struct status *status) {
+    size_t count = 0;
+    if (tally->status.code != STATUS_OK) {
+        *status = tally->status;
+        return false;
+    }
+    *names = tally->names;
+    tally->names = (struct gap_names){0};
+    for (size_t i = 0; i < names->count; i++)
+        if (names->list[i].time != 0) {
+            names->list[count] = names->list[i];
+            names->list[count].text = trace_text(trace, names->list[i].name);
+            count++;
+        }
+    names->count = count;
+    if (count)
+        qsort(names->list, count, sizeof *names->list, by_time);
+    return true;
+}
+
+/* ---- Waits between queues ---- */
+
+/* Was a queue made to wait for another queue's event before a launch? Queried while the launches of
+ * a device are walked in the order in which their work ran, with a cursor for each queue that
+ * advances with its launches. Initially all zero but for the index. */
+struct queue_waits {
+    const struct wait_index *index;
+    struct places places; /* by queue: place in `queues` */
+    struct queue_place {
+        int64_t launched; /* when its latest activity so far was launched */
+        size_t cursor;
+    } * queues;
+    size_t capacity;
+    struct status status; /* why a queue could not be followed */
+};
+
+static void queue_waits_finish(struct queue_waits *waits) {
+    places_finish(&waits->places);
+    memory_free(waits->queues);
+    memset(waits, 0, sizeof *waits);
+}
+
+static struct queue_place *place_of(struct queue_waits *waits, uint32_t queue) {
+    size_t place, known = waits->places.count;
+    if (!places_find(&waits->places, queue, &place, &waits->status))
+        return NULL;
+    if (place == known) {
+        if (!GROW(waits->queues, &waits->capacity, place + 1, &waits->status))
+            return NULL;
+        waits->queues[place] = (struct queue_place){INT64_MIN, waits->index->first[queue]};
+    }
+    return place < waits->capacity ? &waits->queues[place] : NULL;
+}
+
+/* The walk has passed an activity of the queue that was launched at `time`. */
+static void queue_waits_launched(struct queue_waits *waits, uint32_t queue, int64_t time) {
+    struct queue_place *place = place_of(waits, queue);
+    if (place)
+        place->launched = time;
+}
+
+/* Whether the queue got a wait for another queue's event between the last passed launch and the one
+ * at `launched`. Repeating the query gives the same answer: a gap may reach into several windows.
+ */
+static bool queue_waits_between(struct queue_waits *waits, const struct trace *trace,
+                                uint32_t queue, int64_t launched) {
+    const int64_t *wait_start = trace->wait.start;
+    const uint32_t *rows = waits->index->rows;
+    struct queue_place *place = place_of(waits, queue);
+    size_t end = waits->index->first[queue + 1];
+    while (place && place->cursor < end && wait_start[rows[place->cursor]] < place->launched)
+        place->cursor++;
+    return place && place->cursor < end && wait_start[rows[place->cursor]] <= launched;
+}
+
+/* ---- The walk ---- */
 
 struct thread_cursor {
     struct host_cursor host;

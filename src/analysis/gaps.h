@@ -4,7 +4,6 @@
 #ifndef RIDGE_ANALYSIS_GAPS_H
 #define RIDGE_ANALYSIS_GAPS_H
 
-#include "analysis/gap_names.h"
 #include "analysis/host.h"
 #include "analysis/model.h"
 
@@ -33,6 +32,19 @@ struct gap {
     int64_t start, end;
     uint32_t next; /* activity that ends it, or NO_ROW */
     int64_t cause[CAUSE_COUNT];
+};
+
+/* What host code (or call) filled idle time, by name. */
+struct gap_name {
+    uint32_t name; /* string id; 0 = no range and no sample there */
+    struct text text;
+    uint64_t gaps; /* stretches */
+    int64_t time;
+};
+
+struct gap_names {
+    struct gap_name *list; /* most time first */
+    size_t count;
 };
 
 /* A state of the launching thread while the host's own code kept the device idle. Running is named

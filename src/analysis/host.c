@@ -78,6 +78,38 @@ static bool index_samples(struct host *host, struct status *status) {
                      trace->sample.count, &host->sample_order, status);
 }
 
+/* Stream waits by queue and time. On failure finish the index too. */
+static bool wait_index_build(struct wait_index *index, const struct trace *trace,
+                             struct status *status) {
+    size_t queues = trace->queue.count, count = 0;
+    uint32_t *order = NULL;
+    memset(index, 0, sizeof *index);
+    index->first = memory_allocate(queues + 1, sizeof *index->first, status);
+    index->rows = memory_allocate(trace->wait.count, sizeof *index->rows, status);
+    if (!index->first || !index->rows ||
+        !sort_rows(trace->wait.queue, (uint32_t)queues, trace->wait.start, NULL, trace->wait.count,
+                   &order, status))
+        return false;
+    for (size_t i = 0; i < trace->wait.count; i++) {
+        uint32_t row = order ? order[i] : (uint32_t)i;
+        if (trace->wait.kind[row] != WAIT_STREAM_EVENT ||
+            trace->wait.awaited[row] == trace->wait.queue[row])
+            continue;
+        index->rows[count++] = row;
+        index->first[trace->wait.queue[row] + 1]++;
+    }
+    for (size_t queue = 0; queue < queues; queue++)
+        index->first[queue + 1] += index->first[queue];
+    memory_free(order);
+    return true;
+}
+
+static void wait_index_finish(struct wait_index *index) {
+    memory_free(index->first);
+    memory_free(index->rows);
+    memset(index, 0, sizeof *index);
+}
+
 bool host_build(struct host *host, const struct model *model, struct status *status) {
     const struct trace *trace = model->trace;
     memset(host, 0, sizeof *host);

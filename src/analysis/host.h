@@ -4,8 +4,13 @@
 #define RIDGE_ANALYSIS_HOST_H
 
 #include "analysis/model.h"
-#include "analysis/queue_waits.h"
 #include "analysis/states.h"
+
+/* The driver's records of stream waits. */
+struct wait_index {
+    size_t *first;  /* by queue: its records, as positions in `rows`; [id + 1] = end */
+    uint32_t *rows; /* of trace->wait by (queue, start) */
+};
 
 /* From when on which range is the innermost one, per thread. */
 struct host {
