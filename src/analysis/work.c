@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "analysis/kernel_traits.h"
+#include "analysis/kernel_class.h"
 #include "analysis/operator_work.h"
 #include "base/map.h"
 #include "base/memory.h"

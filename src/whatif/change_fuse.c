@@ -4,6 +4,7 @@
  * kernel keeps those in registers. */
 #include <stdio.h>
 
+#include "analysis/kernel_class.h"
 #include "base/min_max.h"
 #include "base/format.h"
 #include "base/memory.h"
@@ -38,7 +39,7 @@ static unsigned arrays_of(struct fuser *fuser, size_t activity) {
     uint8_t *known = &fuser->arrays[replay->trace->activity.name[activity]];
     if (*known == 0) {
         struct text name = activity_name(replay, activity);
-        unsigned arrays = name_elementwise_arrays(name);
+        unsigned arrays = kernel_elementwise_arrays(name);
         if (fuser->pattern.length)
             arrays = name_matches(name, fuser->pattern) ? MAX(arrays, 2) : 0;
         *known = (uint8_t)(arrays + 1);

@@ -10,15 +10,6 @@
  * them. An empty pattern means every name. */
 bool name_matches(struct text name, struct text pattern);
 
-/* How many arrays of as many elements an element-wise kernel reads and writes, 2 for a function of
- * one array: 0 when its name does not say that it is one. */
-unsigned name_elementwise_arrays(struct text kernel);
-/* Whether it is one: how many of those arrays it reads, at least 1. */
-static inline unsigned name_elementwise_inputs(struct text kernel) {
-    unsigned arrays = name_elementwise_arrays(kernel);
-    return arrays > 2 ? arrays - 1 : arrays > 0;
-}
-
 /* A range or function in which something is compiled. */
 bool name_is_compilation(struct text name);
 
