@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "whatif/names.h"
 #include "whatif/run.h"
-#include "whatif/words.h"
 
 /* A copy of at most this many bytes is a value or a few that the host asks for. */
 enum { VALUE_BYTES = 4096 };

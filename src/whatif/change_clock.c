@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "whatif/names.h"
 #include "whatif/run.h"
-#include "whatif/words.h"
 
 #define FULL_SHARE 0.99 /* of the full clock: not lowered */
 #define CLEARLY 0.95    /* of the mean: faster than kernels are by chance */

@@ -11,7 +11,6 @@
 #include "base/search.h"
 #include "whatif/names.h"
 #include "whatif/run.h"
-#include "whatif/words.h"
 
 /* Host code that ranges or samples call compiling. */
 static bool cut_named(struct run *run, struct text pattern, int64_t *host, struct status *status) {

@@ -4,7 +4,6 @@
 #include "analysis/copies.h"
 #include "base/format.h"
 #include "whatif/run.h"
-#include "whatif/words.h"
 
 /* What the bus carries that devices of this generation are built for, all its lanes, in one
  * direction; 0: not known. About four fifths of the bus's own rate arrive. */

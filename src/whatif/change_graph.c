@@ -7,7 +7,6 @@
 #include "base/format.h"
 #include "base/memory.h"
 #include "whatif/run.h"
-#include "whatif/words.h"
 
 struct grapher {
     struct run *run;

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "whatif/names.h"
 #include "whatif/run.h"
-#include "whatif/words.h"
 
 /* Takes `share` of the host time found out of the run; where `everywhere`, outside the loop too.
  * Returns what of that is in the part that is asked about. */

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "whatif/names.h"
 #include "whatif/run.h"
-#include "whatif/words.h"
 
 static bool is_kernel(const struct replay *replay, size_t activity, const struct change *change) {
     return replay->trace->activity.kind[activity] == ACTIVITY_KERNEL &&

@@ -8,7 +8,6 @@
 #include "base/format.h"
 #include "base/memory.h"
 #include "whatif/run.h"
-#include "whatif/words.h"
 
 /* Of a queue, on the way through it. */
 struct turn {

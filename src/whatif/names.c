@@ -4,21 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "whatif/whatif.h"
-
-static const struct {
-    const char *option, *words;
-} changes[] = {
-#define CHANGE_ROW(ID, option, words) {option, words},
-    CHANGES(CHANGE_ROW)};
-
-const char *change_option(unsigned kind) {
-    return kind < CHANGE_COUNT ? changes[kind].option : "?";
-}
-
-const char *change_words(unsigned kind) {
-    return kind < CHANGE_COUNT ? changes[kind].words : "?";
-}
 
 /* Greedy with one place to come back to, the latest star: linear but for repeated near misses. */
 static bool matches_whole(struct text name, struct text pattern) {

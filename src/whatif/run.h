@@ -160,4 +160,16 @@ change_maker change_graph, change_fuse, change_no_sync, change_pinned, change_ba
     change_overlap_copies, change_no_alloc, change_no_compile, change_faster, change_at_roof,
     change_queues, change_prefetch, change_no_host, change_full_clock, change_batch;
 
+/* Appends behind "; " in a text of OUTCOME_TEXT bytes; what has no room ends at a word, with "…".
+ */
+void text_join(char *to, const char *words);
+
+/* Says in why_not that no `what` is called as the pattern says, and what those that weigh most are
+ * called. `weight` is by string, 0: no such. False when all are 0: there is none of any name. */
+bool explain_no_match(struct outcome *outcome, const struct trace *trace, const char *what,
+                      struct text pattern, const int64_t *weight);
+
+/* "kernels", "synchronising calls": whether one of them has the name, by weights as above. */
+bool name_is_present(const struct trace *trace, struct text pattern, const int64_t *weight);
+
 #endif

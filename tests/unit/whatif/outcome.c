@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "../test.h"
-#include "whatif/words.h"
+#include "base/format.h"
+#include "whatif/run.h"
 
 static const struct loop plain = {.steps = 12,
                                   .kernels = 20,
