@@ -8,7 +8,7 @@
 uint64_t checksum64(const void *data, size_t length);
 
 /* Spreads an integer over 64 bits, for hash tables with integer keys. */
-static inline uint64_t checksum_integer(uint64_t value) {
+static inline uint64_t hash_u64(uint64_t value) {
     value ^= value >> 32;
     value *= 0x9E3779B97F4A7C15u;
     value ^= value >> 29;

@@ -201,7 +201,7 @@ bool scan_next(struct scan *scan, char closing, bool *more, struct status *statu
     return at_element(scan, closing, more, status);
 }
 
-bool scan_take_key(struct scan *scan, struct buffer *buffer, struct text *key,
+bool scan_key_copy(struct scan *scan, struct buffer *buffer, struct text *key,
                    struct status *status) {
     struct scan_string string;
     const char *after;

@@ -25,7 +25,7 @@ enum { SCAN_DEPTH = 512, SCAN_UNIT_MAX = 64 << 20 };
 
 struct scan {
     struct input input;
-    const char *at, *end;   /* the window's unread bytes; INPUT_PADDING zero bytes follow */
+    const char *at, *end; /* the window's unread bytes; INPUT_PADDING zero bytes follow */
     const char *error;    /* what was wrong with the last scan; NULL: it needs more bytes */
     const char *error_at; /* where */
 };
@@ -56,13 +56,13 @@ bool json_skip(struct scan *scan, struct status *status);
  *
  *   bool ok = scan_enter(scan, '}', &more, status);
  *   while (ok && more)
- *       ok = scan_take_key(scan, &buffer, &key, status) && ... scan_next(scan, '}', &more, status);
+ *       ok = scan_key_copy(scan, &buffer, &key, status) && ... scan_next(scan, '}', &more, status);
  */
 bool scan_enter(struct scan *scan, char closing, bool *more, struct status *status);
 bool scan_next(struct scan *scan, char closing, bool *more, struct status *status);
 /* Moves scan->at over a member's key to its value. The key is kept in `buffer`, as it stands in the
  * file, and padded for keywords_find(). */
-bool scan_take_key(struct scan *scan, struct buffer *buffer, struct text *key,
+bool scan_key_copy(struct scan *scan, struct buffer *buffer, struct text *key,
                    struct status *status);
 /* What stands at scan->at is not what should: fails and says so. */
 bool scan_unexpected(const struct scan *scan, const char *expected, struct status *status);

@@ -32,7 +32,7 @@ bool output_write_fd(int fd, const void *data, size_t length, struct status *sta
 }
 
 static void release(struct output *output) {
-    temporary_unmark(output->temporary);
+    temporary_unregister(output->temporary);
     memory_free(output->path);
     memory_free(output->temporary);
     memory_free(output->pending);
@@ -83,7 +83,7 @@ bool output_open(struct output *output, const char *path, bool replace, struct s
         snprintf(output->temporary, size, "%s.XXXXXX.tmp", path);
         output->fd = mkstemps(output->temporary, 4);
         if (output->fd >= 0) {
-            temporary_mark(output->temporary);
+            temporary_register(output->temporary);
             mode_t mask = umask(0);
             umask(mask);
             fchmod(output->fd, exists ? existing.st_mode & 07777 : 0666 & ~mask);
@@ -133,7 +133,7 @@ static void append_shown(struct output *output, struct text *rest) {
         rest->length--;
         return;
     }
-    struct text shown = text_next_shown(rest);
+    struct text shown = text_next_printable(rest);
     append(output, shown.data, shown.length);
 }
 
@@ -254,7 +254,7 @@ bool output_close(struct output *output, bool ok, struct status *status) {
     return false;
 }
 
-bool output_try(const char *path, bool replace, struct status *status) {
+bool output_check(const char *path, bool replace, struct status *status) {
     struct output output;
     if (!output_open(&output, path, replace, status))
         return false;

@@ -2,7 +2,7 @@
  * output_commit(); anything else leaves the final name untouched. "-" or NULL is standard output.
  *
  * What goes to a terminal is printable: characters that could control it are replaced as by
- * text_next_shown(), except line ends and tabs. Files and pipes get every byte.
+ * text_next_printable(), except line ends and tabs. Files and pipes get every byte.
  */
 #ifndef RIDGE_BASE_OUTPUT_H
 #define RIDGE_BASE_OUTPUT_H
@@ -51,7 +51,7 @@ void output_abandon(struct output *output);
 /* Commits when all went well so far (`ok`), else abandons; returns whether all went well. */
 bool output_close(struct output *output, bool ok, struct status *status);
 /* Whether output_open() would succeed, for files that are written after long work. */
-bool output_try(const char *path, bool replace, struct status *status);
+bool output_check(const char *path, bool replace, struct status *status);
 
 /* Writes all of `length` bytes to a descriptor, riding out signals and short writes. */
 bool output_write_fd(int fd, const void *data, size_t length, struct status *status);

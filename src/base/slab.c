@@ -61,7 +61,7 @@ static struct slot *add_slot(struct slab *slab, struct status *status) {
     return slot;
 }
 
-void *slab_take(struct slab *slab, struct status *status) {
+void *slab_allocate(struct slab *slab, struct status *status) {
     pthread_mutex_lock(&slab->lock);
     struct slot *slot;
     if (slab->free) {
@@ -78,7 +78,7 @@ void *slab_take(struct slab *slab, struct status *status) {
     return slot + 1;
 }
 
-void slab_give(struct slab *slab, void *object) {
+void slab_free(struct slab *slab, void *object) {
     struct slot *slot = slot_of(object);
     uint32_t generation = atomic_fetch_add_explicit(&slot->generation, 1, memory_order_release) + 1;
     if (generation == 0)

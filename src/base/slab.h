@@ -3,10 +3,10 @@
  * given back, or never was one, is recognised at any later time. Safe in several threads.
  *
  *   static struct slab tensors = SLAB(struct tensor, 1);
- *   struct tensor *tensor = slab_take(&tensors, &status);    // zeroed; NULL when out of memory
+ *   struct tensor *tensor = slab_allocate(&tensors, &status);    // zeroed; NULL when out of memory
  *   void *handle = slab_handle(&tensors, tensor);
  *   slab_find(&tensors, handle) == tensor;
- *   slab_give(&tensors, tensor);
+ *   slab_free(&tensors, tensor);
  *   slab_find(&tensors, handle) == NULL;
  */
 #ifndef RIDGE_BASE_SLAB_H
@@ -32,8 +32,8 @@ struct slab {
 #define SLAB(type, number)                                                                         \
     { .size = sizeof(type), .tag = (number), .lock = PTHREAD_MUTEX_INITIALIZER }
 
-void *slab_take(struct slab *slab, struct status *status);
-void slab_give(struct slab *slab, void *object);
+void *slab_allocate(struct slab *slab, struct status *status);
+void slab_free(struct slab *slab, void *object);
 void *slab_handle(const struct slab *slab, const void *object);
 /* The object of a handle; NULL when the handle is NULL, was given back or is not of this slab. */
 void *slab_find(struct slab *slab, const void *handle);

@@ -66,7 +66,7 @@ static struct text cell_at(const struct table *table, size_t row, size_t column)
 size_t table_text_width(struct text text) {
     size_t width = 0;
     while (text.length > 0) {
-        text_next_shown(&text);
+        text_next_printable(&text);
         width++;
     }
     return width;
@@ -94,7 +94,7 @@ static void write_fitted(struct output *output, struct text cell, size_t width, 
     if (flags & TABLE_RIGHT)
         write_repeated(output, " ", padding);
     for (size_t i = 0; i < shown; i++) {
-        struct text character = text_next_shown(&cell);
+        struct text character = text_next_printable(&cell);
         output_write(output, character.data, character.length);
     }
     if (needed > width)
@@ -203,7 +203,7 @@ void table_markdown_text(struct output *output, struct text text) {
     bool after_word = false;
     while (text.length > 0) {
         bool word = is_word(text);
-        struct text character = text_next_shown(&text);
+        struct text character = text_next_printable(&text);
         bool inside_word = character.data[0] == '_' && after_word && is_word(text);
         if (strchr("|\\<`*_[", character.data[0]) && !inside_word)
             output_write(output, "\\", 1);

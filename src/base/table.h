@@ -11,7 +11,7 @@
  *
  * Cells are appended row by row and copied. A failure to allocate is sticky: ask table_ok() once.
  * Widths count code points. In text and Markdown a cell is one line of printable characters, as
- * text_next_shown() has them; CSV keeps every byte.
+ * text_next_printable() has them; CSV keeps every byte.
  */
 #ifndef RIDGE_BASE_TABLE_H
 #define RIDGE_BASE_TABLE_H

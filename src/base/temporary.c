@@ -57,11 +57,11 @@ static void replace_marked(char *old, char *path) {
     }
 }
 
-void temporary_mark(char *path) {
+void temporary_register(char *path) {
     replace_marked(NULL, path);
 }
 
-void temporary_unmark(char *path) {
+void temporary_unregister(char *path) {
     replace_marked(path, NULL);
 }
 
@@ -76,14 +76,14 @@ void temporary_remove_all(void) {
 bool temporary_named_file(char **path, int *fd, struct status *status) {
     if (!temporary_file(path, fd, status))
         return false;
-    temporary_mark(*path);
+    temporary_register(*path);
     return true;
 }
 
 void temporary_remove(char *path) {
     if (!path)
         return;
-    temporary_unmark(path);
+    temporary_unregister(path);
     unlink(path);
     memory_free(path);
 }

@@ -15,8 +15,8 @@ bool temporary_folder(char **path, struct status *status);
 
 /* Between these two the file is removed by temporary_remove_all(), which is for a signal handler,
  * before the program ends. */
-void temporary_mark(char *path);
-void temporary_unmark(char *path);
+void temporary_register(char *path);
+void temporary_unregister(char *path);
 void temporary_remove_all(void);
 
 #endif

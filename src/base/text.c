@@ -20,10 +20,10 @@ ptrdiff_t text_find(struct text a, const char *needle) {
     return -1;
 }
 
-char *text_shown(struct text text, char *shown, size_t size) {
+char *text_printable(struct text text, char *shown, size_t size) {
     size_t used = 0;
     while (text.length > 0) {
-        struct text next = text_next_shown(&text);
+        struct text next = text_next_printable(&text);
         if (next.length >= size - used)
             break;
         memcpy(shown + used, next.data, next.length);
@@ -110,7 +110,7 @@ bool text_is_control(uint32_t point) {
            (point >= 0x2066 && point <= 0x2069);
 }
 
-struct text text_next_shown(struct text *rest) {
+struct text text_next_printable(struct text *rest) {
     uint32_t point;
     size_t length = text_decode(*rest, &point);
     struct text shown = {rest->data, length};

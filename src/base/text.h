@@ -54,9 +54,9 @@ size_t text_decode(struct text a, uint32_t *point);
 /* Takes the next character off a non-empty *rest and returns it in a form that is safe to print on
  * a terminal. White space that is not a blank, and U+2028 and U+2029, become a blank. Control
  * characters (C0, DEL, C1), bidirectional controls and bytes that are not UTF-8 become U+FFFD. */
-struct text text_next_shown(struct text *rest);
+struct text text_next_printable(struct text *rest);
 /* The whole text that way as a string, as much of it as fits into `size` bytes; returns `shown`. */
-char *text_shown(struct text text, char *shown, size_t size);
+char *text_printable(struct text text, char *shown, size_t size);
 
 /* A terminated copy; NULL when out of memory. Free with memory_free(). */
 char *text_copy(struct text a, struct status *status);

@@ -301,8 +301,8 @@ static bool try_files(const struct bench *bench, struct status *status) {
     const char *plot = command_value(bench->line, "plot");
     bool force = command_flag(bench->line, "force");
     struct buffer path = {0};
-    bool ok = (!plot || output_try(plot, force, status)) && save_path(bench, &path, status) &&
-              (!path.data || output_try(path.data, force, status));
+    bool ok = (!plot || output_check(plot, force, status)) && save_path(bench, &path, status) &&
+              (!path.data || output_check(path.data, force, status));
     buffer_finish(&path);
     return ok;
 }

@@ -119,7 +119,7 @@ static void put_columns(struct perfetto *perfetto, enum trace_table table, size_
 /* Calls and activities of one process that share a correlation id are joined by a flow; an activity
  * whose process is not known may have been launched by any of its recording. */
 static uint64_t flow_of(uint64_t scope, uint64_t correlation) {
-    return checksum_integer(correlation ^ checksum_integer(scope + 1));
+    return hash_u64(correlation ^ hash_u64(scope + 1));
 }
 
 static uint64_t process_flow(uint32_t process, uint64_t correlation) {

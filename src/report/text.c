@@ -21,7 +21,7 @@ void text_colour(struct text_writer *writer, enum text_colour colour) {
 
 void text_words(struct text_writer *writer, struct text words) {
     while (words.length > 0) {
-        struct text shown = text_next_shown(&words);
+        struct text shown = text_next_printable(&words);
         output_write(writer->output, shown.data, shown.length);
     }
 }

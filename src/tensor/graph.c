@@ -40,7 +40,7 @@ void graph_finish(struct graph *graph) {
 }
 
 static uint64_t mix(const void *data, size_t length, uint64_t hash) {
-    return checksum_integer(checksum64(data, length) + hash * 0x9E3779B97F4A7C15u);
+    return hash_u64(checksum64(data, length) + hash * 0x9E3779B97F4A7C15u);
 }
 
 /* Hashes field by field: structs have padding. */

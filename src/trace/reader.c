@@ -150,7 +150,7 @@ static bool find_session(struct trace *trace, uint64_t session, uint32_t *index,
 static bool find_writer(struct trace *trace, const struct chunk_header *header, uint32_t *index,
                         struct status *status) {
     struct trace_file *file = trace->file;
-    uint64_t key = checksum_integer(header->writer) ^ header->session;
+    uint64_t key = hash_u64(header->writer) ^ header->session;
     uint64_t *known = map_find(&file->writer_by_id, key);
     if (known) {
         *index = (uint32_t)*known;

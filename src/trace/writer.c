@@ -307,7 +307,7 @@ void trace_writer_next_session(struct trace_writer *writer) {
     memset(writer->written, 0, sizeof writer->written);
     writer->string_next = 1;
     writer->sequence = 0;
-    writer->options.session = checksum_integer(writer->options.session + 1);
+    writer->options.session = hash_u64(writer->options.session + 1);
 }
 
 bool trace_writer_failed(const struct trace_writer *writer) {

@@ -37,7 +37,7 @@ static bool take_finding(struct reading *reading, struct result_set *set) {
     struct text key, value;
     bool ok = reading_open(reading, '{', &more);
     while (ok && more) {
-        ok = scan_take_key(&reading->scan, &reading->key, &key, reading->status);
+        ok = scan_key_copy(&reading->scan, &reading->key, &key, reading->status);
         const struct member *member = ok ? reading_find(finding_members, key) : NULL;
         if (!ok)
             break;
@@ -149,7 +149,7 @@ static bool take_document(struct reading *reading, struct result_set *set) {
     if (!reading_open(reading, '{', &more))
         return false;
     while (more)
-        if (!scan_take_key(&reading->scan, &reading->key, &key, reading->status) ||
+        if (!scan_key_copy(&reading->scan, &reading->key, &key, reading->status) ||
             !take_top_member(reading, key, set) ||
             !scan_next(&reading->scan, '}', &more, reading->status))
             return false;

@@ -357,16 +357,16 @@ static uint64_t async_key(const struct kineto_event *event) {
                                   &event->scope};
     uint64_t key = 1;
     for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
-        key = checksum_integer(key + i) ^
+        key = hash_u64(key + i) ^
               (parts[i]->length ? checksum64(parts[i]->data, parts[i]->length) : 0);
     if (event->id2.length && text_find(event->id2, "local") >= 0)
-        key += checksum_integer((uint64_t)event->process.number + 1);
+        key += hash_u64((uint64_t)event->process.number + 1);
     return key;
 }
 
 static uint64_t pair_key(struct kineto_rows *rows, const struct kineto_event *event) {
     if (event->phase == 'B' || event->phase == 'E')
-        return checksum_integer((uint64_t)thread_of(rows, event) | (uint64_t)1 << 40);
+        return hash_u64((uint64_t)thread_of(rows, event) | (uint64_t)1 << 40);
     return async_key(event);
 }
 

@@ -107,7 +107,7 @@ static bool read_frame(struct kineto_samples *samples, struct kineto_rows *rows,
     struct text id, none = TEXT("");
     struct sample_text text;
     const char *after;
-    if (!scan_take_key(scan, &samples->key, &id, status) ||
+    if (!scan_key_copy(scan, &samples->key, &id, status) ||
         !take_object(scan, "a stack frame (an object)", &text, &after, status))
         return false;
     if (samples->count >= UINT32_MAX)

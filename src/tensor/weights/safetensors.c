@@ -190,7 +190,7 @@ static bool read_header(struct weights *weights, struct scan *scan, size_t start
     bool more, ok = scan_peek(scan, &byte, status) && scan_enter(scan, '}', &more, status);
     while (ok && more) {
         const char *after = NULL;
-        ok = scan_take_key(scan, &buffer, &key, status);
+        ok = scan_key_copy(scan, &buffer, &key, status);
         while (ok && !(after = scan_skip(scan, scan->at)))
             ok = scan_more(scan, "the description of a tensor", status);
         ok = ok && (text_is(key, "__metadata__") ? read_metadata(weights, scan, status)

@@ -131,13 +131,13 @@ TEST(a_file_that_could_be_written_is_not_touched_by_trying) {
     const char *path = test_temporary(".txt");
     struct output output;
     struct status status = {0};
-    CHECK_OK(output_try(path, false, &status), status);
+    CHECK_OK(output_check(path, false, &status), status);
     CHECK_INT(leftovers(path), 0);
     REQUIRE(output_open(&output, path, false, &status));
     output_printf(&output, "old");
     CHECK(output_close(&output, true, &status));
-    CHECK(!output_try(path, false, &status));
-    CHECK_OK(output_try(path, true, &status), status);
+    CHECK(!output_check(path, false, &status));
+    CHECK_OK(output_check(path, true, &status), status);
     CHECK_INT(size_of(path), 3);
     REQUIRE(output_open(&output, path, true, &status));
     CHECK(!output_close(&output, false, &status));

@@ -105,7 +105,7 @@ TEST(texts_compare_by_bytes_and_an_empty_one_needs_no_data) {
 static const char *shown(struct text text) {
     static char line[256], marked[256];
     size_t length = 0;
-    text_shown(text, line, sizeof line);
+    text_printable(text, line, sizeof line);
     for (const char *p = line; *p; p++)
         if (strncmp(p, "\xEF\xBF\xBD", 3) == 0)
             marked[length++] = '?', p += 2;
@@ -130,6 +130,6 @@ TEST(shown_text_holds_nothing_that_controls_a_terminal) {
 
 TEST(shown_text_is_cut_between_characters) {
     char line[6];
-    CHECK_STRING(text_shown(TEXT("abc→"), line, sizeof line), "abc");
-    CHECK_STRING(text_shown(TEXT("ab→c"), line, sizeof line), "ab→");
+    CHECK_STRING(text_printable(TEXT("abc→"), line, sizeof line), "abc");
+    CHECK_STRING(text_printable(TEXT("ab→c"), line, sizeof line), "ab→");
 }
