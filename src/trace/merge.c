@@ -137,7 +137,7 @@ static uint64_t renumber(uint64_t session, uint64_t salt) {
     return writer_key(session, salt);
 }
 
-static bool copy_chunks(struct walk *walk, uint64_t salt, int fd, bool *wrote_badly,
+static bool copy_chunks(struct walk *walk, uint64_t salt, int fd, bool *write_failed,
                         struct status *status) {
     while (next_chunk(walk, status)) {
         if (walk->header.version > CHUNK_VERSION)
@@ -150,7 +150,7 @@ static bool copy_chunks(struct walk *walk, uint64_t salt, int fd, bool *wrote_ba
             chunk_write_header(walk->chunk, &walk->header);
         }
         if (!output_write_fd(fd, walk->chunk, walk->length, status)) {
-            *wrote_badly = true;
+            *write_failed = true;
             return false;
         }
     }
@@ -177,8 +177,8 @@ static bool write_warning(const struct walk *walk, const char *name, uint64_t nu
     return ok;
 }
 
-bool merge_trace(struct merge *merge, const char *path, const char *name, int fd, bool *wrote_badly,
-                 struct status *status) {
+bool merge_trace(struct merge *merge, const char *path, const char *name, int fd,
+                 bool *write_failed, struct status *status) {
     bool collides;
     *status = (struct status){0};
     if (!find_collision(merge, path, &collides, status))
@@ -186,7 +186,7 @@ bool merge_trace(struct merge *merge, const char *path, const char *name, int fd
     struct walk walk = {0};
     if (!input_open(&walk.input, path, status))
         return false;
-    bool ok = copy_chunks(&walk, collides ? merge->inputs : 0, fd, wrote_badly, status);
+    bool ok = copy_chunks(&walk, collides ? merge->inputs : 0, fd, write_failed, status);
     input_close(&walk.input);
     if (ok && walk.chunks == 0)
         return status_fail(
@@ -195,7 +195,7 @@ bool merge_trace(struct merge *merge, const char *path, const char *name, int fd
             "again");
     if (ok && walk.lost > 0) {
         ok = write_warning(&walk, name, merge->inputs, fd, status);
-        *wrote_badly = !ok;
+        *write_failed = !ok;
     }
     return ok;
 }

@@ -99,7 +99,7 @@ size_t trace_rows(const struct trace *trace, enum trace_table table) {
     return *row_count((struct trace *)trace, table);
 }
 
-bool trace_recognise(const void *bytes, size_t length) {
+bool trace_detect(const void *bytes, size_t length) {
     return length >= sizeof chunk_magic && memcmp(bytes, chunk_magic, sizeof chunk_magic) == 0;
 }
 
@@ -249,7 +249,7 @@ static bool find_magic(struct trace_file *file, uint64_t from, uint64_t *found,
         for (; at + sizeof chunk_magic <= length; at++) {
             const unsigned char *hit = memchr(file->window + at, chunk_magic[0], length - at);
             at = hit ? (size_t)(hit - file->window) : length;
-            if (hit && trace_recognise(hit, length - at)) {
+            if (hit && trace_detect(hit, length - at)) {
                 *found = from + at;
                 return true;
             }
@@ -299,7 +299,7 @@ static bool skip_damage(struct trace *trace, uint64_t at, uint64_t search_from, 
     size_t left = file->size - at < sizeof magic ? (size_t)(file->size - at) : sizeof magic;
     if (!read_at(file, at, magic, left, status) || !find_magic(file, search_from, next, status))
         return false;
-    if (*next == file->size && trace_recognise(magic, left))
+    if (*next == file->size && trace_detect(magic, left))
         trace->truncated_bytes += *next - at;
     else
         trace->damaged_bytes += *next - at;
@@ -848,7 +848,7 @@ static bool examine(struct trace *trace, int fd, struct status *status) {
     bool is_trace = trace->file->size >= sizeof magic;
     if (is_trace && !read_at(trace->file, 0, magic, sizeof magic, status))
         return false;
-    if (!is_trace || !trace_recognise(magic, sizeof magic))
+    if (!is_trace || !trace_detect(magic, sizeof magic))
         return status_fail(status, STATUS_INPUT, "is not a ridge trace");
     return true;
 }

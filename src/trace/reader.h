@@ -69,7 +69,7 @@ const void *trace_column(const struct trace *trace, enum trace_table table, unsi
 size_t trace_rows(const struct trace *trace, enum trace_table table);
 
 /* Whether these bytes begin a .ridge file. */
-bool trace_recognise(const void *bytes, size_t length);
+bool trace_detect(const void *bytes, size_t length);
 
 static inline struct text trace_text(const struct trace *trace, uint32_t string) {
     return intern_text(&trace->strings, string);
