@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/places.h"
+#include "base/key_index.h"
 
 /* The union of intervals that come in order of start. */
 struct running_union {
@@ -94,10 +94,10 @@ static void count_queue_gap(struct account *account, struct queue_state *queue, 
         queue->end = end;
 }
 
-static bool find_queue(struct places *places, uint32_t id, struct queue_state **queues,
+static bool find_queue(struct key_index *index, uint32_t id, struct queue_state **queues,
                        size_t *capacity, size_t *queue, struct status *status) {
-    size_t known = places->count;
-    if (!places_find(places, id, queue, status) || !GROW(*queues, capacity, *queue + 1, status))
+    size_t known = index->count;
+    if (!key_index_find(index, id, queue, status) || !GROW(*queues, capacity, *queue + 1, status))
         return false;
     if (*queue == known)
         (*queues)[*queue] = (struct queue_state){0};
@@ -124,7 +124,7 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
     account->window = selection_length(selection);
     if (selection->count == 0)
         return true;
-    struct places places = {0}; /* by queue: place in queues */
+    struct key_index index = {0}; /* by queue: index in queues */
     struct queue_state *queues = NULL;
     size_t capacity = 0, queue;
     bool ok = true;
@@ -141,7 +141,7 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
         if (selection->everything || selection->windows[window].start <= start) {
             count_activity(account, kind, trace->activity.duration[i]);
             ok = kind != ACTIVITY_KERNEL ||
-                 find_queue(&places, trace->activity.queue[i], &queues, &capacity, &queue, status);
+                 find_queue(&index, trace->activity.queue[i], &queues, &capacity, &queue, status);
             if (ok && kind == ACTIVITY_KERNEL)
                 count_queue_gap(account, &queues[queue], window, start, end);
         }
@@ -152,7 +152,7 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
     union_close(&kernels);
     union_close(&copies);
     memory_free(queues);
-    places_finish(&places);
+    key_index_finish(&index);
 
     account->busy = kernels.length;
     account->exposed_copy = all.length - kernels.length;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/places.h"
+#include "base/key_index.h"
 #include "base/sort.h"
 
 const char *gap_cause_name(unsigned cause) {
@@ -39,7 +39,7 @@ void gaps_rank_causes(const struct gaps *gaps, enum gap_cause order[CAUSE_COUNT]
 
 /* The names that one device's gaps have; a zeroed tally has none. */
 struct name_tally {
-    struct places places; /* by string id: place in names.list */
+    struct key_index index; /* by string id: index in names.list */
     struct gap_names names;
     size_t capacity;
     struct status status; /* why a name could not be added; checked by gap_names_list() */
@@ -53,7 +53,7 @@ static void gap_names_finish(struct gap_names *names) {
 static void name_tally_add(struct name_tally *tally, uint32_t name, int64_t time) {
     struct gap_names *names = &tally->names;
     size_t place;
-    if (!places_find(&tally->places, name, &place, &tally->status))
+    if (!key_index_find(&tally->index, name, &place, &tally->status))
         return;
     if (place == names->count) {
         if (!GROW(names->list, &tally->capacity, place + 1, &tally->status))
@@ -67,7 +67,7 @@ static void name_tally_add(struct name_tally *tally, uint32_t name, int64_t time
 }
 
 static void name_tally_finish(struct name_tally *tally) {
-    places_finish(&tally->places);
+    key_index_finish(&tally->index);
     gap_names_finish(&tally->names);
     *tally = (struct name_tally){0};
 }
@@ -107,7 +107,7 @@ static bool gap_names_list(struct gap_names *names, struct name_tally *tally,
  * advances with its launches. Initially all zero but for the index. */
 struct queue_waits {
     const struct wait_index *index;
-    struct places places; /* by queue: place in `queues` */
+    struct key_index index_of; /* by queue: index in `queues` */
     struct queue_place {
         int64_t launched; /* when its latest activity so far was launched */
         size_t cursor;
@@ -117,14 +117,14 @@ struct queue_waits {
 };
 
 static void queue_waits_finish(struct queue_waits *waits) {
-    places_finish(&waits->places);
+    key_index_finish(&waits->index_of);
     memory_free(waits->queues);
     memset(waits, 0, sizeof *waits);
 }
 
 static struct queue_place *place_of(struct queue_waits *waits, uint32_t queue) {
-    size_t place, known = waits->places.count;
-    if (!places_find(&waits->places, queue, &place, &waits->status))
+    size_t place, known = waits->index_of.count;
+    if (!key_index_find(&waits->index_of, queue, &place, &waits->status))
         return NULL;
     if (place == known) {
         if (!GROW(waits->queues, &waits->capacity, place + 1, &waits->status))
@@ -167,7 +167,7 @@ struct walk {
     const struct host *host;
     const struct selection *selection;
     struct gaps *gaps;
-    struct places threads;         /* by thread: place in `cursors` */
+    struct key_index threads;      /* by thread: place in `cursors` */
     struct thread_cursor *cursors; /* one more than there are places */
     size_t cursor_capacity;
     struct queue_waits waits;
@@ -187,7 +187,7 @@ struct walk {
  * keeps, one that nobody needs. */
 static struct thread_cursor *cursor_of(struct walk *walk, uint32_t thread) {
     size_t place, known = walk->threads.count;
-    if (!places_find(&walk->threads, thread, &place, walk->status) ||
+    if (!key_index_find(&walk->threads, thread, &place, walk->status) ||
         !GROW(walk->cursors, &walk->cursor_capacity, place + 2, walk->status)) {
         walk->failed = true;
         place = 0;
@@ -453,7 +453,7 @@ static bool kept_all(const struct walk *walk, struct status *status) {
 
 static void end_walk(struct walk *walk) {
     memory_free(walk->cursors);
-    places_finish(&walk->threads);
+    key_index_finish(&walk->threads);
     queue_waits_finish(&walk->waits);
     memory_free(walk->durations);
     name_tally_finish(&walk->host_names);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/places.h"
+#include "base/key_index.h"
 #include "base/sort.h"
 
 struct gather {
@@ -14,8 +14,8 @@ struct gather {
     const struct occupancy *occupancy;
     const struct work *work;
     const struct selection *by_device;
-    size_t first, end;             /* activities */
-    struct places variant_of_name; /* by string id */
+    size_t first, end;                /* activities */
+    struct key_index variant_of_name; /* by string id */
     size_t variant_capacity, group_capacity;
 };
 
@@ -126,7 +126,7 @@ static bool count_rows(struct gather *gather, struct kernels *kernels, struct st
             continue;
         uint32_t name = trace->activity.name[i];
         size_t place;
-        if (!places_find(&gather->variant_of_name, name, &place, status) ||
+        if (!key_index_find(&gather->variant_of_name, name, &place, status) ||
             (place == kernels->variant_count && !add_variant(gather, kernels, name, status)))
             return false;
         struct kernel_variant *variant = &kernels->variants[place];
@@ -157,7 +157,7 @@ static bool find_medians(struct gather *gather, struct kernels *kernels, struct 
         for (size_t i = gather->first; i < gather->end; i++)
             if (counts(gather, i)) {
                 size_t variant = 0; /* it is there: nothing is allocated */
-                places_find(&gather->variant_of_name, trace->activity.name[i], &variant, status);
+                key_index_find(&gather->variant_of_name, trace->activity.name[i], &variant, status);
                 durations[next[kernels->variants[variant].group]++] = trace->activity.duration[i];
             }
         size_t start = 0; /* next[g] is now the end of group g */
@@ -244,7 +244,7 @@ bool kernels_find(const struct model *model, const struct occupancy *occupancy,
     if (kernels->count == 0)
         kernels->min = 0;
     ok = ok && find_medians(&gather, kernels, status) && rank(kernels, status);
-    places_finish(&gather.variant_of_name);
+    key_index_finish(&gather.variant_of_name);
     if (!ok)
         kernels_finish(kernels);
     return ok;

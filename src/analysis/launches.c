@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/places.h"
+#include "base/key_index.h"
 #include "base/sort.h"
 
 struct rows {
@@ -81,7 +81,7 @@ bool launches_find(const struct model *model, uint32_t device, const struct sele
     int64_t *issued = memory_allocate(capacity, sizeof *issued, status);
     int64_t *ended = memory_allocate(capacity, sizeof *ended, status);
     uint32_t *kernels_of_call = memory_allocate(capacity, sizeof *kernels_of_call, status);
-    struct places calls = {0}; /* by call: place in kernels_of_call */
+    struct key_index calls = {0}; /* by call: place in kernels_of_call */
     size_t place;
     bool ok = issued && ended && kernels_of_call;
     for (size_t i = rows.first; i < rows.end && ok; i++) {
@@ -90,7 +90,7 @@ bool launches_find(const struct model *model, uint32_t device, const struct sele
         uint32_t call = model->launch[i];
         if (trace->activity.kind[i] == ACTIVITY_KERNEL) {
             count_kernel(model, i, launches);
-            ok = call == NO_ROW || places_find(&calls, call, &place, status);
+            ok = call == NO_ROW || key_index_find(&calls, call, &place, status);
             if (ok && call != NO_ROW && kernels_of_call[place]++ == 0) {
                 launches->calls++;
                 launches->call_total += trace->call.duration[call];
@@ -110,13 +110,13 @@ bool launches_find(const struct model *model, uint32_t device, const struct sele
         for (size_t i = rows.first; i < rows.end; i++)
             if (trace->activity.kind[i] == ACTIVITY_KERNEL && model->launch[i] != NO_ROW &&
                 model_selected(model, by_device, i) &&
-                places_find(&calls, model->launch[i], &place, status)) /* it is there */
+                key_index_find(&calls, model->launch[i], &place, status)) /* it is there */
                 launches->graph_kernels += kernels_of_call[place] > 1;
     }
     memory_free(issued);
     memory_free(ended);
     memory_free(kernels_of_call);
-    places_finish(&calls);
+    key_index_finish(&calls);
     return ok;
 }
 
