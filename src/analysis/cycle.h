@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 
-/* A stretch of a sequence that repeats with a period, at least three times. */
+/* A interval of a sequence that repeats with a period, at least three times. */
 struct cycle {
     size_t first, end, period; /* period 0: there is none */
 };

@@ -178,7 +178,7 @@ struct walk {
     struct gap gap; /* the one at hand */
 
     uint32_t device;
-    struct gap_stretches *stretches; /* where every part of every gap goes; NULL: nowhere */
+    struct gap_intervals *intervals; /* where every part of every gap goes; NULL: nowhere */
     struct status *status;           /* why something could not be kept */
     bool failed;
 };
@@ -204,28 +204,28 @@ static int64_t selected(const struct walk *walk, int64_t start, int64_t end) {
 }
 
 static void add_interval(struct walk *walk, enum gap_cause cause, int64_t start, int64_t end) {
-    struct gap_stretches *stretches = walk->stretches;
-    struct gap_stretch *last = stretches->count ? &stretches->list[stretches->count - 1] : NULL;
+    struct gap_intervals *intervals = walk->intervals;
+    struct gap_interval *last = intervals->count ? &intervals->list[intervals->count - 1] : NULL;
     if (last && last->device == walk->device && last->next == walk->gap.next &&
         last->cause == cause && last->start + last->length == start) {
         last->length += end - start;
         return;
     }
-    if (!GROW(stretches->list, &stretches->capacity, stretches->count + 1, walk->status)) {
+    if (!GROW(intervals->list, &intervals->capacity, intervals->count + 1, walk->status)) {
         walk->failed = true;
         return;
     }
-    stretches->list[stretches->count++] = (struct gap_stretch){.start = start,
-                                                               .length = end - start,
-                                                               .device = walk->device,
-                                                               .next = walk->gap.next,
-                                                               .cause = (uint8_t)cause};
+    intervals->list[intervals->count++] = (struct gap_interval){.start = start,
+                                                                .length = end - start,
+                                                                .device = walk->device,
+                                                                .next = walk->gap.next,
+                                                                .cause = (uint8_t)cause};
 }
 
 /* Adds [start, end) to a cause of the gap at hand, as far as it is selected. */
 static int64_t add_cause(struct walk *walk, enum gap_cause cause, int64_t start, int64_t end) {
     int64_t time = selected(walk, start, end);
-    if (walk->stretches && end > start)
+    if (walk->intervals && end > start)
         add_interval(walk, cause, start, end);
     walk->gap.cause[cause] += time;
     return time;
@@ -257,9 +257,9 @@ static enum gap_cause cause_of_call(const struct walk *walk, uint32_t call) {
 
 /* Where a thread was when it stopped running, or 0. */
 static uint32_t waiting_function(const struct walk *walk, uint32_t thread,
-                                 const struct state_stretch *stretch) {
-    return stretch->state == STATE_BLOCKED || stretch->state == STATE_READY
-               ? host_function_before(walk->host, thread, stretch->before, stretch->since)
+                                 const struct state_interval *interval) {
+    return interval->state == STATE_BLOCKED || interval->state == STATE_READY
+               ? host_function_before(walk->host, thread, interval->before, interval->since)
                : 0;
 }
 
@@ -268,12 +268,12 @@ static void add_host(struct walk *walk, uint32_t thread, uint32_t name, int64_t 
                      int64_t end) {
     name_tally_add(&walk->host_names, name, add_cause(walk, CAUSE_HOST, start, end));
     while (walk->gaps->states_known && start < end) {
-        struct state_stretch stretch =
+        struct state_interval interval =
             states_next(&walk->host->states, &cursor_of(walk, thread)->state, thread, start, end);
-        uint32_t function = waiting_function(walk, thread, &stretch);
-        name_tally_add(&walk->state_names[stretch.state], function ? function : name,
-                       selected(walk, stretch.start, stretch.end));
-        start = stretch.end;
+        uint32_t function = waiting_function(walk, thread, &interval);
+        name_tally_add(&walk->state_names[interval.state], function ? function : name,
+                       selected(walk, interval.start, interval.end));
+        start = interval.end;
     }
 }
 
@@ -281,24 +281,25 @@ static void add_host(struct walk *walk, uint32_t thread, uint32_t name, int64_t 
 static void walk_host(struct walk *walk, uint32_t thread, int64_t start, int64_t end) {
     const struct trace *trace = walk->model->trace;
     while (start < end) {
-        struct host_stretch stretch =
+        struct host_interval interval =
             host_next(walk->host, &cursor_of(walk, thread)->host, thread, start, end);
-        if (stretch.call != NO_ROW) {
-            enum gap_cause cause = cause_of_call(walk, stretch.call);
-            uint32_t name = trace->call.name[stretch.call];
+        if (interval.call != NO_ROW) {
+            enum gap_cause cause = cause_of_call(walk, interval.call);
+            uint32_t name = trace->call.name[interval.call];
             if (cause == CAUSE_HOST)
-                add_host(walk, thread, name, stretch.start, stretch.end);
+                add_host(walk, thread, name, interval.start, interval.end);
             else if (cause == CAUSE_SYNC)
                 name_tally_add(&walk->sync_names, name,
-                               add_cause(walk, cause, stretch.start, stretch.end));
+                               add_cause(walk, cause, interval.start, interval.end));
             else
-                add_cause(walk, cause, stretch.start, stretch.end);
+                add_cause(walk, cause, interval.start, interval.end);
         } else {
             add_host(walk, thread,
-                     stretch.range != NO_ROW ? trace->range.name[stretch.range] : stretch.function,
-                     stretch.start, stretch.end);
+                     interval.range != NO_ROW ? trace->range.name[interval.range]
+                                              : interval.function,
+                     interval.start, interval.end);
         }
-        start = stretch.end;
+        start = interval.end;
     }
 }
 
@@ -480,7 +481,7 @@ static bool list_states(struct walk *walk, struct status *status) {
 
 static bool find(const struct model *model, const struct host *host, uint32_t device,
                  const struct selection *selection, struct gaps *gaps,
-                 struct gap_stretches *stretches, struct status *status) {
+                 struct gap_intervals *intervals, struct status *status) {
     memset(gaps, 0, sizeof *gaps);
     if (selection->count == 0)
         return true;
@@ -490,7 +491,7 @@ static bool find(const struct model *model, const struct host *host, uint32_t de
                         .selection = selection,
                         .gaps = gaps,
                         .device = device,
-                        .stretches = stretches,
+                        .intervals = intervals,
                         .status = status};
     bool ok = start_walk(&walk, status) && walk_device(&walk, device, status) &&
               kept_all(&walk, status) &&
@@ -519,16 +520,16 @@ bool gaps_find(const struct model *model, const struct host *host, uint32_t devi
 }
 
 bool gaps_list(const struct model *model, const struct host *host, uint32_t device,
-               const struct selection *selection, struct gap_stretches *stretches,
+               const struct selection *selection, struct gap_intervals *intervals,
                struct status *status) {
     struct gaps gaps;
-    if (!find(model, host, device, selection, &gaps, stretches, status))
+    if (!find(model, host, device, selection, &gaps, intervals, status))
         return false;
     gaps_finish(&gaps);
     return true;
 }
 
-void gap_stretches_finish(struct gap_stretches *stretches) {
-    memory_free(stretches->list);
-    memset(stretches, 0, sizeof *stretches);
+void gap_intervals_finish(struct gap_intervals *intervals) {
+    memory_free(intervals->list);
+    memset(intervals, 0, sizeof *intervals);
 }

@@ -38,7 +38,7 @@ struct gap {
 struct gap_name {
     uint32_t name; /* string id; 0 = no range and no sample there */
     struct text text;
-    uint64_t gaps; /* stretches */
+    uint64_t gaps; /* intervals */
     int64_t time;
 };
 
@@ -80,23 +80,23 @@ bool gaps_find(const struct model *model, const struct host *host, uint32_t devi
 void gaps_finish(struct gaps *gaps);
 
 /* A part of a gap that has one cause. */
-struct gap_stretch {
+struct gap_interval {
     int64_t start, length;
     uint32_t device, next; /* the activity that ends the gap, or NO_ROW */
     uint8_t cause;         /* enum gap_cause */
 };
 
 /* A zeroed list is empty. */
-struct gap_stretches {
-    struct gap_stretch *list;
+struct gap_intervals {
+    struct gap_interval *list;
     size_t count, capacity;
 };
 
-/* Appends all gaps of a device in order of time, each as its stretches, for those that draw them.
+/* Appends all gaps of a device in order of time, each as its intervals, for those that draw them.
  */
 bool gaps_list(const struct model *model, const struct host *host, uint32_t device,
-               const struct selection *selection, struct gap_stretches *stretches,
+               const struct selection *selection, struct gap_intervals *intervals,
                struct status *status);
-void gap_stretches_finish(struct gap_stretches *stretches);
+void gap_intervals_finish(struct gap_intervals *intervals);
 
 #endif

@@ -180,7 +180,7 @@ static uint32_t sampled_function(const struct host *host, struct host_cursor *cu
             continue;
         if (time >= *end)
             break;
-        if (found) { /* the stretch ends where the next sample speaks */
+        if (found) { /* the interval ends where the next sample speaks */
             *end = time;
             break;
         }
@@ -190,8 +190,8 @@ static uint32_t sampled_function(const struct host *host, struct host_cursor *cu
     return function;
 }
 
-struct host_stretch host_next(const struct host *host, struct host_cursor *cursor, uint32_t thread,
-                              int64_t start, int64_t end) {
+struct host_interval host_next(const struct host *host, struct host_cursor *cursor, uint32_t thread,
+                               int64_t start, int64_t end) {
     const struct model *model = host->model;
     const struct trace *trace = model->trace;
     if (!cursor->started) {
@@ -200,7 +200,7 @@ struct host_stretch host_next(const struct host *host, struct host_cursor *curso
         cursor->change = host->thread_first[thread];
         cursor->sample = host->thread_samples[thread];
     }
-    struct host_stretch stretch = {start, end, NO_ROW, NO_ROW, 0};
+    struct host_interval interval = {start, end, NO_ROW, NO_ROW, 0};
     size_t last_call = model->thread_calls[thread + 1];
     while (cursor->call < last_call &&
            (model->call_nested[cursor->call] || model_call_end(model, cursor->call) <= start))
@@ -208,13 +208,13 @@ struct host_stretch host_next(const struct host *host, struct host_cursor *curso
     if (cursor->call < last_call) {
         int64_t call_start = trace->call.start[cursor->call];
         if (call_start <= start) {
-            stretch.call = (uint32_t)cursor->call;
+            interval.call = (uint32_t)cursor->call;
             if (model_call_end(model, cursor->call) < end)
-                stretch.end = model_call_end(model, cursor->call);
-            return stretch;
+                interval.end = model_call_end(model, cursor->call);
+            return interval;
         }
-        if (call_start < stretch.end)
-            stretch.end = call_start;
+        if (call_start < interval.end)
+            interval.end = call_start;
     }
     size_t last_change = host->thread_first[thread + 1];
     while (cursor->change < last_change && cursor->change + 1 < last_change &&
@@ -222,15 +222,15 @@ struct host_stretch host_next(const struct host *host, struct host_cursor *curso
         cursor->change++;
     if (cursor->change < last_change) {
         if (host->change_time[cursor->change] <= start) {
-            stretch.range = host->change_range[cursor->change];
+            interval.range = host->change_range[cursor->change];
             if (cursor->change + 1 < last_change &&
-                host->change_time[cursor->change + 1] < stretch.end)
-                stretch.end = host->change_time[cursor->change + 1];
-        } else if (host->change_time[cursor->change] < stretch.end) {
-            stretch.end = host->change_time[cursor->change];
+                host->change_time[cursor->change + 1] < interval.end)
+                interval.end = host->change_time[cursor->change + 1];
+        } else if (host->change_time[cursor->change] < interval.end) {
+            interval.end = host->change_time[cursor->change];
         }
     }
-    if (stretch.range == NO_ROW)
-        stretch.function = sampled_function(host, cursor, thread, start, &stretch.end);
-    return stretch;
+    if (interval.range == NO_ROW)
+        interval.function = sampled_function(host, cursor, thread, start, &interval.end);
+    return interval;
 }

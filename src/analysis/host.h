@@ -34,18 +34,18 @@ struct host_cursor {
     size_t call, change, sample;
 };
 
-/* A stretch of a thread: in a call (call != NO_ROW), or in its own code, then named by the
+/* A interval of a thread: in a call (call != NO_ROW), or in its own code, then named by the
  * innermost range, else by the sampled function, else by nothing. */
-struct host_stretch {
+struct host_interval {
     int64_t start, end;
     uint32_t call;
     uint32_t range;    /* row, or NO_ROW */
     uint32_t function; /* string id of the sampled function, or 0 */
 };
 
-/* The next stretch of `thread` from `start` on, ending at `end` at the latest. start < end. */
-struct host_stretch host_next(const struct host *host, struct host_cursor *cursor, uint32_t thread,
-                              int64_t start, int64_t end);
+/* The next interval of `thread` from `start` on, ending at `end` at the latest. start < end. */
+struct host_interval host_next(const struct host *host, struct host_cursor *cursor, uint32_t thread,
+                               int64_t start, int64_t end);
 
 /* The function (a string id, or 0) of the thread's last sample in [from, until]. */
 uint32_t host_function_before(const struct host *host, uint32_t thread, int64_t from,

@@ -1,5 +1,5 @@
 /* Was a thread running, ready to run, or blocked? What the system's scheduler told of each thread,
- * in order of time; a stretch that it told nothing of is unknown. */
+ * in order of time; a interval that it told nothing of is unknown. */
 #ifndef RIDGE_ANALYSIS_STATES_H
 #define RIDGE_ANALYSIS_STATES_H
 
@@ -25,7 +25,7 @@ static inline bool states_known(const struct states *states) {
 }
 
 /* A part of a thread's time in one state. */
-struct state_stretch {
+struct state_interval {
     int64_t start, end;
     unsigned state;
     int64_t since;  /* when the state began; of unknown ones `start` */
@@ -38,9 +38,9 @@ struct state_cursor {
     size_t row;
 };
 
-/* The next stretch of `thread` from `start` on, ending at `end` at the latest. start < end. Where
+/* The next interval of `thread` from `start` on, ending at `end` at the latest. start < end. Where
  * rows overlap, which only damage brings about, the one that began first is believed. */
-struct state_stretch states_next(const struct states *states, struct state_cursor *cursor,
-                                 uint32_t thread, int64_t start, int64_t end);
+struct state_interval states_next(const struct states *states, struct state_cursor *cursor,
+                                  uint32_t thread, int64_t start, int64_t end);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * The calls tell little of it: NVRTC, Triton and inductor compile in the host's own code, right
  * before the call that loads what they made. That code goes with the call where its name says that
- * it compiles; and where nothing names it, when about every load of the loop has such a stretch
+ * it compiles; and where nothing names it, when about every load of the loop has such a interval
  * before it. */
 #include <stdio.h>
 

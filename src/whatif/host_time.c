@@ -154,16 +154,16 @@ static void walk_between(struct walk *walk, struct state_cursor *cursor, int64_t
                          int64_t ran, bool waited) {
     const struct states *states = &walk->replay->source.host->states;
     while (start < end) {
-        struct state_stretch stretch = states_next(states, cursor, walk->thread, start, end);
-        if (stretch.state == STATE_BLOCKED || stretch.state == STATE_READY) {
+        struct state_interval interval = states_next(states, cursor, walk->thread, start, end);
+        if (interval.state == STATE_BLOCKED || interval.state == STATE_READY) {
             if (waited)
-                walk_span(walk, stretch.start, stretch.end);
+                walk_span(walk, interval.start, interval.end);
         } else {
-            int64_t time = MIN(stretch.end - stretch.start, ran);
-            walk_span(walk, stretch.start, stretch.start + time);
+            int64_t time = MIN(interval.end - interval.start, ran);
+            walk_span(walk, interval.start, interval.start + time);
             ran -= time;
         }
-        start = stretch.end;
+        start = interval.end;
     }
 }
 
