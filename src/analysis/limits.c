@@ -33,7 +33,7 @@ const char *device_limit_words(unsigned limit) {
 
 void limits_offer(struct limits *limits, enum device_limit limit, double value,
                   enum limit_source source) {
-    if (value > 0 && value < DEVICE_LIMIT_MOST && source > limits->source[limit]) {
+    if (value > 0 && value < DEVICE_LIMIT_MAX && source > limits->source[limit]) {
         limits->of[limit] = value;
         limits->source[limit] = source;
     }
@@ -146,7 +146,7 @@ static void add_stated(const struct trace *trace, uint32_t id, struct limits *li
 enum {
     LARGE_COPY = 1 << 20, /* bytes from which on a copy's own latency is no great part of it */
     BEYOND_CACHES = 64 << 20,
-    FEWEST = 8, /* values from which on a tenth of them says something */
+    SAMPLES_MIN = 8, /* values from which on a tenth of them says something */
 };
 
 /* Latencies of one device, gathered limit by limit. */
@@ -155,11 +155,12 @@ struct gathered {
     size_t count;
 };
 
-static void offer_tenth(struct gathered *gathered, enum device_limit limit, struct limits *limits) {
-    if (gathered->count >= FEWEST)
+static void offer_decile(struct gathered *gathered, enum device_limit limit,
+                         struct limits *limits) {
+    if (gathered->count >= SAMPLES_MIN)
         limits_offer(limits, limit,
                      (double)sort_select(gathered->values, gathered->count, gathered->count / 10),
-                     LIMIT_SEEN);
+                     LIMIT_OBSERVED);
     gathered->count = 0;
 }
 
@@ -178,7 +179,7 @@ static void raise_rate(struct limits *seen, enum device_limit limit, double rate
 }
 
 /* The rate of one copy, under the limit that it speaks of. */
-static void see_copy(const struct columns_activity *activity, size_t row, struct limits *seen) {
+static void observe_copy(const struct columns_activity *activity, size_t row, struct limits *seen) {
     uint64_t bytes = activity->bytes[row];
     if (bytes == BYTES_UNKNOWN || bytes < LARGE_COPY || activity->duration[row] <= 0)
         return;
@@ -196,19 +197,19 @@ static void see_copy(const struct columns_activity *activity, size_t row, struct
         raise_rate(seen, DEVICE_LIMIT_MEMORY, 2 * rate); /* read and written */
 }
 
-static void see_copies(const struct model *model, uint32_t device, struct limits *limits) {
+static void observe_copies(const struct model *model, uint32_t device, struct limits *limits) {
     const struct columns_activity *activity = &model->trace->activity;
     struct limits seen = {0};
     for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++)
         if (activity->kind[i] == ACTIVITY_COPY)
-            see_copy(activity, i, &seen);
+            observe_copy(activity, i, &seen);
     for (unsigned limit = 0; limit < DEVICE_LIMIT_COUNT; limit++)
-        limits_offer(limits, limit, seen.of[limit], LIMIT_SEEN);
+        limits_offer(limits, limit, seen.of[limit], LIMIT_OBSERVED);
 }
 
 /* How long launching calls took; those of graphs, each of which launches many kernels, apart. */
-static void see_launch_calls(const struct model *model, uint32_t device, bool of_graphs,
-                             struct gathered *gathered, struct limits *limits) {
+static void observe_launch_calls(const struct model *model, uint32_t device, bool of_graphs,
+                                 struct gathered *gathered, struct limits *limits) {
     const struct trace *trace = model->trace;
     uint32_t last = NO_ROW;
     for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
@@ -219,12 +220,13 @@ static void see_launch_calls(const struct model *model, uint32_t device, bool of
         last = call;
         gather(gathered, trace->call.duration[call]);
     }
-    offer_tenth(gathered, of_graphs ? DEVICE_LIMIT_GRAPH_REPLAY : DEVICE_LIMIT_LAUNCH_CALL, limits);
+    offer_decile(gathered, of_graphs ? DEVICE_LIMIT_GRAPH_REPLAY : DEVICE_LIMIT_LAUNCH_CALL,
+                 limits);
 }
 
 /* From the call to the start, where the device had nothing else to do. */
-static void see_idle_starts(const struct model *model, uint32_t device, struct gathered *gathered,
-                            struct limits *limits) {
+static void observe_idle_starts(const struct model *model, uint32_t device,
+                                struct gathered *gathered, struct limits *limits) {
     const struct trace *trace = model->trace;
     int64_t busy_until = INT64_MIN;
     for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
@@ -235,13 +237,14 @@ static void see_idle_starts(const struct model *model, uint32_t device, struct g
         if (model_activity_end(model, i) > busy_until)
             busy_until = model_activity_end(model, i);
     }
-    offer_tenth(gathered, DEVICE_LIMIT_LAUNCH_TO_START, limits);
+    offer_decile(gathered, DEVICE_LIMIT_LAUNCH_TO_START, limits);
 }
 
 /* From one kernel's start to the next one's in a queue: the shortest are as good as empty. Those of
  * one graph follow each other more quickly. */
-static void see_periods(const struct model *model, uint32_t device, bool in_graphs,
-                        uint32_t *last_in_queue, struct gathered *gathered, struct limits *limits) {
+static void observe_periods(const struct model *model, uint32_t device, bool in_graphs,
+                            uint32_t *last_in_queue, struct gathered *gathered,
+                            struct limits *limits) {
     const struct trace *trace = model->trace;
     size_t first = model->device_first[device];
     for (size_t i = first; i < model->device_first[device + 1]; i++)
@@ -257,25 +260,25 @@ static void see_periods(const struct model *model, uint32_t device, bool in_grap
         }
         *last = kernel ? (uint32_t)(i - first) : NO_ROW;
     }
-    offer_tenth(gathered, in_graphs ? DEVICE_LIMIT_GRAPH_KERNEL : DEVICE_LIMIT_LAUNCH, limits);
+    offer_decile(gathered, in_graphs ? DEVICE_LIMIT_GRAPH_KERNEL : DEVICE_LIMIT_LAUNCH, limits);
 }
 
 /* A synchronising call does not say of which device: all devices get what was seen. */
-static void see_synchronisations(const struct model *model, struct gathered *gathered,
-                                 struct limits *by_device) {
+static void observe_synchronisations(const struct model *model, struct gathered *gathered,
+                                     struct limits *by_device) {
     const struct trace *trace = model->trace;
     struct limits seen = {0};
     for (size_t i = 0; i < trace->call.count; i++)
         if (trace->call.class[i] == CALL_SYNC)
             gather(gathered, trace->call.duration[i]);
-    offer_tenth(gathered, DEVICE_LIMIT_SYNCHRONIZE, &seen);
+    offer_decile(gathered, DEVICE_LIMIT_SYNCHRONIZE, &seen);
     for (uint32_t id = 1; id < trace->device.count; id++)
         limits_offer(&by_device[id], DEVICE_LIMIT_SYNCHRONIZE, seen.of[DEVICE_LIMIT_SYNCHRONIZE],
-                     LIMIT_SEEN);
+                     LIMIT_OBSERVED);
 }
 
-static bool limits_add_seen(const struct model *model, struct limits *by_device,
-                            struct status *status) {
+static bool add_observed(const struct model *model, struct limits *by_device,
+                         struct status *status) {
     const struct trace *trace = model->trace;
     size_t most =
         trace->activity.count > trace->call.count ? trace->activity.count : trace->call.count;
@@ -285,15 +288,15 @@ static bool limits_add_seen(const struct model *model, struct limits *by_device,
     for (uint32_t id = 1; id < trace->device.count && ok; id++) {
         if (model->device_first[id] == model->device_first[id + 1])
             continue;
-        see_copies(model, id, &by_device[id]);
-        see_launch_calls(model, id, false, &gathered, &by_device[id]);
-        see_launch_calls(model, id, true, &gathered, &by_device[id]);
-        see_idle_starts(model, id, &gathered, &by_device[id]);
-        see_periods(model, id, false, last_in_queue, &gathered, &by_device[id]);
-        see_periods(model, id, true, last_in_queue, &gathered, &by_device[id]);
+        observe_copies(model, id, &by_device[id]);
+        observe_launch_calls(model, id, false, &gathered, &by_device[id]);
+        observe_launch_calls(model, id, true, &gathered, &by_device[id]);
+        observe_idle_starts(model, id, &gathered, &by_device[id]);
+        observe_periods(model, id, false, last_in_queue, &gathered, &by_device[id]);
+        observe_periods(model, id, true, last_in_queue, &gathered, &by_device[id]);
     }
     if (ok)
-        see_synchronisations(model, &gathered, by_device);
+        observe_synchronisations(model, &gathered, by_device);
     memory_free(gathered.values);
     memory_free(last_in_queue);
     return ok;
@@ -312,7 +315,7 @@ bool limits_find(const struct model *model, const struct limits *given, struct l
             limits_offer(&limits[id], limit, given[id].of[limit], LIMIT_MEASURED);
         add_stated(trace, id, &limits[id]);
     }
-    if (!limits_add_seen(model, limits, status)) {
+    if (!add_observed(model, limits, status)) {
         memory_free(limits);
         return false;
     }

@@ -34,11 +34,11 @@
 enum device_limit { DEVICE_LIMITS(DEVICE_LIMIT_ENUM) DEVICE_LIMIT_COUNT };
 const char *device_limit_key(unsigned limit);
 const char *device_limit_words(unsigned limit);
-#define DEVICE_LIMIT_MOST 1e30 /* what is said to be more is damage */
+#define DEVICE_LIMIT_MAX 1e30 /* what is said to be more is damage */
 
 enum limit_source {
     LIMIT_UNKNOWN,
-    LIMIT_SEEN,     /* the best that this trace shows: the device can do at least that */
+    LIMIT_OBSERVED, /* the best that this trace shows: the device can do at least that */
     LIMIT_STATED,   /* by the vendor */
     LIMIT_MEASURED, /* by ridge peaks, on this device */
 };

@@ -809,8 +809,8 @@ static struct operator_work find_work(struct text name, const struct arguments *
 
 struct operator_work operator_work(struct text name, const struct arguments *arguments) {
     struct operator_work work = find_work(name, arguments);
-    bool sane = work.flops < OPERATOR_WORK_MOST && work.bytes < OPERATOR_WORK_MOST &&
-                work.elements < OPERATOR_WORK_MOST;
+    bool sane = work.flops < OPERATOR_WORK_MAX && work.bytes < OPERATOR_WORK_MAX &&
+                work.elements < OPERATOR_WORK_MAX;
     bool nothing = work.flops <= 0 && work.bytes <= 0 && work.elements <= 0;
     return sane && !nothing ? work : (struct operator_work){0};
 }

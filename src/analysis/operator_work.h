@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 
-#define OPERATOR_WORK_MOST 1e24 /* bytes or operations: what is said to be more is damage */
+#define OPERATOR_WORK_MAX 1e24 /* bytes or operations: what is said to be more is damage */
 
 enum element_type {
     ELEMENT_NONE, /* not a tensor, or of a type that is not known */

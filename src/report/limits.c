@@ -9,12 +9,12 @@
 #include "report/wording.h"
 
 static const char *const source_words[] = {
-    [LIMIT_SEEN] = "seen in this trace",
+    [LIMIT_OBSERVED] = "seen in this trace",
     [LIMIT_STATED] = "stated by its maker",
     [LIMIT_MEASURED] = "measured",
 };
 static const char *const source_names[] = {
-    [LIMIT_SEEN] = "seen", [LIMIT_STATED] = "stated", [LIMIT_MEASURED] = "measured"};
+    [LIMIT_OBSERVED] = "seen", [LIMIT_STATED] = "stated", [LIMIT_MEASURED] = "measured"};
 
 bool limits_known(const struct kernel_limits *limits) {
     return limits->bytes > 0 || limits->flops > 0;
