@@ -302,11 +302,11 @@ void diagnose_missing(struct diagnosis *diagnosis) {
                       "What most kernels must do (bytes, operations) is not known, so neither is "
                       "how near their roofs they are%s.",
                       torch ? "; torch.profiler with record_shapes=True tells" : "");
-    if (source->trust && source->trust->dropped)
+    if (source->quality && source->quality->dropped)
         diagnose_miss(diagnosis,
                       "%s events were lost while recording; a larger --max-size or a "
                       "shorter --duration keeps them.",
-                      format_count(source->trust->dropped, text));
+                      format_count(source->quality->dropped, text));
     if (source->steps->count == 0 && !source->narrowed && facts->kernels.count > 64)
         diagnose_miss(diagnosis, "No steps were found, so the whole run is judged, its start "
                                  "included; a range around each turn of the loop (NVTX, "

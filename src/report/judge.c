@@ -172,7 +172,7 @@ bool judge(struct report *report, struct status *status) {
         .ranges = &report->ranges,
         .samples = &report->samples,
         .memory = report->memory,
-        .trust = &report->trust,
+        .quality = &report->quality,
         .devices = judged.sources,
         .device_count = judged.count,
         .narrowed = steady || report->narrowed,

@@ -343,13 +343,13 @@ static void write_opportunities(struct markdown *document, size_t index) {
 }
 
 static void write_trust(struct markdown *document) {
-    const struct trust *trust = &document->report->trust;
+    const struct data_quality *quality = &document->report->quality;
     struct buffer note = {0};
     markdown_line(document, "\n### Trust\n");
     markdown_line(document, trust_is_clean(trust) ? "Nothing is known to be lost."
                                                   : "Known problems of this trace:");
     bool any = false;
-    for (size_t cursor = 0; wording_trust_note(trust, &cursor, &note); any = true) {
+    for (size_t cursor = 0; wording_quality_note(quality, &cursor, &note); any = true) {
         output_printf(document->output, any ? "- " : "\n- ");
         markdown_text(document, buffer_as_text(&note));
         output_printf(document->output, "\n");

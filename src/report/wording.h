@@ -52,6 +52,6 @@ void wording_selection(const struct report *report, struct buffer *text);
 
 /* The next sentence about how far the figures can be believed; start with *cursor = 0. False when
  * there are no more. The note is replaced; texts from the trace in it are as they are there. */
-bool wording_trust_note(const struct trust *trust, size_t *cursor, struct buffer *note);
+bool wording_quality_note(const struct data_quality *quality, size_t *cursor, struct buffer *note);
 
 #endif

@@ -1,10 +1,10 @@
 /* How far can the figures be believed? What was lost, cut, or contradicts itself. */
-#ifndef RIDGE_ANALYSIS_TRUST_H
-#define RIDGE_ANALYSIS_TRUST_H
+#ifndef RIDGE_ANALYSIS_DATA_QUALITY_H
+#define RIDGE_ANALYSIS_DATA_QUALITY_H
 
 #include "analysis/pauses.h"
 
-struct trust {
+struct data_quality {
     uint64_t dropped;    /* events that the recorder or importer says it lost */
     uint64_t unfinished; /* writers that never finished: the recorder was stopped or killed */
     uint64_t missing_chunks, repeated_chunks, damaged_bytes, truncated_bytes, unknown_chunks;
@@ -26,10 +26,10 @@ struct trust {
     size_t warning_count;
 };
 
-bool trust_find(const struct model *model, const struct pauses *pauses, struct trust *trust,
-                struct status *status);
-void trust_finish(struct trust *trust);
+bool data_quality_find(const struct model *model, const struct pauses *pauses,
+                       struct data_quality *quality, struct status *status);
+void data_quality_finish(struct data_quality *quality);
 /* Whether anything found makes a figure doubtful. */
-bool trust_is_clean(const struct trust *trust);
+bool data_quality_is_clean(const struct data_quality *quality);
 
 #endif
