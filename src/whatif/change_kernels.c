@@ -165,12 +165,12 @@ bool change_queues(struct run *run, const struct change *change, struct outcome 
     (void)change;
     if (!RUN_WRITABLE(run, previous, activities, status))
         return false;
-    bool first = run->also == NULL;
-    if (!RUN_MAKE_ONCE(run, also, activities, status) ||
+    bool first = run->extra_dependency == NULL;
+    if (!RUN_MAKE_ONCE(run, extra_dependency, activities, status) ||
         !RUN_MAKE_ONCE(run, extra_lag, activities, status))
         return false;
     for (size_t i = 0; i < activities && first; i++)
-        run->also[i] = NO_ROW;
+        run->extra_dependency[i] = NO_ROW;
     uint8_t *second = memory_allocate(activities, 1, status);
     if (!second)
         return false;
@@ -180,7 +180,7 @@ bool change_queues(struct run *run, const struct change *change, struct outcome 
         if (before == NO_ROW)
             continue;
         if (second[before]) { /* it waits for both of the pair */
-            run->also[i] = replay->previous[before];
+            run->extra_dependency[i] = replay->previous[before];
             run->extra_lag[i] = run->queue_lag[i];
         } else if (is_pair(run, before, i)) {
             run->previous[i] = run->previous[before];

@@ -37,8 +37,8 @@ static bool is_moved(const struct run *run, size_t activity) {
            in_loop(replay, replay->call_step[call]);
 }
 
-static void also_wait(struct run *run, uint32_t row, uint32_t other) {
-    run->also[row] = other;
+static void add_extra_dependency(struct run *run, uint32_t row, uint32_t other) {
+    run->extra_dependency[row] = other;
     run->extra_lag[row] = MAX(run->replay->typical[activity_device(run->replay, row)].depend, 0);
 }
 
@@ -64,7 +64,7 @@ static void move_input(struct run *run, struct turn *turn, uint32_t row) {
         run->launch_lag[row] = MAX(replay->typical[activity_device(replay, row)].launch, 0);
     }
     if (turn->before_kernel != NO_ROW)
-        also_wait(run, row, turn->before_kernel);
+        add_extra_dependency(run, row, turn->before_kernel);
 }
 
 static void move(struct mover *mover, struct turn *turn, uint32_t row) {
@@ -82,7 +82,7 @@ static void move(struct mover *mover, struct turn *turn, uint32_t row) {
     if (direction == COPY_HTOD)
         move_input(run, turn, row);
     else if (turn->last != NO_ROW) /* what it fetches must be computed */
-        also_wait(run, row, turn->last);
+        add_extra_dependency(run, row, turn->last);
     run->previous[row] = *engine;
     run->queue_lag[row] = MAX(replay->typical[device].queue, 0);
     *engine = row;
@@ -102,8 +102,8 @@ static void walk(struct mover *mover) {
             move(mover, turn, i);
             continue;
         }
-        if (turn->input != NO_ROW && run->also[i] == NO_ROW) {
-            also_wait(run, i, turn->input);
+        if (turn->input != NO_ROW && run->extra_dependency[i] == NO_ROW) {
+            add_extra_dependency(run, i, turn->input);
             turn->input = NO_ROW;
         }
         turn->last = i;
@@ -117,19 +117,19 @@ static bool prepare(struct mover *mover, struct status *status) {
     mover->turns = memory_allocate(replay->queues, sizeof *mover->turns, status);
     mover->engine =
         memory_allocate(replay->devices * COPY_DIRECTIONS, sizeof *mover->engine, status);
-    bool fresh = run->also == NULL;
+    bool fresh = run->extra_dependency == NULL;
     if (!mover->turns || !mover->engine || !run_edit_calls(run, status) ||
         !run_edit_activities(run, status) || !RUN_WRITABLE(run, launch, activities, status) ||
         !RUN_WRITABLE(run, from_start, activities, status) ||
         !RUN_WRITABLE(run, launch_lag, activities, status) ||
         !RUN_WRITABLE(run, queue_lag, activities, status) ||
         !RUN_WRITABLE(run, previous, activities, status) ||
-        !RUN_MAKE_ONCE(run, also, activities, status) ||
+        !RUN_MAKE_ONCE(run, extra_dependency, activities, status) ||
         !RUN_MAKE_ONCE(run, extra_lag, activities, status) ||
         !RUN_MAKE_ONCE(run, depend_gone, activities, status))
         return false;
     for (size_t i = 0; i < activities && fresh; i++)
-        run->also[i] = NO_ROW;
+        run->extra_dependency[i] = NO_ROW;
     for (size_t i = 0; i < replay->devices * COPY_DIRECTIONS; i++)
         mover->engine[i] = NO_ROW;
     for (size_t i = 0; i < replay->queues; i++)

@@ -30,9 +30,10 @@ static struct position last_moment(const struct run *run) {
 /* The activity of another queue that it started after. */
 static uint32_t other_before(const struct run *run, uint32_t activity) {
     const struct waits *depends = &run->replay->depends;
-    if (run->also && run->also[activity] != NO_ROW &&
-        run_end(run, run->also[activity]) + run->extra_lag[activity] == run->start[activity])
-        return run->also[activity];
+    if (run->extra_dependency && run->extra_dependency[activity] != NO_ROW &&
+        run_end(run, run->extra_dependency[activity]) + run->extra_lag[activity] ==
+            run->start[activity])
+        return run->extra_dependency[activity];
     for (uint32_t k = depends->first[activity]; k < depends->first[activity + 1]; k++)
         if (depends->activity[k] != NO_ROW &&
             run_end(run, depends->activity[k]) + depends->lag[k] == run->start[activity])

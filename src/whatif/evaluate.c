@@ -51,8 +51,8 @@ void run_finish(struct run *run) {
     free_own(run->previous, replay->previous);
     free_own(run->from_start, replay->from_start);
     free_own(run->tail, replay->tail);
-    void *made[] = {run->call_gone, run->activity_gone,  run->also,       run->extra_lag,
-                    run->loader_at, run->call_start,     run->call_end,   run->start,
+    void *made[] = {run->call_gone, run->activity_gone,  run->extra_dependency, run->extra_lag,
+                    run->loader_at, run->call_start,     run->call_end,         run->start,
                     run->bound,     run->thread_reached, run->depend_gone};
     for (size_t i = 0; i < ARRAY_COUNT(made); i++)
         memory_free(made[i]);
@@ -78,8 +78,8 @@ bool run_is_unchanged(const struct run *run) {
         !SAME(tail, replay->threads))
         return false;
 #undef SAME
-    for (size_t i = 0; run->also && i < activities; i++)
-        if (run->also[i] != NO_ROW)
+    for (size_t i = 0; run->extra_dependency && i < activities; i++)
+        if (run->extra_dependency[i] != NO_ROW)
             return false;
     return run->loader_call == NO_ROW && (calls == 0 || no_flag(run->call_gone, calls)) &&
            (activities == 0 ||
@@ -155,9 +155,9 @@ static void start_activity(struct run *run, size_t activity) {
                 bound = BOUND_BY_OTHER;
             }
         }
-    if (run->also && run->also[activity] != NO_ROW &&
-        run_end(run, run->also[activity]) + run->extra_lag[activity] > start) {
-        start = run_end(run, run->also[activity]) + run->extra_lag[activity];
+    if (run->extra_dependency && run->extra_dependency[activity] != NO_ROW &&
+        run_end(run, run->extra_dependency[activity]) + run->extra_lag[activity] > start) {
+        start = run_end(run, run->extra_dependency[activity]) + run->extra_lag[activity];
         bound = BOUND_BY_OTHER;
     }
     if (bound == BOUND_BY_NOTHING)

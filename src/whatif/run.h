@@ -19,8 +19,8 @@ struct run {
     int64_t *launch_lag, *queue_lag;
     uint32_t *launch, *previous;
     uint8_t *from_start;
-    uint8_t *activity_gone; /* NULL: none */
-    uint32_t *also;         /* one more activity that must have ended; NULL: none */
+    uint8_t *activity_gone;     /* NULL: none */
+    uint32_t *extra_dependency; /* one more activity that must have ended; NULL: none */
     int64_t *extra_lag;
     /* By thread. */
     int64_t *tail;
