@@ -60,7 +60,7 @@ static bool sync_goes_with(const struct run *run, uint32_t call) {
         if (!is_outer(replay, i))
             continue;
         if (replay->class[i] == CALL_SYNC)
-            return run->call_gone[i];
+            return run->call_removed[i];
         seen++;
     }
     return false;
@@ -96,7 +96,7 @@ bool change_no_sync(struct run *run, const struct change *change, struct outcome
     }
     uint64_t syncs = 0, before = run->touched;
     for (uint32_t i = 0; i < replay->calls; i++)
-        if (is_outer(replay, i) && replay->class[i] == CALL_SYNC && !run->call_gone[i] &&
+        if (is_outer(replay, i) && replay->class[i] == CALL_SYNC && !run->call_removed[i] &&
             in_loop(replay, replay->call_step[i]) &&
             replay->call_start[i] < last[trace->thread.process[trace->call.thread[i]]] &&
             run_call_meant(run, i, change->pattern)) {
@@ -127,7 +127,7 @@ uint64_t run_drop_class(struct run *run, unsigned class, struct text pattern) {
     const struct replay *replay = run->replay;
     uint64_t count = 0;
     for (uint32_t i = 0; i < replay->calls; i++)
-        if (is_outer(replay, i) && replay->class[i] == class && !run->call_gone[i] &&
+        if (is_outer(replay, i) && replay->class[i] == class && !run->call_removed[i] &&
             in_loop(replay, replay->call_step[i]) && run_call_meant(run, i, pattern)) {
             run_drop_call(run, i, false);
             count++;
@@ -144,7 +144,7 @@ static bool is_release(const struct replay *replay, uint32_t call) {
 static void drop_host_time_of_allocations(struct run *run, struct text pattern) {
     const struct replay *replay = run->replay;
     for (uint32_t i = 0; i < replay->calls; i++) {
-        if (!is_outer(replay, i) || replay->class[i] != CALL_ALLOC || !run->call_gone[i] ||
+        if (!is_outer(replay, i) || replay->class[i] != CALL_ALLOC || !run->call_removed[i] ||
             !run_call_meant(run, i, pattern))
             continue;
         uint32_t before = run_call_before(replay, i);

@@ -54,7 +54,7 @@ static void unblock(struct run *run, uint32_t call) {
     const struct replay *replay = run->replay;
     run->call_cost[call] = MIN(run->call_cost[call], replay->copy_call);
     if (text_find(call_name(replay, call), "Async") >= 0)
-        run->call_gone[call] = 1;
+        run->call_removed[call] = 1;
 }
 
 static bool awaits_activity(const struct replay *replay, uint32_t call, uint32_t activity) {
@@ -118,7 +118,7 @@ bool change_pinned(struct run *run, const struct change *change, struct outcome 
     if (!run_edit_calls(run, status) || !run_edit_activities(run, status))
         return false;
     for (uint32_t i = 0; i < replay->activities; i++) {
-        if (!is_pageable(replay, i) || run_activity_gone(run, i) ||
+        if (!is_pageable(replay, i) || run_activity_removed(run, i) ||
             (replay->launch[i] != NO_ROW && !in_loop(replay, replay->call_step[replay->launch[i]])))
             continue;
         pageable++;
@@ -176,7 +176,7 @@ static bool joins(const struct run *run, uint32_t a, uint32_t b) {
     return is_small(replay, a) && is_small(replay, b) &&
            activity->direction[a] == activity->direction[b] &&
            activity->from_memory[a] == activity->from_memory[b] &&
-           activity->to_memory[a] == activity->to_memory[b] && !run_activity_gone(run, b) &&
+           activity->to_memory[a] == activity->to_memory[b] && !run_activity_removed(run, b) &&
            nothing_between(replay, a, b) && in_loop(replay, replay->call_step[replay->launch[b]]);
 }
 
@@ -228,7 +228,7 @@ bool change_batch_copies(struct run *run, const struct change *change, struct ou
             }
             if (first != NO_ROW && first != before)
                 resize(run, first, bytes);
-            bool begins = row != NO_ROW && is_small(replay, row) && !run_activity_gone(run, row);
+            bool begins = row != NO_ROW && is_small(replay, row) && !run_activity_removed(run, row);
             first = before = begins ? row : NO_ROW;
             bytes = begins ? replay->trace->activity.bytes[row] : 0;
         }

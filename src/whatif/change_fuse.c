@@ -77,7 +77,7 @@ static bool nothing_between(const struct run *run, uint32_t a, uint32_t b) {
         !same_step(replay, from, until))
         return false;
     for (uint32_t i = from + 1; i < until; i++)
-        if (is_outer(replay, i) && !run_call_gone(run, i) && replay->class[i] != CALL_OTHER)
+        if (is_outer(replay, i) && !run_call_removed(run, i) && replay->class[i] != CALL_OTHER)
             return false;
     return true;
 }
@@ -86,7 +86,7 @@ static bool continues(struct fuser *fuser, const struct chain *chain, uint32_t r
     const struct replay *replay = fuser->run->replay;
     uint32_t call = replay->launch[row];
     return chain->count && replay->previous[row] == chain->last &&
-           !run_activity_gone(fuser->run, row) && arrays_of(fuser, row) &&
+           !run_activity_removed(fuser->run, row) && arrays_of(fuser, row) &&
            (call == NO_ROW || in_loop(replay, replay->call_step[call])) &&
            same_amount(fuser, chain->last, row) && nothing_between(fuser->run, chain->last, row);
 }
@@ -243,7 +243,7 @@ static bool walk(struct fuser *fuser, struct status *status) {
             ok = fuse_turns(fuser, chain, status);
             *chain = (struct chain){0};
             uint32_t call = replay->launch[row];
-            if (arrays_of(fuser, row) == 0 || run_activity_gone(fuser->run, row) ||
+            if (arrays_of(fuser, row) == 0 || run_activity_removed(fuser->run, row) ||
                 (call != NO_ROW && !in_loop(replay, replay->call_step[call])))
                 continue;
         }

@@ -22,7 +22,7 @@ struct grapher {
 static bool can_be_captured(const struct run *run, uint32_t call) {
     const struct replay *replay = run->replay;
     unsigned class = replay->class[call];
-    if (run_call_gone(run, call))
+    if (run_call_removed(run, call))
         return true;
     return !replay->blocks[call] &&
            (class == CALL_LAUNCH || class == CALL_COPY || class == CALL_OTHER);
@@ -74,7 +74,7 @@ static void walk_thread(struct grapher *grapher, uint32_t thread) {
             first = last = NO_ROW;
             launches = 0;
         }
-        if (captured && grapher->launches[call] && !run_call_gone(run, call)) {
+        if (captured && grapher->launches[call] && !run_call_removed(run, call)) {
             first = first == NO_ROW ? call : first;
             last = call;
             launches++;
@@ -109,7 +109,7 @@ static void count_in_part(struct grapher *grapher, size_t activity, uint32_t hea
     const struct replay *replay = grapher->run->replay;
     int64_t start = replay->start[activity];
     if (replay->trace->activity.kind[activity] != ACTIVITY_KERNEL ||
-        run_activity_gone(grapher->run, activity) ||
+        run_activity_removed(grapher->run, activity) ||
         inside_device_part(replay, activity_device(replay, activity), start, start + 1) == 0)
         return;
     grapher->part_launches++;
@@ -132,7 +132,7 @@ static void launch_from_graphs(struct grapher *grapher) {
         if (!(grapher->begun[head] & 1)) {
             grapher->begun[head] |= 1;
             run->call_cost[head] = graph_call(replay, device);
-        } else if (!run_activity_gone(run, i)) {
+        } else if (!run_activity_removed(run, i)) {
             run->call_cost[head] += MAX(half_of_a_kernel(replay, device), 0);
         }
         run->launch[i] = head;
@@ -159,7 +159,7 @@ static bool prepare(struct grapher *grapher, struct status *status) {
     for (size_t i = 0; i < replay->calls; i++)
         grapher->head[i] = NO_ROW;
     for (size_t i = 0; i < activities; i++)
-        if (run->launch[i] != NO_ROW && !run_activity_gone(run, i))
+        if (run->launch[i] != NO_ROW && !run_activity_removed(run, i))
             grapher->launches[run->launch[i]] = 1;
     return true;
 }

@@ -154,7 +154,7 @@ static bool is_pair(const struct run *run, uint32_t a, uint32_t b) {
     return leaves_room(replay, a) && leaves_room(replay, b) && replay->launch[a] != NO_ROW &&
            replay->launch[b] != NO_ROW && replay->launch[a] != replay->launch[b] &&
            !replay->from_start[b] && in_loop(replay, replay->call_step[replay->launch[a]]) &&
-           !run_activity_gone(run, a) && !run_activity_gone(run, b);
+           !run_activity_removed(run, a) && !run_activity_removed(run, b);
 }
 
 bool change_queues(struct run *run, const struct change *change, struct outcome *outcome,

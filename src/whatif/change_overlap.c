@@ -33,7 +33,7 @@ static bool is_moved(const struct run *run, size_t activity) {
     uint32_t call = replay->launch[activity];
     return replay->trace->activity.kind[activity] == ACTIVITY_COPY &&
            (direction == COPY_HTOD || direction == COPY_DTOH) &&
-           !run_activity_gone(run, activity) && call != NO_ROW &&
+           !run_activity_removed(run, activity) && call != NO_ROW &&
            in_loop(replay, replay->call_step[call]);
 }
 
@@ -76,8 +76,8 @@ static void move(struct mover *mover, struct turn *turn, uint32_t row) {
     if (is_pageable(replay, row))
         mover->pinned += pin_copy(run, row);
     drop_wait_for_copy(run, row);
-    run->depend_gone[row] = 1;
-    run->call_gone[call] = 1;
+    run->dependencies_removed[row] = 1;
+    run->call_removed[call] = 1;
     run->call_cost[call] = MIN(run->call_cost[call], replay->copy_call);
     if (direction == COPY_HTOD)
         move_input(run, turn, row);
@@ -126,7 +126,7 @@ static bool prepare(struct mover *mover, struct status *status) {
         !RUN_WRITABLE(run, previous, activities, status) ||
         !RUN_MAKE_ONCE(run, extra_dependency, activities, status) ||
         !RUN_MAKE_ONCE(run, extra_lag, activities, status) ||
-        !RUN_MAKE_ONCE(run, depend_gone, activities, status))
+        !RUN_MAKE_ONCE(run, dependencies_removed, activities, status))
         return false;
     for (size_t i = 0; i < activities && fresh; i++)
         run->extra_dependency[i] = NO_ROW;

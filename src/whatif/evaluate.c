@@ -51,9 +51,17 @@ void run_finish(struct run *run) {
     free_own(run->previous, replay->previous);
     free_own(run->from_start, replay->from_start);
     free_own(run->tail, replay->tail);
-    void *made[] = {run->call_gone, run->activity_gone,  run->extra_dependency, run->extra_lag,
-                    run->loader_at, run->call_start,     run->call_end,         run->start,
-                    run->bound,     run->thread_reached, run->depend_gone};
+    void *made[] = {run->call_removed,
+                    run->activity_removed,
+                    run->extra_dependency,
+                    run->extra_lag,
+                    run->loader_at,
+                    run->call_start,
+                    run->call_end,
+                    run->start,
+                    run->bound,
+                    run->thread_reached,
+                    run->dependencies_removed};
     for (size_t i = 0; i < ARRAY_COUNT(made); i++)
         memory_free(made[i]);
     memset(run, 0, sizeof *run);
@@ -81,9 +89,9 @@ bool run_is_unchanged(const struct run *run) {
     for (size_t i = 0; run->extra_dependency && i < activities; i++)
         if (run->extra_dependency[i] != NO_ROW)
             return false;
-    return run->loader_call == NO_ROW && (calls == 0 || no_flag(run->call_gone, calls)) &&
-           (activities == 0 ||
-            (no_flag(run->activity_gone, activities) && no_flag(run->depend_gone, activities)));
+    return run->loader_call == NO_ROW && (calls == 0 || no_flag(run->call_removed, calls)) &&
+           (activities == 0 || (no_flag(run->activity_removed, activities) &&
+                                no_flag(run->dependencies_removed, activities)));
 }
 
 static void start_call(struct run *run, size_t call) {
@@ -103,7 +111,7 @@ static int64_t find_end(const struct run *run, size_t call, uint32_t *wait) {
     const struct waits *awaits = &run->replay->awaits;
     int64_t end = run->call_start[call] + run->call_cost[call];
     *wait = NO_ROW;
-    if (!run_call_gone(run, call))
+    if (!run_call_removed(run, call))
         for (uint32_t k = awaits->first[call]; k < awaits->first[call + 1]; k++) {
             uint32_t activity = awaits->activity[k];
             if (activity == NO_ROW)
@@ -134,19 +142,19 @@ static void start_activity(struct run *run, size_t activity) {
     uint32_t call = run->launch[activity], previous = run->previous[activity];
     int64_t start = NEVER;
     uint8_t bound = BOUND_BY_NOTHING;
-    if (call != NO_ROW && !run_activity_gone(run, activity)) {
+    if (call != NO_ROW && !run_activity_removed(run, activity)) {
         start = (run->from_start[activity] ? run->call_start[call] : run->call_end[call]) +
                 run->launch_lag[activity];
         bound = BOUND_BY_LAUNCH;
     }
     if (previous != NO_ROW) {
-        int64_t lag = run_activity_gone(run, activity) ? 0 : run->queue_lag[activity];
+        int64_t lag = run_activity_removed(run, activity) ? 0 : run->queue_lag[activity];
         if (run_end(run, previous) + lag >= start) {
             start = run_end(run, previous) + lag;
             bound = BOUND_BY_QUEUE;
         }
     }
-    if (!run->depend_gone || !run->depend_gone[activity])
+    if (!run->dependencies_removed || !run->dependencies_removed[activity])
         for (uint32_t k = replay->depends.first[activity]; k < replay->depends.first[activity + 1];
              k++) {
             uint32_t other = replay->depends.activity[k];

@@ -19,7 +19,7 @@ static size_t first_from(const struct replay *replay, uint32_t device, int64_t t
 /* Whether a change took it out of its place between the others: a copy that is made a step ahead.
  */
 static bool was_moved(const struct run *run, size_t activity) {
-    return run->depend_gone && run->depend_gone[activity];
+    return run->dependencies_removed && run->dependencies_removed[activity];
 }
 
 /* Where the part that ends at `time` ends: with what ended last until then. A moved copy has no
@@ -80,7 +80,7 @@ static bool find_windows(const struct run *run, uint32_t device, struct selectio
     if (measured->everything) {
         int64_t start = INT64_MAX, end = NEVER;
         for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
-            if (run_activity_gone(run, i))
+            if (run_activity_removed(run, i))
                 continue;
             start = MIN(start, run->start[i]);
             end = MAX(end, run_end(run, i));
@@ -280,7 +280,7 @@ static bool account_device_of(const struct run *run, struct outcome_device *devi
         device->window = device->idle = selection_length(&windows);
         for (size_t i = 0; i < count; i++) {
             uint32_t row = (uint32_t)(first + (order ? order[i] : i));
-            if (!run_activity_gone(run, row))
+            if (!run_activity_removed(run, row))
                 add_activity(&sweep, row);
         }
         add_idle(&sweep, sweep.all, windows.windows[windows.count - 1].end, NO_ROW);

@@ -129,13 +129,13 @@ bool run_edit_calls(struct run *run, struct status *status) {
     size_t calls = run->replay->calls;
     return RUN_WRITABLE(run, host_time, calls, status) &&
            RUN_WRITABLE(run, call_cost, calls, status) &&
-           RUN_MAKE_ONCE(run, call_gone, calls, status);
+           RUN_MAKE_ONCE(run, call_removed, calls, status);
 }
 
 bool run_edit_activities(struct run *run, struct status *status) {
     size_t activities = run->replay->activities;
     return RUN_WRITABLE(run, duration, activities, status) &&
-           RUN_MAKE_ONCE(run, activity_gone, activities, status);
+           RUN_MAKE_ONCE(run, activity_removed, activities, status);
 }
 
 uint32_t run_call_before(const struct replay *replay, uint32_t call) {
@@ -148,8 +148,8 @@ uint32_t run_call_before(const struct replay *replay, uint32_t call) {
 
 /* The first call of a thread has no host time to lose: it is where the thread begins. */
 void run_drop_call(struct run *run, uint32_t call, bool host_time_too) {
-    run->touched += !run->call_gone[call];
-    run->call_gone[call] = 1;
+    run->touched += !run->call_removed[call];
+    run->call_removed[call] = 1;
     run->call_cost[call] = 0;
     if (host_time_too && run_call_before(run->replay, call) != NO_ROW)
         run->host_time[call] = 0;
@@ -169,8 +169,8 @@ void run_drop_operation(struct run *run, uint32_t call) {
 }
 
 void run_drop_activity(struct run *run, uint32_t activity) {
-    run->touched += !run->activity_gone[activity];
-    run->activity_gone[activity] = 1;
+    run->touched += !run->activity_removed[activity];
+    run->activity_removed[activity] = 1;
     run->duration[activity] = 0;
 }
 

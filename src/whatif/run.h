@@ -13,13 +13,13 @@ struct run {
 
     /* By call. */
     int64_t *host_time, *call_cost;
-    uint8_t *call_gone; /* it waits for nothing any more; NULL: all do as they did */
+    uint8_t *call_removed; /* it waits for nothing any more; NULL: all do as they did */
     /* By activity. */
     int64_t *duration;
     int64_t *launch_lag, *queue_lag;
     uint32_t *launch, *previous;
     uint8_t *from_start;
-    uint8_t *activity_gone;     /* NULL: none */
+    uint8_t *activity_removed;  /* NULL: none */
     uint32_t *extra_dependency; /* one more activity that must have ended; NULL: none */
     int64_t *extra_lag;
     /* By thread. */
@@ -28,7 +28,8 @@ struct run {
      * began, which is when loader_call starts. */
     int64_t *loader_at;
     uint32_t loader_call;
-    uint8_t *depend_gone; /* by activity: it waits for no other queue any more; NULL: none */
+    uint8_t
+        *dependencies_removed; /* by activity: it waits for no other queue any more; NULL: none */
 
     /* The new times. */
     int64_t *call_start, *call_end, *start;
@@ -55,14 +56,15 @@ bool run_copy_column(void **column, const void *base, size_t count, size_t size,
 /* Whether no column differs from the replay's own. */
 bool run_is_unchanged(const struct run *run);
 
-static inline bool run_call_gone(const struct run *run, size_t call) {
-    return run->call_gone && run->call_gone[call];
+static inline bool run_call_removed(const struct run *run, size_t call) {
+    return run->call_removed && run->call_removed[call];
 }
-static inline bool run_activity_gone(const struct run *run, size_t activity) {
-    return run->activity_gone && run->activity_gone[activity];
+static inline bool run_activity_removed(const struct run *run, size_t activity) {
+    return run->activity_removed && run->activity_removed[activity];
 }
 static inline int64_t run_end(const struct run *run, size_t activity) {
-    return run->start[activity] + (run_activity_gone(run, activity) ? 0 : run->duration[activity]);
+    return run->start[activity] +
+           (run_activity_removed(run, activity) ? 0 : run->duration[activity]);
 }
 
 /* Computes all new times. */
@@ -93,8 +95,8 @@ uint32_t run_call_before(const struct replay *replay, uint32_t call);
 
 /* Edits. They count what they touch. */
 bool run_edit_calls(struct run *run,
-                    struct status *status); /* host_time, call_cost and call_gone */
-bool run_edit_activities(struct run *run, struct status *status); /* duration, activity_gone */
+                    struct status *status); /* host_time, call_cost and call_removed */
+bool run_edit_activities(struct run *run, struct status *status); /* duration, activity_removed */
 /* The call costs nothing and waits for nothing; run_edit_calls() was called. */
 void run_drop_call(struct run *run, uint32_t call, bool host_time_too);
 /* The code that led to the call goes: the host time before it, but no more than an operation takes
