@@ -14,17 +14,17 @@ static double device_blocks(const struct replay *replay, size_t activity) {
     uint32_t device = activity_device(replay, activity);
     uint32_t units = replay->trace->device.multiprocessors[device];
     uint32_t threads = replay->trace->device.threads_per_multiprocessor[device];
-    uint64_t blocks = replay->blocks_of_grid[activity];
+    uint64_t blocks = replay->grid_blocks[activity];
     if (units == 0 || blocks == 0)
         return 0;
-    double each = (double)threads_of_grid(replay, activity) / (double)blocks;
+    double each = (double)grid_threads(replay, activity) / (double)blocks;
     double resident = threads && each > 0 ? floor(threads / each) : 1;
     return units * (resident < 1 ? 1 : resident > 32 ? 32 : resident);
 }
 
 static double growth_of_kernel(const struct replay *replay, size_t activity, double factor) {
     double room = device_blocks(replay, activity);
-    double blocks = (double)replay->blocks_of_grid[activity];
+    double blocks = (double)replay->grid_blocks[activity];
     return room > 0 ? ceil(blocks * factor / room) / ceil(blocks / room) : factor;
 }
 

@@ -9,8 +9,9 @@
 /* A copy of at most this many bytes is a value or a few that the host asks for. */
 enum { VALUE_BYTES = 4096 };
 
-bool say_no_call(const struct run *run, struct outcome *outcome, unsigned class,
-                 struct text pattern, const char *call, const char *none, struct status *status) {
+bool explain_no_call(const struct run *run, struct outcome *outcome, unsigned class,
+                     struct text pattern, const char *call, const char *none,
+                     struct status *status) {
     const struct replay *replay = run->replay;
     int64_t *weight = memory_allocate(replay->trace->strings.count, sizeof *weight, status);
     if (!weight)
@@ -44,7 +45,7 @@ static int64_t *last_launches(const struct replay *replay, struct status *status
     return last;
 }
 
-bool run_call_meant(const struct run *run, uint32_t call, struct text pattern) {
+bool run_call_matches(const struct run *run, uint32_t call, struct text pattern) {
     return pattern.length == 0 || name_matches(call_name(run->replay, call), pattern) ||
            name_matches(call_range(run->replay, call), pattern);
 }
@@ -77,7 +78,7 @@ static void drop_fetches(struct run *run, const struct change *change, const int
             !in_loop(replay, replay->call_step[call]) ||
             replay->call_start[call] >= last[trace->thread.process[trace->call.thread[call]]])
             continue;
-        bool blocks = replay->blocks[call] && run_call_meant(run, call, change->pattern);
+        bool blocks = replay->blocks[call] && run_call_matches(run, call, change->pattern);
         if (blocks || sync_goes_with(run, call)) {
             run_drop_activity(run, (uint32_t)i);
             run_drop_operation(run, call);
@@ -99,7 +100,7 @@ bool change_no_sync(struct run *run, const struct change *change, struct outcome
         if (is_outer(replay, i) && replay->class[i] == CALL_SYNC && !run->call_removed[i] &&
             in_loop(replay, replay->call_step[i]) &&
             replay->call_start[i] < last[trace->thread.process[trace->call.thread[i]]] &&
-            run_call_meant(run, i, change->pattern)) {
+            run_call_matches(run, i, change->pattern)) {
             run_drop_operation(run, i);
             syncs++;
         }
@@ -108,9 +109,9 @@ bool change_no_sync(struct run *run, const struct change *change, struct outcome
     uint64_t fetches = (run->touched - before - syncs) / 2;
     outcome->applicable = run->touched > before;
     if (!outcome->applicable)
-        return say_no_call(run, outcome, CALL_SYNC, change->pattern,
-                           "synchronising call in the loop",
-                           "no synchronising call stands inside the loop", status);
+        return explain_no_call(run, outcome, CALL_SYNC, change->pattern,
+                               "synchronising call in the loop",
+                               "no synchronising call stands inside the loop", status);
     char a[FORMAT_PLURAL_SIZE], b[FORMAT_PLURAL_SIZE];
     format_plural(syncs, "wait", "waits", a);
     format_plural(fetches, "fetched value", "fetched values", b);
@@ -128,7 +129,7 @@ uint64_t run_drop_class(struct run *run, unsigned class, struct text pattern) {
     uint64_t count = 0;
     for (uint32_t i = 0; i < replay->calls; i++)
         if (is_outer(replay, i) && replay->class[i] == class && !run->call_removed[i] &&
-            in_loop(replay, replay->call_step[i]) && run_call_meant(run, i, pattern)) {
+            in_loop(replay, replay->call_step[i]) && run_call_matches(run, i, pattern)) {
             run_drop_call(run, i, false);
             count++;
         }
@@ -145,7 +146,7 @@ static void drop_host_time_of_allocations(struct run *run, struct text pattern) 
     const struct replay *replay = run->replay;
     for (uint32_t i = 0; i < replay->calls; i++) {
         if (!is_outer(replay, i) || replay->class[i] != CALL_ALLOC || !run->call_removed[i] ||
-            !run_call_meant(run, i, pattern))
+            !run_call_matches(run, i, pattern))
             continue;
         uint32_t before = run_call_before(replay, i);
         bool again =
@@ -164,9 +165,9 @@ bool change_no_alloc(struct run *run, const struct change *change, struct outcom
     drop_host_time_of_allocations(run, change->pattern);
     outcome->applicable = dropped > 0;
     if (!dropped)
-        return say_no_call(run, outcome, CALL_ALLOC, change->pattern,
-                           "allocating or freeing call in the loop",
-                           "nothing is allocated or freed inside the loop", status);
+        return explain_no_call(run, outcome, CALL_ALLOC, change->pattern,
+                               "allocating or freeing call in the loop",
+                               "nothing is allocated or freed inside the loop", status);
     snprintf(outcome->what, OUTCOME_TEXT, "%s %s",
              format_plural(dropped, "allocation or release", "allocations and releases", count),
              dropped == 1 ? "goes" : "go");

@@ -56,8 +56,8 @@ static double clock_share(struct clock *clock, int64_t time) {
 /* Kernels of one name and size. */
 static uint64_t kernel_key(const struct replay *replay, size_t row) {
     uint64_t key = replay->trace->activity.name[row];
-    key = key * 0x9E3779B97F4A7C15u + replay->blocks_of_grid[row];
-    return key * 0x9E3779B97F4A7C15u + threads_of_grid(replay, row);
+    key = key * 0x9E3779B97F4A7C15u + replay->grid_blocks[row];
+    return key * 0x9E3779B97F4A7C15u + grid_threads(replay, row);
 }
 
 struct kind {

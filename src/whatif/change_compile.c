@@ -78,7 +78,7 @@ static void cut_unnamed(struct run *run, struct text pattern, int64_t *host) {
     if (loads < FEW || thought * 10 < loads * OF_TEN)
         return;
     for (uint32_t i = 0; i < replay->calls; i++) {
-        if (!begins_load(replay, i) || !run_call_meant(run, i, pattern))
+        if (!begins_load(replay, i) || !run_call_matches(run, i, pattern))
             continue;
         int64_t cut = unnamed_before(run, i);
         if (cut <= other_work(replay))
@@ -100,9 +100,9 @@ bool change_no_compile(struct run *run, const struct change *change, struct outc
     uint64_t dropped = run_drop_class(run, CALL_COMPILE, change->pattern);
     outcome->applicable = run->touched > before;
     if (!outcome->applicable)
-        return say_no_call(run, outcome, CALL_COMPILE, change->pattern,
-                           "compiling or loading call in the loop",
-                           "nothing is compiled or loaded inside the loop", status);
+        return explain_no_call(run, outcome, CALL_COMPILE, change->pattern,
+                               "compiling or loading call in the loop",
+                               "nothing is compiled or loaded inside the loop", status);
     format_plural(dropped, "call that compiles or loads", "calls that compile or load", count);
     format_duration(host, time);
     snprintf(outcome->what, OUTCOME_TEXT, "%s%s%s%s %s", dropped ? count : "",

@@ -56,7 +56,7 @@ static double bytes_of(const struct replay *replay, size_t activity) {
  * told. */
 static bool same_amount(const struct fuser *fuser, uint32_t a, uint32_t b) {
     const struct replay *replay = fuser->run->replay;
-    uint64_t x = threads_of_grid(replay, a), y = threads_of_grid(replay, b);
+    uint64_t x = grid_threads(replay, a), y = grid_threads(replay, b);
     if (fuser->pattern.length)
         return true;
     if (x && y)

@@ -103,8 +103,9 @@ static const char *why_unchanged(const struct replay *replay, struct text patter
 
 /* A name that nothing has is one thing, host code of the name that cannot be changed another.
  * Without a name, `unnamed` says what there is none of. */
-static bool say_no_host_code(const struct replay *replay, struct text pattern, int64_t found,
-                             const char *unnamed, struct outcome *outcome, struct status *status) {
+static bool explain_no_host_code(const struct replay *replay, struct text pattern, int64_t found,
+                                 const char *unnamed, struct outcome *outcome,
+                                 struct status *status) {
     const struct trace *trace = replay->trace;
     int64_t *weight = memory_allocate(trace->strings.count, sizeof *weight, status);
     if (!weight)
@@ -137,9 +138,9 @@ bool change_no_host(struct run *run, const struct change *change, struct outcome
     }
     outcome->applicable = run->touched > before;
     if (!outcome->applicable)
-        return say_no_host_code(run->replay, change->pattern, found,
-                                "no time between calls stands out from that between launches",
-                                outcome, status);
+        return explain_no_host_code(run->replay, change->pattern, found,
+                                    "no time between calls stands out from that between launches",
+                                    outcome, status);
     snprintf(outcome->what, OUTCOME_TEXT, "%s of host code goes", format_duration(cut, time));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "the loop can do without that code's results, or they "
@@ -213,7 +214,7 @@ bool change_prefetch(struct run *run, const struct change *change, struct outcom
                      struct status *status) {
     char time[FORMAT_SIZE];
     struct host_time host_time;
-    enum host_time_of of = change->pattern.length ? HOST_TIME_NAMED : HOST_TIME_INPUT;
+    enum host_time_filter of = change->pattern.length ? HOST_TIME_NAMED : HOST_TIME_INPUT;
     bool first = run->loader_at == NULL;
     uint64_t before = run->touched;
     if (!run_edit_calls(run, status) ||
@@ -226,7 +227,7 @@ bool change_prefetch(struct run *run, const struct change *change, struct outcom
     host_time_finish(&host_time);
     outcome->applicable = run->touched > before;
     if (!outcome->applicable)
-        return say_no_host_code(
+        return explain_no_host_code(
             run->replay, change->pattern, found,
             "no range or sampled function that prepares input holds host time in the loop", outcome,
             status);

@@ -62,8 +62,8 @@ static void shorten(struct run *run, size_t activity, int64_t duration,
         inside == whole ? saved : (int64_t)((double)saved * ((double)inside / (double)whole));
 }
 
-static void say_shortened(const struct shortened *shortened, const char *where,
-                          struct outcome *outcome) {
+static void describe_shortened(const struct shortened *shortened, const char *where,
+                               struct outcome *outcome) {
     char count[FORMAT_PLURAL_SIZE], time[FORMAT_SIZE];
     int64_t saved = shortened->saved;
     snprintf(outcome->what, OUTCOME_TEXT, "%s%s %s %s %s%s",
@@ -97,7 +97,7 @@ bool change_faster(struct run *run, const struct change *change, struct outcome 
         return host_faster(run, change, outcome, status);
     run->touched += shortened.all;
     outcome->applicable = true;
-    say_shortened(&shortened, "", outcome);
+    describe_shortened(&shortened, "", outcome);
     run->doubt += 0.06;
     return true;
 }
@@ -132,7 +132,8 @@ bool change_at_roof(struct run *run, const struct change *change, struct outcome
                                      ? "no kernel of that name is known to be slower than its roof"
                                      : "no kernel is known to be slower than its roof",
                                  outcome, status);
-    say_shortened(&shortened, shortened.inside == 1 ? " at its roof" : " at their roof", outcome);
+    describe_shortened(&shortened, shortened.inside == 1 ? " at its roof" : " at their roof",
+                       outcome);
     snprintf(outcome->assumes, OUTCOME_TEXT, "kernels reach the roof, which few do: a bound");
     run->doubt += 0.1;
     return true;
@@ -143,7 +144,7 @@ bool change_at_roof(struct run *run, const struct change *change, struct outcome
 /* A kernel whose grid has blocks for less than half of the device. */
 static bool leaves_room(const struct replay *replay, size_t activity) {
     uint32_t units = replay->trace->device.multiprocessors[activity_device(replay, activity)];
-    uint64_t blocks = replay->blocks_of_grid[activity];
+    uint64_t blocks = replay->grid_blocks[activity];
     return replay->trace->activity.kind[activity] == ACTIVITY_KERNEL && blocks > 0 &&
            blocks * 2 <= units;
 }

@@ -265,9 +265,9 @@ static bool read_grids(struct replay *replay, struct status *status) {
         !trace_load(trace, TABLE_COUNTER, "time device name value", status))
         return false;
     for (size_t i = 0; i < replay->activities; i++) {
-        replay->blocks_of_grid[i] =
+        replay->grid_blocks[i] =
             volume(activity->grid_x[i], activity->grid_y[i], activity->grid_z[i]);
-        replay->threads_of_block[i] =
+        replay->block_threads[i] =
             volume(activity->block_x[i], activity->block_y[i], activity->block_z[i]);
     }
     for (size_t i = 0; i < ARRAY_COUNT(names); i++)
@@ -304,8 +304,8 @@ static bool allocate(struct replay *replay, struct status *status) {
         COLUMN(queue_lag, replay->activities),
         COLUMN(depends.first, replay->activities + 1),
         COLUMN(bound, replay->activities),
-        COLUMN(blocks_of_grid, replay->activities),
-        COLUMN(threads_of_block, replay->activities),
+        COLUMN(grid_blocks, replay->activities),
+        COLUMN(block_threads, replay->activities),
         COLUMN(tail, replay->threads),
         COLUMN(session_length, replay->sessions),
         COLUMN(session_rest, replay->sessions),
@@ -353,7 +353,7 @@ static bool find_unchanged(struct replay *replay, struct status *status) {
     struct run run;
     run_begin(&run, replay);
     find_rest(replay);
-    bool ok = evaluate(&run, status);
+    bool ok = replay_evaluate(&run, status);
     replay->unchanged = ok ? run_time(&run) : 0;
     run_finish(&run);
     return ok;
@@ -383,7 +383,7 @@ struct replay *replay_create(const struct replay_source *source, struct status *
     if (ok) {
         replay_find_steps(replay);
         ok = replay_find_wait_calls(replay, status) && replay_find_dependencies(replay, status) &&
-             replay_find_waits(replay, status) && replay_find_handovers(replay, status) &&
+             replay_find_waits(replay, status) && replay_find_handoffs(replay, status) &&
              replay_sort(replay, status) && replay_find_typical(replay, status) &&
              replay_calibrate(replay, status) && find_unchanged(replay, status);
     }
@@ -397,19 +397,14 @@ struct replay *replay_create(const struct replay_source *source, struct status *
 void replay_destroy(struct replay *replay) {
     if (!replay)
         return;
-    void *columns[] = {replay->outer,          replay->class,
-                       replay->call_start,     replay->call_end,
-                       replay->blocks,         replay->waited,
-                       replay->host_time,      replay->call_cost,
-                       replay->follows,        replay->call_step,
-                       replay->wait_call,      replay->wait_recorder,
-                       replay->start,          replay->launch,
-                       replay->from_start,     replay->previous,
-                       replay->launch_lag,     replay->queue_lag,
-                       replay->bound,          replay->blocks_of_grid,
-                       replay->tail,           replay->threads_of_block,
-                       replay->order,          replay->typical,
-                       replay->session_length, replay->session_rest};
+    void *columns[] = {
+        replay->outer,          replay->class,         replay->call_start, replay->call_end,
+        replay->blocks,         replay->waited,        replay->host_time,  replay->call_cost,
+        replay->follows,        replay->call_step,     replay->wait_call,  replay->wait_recorder,
+        replay->start,          replay->launch,        replay->from_start, replay->previous,
+        replay->launch_lag,     replay->queue_lag,     replay->bound,      replay->grid_blocks,
+        replay->tail,           replay->block_threads, replay->order,      replay->typical,
+        replay->session_length, replay->session_rest};
     for (size_t i = 0; i < ARRAY_COUNT(columns); i++)
         memory_free(columns[i]);
     if (replay->duration != replay->trace->activity.duration)

@@ -185,7 +185,7 @@ static bool allocate(struct run *run, struct status *status) {
     return run->call_start && run->call_end && run->start && run->bound && run->thread_reached;
 }
 
-bool evaluate(struct run *run, struct status *status) {
+bool replay_evaluate(struct run *run, struct status *status) {
     const struct replay *replay = run->replay;
     if (!allocate(run, status))
         return false;

@@ -71,9 +71,9 @@ struct replay {
     uint32_t *previous;        /* of its queue, or NO_ROW */
     int64_t *launch_lag, *queue_lag;
     struct waits depends;
-    uint8_t *bound;           /* enum activity_bound: what it started after in the measured run */
-    uint32_t *blocks_of_grid; /* 0: not known; where there are more, UINT32_MAX */
-    uint32_t *threads_of_block;
+    uint8_t *bound;        /* enum activity_bound: what it started after in the measured run */
+    uint32_t *grid_blocks; /* 0: not known; where there are more, UINT32_MAX */
+    uint32_t *block_threads;
 
     /* What lasts behind a thread's last call; by thread. */
     int64_t *tail;
@@ -106,8 +106,8 @@ static inline int64_t activity_end(const struct replay *replay, size_t activity)
 static inline uint32_t activity_device(const struct replay *replay, size_t activity) {
     return replay->trace->queue.device[replay->trace->activity.queue[activity]];
 }
-static inline uint64_t threads_of_grid(const struct replay *replay, size_t activity) {
-    return (uint64_t)replay->threads_of_block[activity] * replay->blocks_of_grid[activity];
+static inline uint64_t grid_threads(const struct replay *replay, size_t activity) {
+    return (uint64_t)replay->block_threads[activity] * replay->grid_blocks[activity];
 }
 static inline bool is_copy(const struct replay *replay, size_t activity) {
     return replay->trace->activity.kind[activity] == ACTIVITY_COPY;
@@ -146,7 +146,7 @@ void replay_find_steps(struct replay *replay);
 bool replay_find_wait_calls(struct replay *replay, struct status *status);
 bool replay_find_dependencies(struct replay *replay, struct status *status);
 bool replay_find_waits(struct replay *replay, struct status *status);
-bool replay_find_handovers(struct replay *replay, struct status *status);
+bool replay_find_handoffs(struct replay *replay, struct status *status);
 bool replay_sort(struct replay *replay, struct status *status);
 bool replay_find_typical(struct replay *replay, struct status *status);
 bool replay_calibrate(struct replay *replay, struct status *status);

@@ -8,7 +8,7 @@
 #include "whatif/run.h"
 
 struct names {
-    enum host_time_of of;
+    enum host_time_filter of;
     struct text pattern;
     const struct trace *trace;
     uint8_t *known; /* by string: 1 no, 2 yes */
@@ -207,7 +207,7 @@ static void take_all(const struct replay *replay, struct host_time *host_time) {
         credit(replay, host_time, thread, NO_ROW, INT64_MAX);
 }
 
-bool host_time_find(const struct replay *replay, enum host_time_of of, struct text pattern,
+bool host_time_find(const struct replay *replay, enum host_time_filter of, struct text pattern,
                     struct host_time *host_time, struct status *status) {
     struct names names = {.of = of, .pattern = pattern, .trace = replay->trace};
     memset(host_time, 0, sizeof *host_time);

@@ -60,7 +60,7 @@ static bool place_of_start(const struct run *run, uint32_t device, int64_t time,
     return true;
 }
 
-int64_t run_border(const struct run *run, uint32_t device, int64_t time, bool is_end) {
+int64_t run_map_time(const struct run *run, uint32_t device, int64_t time, bool is_end) {
     const struct replay *replay = run->replay;
     size_t next = first_from(replay, device, time);
     int64_t place;
@@ -89,8 +89,8 @@ static bool find_windows(const struct run *run, uint32_t device, struct selectio
     }
     int64_t reached = NEVER;
     for (size_t i = 0; i < measured->count; i++) {
-        int64_t start = run_border(run, device, measured->windows[i].start, false);
-        int64_t end = run_border(run, device, measured->windows[i].end, true);
+        int64_t start = run_map_time(run, device, measured->windows[i].start, false);
+        int64_t end = run_map_time(run, device, measured->windows[i].end, true);
         start = MAX(start, reached);
         if (!selection_add(windows, start, end, status))
             return false;
@@ -103,8 +103,8 @@ static int64_t part_of_device(const struct run *run, uint32_t device) {
     const struct selection *measured = &run->replay->windows[device];
     int64_t sum = 0;
     for (size_t i = 0; i < measured->count; i++)
-        sum += MAX(run_border(run, device, measured->windows[i].end, true) -
-                       run_border(run, device, measured->windows[i].start, false),
+        sum += MAX(run_map_time(run, device, measured->windows[i].end, true) -
+                       run_map_time(run, device, measured->windows[i].start, false),
                    0);
     return sum;
 }

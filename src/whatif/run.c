@@ -200,7 +200,7 @@ static bool make_changes(struct run *run, const struct change *changes, size_t c
 }
 
 /* What the trace does not tell about when things happen. */
-static void say_what_is_assumed(const struct replay *replay, struct outcome *outcome) {
+static void add_assumptions(const struct replay *replay, struct outcome *outcome) {
     const struct model *model = replay->source.model;
     uint64_t unlaunched = model->unmatched_early + model->unmatched_lost;
     if (replay->activities == 0 && replay->calls > 0)
@@ -231,7 +231,8 @@ static bool run_changes(const struct replay *replay, const struct change *change
     bool ok = make_changes(&run, changes, count, outcome, status);
     bool as_it_was = ok && !account && is_unchanged(&run, outcome);
     if (!as_it_was)
-        ok = ok && evaluate(&run, status) && (!account || run_account(&run, outcome, status));
+        ok =
+            ok && replay_evaluate(&run, status) && (!account || run_account(&run, outcome, status));
     if (ok) {
         outcome->before = measured_time(replay);
         outcome->unchanged = replay->unchanged;
@@ -243,7 +244,7 @@ static bool run_changes(const struct replay *replay, const struct change *change
             outcome->error += run_error_bound(&run) +
                               (int64_t)(doubt * (double)llabs(outcome->before - outcome->after));
         }
-        say_what_is_assumed(replay, outcome);
+        add_assumptions(replay, outcome);
     }
     run_finish(&run);
     if (!ok)
@@ -273,7 +274,7 @@ static struct text busiest_kernel(const struct replay *replay, struct status *st
     struct outcome outcome = {.device_count = 0};
     run_begin(&run, replay);
     struct text name = TEXT("");
-    if (evaluate(&run, status) && run_account(&run, &outcome, status))
+    if (replay_evaluate(&run, status) && run_account(&run, &outcome, status))
         name = outcome.next_kernel;
     run_finish(&run);
     memory_free(outcome.devices);

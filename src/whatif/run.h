@@ -1,7 +1,7 @@
 /* One walk through the graph with some of its columns changed.
  *
  * A column points to the replay's own until a change wants to write to it: run_copy_column() then
- * makes a copy. Changes edit columns; evaluate() computes all times.
+ * makes a copy. Changes edit columns; replay_evaluate() computes all times.
  */
 #ifndef RIDGE_WHATIF_RUN_H
 #define RIDGE_WHATIF_RUN_H
@@ -68,7 +68,7 @@ static inline int64_t run_end(const struct run *run, size_t activity) {
 }
 
 /* Computes all new times. */
-bool evaluate(struct run *run, struct status *status);
+bool replay_evaluate(struct run *run, struct status *status);
 /* The activity whose end a call waited for, or NO_ROW. */
 uint32_t run_call_wait(const struct run *run, size_t call);
 /* The run's length: all recordings, one after another. */
@@ -77,7 +77,7 @@ int64_t run_wall(const struct run *run);
 int64_t run_error_bound(const struct run *run);
 
 /* Where a moment of the measured run is in this one; of a device. */
-int64_t run_border(const struct run *run, uint32_t device, int64_t time, bool is_end);
+int64_t run_map_time(const struct run *run, uint32_t device, int64_t time, bool is_end);
 /* Length of the measured part in this run. */
 int64_t run_time(const struct run *run);
 /* How much of [start, end) of the measured run is in the part that is asked about: of a device, and
@@ -105,25 +105,26 @@ void run_drop_host_time(struct run *run, uint32_t call);
 /* The call, and the code that led to it. */
 void run_drop_operation(struct run *run, uint32_t call);
 /* Whether the pattern means the call, by its name or by that of the range around it. */
-bool run_call_meant(const struct run *run, uint32_t call, struct text pattern);
+bool run_call_matches(const struct run *run, uint32_t call, struct text pattern);
 /* Drops all calls of a class inside the loop that the pattern means; returns how many. */
 uint64_t run_drop_class(struct run *run, unsigned class, struct text pattern);
 /* Says in why_not that no call of the class is inside the loop; or none of the name that was asked
  * for, but others. */
-bool say_no_call(const struct run *run, struct outcome *outcome, unsigned class,
-                 struct text pattern, const char *call, const char *none, struct status *status);
+bool explain_no_call(const struct run *run, struct outcome *outcome, unsigned class,
+                     struct text pattern, const char *call, const char *none,
+                     struct status *status);
 /* The activity takes no time and nothing waits on its account. */
 void run_drop_activity(struct run *run, uint32_t activity);
 
 /* Which names host code is asked about by. */
-enum host_time_of { HOST_TIME_NAMED, HOST_TIME_INPUT, HOST_TIME_COMPILATION, HOST_TIME_ALL };
+enum host_time_filter { HOST_TIME_NAMED, HOST_TIME_INPUT, HOST_TIME_COMPILATION, HOST_TIME_ALL };
 struct host_time {
     int64_t *before_call; /* by call: of the host time before it, time under such names */
     int64_t *tail;        /* by thread: likewise behind its last call */
     int64_t total;
 };
 /* Under ranges of such names; where no range has one, under sampled functions. */
-bool host_time_find(const struct replay *replay, enum host_time_of of, struct text pattern,
+bool host_time_find(const struct replay *replay, enum host_time_filter of, struct text pattern,
                     struct host_time *host_time, struct status *status);
 void host_time_finish(struct host_time *host_time);
 /* What of the time that is cut from the host time before a call is in the part that is asked about.

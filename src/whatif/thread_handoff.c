@@ -95,7 +95,7 @@ static void find_tails(struct replay *replay, const uint8_t *has_calls) {
     }
 }
 
-bool replay_find_handovers(struct replay *replay, struct status *status) {
+bool replay_find_handoffs(struct replay *replay, struct status *status) {
     const struct trace *trace = replay->trace;
     size_t processes = trace->process.count, outer = 0;
     uint32_t *rows = memory_allocate(replay->calls, sizeof *rows, status);

@@ -62,7 +62,7 @@ bool replay_find_wait_calls(struct replay *replay, struct status *status) {
 }
 
 /* Evidence for a wait that nothing names. */
-enum { LONG_TIMES = 5, OUTSTANDING_MIN = 64 };
+enum { LONG_FACTOR = 5, OUTSTANDING_MIN = 64 };
 
 /* In finder.recorded: an activity, no longer a queue. */
 #define EVENT_RECORDED ((uint64_t)1 << 63)
@@ -238,7 +238,7 @@ static bool await_record(struct finder *finder, size_t call, uint32_t record,
 static bool took_long(const struct finder *finder, size_t call) {
     const struct replay *replay = finder->replay;
     int64_t usual = finder->name_usual[replay->trace->call.name[call]];
-    return replay->call_end[call] - replay->call_start[call] > LONG_TIMES * MAX(usual, 1);
+    return replay->call_end[call] - replay->call_start[call] > LONG_FACTOR * MAX(usual, 1);
 }
 
 /* Whether a call that took long and need not wait plainly did: it ended with something on the

@@ -91,7 +91,7 @@ TEST(making_any_kernel_faster_never_makes_the_run_longer) {
             size_t row = random_below((uint32_t)scene.replay->activities);
             if (run_edit_activities(&run, &status)) {
                 run.duration[row] /= 1 + random_below(5);
-                CHECK_OK(evaluate(&run, &status), status);
+                CHECK_OK(replay_evaluate(&run, &status), status);
                 CHECK(run_wall(&run) <= scene.replay->measured);
             }
             run_finish(&run);
