@@ -191,14 +191,14 @@ bool replay_evaluate(struct run *run, struct status *status) {
         return false;
     for (size_t i = 0; i < replay->threads; i++)
         run->thread_reached[i] = NEVER;
-    for (size_t i = 0; i < replay->moments; i++) {
-        size_t moment = replay->order[i];
-        if (moment < replay->calls)
-            start_call(run, moment);
-        else if (moment < 2 * replay->calls)
-            end_call(run, moment - replay->calls);
+    for (size_t i = 0; i < replay->node_count; i++) {
+        size_t node = replay->order[i];
+        if (node < replay->calls)
+            start_call(run, node);
+        else if (node < 2 * replay->calls)
+            end_call(run, node - replay->calls);
         else
-            start_activity(run, moment - 2 * replay->calls);
+            start_activity(run, node - 2 * replay->calls);
     }
     return true;
 }

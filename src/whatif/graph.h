@@ -1,17 +1,18 @@
-/* The graph that a replay walks: columns by call and by activity, and one order in which all that
- * anything waits for stands before it.
+/* The graph that a replay evaluates: columns by call and by activity, and a topological order of
+ * its nodes.
  *
- * Times are nanoseconds from the start of the recording, without what was paused. A call has two
- * moments, its start and its end; an activity has one, its start, and then lasts.
+ * Times are nanoseconds from the start of the recording, without pauses. A call has two nodes, its
+ * start and its end. An activity has one, its start; its end follows from its duration.
  *
- *   call start      end of the thread's previous call (or of another thread's, where that hands
- *                   over) + host time
- *   call end        the latest of: start + own cost; end of each awaited activity + lag
+ *   call start      end of the thread's previous call (or of the other thread's call that hands
+ *                   off to it) + host time
+ *   call end        the latest of: start + call cost; end of each awaited activity + lag
  *   activity start  the latest of: launching call + lag; end of the queue's previous activity +
  *                   lag; end of each other activity it depends on + lag
  *
- * Lags are such that the unchanged graph gives back the measured times: what bound a moment in the
- * measured run has its exact lag, everything else a typical one or less.
+ * Lags are calibrated so that the unchanged graph reproduces the measured times: the dependency
+ * that bound a node in the measured run gets its exact lag, every other one its typical lag or
+ * less.
  */
 #ifndef RIDGE_WHATIF_GRAPH_H
 #define RIDGE_WHATIF_GRAPH_H
@@ -80,10 +81,10 @@ struct replay {
     int64_t *session_length; /* as measured, without pauses */
     int64_t *session_rest;   /* what of it nothing here explains; by session */
 
-    /* All moments in an order in which they can be computed: call c starts (c), ends (calls + c),
-     * activity a starts (2 * calls + a). */
+    /* All nodes in topological order: call c starts (c) and ends (calls + c), activity a starts (2
+     * * calls + a). */
     uint32_t *order;
-    size_t moments;
+    size_t node_count;
 
     struct typical *typical; /* by device */
     int64_t sync_lag, sync_lag_spread;
