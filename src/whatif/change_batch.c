@@ -89,6 +89,6 @@ bool change_batch(struct run *run, const struct change *change, struct outcome *
              format_count(before, a), format_count((before + factor - 1) / factor, b), factor);
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "memory suffices, and the time for as many items is what counts, not that of a step");
-    run->doubt += 0.2;
+    run->assumption_error += 0.2;
     return true;
 }

@@ -120,7 +120,7 @@ bool change_no_sync(struct run *run, const struct change *change, struct outcome
              syncs + fetches == 1 ? "goes" : "go");
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "the host needs no result of the device to go on inside the loop");
-    run->doubt += 0.3;
+    run->assumption_error += 0.3;
     return true;
 }
 
@@ -172,6 +172,6 @@ bool change_no_alloc(struct run *run, const struct change *change, struct outcom
              format_plural(dropped, "allocation or release", "allocations and releases", count),
              dropped == 1 ? "goes" : "go");
     snprintf(outcome->assumes, OUTCOME_TEXT, "what is allocated once suffices for every step");
-    run->doubt += 0.3;
+    run->assumption_error += 0.3;
     return true;
 }

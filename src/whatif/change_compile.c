@@ -67,15 +67,15 @@ static int64_t unnamed_before(const struct run *run, uint32_t call) {
 }
 
 static void cut_unnamed(struct run *run, struct text pattern, int64_t *host) {
-    enum { FEW = 3, OF_TEN = 9 };
+    enum { LOADS_MIN = 3, TENTHS_MIN = 9 };
     const struct replay *replay = run->replay;
-    uint64_t loads = 0, thought = 0;
+    uint64_t loads = 0, with_host_time = 0;
     for (uint32_t i = 0; i < replay->calls; i++)
         if (begins_load(replay, i)) {
             loads++;
-            thought += unnamed_before(run, i) > other_work(replay);
+            with_host_time += unnamed_before(run, i) > other_work(replay);
         }
-    if (loads < FEW || thought * 10 < loads * OF_TEN)
+    if (loads < LOADS_MIN || with_host_time * 10 < loads * TENTHS_MIN)
         return;
     for (uint32_t i = 0; i < replay->calls; i++) {
         if (!begins_load(replay, i) || !run_call_matches(run, i, pattern))
@@ -111,6 +111,6 @@ bool change_no_compile(struct run *run, const struct change *change, struct outc
              dropped > 1 || (dropped && host > 0) ? "go" : "goes");
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "shapes do not change, so that nothing is compiled again");
-    run->doubt += 0.05;
+    run->assumption_error += 0.05;
     return true;
 }

@@ -50,7 +50,7 @@ static int64_t time_to_move(const struct replay *replay, uint32_t activity, doub
 }
 
 /* A call that blocks by its name goes on doing so. */
-static void unblock(struct run *run, uint32_t call) {
+static void unblock_call(struct run *run, uint32_t call) {
     const struct replay *replay = run->replay;
     run->call_cost[call] = MIN(run->call_cost[call], replay->copy_call);
     if (text_find(call_name(replay, call), "Async") >= 0)
@@ -93,7 +93,7 @@ bool pin_copy(struct run *run, uint32_t activity) {
         MIN(run->duration[activity],
             time_to_move(replay, activity, (double)trace->activity.bytes[activity], rate));
     if (replay->launch[activity] != NO_ROW)
-        unblock(run, replay->launch[activity]);
+        unblock_call(run, replay->launch[activity]);
     drop_wait_for_copy(run, activity);
     run->touched++;
     return true;
@@ -142,7 +142,7 @@ bool change_pinned(struct run *run, const struct change *change, struct outcome 
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "the data lie in pinned memory already, and the host does not need them at once%s",
              known ? "" : "; the bus is as fast as devices of this kind can use");
-    run->doubt += known ? 0.1 : 0.2;
+    run->assumption_error += known ? 0.1 : 0.2;
     return true;
 }
 
@@ -170,7 +170,7 @@ static bool nothing_between(const struct replay *replay, uint32_t a, uint32_t b)
     return true;
 }
 
-static bool joins(const struct run *run, uint32_t a, uint32_t b) {
+static bool can_merge(const struct run *run, uint32_t a, uint32_t b) {
     const struct replay *replay = run->replay;
     const struct columns_activity *activity = &replay->trace->activity;
     return is_small(replay, a) && is_small(replay, b) &&
@@ -181,7 +181,7 @@ static bool joins(const struct run *run, uint32_t a, uint32_t b) {
 }
 
 /* The later copy goes into the first of its row: with its call, and the waits up to it. */
-static void join(struct run *run, uint32_t before, uint32_t row) {
+static void merge_copy(struct run *run, uint32_t before, uint32_t row) {
     const struct replay *replay = run->replay;
     for (uint32_t i = replay->launch[before] + 1; i <= replay->launch[row]; i++)
         if (is_outer(replay, i))
@@ -189,7 +189,7 @@ static void join(struct run *run, uint32_t before, uint32_t row) {
     run_drop_activity(run, row);
 }
 
-static void resize(struct run *run, uint32_t first, uint64_t bytes) {
+static void resize_copy(struct run *run, uint32_t first, uint64_t bytes) {
     const struct replay *replay = run->replay;
     bool measured, pinned = !is_pageable(replay, first);
     double rate = copy_rate(replay, activity_device(replay, first),
@@ -218,16 +218,16 @@ bool change_batch_copies(struct run *run, const struct change *change, struct ou
         for (size_t i = model->device_first[device]; i <= model->device_first[device + 1]; i++) {
             uint32_t row = i < model->device_first[device + 1] ? (uint32_t)i : NO_ROW;
             if (row != NO_ROW && first != NO_ROW && replay->previous[row] == before &&
-                joins(run, before, row)) {
+                can_merge(run, before, row)) {
                 rows += first == before;
                 copies += first == before ? 2 : 1;
                 bytes += replay->trace->activity.bytes[row];
-                join(run, before, row);
+                merge_copy(run, before, row);
                 before = row;
                 continue;
             }
             if (first != NO_ROW && first != before)
-                resize(run, first, bytes);
+                resize_copy(run, first, bytes);
             bool begins = row != NO_ROW && is_small(replay, row) && !run_activity_removed(run, row);
             first = before = begins ? row : NO_ROW;
             bytes = begins ? replay->trace->activity.bytes[row] : 0;
@@ -243,6 +243,6 @@ bool change_batch_copies(struct run *run, const struct change *change, struct ou
              format_count(rows, b));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "the data can lie together on both sides, at no cost to bring them there");
-    run->doubt += 0.15;
+    run->assumption_error += 0.15;
     return true;
 }

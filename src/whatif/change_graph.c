@@ -14,9 +14,9 @@ struct grapher {
     uint8_t *launches; /* by call: 1 = it launched something */
     uint8_t *begun; /* by call: 1 = the first kernel of its graph was seen, 2 = one that counts */
     uint64_t graphs;
-    uint64_t part_graphs, part_launches; /* of kernels, in the part that is asked about */
-    bool counting;                       /* how many there would be: nothing is changed yet */
-    bool divide; /* also between steps that were found by what repeats, which may be layers */
+    uint64_t selected_graphs, selected_launches; /* of kernels, in the part that is asked about */
+    bool counting; /* how many there would be: nothing is changed yet */
+    bool divide;   /* also between steps that were found by what repeats, which may be layers */
 };
 
 static bool can_be_captured(const struct run *run, uint32_t call) {
@@ -50,7 +50,7 @@ static void make_graph(struct grapher *grapher, uint32_t first, uint32_t last, u
     grapher->graphs++;
 }
 
-static bool is_one_turn(const struct grapher *grapher, uint32_t a, uint32_t b) {
+static bool same_iteration(const struct grapher *grapher, uint32_t a, uint32_t b) {
     const struct replay *replay = grapher->run->replay;
     return grapher->divide ? replay->call_step[a] == replay->call_step[b] : same_step(replay, a, b);
 }
@@ -67,9 +67,9 @@ static void walk_thread(struct grapher *grapher, uint32_t thread) {
             continue;
         bool loop = in_loop(replay, replay->call_step[call]);
         bool captured = loop && can_be_captured(run, call);
-        bool apart = (last != NO_ROW && !is_one_turn(grapher, last, call)) ||
-                     replay->follows[call] != NO_ROW || is_other_work(run, call);
-        if (first != NO_ROW && (!captured || apart)) {
+        bool separate = (last != NO_ROW && !same_iteration(grapher, last, call)) ||
+                        replay->follows[call] != NO_ROW || is_other_work(run, call);
+        if (first != NO_ROW && (!captured || separate)) {
             make_graph(grapher, first, last, launches);
             first = last = NO_ROW;
             launches = 0;
@@ -87,7 +87,7 @@ static void walk_thread(struct grapher *grapher, uint32_t thread) {
  * launches and queues are here. What each further kernel takes was measured with kernels that do
  * nothing; it is at most what the host spends on a kernel of the graph, and at most what lies
  * between two of them. How much of each is not known: half. */
-static int64_t half_of_a_kernel(const struct replay *replay, uint32_t device) {
+static int64_t half_graph_kernel(const struct replay *replay, uint32_t device) {
     const struct limits *limits = replay->source.limits;
     double limit = limits ? limits[device].of[DEVICE_LIMIT_GRAPH_KERNEL] : 0;
     return limit > 0 && limit < 1e9 ? (int64_t)(limit / 2) : -1;
@@ -101,19 +101,19 @@ static int64_t graph_call(const struct replay *replay, uint32_t device) {
 
 static int64_t graph_gap(const struct replay *replay, uint32_t device) {
     int64_t usual = MAX(replay->typical[device].queue, 0);
-    int64_t half = half_of_a_kernel(replay, device);
+    int64_t half = half_graph_kernel(replay, device);
     return half < 0 ? usual : MIN(usual, half);
 }
 
-static void count_in_part(struct grapher *grapher, size_t activity, uint32_t head) {
+static void count_selected(struct grapher *grapher, size_t activity, uint32_t head) {
     const struct replay *replay = grapher->run->replay;
     int64_t start = replay->start[activity];
     if (replay->trace->activity.kind[activity] != ACTIVITY_KERNEL ||
         run_activity_removed(grapher->run, activity) ||
         inside_device_part(replay, activity_device(replay, activity), start, start + 1) == 0)
         return;
-    grapher->part_launches++;
-    grapher->part_graphs += !(grapher->begun[head] & 2);
+    grapher->selected_launches++;
+    grapher->selected_graphs += !(grapher->begun[head] & 2);
     grapher->begun[head] |= 2;
 }
 
@@ -128,12 +128,12 @@ static void launch_from_graphs(struct grapher *grapher) {
         if (call == NO_ROW || grapher->head[call] == NO_ROW)
             continue;
         uint32_t head = grapher->head[call];
-        count_in_part(grapher, i, head);
+        count_selected(grapher, i, head);
         if (!(grapher->begun[head] & 1)) {
             grapher->begun[head] |= 1;
             run->call_cost[head] = graph_call(replay, device);
         } else if (!run_activity_removed(run, i)) {
-            run->call_cost[head] += MAX(half_of_a_kernel(replay, device), 0);
+            run->call_cost[head] += MAX(half_graph_kernel(replay, device), 0);
         }
         run->launch[i] = head;
         run->from_start[i] = 1;
@@ -143,7 +143,7 @@ static void launch_from_graphs(struct grapher *grapher) {
     }
 }
 
-static bool prepare(struct grapher *grapher, struct status *status) {
+static bool prepare_columns(struct grapher *grapher, struct status *status) {
     struct run *run = grapher->run;
     const struct replay *replay = run->replay;
     size_t activities = replay->activities;
@@ -167,13 +167,13 @@ static bool prepare(struct grapher *grapher, struct status *status) {
 /* A graph is captured once and launched again in every turn. Where what repeats may be layers the
  * graphs reach over several of them; not over the whole run, of which nobody would make one. */
 static void find_graphs(struct grapher *grapher) {
-    enum { TURNS_LEAST = 3 };
+    enum { ITERATIONS_MIN = 3 };
     const struct replay *replay = grapher->run->replay;
     if (replay->source.steps->source == STEPS_PERIODIC) {
         grapher->counting = true;
         for (uint32_t thread = 0; thread < replay->threads; thread++)
             walk_thread(grapher, thread);
-        grapher->divide = grapher->graphs < TURNS_LEAST;
+        grapher->divide = grapher->graphs < ITERATIONS_MIN;
         grapher->counting = false;
         grapher->graphs = 0;
     }
@@ -190,7 +190,7 @@ bool change_graph(struct run *run, const struct change *change, struct outcome *
         snprintf(outcome->why_not, OUTCOME_TEXT, "most kernels are launched by graphs already");
         return true;
     }
-    bool ok = prepare(&grapher, status);
+    bool ok = prepare_columns(&grapher, status);
     if (ok)
         find_graphs(&grapher);
     if (ok && grapher.graphs)
@@ -207,11 +207,11 @@ bool change_graph(struct run *run, const struct change *change, struct outcome *
         return true;
     }
     snprintf(outcome->what, OUTCOME_TEXT, "%s launches become %s",
-             format_count(grapher.part_launches, a),
-             format_plural(grapher.part_graphs, "graph", "graphs", b));
+             format_count(grapher.selected_launches, a),
+             format_plural(grapher.selected_graphs, "graph", "graphs", b));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "shapes and addresses are the same in every step, and the host code between the "
              "launches only launches");
-    run->doubt += 0.05;
+    run->assumption_error += 0.05;
     return true;
 }

@@ -36,7 +36,7 @@ static int64_t cut_host_time(struct run *run, const struct host_time *host_time,
 
 static int64_t cut_outliers(struct run *run) {
     const struct replay *replay = run->replay;
-    int64_t sum = 0, usual = MAX(replay->host_time_typical, 0);
+    int64_t sum = 0, typical = MAX(replay->host_time_typical, 0);
     uint32_t previous = NO_ROW;
     for (uint32_t i = 0; i < replay->calls; i++) {
         if (!is_outer(replay, i))
@@ -48,8 +48,8 @@ static int64_t cut_outliers(struct run *run) {
         if (!has_before || !in_loop(replay, replay->call_step[i]) ||
             run->host_time[i] <= other_work(replay))
             continue;
-        sum += host_time_in_part(replay, i, run->host_time[i] - usual);
-        run->host_time[i] = usual;
+        sum += host_time_in_part(replay, i, run->host_time[i] - typical);
+        run->host_time[i] = typical;
         run->touched++;
     }
     return sum;
@@ -145,7 +145,7 @@ bool change_no_host(struct run *run, const struct change *change, struct outcome
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "the loop can do without that code's results, or they "
              "are there before");
-    run->doubt += 0.08;
+    run->assumption_error += 0.08;
     return true;
 }
 
@@ -176,7 +176,7 @@ bool host_faster(struct run *run, const struct change *change, struct outcome *o
     snprintf(outcome->what, OUTCOME_TEXT, "host code takes %s %s",
              format_duration(cut < 0 ? -cut : cut, time), cut < 0 ? "more" : "less");
     snprintf(outcome->assumes, OUTCOME_TEXT, "API calls take as long as before");
-    run->doubt += 0.02;
+    run->assumption_error += 0.02;
     return true;
 }
 
@@ -235,6 +235,6 @@ bool change_prefetch(struct run *run, const struct change *change, struct outcom
              format_duration(moved, time));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "one worker prepares a batch as fast as the loop did, and a processor is free for it");
-    run->doubt += 0.1;
+    run->assumption_error += 0.1;
     return true;
 }

@@ -12,8 +12,8 @@ static bool is_kernel(const struct replay *replay, size_t activity, const struct
 }
 
 /* By string: 1 = the pattern means kernels of that name. */
-static uint8_t *find_names(const struct replay *replay, struct text pattern,
-                           struct status *status) {
+static uint8_t *match_names(const struct replay *replay, struct text pattern,
+                            struct status *status) {
     const struct trace *trace = replay->trace;
     uint8_t *known = memory_allocate(trace->strings.count, 1, status);
     for (size_t i = 0; i < replay->activities && known; i++) {
@@ -83,22 +83,22 @@ bool change_faster(struct run *run, const struct change *change, struct outcome 
     }
     if (text_is(change->pattern, "host"))
         return host_faster(run, change, outcome, status);
-    uint8_t *meant = find_names(replay, change->pattern, status);
-    if (!meant || !run_edit_activities(run, status)) {
-        memory_free(meant);
+    uint8_t *matches = match_names(replay, change->pattern, status);
+    if (!matches || !run_edit_activities(run, status)) {
+        memory_free(matches);
         return false;
     }
     for (size_t i = 0; i < replay->activities; i++)
-        if (is_kernel(replay, i, change) && meant[replay->trace->activity.name[i]]) {
+        if (is_kernel(replay, i, change) && matches[replay->trace->activity.name[i]]) {
             shorten(run, i, (int64_t)((double)run->duration[i] / change->factor), &shortened);
         }
-    memory_free(meant);
+    memory_free(matches);
     if (shortened.all == 0)
         return host_faster(run, change, outcome, status);
     run->touched += shortened.all;
     outcome->applicable = true;
     describe_shortened(&shortened, "", outcome);
-    run->doubt += 0.06;
+    run->assumption_error += 0.06;
     return true;
 }
 
@@ -112,18 +112,18 @@ bool change_at_roof(struct run *run, const struct change *change, struct outcome
                  "what the kernels must do is not known: it takes shapes, and 'ridge peaks'");
         return true;
     }
-    uint8_t *meant = find_names(replay, change->pattern, status);
-    if (!meant || !run_edit_activities(run, status)) {
-        memory_free(meant);
+    uint8_t *matches = match_names(replay, change->pattern, status);
+    if (!matches || !run_edit_activities(run, status)) {
+        memory_free(matches);
         return false;
     }
     for (size_t i = 0; i < replay->activities; i++)
         if (is_kernel(replay, i, change) && work->roof_ns[i] > 0 &&
-            meant[replay->trace->activity.name[i]] &&
+            matches[replay->trace->activity.name[i]] &&
             (double)work->roof_ns[i] < (double)run->duration[i]) {
             shorten(run, i, (int64_t)work->roof_ns[i], &shortened);
         }
-    memory_free(meant);
+    memory_free(matches);
     run->touched += shortened.all;
     outcome->applicable = shortened.all > 0;
     if (!shortened.all)
@@ -135,7 +135,7 @@ bool change_at_roof(struct run *run, const struct change *change, struct outcome
     describe_shortened(&shortened, shortened.inside == 1 ? " at its roof" : " at their roof",
                        outcome);
     snprintf(outcome->assumes, OUTCOME_TEXT, "kernels reach the roof, which few do: a bound");
-    run->doubt += 0.1;
+    run->assumption_error += 0.1;
     return true;
 }
 
@@ -202,6 +202,6 @@ bool change_queues(struct run *run, const struct change *change, struct outcome 
              pairs == 1 ? "runs" : "run");
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "neighbouring kernels do not need each other's results: the trace cannot tell");
-    run->doubt += 0.5;
+    run->assumption_error += 0.5;
     return true;
 }

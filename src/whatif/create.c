@@ -248,7 +248,7 @@ bool replay_find_launches(struct replay *replay, struct status *status) {
 
 /* ---- grids ---- */
 
-static uint32_t volume(uint64_t x, uint64_t y, uint64_t z) {
+static uint32_t saturating_product(uint64_t x, uint64_t y, uint64_t z) {
     uint64_t result;
     if (__builtin_mul_overflow(x * y, z, &result) || result > UINT32_MAX)
         return UINT32_MAX;
@@ -266,9 +266,9 @@ static bool read_grids(struct replay *replay, struct status *status) {
         return false;
     for (size_t i = 0; i < replay->activities; i++) {
         replay->grid_blocks[i] =
-            volume(activity->grid_x[i], activity->grid_y[i], activity->grid_z[i]);
+            saturating_product(activity->grid_x[i], activity->grid_y[i], activity->grid_z[i]);
         replay->block_threads[i] =
-            volume(activity->block_x[i], activity->block_y[i], activity->block_z[i]);
+            saturating_product(activity->block_x[i], activity->block_y[i], activity->block_z[i]);
     }
     for (size_t i = 0; i < ARRAY_COUNT(names); i++)
         trace_unload(trace, TABLE_ACTIVITY, names[i]);
@@ -277,7 +277,7 @@ static bool read_grids(struct replay *replay, struct status *status) {
 
 /* ---- the whole ---- */
 
-static bool allocate(struct replay *replay, struct status *status) {
+static bool allocate_columns(struct replay *replay, struct status *status) {
     const struct {
         void **column;
         size_t count, size;
@@ -377,7 +377,7 @@ struct replay *replay_create(const struct replay_source *source, struct status *
         replay->clock_error = 1000; /* as good as most recorders are */
     bool ok = (2 * replay->calls + replay->activities < UINT32_MAX ||
                status_fail(status, STATUS_UNSUPPORTED, "too many events to replay")) &&
-              allocate(replay, status) && read_grids(replay, status);
+              allocate_columns(replay, status) && read_grids(replay, status);
     ok = ok && place_all(replay, status) && place_windows(replay, status) &&
          replay_find_launches(replay, status);
     if (ok) {

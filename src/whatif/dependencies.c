@@ -118,7 +118,8 @@ static void latest_add(struct latest *latest, uint32_t row, uint32_t queue, int6
 
 /* Nothing of its own explains the start, and something else had ended shortly before, compared with
  * how long the activity lay ready. */
-static uint32_t infer(const struct replay *replay, size_t row, const struct latest *latest) {
+static uint32_t infer_dependency(const struct replay *replay, size_t row,
+                                 const struct latest *latest) {
     uint32_t queue = replay->trace->activity.queue[row], call = replay->launch[row];
     if (call == NO_ROW)
         return NO_ROW;
@@ -129,8 +130,8 @@ static uint32_t infer(const struct replay *replay, size_t row, const struct late
     int64_t ready = replay->call_end[call];
     if (replay->previous[row] != NO_ROW)
         ready = MAX(ready, activity_end(replay, replay->previous[row]));
-    int64_t lag = start - end, lay = start - ready;
-    bool just_ended = lag >= 0 && lag <= 5000 && lay > 10 * MAX(lag, 2000);
+    int64_t lag = start - end, waited = start - ready;
+    bool just_ended = lag >= 0 && lag <= 5000 && waited > 10 * MAX(lag, 2000);
     return just_ended && end > ready ? other : NO_ROW;
 }
 
@@ -148,7 +149,7 @@ static bool fill_depends(struct finder *finder, struct status *status) {
         if (other != NO_ROW && activity_end(replay, other) > replay->start[i] + replay->clock_error)
             other = NO_ROW; /* it did not wait for that */
         if (other == NO_ROW)
-            other = infer(replay, i, &latest);
+            other = infer_dependency(replay, i, &latest);
         if (other != NO_ROW && !waits_add(&replay->depends, other, status))
             return false;
         latest_add(&latest, (uint32_t)i, replay->trace->activity.queue[i], activity_end(replay, i));

@@ -35,22 +35,22 @@ void run_begin(struct run *run, const struct replay *replay) {
     };
 }
 
-static void free_own(void *column, const void *base) {
+static void free_copy(void *column, const void *base) {
     if (column != base)
         memory_free(column);
 }
 
 void run_finish(struct run *run) {
     const struct replay *replay = run->replay;
-    free_own(run->host_time, replay->host_time);
-    free_own(run->call_cost, replay->call_cost);
-    free_own(run->duration, replay->duration);
-    free_own(run->launch_lag, replay->launch_lag);
-    free_own(run->queue_lag, replay->queue_lag);
-    free_own(run->launch, replay->launch);
-    free_own(run->previous, replay->previous);
-    free_own(run->from_start, replay->from_start);
-    free_own(run->tail, replay->tail);
+    free_copy(run->host_time, replay->host_time);
+    free_copy(run->call_cost, replay->call_cost);
+    free_copy(run->duration, replay->duration);
+    free_copy(run->launch_lag, replay->launch_lag);
+    free_copy(run->queue_lag, replay->queue_lag);
+    free_copy(run->launch, replay->launch);
+    free_copy(run->previous, replay->previous);
+    free_copy(run->from_start, replay->from_start);
+    free_copy(run->tail, replay->tail);
     void *made[] = {run->call_removed,
                     run->activity_removed,
                     run->extra_dependency,
@@ -67,19 +67,19 @@ void run_finish(struct run *run) {
     memset(run, 0, sizeof *run);
 }
 
-static bool same(const void *column, const void *base, size_t count, size_t size) {
+static bool column_equal(const void *column, const void *base, size_t count, size_t size) {
     return column == base || memcmp(column, base, count * size) == 0;
 }
 
 /* Whether a column that the replay does not have says nothing of any row. */
-static bool no_flag(const uint8_t *flags, size_t count) {
+static bool all_clear(const uint8_t *flags, size_t count) {
     return !flags || (flags[0] == 0 && memcmp(flags, flags + 1, count - 1) == 0);
 }
 
 bool run_is_unchanged(const struct run *run) {
     const struct replay *replay = run->replay;
     size_t calls = replay->calls, activities = replay->activities;
-#define SAME(column, count) same(run->column, replay->column, count, sizeof *run->column)
+#define SAME(column, count) column_equal(run->column, replay->column, count, sizeof *run->column)
     if (!SAME(host_time, calls) || !SAME(call_cost, calls) || !SAME(duration, activities) ||
         !SAME(launch_lag, activities) || !SAME(queue_lag, activities) ||
         !SAME(launch, activities) || !SAME(previous, activities) || !SAME(from_start, activities) ||
@@ -89,9 +89,9 @@ bool run_is_unchanged(const struct run *run) {
     for (size_t i = 0; run->extra_dependency && i < activities; i++)
         if (run->extra_dependency[i] != NO_ROW)
             return false;
-    return run->loader_call == NO_ROW && (calls == 0 || no_flag(run->call_removed, calls)) &&
-           (activities == 0 || (no_flag(run->activity_removed, activities) &&
-                                no_flag(run->dependencies_removed, activities)));
+    return run->loader_call == NO_ROW && (calls == 0 || all_clear(run->call_removed, calls)) &&
+           (activities == 0 || (all_clear(run->activity_removed, activities) &&
+                                all_clear(run->dependencies_removed, activities)));
 }
 
 static void start_call(struct run *run, size_t call) {
@@ -175,7 +175,7 @@ static void start_activity(struct run *run, size_t activity) {
     run->bound[activity] = bound;
 }
 
-static bool allocate(struct run *run, struct status *status) {
+static bool allocate_times(struct run *run, struct status *status) {
     const struct replay *replay = run->replay;
     run->call_start = memory_allocate(replay->calls, sizeof *run->call_start, status);
     run->call_end = memory_allocate(replay->calls, sizeof *run->call_end, status);
@@ -187,7 +187,7 @@ static bool allocate(struct run *run, struct status *status) {
 
 bool replay_evaluate(struct run *run, struct status *status) {
     const struct replay *replay = run->replay;
-    if (!allocate(run, status))
+    if (!allocate_times(run, status))
         return false;
     for (size_t i = 0; i < replay->threads; i++)
         run->thread_reached[i] = NEVER;

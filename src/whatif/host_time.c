@@ -8,20 +8,20 @@
 #include "whatif/run.h"
 
 struct names {
-    enum host_time_filter of;
+    enum host_time_filter filter;
     struct text pattern;
     const struct trace *trace;
     uint8_t *known; /* by string: 1 no, 2 yes */
 };
 
-static bool is_meant(struct names *names, uint32_t string) {
+static bool name_matches_filter(struct names *names, uint32_t string) {
     uint8_t *known = &names->known[string];
     struct text name = trace_text(names->trace, string);
     if (*known == 0) {
-        bool yes = names->of == HOST_TIME_ALL ||
-                   (names->of == HOST_TIME_NAMED && name_matches(name, names->pattern)) ||
-                   (names->of == HOST_TIME_INPUT && name_is_input(name)) ||
-                   (names->of == HOST_TIME_COMPILATION && name_is_compilation(name) &&
+        bool yes = names->filter == HOST_TIME_ALL ||
+                   (names->filter == HOST_TIME_NAMED && name_matches(name, names->pattern)) ||
+                   (names->filter == HOST_TIME_INPUT && name_is_input(name)) ||
+                   (names->filter == HOST_TIME_COMPILATION && name_is_compilation(name) &&
                     name_matches(name, names->pattern));
         *known = yes && string ? 2 : 1;
     }
@@ -50,8 +50,8 @@ static uint32_t next_outer(const struct replay *replay, uint32_t thread, size_t 
     return *at < end ? (uint32_t)(*at)++ : NO_ROW;
 }
 
-static void credit(const struct replay *replay, struct host_time *host_time, uint32_t thread,
-                   uint32_t call, int64_t time) {
+static void add_time(const struct replay *replay, struct host_time *host_time, uint32_t thread,
+                     uint32_t call, int64_t time) {
     int64_t *to = call == NO_ROW ? &host_time->tail[thread] : &host_time->before_call[call];
     int64_t most = (call == NO_ROW ? replay->tail[thread] : replay->host_time[call]) - *to;
     time = MIN(time, MAX(most, 0));
@@ -106,7 +106,7 @@ static void walk_span(struct walk *walk, int64_t start, int64_t end) {
         int64_t from = MAX(start, walk->segment.start);
         int64_t until = MIN(end, walk->segment.end);
         if (until > from)
-            credit(walk->replay, walk->host_time, walk->thread, walk->segment.call, until - from);
+            add_time(walk->replay, walk->host_time, walk->thread, walk->segment.call, until - from);
         start = MAX(until, start);
         if (walk->ended || until == end)
             break;
@@ -129,22 +129,22 @@ static void by_ranges(const struct replay *replay, struct names *names,
         walk_begin(&walk, replay, host_time, thread);
         for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++)
             if (range_names_host_code(trace->range.category[i]) &&
-                is_meant(names, trace->range.name[i]))
+                name_matches_filter(names, trace->range.name[i]))
                 walk_span(&walk, trace->range.start[i], model_range_end(model, i));
     }
 }
 
 /* A stack is meant when any of its functions is; callers come before what they call in the table.
  */
-static bool mark_stacks(const struct replay *replay, struct names *names, uint8_t **meant,
+static bool mark_stacks(const struct replay *replay, struct names *names, uint8_t **matches,
                         struct status *status) {
     const struct trace *trace = replay->trace;
-    *meant = memory_allocate(trace->stack.count, 1, status);
-    if (!*meant)
+    *matches = memory_allocate(trace->stack.count, 1, status);
+    if (!*matches)
         return false;
     for (uint32_t i = 1; i < trace->stack.count; i++)
-        (*meant)[i] = is_meant(names, trace->stack.function[i]) ||
-                      (trace->stack.parent[i] < i && (*meant)[trace->stack.parent[i]]);
+        (*matches)[i] = name_matches_filter(names, trace->stack.function[i]) ||
+                        (trace->stack.parent[i] < i && (*matches)[trace->stack.parent[i]]);
     return true;
 }
 
@@ -171,10 +171,10 @@ static bool by_samples(const struct replay *replay, struct names *names,
                        struct host_time *host_time, struct status *status) {
     const struct host *host = replay->source.host;
     const struct trace *trace = replay->trace;
-    uint8_t *meant = NULL;
+    uint8_t *matches = NULL;
     if (trace->sample.count == 0)
         return true;
-    if (!mark_stacks(replay, names, &meant, status))
+    if (!mark_stacks(replay, names, &matches, status))
         return false;
     for (uint32_t thread = 1; thread < replay->threads; thread++) {
         struct walk walk;
@@ -185,7 +185,7 @@ static bool by_samples(const struct replay *replay, struct names *names,
         for (size_t i = host->thread_samples[thread]; i < host->thread_samples[thread + 1]; i++) {
             size_t row = host->sample_order ? host->sample_order[i] : i;
             int64_t time = trace->sample.time[row], weight = trace->sample.weight[row];
-            bool here = meant[trace->sample.stack[row]];
+            bool here = matches[trace->sample.stack[row]];
             if (states_known(&host->states) && seen < time)
                 walk_between(&walk, &cursor, seen, time, here ? weight : 0, before || here);
             else if (here)
@@ -194,7 +194,7 @@ static bool by_samples(const struct replay *replay, struct names *names,
             seen = time;
         }
     }
-    memory_free(meant);
+    memory_free(matches);
     return true;
 }
 
@@ -202,20 +202,20 @@ static bool by_samples(const struct replay *replay, struct names *names,
 static void take_all(const struct replay *replay, struct host_time *host_time) {
     for (uint32_t i = 0; i < replay->calls; i++)
         if (is_outer(replay, i) && run_call_before(replay, i) != NO_ROW)
-            credit(replay, host_time, 0, i, INT64_MAX);
+            add_time(replay, host_time, 0, i, INT64_MAX);
     for (uint32_t thread = 1; thread < replay->threads; thread++)
-        credit(replay, host_time, thread, NO_ROW, INT64_MAX);
+        add_time(replay, host_time, thread, NO_ROW, INT64_MAX);
 }
 
-bool host_time_find(const struct replay *replay, enum host_time_filter of, struct text pattern,
+bool host_time_find(const struct replay *replay, enum host_time_filter filter, struct text pattern,
                     struct host_time *host_time, struct status *status) {
-    struct names names = {.of = of, .pattern = pattern, .trace = replay->trace};
+    struct names names = {.filter = filter, .pattern = pattern, .trace = replay->trace};
     memset(host_time, 0, sizeof *host_time);
     names.known = memory_allocate(replay->trace->strings.count, 1, status);
     host_time->before_call = memory_allocate(replay->calls, sizeof *host_time->before_call, status);
     host_time->tail = memory_allocate(replay->threads, sizeof *host_time->tail, status);
     bool ok = names.known && host_time->before_call && host_time->tail;
-    if (ok && of == HOST_TIME_ALL)
+    if (ok && filter == HOST_TIME_ALL)
         take_all(replay, host_time);
     else if (ok)
         by_ranges(replay, &names, host_time);

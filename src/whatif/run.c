@@ -156,11 +156,11 @@ void run_drop_call(struct run *run, uint32_t call, bool host_time_too) {
 }
 
 void run_drop_host_time(struct run *run, uint32_t call) {
-    enum { TIMES = 2 }; /* as long as usual: operations differ */
+    enum { TYPICAL_FACTOR = 2 }; /* as long as usual: operations differ */
     const struct replay *replay = run->replay;
-    int64_t most = TIMES * (MAX(replay->host_time_typical, 0) + replay->launch_call);
+    int64_t cut_max = TYPICAL_FACTOR * (MAX(replay->host_time_typical, 0) + replay->launch_call);
     if (run_call_before(replay, call) != NO_ROW)
-        run->host_time[call] -= MIN(MAX(run->host_time[call], 0), most);
+        run->host_time[call] -= MIN(MAX(run->host_time[call], 0), cut_max);
 }
 
 void run_drop_operation(struct run *run, uint32_t call) {
@@ -240,9 +240,12 @@ static bool run_changes(const struct replay *replay, const struct change *change
         outcome->touched = run.touched;
         outcome->error = llabs(outcome->unchanged - outcome->before);
         if (count && outcome->applicable) {
-            double doubt = run.doubt < 1 ? run.doubt : 1; /* more than all of it cannot be wrong */
-            outcome->error += run_error_bound(&run) +
-                              (int64_t)(doubt * (double)llabs(outcome->before - outcome->after));
+            double assumption_error = run.assumption_error < 1
+                                          ? run.assumption_error
+                                          : 1; /* more than all of it cannot be wrong */
+            outcome->error +=
+                run_error_bound(&run) +
+                (int64_t)(assumption_error * (double)llabs(outcome->before - outcome->after));
         }
         add_assumptions(replay, outcome);
     }

@@ -37,7 +37,7 @@ struct run {
     int64_t *thread_reached;
 
     uint64_t touched;
-    double doubt; /* share of what is gained that the changes' own assumptions may be off by */
+    double assumption_error; /* share of the gain that the changes' assumptions may be off by */
 };
 
 void run_begin(struct run *run, const struct replay *replay);
@@ -137,7 +137,7 @@ struct text call_range(const struct replay *replay, uint32_t call);
 
 /* Finds the loop's turn in the pauses before launches (the first one's does not count): each
  * launch whose place divided by `turn` leaves `phase` begins one. turn 0: they show none. */
-bool loop_period_find(const int64_t *pauses, size_t count, size_t *turn, size_t *phase,
+bool loop_period_find(const int64_t *pauses, size_t count, size_t *period, size_t *phase,
                       struct status *status);
 
 /* Bytes a second of large copies in that direction, 0 when not known: as measured or stated, else

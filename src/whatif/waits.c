@@ -72,12 +72,12 @@ struct finder {
     struct trace *trace;
     uint32_t *by_end; /* activities by (process, end); NULL: in that order already */
     size_t *process_first;
-    int64_t *name_usual;    /* by string: the usual duration of calls of that name */
-    uint32_t *call_wait;    /* by call: row of its synchronisation record, or NO_ROW */
-    uint32_t *last;         /* by queue: last activity launched so far */
-    uint32_t *queues;       /* of each process, in one list */
-    size_t *queues_first;   /* by process */
-    uint32_t *launch_first; /* by call: activities that it launched, as places in launch_rows */
+    int64_t *first_quartile; /* by string: the usual duration of calls of that name */
+    uint32_t *call_wait;     /* by call: row of its synchronisation record, or NO_ROW */
+    uint32_t *last;          /* by queue: last activity launched so far */
+    uint32_t *queues;        /* of each process, in one list */
+    size_t *queues_first;    /* by process */
+    uint32_t *launch_first;  /* by call: activities that it launched, as places in launch_rows */
     uint32_t *launch_rows;
     struct map recorded; /* by such a call: its queue; once it is past, the activity last in it */
 };
@@ -205,7 +205,8 @@ static bool can_be_awaited(const struct replay *replay, size_t call, uint32_t ac
            activity_end(replay, activity) <= replay->call_end[call] + replay->clock_error;
 }
 
-static bool await(struct finder *finder, size_t call, uint32_t activity, struct status *status) {
+static bool add_await(struct finder *finder, size_t call, uint32_t activity,
+                      struct status *status) {
     return !can_be_awaited(finder->replay, call, activity) ||
            waits_add(&finder->replay->awaits, activity, status);
 }
@@ -217,16 +218,17 @@ static bool await_record(struct finder *finder, size_t call, uint32_t record,
     const uint64_t *last;
     switch (trace->wait.kind[record]) {
     case WAIT_STREAM:
-        return await(finder, call, finder->last[queue], status);
+        return add_await(finder, call, finder->last[queue], status);
     case WAIT_EVENT:
         last = recorder_of(finder, record) == NO_ROW
                    ? NULL
                    : map_find(&finder->recorded, recorder_of(finder, record));
-        return !last || !(*last & EVENT_RECORDED) || await(finder, call, (uint32_t)*last, status);
+        return !last || !(*last & EVENT_RECORDED) ||
+               add_await(finder, call, (uint32_t)*last, status);
     case WAIT_CONTEXT: {
         uint32_t process = call_process(finder, call);
         for (size_t i = finder->queues_first[process]; i < finder->queues_first[process + 1]; i++)
-            if (!await(finder, call, finder->last[finder->queues[i]], status))
+            if (!add_await(finder, call, finder->last[finder->queues[i]], status))
                 return false;
         return true;
     }
@@ -237,8 +239,8 @@ static bool await_record(struct finder *finder, size_t call, uint32_t record,
 
 static bool took_long(const struct finder *finder, size_t call) {
     const struct replay *replay = finder->replay;
-    int64_t usual = finder->name_usual[replay->trace->call.name[call]];
-    return replay->call_end[call] - replay->call_start[call] > LONG_FACTOR * MAX(usual, 1);
+    int64_t typical = finder->first_quartile[replay->trace->call.name[call]];
+    return replay->call_end[call] - replay->call_start[call] > LONG_FACTOR * MAX(typical, 1);
 }
 
 /* Whether a call that took long and need not wait plainly did: it ended with something on the
@@ -246,10 +248,10 @@ static bool took_long(const struct finder *finder, size_t call) {
 static bool plainly_waited(const struct finder *finder, size_t call, uint32_t activity) {
     const struct replay *replay = finder->replay;
     int64_t duration = replay->call_end[call] - replay->call_start[call];
-    int64_t usual = finder->name_usual[replay->trace->call.name[call]];
+    int64_t typical = finder->first_quartile[replay->trace->call.name[call]];
     int64_t end = activity_end(replay, activity);
     return end > replay->call_start[call] &&
-           replay->call_end[call] - end < MAX(duration / 5, 2 * usual);
+           replay->call_end[call] - end < MAX(duration / 5, 2 * typical);
 }
 
 /* How many activities of the queue were launched and had not ended when the call began, at most
@@ -281,7 +283,7 @@ static bool find_await(struct finder *finder, size_t call, struct status *status
         if (record != NO_ROW && !await_record(finder, call, record, status))
             return false;
         return replay->awaits.count > before ||
-               await(finder, call, ended_last(finder, call), status);
+               add_await(finder, call, ended_last(finder, call), status);
     }
     if (class == CALL_OTHER || !took_long(finder, call))
         return true;
@@ -306,7 +308,7 @@ static void record_event(struct finder *finder, uint32_t call) {
 }
 
 /* What comes after the call knows of what it launched. */
-static void pass(struct finder *finder, size_t call) {
+static void note_launched(struct finder *finder, size_t call) {
     const struct replay *replay = finder->replay;
     for (uint32_t i = finder->launch_first[call]; i < finder->launch_first[call + 1]; i++) {
         uint32_t row = finder->launch_rows[i];
@@ -338,7 +340,7 @@ static bool walk_calls(struct finder *finder, struct status *status) {
         from[call] = (uint32_t)replay->awaits.count;
         ok = find_await(finder, call, status);
         until[call] = (uint32_t)replay->awaits.count;
-        pass(finder, call);
+        note_launched(finder, call);
     }
     struct waits sorted = {.first = replay->awaits.first};
     for (size_t i = 0; i < replay->calls && ok; i++) {
@@ -364,11 +366,11 @@ bool replay_find_waits(struct replay *replay, struct status *status) {
         finder.call_wait[i] = NO_ROW;
     /* the lower quartile: what calls of a name cost when they wait for nothing */
     if (ok)
-        finder.name_usual = call_durations(replay, 0.25, false, 0, status);
-    ok = ok && finder.name_usual && index_ends(&finder, status) &&
+        finder.first_quartile = call_durations(replay, 0.25, false, 0, status);
+    ok = ok && finder.first_quartile && index_ends(&finder, status) &&
          index_process_queues(&finder, status) && index_launched(&finder, status) &&
          index_records(&finder, status) && walk_calls(&finder, status);
-    void *columns[] = {finder.by_end,       finder.process_first, finder.name_usual,
+    void *columns[] = {finder.by_end,       finder.process_first, finder.first_quartile,
                        finder.call_wait,    finder.last,          finder.queues,
                        finder.queues_first, finder.launch_first,  finder.launch_rows};
     for (size_t i = 0; i < ARRAY_COUNT(columns); i++)
