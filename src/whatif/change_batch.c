@@ -49,9 +49,9 @@ bool change_batch(struct run *run, const struct change *change, struct outcome *
     uint32_t factor = change->factor >= 2 && change->factor <= 1e6 ? (uint32_t)change->factor : 0;
     if (factor == 0 || steps->count - steps->warm_up < factor) {
         snprintf(outcome->why_not, OUTCOME_TEXT, "%s",
-                 factor == 0         ? "a whole number from 2 on is needed"
+                 factor == 0         ? "the factor must be a whole number of at least 2"
                  : steps->count == 0 ? "no steps were found"
-                                     : "there are fewer steps than would become one");
+                                     : "the run has fewer steps than the factor");
         return true;
     }
     size_t activities = replay->activities, kept = 0;
@@ -85,10 +85,10 @@ bool change_batch(struct run *run, const struct change *change, struct outcome *
     }
     char a[FORMAT_SIZE], b[FORMAT_SIZE];
     uint64_t before = steps->count - steps->warm_up;
-    snprintf(outcome->what, OUTCOME_TEXT, "%s steps become %s of %u times as much each",
+    snprintf(outcome->what, OUTCOME_TEXT, "%s steps become %s, each %u times as large",
              format_count(before, a), format_count((before + factor - 1) / factor, b), factor);
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "memory suffices, and the time for as many items is what counts, not that of a step");
+             "memory suffices, and throughput matters rather than the latency of a step");
     run->assumption_error += 0.2;
     return true;
 }

@@ -22,7 +22,8 @@ bool explain_no_call(const struct run *run, struct outcome *outcome, unsigned cl
             weight[replay->trace->call.name[i]]++;
     if (pattern.length && name_is_present(replay->trace, pattern, weight))
         snprintf(outcome->why_not, OUTCOME_TEXT,
-                 "every %s of that name is the run's last, or gone with another change", call);
+                 "every %s of that name is the last one of the run, or another change removes it",
+                 call);
     else if (!pattern.length || !explain_no_match(outcome, replay->trace, call, pattern, weight))
         snprintf(outcome->why_not, OUTCOME_TEXT, "%s", none);
     memory_free(weight);
@@ -111,15 +112,15 @@ bool change_no_sync(struct run *run, const struct change *change, struct outcome
     if (!outcome->applicable)
         return explain_no_call(run, outcome, CALL_SYNC, change->pattern,
                                "synchronising call in the loop",
-                               "no synchronising call stands inside the loop", status);
+                               "the loop has no synchronising calls", status);
     char a[FORMAT_PLURAL_SIZE], b[FORMAT_PLURAL_SIZE];
     format_plural(syncs, "wait", "waits", a);
     format_plural(fetches, "fetched value", "fetched values", b);
-    snprintf(outcome->what, OUTCOME_TEXT, "%s%s%s %s", syncs ? a : "",
+    snprintf(outcome->what, OUTCOME_TEXT, "%s%s%s %s removed", syncs ? a : "",
              syncs && fetches ? " and " : "", fetches ? b : "",
-             syncs + fetches == 1 ? "goes" : "go");
+             syncs + fetches == 1 ? "is" : "are");
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "the host needs no result of the device to go on inside the loop");
+             "the host needs no results from the device inside the loop");
     run->assumption_error += 0.3;
     return true;
 }
@@ -168,10 +169,10 @@ bool change_no_alloc(struct run *run, const struct change *change, struct outcom
         return explain_no_call(run, outcome, CALL_ALLOC, change->pattern,
                                "allocating or freeing call in the loop",
                                "nothing is allocated or freed inside the loop", status);
-    snprintf(outcome->what, OUTCOME_TEXT, "%s %s",
+    snprintf(outcome->what, OUTCOME_TEXT, "%s %s removed",
              format_plural(dropped, "allocation or release", "allocations and releases", count),
-             dropped == 1 ? "goes" : "go");
-    snprintf(outcome->assumes, OUTCOME_TEXT, "what is allocated once suffices for every step");
+             dropped == 1 ? "is" : "are");
+    snprintf(outcome->assumes, OUTCOME_TEXT, "memory allocated once suffices for every step");
     run->assumption_error += 0.3;
     return true;
 }

@@ -180,15 +180,14 @@ bool change_full_clock(struct run *run, const struct change *change, struct outc
     outcome->applicable = touched > 0;
     if (!touched) {
         snprintf(outcome->why_not, OUTCOME_TEXT, "%s",
-                 known ? "the clock was at its highest while kernels ran"
+                 known ? "kernels already ran at the full clock"
                        : "the device's clock was not recorded");
         return true;
     }
     snprintf(outcome->what, OUTCOME_TEXT, "%s at the full clock",
              format_plural(touched, "kernel runs", "kernels run", count_text));
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "kernels slow down as the clock does; those that wait "
-             "for memory do so less");
+             "kernel time scales with the clock; memory-bound kernels gain less");
     run->assumption_error += 0.15;
     return true;
 }

@@ -105,12 +105,11 @@ bool change_no_compile(struct run *run, const struct change *change, struct outc
                                "nothing is compiled or loaded inside the loop", status);
     format_plural(dropped, "call that compiles or loads", "calls that compile or load", count);
     format_duration(host, time);
-    snprintf(outcome->what, OUTCOME_TEXT, "%s%s%s%s %s", dropped ? count : "",
+    snprintf(outcome->what, OUTCOME_TEXT, "%s%s%s%s %s removed", dropped ? count : "",
              dropped && host > 0 ? " and " : "", host > 0 || !dropped ? time : "",
              host > 0 || !dropped ? " of host code" : "",
-             dropped > 1 || (dropped && host > 0) ? "go" : "goes");
-    snprintf(outcome->assumes, OUTCOME_TEXT,
-             "shapes do not change, so that nothing is compiled again");
+             dropped > 1 || (dropped && host > 0) ? "are" : "is");
+    snprintf(outcome->assumes, OUTCOME_TEXT, "shapes do not change, so nothing is compiled again");
     run->assumption_error += 0.05;
     return true;
 }

@@ -131,17 +131,17 @@ bool change_pinned(struct run *run, const struct change *change, struct outcome 
     outcome->applicable = pinned > 0;
     if (!pinned) {
         snprintf(outcome->why_not, OUTCOME_TEXT, "%s",
-                 pageable ? "how fast pinned copies are here is not known: run 'ridge peaks' on "
-                            "that machine"
-                          : "no copy from or to pageable memory is in the loop");
+                 pageable
+                     ? "the rate of pinned copies is unknown; run 'ridge peaks' on that machine"
+                     : "the loop has no copies from or to pageable memory");
         return true;
     }
     snprintf(outcome->what, OUTCOME_TEXT, "%s (%s) %s pinned memory",
              format_plural(pinned, "copy", "copies", count), format_bytes(bytes, size),
              pinned == 1 ? "uses" : "use");
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "the data lie in pinned memory already, and the host does not need them at once%s",
-             known ? "" : "; the bus is as fast as devices of this kind can use");
+             "the data is already in pinned memory, and the host does not need it immediately%s",
+             known ? "" : "; the bus runs at the full rate of this device generation");
     run->assumption_error += known ? 0.1 : 0.2;
     return true;
 }
@@ -236,13 +236,13 @@ bool change_batch_copies(struct run *run, const struct change *change, struct ou
     outcome->applicable = rows > 0;
     if (!rows) {
         snprintf(outcome->why_not, OUTCOME_TEXT,
-                 "no small copies in one direction follow each other directly");
+                 "there are no consecutive small copies in one direction");
         return true;
     }
     snprintf(outcome->what, OUTCOME_TEXT, "%s small copies become %s", format_count(copies, a),
              format_count(rows, b));
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "the data can lie together on both sides, at no cost to bring them there");
+             "the data can be contiguous on both sides at no extra cost");
     run->assumption_error += 0.15;
     return true;
 }

@@ -267,17 +267,16 @@ bool change_fuse(struct run *run, const struct change *change, struct outcome *o
     if (!ok)
         return false;
     if (!fuser.chains)
-        return explain_no_kernel(
-            run, "kernel", change->pattern,
-            change->pattern.length
-                ? "no two kernels of that name follow each other directly"
-                : "no two element-wise kernels over as many elements follow each "
-                  "other directly",
-            outcome, status);
+        return explain_no_kernel(run, "kernel", change->pattern,
+                                 change->pattern.length
+                                     ? "no two kernels of that name run back to back"
+                                     : "no two element-wise kernels of equal size run back to back",
+                                 outcome, status);
     snprintf(outcome->what, OUTCOME_TEXT, "%s kernels become %s", format_count(fuser.kernels, a),
              format_count(fuser.chains, b));
-    snprintf(outcome->assumes, OUTCOME_TEXT,
-             "each kernel of a chain reads what the one before it wrote, and nothing else does");
+    snprintf(
+        outcome->assumes, OUTCOME_TEXT,
+        "each kernel of a chain reads what the previous one wrote, and no other kernel reads it");
     run->assumption_error += 0.15;
     return true;
 }

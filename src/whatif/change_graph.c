@@ -187,7 +187,7 @@ bool change_graph(struct run *run, const struct change *change, struct outcome *
     char a[FORMAT_SIZE], b[FORMAT_PLURAL_SIZE];
     (void)change;
     if (run->replay->has_graphs) {
-        snprintf(outcome->why_not, OUTCOME_TEXT, "most kernels are launched by graphs already");
+        snprintf(outcome->why_not, OUTCOME_TEXT, "most kernels are already launched by graphs");
         return true;
     }
     bool ok = prepare_columns(&grapher, status);
@@ -203,7 +203,7 @@ bool change_graph(struct run *run, const struct change *change, struct outcome *
         return false;
     if (!grapher.graphs) {
         snprintf(outcome->why_not, OUTCOME_TEXT,
-                 "no two launches in the loop follow each other without a wait between them");
+                 "the loop has no two consecutive launches without a wait between them");
         return true;
     }
     snprintf(outcome->what, OUTCOME_TEXT, "%s launches become %s",
@@ -211,7 +211,7 @@ bool change_graph(struct run *run, const struct change *change, struct outcome *
              format_plural(grapher.selected_graphs, "graph", "graphs", b));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "shapes and addresses are the same in every step, and the host code between the "
-             "launches only launches");
+             "launches does nothing else");
     run->assumption_error += 0.05;
     return true;
 }

@@ -92,13 +92,13 @@ static bool calling_thread_has(const struct replay *replay, struct text pattern)
 /* Why host code that is in the trace cannot be changed; `found` is its time between calls. */
 static const char *why_unchanged(const struct replay *replay, struct text pattern, int64_t found) {
     if (replay->calls == 0)
-        return "no API calls were recorded, so nothing shows what waits for that code";
+        return "no API calls were recorded, so it is unknown what waits for that code";
     if (found > 0)
         return "that code runs only once, or only before the steady steps";
     if (!calling_thread_has(replay, pattern))
-        return "that code runs in a thread that makes no API calls: it already runs beside the "
-               "loop";
-    return "that code has no time of its own between API calls";
+        return "that code runs in a thread that makes no API calls: it already runs in parallel "
+               "with the loop";
+    return "that code takes no time between API calls";
 }
 
 /* A name that nothing has is one thing, host code of the name that cannot be changed another.
@@ -139,12 +139,11 @@ bool change_no_host(struct run *run, const struct change *change, struct outcome
     outcome->applicable = run->touched > before;
     if (!outcome->applicable)
         return explain_no_host_code(run->replay, change->pattern, found,
-                                    "no time between calls stands out from that between launches",
-                                    outcome, status);
-    snprintf(outcome->what, OUTCOME_TEXT, "%s of host code goes", format_duration(cut, time));
+                                    "no host time between calls is unusually long", outcome,
+                                    status);
+    snprintf(outcome->what, OUTCOME_TEXT, "%s of host code is removed", format_duration(cut, time));
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "the loop can do without that code's results, or they "
-             "are there before");
+             "the loop does not need that code's results, or has them beforehand");
     run->assumption_error += 0.08;
     return true;
 }
@@ -164,12 +163,12 @@ bool host_faster(struct run *run, const struct change *change, struct outcome *o
     outcome->applicable = run->touched > before;
     if (!outcome->applicable) {
         if (change->factor == 1)
-            snprintf(outcome->why_not, OUTCOME_TEXT, "once as fast is as it is");
+            snprintf(outcome->why_not, OUTCOME_TEXT, "a factor of 1 changes nothing");
         else if (all)
-            snprintf(outcome->why_not, OUTCOME_TEXT, "no time between calls was recorded");
+            snprintf(outcome->why_not, OUTCOME_TEXT, "no host time between calls was recorded");
         else
             return explain_no_kernel(run, "kernel, range or sampled function", change->pattern,
-                                     "no host code of that name stands between calls", outcome,
+                                     "no host code of that name runs between calls", outcome,
                                      status);
         return true;
     }
@@ -229,12 +228,12 @@ bool change_prefetch(struct run *run, const struct change *change, struct outcom
     if (!outcome->applicable)
         return explain_no_host_code(
             run->replay, change->pattern, found,
-            "no range or sampled function that prepares input holds host time in the loop", outcome,
+            "no range or sampled function that prepares input takes host time in the loop", outcome,
             status);
-    snprintf(outcome->what, OUTCOME_TEXT, "%s of input work happens meanwhile",
+    snprintf(outcome->what, OUTCOME_TEXT, "%s of input preparation moves to another worker",
              format_duration(moved, time));
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "one worker prepares a batch as fast as the loop did, and a processor is free for it");
+             "one worker prepares a batch as fast as the loop did, and a CPU core is free for it");
     run->assumption_error += 0.1;
     return true;
 }

@@ -70,7 +70,7 @@ static void describe_shortened(const struct shortened *shortened, const char *wh
              format_plural(shortened->inside, "kernel", "kernels", count), where,
              shortened->inside == 1 ? "takes" : "take",
              format_duration(saved < 0 ? -saved : saved, time), saved < 0 ? "more" : "less",
-             shortened->inside == 1 ? "" : " together");
+             shortened->inside == 1 ? "" : " in total");
 }
 
 bool change_faster(struct run *run, const struct change *change, struct outcome *outcome,
@@ -78,7 +78,7 @@ bool change_faster(struct run *run, const struct change *change, struct outcome 
     const struct replay *replay = run->replay;
     struct shortened shortened = {0};
     if (!(change->factor > 0)) {
-        snprintf(outcome->why_not, OUTCOME_TEXT, "a factor above 0 is needed");
+        snprintf(outcome->why_not, OUTCOME_TEXT, "the factor must be above 0");
         return true;
     }
     if (text_is(change->pattern, "host"))
@@ -109,7 +109,7 @@ bool change_at_roof(struct run *run, const struct change *change, struct outcome
     struct shortened shortened = {0};
     if (!work || !work->roof_ns) {
         snprintf(outcome->why_not, OUTCOME_TEXT,
-                 "what the kernels must do is not known: it takes shapes, and 'ridge peaks'");
+                 "the work of the kernels is unknown; record shapes and run 'ridge peaks'");
         return true;
     }
     uint8_t *matches = match_names(replay, change->pattern, status);
@@ -134,7 +134,8 @@ bool change_at_roof(struct run *run, const struct change *change, struct outcome
                                  outcome, status);
     describe_shortened(&shortened, shortened.inside == 1 ? " at its roof" : " at their roof",
                        outcome);
-    snprintf(outcome->assumes, OUTCOME_TEXT, "kernels reach the roof, which few do: a bound");
+    snprintf(outcome->assumes, OUTCOME_TEXT,
+             "kernels reach their roof, which few do: this is a bound");
     run->assumption_error += 0.1;
     return true;
 }
@@ -194,14 +195,14 @@ bool change_queues(struct run *run, const struct change *change, struct outcome 
     outcome->applicable = pairs > 0;
     if (!pairs) {
         snprintf(outcome->why_not, OUTCOME_TEXT,
-                 "no two kernels that follow each other leave half of the device free each");
+                 "no two consecutive kernels each leave half of the device free");
         return true;
     }
-    snprintf(outcome->what, OUTCOME_TEXT, "%s with small grids %s side by side",
+    snprintf(outcome->what, OUTCOME_TEXT, "%s with small grids %s concurrently",
              format_plural(pairs, "pair of kernels", "pairs of kernels", count),
              pairs == 1 ? "runs" : "run");
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "neighbouring kernels do not need each other's results: the trace cannot tell");
+             "consecutive kernels do not need each other's results, which a trace cannot show");
     run->assumption_error += 0.5;
     return true;
 }

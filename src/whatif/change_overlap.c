@@ -153,15 +153,15 @@ bool change_overlap_copies(struct run *run, const struct change *change, struct 
         return false;
     outcome->applicable = copy_mover.copies > 0;
     if (!copy_mover.copies) {
-        snprintf(outcome->why_not, OUTCOME_TEXT, "no copy to or from the device is in the loop");
+        snprintf(outcome->why_not, OUTCOME_TEXT, "the loop has no copies to or from the device");
         return true;
     }
-    snprintf(outcome->what, OUTCOME_TEXT, "%s a step ahead or behind%s",
+    snprintf(outcome->what, OUTCOME_TEXT, "%s one step ahead or behind%s",
              format_plural(copy_mover.copies, "copy runs", "copies run", count),
              copy_mover.pinned ? ", in pinned memory" : "");
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "what a step needs is known a step before, its results are needed a step later, and "
-             "kernels leave memory bandwidth to copies");
+             "the input of a step is known one step ahead, its results are needed one step later, "
+             "and kernels leave memory bandwidth for copies");
     run->assumption_error += 0.3;
     return true;
 }

@@ -1,11 +1,11 @@
-/* Frameworks name their kernels after what they do; a name that is not known is left alone. */
+/* Names that are not known have no meaning here and are left alone. */
 #include "whatif/names.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 
-/* Greedy with one place to come back to, the latest star: linear but for repeated near misses. */
+/* Greedy matching that backtracks to the latest star: linear but for repeated near misses. */
 static bool matches_whole(struct text name, struct text pattern) {
     size_t n = 0, p = 0, star = SIZE_MAX, resume = 0;
     while (n < name.length) {
@@ -49,7 +49,7 @@ static bool has(struct text name, const char *part) {
 
 bool name_is_compilation(struct text name) {
     if (has(name, "Compiled") || has(name, "compiled") || has(name, "Cache Lookup"))
-        return false; /* it runs what was compiled */
+        return false; /* it runs compiled code */
     return has(name, "compile") || has(name, "Compile") || has(name, "nvrtc") ||
            has(name, "inductor") || has(name, "dynamo");
 }

@@ -12,18 +12,11 @@
 #include "base/parallel.h"
 #include "whatif/names.h"
 
-static const struct {
-    const char *option, *words;
-} changes[] = {
-#define CHANGE_ROW(ID, option, words) {option, words},
-    CHANGES(CHANGE_ROW)};
-
 const char *change_option(unsigned kind) {
-    return kind < CHANGE_COUNT ? changes[kind].option : "?";
-}
-
-const char *change_words(unsigned kind) {
-    return kind < CHANGE_COUNT ? changes[kind].words : "?";
+    static const char *const options[] = {
+#define CHANGE_OPTION(ID, option) option,
+        CHANGES(CHANGE_OPTION)};
+    return kind < CHANGE_COUNT ? options[kind] : "?";
 }
 
 /* In the order in which they are made. */
@@ -106,14 +99,10 @@ bool explain_no_match(struct outcome *outcome, const struct trace *trace, const 
     if (names == 0)
         return false;
     char *text = outcome->why_not;
-    snprintf(text, OUTCOME_TEXT, "no %s is called ", what);
+    snprintf(text, OUTCOME_TEXT, "no %s is named ", what);
     append_name(text, "", pattern);
     for (size_t i = 0; i < count; i++)
-        append_name(text,
-                    i            ? ", "
-                    : names == 1 ? "; there is "
-                                 : "; there are ",
-                    trace_text(trace, shown[i]));
+        append_name(text, i ? ", " : "; the trace has ", trace_text(trace, shown[i]));
     if (names > count) {
         char more[FORMAT_SIZE];
         size_t length = strlen(text);
@@ -204,9 +193,10 @@ static void add_assumptions(const struct replay *replay, struct outcome *outcome
     const struct model *model = replay->source.model;
     uint64_t unlaunched = model->unmatched_early + model->unmatched_lost;
     if (replay->activities == 0 && replay->calls > 0)
-        text_join(outcome->assumes, "the host waits for no device work: none was recorded");
+        text_join(outcome->assumes, "the host waits for no device work, since none was recorded");
     else if (unlaunched * 20 > replay->activities)
-        text_join(outcome->assumes, "activities without a recorded launch keep their distance");
+        text_join(outcome->assumes,
+                  "activities without a recorded launch keep their distance to the previous one");
 }
 
 static int64_t measured_time(const struct replay *replay) {

@@ -56,13 +56,13 @@ TEST(a_name_that_nothing_has_is_answered_with_those_there_are) {
         enum change_kind kind;
         const char *says;
     } cases[] = {
-        {CHANGE_NO_SYNC, "no synchronising call in the loop is called zzz; there is "
+        {CHANGE_NO_SYNC, "no synchronising call in the loop is named zzz; the trace has "
                          "cudaStreamSynchronize"},
-        {CHANGE_NO_ALLOC, "no allocating or freeing call in the loop is called zzz; there is "
+        {CHANGE_NO_ALLOC, "no allocating or freeing call in the loop is named zzz; the trace has "
                           "cudaMalloc"},
         {CHANGE_NO_COMPILE, "nothing is compiled or loaded inside the loop"},
-        {CHANGE_FUSE, "no kernel is called zzz; there is gemm"},
-        {CHANGE_FASTER, "no kernel, range or sampled function is called zzz; there is gemm"},
+        {CHANGE_FUSE, "no kernel is named zzz; the trace has gemm"},
+        {CHANGE_FASTER, "no kernel, range or sampled function is named zzz; the trace has gemm"},
     };
     struct loop with = plain;
     struct scene scene;
@@ -87,7 +87,7 @@ TEST(what_becomes_slower_takes_more_not_less_than_nothing) {
     struct change host = {.kind = CHANGE_FASTER, .pattern = TEXT("host"), .factor = 0.5};
     if (scene_loop(&scene, &plain)) {
         if (run_changes(&scene, &kernels, 1, &outcome)) {
-            CHECK_STRING(outcome.what, "240 kernels take 7.200 ms more together");
+            CHECK_STRING(outcome.what, "240 kernels take 7.200 ms more in total");
             CHECK(outcome.after > outcome.before);
             outcome_finish(&outcome);
         }
