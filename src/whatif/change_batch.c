@@ -1,7 +1,7 @@
-/* What if each step handled several times as much? The host pays for a step as before, and there
- * are as many times fewer steps: of what a step costs it, an item's share is that much less. A
- * kernel whose grid does not fill the device takes no longer until it does; beyond that kernels and
- * copies take longer as their work grows. All steps are replayed with each item's share of them. */
+/* What if each step processed several times as much? The host pays for a step as before, and there
+ * are fewer steps, so its cost per item shrinks by the factor. A kernel whose grid does not fill
+ * the device takes no longer until it does; beyond that kernels and copies grow with their work.
+ * All steps are replayed with the cost of one item's share. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "whatif/run.h"
 
-/* Blocks that the device can hold at once, as far as threads limit them; 0: not known. */
+/* Resident blocks of the device, as limited by threads; 0: unknown. */
 static double device_blocks(const struct replay *replay, size_t activity) {
     uint32_t device = activity_device(replay, activity);
     uint32_t units = replay->trace->device.multiprocessors[device];

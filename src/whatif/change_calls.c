@@ -1,4 +1,4 @@
-/* What if calls that wait or allocate were not there? */
+/* What if synchronising or allocating calls were removed? */
 #include <stdio.h>
 
 #include "base/format.h"
@@ -6,7 +6,7 @@
 #include "whatif/names.h"
 #include "whatif/run.h"
 
-/* A copy of at most this many bytes is a value or a few that the host asks for. */
+/* A copy of at most this many bytes fetches a value or a few. */
 enum { VALUE_BYTES = 4096 };
 
 bool explain_no_call(const struct run *run, struct outcome *outcome, unsigned class,
@@ -30,7 +30,7 @@ bool explain_no_call(const struct run *run, struct outcome *outcome, unsigned cl
     return true;
 }
 
-/* When each process launched something for the last time; free with memory_free(). */
+/* When each process made its last launch; free with memory_free(). */
 static int64_t *last_launches(const struct replay *replay, struct status *status) {
     const struct trace *trace = replay->trace;
     int64_t *last = memory_allocate(trace->process.count, sizeof *last, status);
@@ -51,7 +51,7 @@ bool run_call_matches(const struct run *run, uint32_t call, struct text pattern)
            name_matches(call_range(run->replay, call), pattern);
 }
 
-/* Whether a synchronisation that is gone stands right behind the call. */
+/* Whether a removed synchronisation follows the call directly. */
 static bool sync_goes_with(const struct run *run, uint32_t call) {
     const struct replay *replay = run->replay;
     enum { NEAR = 3 };
@@ -68,7 +68,7 @@ static bool sync_goes_with(const struct run *run, uint32_t call) {
     return false;
 }
 
-/* A value that the host fetched to look at: its copy goes with the wait for it. */
+/* A value fetched to be inspected: its copy is removed with the wait for it. */
 static void drop_fetches(struct run *run, const struct change *change, const int64_t *last) {
     const struct replay *replay = run->replay;
     const struct trace *trace = replay->trace;
@@ -141,8 +141,8 @@ static bool is_release(const struct replay *replay, uint32_t call) {
     return text_find(call_name(replay, call), "Free") >= 0;
 }
 
-/* An allocation is part of an operation that stays (its memory comes from elsewhere); to release is
- * an operation of its own, and so is to allocate again where nothing was done in between. */
+/* An allocation is part of an operation that stays, with its memory from elsewhere. A release is an
+ * operation of its own, and so is an allocation directly after another. */
 static void drop_host_time_of_allocations(struct run *run, struct text pattern) {
     const struct replay *replay = run->replay;
     for (uint32_t i = 0; i < replay->calls; i++) {

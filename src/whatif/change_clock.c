@@ -1,5 +1,5 @@
-/* What if the device had run at its full clock? The clock that was sampled while a kernel ran,
- * against the highest one sampled or stated. */
+/* What if the device had run at its full clock? Compares the clock sampled while a kernel ran with
+ * the highest one sampled or stated. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,8 +9,8 @@
 #include "whatif/names.h"
 #include "whatif/run.h"
 
-#define FULL_SHARE 0.99     /* of the full clock: not lowered */
-#define CLEARLY_FASTER 0.95 /* of the mean: faster than kernels are by chance */
+#define FULL_SHARE 0.99     /* of the full clock: counts as full */
+#define CLEARLY_FASTER 0.95 /* of the mean: beyond ordinary variation */
 
 struct reading {
     int64_t time;
@@ -40,7 +40,7 @@ static bool collect_readings(const struct replay *replay, uint32_t device,
     return true;
 }
 
-/* The clock while an activity ran, as a share of the full one; activities come in order of time. */
+/* The clock while an activity ran, relative to the full clock; activities come in order of time. */
 struct clock {
     const struct reading *readings;
     size_t count, at;
@@ -63,7 +63,7 @@ static uint64_t kernel_key(const struct replay *replay, size_t row) {
 struct kernel_group {
     int64_t min, sum;
     uint64_t count;
-    bool at_full; /* the least is of the full clock */
+    bool at_full; /* `min` was measured at the full clock */
 };
 
 struct kernel_groups {
@@ -84,8 +84,8 @@ static struct kernel_group *group_of(struct kernel_groups *kernel_groups, uint64
     return &kernel_groups->list[kernel_groups->count++];
 }
 
-/* How long the kernels of each name and size take at best. At the full clock that is all that can
- * be had, since what they wait for beside the clock (memory above all) is in it. */
+/* The shortest duration of the kernels of each name and size. At the full clock it is the floor,
+ * since it includes what does not scale with the clock (memory above all). */
 static bool find_groups(const struct replay *replay, uint32_t device, struct clock clock,
                         struct kernel_groups *kernel_groups, struct status *status) {
     const struct model *model = replay->source.model;
@@ -108,19 +108,19 @@ static bool find_groups(const struct replay *replay, uint32_t device, struct clo
     return true;
 }
 
-/* The clock is read seldom beside how fast it changes: kernels that were clearly faster at some
- * time are taken to have had the full clock then. */
+/* The clock is sampled more slowly than it changes: kernels that were clearly faster at some time
+ * are assumed to have had the full clock then. */
 static bool is_best_known(const struct kernel_group *kernel_group) {
     return kernel_group->at_full ||
            (kernel_group->count > 1 && (double)kernel_group->min * (double)kernel_group->count <
                                            CLEARLY_FASTER * (double)kernel_group->sum);
 }
 
-/* No less than at its best, nor than its roof where that is known. */
+/* Not below its shortest duration, nor below its roof if that is known. */
 static int64_t time_at_full_clock(const struct run *run, size_t row, double share,
                                   const struct kernel_group *kernel_group) {
     const struct work *work = run->replay->source.work;
-    if (!(share >= 0 && share <= 1)) /* clocks that cannot be: 0, negative or no number */
+    if (!(share >= 0 && share <= 1)) /* invalid clocks: 0, negative or NaN */
         return run->duration[row];
     int64_t time = (int64_t)((double)run->duration[row] * share);
     if (is_best_known(kernel_group))
@@ -166,7 +166,7 @@ bool change_full_clock(struct run *run, const struct change *change, struct outc
             double full = 0, stated = (double)replay->trace->device.clock_hz[device];
             for (size_t i = 0; i < count; i++)
                 full = readings[i].value > full ? readings[i].value : full;
-            /* readings are MHz where they are below a million */
+            /* readings below a million are in MHz */
             stated = full < 1e6 ? stated / 1e6 : stated;
             known = true;
             struct clock clock = {readings, count, 0, stated > full ? stated : full};

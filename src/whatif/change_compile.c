@@ -1,9 +1,9 @@
-/* What if all that is compiled or loaded were so before the loop?
+/* What if everything were compiled and loaded before the loop?
  *
- * The calls tell little of it: NVRTC, Triton and inductor compile in the host's own code, right
- * before the call that loads what they made. That code goes with the call where its name says that
- * it compiles; and where nothing names it, when about every load of the loop has such a interval
- * before it. */
+ * Driver calls show little of it: NVRTC, Triton and Inductor compile in host code right before the
+ * call that loads the result. That host code is removed with the call if its name is that of a
+ * compiler or, where it has no name, if nearly every load in the loop has such host time before it.
+ */
 #include <stdio.h>
 
 #include "base/format.h"
@@ -12,7 +12,7 @@
 #include "whatif/names.h"
 #include "whatif/run.h"
 
-/* Host code that ranges or samples call compiling. */
+/* Host code that ranges or samples identify as compilation. */
 static bool cut_named(struct run *run, struct text pattern, int64_t *host, struct status *status) {
     const struct replay *replay = run->replay;
     struct host_time host_time;
@@ -29,7 +29,7 @@ static bool cut_named(struct run *run, struct text pattern, int64_t *host, struc
     return true;
 }
 
-/* Of the time between a call and the one before it, what ranges name that begin and end there. */
+/* Time between a call and the previous one under ranges that begin and end there. */
 static int64_t named_before(const struct replay *replay, uint32_t call, uint32_t before) {
     const struct host *host = replay->source.host;
     const struct trace *trace = replay->trace;
@@ -50,7 +50,7 @@ static int64_t named_before(const struct replay *replay, uint32_t call, uint32_t
     return sum;
 }
 
-/* The call that begins a row of compiling ones in the loop, behind other work of its thread. */
+/* The first of consecutive compiling calls in the loop, after other calls of its thread. */
 static bool begins_load(const struct replay *replay, uint32_t call) {
     if (!is_outer(replay, call) || replay->class[call] != CALL_COMPILE ||
         !in_loop(replay, replay->call_step[call]))
@@ -59,7 +59,7 @@ static bool begins_load(const struct replay *replay, uint32_t call) {
     return before != NO_ROW && replay->class[before] != CALL_COMPILE;
 }
 
-/* What no name explains of the host's time before a load, beyond what is usual before a call. */
+/* Host time before a load that has no name, beyond what is typical before a call. */
 static int64_t unnamed_before(const struct run *run, uint32_t call) {
     const struct replay *replay = run->replay;
     int64_t left = run->host_time[call] - MAX(replay->host_time_typical, 0);

@@ -1,14 +1,14 @@
-/* What if copies were from or to pinned memory, or fewer and larger? */
+/* What if copies used pinned memory, or were fewer and larger? */
 #include <stdio.h>
 
 #include "analysis/copies.h"
 #include "base/format.h"
 #include "whatif/run.h"
 
-/* What the bus carries that devices of this generation are built for, all its lanes, in one
- * direction; 0: not known. About four fifths of the bus's own rate arrive. */
+/* The rate of a full-width bus of this device generation in one direction; 0: unknown. About 80 %
+ * of the nominal rate is achievable. */
 static double bus_rate(const struct replay *replay, uint32_t device) {
-    static const double arrives = 0.8, third = 15.75e9; /* PCI Express 3.0 x16, bytes a second */
+    static const double arrives = 0.8, third = 15.75e9; /* PCI Express 3.0 x16, bytes per second */
     switch (replay->trace->device.compute_major[device]) {
     case 6:
     case 7:
@@ -49,7 +49,7 @@ static int64_t time_to_move(const struct replay *replay, uint32_t activity, doub
            (moving < 1e15 ? (int64_t)moving : (int64_t)1e15);
 }
 
-/* A call that blocks by its name goes on doing so. */
+/* A call that is synchronous by its name stays so. */
 static void unblock_call(struct run *run, uint32_t call) {
     const struct replay *replay = run->replay;
     run->call_cost[call] = MIN(run->call_cost[call], replay->copy_call);
@@ -64,7 +64,7 @@ static bool awaits_activity(const struct replay *replay, uint32_t call, uint32_t
     return false;
 }
 
-/* A framework's blocking copy is an asynchronous call and a wait for the queue behind it. */
+/* A framework's blocking copy is an asynchronous call followed by a wait for the queue. */
 void drop_wait_for_copy(struct run *run, uint32_t activity) {
     const struct replay *replay = run->replay;
     uint32_t call = replay->launch[activity];
@@ -99,7 +99,7 @@ bool pin_copy(struct run *run, uint32_t activity) {
     return true;
 }
 
-/* Measured here or seen in this trace. */
+/* Measured, or observed in this trace. */
 static bool is_rate_known(const struct replay *replay, uint32_t activity) {
     uint32_t device = activity_device(replay, activity);
     unsigned direction = replay->trace->activity.direction[activity];
@@ -113,7 +113,7 @@ bool change_pinned(struct run *run, const struct change *change, struct outcome 
     const struct replay *replay = run->replay;
     char count[FORMAT_PLURAL_SIZE], size[FORMAT_SIZE];
     uint64_t pageable = 0, pinned = 0, bytes = 0;
-    bool known = true; /* how fast pinned copies are here */
+    bool known = true; /* the rate of pinned copies */
     (void)change;
     if (!run_edit_calls(run, status) || !run_edit_activities(run, status))
         return false;
@@ -146,7 +146,7 @@ bool change_pinned(struct run *run, const struct change *change, struct outcome 
     return true;
 }
 
-/* ---- few large copies for many small ones ---- */
+/* ---- merging small copies ---- */
 
 static bool is_small(const struct replay *replay, size_t activity) {
     uint64_t bytes = replay->trace->activity.bytes[activity];
@@ -155,8 +155,8 @@ static bool is_small(const struct replay *replay, size_t activity) {
            (direction == COPY_HTOD || direction == COPY_DTOH);
 }
 
-/* Whether nothing but waits for copies stands between the calls that launched two copies; those
- * waits would be one. */
+/* Whether only waits for copies lie between the calls that launched two copies; merged, they need
+ * one wait. */
 static bool nothing_between(const struct replay *replay, uint32_t a, uint32_t b) {
     enum { FAR = 64 };
     uint32_t from = replay->launch[a], until = replay->launch[b];
@@ -180,7 +180,7 @@ static bool can_merge(const struct run *run, uint32_t a, uint32_t b) {
            nothing_between(replay, a, b) && in_loop(replay, replay->call_step[replay->launch[b]]);
 }
 
-/* The later copy goes into the first of its row: with its call, and the waits up to it. */
+/* The later copy merges into the first: its call and the waits up to it are removed. */
 static void merge_copy(struct run *run, uint32_t before, uint32_t row) {
     const struct replay *replay = run->replay;
     for (uint32_t i = replay->launch[before] + 1; i <= replay->launch[row]; i++)
@@ -198,7 +198,7 @@ static void resize_copy(struct run *run, uint32_t first, uint64_t bytes) {
     if (rate > 0)
         run->duration[first] =
             MAX(run->duration[first], time_to_move(replay, first, (double)bytes, rate));
-    else if (own > 0) /* no large copy to go by: it grows as its own moving part would */
+    else if (own > 0) /* without a known rate it grows with its bytes */
         run->duration[first] +=
             (int64_t)((double)run->duration[first] / COPY_SMALL_BYTES * ((double)bytes - own));
 }
@@ -213,7 +213,7 @@ bool change_batch_copies(struct run *run, const struct change *change, struct ou
         return false;
     for (uint32_t device = 1; device < replay->devices; device++) {
         const struct model *model = replay->source.model;
-        uint32_t first = NO_ROW, before = NO_ROW; /* of the row of copies at hand */
+        uint32_t first = NO_ROW, before = NO_ROW; /* of the current run of copies */
         uint64_t bytes = 0;
         for (size_t i = model->device_first[device]; i <= model->device_first[device + 1]; i++) {
             uint32_t row = i < model->device_first[device + 1] ? (uint32_t)i : NO_ROW;

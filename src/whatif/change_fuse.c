@@ -1,7 +1,7 @@
-/* What if chains of element-wise kernels were one kernel each? A chain is element-wise kernels over
- * as many elements that follow each other in a queue, launched by one thread with nothing but
- * launches of the chain between. Its kernels write arrays that the next one reads again; the one
- * kernel keeps those in registers. */
+/* What if chains of element-wise kernels were one kernel each? A chain is a run of element-wise
+ * kernels of equal size in a queue, launched by one thread with nothing but launches of the chain
+ * between them. Each kernel writes arrays that the next reads again; the fused kernel keeps those
+ * in registers. */
 #include <stdio.h>
 
 #include "analysis/kernel_class.h"
@@ -11,23 +11,23 @@
 #include "whatif/names.h"
 #include "whatif/run.h"
 
-/* Times as long as at the memory's rate: what moves data does not reach it quite. */
+/* Relative to the time at the memory bandwidth: kernels that move data do not quite reach it. */
 #define NEAR_RATE 2.0
 
 struct chain {
     uint32_t first, last;
     unsigned count;
-    double units; /* arrays read and written, by all */
-    double bytes; /* the same in bytes; 0: some are not known */
+    double units; /* arrays read and written by all of them */
+    double bytes; /* the same in bytes; 0: unknown */
     double min_bytes;
-    double min_per_unit, min_per_byte; /* of their times above an empty kernel's */
+    double min_per_unit, min_per_byte; /* time above that of an empty kernel */
     int64_t time;
 };
 
 struct fuser {
     struct run *run;
     struct text pattern;
-    uint8_t *arrays; /* by string: what kernels of that name read and write, + 1; 0: not asked */
+    uint8_t *arrays; /* by string: arrays that kernels of that name access, + 1; 0: not looked up */
     uint64_t kernels, chains;
 };
 
@@ -52,8 +52,7 @@ static double bytes_of(const struct replay *replay, size_t activity) {
     return work && work->bytes ? work->bytes[activity] : 0;
 }
 
-/* Arrays of as many elements: by the threads that were launched, or by bytes where those are not
- * told. */
+/* Equal numbers of elements: by launched threads or, if unknown, by bytes. */
 static bool same_amount(const struct fuser *fuser, uint32_t a, uint32_t b) {
     const struct replay *replay = fuser->run->replay;
     uint64_t x = grid_threads(replay, a), y = grid_threads(replay, b);
@@ -65,7 +64,7 @@ static bool same_amount(const struct fuser *fuser, uint32_t a, uint32_t b) {
     return p > 0 && q > 0 && p < 2 * q && q < 2 * p;
 }
 
-/* Only launches of the chain, or calls that do nothing on the device, between the two. */
+/* Only launches of the chain, or calls without device work, between the two. */
 static bool nothing_between(const struct run *run, uint32_t a, uint32_t b) {
     enum { FAR = 256 };
     const struct replay *replay = run->replay;
@@ -91,15 +90,15 @@ static bool chain_continues(struct fuser *fuser, const struct chain *chain, uint
            same_amount(fuser, chain->last, row) && nothing_between(fuser->run, chain->last, row);
 }
 
-/* What a kernel takes that does nothing. */
+/* The time of an empty kernel. */
 static int64_t empty_kernel_time(const struct replay *replay, uint32_t row) {
     uint32_t device = activity_device(replay, row);
     const struct limits *limits = replay->source.limits;
     double limit = limits ? limits[device].of[DEVICE_LIMIT_GRAPH_KERNEL] : 0;
     int64_t shortest = replay->typical[device].shortest_kernel;
     if (replay->from_start[row])
-        return 0; /* it runs in its call, as a function would */
-    /* the shortest of this trace, unless all of them do much */
+        return 0; /* it runs inside its call, like a function */
+    /* the shortest of this trace, unless all kernels are long */
     int64_t much = limit > 0 && limit < 1e9 ? (int64_t)limit : replay->launch_call / 2;
     return shortest <= 2 * much ? shortest : much;
 }
@@ -126,10 +125,10 @@ static void chain_add(struct fuser *fuser, struct chain *chain, uint32_t row) {
     chain->time += run->duration[row];
 }
 
-/* Moving takes what the quickest of the chain takes for as much, where that comes near the memory's
- * rate (arithmetic then hides behind it); else no more than at that rate. The rest of the time is
- * arithmetic, which stays. Moving shrinks with the arrays that are neither written nor read again
- * any more: one of each at every joint. */
+/* Data movement takes as long per byte as in the fastest kernel of the chain if that is near the
+ * memory bandwidth (arithmetic is then hidden), else as at that bandwidth. The rest of the time is
+ * arithmetic, which stays. Movement shrinks by the arrays that are no longer written and read
+ * again: one of each per join. */
 static int64_t fused_time(const struct fuser *fuser, const struct chain *chain) {
     const struct replay *replay = fuser->run->replay;
     const struct limits *limits = replay->source.limits;
@@ -174,8 +173,7 @@ static void fuse_chain(struct fuser *fuser, const struct chain *chain) {
     fuser->chains++;
 }
 
-/* Whether the loop goes round somewhere in the chain, without a mark that says where: it is longer
- * than what repeats. */
+/* Whether the chain spans iterations of an unmarked loop: it is longer than the period. */
 static bool spans_iterations(const struct replay *replay, const struct chain *chain) {
     const struct steps *steps = replay->source.steps;
     if (replay->launch[chain->first] == NO_ROW)
@@ -183,7 +181,7 @@ static bool spans_iterations(const struct replay *replay, const struct chain *ch
     return steps->count == 0 || (steps->source == STEPS_PERIODIC && chain->count > steps->period);
 }
 
-/* The host's time before each launch of the chain. */
+/* The host time before each launch of the chain. */
 static void collect_launches(const struct replay *replay, const struct chain *chain, uint32_t *rows,
                              int64_t *pauses) {
     uint32_t row = chain->last;
@@ -197,8 +195,8 @@ static void collect_launches(const struct replay *replay, const struct chain *ch
     }
 }
 
-/* A chain that spans turns of the loop is one a turn: as the host's pauses tell, else as the
- * sequence repeats. */
+/* A chain that spans iterations becomes one chain per iteration, split at the host's pauses or,
+ * without those, at the repetitions of the sequence. */
 static bool fuse_iterations(struct fuser *fuser, const struct chain *chain, struct status *status) {
     const struct replay *replay = fuser->run->replay;
     if (chain->count < 2 || !spans_iterations(replay, chain)) {

@@ -1,7 +1,7 @@
-/* What if the launches of each step were one graph? A maximal run of launches of one thread, with
- * nothing among them that cannot be captured (a wait, a blocking copy, an allocation, compiling)
- * and no time that is plainly other work, becomes one launch; the kernels follow each other on the
- * device. */
+/* What if the launches of each step were one CUDA graph? A maximal run of launches of one thread
+ * becomes one launch if it contains nothing that cannot be captured (a wait, a blocking copy, an
+ * allocation, compilation) and no host time that is clearly separate work; its kernels run back to
+ * back. */
 #include <stdio.h>
 
 #include "base/format.h"
@@ -10,13 +10,13 @@
 
 struct grapher {
     struct run *run;
-    uint32_t *head;    /* by call: the launch of the graph that it is in, or NO_ROW */
+    uint32_t *head;    /* by call: the launch of its graph, or NO_ROW */
     uint8_t *launches; /* by call: 1 = it launched something */
-    uint8_t *begun; /* by call: 1 = the first kernel of its graph was seen, 2 = one that counts */
+    uint8_t *begun;    /* by call: 1 = its graph has a kernel, 2 = one in the timed part */
     uint64_t graphs;
-    uint64_t selected_graphs, selected_launches; /* of kernels, in the part that is asked about */
-    bool counting; /* how many there would be: nothing is changed yet */
-    bool divide;   /* also between steps that were found by what repeats, which may be layers */
+    uint64_t selected_graphs, selected_launches; /* of kernels, in the timed part */
+    bool counting;                               /* only count the graphs, change nothing */
+    bool divide; /* also split between periodic steps, which may be layers */
 };
 
 static bool can_be_captured(const struct run *run, uint32_t call) {
@@ -28,14 +28,14 @@ static bool can_be_captured(const struct run *run, uint32_t call) {
            (class == CALL_LAUNCH || class == CALL_COPY || class == CALL_OTHER);
 }
 
-/* Time between launches far above the usual one: it would stay, between two graphs. */
+/* Host time far above the typical: it stays, between two graphs. */
 static bool is_other_work(const struct run *run, uint32_t call) {
     enum { FAR_ABOVE = 30 };
     const struct replay *replay = run->replay;
     return run->host_time[call] > FAR_ABOVE * (replay->host_time_typical + replay->launch_call);
 }
 
-/* Makes the calls from `first` (a launch) to `last` (likewise) one graph. */
+/* Makes the calls from launch `first` to launch `last` one graph. */
 static void make_graph(struct grapher *grapher, uint32_t first, uint32_t last, uint64_t launches) {
     struct run *run = grapher->run;
     if (first == NO_ROW || launches < 2)
@@ -83,10 +83,10 @@ static void walk_thread(struct grapher *grapher, uint32_t thread) {
     make_graph(grapher, first, last, launches);
 }
 
-/* What a graph's launch costs the host, and what lies between its kernels: as measured, else as
- * launches and queues are here. What each further kernel takes was measured with kernels that do
- * nothing; it is at most what the host spends on a kernel of the graph, and at most what lies
- * between two of them. How much of each is not known: half. */
+/* The host cost of a graph launch and the gap between its kernels: as measured, else as typical for
+ * launches and queues here. The time of each further kernel was measured with empty kernels; it
+ * bounds both the host cost per kernel and the gap between two kernels. The split is unknown, so
+ * each gets half. */
 static int64_t half_graph_kernel(const struct replay *replay, uint32_t device) {
     const struct limits *limits = replay->source.limits;
     double limit = limits ? limits[device].of[DEVICE_LIMIT_GRAPH_KERNEL] : 0;
@@ -117,8 +117,8 @@ static void count_selected(struct grapher *grapher, size_t activity, uint32_t he
     grapher->begun[head] |= 2;
 }
 
-/* The call works through the kernels and the device starts with the first ones meanwhile: a kernel
- * is launched as long after the call's start as those before it took the host. */
+/* The call submits the kernels while the device starts with the first: a kernel is launched as long
+ * after the call's start as the kernels before it cost the host. */
 static void launch_from_graphs(struct grapher *grapher) {
     struct run *run = grapher->run;
     const struct replay *replay = run->replay;
@@ -164,8 +164,8 @@ static bool prepare_columns(struct grapher *grapher, struct status *status) {
     return true;
 }
 
-/* A graph is captured once and launched again in every turn. Where what repeats may be layers the
- * graphs reach over several of them; not over the whole run, of which nobody would make one. */
+/* A graph is captured once and launched in every iteration. Where the period may be a layer, graphs
+ * span several periods, but not the whole run, which nobody would capture as one graph. */
 static void find_graphs(struct grapher *grapher) {
     enum { ITERATIONS_MIN = 3 };
     const struct replay *replay = grapher->run->replay;

@@ -1,5 +1,4 @@
-/* What if the host had less to do itself: its own code taken out, made faster, or prepared by
- * somebody else meanwhile? */
+/* What if host code were removed, faster, or run by another worker? */
 #include <math.h>
 #include <stdio.h>
 
@@ -8,8 +7,8 @@
 #include "whatif/names.h"
 #include "whatif/run.h"
 
-/* Takes `share` of the host time found out of the run; where `everywhere`, outside the loop too.
- * Returns what of that is in the part that is asked about. */
+/* Removes `share` of the host time found, outside the loop too if `everywhere`. Returns how much of
+ * it was in the timed part. */
 static int64_t cut_host_time(struct run *run, const struct host_time *host_time, double share,
                              bool everywhere) {
     const struct replay *replay = run->replay;
@@ -55,8 +54,8 @@ static int64_t cut_outliers(struct run *run) {
     return sum;
 }
 
-/* What names there are for host code: ranges by their time, sampled functions by theirs, and the
- * functions that called those. */
+/* Weights of host code names: ranges by their time, sampled functions by theirs, and the callers of
+ * those. */
 static void weigh_host_code(const struct trace *trace, int64_t *weight) {
     for (size_t i = 0; i < trace->range.count; i++)
         if (range_names_host_code(trace->range.category[i]))
@@ -84,7 +83,7 @@ static bool calling_thread_has(const struct replay *replay, struct text pattern)
                 name_matches(trace_text(trace, trace->range.name[i]), pattern))
                 return true;
         if (host->thread_samples && host->thread_samples[thread] < host->thread_samples[thread + 1])
-            return true; /* its functions are not looked up one by one */
+            return true; /* its sampled functions are not checked one by one */
     }
     return false;
 }
@@ -101,8 +100,8 @@ static const char *why_unchanged(const struct replay *replay, struct text patter
     return "that code takes no time between API calls";
 }
 
-/* A name that nothing has is one thing, host code of the name that cannot be changed another.
- * Without a name, `unnamed` says what there is none of. */
+/* Distinguishes a name that matches nothing from host code that cannot be changed. Without a
+ * pattern, the reason is `unnamed`. */
 static bool explain_no_host_code(const struct replay *replay, struct text pattern, int64_t found,
                                  const char *unnamed, struct outcome *outcome,
                                  struct status *status) {
@@ -179,11 +178,11 @@ bool host_faster(struct run *run, const struct change *change, struct outcome *o
     return true;
 }
 
-/* The loader works through its batches one after another, beginning with the first call that waited
- * for one; a step starts when its batch is there. */
+/* The loader prepares batches one after another, starting at the first call that waited for one; a
+ * step starts when its batch is ready. */
 static int64_t move_input(struct run *run, const struct host_time *host_time) {
     const struct replay *replay = run->replay;
-    int64_t loaded = 0, moved = 0, other = 0; /* other: what input of another name took so far */
+    int64_t loaded = 0, moved = 0, other = 0; /* other: time of input of another name so far */
     for (uint32_t i = 0; i < replay->calls; i++) {
         int64_t time = MIN(host_time->before_call[i], run->host_time[i]);
         bool has_other = run->loader_at[i] != NEVER;
@@ -197,9 +196,9 @@ static int64_t move_input(struct run *run, const struct host_time *host_time) {
         if (run->loader_call == NO_ROW)
             run->loader_call = i;
         if (i <= run->loader_call)
-            continue; /* the first batch is waited for as ever */
+            continue; /* the first batch is still waited for */
         if (replay->trace->call.thread[i] != replay->trace->call.thread[run->loader_call])
-            continue; /* another process's loader: it has a worker of its own */
+            continue; /* another thread has its own loader */
         loaded += time;
         run->loader_at[i] = loaded;
         run->host_time[i] -= time;

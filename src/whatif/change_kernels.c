@@ -1,4 +1,4 @@
-/* What if kernels were faster: by a factor, as fast as their roof allows, or side by side? */
+/* What if kernels were faster: by a factor, at their roof, or running concurrently? */
 #include <stdio.h>
 
 #include "base/format.h"
@@ -11,7 +11,7 @@ static bool is_kernel(const struct replay *replay, size_t activity, const struct
            (change->device == 0 || change->device == activity_device(replay, activity));
 }
 
-/* By string: 1 = the pattern means kernels of that name. */
+/* By string: 1 = a kernel name that the pattern matches. */
 static uint8_t *match_names(const struct replay *replay, struct text pattern,
                             struct status *status) {
     const struct trace *trace = replay->trace;
@@ -42,7 +42,7 @@ bool explain_no_kernel(const struct run *run, const char *what, struct text patt
     return true;
 }
 
-/* Kernels that take less time; counted as far as they are in the part that is asked about. */
+/* Shortened kernels, and those of them in the timed part. */
 struct shortened {
     uint64_t all, inside;
     int64_t saved;
@@ -140,9 +140,9 @@ bool change_at_roof(struct run *run, const struct change *change, struct outcome
     return true;
 }
 
-/* ---- two queues ---- */
+/* ---- concurrent kernels ---- */
 
-/* A kernel whose grid has blocks for less than half of the device. */
+/* A kernel whose grid fills at most half of the device. */
 static bool leaves_room(const struct replay *replay, size_t activity) {
     uint32_t units = replay->trace->device.multiprocessors[activity_device(replay, activity)];
     uint64_t blocks = replay->grid_blocks[activity];
@@ -150,7 +150,7 @@ static bool leaves_room(const struct replay *replay, size_t activity) {
            blocks * 2 <= units;
 }
 
-/* Whether b follows a in a queue with nothing in between that would keep them apart. */
+/* Whether a and b, consecutive in a queue, can run concurrently. */
 static bool is_pair(const struct run *run, uint32_t a, uint32_t b) {
     const struct replay *replay = run->replay;
     return leaves_room(replay, a) && leaves_room(replay, b) && replay->launch[a] != NO_ROW &&

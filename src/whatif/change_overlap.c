@@ -1,21 +1,22 @@
-/* What if copies ran in a queue of their own, a turn ahead? Copies to the device that follow each
- * other begin a turn: what comes behind them in their queue works on what they brought. They are
- * then made while the turn before computes (two buffers take turns), results are fetched while the
- * next one does. A kernel waits for the copies of its own turn, which began a turn earlier; a copy
- * waits for the copies before it, and for the kernels two turns back that used its buffer. */
+/* What if copies ran in a separate queue, one iteration ahead? Consecutive copies to the device
+ * begin an iteration: what follows in their queue works on what they brought. They are then issued
+ * while the previous iteration computes (double buffering), and results are fetched while the next
+ * one does. A kernel waits for the copies of its own iteration, issued one iteration earlier; a
+ * copy waits for the copies before it and for the kernels two iterations back that used its buffer.
+ */
 #include <stdio.h>
 
 #include "base/format.h"
 #include "base/memory.h"
 #include "whatif/run.h"
 
-/* Of a queue, on the way through it. */
+/* State of a queue during the walk. */
 struct iteration {
-    uint32_t last;        /* activity that stays in the queue */
+    uint32_t last;        /* last activity that stays in the queue */
     uint32_t input;       /* copy to the device that the next kernel waits for */
-    uint32_t first_call;  /* of the copies that began this turn */
-    uint32_t before_call; /* and of those that began the one before */
-    uint32_t kernel;      /* the last one before this turn */
+    uint32_t first_call;  /* of the copies that began this iteration */
+    uint32_t before_call; /* likewise of the previous iteration */
+    uint32_t kernel;      /* the last one before this iteration */
     uint32_t before_kernel;
 };
 
@@ -42,11 +43,11 @@ static void add_extra_dependency(struct run *run, uint32_t row, uint32_t other) 
     run->extra_lag[row] = MAX(run->replay->typical[activity_device(run->replay, row)].depend, 0);
 }
 
-/* A copy to the device: its launch moves to where the turn before begins. For the queues to wait
- * for each other takes the host two operations more a turn. */
+/* A copy to the device: its launch moves to the start of the previous iteration. Making the queues
+ * wait for each other costs the host two more operations per iteration. */
 static void move_input(struct run *run, struct iteration *iteration, uint32_t row) {
     const struct replay *replay = run->replay;
-    if (iteration->input == NO_ROW) { /* it begins a turn */
+    if (iteration->input == NO_ROW) { /* it begins an iteration */
         iteration->before_call = iteration->first_call;
         iteration->first_call = replay->launch[row];
         iteration->before_kernel = iteration->kernel;
@@ -57,7 +58,7 @@ static void move_input(struct run *run, struct iteration *iteration, uint32_t ro
     iteration->input = row;
     uint32_t earlier = iteration->before_call;
     if (earlier == NO_ROW)
-        return; /* the very first one must be waited for */
+        return; /* the first one is still waited for */
     if (replay->call_start[earlier] <= replay->call_start[run->launch[row]]) {
         run->launch[row] = earlier;
         run->from_start[row] = 1;
@@ -90,8 +91,8 @@ static void move_copy(struct copy_mover *copy_mover, struct iteration *iteration
     run->touched++;
 }
 
-/* What follows a moved copy in its queue follows what was before that, and waits for the copies to
- * the device that began its turn. */
+/* What follows a moved copy in its queue now follows what preceded the copy, and waits for the
+ * copies that began its iteration. */
 static void move_copies(struct copy_mover *copy_mover) {
     struct run *run = copy_mover->run;
     const struct replay *replay = run->replay;

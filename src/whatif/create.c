@@ -1,5 +1,6 @@
-/* Builds the graph: the time axis, which calls count, which call launched what, and the parts that
- * waits.c, dependencies.c, handover.c, order.c, typical.c and calibrate.c find. */
+/* Builds the graph: the time axis, the outer calls, which call launched which activity, and the
+ * parts found by waits.c, dependencies.c, thread_handoff.c, topological_order.c, typical.c and
+ * calibrate.c. */
 #include <string.h>
 
 #include "base/array.h"
@@ -25,8 +26,8 @@ void waits_finish(struct waits *waits) {
 
 /* ---- the time axis ---- */
 
-/* Where a time of the trace lies on the replay's axis. Asked mostly in order of time: the cursor
- * remembers how much was paused before. */
+/* Maps times of the trace to the replay's axis. Queries are mostly in order of time: the cursor
+ * remembers the pauses so far. */
 struct axis {
     const struct replay *replay;
     uint32_t session;
@@ -68,7 +69,7 @@ static uint32_t activity_session(const struct replay *replay, size_t activity) {
     return replay->trace->queue_session[replay->trace->activity.queue[activity]];
 }
 
-/* Also where something is of no recording, whose times the axis does not have. */
+/* Also true when a queue belongs to no recording: the axis has no times for it. */
 static bool has_pauses(const struct replay *replay) {
     for (size_t session = 0; session < replay->sessions; session++)
         if (replay->source.pauses->by_session[session].count)
@@ -79,7 +80,7 @@ static bool has_pauses(const struct replay *replay) {
     return false;
 }
 
-/* What lasts at least one moment on the axis keeps its length, unless it was paused meanwhile. */
+/* Durations are kept unless recording was paused meanwhile. */
 static bool place_all(struct replay *replay, struct status *status) {
     const struct trace *trace = replay->trace;
     if (!has_pauses(replay))
@@ -139,7 +140,7 @@ static bool place_windows(struct replay *replay, struct status *status) {
 
 /* ---- calls ---- */
 
-/* A call inside another is a part of it: what it does counts as the outer one's doing. */
+/* A nested call is part of its outer call. */
 static void find_outer(struct replay *replay) {
     const struct model *model = replay->source.model;
     uint32_t outer = 0;
@@ -151,7 +152,7 @@ static void find_outer(struct replay *replay) {
         } else {
             if (replay->class[outer] == CALL_OTHER)
                 replay->class[outer] = class;
-            /* one that outlasts the call it began in is damage; they end together */
+            /* a nested call that ends later is damage; they end together */
             replay->call_end[outer] = MAX(replay->call_end[outer], replay->call_end[i]);
         }
         replay->outer[i] = outer;
@@ -165,8 +166,8 @@ static void find_launching_calls(struct replay *replay) {
     }
 }
 
-/* A device that does its work while it is told to (the processor itself): nearly every activity
- * lies inside the call that launched it. */
+/* A device that runs work inside the launching call (the CPU itself): nearly every activity lies
+ * inside its call. */
 static bool is_synchronous(const struct replay *replay, uint32_t device) {
     size_t inside = 0, launched = 0;
     const struct model *model = replay->source.model;
@@ -185,8 +186,8 @@ static bool names_asynchronous(struct text name) {
     return text_find(name, "Async") >= 0;
 }
 
-/* Copies block by their name, or when one side is pageable memory; only where the call did not end
- * before what it launched began. */
+/* Copies block by their name, or when one side is pageable memory; only if the call did not end
+ * before its activity started. */
 static bool find_blocking(struct replay *replay, struct status *status) {
     const struct model *model = replay->source.model;
     struct name_trait asynchronous;
@@ -319,8 +320,8 @@ static bool allocate_columns(struct replay *replay, struct status *status) {
     return true;
 }
 
-/* What of each recording's length is no call's, no activity's and no thread's that has calls:
- * ranges of queues, synchronisation records. It stays as it is. */
+/* The end of each recording that no call, activity or calling thread reaches: ranges of queues,
+ * synchronisation records. It stays as it is. */
 static void find_rest(struct replay *replay) {
     const struct trace *trace = replay->trace;
     for (uint32_t session = 0; session < replay->sessions; session++)

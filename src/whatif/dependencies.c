@@ -46,7 +46,7 @@ static bool index_queues(struct finder *finder, struct status *status) {
     return true;
 }
 
-/* Position behind the last activity of the queue that was launched before `time`. */
+/* Index after the last activity of the queue launched before `time`. */
 static size_t launched_before(const struct finder *finder, uint32_t queue, int64_t time) {
     size_t low = finder->queue_first[queue], high = finder->queue_first[queue + 1];
     while (low < high) {
@@ -74,7 +74,7 @@ static uint32_t first_launched(const struct finder *finder, uint32_t queue, int6
     return finder->by_launch ? finder->by_launch[at] : (uint32_t)at;
 }
 
-/* The activity that a stream-wait record makes the queue's next one wait for. */
+/* The activity that a stream-wait record makes the next activity of the queue wait for. */
 static void add_recorded_wait(struct finder *finder, size_t row) {
     const struct trace *trace = finder->trace;
     const struct replay *replay = finder->replay;
@@ -93,7 +93,7 @@ static void add_recorded_wait(struct finder *finder, size_t row) {
 }
 
 /* The activity of another queue of the device that ended last before this one started. Activities
- * of a device come in order of start, so what ended last so far is known on the way. */
+ * of a device come in order of start, so the latest end so far is known. */
 struct latest {
     uint32_t row, other_row; /* of all queues, and of all but that one's */
     uint32_t queue;
@@ -116,8 +116,8 @@ static void latest_add(struct latest *latest, uint32_t row, uint32_t queue, int6
     }
 }
 
-/* Nothing of its own explains the start, and something else had ended shortly before, compared with
- * how long the activity lay ready. */
+/* Neither launch nor queue explains the start, and another activity ended shortly before, compared
+ * with how long this one was ready. */
 static uint32_t infer_dependency(const struct replay *replay, size_t row,
                                  const struct latest *latest) {
     uint32_t queue = replay->trace->activity.queue[row], call = replay->launch[row];
@@ -147,7 +147,7 @@ static bool fill_depends(struct finder *finder, struct status *status) {
         replay->depends.first[i] = (uint32_t)replay->depends.count;
         uint32_t other = finder->event_depends[i];
         if (other != NO_ROW && activity_end(replay, other) > replay->start[i] + replay->clock_error)
-            other = NO_ROW; /* it did not wait for that */
+            other = NO_ROW; /* it did not wait for it */
         if (other == NO_ROW)
             other = infer_dependency(replay, i, &latest);
         if (other != NO_ROW && !waits_add(&replay->depends, other, status))

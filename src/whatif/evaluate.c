@@ -1,4 +1,4 @@
-/* Computes every time of a run in one walk through the order, and how long the run is. */
+/* Computes all times of a run in topological order, and the length of the run. */
 #include "base/array.h"
 #include "whatif/run.h"
 
@@ -9,7 +9,7 @@
 bool run_copy_column(void **column, const void *base, size_t count, size_t size,
                      struct status *status) {
     if (*column != base)
-        return true; /* its own already */
+        return true; /* already copied */
     void *copy = memory_allocate(count, size, status);
     if (!copy)
         return false;
@@ -71,7 +71,7 @@ static bool column_equal(const void *column, const void *base, size_t count, siz
     return column == base || memcmp(column, base, count * size) == 0;
 }
 
-/* Whether a column that the replay does not have says nothing of any row. */
+/* Whether all flags are 0. */
 static bool all_clear(const uint8_t *flags, size_t count) {
     return !flags || (flags[0] == 0 && memcmp(flags, flags + 1, count - 1) == 0);
 }
@@ -106,7 +106,7 @@ static void start_call(struct run *run, size_t call) {
     run->call_start[call] = start;
 }
 
-/* When the call ends, and what it waited for longer than its own cost. */
+/* When the call ends, and the activity that it waited for beyond its own cost. */
 static int64_t find_end(const struct run *run, size_t call, uint32_t *wait) {
     const struct waits *awaits = &run->replay->awaits;
     int64_t end = run->call_start[call] + run->call_cost[call];
@@ -170,7 +170,7 @@ static void start_activity(struct run *run, size_t activity) {
     }
     if (bound == BOUND_BY_NOTHING)
         start = call == NO_ROW ? run->launch_lag[activity]
-                               : run->call_start[call]; /* gone, and the first of its queue */
+                               : run->call_start[call]; /* removed, and the first of its queue */
     run->start[activity] = start;
     run->bound[activity] = bound;
 }
@@ -203,9 +203,9 @@ bool replay_evaluate(struct run *run, struct status *status) {
     return true;
 }
 
-/* ---- how long it is ---- */
+/* ---- length of the run ---- */
 
-/* When a recording's threads ended: each with its last call and what it does after. */
+/* When the threads of a recording end: each with its last call and the time after it. */
 static int64_t threads_end(const struct run *run, uint32_t session) {
     const struct replay *replay = run->replay;
     const struct trace *trace = replay->trace;

@@ -1,5 +1,5 @@
-/* How much of the host's own time, between its calls, is spent under certain names? Ranges tell it
- * exactly; where none has such a name, samples tell it as well as they are many. */
+/* How much of the host time between calls is under certain names? Ranges give it exactly; without a
+ * matching range, samples estimate it. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -28,9 +28,9 @@ static bool name_matches_filter(struct names *names, uint32_t string) {
     return *known == 2;
 }
 
-/* A part of a thread's time between calls: before `call`, or behind the last one (NO_ROW). */
+/* A part of a thread's time between calls: before `call`, or after the last one (NO_ROW). */
 struct segment {
-    int64_t start, end; /* of the trace's time */
+    int64_t start, end; /* in trace time */
     uint32_t call;
 };
 
@@ -61,8 +61,8 @@ static void add_time(const struct replay *replay, struct host_time *host_time, u
     }
 }
 
-/* Spans of a thread in order of start, against the time between its calls. A span that reaches over
- * several calls is cut at each; spans inside one that was counted count once. */
+/* Spans of a thread in order of start, against the time between its calls. A span across several
+ * calls is cut at each; nested spans count once. */
 struct walk {
     const struct replay *replay;
     struct host_time *host_time;
@@ -71,7 +71,7 @@ struct walk {
     int64_t called; /* end of the last call */
     struct segment segment;
     bool ended;
-    int64_t counted; /* spans are counted until here */
+    int64_t counted; /* spans are counted up to here */
 };
 
 static void next_segment(struct walk *walk) {
@@ -134,8 +134,7 @@ static void by_ranges(const struct replay *replay, struct names *names,
     }
 }
 
-/* A stack is meant when any of its functions is; callers come before what they call in the table.
- */
+/* A stack matches when any of its functions does; callers precede callees in the table. */
 static bool mark_stacks(const struct replay *replay, struct names *names, uint8_t **matches,
                         struct status *status) {
     const struct trace *trace = replay->trace;
@@ -148,8 +147,9 @@ static bool mark_stacks(const struct replay *replay, struct names *names, uint8_
     return true;
 }
 
-/* The time between two samples of a thread. What it ran is the second's, as far as a sample stands
- * for it. While it waits it is not sampled: it waits where it was seen last, or is seen next. */
+/* The time between two samples of a thread. Running time belongs to the second sample, up to its
+ * weight. A waiting thread is not sampled: it waits where it was sampled last or is sampled next.
+ */
 static void walk_between(struct walk *walk, struct state_cursor *cursor, int64_t start, int64_t end,
                          int64_t ran, bool waited) {
     const struct states *states = &walk->replay->source.host->states;
@@ -180,7 +180,7 @@ static bool by_samples(const struct replay *replay, struct names *names,
         struct walk walk;
         struct state_cursor cursor = {0};
         bool before = false;
-        int64_t seen = INT64_MAX; /* when it was sampled last */
+        int64_t seen = INT64_MAX; /* time of the last sample */
         walk_begin(&walk, replay, host_time, thread);
         for (size_t i = host->thread_samples[thread]; i < host->thread_samples[thread + 1]; i++) {
             size_t row = host->sample_order ? host->sample_order[i] : i;
@@ -198,7 +198,7 @@ static bool by_samples(const struct replay *replay, struct names *names,
     return true;
 }
 
-/* All host time, whatever its name; not what is before a thread's first call. */
+/* All host time of any name, except before a thread's first call. */
 static void take_all(const struct replay *replay, struct host_time *host_time) {
     for (uint32_t i = 0; i < replay->calls; i++)
         if (is_outer(replay, i) && run_call_before(replay, i) != NO_ROW)

@@ -1,13 +1,12 @@
-/* Where does a loop's turn begin, when all that it launches looks alike? A loop does a little more
- * between two turns than within one: of the host's pauses before launches one that stands out among
- * those around it then comes at even distances. */
+/* Where does an iteration begin when all its launches look alike? A loop does a little more between
+ * iterations than within one, so longer pauses before launches come at regular distances. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/sort.h"
 #include "whatif/run.h"
 
-/* A pause this many times the median of those around it stands out. */
+/* A pause this many times the median of its neighbours is an outlier. */
 #define OUTLIER_FACTOR 1.4
 enum { NEIGHBOURS = 8, PERIOD_MAX = 4096, ITERATIONS_MIN = 3 };
 
@@ -20,7 +19,7 @@ static bool is_outlier_at(const int64_t *pauses, size_t count, size_t at) {
     return (double)pauses[at] > OUTLIER_FACTOR * (double)MAX(median, 0);
 }
 
-/* How often two that stand out are d launches apart, in of[d]. */
+/* Counts how often two consecutive outliers are d launches apart, in counts[d]. */
 static size_t count_distances(const uint8_t *is_outlier, size_t count, uint32_t *counts) {
     size_t last = 0, distances = 0;
     for (size_t i = 1; i < count; i++) {
@@ -35,7 +34,7 @@ static size_t count_distances(const uint8_t *is_outlier, size_t count, uint32_t 
     return distances;
 }
 
-/* The remainder that most of those that stand out have when their place is divided by `turn`. */
+/* The remainder modulo `period` that most outliers have. */
 static size_t find_phase(const uint8_t *is_outlier, size_t count, size_t period, uint32_t *counts) {
     size_t best = 0;
     memset(counts, 0, period * sizeof *counts);
@@ -53,7 +52,7 @@ bool loop_period_find(const int64_t *pauses, size_t count, size_t *period, size_
     if (count < 2 * ITERATIONS_MIN)
         return true;
     uint8_t *is_outlier = memory_allocate(count, 1, status);
-    size_t period_max = count < PERIOD_MAX ? count : PERIOD_MAX; /* no turn is longer */
+    size_t period_max = count < PERIOD_MAX ? count : PERIOD_MAX; /* no period is longer */
     uint32_t *counts = memory_allocate(period_max, sizeof *counts, status);
     bool ok = is_outlier && counts;
     if (ok) {
@@ -64,7 +63,7 @@ bool loop_period_find(const int64_t *pauses, size_t count, size_t *period, size_
         for (size_t i = 2; i < period_max; i++)
             if (counts[i] > counts[best])
                 best = i;
-        /* most of them are that far apart, and as often as there are turns */
+        /* most outliers have that distance, and they cover the sequence */
         if (best > 1 && counts[best] >= ITERATIONS_MIN && 2 * (size_t)counts[best] > distances &&
             2 * (size_t)counts[best] * best > count) {
             *period = best;

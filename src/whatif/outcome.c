@@ -1,5 +1,5 @@
-/* What a run looks like: the account of each device in its measured part, why it is idle, how long
- * that part is, and what is next in the way. */
+/* The outcome of a run: the account of each device in the timed part, its causes of idle time, the
+ * length of that part, and the next bottleneck. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 #include "base/sort.h"
 #include "whatif/run.h"
 
-/* ---- where the measured part is ---- */
+/* ---- the timed part ---- */
 
 static size_t first_from(const struct replay *replay, uint32_t device, int64_t time) {
     const struct model *model = replay->source.model;
@@ -16,14 +16,13 @@ static size_t first_from(const struct replay *replay, uint32_t device, int64_t t
     return low;
 }
 
-/* Whether a change took it out of its place between the others: a copy that is made a step ahead.
- */
+/* Whether a change moved it away from its neighbours: a copy issued a step ahead. */
 static bool was_moved(const struct run *run, size_t activity) {
     return run->dependencies_removed && run->dependencies_removed[activity];
 }
 
-/* Where the part that ends at `time` ends: with what ended last until then. A moved copy has no
- * place there any more: then what ended last beside those. */
+/* Where the part that ends at `time` ends: with the last activity that ended by then. Moved copies
+ * are ignored. */
 static int64_t place_of_end(const struct run *run, uint32_t device, int64_t time) {
     const struct replay *replay = run->replay;
     size_t first = replay->source.model->device_first[device];
@@ -46,8 +45,8 @@ static int64_t place_of_end(const struct run *run, uint32_t device, int64_t time
     return moved > latest ? run_end(run, last) : time + run_end(run, last) - latest;
 }
 
-/* Where the part that begins at `time` begins: with the first activity from there on; where that
- * was moved, when what was before it has ended. False: nothing is from there on. */
+/* Where the part that begins at `time` begins: with the first activity from there on or, if that
+ * was moved, with the end of what preceded it. False: nothing follows. */
 static bool place_of_start(const struct run *run, uint32_t device, int64_t time, int64_t *place) {
     const struct replay *replay = run->replay;
     size_t at = first_from(replay, device, time);
@@ -71,7 +70,7 @@ int64_t run_map_time(const struct run *run, uint32_t device, int64_t time, bool 
     return place_of_end(run, device, time);
 }
 
-/* The device's windows in this run: in order, apart from each other. */
+/* The device's windows in this run, ordered and disjoint. */
 static bool find_windows(const struct run *run, uint32_t device, struct selection *windows,
                          struct status *status) {
     const struct replay *replay = run->replay;
@@ -140,7 +139,7 @@ int64_t inside_thread_part(const struct replay *replay, uint32_t thread, int64_t
     return most;
 }
 
-/* ---- why a device is idle ---- */
+/* ---- causes of idle time ---- */
 
 static enum gap_cause cause_of_call(const struct replay *replay, uint32_t call) {
     switch (replay->class[call]) {
@@ -159,7 +158,7 @@ static enum gap_cause cause_of_call(const struct replay *replay, uint32_t call) 
     }
 }
 
-/* The launching thread in [start, end), back from the call that ends there. */
+/* The launching thread in [start, end), backwards from the call that starts at `end`. */
 static void walk_host(const struct run *run, uint32_t call, int64_t start, int64_t end,
                       int64_t *cause) {
     while (end > start) {
@@ -204,7 +203,7 @@ static void split_idle(const struct run *run, uint32_t next, int64_t start, int6
 
 /* ---- the account ---- */
 
-/* What takes the devices' time: kernels by name, copies by direction. */
+/* Device time: kernels by name, copies by direction. */
 struct takers {
     int64_t *kernel; /* by string */
     int64_t copy[COPY_DIRECTIONS], copy_whole[COPY_DIRECTIONS];
@@ -217,7 +216,7 @@ struct sweep {
     const struct selection *windows;
     struct outcome_device *device;
     size_t cursor;        /* of windows, for idle time */
-    int64_t kernels, all; /* how far they reach */
+    int64_t kernels, all; /* latest ends so far */
     size_t kernel_cursor, all_cursor, taker_cursor;
 };
 
@@ -291,7 +290,7 @@ static bool account_device_of(const struct run *run, struct outcome_device *devi
     return ok;
 }
 
-/* ---- what is next ---- */
+/* ---- the next bottleneck ---- */
 
 static void find_next_kernel(const struct trace *trace, const struct takers *takers,
                              struct outcome *outcome) {

@@ -1,5 +1,5 @@
-/* Makes changes and tells what comes of them. Changes that take things away are made before those
- * that join what is then left next to each other. */
+/* Applies changes and evaluates the result. Changes that remove things come before those that merge
+ * what is then adjacent. */
 #include "whatif/run.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ const char *change_option(unsigned kind) {
     return kind < CHANGE_COUNT ? options[kind] : "?";
 }
 
-/* In the order in which they are made. */
+/* In order of application. */
 static const struct {
     enum change_kind kind;
     change_maker *make;
@@ -135,7 +135,7 @@ uint32_t run_call_before(const struct replay *replay, uint32_t call) {
     return replay->outer[call - 1];
 }
 
-/* The first call of a thread has no host time to lose: it is where the thread begins. */
+/* The first call of a thread has no host time before it. */
 void run_drop_call(struct run *run, uint32_t call, bool host_time_too) {
     run->touched += !run->call_removed[call];
     run->call_removed[call] = 1;
@@ -145,7 +145,7 @@ void run_drop_call(struct run *run, uint32_t call, bool host_time_too) {
 }
 
 void run_drop_host_time(struct run *run, uint32_t call) {
-    enum { TYPICAL_FACTOR = 2 }; /* as long as usual: operations differ */
+    enum { TYPICAL_FACTOR = 2 }; /* operations differ in length */
     const struct replay *replay = run->replay;
     int64_t cut_max = TYPICAL_FACTOR * (MAX(replay->host_time_typical, 0) + replay->launch_call);
     if (run_call_before(replay, call) != NO_ROW)
@@ -163,7 +163,7 @@ void run_drop_activity(struct run *run, uint32_t activity) {
     run->duration[activity] = 0;
 }
 
-/* ---- a run ---- */
+/* ---- running changes ---- */
 
 static bool make_change(struct run *run, change_maker *make, const struct change *change,
                         struct outcome *outcome, struct status *status) {
@@ -171,7 +171,7 @@ static bool make_change(struct run *run, change_maker *make, const struct change
     if (!make(run, change, &one, status))
         return false;
     text_join(outcome->what, one.what);
-    if (!strstr(outcome->assumes, one.assumes)) /* two changes may assume the same */
+    if (!strstr(outcome->assumes, one.assumes)) /* two changes may have the same assumption */
         text_join(outcome->assumes, one.assumes);
     text_join(outcome->why_not, one.why_not);
     outcome->applicable |= one.applicable;
@@ -188,7 +188,7 @@ static bool make_changes(struct run *run, const struct change *changes, size_t c
     return true;
 }
 
-/* What the trace does not tell about when things happen. */
+/* Assumptions that incomplete traces need. */
 static void add_assumptions(const struct replay *replay, struct outcome *outcome) {
     const struct model *model = replay->source.model;
     uint64_t unlaunched = model->unmatched_early + model->unmatched_lost;
@@ -208,7 +208,7 @@ static int64_t measured_time(const struct replay *replay) {
     return longest;
 }
 
-/* A change that does not apply leaves nothing to compute. */
+/* Nothing needs to be computed. */
 static bool is_unchanged(const struct run *run, const struct outcome *outcome) {
     return !outcome->applicable && run_is_unchanged(run);
 }
@@ -232,7 +232,7 @@ static bool run_changes(const struct replay *replay, const struct change *change
         if (count && outcome->applicable) {
             double assumption_error = run.assumption_error < 1
                                           ? run.assumption_error
-                                          : 1; /* more than all of it cannot be wrong */
+                                          : 1; /* at most the whole gain is wrong */
             outcome->error +=
                 run_error_bound(&run) +
                 (int64_t)(assumption_error * (double)llabs(outcome->before - outcome->after));
@@ -260,7 +260,7 @@ void outcome_finish(struct outcome *outcome) {
     memset(outcome, 0, sizeof *outcome);
 }
 
-/* ---- all of them ---- */
+/* ---- ranking all changes ---- */
 
 static struct text busiest_kernel(const struct replay *replay, struct status *status) {
     struct run run;
@@ -308,7 +308,7 @@ bool replay_rank(const struct replay *replay, struct ranked_change **ranked, siz
         return false;
     for (unsigned kind = 0; kind < CHANGE_COUNT; kind++) {
         struct change change = {.kind = kind, .factor = 2};
-        if (kind == CHANGE_FASTER) { /* twice: what takes most on the device, and the host */
+        if (kind == CHANGE_FASTER) { /* two entries: the kernel with most time, and the host */
             change.pattern = kernel;
             if (kernel.length)
                 ranking.ranked[made++].change = change;

@@ -1,18 +1,17 @@
-/* One order in which every moment can be computed: that of measured time, where an activity comes
- * no earlier than the call that launched it and the activity before it in its queue (clocks differ,
- * and a kernel may start before its launch call returns). Whatever else a moment waits for and that
- * does not stand before it in this order is a contradiction of the trace; that link is dropped. */
+/* A topological order of the nodes: by measured time, where an activity comes no earlier than its
+ * launching call and the previous activity of its queue (clocks differ, and a kernel may start
+ * before its launch call returns). A dependency on a node that comes later in this order
+ * contradicts the trace and is dropped. */
 #include "base/memory.h"
 #include "whatif/graph.h"
 
-/* Moments that are in order of time already: of one thread, or of one device. */
+/* Nodes that are already in order of time: of one thread or one device. */
 struct series {
     size_t at, end; /* rows of calls, twice each (start, then end); behind them of activities */
 };
 
-/* The series stand in the order of threads and devices, and of node_count at one time the earlier
- * series' comes first: each thread's starts and ends keep their program order, so that calls which
- * touch or last no time do. */
+/* A k-way merge. Series are ordered by thread and device, and ties go to the earlier series, so a
+ * thread's starts and ends keep their program order even when calls touch or take no time. */
 struct merge {
     const struct replay *replay;
     const int64_t *activity_key;
@@ -65,7 +64,7 @@ static bool comes_before(const struct merge *merge, uint32_t a, uint32_t b) {
     return x != y ? x < y : a < b;
 }
 
-/* Lets what is at `place` sink to where it belongs. */
+/* Restores the heap from `place` down. */
 static void sink(struct merge *merge, size_t place) {
     uint32_t *heap = merge->heap, moved = heap[place];
     for (;;) {
@@ -102,7 +101,7 @@ static bool merge_series(struct merge *merge, struct replay *replay, struct stat
     return true;
 }
 
-/* When each activity's turn is: by activity. */
+/* The sort key of each activity. */
 static void find_keys(const struct replay *replay, int64_t *activity_key) {
     for (size_t i = 0; i < replay->activities; i++) {
         uint32_t call = replay->launch[i], previous = replay->previous[i];
@@ -122,7 +121,7 @@ static void drop_undone(struct waits *waits, uint32_t row, const uint8_t *done) 
             waits->activity[k] = NO_ROW;
 }
 
-/* Walks the order once and drops every link to what has not come yet. */
+/* Drops every dependency on a node that comes later. */
 static bool drop_contradictions(struct replay *replay, struct status *status) {
     uint8_t *ended = memory_allocate(replay->calls, 1, status);
     uint8_t *done = memory_allocate(replay->activities, 1, status);

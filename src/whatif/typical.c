@@ -1,12 +1,12 @@
-/* How long do things usually take here: from a launch call to the start on an idle queue, from one
- * activity of a queue to the next, from a finished activity to the return of who waited for it?
- * Medians of this trace; where it shows none, what was measured on the device. */
+/* Typical latencies: from a launch call to the start on an idle queue, between activities of a
+ * queue, from the end of an activity to the return of the call that waited for it. Medians of this
+ * trace; where it has none, what was measured on the device. */
 #include "analysis/copies.h"
 #include "base/memory.h"
 #include "base/sort.h"
 #include "whatif/graph.h"
 
-/* Values of one quantity, to be summed up and then used for the next. */
+/* Samples of one quantity; the storage is reused for the next. */
 struct values {
     int64_t *list;
     size_t count;
@@ -16,7 +16,7 @@ static void values_add(struct values *values, int64_t value) {
     values->list[values->count++] = value;
 }
 
-/* The median, and half the distance between the quartiles. False when there are no values. */
+/* The median and half the interquartile range. False when there are no values. */
 static bool values_summarise(struct values *values, int64_t *median, int64_t *spread) {
     size_t count = values->count;
     values->count = 0;
@@ -30,7 +30,7 @@ static bool values_summarise(struct values *values, int64_t *median, int64_t *sp
     return true;
 }
 
-/* An activity that found its queue empty and awaited nothing else, the first of its call. */
+/* The first activity of its call, on an empty queue and with no other dependency. */
 static bool was_launched_idle(const struct replay *replay, size_t i) {
     uint32_t call = replay->launch[i], previous = replay->previous[i];
     if (call == NO_ROW || replay->from_start[i] ||
@@ -40,7 +40,7 @@ static bool was_launched_idle(const struct replay *replay, size_t i) {
                                   replay->launch[previous] != call);
 }
 
-/* An activity that lay in its queue long before the one in front of it ended. */
+/* An activity that was queued before the previous one started. */
 static bool was_queued(const struct replay *replay, size_t i) {
     uint32_t call = replay->launch[i], previous = replay->previous[i];
     return previous != NO_ROW && call != NO_ROW && !replay->from_start[i] &&
@@ -69,7 +69,7 @@ static void find_lags(const struct replay *replay, uint32_t device, struct value
         if (was_queued(replay, i))
             values_add(values, replay->start[i] - activity_end(replay, replay->previous[i]));
     if (!values_summarise(values, &typical->queue, &typical->queue_spread)) {
-        /* nothing was ever queued: the closest two of a queue ever came, or could come */
+        /* nothing was ever queued: the smallest observed or possible gap */
         int64_t min = INT64_MAX;
         for (size_t i = first; i < end; i++)
             if (replay->previous[i] != NO_ROW &&
@@ -90,8 +90,7 @@ static void find_lags(const struct replay *replay, uint32_t device, struct value
     values_summarise(values, &typical->depend, &typical->depend_spread);
 }
 
-/* What the shortest things take that do next to nothing: the first hundredth of kernels, copies of
- * at most a page. */
+/* Floors: the first percentile of kernels, the median of copies of at most a page. */
 static void find_floors(const struct replay *replay, uint32_t device, struct values *values) {
     enum { PAGE = 4096 };
     struct typical *typical = &replay->typical[device];
@@ -113,7 +112,7 @@ static void find_floors(const struct replay *replay, uint32_t device, struct val
     }
 }
 
-/* The best rates that this trace shows of copies large enough to spend their time on moving. */
+/* The best observed rates of copies large enough to be bandwidth-bound. */
 static void find_rates(const struct replay *replay, uint32_t device) {
     const struct columns_activity *activity = &replay->trace->activity;
     const struct model *model = replay->source.model;
@@ -158,7 +157,7 @@ static void find_calls(struct replay *replay, struct values *values) {
     values_summarise(values, &replay->host_time_typical, NULL);
 }
 
-/* From the end of what was awaited to the return of a synchronisation that waited. */
+/* From the end of the awaited activity to the return of the synchronisation. */
 static void find_sync(struct replay *replay, struct values *values) {
     for (size_t i = 0; i < replay->calls; i++) {
         int64_t end = NEVER;

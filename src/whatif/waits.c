@@ -1,8 +1,8 @@
-/* What does a call wait for? A blocking copy for what it launched. A synchronisation for the queue,
- * the event or the device that its record names; without a record, for what had been launched by
- * then and ended last before the call did. Allocating, loading a module and launching may wait too
- * (for a device to be free, for room in a queue): only where the call took far longer than its like
- * and something on the device ended just before it did. */
+/* What does a call wait for? A blocking copy waits for what it launched. A synchronisation waits
+ * for the queue, event or device of its record; without a record, for the activity that was
+ * launched before it and ended last before the call did. Allocating, loading a module and launching
+ * may wait too (for an idle device, for space in a queue): only if the call took far longer than
+ * others of its name and an activity ended just before it did. */
 #include <string.h>
 
 #include "base/array.h"
@@ -61,10 +61,10 @@ bool replay_find_wait_calls(struct replay *replay, struct status *status) {
     return ok;
 }
 
-/* Evidence for a wait that nothing names. */
+/* Thresholds for a wait without a record. */
 enum { LONG_FACTOR = 5, OUTSTANDING_MIN = 64 };
 
-/* In finder.recorded: an activity, no longer a queue. */
+/* In finder.recorded: the value is an activity, no longer a queue. */
 #define EVENT_RECORDED ((uint64_t)1 << 63)
 
 struct finder {
@@ -72,14 +72,14 @@ struct finder {
     struct trace *trace;
     uint32_t *by_end; /* activities by (process, end); NULL: in that order already */
     size_t *process_first;
-    int64_t *first_quartile; /* by string: the usual duration of calls of that name */
+    int64_t *first_quartile; /* by string: first quartile of the durations of calls of that name */
     uint32_t *call_wait;     /* by call: row of its synchronisation record, or NO_ROW */
     uint32_t *last;          /* by queue: last activity launched so far */
     uint32_t *queues;        /* of each process, in one list */
     size_t *queues_first;    /* by process */
-    uint32_t *launch_first;  /* by call: activities that it launched, as places in launch_rows */
+    uint32_t *launch_first;  /* by call: activities that it launched, as indexes in launch_rows */
     uint32_t *launch_rows;
-    struct map recorded; /* by such a call: its queue; once it is past, the activity last in it */
+    struct map recorded; /* by recording call: its queue; once passed, the last activity in it */
 };
 
 static uint32_t activity_process(const struct finder *finder, size_t activity) {
@@ -119,7 +119,7 @@ static bool index_ends(struct finder *finder, struct status *status) {
     return ok;
 }
 
-/* The activity, launched before the call by its process, that ended last until the call did. */
+/* The activity, launched before the call by its process, that ended last before the call did. */
 static uint32_t ended_last(const struct finder *finder, size_t call) {
     const struct replay *replay = finder->replay;
     enum { LOOK_BACK = 64 };
@@ -139,12 +139,12 @@ static uint32_t ended_last(const struct finder *finder, size_t call) {
 
 /* ---- synchronisation records ---- */
 
-/* A record without the queue that is awaited does not say what its event stands for. */
+/* A record without an awaited queue does not identify its event. */
 static uint32_t recorder_of(const struct finder *finder, size_t record) {
     return finder->trace->wait.awaited[record] ? finder->replay->wait_recorder[record] : NO_ROW;
 }
 
-/* The calls that recorded events: their place in the queue is asked for later. */
+/* Indexes the calls that recorded events; what they cover is found later. */
 static bool index_records(struct finder *finder, struct status *status) {
     const struct replay *replay = finder->replay;
     for (size_t i = 0; i < finder->trace->wait.count; i++) {
@@ -199,7 +199,7 @@ static bool index_launched(struct finder *finder, struct status *status) {
 
 /* ---- one call ---- */
 
-/* An activity that ended clearly after the call did was not awaited by it. */
+/* An activity that ended clearly after the call was not awaited by it. */
 static bool can_be_awaited(const struct replay *replay, size_t call, uint32_t activity) {
     return activity != NO_ROW &&
            activity_end(replay, activity) <= replay->call_end[call] + replay->clock_error;
@@ -243,8 +243,7 @@ static bool took_long(const struct finder *finder, size_t call) {
     return replay->call_end[call] - replay->call_start[call] > LONG_FACTOR * MAX(typical, 1);
 }
 
-/* Whether a call that took long and need not wait plainly did: it ended with something on the
- * device. */
+/* Whether an unusually long call waited: it ended just after an activity did. */
 static bool plainly_waited(const struct finder *finder, size_t call, uint32_t activity) {
     const struct replay *replay = finder->replay;
     int64_t duration = replay->call_end[call] - replay->call_start[call];
@@ -254,8 +253,8 @@ static bool plainly_waited(const struct finder *finder, size_t call, uint32_t ac
            replay->call_end[call] - end < MAX(duration / 5, 2 * typical);
 }
 
-/* How many activities of the queue were launched and had not ended when the call began, at most
- * OUTSTANDING_MIN. */
+/* The number of unfinished activities of the queue at the start of the call, up to OUTSTANDING_MIN.
+ */
 static unsigned outstanding(const struct finder *finder, size_t call, uint32_t queue) {
     const struct replay *replay = finder->replay;
     unsigned count = 0;
@@ -300,14 +299,14 @@ static bool find_await(struct finder *finder, size_t call, struct status *status
     return true;
 }
 
-/* A call that records an event which somebody waits for: what is last in its queue by now. */
+/* A call that records an awaited event covers the last activity of its queue. */
 static void record_event(struct finder *finder, uint32_t call) {
     uint64_t *recorded = finder->recorded.count ? map_find(&finder->recorded, call) : NULL;
     if (recorded && !(*recorded & EVENT_RECORDED))
         *recorded = EVENT_RECORDED | finder->last[*recorded];
 }
 
-/* What comes after the call knows of what it launched. */
+/* Later calls see what this call launched. */
 static void note_launched(struct finder *finder, size_t call) {
     const struct replay *replay = finder->replay;
     for (uint32_t i = finder->launch_first[call]; i < finder->launch_first[call + 1]; i++) {
@@ -318,8 +317,8 @@ static void note_launched(struct finder *finder, size_t call) {
     }
 }
 
-/* Calls of all threads in order of start; awaits are kept by call, so they are found in two goes:
- * the order of time fills a list that is then laid out by row. */
+/* Walks the calls of all threads in order of start. Awaits are stored by call, so a list in order
+ * of time is filled first and then laid out by row. */
 static bool walk_calls(struct finder *finder, struct status *status) {
     struct replay *replay = finder->replay;
     uint32_t *order = NULL;
