@@ -1,7 +1,7 @@
-/* What must end on the device before an activity can start? The activity before it in its queue;
- * and in other queues what an event recorded there told it to wait for. Where a source records no
- * such waits, one is taken to be where nothing else explains when the activity started: its launch
- * was long done, its queue free, and another queue's activity had just ended. */
+/* What must end on the device before an activity can start? The previous activity of its queue, and
+ * activities of other queues that an event makes it wait for. Where the source records no such
+ * waits, a dependency is inferred if nothing else explains the start: the launch was long done, the
+ * queue idle, and an activity of another queue had just ended. */
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/sort.h"
@@ -10,11 +10,11 @@
 struct finder {
     struct replay *replay;
     struct trace *trace;
-    /* Activities of each queue by when they were launched. */
+    /* Activities of each queue in order of launch. */
     uint32_t *by_launch;
     size_t *queue_first;
-    int64_t *launched; /* by activity: start of its launching call, or its own where unknown */
-    uint32_t *event_depends; /* by activity: what an event told it to wait for, or NO_ROW */
+    int64_t *launched;       /* by activity: start of its launching call, or of itself if unknown */
+    uint32_t *event_depends; /* by activity: what an event makes it wait for, or NO_ROW */
 };
 
 static void find_previous(struct replay *replay, uint32_t *last) {
