@@ -92,7 +92,7 @@ static double work_between(const int64_t *work, size_t first, size_t end) {
 /* Takes the cycle that names[first..end) are a part of where it has more work than the one known so
  * far. */
 static bool take_heavier(const uint32_t *names, const int64_t *work, size_t count, size_t first,
-                         size_t end, struct cycle *cycle, double *most, struct status *status) {
+                         size_t end, struct cycle *cycle, double *max_work, struct status *status) {
     enum { ROWS_LEAST = 8, TURNS_LEAST = 4 };
     struct cycle found;
     size_t length = end - first < PERIOD_ROWS_MAX ? end - first : PERIOD_ROWS_MAX;
@@ -103,9 +103,9 @@ static bool take_heavier(const uint32_t *names, const int64_t *work, size_t coun
     if (found.period == 0 || (found.end - found.first) / found.period < TURNS_LEAST)
         return true;
     double inside = work_between(work, found.first, found.end);
-    if (inside > *most) {
+    if (inside > *max_work) {
         *cycle = found;
-        *most = inside;
+        *max_work = inside;
     }
     return true;
 }
@@ -113,7 +113,7 @@ static bool take_heavier(const uint32_t *names, const int64_t *work, size_t coun
 /* The heaviest of the cycles that parts of equal work are in: a loop with half of the work has
  * whole quarters and eighths in it, wherever it begins. */
 static bool find_by_work(const uint32_t *names, const int64_t *work, size_t count, double all,
-                         struct cycle *cycle, double *most, struct status *status) {
+                         struct cycle *cycle, double *max_work, struct status *status) {
     static const unsigned divisions[] = {2, 3, 4, 8, 16};
     for (size_t d = 0; d < ARRAY_COUNT(divisions); d++) {
         double done = 0, share = all / divisions[d];
@@ -123,7 +123,7 @@ static bool find_by_work(const uint32_t *names, const int64_t *work, size_t coun
             done += (double)work[i];
             if (done < part * share && i + 1 < count)
                 continue;
-            if (!take_heavier(names, work, count, first, i + 1, cycle, most, status))
+            if (!take_heavier(names, work, count, first, i + 1, cycle, max_work, status))
                 return false;
             first = i + 1;
             while (part * share <= done && part < divisions[d])
@@ -142,9 +142,10 @@ bool cycle_find(const uint32_t *names, const int64_t *work, size_t count, struct
         return false;
     if (!work)
         return true;
-    double all = work_between(work, 0, count), most = work_between(work, cycle->first, cycle->end);
-    if (3 * most >= all)
+    double all = work_between(work, 0, count),
+           max_work = work_between(work, cycle->first, cycle->end);
+    if (3 * max_work >= all)
         return true;
-    most *= 2; /* what has many rows is the loop unless something has far more of the work */
-    return find_by_work(names, work, count, all, cycle, &most, status);
+    max_work *= 2; /* what has many rows is the loop unless something has far more of the work */
+    return find_by_work(names, work, count, all, cycle, &max_work, status);
 }

@@ -420,7 +420,7 @@ static bool walk_device(struct walk *walk, uint32_t device, struct status *statu
     return reached >= end || add_idle(walk, reached, end, NO_ROW, status);
 }
 
-static void summarise(struct gaps *gaps, int64_t *durations) {
+static void summarise_gaps(struct gaps *gaps, int64_t *durations) {
     if (gaps->count == 0)
         return;
     double sum = 0, squares = 0;
@@ -440,19 +440,19 @@ static void summarise(struct gaps *gaps, int64_t *durations) {
 }
 
 /* So that there is a cursor also after a failure. */
-static bool start_walk(struct walk *walk, struct status *status) {
+static bool walk_begin(struct walk *walk, struct status *status) {
     walk->waits.index = &walk->host->waits;
     return GROW(walk->cursors, &walk->cursor_capacity, 1, status);
 }
 
 /* Whether all that was met could be kept. */
-static bool kept_all(const struct walk *walk, struct status *status) {
+static bool walk_succeeded(const struct walk *walk, struct status *status) {
     if (walk->waits.status.code != STATUS_OK)
         *status = walk->waits.status;
     return !walk->failed && walk->waits.status.code == STATUS_OK;
 }
 
-static void end_walk(struct walk *walk) {
+static void walk_finish(struct walk *walk) {
     memory_free(walk->cursors);
     key_index_finish(&walk->threads);
     queue_waits_finish(&walk->waits);
@@ -479,9 +479,9 @@ static bool list_states(struct walk *walk, struct status *status) {
     return true;
 }
 
-static bool find(const struct model *model, const struct host *host, uint32_t device,
-                 const struct selection *selection, struct gaps *gaps,
-                 struct gap_intervals *intervals, struct status *status) {
+static bool find_gaps(const struct model *model, const struct host *host, uint32_t device,
+                      const struct selection *selection, struct gaps *gaps,
+                      struct gap_intervals *intervals, struct status *status) {
     memset(gaps, 0, sizeof *gaps);
     if (selection->count == 0)
         return true;
@@ -493,14 +493,14 @@ static bool find(const struct model *model, const struct host *host, uint32_t de
                         .device = device,
                         .intervals = intervals,
                         .status = status};
-    bool ok = start_walk(&walk, status) && walk_device(&walk, device, status) &&
-              kept_all(&walk, status) &&
+    bool ok = walk_begin(&walk, status) && walk_device(&walk, device, status) &&
+              walk_succeeded(&walk, status) &&
               gap_names_list(&gaps->host_names, &walk.host_names, model->trace, status) &&
               gap_names_list(&gaps->sync_names, &walk.sync_names, model->trace, status) &&
               list_states(&walk, status);
     if (ok)
-        summarise(gaps, walk.durations);
-    end_walk(&walk);
+        summarise_gaps(gaps, walk.durations);
+    walk_finish(&walk);
     if (!ok)
         gaps_finish(gaps);
     return ok;
@@ -516,14 +516,14 @@ void gaps_finish(struct gaps *gaps) {
 
 bool gaps_find(const struct model *model, const struct host *host, uint32_t device,
                const struct selection *selection, struct gaps *gaps, struct status *status) {
-    return find(model, host, device, selection, gaps, NULL, status);
+    return find_gaps(model, host, device, selection, gaps, NULL, status);
 }
 
 bool gaps_list(const struct model *model, const struct host *host, uint32_t device,
                const struct selection *selection, struct gap_intervals *intervals,
                struct status *status) {
     struct gaps gaps;
-    if (!find(model, host, device, selection, &gaps, intervals, status))
+    if (!find_gaps(model, host, device, selection, &gaps, intervals, status))
         return false;
     gaps_finish(&gaps);
     return true;

@@ -190,7 +190,7 @@ static int variants_by_time(const void *a, const void *b) {
 }
 
 /* Sorts both lists, drops empty groups, and points variants at their groups' new places. */
-static bool rank(struct kernels *kernels, struct status *status) {
+static bool rank_kernels(struct kernels *kernels, struct status *status) {
     size_t *place = memory_allocate(kernels->group_count, sizeof *place, status);
     if (!place)
         return false;
@@ -243,7 +243,7 @@ bool kernels_find(const struct model *model, const struct occupancy *occupancy,
     }
     if (kernels->count == 0)
         kernels->min = 0;
-    ok = ok && find_medians(&gather, kernels, status) && rank(kernels, status);
+    ok = ok && find_medians(&gather, kernels, status) && rank_kernels(kernels, status);
     key_index_finish(&gather.variant_of_name);
     if (!ok)
         kernels_finish(kernels);

@@ -37,7 +37,7 @@ static void find_depth(struct launches *launches, const int64_t *issued, const i
 }
 
 /* Delays may be long and many: their sum stops at the largest number there is. */
-static void add(int64_t *sum, int64_t value) {
+static void add_saturating(int64_t *sum, int64_t value) {
     if (__builtin_add_overflow(*sum, value, sum))
         *sum = value < 0 ? INT64_MIN : INT64_MAX;
 }
@@ -51,8 +51,8 @@ static void count_kernel(const struct model *model, size_t row, struct launches 
     }
     int64_t delay = trace->activity.start[row] - trace->call.start[call];
     launches->matched++;
-    add(&launches->call_time_sum, trace->call.duration[call]);
-    add(&launches->delay_sum, delay);
+    add_saturating(&launches->call_time_sum, trace->call.duration[call]);
+    add_saturating(&launches->delay_sum, delay);
     launches->negative_delays += delay < 0;
     if (delay > launches->delay_max)
         launches->delay_max = delay;
@@ -126,9 +126,9 @@ void launches_add(struct launches *sum, const struct launches *one) {
     sum->matched += one->matched;
     sum->unmatched += one->unmatched;
     sum->calls += one->calls;
-    add(&sum->call_total, one->call_total);
-    add(&sum->call_time_sum, one->call_time_sum);
-    add(&sum->delay_sum, one->delay_sum);
+    add_saturating(&sum->call_total, one->call_total);
+    add_saturating(&sum->call_time_sum, one->call_time_sum);
+    add_saturating(&sum->delay_sum, one->delay_sum);
     sum->negative_delays += one->negative_delays;
     sum->call_longer += one->call_longer;
     sum->call_shorter += one->call_shorter;

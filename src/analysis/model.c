@@ -144,7 +144,7 @@ static bool order_ranges(struct model *model, struct status *status) {
 
 /* ---- the whole ---- */
 
-static void extend(struct model *model, uint32_t session, int64_t start, int64_t duration) {
+static void extend_span(struct model *model, uint32_t session, int64_t start, int64_t duration) {
     int64_t end = start + duration;
     model->first = start < model->first ? start : model->first;
     model->last = end > model->last ? end : model->last;
@@ -157,15 +157,15 @@ static void extend(struct model *model, uint32_t session, int64_t start, int64_t
 static void extend_by_ranges(struct model *model) {
     const struct trace *trace = model->trace;
     for (size_t i = 0; i < trace->wait.count; i++)
-        extend(model, trace->queue_session[trace->wait.queue[i]], trace->wait.start[i],
-               trace->wait.duration[i]);
+        extend_span(model, trace->queue_session[trace->wait.queue[i]], trace->wait.start[i],
+                    trace->wait.duration[i]);
     for (size_t i = 0; i < trace->range.count; i++)
         if (trace->range.category[i] != RANGE_OVERHEAD) {
             uint32_t thread = trace->range.thread[i];
-            extend(model,
-                   thread ? trace->thread_session[thread]
-                          : trace->queue_session[trace->range.queue[i]],
-                   trace->range.start[i], trace->range.duration[i]);
+            extend_span(model,
+                        thread ? trace->thread_session[thread]
+                               : trace->queue_session[trace->range.queue[i]],
+                        trace->range.start[i], trace->range.duration[i]);
         }
 }
 
@@ -176,10 +176,11 @@ static bool extend_by_threads(struct model *model, struct status *status) {
     if (!trace_load(trace, TABLE_STATE, "start duration thread", status))
         return false;
     for (size_t i = 0; i < trace->state.count; i++)
-        extend(model, trace->thread_session[trace->state.thread[i]], trace->state.start[i],
-               trace->state.duration[i]);
+        extend_span(model, trace->thread_session[trace->state.thread[i]], trace->state.start[i],
+                    trace->state.duration[i]);
     for (size_t i = 0; i < trace->sample.count; i++)
-        extend(model, trace->thread_session[trace->sample.thread[i]], trace->sample.time[i], 0);
+        extend_span(model, trace->thread_session[trace->sample.thread[i]], trace->sample.time[i],
+                    0);
     return true;
 }
 
@@ -194,11 +195,11 @@ static bool find_span(struct model *model, struct status *status) {
     for (uint32_t i = 0; i <= trace->session_count; i++)
         model->session_span[i] = (struct window){INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < trace->activity.count; i++)
-        extend(model, trace->queue_session[trace->activity.queue[i]], trace->activity.start[i],
-               trace->activity.duration[i]);
+        extend_span(model, trace->queue_session[trace->activity.queue[i]], trace->activity.start[i],
+                    trace->activity.duration[i]);
     for (size_t i = 0; i < trace->call.count; i++)
-        extend(model, trace->thread_session[trace->call.thread[i]], trace->call.start[i],
-               trace->call.duration[i]);
+        extend_span(model, trace->thread_session[trace->call.thread[i]], trace->call.start[i],
+                    trace->call.duration[i]);
     struct text format = trace_meta(trace, META_SOURCE_FORMAT);
     if (text_is(format, "kineto") || text_is(format, "chrome") || model->first > model->last)
         extend_by_ranges(model);

@@ -28,8 +28,8 @@ static bool is_pause(const struct trace *trace, size_t row) {
 }
 
 /* All pauses by (session, process, start); those of one process that touch are joined. */
-static bool collect(const struct model *model, struct pause **list, size_t *count,
-                    struct status *status) {
+static bool collect_pauses(const struct model *model, struct pause **list, size_t *count,
+                           struct status *status) {
     const struct trace *trace = model->trace;
     size_t capacity = 0, found = 0;
     for (size_t row = 0; row < trace->range.count; row++) {
@@ -133,7 +133,7 @@ bool pauses_find(const struct model *model, struct pauses *pauses, struct status
     memset(pauses, 0, sizeof *pauses);
     pauses->by_session = memory_allocate((size_t)sessions + 1, sizeof *pauses->by_session, status);
     uint32_t *processes = memory_allocate(sessions, sizeof *processes, status);
-    bool ok = pauses->by_session && processes && collect(model, &list, &count, status) &&
+    bool ok = pauses->by_session && processes && collect_pauses(model, &list, &count, status) &&
               count_processes(model, list, count, processes, status) &&
               sweep(list, count, processes, pauses, status);
     memory_free(list);
@@ -158,8 +158,8 @@ int64_t pauses_within(const struct pauses *pauses, uint32_t session, int64_t sta
 }
 
 /* Takes the holes out of the selection; both are sorted and disjoint. */
-static bool subtract(struct selection *selection, const struct selection *holes,
-                     struct status *status) {
+static bool subtract_windows(struct selection *selection, const struct selection *holes,
+                             struct status *status) {
     struct selection left = {.everything = selection->everything};
     bool ok = true;
     size_t hole = 0;
@@ -224,7 +224,7 @@ bool pauses_leave_out(const struct pauses *pauses, const struct model *model, ui
     if (session >= model->trace->session_count || pauses->by_session[session].count == 0)
         return true;
     bool ok = find_holes(&pauses->by_session[session], model, device, &holes, status) &&
-              subtract(selection, &holes, status);
+              subtract_windows(selection, &holes, status);
     selection_finish(&holes);
     if (ok && whole && !selection->everything && selection->count)
         reach_last(model, device, selection);
@@ -235,5 +235,5 @@ bool pauses_leave_out_of_host(const struct pauses *pauses, const struct model *m
                               struct selection *selection, struct status *status) {
     if (model->trace->session_count != 1)
         return true; /* what is paused in one recording goes on in another */
-    return subtract(selection, &pauses->by_session[0], status);
+    return subtract_windows(selection, &pauses->by_session[0], status);
 }

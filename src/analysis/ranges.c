@@ -24,7 +24,10 @@ struct open_range {
 };
 
 /* How a call's launches are accounted for. */
-enum { LAUNCH_BARE = 1, LAUNCH_HOSTED = 2 }; /* in no range of its thread; in another thread's */
+enum {
+    LAUNCH_OUTSIDE = 1,
+    LAUNCH_CREDITED = 2
+}; /* in no range of its thread; in another thread's */
 
 struct walk {
     const struct model *model;
@@ -43,7 +46,7 @@ struct walk {
     size_t *annotations;            /* by thread: how many of its own */
     uint32_t *host_thread;          /* by process: see find_host_threads() */
     uint32_t *unannotated_launches; /* launches of threads without annotations, in order of time */
-    size_t guest_count, guest_capacity;
+    size_t unannotated_count, unannotated_capacity;
 };
 
 static bool inside(const struct selection *selection, int64_t time) {
@@ -75,7 +78,7 @@ static bool find_group(struct walk *walk, size_t row, size_t *group, struct stat
 }
 
 /* The innermost range owns the host time up to `time`. */
-static void give_self_time(struct walk *walk, int64_t time) {
+static void add_self_time(struct walk *walk, int64_t time) {
     if (time <= walk->self_until)
         return;
     if (walk->depth) {
@@ -92,7 +95,7 @@ static void set_first_end(struct walk *walk, size_t at) {
 }
 
 /* What was launched inside the range at that place so far, those above it included. */
-static void gathered(const struct walk *walk, size_t at, int64_t *time, uint64_t *activities) {
+static void collected(const struct walk *walk, size_t at, int64_t *time, uint64_t *activities) {
     *time = 0;
     *activities = 0;
     for (size_t i = at; i < walk->depth; i++) {
@@ -107,7 +110,7 @@ static void count_range(struct walk *walk, size_t at) {
     struct range_group *group = &walk->ranges->groups[range->group];
     int64_t end = model_range_end(walk->model, range->row), device_time;
     uint64_t activities;
-    gathered(walk, at, &device_time, &activities);
+    collected(walk, at, &device_time, &activities);
     group->host_time += end - range->counted_until;
     group->device_time += device_time - range->device_counted;
     group->activities += activities - range->activities_counted;
@@ -116,7 +119,7 @@ static void count_range(struct walk *walk, size_t at) {
         if (heir->group != range->group)
             continue;
         heir->counted_until = end;
-        gathered(walk, i, &heir->device_counted, &heir->activities_counted);
+        collected(walk, i, &heir->device_counted, &heir->activities_counted);
         break;
     }
 }
@@ -150,7 +153,7 @@ static void close_until(struct walk *walk, int64_t time) {
         size_t at = walk->depth - 1;
         int64_t end = walk->stack[at].first_end;
         if (model_range_end(walk->model, walk->stack[at].row) == end)
-            give_self_time(walk, end);
+            add_self_time(walk, end);
         else
             while (model_range_end(walk->model, walk->stack[at].row) != end)
                 at--;
@@ -169,7 +172,7 @@ static bool open_range(struct walk *walk, size_t row, struct status *status) {
         counted->depth = (unsigned)walk->depth;
     walk->open_count[group]++;
     int64_t start = walk->model->trace->range.start[row];
-    give_self_time(walk, start);
+    add_self_time(walk, start);
     walk->stack[walk->depth] =
         (struct open_range){.row = (uint32_t)row, .group = group, .counted_until = start};
     set_first_end(walk, walk->depth++);
@@ -180,7 +183,7 @@ static void add_launch(struct walk *walk, size_t call) {
     int64_t time = walk->call_device_time[call];
     walk->ranges->device_time += time;
     if (walk->depth == 0) {
-        walk->call_launch[call] |= LAUNCH_BARE;
+        walk->call_launch[call] |= LAUNCH_OUTSIDE;
         return;
     }
     struct open_range *range = &walk->stack[walk->depth - 1];
@@ -210,9 +213,9 @@ static bool find_host_threads(struct walk *walk, struct status *status) {
     return true;
 }
 
-static bool sort_guests(struct walk *walk, struct status *status) {
+static bool sort_unannotated(struct walk *walk, struct status *status) {
     const struct trace *trace = walk->model->trace;
-    size_t count = walk->guest_count;
+    size_t count = walk->unannotated_count;
     uint32_t *one_group = memory_allocate(count, sizeof *one_group, status), *order = NULL;
     int64_t *start = memory_allocate(count, sizeof *start, status);
     bool ok = one_group && start;
@@ -231,11 +234,11 @@ static bool sort_guests(struct walk *walk, struct status *status) {
 }
 
 /* Gathers the launches of the process's other threads that have no annotations. */
-static bool gather_guests(struct walk *walk, size_t host, struct status *status) {
+static bool collect_unannotated_launches(struct walk *walk, size_t host, struct status *status) {
     const struct model *model = walk->model;
     const struct trace *trace = model->trace;
     uint32_t process = trace->thread.process[host];
-    walk->guest_count = 0;
+    walk->unannotated_count = 0;
     if (walk->host_thread[process] != host)
         return true;
     for (size_t thread = 1; thread < trace->thread.count; thread++) {
@@ -245,46 +248,46 @@ static bool gather_guests(struct walk *walk, size_t host, struct status *status)
              call++) {
             if (walk->call_activities[call] == 0)
                 continue;
-            if (!GROW(walk->unannotated_launches, &walk->guest_capacity, walk->guest_count + 1,
-                      status))
+            if (!GROW(walk->unannotated_launches, &walk->unannotated_capacity,
+                      walk->unannotated_count + 1, status))
                 return false;
-            walk->unannotated_launches[walk->guest_count++] = (uint32_t)call;
+            walk->unannotated_launches[walk->unannotated_count++] = (uint32_t)call;
         }
     }
-    return sort_guests(walk, status);
+    return sort_unannotated(walk, status);
 }
 
 /* To the innermost annotation that is open. */
-static void add_guest_launch(struct walk *walk, size_t call) {
+static void add_unannotated_launch(struct walk *walk, size_t call) {
     for (size_t i = walk->depth; i-- > 0;) {
         struct open_range *range = &walk->stack[i];
         if (walk->model->trace->range.category[range->row] != RANGE_ANNOTATION)
             continue;
         range->device_time += walk->call_device_time[call];
         range->activities += walk->call_activities[call];
-        walk->call_launch[call] |= LAUNCH_HOSTED;
+        walk->call_launch[call] |= LAUNCH_CREDITED;
         break;
     }
 }
 
-static void walk_guests(struct walk *walk, size_t *guest, int64_t until) {
+static void walk_unannotated(struct walk *walk, size_t *next, int64_t until) {
     const struct trace *trace = walk->model->trace;
-    for (; *guest < walk->guest_count; (*guest)++) {
-        size_t call = walk->unannotated_launches[*guest];
+    for (; *next < walk->unannotated_count; (*next)++) {
+        size_t call = walk->unannotated_launches[*next];
         if (trace->call.start[call] >= until)
             break;
         close_until(walk, trace->call.start[call]);
         if (inside(walk->selection, trace->call.start[call]))
-            add_guest_launch(walk, call);
+            add_unannotated_launch(walk, call);
     }
 }
 
 static bool walk_thread(struct walk *walk, size_t thread, struct status *status) {
     const struct model *model = walk->model;
     const struct trace *trace = model->trace;
-    size_t guest = 0;
+    size_t next = 0;
     walk->self_until = INT64_MIN;
-    if (!gather_guests(walk, thread, status))
+    if (!collect_unannotated_launches(walk, thread, status))
         return false;
     size_t range = model->thread_ranges[thread], range_end = model->thread_ranges[thread + 1];
     size_t call = model->thread_calls[thread], call_end = model->thread_calls[thread + 1];
@@ -292,7 +295,7 @@ static bool walk_thread(struct walk *walk, size_t thread, struct status *status)
         bool take_range = range < range_end && (call == call_end || trace->range.start[range] <=
                                                                         trace->call.start[call]);
         int64_t time = take_range ? trace->range.start[range] : trace->call.start[call];
-        walk_guests(walk, &guest, time);
+        walk_unannotated(walk, &next, time);
         close_until(walk, time);
         if (take_range) {
             unsigned category = trace->range.category[range];
@@ -306,7 +309,7 @@ static bool walk_thread(struct walk *walk, size_t thread, struct status *status)
             call++;
         }
     }
-    walk_guests(walk, &guest, INT64_MAX);
+    walk_unannotated(walk, &next, INT64_MAX);
     close_until(walk, INT64_MAX);
     return true;
 }
@@ -347,7 +350,7 @@ bool ranges_find(const struct model *model, const struct selection *selection,
     for (size_t thread = 1; thread < model->trace->thread.count && ok; thread++)
         ok = walk_thread(&walk, thread, status);
     for (size_t call = 0; call < model->trace->call.count && ok; call++)
-        if (walk.call_launch[call] == LAUNCH_BARE)
+        if (walk.call_launch[call] == LAUNCH_OUTSIDE)
             ranges->device_outside += walk.call_device_time[call];
     if (ok && ranges->count)
         qsort(ranges->groups, ranges->count, sizeof *ranges->groups, by_time);

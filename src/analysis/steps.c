@@ -25,8 +25,8 @@ const char *steps_source_name(enum steps_source source) {
     return names[source];
 }
 
-static bool steps_add(struct steps *steps, size_t *capacity, struct step step,
-                      struct status *status) {
+static bool add_step(struct steps *steps, size_t *capacity, struct step step,
+                     struct status *status) {
     if (!GROW(steps->list, capacity, steps->count + 1, status))
         return false;
     steps->list[steps->count++] = step;
@@ -63,7 +63,7 @@ static bool find_profiler_steps(const struct model *model, struct steps *steps,
         return true;
     for (size_t i = model->thread_ranges[best]; i < model->thread_ranges[best + 1]; i++)
         if (is_profiler_step(model, i) &&
-            !steps_add(steps, &capacity, step_of_range(model, i), status))
+            !add_step(steps, &capacity, step_of_range(model, i), status))
             return false;
     steps->source = STEPS_PROFILER;
     steps->session = trace->thread_session[best];
@@ -127,7 +127,7 @@ static bool add_range_steps(const struct model *model, const struct level *level
         size_t next = i + cycle->period;
         step.end = next < level->count ? model->trace->range.start[level->rows[next]]
                                        : model_range_end(model, level->rows[next - 1]);
-        if (!steps_add(steps, &capacity, step, status))
+        if (!add_step(steps, &capacity, step, status))
             return false;
     }
     steps->source = STEPS_RANGES;
@@ -245,10 +245,10 @@ static size_t best_phase(const struct sequence *sequence, const struct cycle *cy
 /* What repeats is the run's loop when it has a part of its work, though choosing algorithms at the
  * start may have more. A few rows that repeat may be chance: they must be a third of all. */
 static bool is_loop(const struct sequence *sequence, const struct cycle *cycle) {
-    enum { TURNS_LEAST = 4, ROWS_LEAST = 8, ROWS_MANY = 32, PART_LEAST = 8 };
+    enum { ITERATIONS_MIN = 4, ROWS_MIN = 8, ROWS_MANY = 32, WORK_DIVISOR = 8 };
     size_t rows = cycle->end - cycle->first;
     double inside = 0, all = 0;
-    if (cycle->period == 0 || rows < ROWS_LEAST || rows / cycle->period < TURNS_LEAST)
+    if (cycle->period == 0 || rows < ROWS_MIN || rows / cycle->period < ITERATIONS_MIN)
         return false;
     for (size_t i = 0; i < sequence->count; i++) {
         all += (double)sequence->work[i];
@@ -259,40 +259,41 @@ static bool is_loop(const struct sequence *sequence, const struct cycle *cycle) 
         return false;
     if (rows < ROWS_MANY && 3 * rows < sequence->count)
         return 3 * inside >= all;
-    return PART_LEAST * inside >= all;
+    return WORK_DIVISOR * inside >= all;
 }
 
 /* ---- turns of several repetitions ---- */
 
-struct pauses_seen {
-    size_t *turns; /* the repetitions before which the device paused, in order */
+struct pause_list {
+    size_t *repetitions; /* the repetitions before which the device paused, in order */
     size_t count, capacity;
 };
 
 /* A pause is a time in which two more of them would have fit. */
 static bool find_pauses(const struct sequence *sequence, const struct cycle *cycle, size_t start,
-                        struct pauses_seen *pauses, struct status *status) {
-    size_t turns = (cycle->end - start) / cycle->period;
+                        struct pause_list *pauses, struct status *status) {
+    size_t repetitions = (cycle->end - start) / cycle->period;
     const int64_t *starts = sequence->model->trace->activity.start + sequence->base;
-    int64_t *times = memory_allocate(turns, sizeof *times, status);
+    int64_t *times = memory_allocate(repetitions, sizeof *times, status);
     if (!times)
         return false;
-    for (size_t i = 0; i + 1 < turns; i++)
+    for (size_t i = 0; i + 1 < repetitions; i++)
         times[i] = starts[start + (i + 1) * cycle->period] - starts[start + i * cycle->period];
-    int64_t usual = turns > 1 ? sort_select(times, turns - 1, (turns - 1) / 2) : 0;
+    int64_t median =
+        repetitions > 1 ? sort_select(times, repetitions - 1, (repetitions - 1) / 2) : 0;
     memory_free(times);
-    for (size_t i = 1; i < turns; i++) {
-        if (idle_before(sequence, start + i * cycle->period) / 2 <= usual)
+    for (size_t i = 1; i < repetitions; i++) {
+        if (idle_before(sequence, start + i * cycle->period) / 2 <= median)
             continue;
-        if (!GROW(pauses->turns, &pauses->capacity, pauses->count + 1, status))
+        if (!GROW(pauses->repetitions, &pauses->capacity, pauses->count + 1, status))
             return false;
-        pauses->turns[pauses->count++] = i;
+        pauses->repetitions[pauses->count++] = i;
     }
     return true;
 }
 
-static bool usual_distance(const struct pauses_seen *pauses, size_t *distance,
-                           struct status *status) {
+static bool median_distance(const struct pause_list *pauses, size_t *distance,
+                            struct status *status) {
     *distance = 1;
     if (pauses->count < 2)
         return true;
@@ -300,7 +301,7 @@ static bool usual_distance(const struct pauses_seen *pauses, size_t *distance,
     if (!apart)
         return false;
     for (size_t i = 1; i < pauses->count; i++)
-        apart[i - 1] = (int64_t)(pauses->turns[i] - pauses->turns[i - 1]);
+        apart[i - 1] = (int64_t)(pauses->repetitions[i] - pauses->repetitions[i - 1]);
     *distance = (size_t)sort_select(apart, pauses->count - 1, (pauses->count - 1) / 2);
     memory_free(apart);
     return true;
@@ -308,17 +309,17 @@ static bool usual_distance(const struct pauses_seen *pauses, size_t *distance,
 
 /* Whether the pauses come every `distance` repetitions: nine in ten of those that should, and few
  * besides. */
-static bool come_every(const struct pauses_seen *pauses, size_t distance, size_t turns,
-                       struct status *status, bool *regular) {
+static bool pauses_are_regular(const struct pause_list *pauses, size_t distance, size_t repetitions,
+                               struct status *status, bool *regular) {
     *regular = false;
     size_t *seen = memory_allocate(distance, sizeof *seen, status), best = 0;
     if (!seen)
         return false;
     for (size_t i = 0; i < pauses->count; i++)
-        seen[pauses->turns[i] % distance]++;
+        seen[pauses->repetitions[i] % distance]++;
     for (size_t i = 1; i < distance; i++)
         best = seen[i] > seen[best] ? i : best;
-    size_t due = (turns - best + distance - 1) / distance - (best == 0);
+    size_t due = (repetitions - best + distance - 1) / distance - (best == 0);
     *regular = 10 * seen[best] >= 9 * due && 4 * seen[best] >= 3 * pauses->count;
     memory_free(seen);
     return true;
@@ -326,38 +327,39 @@ static bool come_every(const struct pauses_seen *pauses, size_t distance, size_t
 
 /* Makes the cycle's period that of the pauses where they come after always the same number of
  * repetitions. */
-static bool join_turns(const struct sequence *sequence, struct cycle *cycle,
-                       struct status *status) {
-    enum { TURNS_LEAST = 4 };
-    struct pauses_seen pauses = {0};
+static bool join_repetitions(const struct sequence *sequence, struct cycle *cycle,
+                             struct status *status) {
+    enum { ITERATIONS_MIN = 4 };
+    struct pause_list pauses = {0};
     size_t start = cycle->first + best_phase(sequence, cycle), distance = 1;
-    size_t turns = (cycle->end - start) / cycle->period;
+    size_t repetitions = (cycle->end - start) / cycle->period;
     bool regular = false;
     bool ok = find_pauses(sequence, cycle, start, &pauses, status) &&
-              usual_distance(&pauses, &distance, status);
-    if (ok && distance > 1 && turns / distance >= TURNS_LEAST)
-        ok = come_every(&pauses, distance, turns, status, &regular);
+              median_distance(&pauses, &distance, status);
+    if (ok && distance > 1 && repetitions / distance >= ITERATIONS_MIN)
+        ok = pauses_are_regular(&pauses, distance, repetitions, status, &regular);
     if (ok && regular)
         cycle->period *= distance;
-    memory_free(pauses.turns);
+    memory_free(pauses.repetitions);
     return ok;
 }
 
 /* ---- loops that something interrupts ---- */
 
 /* Logging, a value that is looked at: a few rows in or behind a turn, fewer than a turn has. */
-static size_t interruption_most(size_t period) {
+static size_t interruption_max(size_t period) {
     enum { ROWS_FEW = 64 };
     return period - 1 < ROWS_FEW ? period - 1 : ROWS_FEW;
 }
 
-static bool is_turn(const uint32_t *names, size_t row, const uint32_t *pattern, size_t period) {
+static bool is_iteration(const uint32_t *names, size_t row, const uint32_t *pattern,
+                         size_t period) {
     return memcmp(names + row, pattern, period * sizeof *names) == 0;
 }
 
 /* Whether the rows are a turn with `more` rows in the midst of it. */
-static bool is_interrupted_turn(const uint32_t *names, size_t row, const uint32_t *pattern,
-                                size_t period, size_t more) {
+static bool is_interrupted_iteration(const uint32_t *names, size_t row, const uint32_t *pattern,
+                                     size_t period, size_t more) {
     size_t begin = 0, rest = 0;
     while (begin < period && names[row + begin] == pattern[begin])
         begin++;
@@ -371,20 +373,21 @@ static bool is_interrupted_turn(const uint32_t *names, size_t row, const uint32_
 static size_t interruption_of(const struct sequence *sequence, const uint32_t *pattern,
                               size_t period, size_t row) {
     const uint32_t *names = sequence->names;
-    for (size_t more = 0, most = interruption_most(period);
-         more <= most && row + 2 * period + more <= sequence->count; more++)
-        if (is_turn(names, row + period + more, pattern, period) &&
-            is_interrupted_turn(names, row, pattern, period, more))
+    for (size_t more = 0, max = interruption_max(period);
+         more <= max && row + 2 * period + more <= sequence->count; more++)
+        if (is_iteration(names, row + period + more, pattern, period) &&
+            is_interrupted_iteration(names, row, pattern, period, more))
             return more;
     return SIZE_MAX;
 }
 
 /* The first turn of the loop that the turn at `row` belongs to. */
-static size_t first_turn(const struct sequence *sequence, const uint32_t *pattern, size_t period,
-                         size_t row) {
-    size_t first = row, more = 0, most = interruption_most(period);
-    while (more <= most && first >= period + more) {
-        if (is_interrupted_turn(sequence->names, first - period - more, pattern, period, more)) {
+static size_t first_iteration(const struct sequence *sequence, const uint32_t *pattern,
+                              size_t period, size_t row) {
+    size_t first = row, more = 0, max = interruption_max(period);
+    while (more <= max && first >= period + more) {
+        if (is_interrupted_iteration(sequence->names, first - period - more, pattern, period,
+                                     more)) {
             first -= period + more;
             more = 0;
         } else {
@@ -394,15 +397,15 @@ static size_t first_turn(const struct sequence *sequence, const uint32_t *patter
     return first;
 }
 
-static bool add_turns(const struct sequence *sequence, const struct cycle *cycle,
-                      struct steps *steps, struct status *status) {
+static bool add_iterations(const struct sequence *sequence, const struct cycle *cycle,
+                           struct steps *steps, struct status *status) {
     const struct model *model = sequence->model;
     const int64_t *starts = model->trace->activity.start + sequence->base;
     size_t period = cycle->period, capacity = 0;
     size_t row = cycle->first + best_phase(sequence, cycle);
     const uint32_t *pattern = sequence->names + row;
     bool last = false;
-    for (row = first_turn(sequence, pattern, period, row); !last;) {
+    for (row = first_iteration(sequence, pattern, period, row); !last;) {
         size_t more = interruption_of(sequence, pattern, period, row);
         last = more == SIZE_MAX &&
                interruption_of(sequence, pattern, period, row + period) == SIZE_MAX;
@@ -410,7 +413,7 @@ static bool add_turns(const struct sequence *sequence, const struct cycle *cycle
         struct step step = {.start = starts[row]};
         step.end = next < sequence->count ? starts[next]
                                           : model_activity_end(model, sequence->base + next - 1);
-        if (!steps_add(steps, &capacity, step, status))
+        if (!add_step(steps, &capacity, step, status))
             return false;
         row = next;
     }
@@ -421,8 +424,8 @@ static bool add_turns(const struct sequence *sequence, const struct cycle *cycle
     return true;
 }
 
-static bool steps_find_periods(const struct model *model, struct steps *steps,
-                               struct status *status) {
+static bool find_periodic_steps(const struct model *model, struct steps *steps,
+                                struct status *status) {
     struct sequence sequence;
     struct cycle cycle = {0};
     if (!read_sequence(model, &sequence, status))
@@ -431,7 +434,8 @@ static bool steps_find_periods(const struct model *model, struct steps *steps,
         return true;
     bool ok = cycle_find(sequence.names, sequence.work, sequence.count, &cycle, status);
     if (ok && is_loop(&sequence, &cycle))
-        ok = join_turns(&sequence, &cycle, status) && add_turns(&sequence, &cycle, steps, status);
+        ok = join_repetitions(&sequence, &cycle, status) &&
+             add_iterations(&sequence, &cycle, steps, status);
     memory_free(sequence.work);
     return ok;
 }
@@ -466,7 +470,7 @@ static bool find_warm_up(struct steps *steps, struct status *status) {
     return true;
 }
 
-static bool summarise(struct steps *steps, struct status *status) {
+static bool summarise_steps(struct steps *steps, struct status *status) {
     size_t count = steps->count - steps->warm_up;
     if (count == 0)
         return true;
@@ -495,8 +499,8 @@ bool steps_find(const struct model *model, struct steps *steps, struct status *s
     memset(steps, 0, sizeof *steps);
     bool ok = find_profiler_steps(model, steps, status) &&
               (steps->count || find_repeated_ranges(model, steps, status)) &&
-              (steps->count || steps_find_periods(model, steps, status)) &&
-              find_warm_up(steps, status) && summarise(steps, status);
+              (steps->count || find_periodic_steps(model, steps, status)) &&
+              find_warm_up(steps, status) && summarise_steps(steps, status);
     if (!ok)
         steps_finish(steps);
     return ok;
@@ -518,7 +522,7 @@ size_t steps_at(const struct steps *steps, int64_t time) {
 }
 
 /* The same in which an activity was issued. `hint` is the last answer: mostly it is still right. */
-static size_t step_of(const struct steps *steps, int64_t time, size_t hint) {
+static size_t step_at_hint(const struct steps *steps, int64_t time, size_t hint) {
     if (hint < steps->count && time >= steps->list[hint].start && time < steps->list[hint].end &&
         (hint + 1 == steps->count || time < steps->list[hint + 1].start))
         return hint;
@@ -539,7 +543,7 @@ bool steps_window(const struct model *model, const struct steps *steps, uint32_t
                 continue;
             issued = trace->call.start[model->launch[i]];
         }
-        size_t step = step_of(steps, issued, hint);
+        size_t step = step_at_hint(steps, issued, hint);
         hint = step;
         if (step == SIZE_MAX || step < first)
             continue;

@@ -26,7 +26,7 @@ struct launched {
     double time;
 };
 
-struct understanding {
+struct work_builder {
     const struct model *model;
     struct kernel_traits *traits; /* by string */
     uint32_t *operator_of;        /* by call: row of its operator, or NO_ROW */
@@ -56,9 +56,9 @@ static void find_operators(const struct host *host, uint32_t *operator_of) {
     }
 }
 
-static uint32_t operator_of(const struct understanding *understanding, size_t activity) {
-    uint32_t call = understanding->model->launch[activity];
-    return call == NO_ROW ? NO_ROW : understanding->operator_of[call];
+static uint32_t operator_of(const struct work_builder *work_builder, size_t activity) {
+    uint32_t call = work_builder->model->launch[activity];
+    return call == NO_ROW ? NO_ROW : work_builder->operator_of[call];
 }
 
 /* ---- What it means ---- */
@@ -81,13 +81,13 @@ static struct operator_work read_operator(struct text name, struct text detail,
     return operator_work(name, &arguments);
 }
 
-static bool understand(struct understanding *understanding, uint32_t range, enum element_type type,
+static bool understand(struct work_builder *work_builder, uint32_t range, enum element_type type,
                        uint32_t *place, struct status *status) {
     enum { TYPE_BITS = 2, NAMES_MOST = 1 << 30 };
-    const struct trace *trace = understanding->model->trace;
+    const struct trace *trace = work_builder->model->trace;
     uint32_t name = trace->range.name[range], detail = trace->range.detail[range];
     uint64_t key = ((uint64_t)name << 32 | detail) << TYPE_BITS | type;
-    const uint64_t *known = map_find(&understanding->known, key);
+    const uint64_t *known = map_find(&work_builder->known, key);
     struct operator_work work = {0};
     if (known) {
         *place = (uint32_t)*known;
@@ -97,31 +97,31 @@ static bool understand(struct understanding *understanding, uint32_t range, enum
         work = read_operator(trace_text(trace, name), trace_text(trace, detail), type);
     *place = 0;
     if (work.kind != OPERATOR_UNKNOWN) {
-        if (!GROW(understanding->works, &understanding->work_capacity,
-                  understanding->work_count + 1, status))
+        if (!GROW(work_builder->works, &work_builder->work_capacity, work_builder->work_count + 1,
+                  status))
             return false;
-        *place = (uint32_t)understanding->work_count;
-        understanding->works[understanding->work_count++] = work;
+        *place = (uint32_t)work_builder->work_count;
+        work_builder->works[work_builder->work_count++] = work;
     }
-    return map_set(&understanding->known, key, *place, status);
+    return map_set(&work_builder->known, key, *place, status);
 }
 
-static bool gather(struct understanding *understanding, struct status *status) {
-    const struct trace *trace = understanding->model->trace;
+static bool gather(struct work_builder *work_builder, struct status *status) {
+    const struct trace *trace = work_builder->model->trace;
     for (size_t i = 0; i < trace->activity.count; i++) {
-        uint32_t range = operator_of(understanding, i);
+        uint32_t range = operator_of(work_builder, i);
         if (trace->activity.kind[i] != ACTIVITY_KERNEL || range == NO_ROW)
             continue;
-        struct launched *launched = &understanding->ranges[range];
+        struct launched *launched = &work_builder->ranges[range];
         const struct kernel_traits *traits =
-            kernel_traits(trace, trace->activity.name[i], understanding->traits);
+            kernel_traits(trace, trace->activity.name[i], work_builder->traits);
         if (launched->kernels++ == 0 &&
-            !understand(understanding, range, type_in_name(traits), &launched->work, status))
+            !understand(work_builder, range, type_in_name(traits), &launched->work, status))
             return false;
         launched->time += (double)trace->activity.duration[i];
         launched->products += traits->multiplies;
         launched->matrix_f32 |= traits->matrix_f32;
-        if (understanding->works[launched->work].kind == OPERATOR_CONVOLUTION && traits->fewer)
+        if (work_builder->works[launched->work].kind == OPERATOR_CONVOLUTION && traits->fewer)
             launched->work = 0; /* it does less than its operator means */
     }
     return true;
@@ -131,9 +131,9 @@ static bool gather(struct understanding *understanding, struct status *status) {
 
 /* The part of its operator's work that is this kernel's: all of it, if it is the one that
  * multiplies, else its part of the time. */
-static double share(const struct understanding *understanding, const struct launched *launched,
+static double share(const struct work_builder *work_builder, const struct launched *launched,
                     const struct kernel_traits *traits, int64_t duration) {
-    if (understanding->works[launched->work].kind == OPERATOR_PRODUCT && launched->products == 1)
+    if (work_builder->works[launched->work].kind == OPERATOR_PRODUCT && launched->products == 1)
         return traits->multiplies ? 1 : 0;
     if (launched->time <= 0)
         return 1.0 / launched->kernels;
@@ -155,13 +155,13 @@ static enum device_limit matrix_unit(enum element_type type, bool matrix_f32) {
     }
 }
 
-static void give(const struct understanding *understanding, const struct launched *launched,
+static void give(const struct work_builder *work_builder, const struct launched *launched,
                  size_t row, struct work *work) {
-    const struct trace *trace = understanding->model->trace;
-    const struct operator_work *of_operator = &understanding->works[launched->work];
+    const struct trace *trace = work_builder->model->trace;
+    const struct operator_work *of_operator = &work_builder->works[launched->work];
     const struct kernel_traits *traits =
-        kernel_traits(trace, trace->activity.name[row], understanding->traits);
-    double part = share(understanding, launched, traits, trace->activity.duration[row]);
+        kernel_traits(trace, trace->activity.name[row], work_builder->traits);
+    double part = share(work_builder, launched, traits, trace->activity.duration[row]);
     double bytes = of_operator->bytes;
     enum device_limit unit = DEVICE_LIMIT_F32;
     if (of_operator->kind != OPERATOR_STREAMING)
@@ -176,40 +176,39 @@ static void give(const struct understanding *understanding, const struct launche
     work->source[row] = WORK_OPERATOR;
 }
 
-static void assign(const struct understanding *understanding, struct work *work) {
-    const struct trace *trace = understanding->model->trace;
+static void assign(const struct work_builder *work_builder, struct work *work) {
+    const struct trace *trace = work_builder->model->trace;
     for (size_t i = 0; i < trace->activity.count; i++) {
-        uint32_t range = operator_of(understanding, i);
+        uint32_t range = operator_of(work_builder, i);
         if (trace->activity.kind[i] != ACTIVITY_KERNEL || work->source[i] || range == NO_ROW)
             continue;
-        const struct launched *launched = &understanding->ranges[range];
+        const struct launched *launched = &work_builder->ranges[range];
         if (launched->work)
-            give(understanding, launched, i, work);
+            give(work_builder, launched, i, work);
     }
 }
 
 static bool from_operators(const struct model *model, const struct host *host,
                            struct kernel_traits *traits, struct work *work, struct status *status) {
     struct trace *trace = model->trace;
-    struct understanding understanding = {.model = model, .traits = traits};
+    struct work_builder work_builder = {.model = model, .traits = traits};
     bool ok = trace_load(trace, TABLE_RANGE, "detail", status);
-    understanding.operator_of =
-        memory_allocate(trace->call.count, sizeof *understanding.operator_of, status);
-    understanding.ranges =
-        memory_allocate(trace->range.count, sizeof *understanding.ranges, status);
-    ok = ok && understanding.operator_of && understanding.ranges &&
-         GROW(understanding.works, &understanding.work_capacity, 1, status);
+    work_builder.operator_of =
+        memory_allocate(trace->call.count, sizeof *work_builder.operator_of, status);
+    work_builder.ranges = memory_allocate(trace->range.count, sizeof *work_builder.ranges, status);
+    ok = ok && work_builder.operator_of && work_builder.ranges &&
+         GROW(work_builder.works, &work_builder.work_capacity, 1, status);
     if (ok) {
-        understanding.works[understanding.work_count++] = (struct operator_work){0};
-        find_operators(host, understanding.operator_of);
-        ok = gather(&understanding, status);
+        work_builder.works[work_builder.work_count++] = (struct operator_work){0};
+        find_operators(host, work_builder.operator_of);
+        ok = gather(&work_builder, status);
     }
     if (ok)
-        assign(&understanding, work);
-    memory_free(understanding.operator_of);
-    memory_free(understanding.ranges);
-    memory_free(understanding.works);
-    map_finish(&understanding.known);
+        assign(&work_builder, work);
+    memory_free(work_builder.operator_of);
+    memory_free(work_builder.ranges);
+    memory_free(work_builder.works);
+    map_finish(&work_builder.known);
     return ok;
 }
 
@@ -259,9 +258,9 @@ static bool begin(const struct model *model, struct work *work, struct status *s
 #define NEAR_ROOF 0.5 /* of the time: from here on the roof is what binds */
 #define FAR_FROM_ROOF 0.1
 enum {
-    EMPTY_KERNELS = 3,        /* as long as so many: little but starting and ending */
-    EMPTY_KERNELS_SHORT = 10, /* as long as so many: short */
-    FILLED_OF_4 = 3,          /* multiprocessors of four that blocks must be there for */
+    LATENCY_FACTOR = 3,      /* as long as so many: little but starting and ending */
+    SHORT_FACTOR = 10,       /* as long as so many: short */
+    FILLED_QUARTERS_MIN = 3, /* multiprocessors of four that blocks must be there for */
 };
 
 const char *kernel_bound_name(unsigned bound) {
@@ -277,7 +276,7 @@ struct device {
 
 /* Each further kernel of a graph is as good as empty. Where that was not measured: the shortest
  * kernel, unless launching one takes less, as then none of them was near to empty. */
-static double empty_kernel(const struct model *model, uint32_t id, const struct limits *limits) {
+static double empty_kernel_ns(const struct model *model, uint32_t id, const struct limits *limits) {
     const struct columns_activity *activity = &model->trace->activity;
     double shortest = 0, call = limits->of[DEVICE_LIMIT_LAUNCH_CALL];
     if (limits->source[DEVICE_LIMIT_GRAPH_KERNEL] == LIMIT_MEASURED)
@@ -313,18 +312,18 @@ static double arithmetic_rate(const struct limits *limits, unsigned unit) {
 static bool leaves_device_empty(const struct columns_activity *activity, size_t row,
                                 uint32_t multiprocessors) {
     double blocks = (double)activity->grid_x[row] * activity->grid_y[row] * activity->grid_z[row];
-    return blocks > 0 && blocks * 4 < (double)multiprocessors * FILLED_OF_4;
+    return blocks > 0 && blocks * 4 < (double)multiprocessors * FILLED_QUARTERS_MIN;
 }
 
-static void judge(const struct device *device, const struct columns_activity *activity, size_t row,
-                  bool functions, struct work *work) {
+static void classify_bound(const struct device *device, const struct columns_activity *activity,
+                           size_t row, bool functions, struct work *work) {
     double duration = (double)activity->duration[row];
     double memory = memory_ns(device->limits, work->bytes[row]);
     double compute =
         time_at(work->flops[row], arithmetic_rate(device->limits, work->arithmetic[row]));
     double roof = memory > compute ? memory : compute;
     unsigned kind = roof <= 0 ? BOUND_UNKNOWN : compute > memory ? BOUND_COMPUTE : BOUND_MEMORY;
-    bool is_short = duration <= EMPTY_KERNELS_SHORT * device->empty_ns;
+    bool is_short = duration <= SHORT_FACTOR * device->empty_ns;
     if (duration <= 0)
         return;
     work->roof_ns[row] = (float)(roof < duration ? roof : duration);
@@ -334,7 +333,7 @@ static void judge(const struct device *device, const struct columns_activity *ac
         work->roof_ns[row] = 0;
     }
     if (roof < NEAR_ROOF * duration &&
-        (duration <= EMPTY_KERNELS * device->empty_ns ||
+        (duration <= LATENCY_FACTOR * device->empty_ns ||
          leaves_device_empty(activity, row, device->multiprocessors) ||
          (roof > 0 && roof < FAR_FROM_ROOF * duration && is_short)))
         work->bound[row] = BOUND_LATENCY;
@@ -349,7 +348,7 @@ static bool work_find_roofs(const struct model *model, const struct limits *limi
     for (uint32_t id = 1; id < trace->device.count; id++) {
         struct device device = {
             .limits = &limits[id],
-            .empty_ns = empty_kernel(model, id, &limits[id]),
+            .empty_ns = empty_kernel_ns(model, id, &limits[id]),
             .multiprocessors = trace->device.multiprocessors[id],
         };
         for (size_t i = model->device_first[id]; i < model->device_first[id + 1]; i++) {
@@ -358,7 +357,7 @@ static bool work_find_roofs(const struct model *model, const struct limits *limi
             const struct kernel_traits *kernel =
                 kernel_traits(trace, trace->activity.name[i], traits);
             if (!kernel->communicates)
-                judge(&device, &trace->activity, i, kernel->functions, work);
+                classify_bound(&device, &trace->activity, i, kernel->functions, work);
         }
     }
     return true;
