@@ -1,6 +1,6 @@
 /* One sweep over the device's activities in order of start. Intervals that touch or overlap grow
- * into blocks; a finished block is cut at the selection's windows, and the pieces are disjoint, so
- * that every nanosecond is counted once and what lies between two windows is no gap. */
+ * into blocks. A finished block is cut at the selection's windows; the pieces are disjoint, so
+ * every nanosecond is counted once, and the time between two windows is no gap. */
 #include "analysis/account.h"
 
 #include <string.h>
@@ -11,9 +11,9 @@
 /* The union of intervals that come in order of start. */
 struct running_union {
     const struct selection *selection;
-    size_t cursor;      /* first window that the block at hand may reach */
-    bool open;          /* there is a block at hand */
-    int64_t start, end; /* the block at hand, not cut yet */
+    size_t cursor;      /* first window that the current block may overlap */
+    bool open;          /* there is a current block */
+    int64_t start, end; /* of the current block, not yet cut */
 
     size_t window; /* of the last piece */
     int64_t first, last;
@@ -37,7 +37,7 @@ static void add_piece(struct running_union *u, size_t window, int64_t start, int
     u->length += end - start;
 }
 
-/* Ends the block at hand. A block of no length counts where it stands inside a window. */
+/* Ends the current block. A block of no length counts if it is inside a window. */
 static void union_close(struct running_union *u) {
     const struct selection *selection = u->selection;
     if (!u->open)

@@ -1,5 +1,5 @@
-/* Counted by name; durations are gathered name by name for the medians. A call inside another (a
- * driver call inside a runtime call) is listed but its time belongs to the outer one. */
+/* Counts by name; durations are collected name by name for the medians. A nested call (a driver
+ * call inside a runtime call) is listed, but its time belongs to the outer one. */
 #include "analysis/calls.h"
 
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-/* Meta rows whose keys begin with "counter." are gathered by process; what several writers tell of
- * one adds up. */
+/* Collects meta rows with keys "counter.…" by process; values of several writers add up. */
 #include "analysis/counters.h"
 
 #include <stdlib.h>

@@ -37,7 +37,7 @@ void gaps_rank_causes(const struct gaps *gaps, enum gap_cause order[CAUSE_COUNT]
 
 /* ---- Time by name ---- */
 
-/* The names that one device's gaps have; a zeroed tally has none. */
+/* Time by name of one device's gaps. A zeroed tally is empty. */
 struct name_tally {
     struct key_index index; /* by string id: index in names.list */
     struct gap_names names;
@@ -113,7 +113,7 @@ struct queue_waits {
         size_t cursor;
     } * queues;
     size_t capacity;
-    struct status status; /* why a queue could not be followed */
+    struct status status; /* the first failure */
 };
 
 static void queue_waits_finish(struct queue_waits *waits) {
@@ -167,24 +167,23 @@ struct walk {
     const struct host *host;
     const struct selection *selection;
     struct gaps *gaps;
-    struct key_index threads;      /* by thread: place in `cursors` */
-    struct thread_cursor *cursors; /* one more than there are places */
+    struct key_index threads;      /* by thread: index in `cursors` */
+    struct thread_cursor *cursors; /* one more than there are threads */
     size_t cursor_capacity;
     struct queue_waits waits;
     struct name_tally host_names, sync_names, state_names[STATES];
     int64_t *durations; /* of the gaps, for the median */
     size_t duration_capacity;
     size_t clip_cursor;
-    struct gap gap; /* the one at hand */
+    struct gap gap; /* the current one */
 
     uint32_t device;
-    struct gap_intervals *intervals; /* where every part of every gap goes; NULL: nowhere */
-    struct status *status;           /* why something could not be kept */
+    struct gap_intervals *intervals; /* collects every part of every gap; NULL: not wanted */
+    struct status *status;           /* the first failure */
     bool failed;
 };
 
-/* The thread's cursor, good until the next thread's is asked for; after a failure, which *status
- * keeps, one that nobody needs. */
+/* The thread's cursor, valid until the next call. After a failure, which *status holds, a dummy. */
 static struct thread_cursor *cursor_of(struct walk *walk, uint32_t thread) {
     size_t place, known = walk->threads.count;
     if (!key_index_find(&walk->threads, thread, &place, walk->status) ||
@@ -222,7 +221,7 @@ static void add_interval(struct walk *walk, enum gap_cause cause, int64_t start,
                                                                 .cause = (uint8_t)cause};
 }
 
-/* Adds [start, end) to a cause of the gap at hand, as far as it is selected. */
+/* Charges [start, end) to a cause of the current gap, as far as it is selected. */
 static int64_t add_cause(struct walk *walk, enum gap_cause cause, int64_t start, int64_t end) {
     int64_t time = selected(walk, start, end);
     if (walk->intervals && end > start)
@@ -231,7 +230,7 @@ static int64_t add_cause(struct walk *walk, enum gap_cause cause, int64_t start,
     return time;
 }
 
-/* Copies from or to pageable memory block the host, whatever their name says. */
+/* Copies from or to pageable memory block the host, whatever their name. */
 static bool call_blocks(const struct walk *walk, uint32_t call) {
     const struct trace *trace = walk->model->trace;
     return walk->model->call_pageable[call] ||
@@ -255,7 +254,7 @@ static enum gap_cause cause_of_call(const struct walk *walk, uint32_t call) {
     }
 }
 
-/* Where a thread was when it stopped running, or 0. */
+/* The function in which a thread stopped running, or 0. */
 static uint32_t waiting_function(const struct walk *walk, uint32_t thread,
                                  const struct state_interval *interval) {
     return interval->state == STATE_BLOCKED || interval->state == STATE_READY
@@ -263,7 +262,7 @@ static uint32_t waiting_function(const struct walk *walk, uint32_t thread,
                : 0;
 }
 
-/* The host's own code under `name`, and whether the thread ran meanwhile. */
+/* Host code under `name`, and the state of the thread meanwhile. */
 static void add_host(struct walk *walk, uint32_t thread, uint32_t name, int64_t start,
                      int64_t end) {
     name_tally_add(&walk->host_names, name, add_cause(walk, CAUSE_HOST, start, end));
@@ -379,8 +378,7 @@ static bool end_gap(struct walk *walk, struct status *status) {
     return true;
 }
 
-/* The part of [start, end) that a selection of one or more windows covers ends up as gaps, one for
- * each window it reaches into. */
+/* Adds the selected part of [start, end): one gap for each window that it overlaps. */
 static bool add_idle(struct walk *walk, int64_t start, int64_t end, uint32_t next,
                      struct status *status) {
     const struct selection *selection = walk->selection;
@@ -439,13 +437,13 @@ static void summarise_gaps(struct gaps *gaps, int64_t *durations) {
     gaps->p99 = sort_select(durations, gaps->count, p99);
 }
 
-/* So that there is a cursor also after a failure. */
+/* Allocates one cursor, for use after a failure. */
 static bool walk_begin(struct walk *walk, struct status *status) {
     walk->waits.index = &walk->host->waits;
     return GROW(walk->cursors, &walk->cursor_capacity, 1, status);
 }
 
-/* Whether all that was met could be kept. */
+/* Whether nothing failed during the walk. */
 static bool walk_succeeded(const struct walk *walk, struct status *status) {
     if (walk->waits.status.code != STATUS_OK)
         *status = walk->waits.status;

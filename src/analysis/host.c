@@ -38,7 +38,7 @@ static void close_until(struct builder *builder, int64_t time, size_t thread_fir
         if (end > time)
             break;
         builder->depth--;
-        /* an enclosing range may have ended before the one inside it: it is over too */
+        /* an enclosing range that ended earlier is over too */
         while (builder->depth && model_range_end(model, builder->stack[builder->depth - 1]) <= end)
             builder->depth--;
         change(builder, end, thread_first);
@@ -166,7 +166,7 @@ uint32_t host_function_before(const struct host *host, uint32_t thread, int64_t 
     return function_of(host, sample_row(host, low - 1));
 }
 
-/* The function sampled first in [start, end), and where the next sample lies. */
+/* The first sampled function in [start, end), and the time of the next sample. */
 static uint32_t sampled_function(const struct host *host, struct host_cursor *cursor,
                                  uint32_t thread, int64_t start, int64_t *end) {
     const struct trace *trace = host->model->trace;
@@ -180,7 +180,7 @@ static uint32_t sampled_function(const struct host *host, struct host_cursor *cu
             continue;
         if (time >= *end)
             break;
-        if (found) { /* the interval ends where the next sample speaks */
+        if (found) { /* the next sample ends the interval */
             *end = time;
             break;
         }

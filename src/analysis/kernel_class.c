@@ -30,8 +30,8 @@ static bool is_product(struct text name) {
     return has_any(name, parts) && !has_any(name, not_these);
 }
 
-/* Our runtime names a kernel after its operations and its type: of one operation, fused_relu_f32.
- */
+/* Ridge's runtime names a kernel after its operations and type: fused_relu_f32 is a single
+ * operation. */
 static bool is_single_operation(struct text name) {
     size_t parts = 0;
     for (size_t i = 0; i < name.length; i++)
@@ -44,8 +44,7 @@ bool kernel_is_f64(struct text name) {
     return has_any(name, parts);
 }
 
-/* Products whose operands are f32 and which say that they do without matrix units, or f64: matrix
- * units do those as well, but no faster than f32. */
+/* f32 products without matrix units, by name, and f64 products, which matrix units do no faster. */
 static bool is_plain_f32(struct text name) {
     static const char *const plain[] = {"sgemm",  "scudnn",     "f32f32_f32f32",
                                         "simt_s", "matmul_f32", NULL};
@@ -92,8 +91,8 @@ bool kernel_class_moves_memory(unsigned class) {
 
 /* ---- Element-wise kernels ---- */
 
-/* PyTorch's kernels get their arrays as one argument whose type tells how many:
- * "Array<char*, 3>", "array<char*, 3ul>". */
+/* PyTorch's kernels take their arrays as one argument whose type has their number: "Array<char*,
+ * 3>", "array<char*, 3ul>". */
 static unsigned arrays_of_type(struct text name) {
     static const char type[] = "rray<char*, ";
     ptrdiff_t at = text_find(name, type);
@@ -118,7 +117,7 @@ unsigned kernel_elementwise_arrays(struct text kernel) {
                                             "scatter", "softmax", "norm_",  NULL};
     if (has_any(kernel, not_these))
         return 0;
-    /* our runtime's are fused_add_f32; what reduces along rows is called rows_ */
+    /* the runtime's are named fused_add_f32; those that reduce rows, rows_… */
     if (!has_any(kernel, frameworks) &&
         (!text_starts(kernel, "fused_") || text_find(kernel, "_sum_") >= 0 ||
          text_find(kernel, "_amax_") >= 0))

@@ -1,5 +1,5 @@
 /* Each distinct name is shortened once; rows are then counted by group number, and durations are
- * gathered group by group (a counting sort) for the medians. */
+ * collected group by group (a counting sort) for the medians. */
 #include "analysis/kernels.h"
 
 #include <stdlib.h>
@@ -84,7 +84,7 @@ double kernel_limits_reached(const struct kernel_limits *limits) {
     if (limits->roof_time <= 0)
         return 0;
     double reached = limits->roof / (double)limits->roof_time;
-    return reached < 1 ? reached : 1; /* a roof is kept to seven digits */
+    return reached < 1 ? reached : 1; /* roofs are floats */
 }
 
 enum kernel_bound kernel_limits_bound(const struct kernel_limits *limits) {
@@ -156,7 +156,7 @@ static bool find_medians(struct gather *gather, struct kernels *kernels, struct 
             next[group + 1] = next[group] + kernels->groups[group].count;
         for (size_t i = gather->first; i < gather->end; i++)
             if (counts(gather, i)) {
-                size_t variant = 0; /* it is there: nothing is allocated */
+                size_t variant = 0; /* it exists: nothing is allocated */
                 key_index_find(&gather->variant_of_name, trace->activity.name[i], &variant, status);
                 durations[next[kernels->variants[variant].group]++] = trace->activity.duration[i];
             }
@@ -189,13 +189,13 @@ static int variants_by_time(const void *a, const void *b) {
     return text_compare(x->text, y->text);
 }
 
-/* Sorts both lists, drops empty groups, and points variants at their groups' new places. */
+/* Sorts both lists, drops empty groups and renumbers the groups of variants. */
 static bool rank_kernels(struct kernels *kernels, struct status *status) {
     size_t *place = memory_allocate(kernels->group_count, sizeof *place, status);
     if (!place)
         return false;
     for (size_t i = 0; i < kernels->group_count; i++)
-        kernels->groups[i].full_name = (uint32_t)i; /* old place, for a moment */
+        kernels->groups[i].full_name = (uint32_t)i; /* the old index, temporarily */
     if (kernels->group_count)
         qsort(kernels->groups, kernels->group_count, sizeof *kernels->groups, groups_by_time);
     size_t kept = 0;

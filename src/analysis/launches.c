@@ -18,7 +18,7 @@ static struct rows rows_of(const struct model *model, uint32_t device) {
     return (struct rows){model->device_first[device], model->device_first[device + 1]};
 }
 
-/* Depth as found by each launch: launches before it less ends before it. */
+/* Depth at each launch: launches before it minus ends before it. */
 static void find_depth(struct launches *launches, const int64_t *issued, const int64_t *ended,
                        size_t count) {
     size_t done = 0;
@@ -36,7 +36,7 @@ static void find_depth(struct launches *launches, const int64_t *issued, const i
     launches->depth_mean = count ? sum / (double)count : 0;
 }
 
-/* Delays may be long and many: their sum stops at the largest number there is. */
+/* A saturating sum: delays may be long and many. */
 static void add_saturating(int64_t *sum, int64_t value) {
     if (__builtin_add_overflow(*sum, value, sum))
         *sum = value < 0 ? INT64_MIN : INT64_MAX;
@@ -81,7 +81,7 @@ bool launches_find(const struct model *model, uint32_t device, const struct sele
     int64_t *issued = memory_allocate(capacity, sizeof *issued, status);
     int64_t *ended = memory_allocate(capacity, sizeof *ended, status);
     uint32_t *kernels_of_call = memory_allocate(capacity, sizeof *kernels_of_call, status);
-    struct key_index calls = {0}; /* by call: place in kernels_of_call */
+    struct key_index calls = {0}; /* by call: index in kernels_of_call */
     size_t place;
     bool ok = issued && ended && kernels_of_call;
     for (size_t i = rows.first; i < rows.end && ok; i++) {
@@ -110,7 +110,7 @@ bool launches_find(const struct model *model, uint32_t device, const struct sele
         for (size_t i = rows.first; i < rows.end; i++)
             if (trace->activity.kind[i] == ACTIVITY_KERNEL && model->launch[i] != NO_ROW &&
                 model_selected(model, by_device, i) &&
-                key_index_find(&calls, model->launch[i], &place, status)) /* it is there */
+                key_index_find(&calls, model->launch[i], &place, status)) /* it exists */
                 launches->graph_kernels += kernels_of_call[place] > 1;
     }
     memory_free(issued);

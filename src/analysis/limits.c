@@ -39,9 +39,9 @@ void limits_offer(struct limits *limits, enum device_limit limit, double value,
     }
 }
 
-/* ---- Measured, as the trace has it ---- */
+/* ---- Measured ---- */
 
-/* "roof.LABEL.KEY", where a label may hold dots and a key does not. */
+/* "roof.LABEL.KEY"; the label may contain dots, the key does not. */
 static bool split_key(struct text key, struct text *label, struct text *limit) {
     static const size_t prefix = sizeof META_ROOF - 1;
     if (!text_starts(key, META_ROOF))
@@ -96,8 +96,8 @@ static void add_meta(const struct trace *trace, struct limits *by_device) {
 
 /* ---- Stated ---- */
 
-/* What a multiprocessor does in a cycle, operations (a multiply-add is two), as the vendor's
- * programming guide and architecture papers say: without sparsity, with sums in f32. */
+/* Operations per cycle and multiprocessor (a multiply-add is two) from the vendor's programming
+ * guide and architecture papers: without sparsity, accumulating in f32. */
 static const struct cycle {
     uint32_t major, minor;
     unsigned f32, matrix_f32, matrix_f16, matrix_bf16;
@@ -108,7 +108,7 @@ static const struct cycle {
     {10, 0, 256, 4096, 8192, 8192}, {12, 0, 256, 512, 1024, 1024},
 };
 
-/* The last one of the same major that is not newer. */
+/* The newest entry of the same major version that is not newer. */
 static const struct cycle *find_cycle(uint32_t major, uint32_t minor) {
     const struct cycle *best = NULL;
     for (size_t i = 0; i < ARRAY_COUNT(cycles); i++)
@@ -144,12 +144,12 @@ static void add_stated(const struct trace *trace, uint32_t id, struct limits *li
 /* ---- Observed in the trace ---- */
 
 enum {
-    LARGE_COPY = 1 << 20, /* bytes from which on a copy's own latency is no great part of it */
+    LARGE_COPY = 1 << 20, /* bytes from which latency is negligible */
     BEYOND_CACHES = 64 << 20,
-    SAMPLES_MIN = 8, /* values from which on a tenth of them says something */
+    SAMPLES_MIN = 8, /* for a meaningful decile */
 };
 
-/* Latencies of one device, gathered limit by limit. */
+/* Latencies of one device, collected limit by limit. */
 struct latencies {
     int64_t *values;
     size_t count;
@@ -179,7 +179,7 @@ static void raise_rate(struct limits *observed, enum device_limit limit, double 
         observed->of[limit] = rate;
 }
 
-/* The rate of one copy, under the limit that it speaks of. */
+/* Raises the limit that a copy's direction and memory kinds stand for. */
 static void observe_copy(const struct columns_activity *activity, size_t row,
                          struct limits *observed) {
     uint64_t bytes = activity->bytes[row];
@@ -209,7 +209,7 @@ static void observe_copies(const struct model *model, uint32_t device, struct li
         limits_offer(limits, limit, observed.of[limit], LIMIT_OBSERVED);
 }
 
-/* How long launching calls took; those of graphs, each of which launches many kernels, apart. */
+/* Durations of launch calls. Graph launches, which launch many kernels, are separate. */
 static void observe_launch_calls(const struct model *model, uint32_t device, bool of_graphs,
                                  struct latencies *latencies, struct limits *limits) {
     const struct trace *trace = model->trace;
@@ -226,7 +226,7 @@ static void observe_launch_calls(const struct model *model, uint32_t device, boo
                  limits);
 }
 
-/* From the call to the start, where the device had nothing else to do. */
+/* From the call to the start on an idle device. */
 static void observe_idle_starts(const struct model *model, uint32_t device,
                                 struct latencies *latencies, struct limits *limits) {
     const struct trace *trace = model->trace;
@@ -242,8 +242,8 @@ static void observe_idle_starts(const struct model *model, uint32_t device,
     offer_decile(latencies, DEVICE_LIMIT_LAUNCH_TO_START, limits);
 }
 
-/* From one kernel's start to the next one's in a queue: the shortest are as good as empty. Those of
- * one graph follow each other more quickly. */
+/* From one kernel's start to the next in a queue: the shortest are nearly empty kernels. Kernels of
+ * one graph follow each other faster. */
 static void observe_periods(const struct model *model, uint32_t device, bool in_graphs,
                             uint32_t *last_in_queue, struct latencies *latencies,
                             struct limits *limits) {
@@ -266,7 +266,7 @@ static void observe_periods(const struct model *model, uint32_t device, bool in_
     offer_decile(latencies, in_graphs ? DEVICE_LIMIT_GRAPH_KERNEL : DEVICE_LIMIT_LAUNCH, limits);
 }
 
-/* A synchronising call does not say of which device: all devices get what was seen. */
+/* A synchronising call does not name its device: the result applies to all. */
 static void observe_synchronisations(const struct model *model, struct latencies *latencies,
                                      struct limits *by_device) {
     const struct trace *trace = model->trace;

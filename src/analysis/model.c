@@ -1,4 +1,4 @@
-/* Joins, checks and sorts what the questions need. */
+/* Joins, checks and sorts what the analyses need. */
 #include "analysis/model.h"
 
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "base/sort.h"
 #include "trace/writer.h"
 
-/* The smallest correlation id of any call: ids below it were launched before recording began. 0
- * when no call has one: then nothing tells when anything was launched. */
+/* The smallest correlation id of any call: activities with smaller ids were launched before
+ * recording began. 0 when no call has one: launch times are then unknown. */
 static uint64_t first_correlation(const struct trace *trace) {
     uint64_t low = 0;
     for (size_t call = 0; call < trace->call.count; call++)
@@ -118,7 +118,7 @@ static bool order_calls(struct model *model, struct status *status) {
     return true;
 }
 
-/* When activities and calls are in their order. */
+/* Requires activities and calls in their final order. */
 static bool mark_pageable(struct model *model, struct status *status) {
     const struct trace *trace = model->trace;
     model->call_pageable = memory_allocate(trace->call.count, 1, status);
@@ -142,7 +142,7 @@ static bool order_ranges(struct model *model, struct status *status) {
     return !order || trace_reorder(trace, TABLE_RANGE, order, status);
 }
 
-/* ---- the whole ---- */
+/* ---- building the model ---- */
 
 static void extend_span(struct model *model, uint32_t session, int64_t start, int64_t duration) {
     int64_t end = start + duration;
@@ -169,8 +169,7 @@ static void extend_by_ranges(struct model *model) {
         }
 }
 
-/* What is known of a program that used no device and named no ranges: its threads' states and
- * samples. */
+/* For programs without devices and ranges: the states and samples of their threads. */
 static bool extend_by_threads(struct model *model, struct status *status) {
     struct trace *trace = model->trace;
     if (!trace_load(trace, TABLE_STATE, "start duration thread", status))
@@ -222,7 +221,7 @@ int64_t model_session_wall(const struct model *model, uint32_t session) {
     return span->end > span->start ? span->end - span->start : 0;
 }
 
-/* The reader has checked every time and duration; sums of durations must not overflow either. */
+/* The reader has checked every time and duration; their sums must not overflow either. */
 static bool check_sums(const struct trace *trace, struct status *status) {
     const struct {
         const int64_t *durations;
@@ -284,8 +283,8 @@ static bool name_devices(struct model *model, struct status *status) {
     return ok;
 }
 
-/* Times of several sessions can be compared only when all are on the Unix clock. A session may have
- * many writers, and each of them says so. */
+/* Times of several sessions are comparable only if all use the Unix clock. A session may have many
+ * writers, each with its own clock base. */
 static bool clocks_are_mixed(const struct trace *trace) {
     if (trace->session_count < 2)
         return false;
