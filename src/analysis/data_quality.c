@@ -1,5 +1,5 @@
-/* Collects what the reader, the join and the source's own meta say, and two checks of the data
- * against itself. */
+/* Collects the findings of the reader, of the launch join and of the source's meta, and checks the
+ * data for contradictions. */
 #include "analysis/data_quality.h"
 
 #include <string.h>

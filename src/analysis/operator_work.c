@@ -38,7 +38,7 @@ static bool take(struct cursor *cursor, char byte) {
     return true;
 }
 
-/* The cursor behind the opening bracket of a member that is an array. */
+/* Places the cursor after the opening bracket of an array member. */
 static bool find_array(struct text detail, const char *key, struct cursor *cursor) {
     ptrdiff_t place = text_find(detail, key);
     if (place < 0)
@@ -60,7 +60,7 @@ static bool take_number(struct cursor *cursor, double *number) {
     return true;
 }
 
-/* A text without its quotes; escapes stay as they are, none of the words that matter has any. */
+/* A string without its quotes; escapes are kept, since no relevant word has any. */
 static bool take_string(struct cursor *cursor, struct text *text) {
     if (!take(cursor, '"'))
         return false;
@@ -71,7 +71,7 @@ static bool take_string(struct cursor *cursor, struct text *text) {
     return take(cursor, '"');
 }
 
-/* The sizes of one tensor, behind its opening bracket. */
+/* The sizes of one tensor, after its opening bracket. */
 static bool take_sizes(struct cursor *cursor, struct argument *argument) {
     argument->rank = 0;
     argument->elements = 1;
@@ -87,7 +87,7 @@ static bool take_sizes(struct cursor *cursor, struct argument *argument) {
     return take(cursor, ']');
 }
 
-/* The tensors of a list, behind the opening bracket of the first. */
+/* The tensors of a list, after the opening bracket of the first. */
 static bool take_list(struct cursor *cursor, struct argument *list) {
     double elements = 0;
     do {
@@ -146,7 +146,7 @@ static const struct {
     {"c10::complex<double>", ELEMENT_OTHER, 16},
 };
 
-/* A scalar is spelt with a capital letter or not at all ("Scalar", "Int", ""). */
+/* Scalars have a capitalised type or none ("Scalar", "Int", ""). */
 static void set_type(struct argument *argument, struct text name) {
     for (size_t i = 0; i < ARRAY_COUNT(types); i++)
         if (text_is(name, types[i].name)) {
@@ -220,7 +220,7 @@ static struct operator_work product(const struct argument *a, const struct argum
     };
 }
 
-/* mm, bmm and what adds another matrix to it, which then comes first. */
+/* mm, bmm, and addmm and the like, whose first argument is the added matrix. */
 static struct operator_work matrices(const struct arguments *arguments, unsigned first) {
     if (arguments->count < first + 2)
         return (struct operator_work){0};
@@ -243,7 +243,7 @@ static struct operator_work matrix_vector(const struct arguments *arguments, uns
     return product(a, b, 1, a->dims[0], a->dims[1], 1, 0);
 }
 
-/* Any number of dimensions on the left; on the right a matrix, or as many that are equal. */
+/* Any number of dimensions on the left; on the right a matrix, or a batch of equal size. */
 static struct operator_work matmul(const struct arguments *arguments, unsigned first) {
     if (arguments->count < first + 2)
         return (struct operator_work){0};
@@ -279,7 +279,7 @@ static struct operator_work linear(const struct arguments *arguments, unsigned f
 static const struct {
     const char *name;
     struct operator_work (*work)(const struct arguments *arguments, unsigned first);
-    unsigned first; /* where the left matrix is */
+    unsigned first; /* index of the left matrix */
 } matrix_operators[] = {
     {"mm", matrices, 0},
     {"bmm", matrices, 0},
@@ -294,7 +294,7 @@ static const struct {
 
 /* ---- Convolutions ---- */
 
-/* Where stride, padding and dilation are among the arguments; 0: there is none. */
+/* Positions of stride, padding and dilation among the arguments; 0: absent. */
 static const struct convolution {
     const char *name;
     unsigned stride, padding, dilation, transposed;
@@ -314,7 +314,7 @@ static const struct convolution {
     {"_slow_conv2d_forward", 4, 5, 0, 0},
 };
 
-/* A number for each of `count` directions, of a list or of one number for all. */
+/* One number per dimension, from a list or a single number for all. */
 static bool directions(const struct arguments *arguments, unsigned place, unsigned count,
                        double *numbers) {
     if (place >= arguments->count)
@@ -325,7 +325,7 @@ static bool directions(const struct arguments *arguments, unsigned place, unsign
     return found == count || (found == 1 && count > 0);
 }
 
-/* Elements of the result: those of the output's channels, and what the window's steps leave. */
+/* Elements of the result: output channels times the positions of the window. */
 static bool convolution_result(const struct convolution *row, const struct arguments *arguments,
                                double *elements) {
     const struct argument *input = &arguments->list[0], *weight = &arguments->list[1];
@@ -365,7 +365,7 @@ static struct operator_work convolution(const struct convolution *row,
     };
 }
 
-/* Gradients of the input, of the weight, or of both: each as much work as the convolution. */
+/* Gradients of the input, the weight, or both: each costs as much as the convolution. */
 static struct operator_work convolution_backward(const struct arguments *arguments) {
     enum { MASK = 10, TRANSPOSED = 7 };
     const struct argument *gradient = &arguments->list[0], *input = &arguments->list[1],
@@ -377,7 +377,7 @@ static struct operator_work convolution_backward(const struct arguments *argumen
     bool of_input = text_starts(mask, "[True"),
          of_weight = text_starts(mask, "[True, True") || text_starts(mask, "[False, True");
     double each = 2 * gradient->elements * (weight->elements / weight->dims[0]);
-    double both = bytes_of(input) + bytes_of(weight); /* one is read and the other written */
+    double both = bytes_of(input) + bytes_of(weight); /* one is read, the other written */
     if (!of_input && !of_weight)
         return (struct operator_work){0};
     return (struct operator_work){
@@ -388,8 +388,8 @@ static struct operator_work convolution_backward(const struct arguments *argumen
     };
 }
 
-/* Of older versions: the size of the result, the output's gradient, the weight. The bytes of the
- * result are not told. */
+/* In older versions: the result's size, the output's gradient, the weight. The result's element
+ * size is not recorded. */
 static struct operator_work convolution_backward_input(const struct arguments *arguments) {
     const struct argument *gradient = &arguments->list[1], *weight = &arguments->list[2];
     if (arguments->count < 3 || gradient->size == 0 || weight->rank < 3 ||
@@ -405,9 +405,8 @@ static struct operator_work convolution_backward_input(const struct arguments *a
 
 /* ---- Attention ---- */
 
-/* Where query, key and value begin and where it says whether later positions are left out; heads
- * come before positions or behind them. Backwards there are five products for two, as the weights
- * of attention are not kept. */
+/* Positions of query, key and value and of the causal flag; heads come before or after positions.
+ * The backward pass has five products instead of two, as attention weights are recomputed. */
 static const struct attention {
     const char *name;
     unsigned query, causal;
@@ -425,7 +424,7 @@ static const struct attention {
     {"_flash_attention_backward", 1, 11, true, true},
 };
 
-/* A flag, or the number of a kind of mask of which 0 is none. */
+/* A flag, or the number of a mask type where 0 is none. */
 static bool read_causal(struct text concrete, bool *causal) {
     bool no = text_is(concrete, "False") || text_is(concrete, "0");
     *causal = !no;
@@ -474,24 +473,24 @@ static struct operator_work product_work(struct text name, const struct argument
 
 /* ---- Every element once ---- */
 
-/* How the size of the result follows from the inputs. */
+/* How the result's size follows from the inputs. */
 enum pattern {
     BROADCAST, /* element-wise */
-    COPIED,    /* the second input becomes the first */
+    COPIED,    /* the second input is copied to the first */
     WRITTEN,   /* the first is only written */
     REDUCED,   /* over the dimensions of the second argument, or over all */
-    WHOLE,     /* all tensors are read, and one as large as the first is written */
-    SELECTED,  /* rows of the first, numbered by the elements of another */
-    JOINED,    /* lists of tensors, read and written so many times in all */
+    WHOLE,     /* all tensors are read, one of the first's size is written */
+    SELECTED,  /* rows of the first, indexed by another */
+    JOINED,    /* lists of tensors */
 };
 
 struct row {
     const char *name;
     enum pattern pattern;
-    unsigned tensors;      /* read: the first so many arguments; SELECTED: where the numbers are;
-                              JOINED: how often each element is read or written */
-    unsigned flops;        /* an element of the largest */
-    unsigned result_bytes; /* an element of the result; 0: as the inputs */
+    unsigned tensors;      /* read: the leading arguments; SELECTED: position of the indexes;
+                              JOINED: accesses per element */
+    unsigned flops;        /* per element of the largest */
+    unsigned result_bytes; /* per element of the result; 0: as the inputs */
 };
 
 #define UNARY(name)                                                                                \
@@ -654,7 +653,7 @@ static double tensor_bytes(const struct argument *argument) {
     return is_tensor(argument) ? argument->elements * argument->size : 0;
 }
 
-/* Elements of what results from shapes that are stretched to each other, aligned at the end. */
+/* Elements of the broadcast shape, aligned at the last dimension. */
 static double broadcast_elements(const struct arguments *arguments, unsigned tensors) {
     double dims[ARGUMENT_RANK_MAX] = {1, 1, 1, 1, 1, 1, 1, 1}, elements = 1;
     for (unsigned i = 0; i < tensors; i++) {
@@ -669,7 +668,7 @@ static double broadcast_elements(const struct arguments *arguments, unsigned ten
     return elements;
 }
 
-/* The wider of the types; numbers without dimensions do not widen tensors that have some. */
+/* The widest type; scalars do not widen tensors. */
 static unsigned result_size(const struct arguments *arguments, unsigned tensors) {
     unsigned wide = 0, wide_number = 0;
     for (unsigned i = 0; i < tensors; i++) {
@@ -698,7 +697,7 @@ static struct operator_work broadcast(const struct row *row, const struct argume
     return streaming(bytes + elements * size, elements * row->flops);
 }
 
-/* Elements that are left; what is not told to be left is taken not to be written. */
+/* Elements of the result; dimensions that are not recorded count as reduced. */
 static double reduced_elements(const struct arguments *arguments) {
     const struct argument *input = &arguments->list[0];
     double dims[ARGUMENT_RANK_MAX], elements = input->elements;
@@ -724,7 +723,7 @@ static struct operator_work whole(const struct row *row, const struct arguments 
     return streaming(bytes, first->elements * row->flops);
 }
 
-/* A row of the table for each number: all but the dimension that is numbered, mostly the first. */
+/* One row per index: all dimensions but the indexed one, usually the first. */
 static struct operator_work selected(const struct row *row, const struct arguments *arguments) {
     const struct argument *table = &arguments->list[0];
     double dimension = 0;
@@ -742,8 +741,8 @@ static struct operator_work selected(const struct row *row, const struct argumen
     return streaming(tensor_bytes(numbers) + 2 * elements * table->size, 0);
 }
 
-/* The type of a list's tensors is not recorded. Lists are read, and the first one's results are
- * written. */
+/* The type of a list's tensors is not recorded. All lists are read, results are written for the
+ * first. */
 static struct operator_work joined(const struct row *row, const struct arguments *arguments) {
     struct operator_work work = {.kind = OPERATOR_STREAMING, .type = ELEMENT_F32};
     if (!arguments->list[0].is_list)
@@ -759,7 +758,7 @@ static struct operator_work joined(const struct row *row, const struct arguments
     return work;
 }
 
-/* A generated kernel's arguments: each of its tensors is read or written, or both. */
+/* A generated kernel: each tensor argument is read or written, or both. */
 static struct operator_work generated(const struct arguments *arguments) {
     double bytes = 0;
     for (unsigned i = 0; i < arguments->count; i++)

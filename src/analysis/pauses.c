@@ -1,5 +1,5 @@
-/* A sweep over the ends of all pauses tells when all processes of a recording were paused at once;
- * the rest is subtracting sorted windows from sorted windows. */
+/* A sweep over the ends of all pauses finds when all processes of a recording were paused at once;
+ * the rest subtracts sorted windows from sorted windows. */
 #include "analysis/pauses.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static bool is_pause(const struct trace *trace, size_t row) {
            text_is(trace_text(trace, trace->range.name[row]), RANGE_PAUSED);
 }
 
-/* All pauses by (session, process, start); those of one process that touch are joined. */
+/* All pauses by (session, process, start); touching ones of a process are merged. */
 static bool collect_pauses(const struct model *model, struct pause **list, size_t *count,
                            struct status *status) {
     const struct trace *trace = model->trace;
@@ -58,7 +58,7 @@ static bool collect_pauses(const struct model *model, struct pause **list, size_
     return true;
 }
 
-/* How many processes of each session have something recorded: calls or pauses. */
+/* The number of processes of each session with calls or pauses. */
 static bool count_processes(const struct model *model, const struct pause *list, size_t count,
                             uint32_t *counts, struct status *status) {
     const struct trace *trace = model->trace;
@@ -157,7 +157,7 @@ int64_t pauses_within(const struct pauses *pauses, uint32_t session, int64_t sta
     return end > start ? selection_overlap(&pauses->by_session[session], start, end, &cursor) : 0;
 }
 
-/* Takes the holes out of the selection; both are sorted and disjoint. */
+/* Removes the holes from the selection; both are sorted and disjoint. */
 static bool subtract_windows(struct selection *selection, const struct selection *holes,
                              struct status *status) {
     struct selection left = {.everything = selection->everything};
@@ -183,13 +183,13 @@ static bool subtract_windows(struct selection *selection, const struct selection
     return true;
 }
 
-/* The parts of the pauses in which the device did nothing. What lasts no time takes up a
- * nanosecond, so that it keeps its place. */
+/* The parts of the pauses in which the device was idle. An activity of no length occupies one
+ * nanosecond, so that it stays in the selection. */
 static bool find_holes(const struct selection *paused, const struct model *model, uint32_t device,
                        struct selection *holes, struct status *status) {
     const struct trace *trace = model->trace;
     size_t row = model->device_first[device], end = model->device_first[device + 1];
-    int64_t reached = INT64_MIN; /* the device's work so far has ended */
+    int64_t reached = INT64_MIN; /* latest end so far */
     for (size_t i = 0; i < paused->count; i++) {
         struct window window = paused->windows[i];
         for (; row < end && trace->activity.start[row] < window.end; row++) {
@@ -208,7 +208,7 @@ static bool find_holes(const struct selection *paused, const struct model *model
     return true;
 }
 
-/* Also work that lasts no time, at the very end, is inside. */
+/* Includes an activity of no length at the very end. */
 static void reach_last(const struct model *model, uint32_t device, struct selection *selection) {
     struct window *last = &selection->windows[selection->count - 1];
     size_t end = model->device_first[device + 1];
@@ -234,6 +234,6 @@ bool pauses_leave_out(const struct pauses *pauses, const struct model *model, ui
 bool pauses_leave_out_of_host(const struct pauses *pauses, const struct model *model,
                               struct selection *selection, struct status *status) {
     if (model->trace->session_count != 1)
-        return true; /* what is paused in one recording goes on in another */
+        return true; /* another recording may have run meanwhile */
     return subtract_windows(selection, &pauses->by_session[0], status);
 }

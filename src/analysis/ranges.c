@@ -1,7 +1,7 @@
-/* Per thread, a stack of open ranges is walked beside the thread's calls (and those of threads that
- * work for it). What a range gathers is handed to the one around it when it closes, so depth costs
- * nothing. Ranges that overlap without nesting are rare, and then one inside the stack is taken out
- * of it when it ends. */
+/* Walks a stack of open ranges per thread along with the thread's calls (and those of threads that
+ * work for it). When a range closes, its sums are added to the enclosing one, so depth costs
+ * nothing. Ranges that overlap without nesting are rare; one is then removed from inside the stack
+ * when it ends. */
 #include "analysis/ranges.h"
 
 #include <stdlib.h>
@@ -17,8 +17,8 @@ struct open_range {
     int64_t first_end; /* the earliest end of this one and those below it */
     int64_t device_time;
     uint64_t activities;
-    int64_t device_inside; /* of ranges within */
-    /* What a range of its own name that overlaps it has counted already. */
+    int64_t device_inside; /* of nested ranges */
+    /* Already counted by an overlapping range of the same name. */
     int64_t counted_until, device_counted;
     uint64_t activities_counted;
 };
@@ -27,7 +27,7 @@ struct open_range {
 enum {
     LAUNCH_OUTSIDE = 1,
     LAUNCH_CREDITED = 2
-}; /* in no range of its thread; in another thread's */
+}; /* in no range of its thread; credited to another thread's */
 
 struct walk {
     const struct model *model;
@@ -39,11 +39,11 @@ struct walk {
     size_t open_capacity;
     struct open_range *stack;
     size_t depth, stack_capacity;
-    int64_t self_until;        /* host time is given to innermost ranges up to here */
+    int64_t self_until;        /* host time is assigned to innermost ranges up to here */
     int64_t *call_device_time; /* by call: of what it launched */
     uint32_t *call_activities;
     uint8_t *call_launch;           /* by call: LAUNCH_ flags */
-    size_t *annotations;            /* by thread: how many of its own */
+    size_t *annotations;            /* by thread: number of annotations */
     uint32_t *host_thread;          /* by process: see find_host_threads() */
     uint32_t *unannotated_launches; /* launches of threads without annotations, in order of time */
     size_t unannotated_count, unannotated_capacity;
@@ -77,7 +77,7 @@ static bool find_group(struct walk *walk, size_t row, size_t *group, struct stat
     return true;
 }
 
-/* The innermost range owns the host time up to `time`. */
+/* Assigns host time up to `time` to the innermost range. */
 static void add_self_time(struct walk *walk, int64_t time) {
     if (time <= walk->self_until)
         return;
@@ -94,7 +94,7 @@ static void set_first_end(struct walk *walk, size_t at) {
     walk->stack[at].first_end = end < below ? end : below;
 }
 
-/* What was launched inside the range at that place so far, those above it included. */
+/* What was launched in the range at that index so far, including those above it. */
 static void collected(const struct walk *walk, size_t at, int64_t *time, uint64_t *activities) {
     *time = 0;
     *activities = 0;
@@ -104,7 +104,7 @@ static void collected(const struct walk *walk, size_t at, int64_t *time, uint64_
     }
 }
 
-/* Gives the range's time to its group; time that several ranges of a group share counts once. */
+/* Adds the range's time to its group; time shared by several ranges of a group counts once. */
 static void count_range(struct walk *walk, size_t at) {
     struct open_range *range = &walk->stack[at];
     struct range_group *group = &walk->ranges->groups[range->group];
@@ -124,14 +124,14 @@ static void count_range(struct walk *walk, size_t at) {
     }
 }
 
-/* Takes the range at that place out of the stack. What those above it gathered so far lies within
- * it too, but they hand that on themselves when they close. */
+/* Removes the range at that index. What the ranges above it collected so far is also within it, but
+ * they pass it on when they close. */
 static void close_range(struct walk *walk, size_t at) {
     struct open_range range = walk->stack[at];
     uint32_t others = --walk->open_count[range.group];
     for (size_t i = at + 1; i < walk->depth; i++)
         others -= walk->stack[i].group == range.group;
-    if (others == 0) /* it is in no range of its own name */
+    if (others == 0) /* not nested in a range of its own name */
         count_range(walk, at);
     walk->ranges->groups[range.group].device_self += range.device_time - range.device_inside;
     if (at) {
@@ -191,11 +191,11 @@ static void add_launch(struct walk *walk, size_t call) {
     range->activities += walk->call_activities[call];
 }
 
-/* ---- threads that work for another ---- */
+/* ---- launches of threads without annotations ---- */
 
-/* An autograd thread launches while the main thread stands in its "backward" annotation: launches
- * of threads without annotations of their own belong to the annotation that is open elsewhere in
- * the process. This finds the thread that they are credited to: the one with most annotations. */
+/* An autograd thread launches while the main thread is in its "backward" annotation: launches of
+ * threads without annotations belong to the annotation open elsewhere in the process. They are
+ * credited to the thread with most annotations. */
 static bool find_host_threads(struct walk *walk, struct status *status) {
     const struct trace *trace = walk->model->trace;
     walk->annotations = memory_allocate(trace->thread.count, sizeof *walk->annotations, status);
@@ -204,7 +204,7 @@ static bool find_host_threads(struct walk *walk, struct status *status) {
         return false;
     for (size_t i = 0; i < trace->range.count; i++)
         walk->annotations[trace->range.thread[i]] += trace->range.category[i] == RANGE_ANNOTATION;
-    walk->annotations[0] = 0; /* no thread */
+    walk->annotations[0] = 0; /* not a thread */
     for (uint32_t thread = 1; thread < trace->thread.count; thread++) {
         uint32_t *best = &walk->host_thread[trace->thread.process[thread]];
         if (walk->annotations[thread] > walk->annotations[*best])
@@ -233,7 +233,7 @@ static bool sort_unannotated(struct walk *walk, struct status *status) {
     return ok;
 }
 
-/* Gathers the launches of the process's other threads that have no annotations. */
+/* Collects the launches of the process's other threads that have no annotations. */
 static bool collect_unannotated_launches(struct walk *walk, size_t host, struct status *status) {
     const struct model *model = walk->model;
     const struct trace *trace = model->trace;
@@ -257,7 +257,7 @@ static bool collect_unannotated_launches(struct walk *walk, size_t host, struct 
     return sort_unannotated(walk, status);
 }
 
-/* To the innermost annotation that is open. */
+/* Credits the innermost open annotation. */
 static void add_unannotated_launch(struct walk *walk, size_t call) {
     for (size_t i = walk->depth; i-- > 0;) {
         struct open_range *range = &walk->stack[i];

@@ -21,7 +21,7 @@
 
 const char *steps_source_name(enum steps_source source) {
     static const char *const names[] = {"none", "profiler steps", "repeated ranges",
-                                        "repeating activities: turns of a loop, or layers"};
+                                        "repeating activities: iterations or layers"};
     return names[source];
 }
 
@@ -38,7 +38,7 @@ static struct step step_of_range(const struct model *model, size_t row) {
                          model->trace->range.name[row]};
 }
 
-/* ---- steps that a profiler marked ---- */
+/* ---- profiler steps ---- */
 
 static bool is_profiler_step(const struct model *model, size_t row) {
     const struct trace *trace = model->trace;
@@ -70,9 +70,9 @@ static bool find_profiler_steps(const struct model *model, struct steps *steps,
     return true;
 }
 
-/* ---- ranges that repeat ---- */
+/* ---- repeated ranges ---- */
 
-/* "iteration 12" and "iteration 13" are the same loop: runs of digits count as one letter. */
+/* "iteration 12" and "iteration 13" are the same loop: a run of digits counts as one character. */
 static uint32_t pattern_of(struct text name) {
     uint64_t hash = 0xCBF29CE484222325u;
     for (size_t i = 0; i < name.length; i++) {
@@ -87,7 +87,7 @@ static uint32_t pattern_of(struct text name) {
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* The thread's annotations at one depth: 0 for those inside no other, and so on. */
+/* The thread's annotations at one depth; 0: not nested. */
 struct level {
     uint32_t *rows, *patterns;
     size_t count, rows_capacity, patterns_capacity;
@@ -134,7 +134,7 @@ static bool add_range_steps(const struct model *model, const struct level *level
     return true;
 }
 
-/* Half of the run's time, or, as a program may take long to start, half of its kernels'. */
+/* Half of the run's time or, as a program may take long to start, of its kernel time. */
 static bool covers_half(const struct model *model, const struct level *level,
                         const struct cycle *cycle) {
     const struct trace *trace = model->trace;
@@ -175,15 +175,15 @@ static bool find_repeated_ranges(const struct model *model, struct steps *steps,
     return ok;
 }
 
-/* ---- activities that repeat ---- */
+/* ---- periodic activities ---- */
 
-/* The rows of the device with most of them. */
+/* The activities of the device with most of them. */
 struct sequence {
     const struct model *model;
     uint32_t device;
     size_t base, count;
     const uint32_t *names;
-    int64_t *work; /* time of kernels; of all, where there are no kernels */
+    int64_t *work; /* kernel time; of all activities if there are no kernels */
 };
 
 static bool has_kernel(const struct model *model, size_t first, size_t end) {
@@ -218,14 +218,14 @@ static bool read_sequence(const struct model *model, struct sequence *sequence,
     return true;
 }
 
-/* How long the device idled before a row, which is not the first. */
+/* Idle time of the device before a row other than the first. */
 static int64_t idle_before(const struct sequence *sequence, size_t row) {
     const struct model *model = sequence->model;
     row += sequence->base;
     return model->trace->activity.start[row] - model_activity_end(model, row - 1);
 }
 
-/* Steps begin where the device idled most before the step: that is where the loop turns. */
+/* Steps begin at the phase with most idle time before it: between iterations. */
 static size_t best_phase(const struct sequence *sequence, const struct cycle *cycle) {
     size_t best = 0;
     int64_t best_idle = -1;
@@ -242,8 +242,8 @@ static size_t best_phase(const struct sequence *sequence, const struct cycle *cy
     return best;
 }
 
-/* What repeats is the run's loop when it has a part of its work, though choosing algorithms at the
- * start may have more. A few rows that repeat may be chance: they must be a third of all. */
+/* A periodic sequence is the run's loop if it has an eighth of the work, since autotuning at the
+ * start may have more. Few rows may repeat by chance: they must have a third of the work. */
 static bool is_loop(const struct sequence *sequence, const struct cycle *cycle) {
     enum { ITERATIONS_MIN = 4, ROWS_MIN = 8, ROWS_MANY = 32, WORK_DIVISOR = 8 };
     size_t rows = cycle->end - cycle->first;
@@ -254,7 +254,7 @@ static bool is_loop(const struct sequence *sequence, const struct cycle *cycle) 
         all += (double)sequence->work[i];
         inside += i >= cycle->first && i < cycle->end ? (double)sequence->work[i] : 0;
     }
-    /* copies that repeat beside kernels that do not are no loop */
+    /* repeating copies among kernels that do not repeat are no loop */
     if (inside <= 0 && all > 0)
         return false;
     if (rows < ROWS_MANY && 3 * rows < sequence->count)
@@ -262,14 +262,14 @@ static bool is_loop(const struct sequence *sequence, const struct cycle *cycle) 
     return WORK_DIVISOR * inside >= all;
 }
 
-/* ---- turns of several repetitions ---- */
+/* ---- iterations of several repetitions ---- */
 
 struct pause_list {
     size_t *repetitions; /* the repetitions before which the device paused, in order */
     size_t count, capacity;
 };
 
-/* A pause is a time in which two more of them would have fit. */
+/* A pause is idle time in which two more repetitions would have fit. */
 static bool find_pauses(const struct sequence *sequence, const struct cycle *cycle, size_t start,
                         struct pause_list *pauses, struct status *status) {
     size_t repetitions = (cycle->end - start) / cycle->period;
@@ -307,8 +307,8 @@ static bool median_distance(const struct pause_list *pauses, size_t *distance,
     return true;
 }
 
-/* Whether the pauses come every `distance` repetitions: nine in ten of those that should, and few
- * besides. */
+/* Whether the pauses come every `distance` repetitions: nine in ten of the expected ones, and few
+ * others. */
 static bool pauses_are_regular(const struct pause_list *pauses, size_t distance, size_t repetitions,
                                struct status *status, bool *regular) {
     *regular = false;
@@ -325,8 +325,7 @@ static bool pauses_are_regular(const struct pause_list *pauses, size_t distance,
     return true;
 }
 
-/* Makes the cycle's period that of the pauses where they come after always the same number of
- * repetitions. */
+/* Multiplies the cycle's period if the pauses come after a constant number of repetitions. */
 static bool join_repetitions(const struct sequence *sequence, struct cycle *cycle,
                              struct status *status) {
     enum { ITERATIONS_MIN = 4 };
@@ -344,9 +343,9 @@ static bool join_repetitions(const struct sequence *sequence, struct cycle *cycl
     return ok;
 }
 
-/* ---- loops that something interrupts ---- */
+/* ---- interrupted loops ---- */
 
-/* Logging, a value that is looked at: a few rows in or behind a turn, fewer than a turn has. */
+/* Logging, reading back a value: a few rows in or after an iteration, fewer than its own. */
 static size_t interruption_max(size_t period) {
     enum { ROWS_FEW = 64 };
     return period - 1 < ROWS_FEW ? period - 1 : ROWS_FEW;
@@ -357,7 +356,7 @@ static bool is_iteration(const uint32_t *names, size_t row, const uint32_t *patt
     return memcmp(names + row, pattern, period * sizeof *names) == 0;
 }
 
-/* Whether the rows are a turn with `more` rows in the midst of it. */
+/* Whether the rows are an iteration with `more` additional rows inside. */
 static bool is_interrupted_iteration(const uint32_t *names, size_t row, const uint32_t *pattern,
                                      size_t period, size_t more) {
     size_t begin = 0, rest = 0;
@@ -368,8 +367,8 @@ static bool is_interrupted_iteration(const uint32_t *names, size_t row, const ui
     return begin + rest >= period;
 }
 
-/* How many rows of an interruption the turn at `row` has, where another turn is behind it; SIZE_MAX
- * when none is. */
+/* The number of additional rows of the iteration at `row` if another iteration follows, else
+ * SIZE_MAX. */
 static size_t interruption_of(const struct sequence *sequence, const uint32_t *pattern,
                               size_t period, size_t row) {
     const uint32_t *names = sequence->names;
@@ -381,7 +380,7 @@ static size_t interruption_of(const struct sequence *sequence, const uint32_t *p
     return SIZE_MAX;
 }
 
-/* The first turn of the loop that the turn at `row` belongs to. */
+/* The first iteration of the loop that contains the one at `row`. */
 static size_t first_iteration(const struct sequence *sequence, const uint32_t *pattern,
                               size_t period, size_t row) {
     size_t first = row, more = 0, max = interruption_max(period);
@@ -440,10 +439,10 @@ static bool find_periodic_steps(const struct model *model, struct steps *steps,
     return ok;
 }
 
-/* ---- warm-up and figures ---- */
+/* ---- warm-up and durations ---- */
 
-/* A step is even when it lasts no longer than the usual step of the second half does, give or take
- * three robust standard deviations or 5 %. Warm-up ends at the first even step. */
+/* A step is regular if it is no longer than the median of the second half plus three robust
+ * standard deviations or 5 %. Warm-up ends at the first regular step. */
 static bool find_warm_up(struct steps *steps, struct status *status) {
     steps->settled = true;
     if (steps->count < 4)
@@ -521,7 +520,7 @@ size_t steps_at(const struct steps *steps, int64_t time) {
     return low - 1;
 }
 
-/* The same in which an activity was issued. `hint` is the last answer: mostly it is still right. */
+/* The step at a time. `hint` is the previous answer, which usually still holds. */
 static size_t step_at_hint(const struct steps *steps, int64_t time, size_t hint) {
     if (hint < steps->count && time >= steps->list[hint].start && time < steps->list[hint].end &&
         (hint + 1 == steps->count || time < steps->list[hint + 1].start))
@@ -535,7 +534,7 @@ bool steps_window(const struct model *model, const struct steps *steps, uint32_t
     int64_t start = INT64_MAX, end = INT64_MIN, next = INT64_MAX;
     size_t hint = SIZE_MAX;
     if (model->mixed_clocks && trace->device_session[device] != steps->session)
-        return false; /* no time of that recording compares with the steps' */
+        return false; /* its times are not comparable with those of the steps */
     for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
         int64_t issued = trace->activity.start[i];
         if (steps->source != STEPS_PERIODIC) {

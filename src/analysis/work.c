@@ -1,13 +1,13 @@
-/* A kernel's operator is the innermost range around its launching call, if that is an operator:
- * where the innermost one is a Python function or an annotation, an operator further out called
- * that code, and what it does is not its own arithmetic. Shapes repeat from step to step, so every
- * distinct operator (name and inputs) is understood once.
+/* A kernel's operator is the innermost range around its launching call, if that is an operator.
+ * Where the innermost range is a Python function or an annotation, an outer operator called that
+ * code, and the code is not the operator's own arithmetic. Shapes repeat from step to step, so the
+ * work of every distinct operator (name and inputs) is computed once.
  *
- * The roof is the longer of the times that memory and arithmetic need for the work. A kernel that
- * comes near it is bound by it. Otherwise the kernel is latency-bound when it is hardly longer than
- * an empty kernel or its blocks leave much of the device idle; its work need not be known for that.
- * A kernel far from its roof that evaluates functions does more than is counted: its bound is
- * unknown. The rest is bound by whichever of the two is longer.
+ * The roof is the longer of the times that memory and arithmetic need for the work. A kernel near
+ * it is bound by it. Otherwise the kernel is latency-bound if it is hardly longer than an empty
+ * kernel or if its blocks leave much of the device idle; its work need not be known for that. A
+ * kernel far from its roof that evaluates functions does more than is counted: its bound is
+ * unknown. The rest is bound by whichever time is longer.
  */
 #include "analysis/work.h"
 
@@ -18,11 +18,11 @@
 #include "base/map.h"
 #include "base/memory.h"
 
-/* The kernels that one range launched itself. */
+/* The kernels launched by one range itself. */
 struct launched {
-    uint32_t work; /* place among the understood operators; 0: nothing is known */
+    uint32_t work; /* index in `works`; 0: unknown */
     uint32_t kernels, products;
-    bool matrix_f32; /* as one of the kernels says */
+    bool matrix_f32; /* by the name of one of the kernels */
     double time;
 };
 
@@ -31,9 +31,9 @@ struct work_builder {
     struct kernel_traits *traits; /* by string */
     uint32_t *operator_of;        /* by call: row of its operator, or NO_ROW */
     struct launched *ranges;
-    struct operator_work *works; /* [0] stands for nothing */
+    struct operator_work *works; /* [0]: unknown */
     size_t work_count, work_capacity;
-    struct map known; /* name and detail of a range: place in works */
+    struct map known; /* name and detail of a range: index in works */
 };
 
 /* ---- Which operator ---- */
@@ -61,7 +61,7 @@ static uint32_t operator_of(const struct work_builder *work_builder, size_t acti
     return call == NO_ROW ? NO_ROW : work_builder->operator_of[call];
 }
 
-/* ---- What it means ---- */
+/* ---- Work of an operator ---- */
 
 static enum element_type type_in_name(const struct kernel_traits *traits) {
     return traits->bf16  ? ELEMENT_BF16
@@ -70,7 +70,7 @@ static enum element_type type_in_name(const struct kernel_traits *traits) {
                          : ELEMENT_NONE;
 }
 
-/* Where only shapes were recorded, the type is the one in the kernel's name. */
+/* Where only shapes were recorded, the type is that in the kernel's name. */
 static struct operator_work read_operator(struct text name, struct text detail,
                                           enum element_type type) {
     struct arguments arguments;
@@ -122,15 +122,15 @@ static bool gather(struct work_builder *work_builder, struct status *status) {
         launched->products += traits->multiplies;
         launched->matrix_f32 |= traits->matrix_f32;
         if (work_builder->works[launched->work].kind == OPERATOR_CONVOLUTION && traits->fewer)
-            launched->work = 0; /* it does less than its operator means */
+            launched->work = 0; /* it does less than the plain sum of products */
     }
     return true;
 }
 
-/* ---- Whose work it is ---- */
+/* ---- Work of a kernel ---- */
 
-/* The part of its operator's work that is this kernel's: all of it, if it is the one that
- * multiplies, else its part of the time. */
+/* The kernel's share of its operator's work: all of it if this kernel does the product, else its
+ * share of the time. */
 static double share(const struct work_builder *work_builder, const struct launched *launched,
                     const struct kernel_traits *traits, int64_t duration) {
     if (work_builder->works[launched->work].kind == OPERATOR_PRODUCT && launched->products == 1)
@@ -140,8 +140,8 @@ static double share(const struct work_builder *work_builder, const struct launch
     return (double)duration / launched->time;
 }
 
-/* The units that multiply matrices of a type. Those of f32 are used when the program allowed it,
- * which the kernel's name tells. DEVICE_LIMIT_COUNT: of the type nothing is known. */
+/* The units for matrix products of a type. Those for f32 (tf32) are used if the kernel's name has
+ * them. DEVICE_LIMIT_COUNT: unknown type. */
 static enum device_limit matrix_unit(enum element_type type, bool matrix_f32) {
     switch (type) {
     case ELEMENT_F16:
@@ -166,7 +166,7 @@ static void give(const struct work_builder *work_builder, const struct launched 
     enum device_limit unit = DEVICE_LIMIT_F32;
     if (of_operator->kind != OPERATOR_STREAMING)
         unit = matrix_unit(of_operator->type, launched->matrix_f32);
-    if (of_operator->elements > 0) /* kernels are named after the type */
+    if (of_operator->elements > 0) /* the kernel name has the type */
         bytes = of_operator->elements * traits->size;
     if (unit == DEVICE_LIMIT_COUNT || part <= 0 || (bytes <= 0 && of_operator->flops <= 0))
         return;
@@ -212,9 +212,9 @@ static bool from_operators(const struct model *model, const struct host *host,
     return ok;
 }
 
-/* ---- What the trace says of the kernel itself ---- */
+/* ---- Work recorded in the trace ---- */
 
-/* Our own runtime counts a kernel's work, and names it after its types. */
+/* Ridge's runtime records a kernel's work and names it after its types. */
 static enum device_limit unit_of_name(const struct kernel_traits *traits) {
     if (!traits->multiplies)
         return DEVICE_LIMIT_F32;
@@ -255,12 +255,12 @@ static bool begin(const struct model *model, struct work *work, struct status *s
 
 /* ---- Roofs ---- */
 
-#define NEAR_ROOF 0.5 /* of the time: from here on the roof is what binds */
+#define NEAR_ROOF 0.5 /* of the time: the kernel is bound by the roof */
 #define FAR_FROM_ROOF 0.1
 enum {
-    LATENCY_FACTOR = 3,      /* as long as so many: little but starting and ending */
-    SHORT_FACTOR = 10,       /* as long as so many: short */
-    FILLED_QUARTERS_MIN = 3, /* multiprocessors of four that blocks must be there for */
+    LATENCY_FACTOR = 3,      /* times an empty kernel: nothing but launch latency */
+    SHORT_FACTOR = 10,       /* times an empty kernel: short */
+    FILLED_QUARTERS_MIN = 3, /* quarters of the multiprocessors that need a block */
 };
 
 const char *kernel_bound_name(unsigned bound) {
@@ -270,12 +270,12 @@ const char *kernel_bound_name(unsigned bound) {
 
 struct device {
     const struct limits *limits;
-    double empty_ns; /* about what an empty kernel takes; 0: not known */
+    double empty_ns; /* about the time of an empty kernel; 0: unknown */
     uint32_t multiprocessors;
 };
 
-/* Each further kernel of a graph is as good as empty. Where that was not measured: the shortest
- * kernel, unless launching one takes less, as then none of them was near to empty. */
+/* A further kernel of a graph is nearly empty. If that was not measured: the shortest kernel,
+ * unless a launch call is shorter, as then no kernel was nearly empty. */
 static double empty_kernel_ns(const struct model *model, uint32_t id, const struct limits *limits) {
     const struct columns_activity *activity = &model->trace->activity;
     double shortest = 0, call = limits->of[DEVICE_LIMIT_LAUNCH_CALL];
@@ -292,14 +292,14 @@ static double time_at(double amount, double rate) {
     return rate > 0 ? amount / rate * 1e9 : 0;
 }
 
-/* What fits into the cache may be there. */
+/* Data that fits into the cache may be there. */
 static double memory_ns(const struct limits *limits, double bytes) {
     double memory = limits->of[DEVICE_LIMIT_MEMORY], cache = limits->of[DEVICE_LIMIT_CACHE];
     bool fits = bytes <= limits->of[DEVICE_LIMIT_CACHE_BYTES];
     return time_at(bytes, fits && cache > memory ? cache : memory);
 }
 
-/* Matrix units that were looked for and not found: the ordinary ones do it. */
+/* Without matrix units the ordinary ones do it. */
 static double arithmetic_rate(const struct limits *limits, unsigned unit) {
     double rate = limits->of[unit];
     if (rate <= 0 && unit == DEVICE_LIMIT_MATRIX_F16)
