@@ -1,6 +1,5 @@
-/* The C++ library's own demangler, where the machine has one. Rust's older mangling is that of C++
- * with a hash at the end and with the characters that C++ lacks written as $..$; what comes out is
- * tidied accordingly. */
+/* Uses the C++ library's demangler, if there is one. Rust's legacy mangling is that of C++ with a
+ * hash at the end and other characters written as $..$, which are converted afterwards. */
 #include "base/demangle.h"
 
 #include <errno.h>
@@ -15,7 +14,7 @@ enum { MANGLED_MAX = 16384, HASH_DIGITS = 16 };
 
 typedef char *(*demangle_function)(const char *mangled, char *buffer, size_t *length, int *status);
 
-static demangle_function cxa_demangle; /* NULL: this machine has no C++ library */
+static demangle_function cxa_demangle; /* NULL: no C++ library */
 static bool no_memory_to_look;
 
 static void find_demangler(void) {
@@ -67,7 +66,7 @@ static void append_rust(struct text name, struct buffer *plain) {
         if (i == count) {
             buffer_byte(plain, name.data[at++]);
         } else if (i == count - 1) {
-            at++; /* an underscore stands before an escape that begins a word */
+            at++; /* an underscore precedes an escape at the start of a word */
         } else {
             buffer_string(plain, escapes[i].meant);
             at += strlen(escapes[i].written);

@@ -1,5 +1,5 @@
-/* One routine scales every quantity. Durations and bytes are scaled as integers, so that a figure
- * in a report never disagrees with the exact one in the JSON beside it. */
+/* One routine scales every quantity. Durations and bytes are scaled as integers, so that a number
+ * in a report never disagrees with the exact one in the JSON. */
 #include "base/format.h"
 
 #include <inttypes.h>
@@ -35,8 +35,8 @@ static void with_commas(uint64_t value, char *text) {
     *text = '\0';
 }
 
-/* Four significant digits with the unit that fits; units[0] is that of `value`, and each next one
- * is a thousand times larger. Beyond the last unit digits are grouped. */
+/* Four significant digits with a suitable unit; units[0] is that of `value`, and each further one
+ * is 1000 times larger. Beyond the last unit, digits are grouped. */
 static void scaled(uint64_t value, const char *const *units, unsigned unit_count, char *text) {
     if (value < 1000) {
         snprintf(text, FORMAT_SIZE - 1, "%" PRIu64 " %s", value, units[0]);

@@ -1,4 +1,4 @@
-/* Open addressing over ids; the texts themselves (terminated) live in an arena. */
+/* Open addressing over ids; the texts (terminated) are in an arena. */
 #include "base/intern.h"
 
 #include <string.h>

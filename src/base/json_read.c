@@ -39,8 +39,8 @@ const char *scan_fail(struct scan *scan, const char *at, const char *why) {
     return NULL;
 }
 
-/* Drops what lies before scan->at and reads on once. */
-static bool slide(struct scan *scan, struct status *status) {
+/* Drops the bytes before scan->at and reads more once. */
+static bool read_more(struct scan *scan, struct status *status) {
     struct input *input = &scan->input;
     if (scan->end != no_bytes)
         input_consume(input, (size_t)(scan->at - input->data));
@@ -62,10 +62,10 @@ bool scan_more(struct scan *scan, const char *what, struct status *status) {
                            "%llu; record or copy it again",
                            (unsigned long long)(scan->input.offset + scan->input.length), what,
                            (unsigned long long)start);
-    /* At least double what was too short, so that trying again costs linear time in all. */
+    /* At least doubles the window, so that all retries together take linear time. */
     size_t had = (size_t)(scan->end - scan->at);
     do {
-        if (!slide(scan, status))
+        if (!read_more(scan, status))
             return status_context(status, "%s at byte %llu", what, (unsigned long long)start);
     } while (scan->input.length < 2 * had && !scan->input.at_end);
     return true;
@@ -82,13 +82,13 @@ bool scan_peek(struct scan *scan, char *byte, struct status *status) {
         *byte = 0;
         if (scan->input.at_end)
             return true;
-        if (!slide(scan, status))
+        if (!read_more(scan, status))
             return false;
     }
 }
 
-/* Moves past the rest of a string whose opening quote (or a part) has been read. */
-static bool pass_string(struct scan *scan, struct status *status) {
+/* Skips the rest of a string whose opening quote, or more, has been read. */
+static bool skip_string_stream(struct scan *scan, struct status *status) {
     uint64_t start = scan_offset(scan);
     for (;;) {
         const char *stop = bytes_find_quote(scan->at, scan->end);
@@ -106,12 +106,12 @@ static bool pass_string(struct scan *scan, struct status *status) {
                                "truncated: the file ends at byte %llu inside a string that begins "
                                "at byte %llu; record or copy it again",
                                (unsigned long long)scan_offset(scan), (unsigned long long)start);
-        if (!slide(scan, status))
+        if (!read_more(scan, status))
             return false;
     }
 }
 
-static bool pass_scalar(struct scan *scan, struct status *status) {
+static bool skip_scalar_stream(struct scan *scan, struct status *status) {
     const char *after;
     while (!(after = scan_skip(scan, scan->at)))
         if (!scan_more(scan, "a value", status))
@@ -120,7 +120,7 @@ static bool pass_scalar(struct scan *scan, struct status *status) {
     return true;
 }
 
-static bool pass_container(struct scan *scan, struct status *status) {
+static bool skip_container_stream(struct scan *scan, struct status *status) {
     unsigned depth = 0;
     uint64_t start = scan_offset(scan);
     for (;;) {
@@ -133,13 +133,13 @@ static bool pass_container(struct scan *scan, struct status *status) {
                                    "begins at byte %llu; record or copy it again",
                                    (unsigned long long)scan_offset(scan),
                                    (unsigned long long)start);
-            if (!slide(scan, status))
+            if (!read_more(scan, status))
                 return false;
             continue;
         }
         char byte = *scan->at++;
         if (byte == '"') {
-            if (!pass_string(scan, status))
+            if (!skip_string_stream(scan, status))
                 return false;
         } else if (byte == '{' || byte == '[') {
             if (++depth > SCAN_DEPTH)
@@ -157,11 +157,11 @@ bool json_skip(struct scan *scan, struct status *status) {
     if (!scan_peek(scan, &byte, status))
         return false;
     if (byte == '{' || byte == '[')
-        return pass_container(scan, status);
+        return skip_container_stream(scan, status);
     if (byte != '"')
-        return pass_scalar(scan, status);
+        return skip_scalar_stream(scan, status);
     scan->at++;
-    return pass_string(scan, status);
+    return skip_string_stream(scan, status);
 }
 
 bool scan_unexpected(const struct scan *scan, const char *expected, struct status *status) {
@@ -288,7 +288,7 @@ const char *scan_skip(struct scan *scan, const char *at) {
     return after;
 }
 
-/* The text of a number or of a string that may hold one; empty for any other value. */
+/* The text of a number, or of a string that may contain one; empty for any other value. */
 static const char *number_text(struct scan *scan, const char *at, struct text *number) {
     struct scan_string string;
     const char *after = scan_skip(scan, at);
@@ -306,9 +306,9 @@ static const char *number_text(struct scan *scan, const char *at, struct text *n
     return after;
 }
 
-/* What the fast paths leave: strings, exponents, fractions, more than 18 digits. */
-static const char *integer_slowly(struct scan *scan, const char *at, int64_t *value,
-                                  bool *is_number) {
+/* The slow path: strings, exponents, fractions, more than 18 digits. */
+static const char *scan_integer_slow(struct scan *scan, const char *at, int64_t *value,
+                                     bool *is_number) {
     struct text number;
     uint64_t bits;
     double approximately;
@@ -343,7 +343,7 @@ const char *scan_integer(struct scan *scan, const char *at, int64_t *value, bool
         sum = sum * 10 + (unsigned)(*p++ - '0');
     size_t count = (size_t)(p - digits);
     if (count == 0 || count > 18 || !(quoted ? *p == '"' : ends_number(*p)))
-        return integer_slowly(scan, at, value, is_number);
+        return scan_integer_slow(scan, at, value, is_number);
     *value = negative ? -(int64_t)sum : (int64_t)sum;
     *is_number = true;
     return p + quoted;
@@ -362,7 +362,7 @@ const char *scan_microseconds(struct scan *scan, const char *at, int64_t *value,
             sum = sum * 10 + (unsigned)(*p++ - '0');
         fraction = (size_t)(p - point) - 1;
     }
-    /* 16 + 3 digits fit 64 bits without a sign, so nothing has wrapped. */
+    /* 16 + 3 digits fit into 64 bits, so nothing has wrapped. */
     if (whole > 0 && whole <= 16 && fraction <= 3 && ends_number(*p) &&
         sum * scale[fraction] <= INT64_MAX) {
         *value = (int64_t)(sum * scale[fraction]);
@@ -430,7 +430,8 @@ static bool four_hex_digits(const char *at, const char *end, uint32_t *value) {
     return true;
 }
 
-/* \uXXXX with `at` behind the u; a pair of surrogates is one character, half a pair is U+FFFD. */
+/* \uXXXX, with `at` after the u; a surrogate pair is one character, an unpaired surrogate U+FFFD.
+ */
 static const char *decode_unicode(const char *at, const char *end, struct buffer *out) {
     uint32_t high, low;
     if (!four_hex_digits(at, end, &high)) {
@@ -465,11 +466,12 @@ void scan_decode(struct text raw, struct buffer *out) {
         else if (stop[1] == 'u')
             at = decode_unicode(at, end, out);
         else
-            buffer_append(out, stop, 2); /* not an escape at all: a Windows path */
+            buffer_append(out, stop, 2); /* not an escape: a Windows path */
     }
 }
 
-/* The place after a string whose opening quote is at `at`; the copy has only valid escapes. */
+/* Copies the string whose opening quote is at `at` with only valid escapes; returns the position
+ * after it. */
 static const char *compact_string(const char *at, const char *end, struct buffer *out) {
     buffer_byte(out, *at++);
     for (; at < end; at++) {
@@ -544,13 +546,13 @@ static const char *compact_word(const char *at, const char *end, struct buffer *
     return NULL;
 }
 
-/* Where in an object or array the copy stands. */
-enum place { VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON, COMMA_OR_END };
+/* What may follow in the object or array. */
+enum expected { VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON, COMMA_OR_END };
 
 struct compacting {
     uint64_t is_object[SCAN_DEPTH / 64];
     unsigned depth;
-    enum place place;
+    enum expected expected;
 };
 
 static bool in_object(const struct compacting *state) {
@@ -565,14 +567,14 @@ static bool open_level(struct compacting *state, bool object) {
     uint64_t bit = (uint64_t)1 << level % 64;
     state->is_object[level / 64] =
         object ? state->is_object[level / 64] | bit : state->is_object[level / 64] & ~bit;
-    state->place = object ? KEY_OR_END : VALUE_OR_END;
+    state->expected = object ? KEY_OR_END : VALUE_OR_END;
     return true;
 }
 
-/* Brackets, commas and colons; false when they do not belong here. */
+/* Brackets, commas and colons; false when not allowed here. */
 static bool compact_structure(struct compacting *state, char byte) {
-    enum place place = state->place;
-    bool wants_value = place == VALUE || place == VALUE_OR_END;
+    enum expected expected = state->expected;
+    bool wants_value = expected == VALUE || expected == VALUE_OR_END;
     switch (byte) {
     case '{':
     case '[':
@@ -580,28 +582,28 @@ static bool compact_structure(struct compacting *state, char byte) {
     case '}':
     case ']':
         if (state->depth == 0 || in_object(state) != (byte == '}') ||
-            (place != COMMA_OR_END && place != (byte == '}' ? KEY_OR_END : VALUE_OR_END)))
+            (expected != COMMA_OR_END && expected != (byte == '}' ? KEY_OR_END : VALUE_OR_END)))
             return false;
         state->depth--;
-        state->place = COMMA_OR_END;
+        state->expected = COMMA_OR_END;
         return true;
     case ',':
-        if (place != COMMA_OR_END)
+        if (expected != COMMA_OR_END)
             return false;
-        state->place = in_object(state) ? KEY : VALUE;
+        state->expected = in_object(state) ? KEY : VALUE;
         return true;
     default:
-        if (place != COLON)
+        if (expected != COLON)
             return false;
-        state->place = VALUE;
+        state->expected = VALUE;
         return true;
     }
 }
 
 static const char *compact_token(struct compacting *state, const char *at, const char *end,
                                  struct buffer *out) {
-    bool wants_key = state->place == KEY || state->place == KEY_OR_END;
-    bool wants_value = state->place == VALUE || state->place == VALUE_OR_END;
+    bool wants_key = state->expected == KEY || state->expected == KEY_OR_END;
+    bool wants_value = state->expected == VALUE || state->expected == VALUE_OR_END;
     if (memchr("{}[],:", *at, 6)) {
         if (!compact_structure(state, *at))
             return NULL;
@@ -610,18 +612,18 @@ static const char *compact_token(struct compacting *state, const char *at, const
     }
     if (!wants_value && !(wants_key && *at == '"'))
         return NULL;
-    state->place = wants_key ? COLON : COMMA_OR_END;
+    state->expected = wants_key ? COLON : COMMA_OR_END;
     return *at == '"' ? compact_string(at, end, out) : compact_word(at, end, out);
 }
 
 bool scan_compact(struct text raw, struct buffer *out) {
-    struct compacting state = {.place = VALUE};
+    struct compacting state = {.expected = VALUE};
     const char *at = raw.data, *end = at + raw.length;
     size_t before = out->length;
     while (at) {
         while (at < end && scan_is_space(*at))
             at++;
-        if (state.depth == 0 && state.place == COMMA_OR_END)
+        if (state.depth == 0 && state.expected == COMMA_OR_END)
             break;
         at = at < end ? compact_token(&state, at, end, out) : NULL;
     }

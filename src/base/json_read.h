@@ -1,17 +1,17 @@
 /* Reads JSON of any size from a window that slides over the file, without building a tree.
  *
- * Scanning functions take a position inside the window and return the position after what they
- * read, or NULL when they could not read it. They keep nothing, so the caller may start again from
- * the same place with more bytes:
+ * Scanning functions take a position in the window and return the position after what they read, or
+ * NULL on failure. They have no side effects on the position, so the caller may retry from the same
+ * position with more bytes:
  *
  *   while (!(after = scan_skip(scan, scan->at)))
  *       if (!scan_more(scan, "a value", status))
- *           return false;      // damaged, cut off, too long, unreadable: the status says which
+ *           return false;      // damaged, truncated, too long, unreadable: see the status
  *   scan->at = after;
  *
- * Slices point into the window: they are good until the next scan_more(), scan_peek() or
- * json_skip(). What writers of traces get wrong is let through: NaN and Infinity, control
- * characters and unknown escapes in strings. Nesting beyond SCAN_DEPTH is refused.
+ * Slices point into the window and are valid until the next scan_more(), scan_peek() or
+ * json_skip(). Common mistakes of trace writers are accepted: NaN and Infinity, control characters
+ * and unknown escapes in strings. Nesting beyond SCAN_DEPTH is rejected.
  */
 #ifndef RIDGE_BASE_JSON_READ_H
 #define RIDGE_BASE_JSON_READ_H
@@ -25,34 +25,34 @@ enum { SCAN_DEPTH = 512, SCAN_UNIT_MAX = 64 << 20 };
 
 struct scan {
     struct input input;
-    const char *at, *end; /* the window's unread bytes; INPUT_PADDING zero bytes follow */
-    const char *error;    /* what was wrong with the last scan; NULL: it needs more bytes */
+    const char *at, *end; /* unread bytes of the window; INPUT_PADDING zero bytes follow */
+    const char *error;    /* error of the last scan; NULL: it needs more bytes */
     const char *error_at; /* where */
 };
 
-/* A string between its quotes, as it stands in the file. */
+/* A string without its quotes, as stored in the file. */
 struct scan_string {
     struct text raw;
-    bool escaped; /* has backslashes: decode it with scan_decode() */
+    bool escaped; /* has escapes: decode it with scan_decode() */
 };
 
-/* Takes over an opened input; scan_close() closes it. */
+/* Takes ownership of an open input; scan_close() closes it. */
 void scan_open(struct scan *scan, const struct input *input);
 void scan_close(struct scan *scan);
 /* Position of scan->at in the uncompressed file. */
 uint64_t scan_offset(const struct scan *scan);
 
-/* After a scan from scan->at failed: reads on so that it can be tried again, or fails. `what` is
+/* After a failed scan from scan->at: reads more so that it can be retried, or fails. `what` is
  * being read, for the message. */
 bool scan_more(struct scan *scan, const char *what, struct status *status);
-/* Moves scan->at past white space to the next byte of meaning and gives it; 0 at the end. */
+/* Skips white space and returns the next byte in *byte; 0 at the end. */
 bool scan_peek(struct scan *scan, char *byte, struct status *status);
-/* Moves scan->at past one value of any length: the window does not grow for it. */
+/* Skips one value of any length; the window does not grow for it. */
 bool json_skip(struct scan *scan, struct status *status);
 
-/* Walks a container of any length, one element at a time: enter it at its opening bracket, go on
- * from behind each element. scan->at is then at an element or, when *more is false, behind the
- * container. `closing` is the bracket that ends it.
+/* Walks a container of any length element by element: enter it at its opening bracket and continue
+ * after each element. scan->at is then at an element or, if *more is false, after the container.
+ * `closing` is its closing bracket.
  *
  *   bool ok = scan_enter(scan, '}', &more, status);
  *   while (ok && more)
@@ -60,34 +60,33 @@ bool json_skip(struct scan *scan, struct status *status);
  */
 bool scan_enter(struct scan *scan, char closing, bool *more, struct status *status);
 bool scan_next(struct scan *scan, char closing, bool *more, struct status *status);
-/* Moves scan->at over a member's key to its value. The key is kept in `buffer`, as it stands in the
- * file, and padded for keywords_find(). */
+/* Moves scan->at from a member's key to its value. The key is copied to `buffer` without decoding,
+ * and padded for keywords_find(). */
 bool scan_key_copy(struct scan *scan, struct buffer *buffer, struct text *key,
                    struct status *status);
-/* What stands at scan->at is not what should: fails and says so. */
+/* Fails: scan->at is not at what was expected. */
 bool scan_unexpected(const struct scan *scan, const char *expected, struct status *status);
 
 /* A string; `at` is at its opening quote. */
 static inline const char *scan_string(struct scan *scan, const char *at,
                                       struct scan_string *string);
-/* A value that is not kept. */
+/* Skips a value. */
 const char *scan_skip(struct scan *scan, const char *at);
-/* A number, or a string that holds one. Fractions are rounded; what does not fit saturates, except
- * that unsigned 64-bit values keep their bits. False in *is_number: it was some other value. */
+/* A number, or a string that contains one. Fractions are rounded; out-of-range values saturate,
+ * except that unsigned 64-bit values keep their bits. *is_number is false for any other value. */
 const char *scan_integer(struct scan *scan, const char *at, int64_t *value, bool *is_number);
-/* A number of microseconds, or a string that holds one, as exact nanoseconds. */
+/* A number of microseconds, or a string that contains one, as exact nanoseconds. */
 const char *scan_microseconds(struct scan *scan, const char *at, int64_t *value, bool *is_number);
 /* A number as a double, for measurements. */
 const char *scan_double(struct scan *scan, const char *at, double *value, bool *is_number);
 
-/* Walks an object: first (or past the comma) to a key, then over the key to its value. Keys are
- * given as they stand, escapes and all. `closed`: the object ended, and the position is behind it.
- */
+/* Walks an object in the window: to the first member, past a comma to the next, over a key to its
+ * value. Keys are not decoded. `closed`: the object ended, and the position is after it. */
 static inline const char *scan_first_member(const char *at, bool *closed);
 static inline const char *scan_next_member(struct scan *scan, const char *at, bool *closed);
 static inline const char *scan_key(struct scan *scan, const char *at, struct text *key);
 
-/* The bytes that an escaped string stands for, appended as UTF-8. */
+/* Appends the decoded string as UTF-8. */
 void scan_decode(struct text raw, struct buffer *out);
 /* Appends the value without white space and as strictly valid JSON (NaN becomes null); false, with
  * nothing appended, when it is not a value. */
@@ -101,7 +100,7 @@ bool scan_compact(struct text raw, struct buffer *out);
 #if defined(__SSE2__)
 #include <emmintrin.h>
 
-/* Bit i of a mask stands for byte i. */
+/* Bit i of a mask represents byte i. */
 enum { BYTES_MASK_SHIFT = 0 };
 typedef __m128i bytes_block;
 
@@ -131,7 +130,7 @@ enum { BYTES_MASK_ALL = 0xFFFF };
 #elif defined(__ARM_NEON) && defined(__aarch64__)
 #include <arm_neon.h>
 
-/* Four bits of a mask stand for a byte. */
+/* Four bits of a mask represent one byte. */
 enum { BYTES_MASK_SHIFT = 2 };
 typedef uint8x16_t bytes_block;
 
@@ -186,7 +185,7 @@ static inline const char *bytes_find_structure(const char *at, const char *end) 
     return end;
 }
 
-/* The first byte that is not white space; the padding's zeros are not. */
+/* The first byte that is not white space; the zero padding is not. */
 static inline const char *bytes_skip_space(const char *at) {
     for (;; at += 16) {
         bytes_block block = bytes_load(at);
@@ -218,10 +217,10 @@ static inline const char *bytes_skip_space(const char *at) {
 
 #endif
 
-/* Marks the failure of a scan at `at` and returns NULL. */
+/* Records the failure of a scan at `at` and returns NULL. */
 const char *scan_fail(struct scan *scan, const char *at, const char *why);
 
-/* The rest of scan_string() for a string with backslashes: the first is at `stop`. */
+/* The rest of scan_string() for a string whose first backslash is at `stop`. */
 const char *scan_escaped_string(struct scan *scan, const char *start, const char *stop,
                                 struct scan_string *string);
 
@@ -268,7 +267,7 @@ static inline const char *scan_next_member(struct scan *scan, const char *at, bo
     if (*at != ',')
         return scan_fail(scan, at, "expected a comma or a closing brace");
     at = scan_space(at + 1);
-    if (*at == '}') { /* a comma too many harms nobody */
+    if (*at == '}') { /* a trailing comma is accepted */
         *closed = true;
         return at + 1;
     }

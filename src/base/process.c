@@ -1,4 +1,4 @@
-/* Linux tells these in /proc and by system calls, macOS by functions of its own. */
+/* From /proc and system calls on Linux, from library functions on macOS. */
 #include "base/process.h"
 
 #include <fcntl.h>
@@ -94,7 +94,7 @@ uint64_t process_session(void) {
     return checksum64(parts, sizeof parts);
 }
 
-/* The wall clock is read between two looks at the other, so that they belong together. */
+/* The wall clock is read between two readings of the monotonic clock, so that they match. */
 int64_t process_clock_offset(void) {
     int64_t before = clock_now(), wall = clock_read(CLOCK_REALTIME), after = clock_now();
     return wall - (before + (after - before) / 2);

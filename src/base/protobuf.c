@@ -51,7 +51,7 @@ static bool take_bytes(const unsigned char **at, const unsigned char *end, struc
     return true;
 }
 
-/* One key and its value. Group marks are given as they are, with no value. */
+/* One key and its value. Group marks are returned as they are, without a value. */
 static bool take_field(const unsigned char **at, const unsigned char *end,
                        struct protobuf_field *field) {
     uint64_t key;
@@ -183,7 +183,7 @@ void protobuf_end(struct buffer *bytes, size_t begun) {
     unsigned char encoded[VARINT_BYTES_MAX];
     size_t length = bytes->length - begun, size = encode_varint(length, encoded);
     if (size > 1) {
-        buffer_append(bytes, encoded, size - 1); /* makes room; overwritten by the move */
+        buffer_append(bytes, encoded, size - 1); /* reserves space; overwritten by the move */
         if (bytes->failed)
             return;
         memmove(bytes->data + begun + size - 1, bytes->data + begun, length);

@@ -36,14 +36,14 @@ enum protobuf_type {
 
 struct protobuf {
     const unsigned char *at, *end;
-    bool damaged; /* `at` is then where the bad field begins */
+    bool damaged; /* `at` is then the start of the bad field */
 };
 
 struct protobuf_field {
     uint32_t number;
     enum protobuf_type type;
-    uint64_t value;    /* of all types but BYTES, as the bits stand on the wire */
-    struct text bytes; /* of BYTES: points into the message */
+    uint64_t value;    /* all types but BYTES: the bits on the wire */
+    struct text bytes; /* BYTES: points into the message */
 };
 
 static inline struct protobuf protobuf_of(struct text bytes) {
@@ -51,10 +51,10 @@ static inline struct protobuf protobuf_of(struct text bytes) {
     return (struct protobuf){.at = start, .end = bytes.length ? start + bytes.length : start};
 }
 
-/* The next field; false at the end and on damage. Groups (obsolete) are stepped over. */
+/* The next field; false at the end and on damage. Groups (obsolete) are skipped. */
 bool protobuf_next(struct protobuf *message, struct protobuf_field *field);
 
-/* The next bare varint, as in a packed repeated field or in front of a delimited message. */
+/* The next bare varint, as in a packed repeated field or before a delimited message. */
 bool protobuf_varint(struct protobuf *message, uint64_t *value);
 
 /* An int32, int64, uint64, bool or enum. */

@@ -1,6 +1,6 @@
-/* Cells are kept as bytes with their ends; widths are found when the table is written. When a text
- * table is too wide, the widest flexible column gives way first, one column of the screen at a time
- * in effect, until it fits or every flexible column is at its least. */
+/* Cells are stored as bytes with their ends; widths are computed when the table is written. If a
+ * text table is too wide, the widest flexible columns are narrowed until it fits or every flexible
+ * column has its minimum width. */
 #include "base/table.h"
 
 #include <ctype.h>
@@ -85,7 +85,7 @@ static void write_repeated(struct output *output, const char *what, size_t times
         output_write(output, what, length);
 }
 
-/* Writes at most `width` columns of a text, padded to it unless nothing follows. */
+/* Writes at most `width` columns of a text, padded unless it is the last cell. */
 static void write_fitted(struct output *output, struct text cell, size_t width, unsigned flags,
                          bool last) {
     size_t needed = table_text_width(cell);
@@ -120,7 +120,7 @@ static size_t least_width(const struct table *table, size_t column) {
     return title > FLEXIBLE_LEAST ? title : FLEXIBLE_LEAST;
 }
 
-/* Narrows the widest flexible column to the next widest one's width, and again, until the total is
+/* Repeatedly narrows the widest flexible column to the width of the next widest until the total is
  * at most `limit`. */
 static void shrink(const struct table *table, size_t limit, size_t *widths) {
     size_t total = table->column_count ? (table->column_count - 1) * COLUMN_GAP : 0;
@@ -144,7 +144,7 @@ static void shrink(const struct table *table, size_t limit, size_t *widths) {
         size_t least = least_width(table, widest);
         size_t target = next > least ? next : least;
         if (target == widths[widest])
-            target--; /* two equally wide take turns */
+            target--; /* equally wide columns alternate */
         size_t gain = widths[widest] - target;
         if (gain > total - limit)
             gain = total - limit;
@@ -197,8 +197,8 @@ static bool is_word(struct text rest) {
            (isalnum((unsigned char)rest.data[0]) || (unsigned char)rest.data[0] >= 0x80);
 }
 
-/* A bar would end the cell; tags, links, code, emphasis and the escape itself are escaped too. An
- * underscore inside a word is only itself, and kernel names stay readable as source. */
+/* Escapes what Markdown would interpret: bars, tags, links, code, emphasis and the escape itself.
+ * An underscore inside a word is left alone, so that kernel names stay readable as source. */
 void table_markdown_text(struct output *output, struct text text) {
     bool after_word = false;
     while (text.length > 0) {

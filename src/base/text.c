@@ -35,7 +35,7 @@ char *text_printable(struct text text, char *shown, size_t size) {
 
 int text_compare(struct text a, struct text b) {
     size_t both = a.length < b.length ? a.length : b.length;
-    int order = both ? memcmp(a.data, b.data, both) : 0; /* an empty text may have no data */
+    int order = both ? memcmp(a.data, b.data, both) : 0; /* an empty text may have NULL data */
     if (order != 0)
         return order;
     return a.length < b.length ? -1 : a.length > b.length;
