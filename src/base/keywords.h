@@ -1,4 +1,4 @@
-/* A perfect-hash-like lookup in a fixed list of words: one multiplication and one comparison.
+/* Looks up a word in a fixed list, with one multiplication and one comparison.
  *
  * Words with equal length and equal first eight bytes collide and are slower: lists should have few
  * of them.

@@ -1,4 +1,4 @@
-/* The tables of schema.h as data that loops can walk. */
+/* The tables of schema.h as data. */
 #include "trace/schema.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
     ((uint32_t)(text)[0] | (uint32_t)(text)[1] << 8 | (uint32_t)(text)[2] << 16 |                  \
      (uint32_t)(text)[3] << 24)
 
-/* A column list names a column and its type only; the table it belongs to comes from here. */
+/* A column list has only names and types; the table is added here. */
 #define COLUMN(table, column, type)                                                                \
     {#column, COLUMN_##type, sizeof(COLUMN_CTYPE_##type), offsetof(struct row_##table, column),    \
      offsetof(struct columns_##table, column)},
