@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "abi/nvml.h"
 #include "machine/health_parts.h"
@@ -63,8 +65,8 @@ static double own_time_ns(void) {
 }
 
 void health_read(struct health_watch *watch, struct health *reading) {
-    struct timespec time;
     *reading = (struct health){
+        .time = clock_now(),
         .clock_mhz = -1,
         .clock_max_mhz = -1,
         .memory_clock_mhz = -1,
@@ -76,8 +78,6 @@ void health_read(struct health_watch *watch, struct health *reading) {
         .stolen_ns = -1,
         .other_ns = -1,
     };
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    reading->time = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
     health_read_processor("", (long)getpid(), own_time_ns(), reading);
     if (watch && watch->gpu)
         health_gpu_read(watch->gpu, reading);
@@ -123,7 +123,7 @@ static void say_throttling(const struct health *before, const struct health *aft
         seen |= before->throttle_reasons;
     if (after->throttle_reasons > 0)
         seen |= after->throttle_reasons;
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(reasons); i++)
         if (seen & reasons[i].bits)
             say(words, "throttled: %s", reasons[i].words);
     if (before->throttle_count >= 0 && after->throttle_count > before->throttle_count)

@@ -1,6 +1,7 @@
 /* What does the probe cost its host? One entry of many is timed and stands for the others, as
  * timing them all would cost about as much as what is timed.
  */
+#include "base/clock.h"
 #include "probe/probe.h"
 
 #include <stdatomic.h>
@@ -18,7 +19,7 @@ static void tell(struct probe_thread *thread, int64_t cost) {
 
 /* An entry this long is one that lost its processor, and stands for itself alone. */
 void cost_add(struct probe_thread *thread) {
-    int64_t now = spool_now(), took = now - thread->entered_at;
+    int64_t now = clock_now(), took = now - thread->entered_at;
     thread->entered_at = 0;
     if (took < INTERRUPTED_NS)
         took *= COST_MEASURED;

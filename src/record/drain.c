@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/format.h"
 
 enum {
@@ -48,7 +49,7 @@ void drain_start(struct recording *recording, int64_t started) {
 }
 
 unsigned drain_pause(const struct recording *recording) {
-    int64_t now = spool_now(), next = recording->next_turn;
+    int64_t now = clock_now(), next = recording->next_turn;
     if (recording->perf && now + PERF_PAUSE_MS * (int64_t)1000000 < next)
         next = now + PERF_PAUSE_MS * (int64_t)1000000;
     if (recording->waiting && recording->from < next)
@@ -85,7 +86,7 @@ static void drain_spool(struct recording *recording) {
     if (!recording->reader)
         return;
     spool_rows_look(&recording->rows, target->pid, target->ended ? target->ended_at : 0,
-                    spool_now());
+                    clock_now());
     if (spool_reader_drain(recording->reader, spool_rows_take, &recording->rows,
                            &recording->latest)) {
         spool_rows_close_ended(&recording->rows);
@@ -122,7 +123,7 @@ static void drain_perf(struct recording *recording) {
 static void watch(struct recording *recording) {
     if (recording->over)
         return;
-    if (!processes_watch(&recording->processes, spool_now(), &recording->latest))
+    if (!processes_watch(&recording->processes, clock_now(), &recording->latest))
         keep_first_error(recording);
     if (recording->turns % GPU_TURNS == 0)
         gpus_watch(&recording->gpus, recording->writer);
@@ -166,7 +167,7 @@ static void stop_full(struct recording *recording) {
 
 static void check_limits(struct recording *recording) {
     uint64_t most = recording->options->max_bytes;
-    int64_t now = spool_now();
+    int64_t now = clock_now();
     if (recording->waiting && now >= recording->from) {
         recording->waiting = false;
         drop_early(recording);
@@ -193,7 +194,7 @@ static void turn(struct recording *recording) {
     watch(recording);
     trace_writer_flush(recording->writer);
     recording->turns++;
-    recording->next_turn = spool_now() + POLL_INTERVAL_MS * (int64_t)1000000;
+    recording->next_turn = clock_now() + POLL_INTERVAL_MS * (int64_t)1000000;
 }
 
 /* Whether it is time to start or to stop recording. */
@@ -204,7 +205,7 @@ static bool is_boundary(const struct recording *recording, int64_t now) {
 
 /* The rings of the samples may ask to be drained more often than the rest. */
 void drain_poll(struct recording *recording) {
-    int64_t now = spool_now();
+    int64_t now = clock_now();
     if (now < recording->next_turn && !is_boundary(recording, now)) {
         drain_samples(recording);
         return;
@@ -216,7 +217,7 @@ void drain_poll(struct recording *recording) {
 void drain_end(struct recording *recording) {
     turn(recording);
     close_perf(recording);
-    spool_rows_end(&recording->rows, spool_now());
+    spool_rows_end(&recording->rows, clock_now());
     close_reader(recording);
     trace_writer_flush(recording->writer);
     if (recording->waiting)

@@ -14,6 +14,7 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/format.h"
 #include "base/process.h"
 #include "record/drain.h"
@@ -133,7 +134,7 @@ static void follow(struct recording *recording) {
     unsigned alive;
     while (!target_wait(target, drain_pause(recording), &alive)) {
         drain_poll(recording);
-        if (target->ended && spool_now() - target->ended_at > CHILDREN_NS) {
+        if (target->ended && clock_now() - target->ended_at > CHILDREN_NS) {
             record_note(recording->summary,
                         alive == 1 ? "%s process that it left running was let go"
                                    : "%s processes that it left running were let go",
@@ -268,7 +269,7 @@ static bool run(struct recording *recording, struct status *status) {
     snprintf(summary->path, sizeof summary->path, "%s", recording->file.path);
     drain_start(recording, target->started);
     follow(recording);
-    summary->wall_ns = (target->ended ? target->ended_at : spool_now()) - target->started;
+    summary->wall_ns = (target->ended ? target->ended_at : clock_now()) - target->started;
     drain_end(recording);
     count(recording);
     note_content(recording);

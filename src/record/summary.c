@@ -17,9 +17,9 @@ void record_note(struct record_summary *summary, const char *format, ...) {
 }
 
 static void add_count(struct buffer *lines, uint64_t count, const char *one, const char *many) {
-    char number[FORMAT_SIZE];
+    char text[FORMAT_PLURAL_SIZE];
     if (count > 0)
-        buffer_printf(lines, "%s %s, ", format_count(count, number), count == 1 ? one : many);
+        buffer_printf(lines, "%s, ", format_plural(count, one, many, text));
 }
 
 static void describe_content(const struct record_summary *summary, struct buffer *lines) {

@@ -132,8 +132,7 @@ static bool find_pieces(const struct record_file *file, struct pieces *pieces,
         piece.event = is_event(piece.header.type);
         if (piece.size > end - at)
             break;
-        if (!memory_grow((void **)&pieces->list, &pieces->capacity, pieces->count + 1,
-                         sizeof *pieces->list, status))
+        if (!GROW(pieces->list, &pieces->capacity, pieces->count + 1, status))
             return false;
         pieces->list[pieces->count++] = piece;
         at += piece.size;

@@ -75,7 +75,7 @@ bool entries_list(const char *folder, struct spool_entry **entries, size_t *coun
     for (struct dirent *file; ok && (file = readdir(directory));) {
         if (!entry_parse(text_of(file->d_name), &entry))
             continue;
-        ok = memory_grow((void **)&list, &capacity, length + 1, sizeof *list, status);
+        ok = GROW(list, &capacity, length + 1, status);
         if (ok)
             list[length++] = entry;
     }

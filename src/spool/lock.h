@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/clock.h"
 #include "spool/spool.h"
 
 /* False when nobody opened it for a second. */
@@ -22,7 +23,7 @@ static inline bool lock_take(_Atomic uint32_t *lock) {
         if (atomic_compare_exchange_weak_explicit(lock, &expected, 1, memory_order_acquire,
                                                   memory_order_relaxed))
             return true;
-        int64_t now = spool_now();
+        int64_t now = clock_now();
         if (until == 0)
             until = now + patience_ns;
         if (now > until)

@@ -4,6 +4,7 @@
  * makes a million threads one after another has one. The list has a lock that nobody waits long
  * for: where a thread was lost with it (a fork() that no handler saw), records are dropped instead.
  */
+#include "base/clock.h"
 #include "spool/writer.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ static uint32_t read_command(char *command) {
 static bool make_header(struct spool *spool) {
     char name[64];
     spool->pid = getpid();
-    spool->start = spool_now();
+    spool->start = clock_now();
     snprintf(name, sizeof name, "%lld-%lld.head", (long long)spool->pid, (long long)spool->start);
     struct spool_header *header =
         folder_map_file(&spool->folder, name, sizeof(struct spool_header));

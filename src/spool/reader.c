@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/checksum.h"
+#include "base/clock.h"
 #include "base/memory.h"
 
 struct spool_reader *spool_reader_open(const char *folder, struct status *status) {
@@ -51,8 +52,7 @@ static bool find_process(struct spool_reader *reader, const struct spool_entry *
         *number = (unsigned)*known;
         return true;
     }
-    if (!memory_grow((void **)&reader->processes, &reader->processes_capacity,
-                     reader->process_count + 1, sizeof(struct reader_process *), status))
+    if (!GROW(reader->processes, &reader->processes_capacity, reader->process_count + 1, status))
         return false;
     struct reader_process *process = memory_allocate(1, sizeof *process, status);
     if (!process || !map_set(&reader->process_numbers, key, reader->process_count, status)) {
@@ -75,8 +75,7 @@ static bool find_lane(struct spool_reader *reader, const struct spool_entry *ent
         *number = (unsigned)*known;
         return true;
     }
-    if (!memory_grow((void **)&reader->lanes, &reader->lanes_capacity, reader->lane_count + 1,
-                     sizeof(struct reader_lane *), status))
+    if (!GROW(reader->lanes, &reader->lanes_capacity, reader->lane_count + 1, status))
         return false;
     struct reader_lane *lane = memory_allocate(1, sizeof *lane, status);
     if (!lane || !map_set(&reader->lane_numbers, key, reader->lane_count, status)) {
@@ -108,7 +107,7 @@ static bool read_header(struct spool_reader *reader, int folder, const struct sp
     struct reader_process *process = reader->processes[entry->process];
     struct spool_header header;
     uint64_t bytes;
-    int64_t now = spool_now();
+    int64_t now = clock_now();
     int fd = entry_open(folder, entry, sizeof header, sizeof header, &bytes);
     if (fd < 0)
         return true;

@@ -80,8 +80,7 @@ static void mark_drained(int folder, const struct spool_entry *entry, uint64_t s
 static bool keep_text(struct reader_lane *lane, const struct spool_text *record,
                       struct status *status) {
     uint32_t number = record->head.text;
-    if (!memory_grow((void **)&lane->texts, &lane->texts_capacity, number + 1, sizeof *lane->texts,
-                     status))
+    if (!GROW(lane->texts, &lane->texts_capacity, number + 1, status))
         return false;
     while (lane->text_count <= number)
         lane->texts[lane->text_count++] = (struct reader_text){0};

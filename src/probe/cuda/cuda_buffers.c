@@ -5,6 +5,7 @@
  * fills in a short time. No shorter, as each that is handed over delays a launch. When all are out
  * CUPTI gets none, drops records and counts them.
  */
+#include "base/clock.h"
 #include "probe/cuda/cuda.h"
 
 #include <stdatomic.h>
@@ -81,7 +82,7 @@ static struct buffer_place *make(uint32_t bytes) {
 
 /* As the last one was filled, so will be the next. */
 static uint32_t choose_size(void) {
-    int64_t now = spool_now(), since = atomic_exchange(&last_time, now);
+    int64_t now = clock_now(), since = atomic_exchange(&last_time, now);
     int64_t took = now > since ? now - since : 1;
     int64_t filled = (int64_t)atomic_load(&last_bytes) * FILLED_NS / took;
     uint32_t bytes = SMALLEST;

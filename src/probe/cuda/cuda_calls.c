@@ -4,6 +4,7 @@
  * made the outer one, and that is recorded. Loading code is recorded inside another call too, as it
  * is why that one took long.
  */
+#include "base/clock.h"
 #include "probe/cuda/cuda.h"
 
 #include <stdatomic.h>
@@ -142,7 +143,7 @@ static bool is_inside_another(const struct function *function, bool runtime) {
 
 static void ended(const struct function *function, const struct cupti_call_data *call,
                   uint32_t correlation) {
-    int64_t end = spool_now(), start = (int64_t)*call->own;
+    int64_t end = clock_now(), start = (int64_t)*call->own;
     int32_t result = call->result ? *(const int32_t *)call->result : 0;
     *call->own = 0;
     if (start <= 0 || start < listening_since() || start > end)
@@ -189,7 +190,7 @@ void cuda_called(void *user, cupti_choice domain, uint32_t number, const void *d
             outer = function;
             outer_since = listening_since();
         }
-        int64_t start = spool_now();
+        int64_t start = clock_now();
         *call->own = (uint64_t)start;
         if (is_launch(function))
             remember(correlation, start);

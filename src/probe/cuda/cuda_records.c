@@ -3,6 +3,7 @@
  * Buffers come on CUPTI's thread, on ours that flushes, or on one that ends the program; they take
  * turns. Names are kept by what they say, as a module may be unloaded and another lie in its place.
  */
+#include "base/clock.h"
 #include "probe/capture.h"
 #include "probe/cuda/cuda.h"
 
@@ -68,7 +69,7 @@ static void put_clock_error(int64_t error) {
     clock_error = error;
     if (!clock)
         return;
-    clock->time = spool_now();
+    clock->time = clock_now();
     clock->error_ns = error;
     spool_publish(lane);
 }
@@ -245,7 +246,7 @@ static void take_records(uint8_t *buffer, size_t valid_bytes) {
     struct cupti_record record;
     uint32_t before = atomic_load_explicit(&cuda_probe.first_calls, memory_order_relaxed);
     bool have_lane = take_lane(), stopped = spool_is_stopped(cuda_probe.probe->spool);
-    int64_t now = spool_now(), usual = (int64_t)cuda_default_timestamp();
+    int64_t now = clock_now(), usual = (int64_t)cuda_default_timestamp();
     while (cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &raw) == CUPTI_SUCCEEDED) {
         if (!raw || !cupti_decode(cupti->version, raw, &record))
             continue;
@@ -260,13 +261,6 @@ static void take_records(uint8_t *buffer, size_t valid_bytes) {
     }
 }
 
-/* Of this thread. */
-static int64_t processor_time(void) {
-    struct timespec used = {0};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
-}
-
 void cuda_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *buffer, size_t bytes,
                            size_t valid_bytes) {
     if (!buffer)
@@ -275,7 +269,7 @@ void cuda_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *b
         cuda_rivals_buffer(context, stream, buffer, bytes, valid_bytes);
         return;
     }
-    int64_t began = processor_time();
+    int64_t began = clock_read(CLOCK_THREAD_CPUTIME_ID);
     pthread_mutex_lock(&lock);
     if (valid_bytes > 0 && valid_bytes <= bytes)
         take_records(buffer, valid_bytes);
@@ -283,7 +277,7 @@ void cuda_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *b
                 take_dropped(context, stream));
     pthread_mutex_unlock(&lock);
     cuda_buffer_release(buffer, valid_bytes);
-    cost_count(processor_time() - began);
+    cost_count(clock_read(CLOCK_THREAD_CPUTIME_ID) - began);
 }
 
 /* CUPTI keeps its buffers in the name of the last who asked: a profiler that the program starts

@@ -9,6 +9,8 @@
  *
  * Its calls come on any thread of the program; one that is under way keeps us out.
  */
+#include "base/array.h"
+#include "base/clock.h"
 #include "probe/cuda/cuda.h"
 
 #include <errno.h>
@@ -44,7 +46,7 @@ static void leave(const void *caller) {
     cuda_disable(&theirs);
     hold(true);
     cuda_put_meta("cuda.taken_over", cuda_slots_library(caller));
-    cuda_put_meta_int("cuda.taken_over_at", spool_now());
+    cuda_put_meta_int("cuda.taken_over_at", clock_now());
     cuda_yield_subscriber(&theirs);
 }
 
@@ -61,7 +63,7 @@ static void their_call_begins(const void *caller) {
 }
 
 static void their_call_ended(void) {
-    atomic_store(&last_seen, spool_now());
+    atomic_store(&last_seen, clock_now());
     atomic_fetch_sub(&calls_under_way, 1);
 }
 
@@ -206,12 +208,12 @@ void cuda_rivals_watch(void) {
         {"cuptiActivityDisable", (uintptr_t)cupti->cuptiActivityDisable, (uintptr_t)disable},
         {"cuptiActivityFlushAll", (uintptr_t)cupti->cuptiActivityFlushAll, (uintptr_t)flush},
     };
-    cuda_slots_replace(slots, sizeof slots / sizeof slots[0]);
+    cuda_slots_replace(slots, ARRAY_COUNT(slots));
 }
 
 static bool have_left(void) {
     int64_t seen = atomic_load(&last_seen);
-    return seen > 0 && spool_now() - seen > QUIET_NS && atomic_load(&calls_under_way) == 0 &&
+    return seen > 0 && clock_now() - seen > QUIET_NS && atomic_load(&calls_under_way) == 0 &&
            !atomic_load(&subscribed) && atomic_load(&their_kinds) == 0 &&
            !atomic_load(&has_records);
 }
@@ -233,5 +235,5 @@ void cuda_rivals_look(void) {
         return;
     }
     hold(false);
-    cuda_put_meta_int("cuda.given_back_at", spool_now());
+    cuda_put_meta_int("cuda.given_back_at", clock_now());
 }

@@ -7,6 +7,8 @@
  */
 #include "abi/nvtx.h"
 
+#include "base/array.h"
+#include "base/clock.h"
 #include "probe/capture.h"
 #include "probe/nvtx/nvtx_said.h"
 
@@ -44,7 +46,7 @@ static uint64_t open_range(struct probe_thread *thread, const struct nvtx_event 
     range->payload = event->payload;
     range->has_payload = event->has_payload;
     range->colour = event->colour;
-    range->start = spool_now();
+    range->start = clock_now();
     spool_publish(thread->lane);
     return id;
 }
@@ -102,7 +104,7 @@ static int pop(struct probe_thread *thread, const struct nvtx_domain *domain, in
 }
 
 static void mark(struct probe_thread *thread, const struct nvtx_event *event) {
-    int64_t now = spool_now();
+    int64_t now = clock_now();
     if (!capture_is_on() || !capture_has_begun(now))
         return;
     struct spool_mark *record = spool_begin(thread->lane, SPOOL_MARK, event->name, sizeof *record);
@@ -118,7 +120,7 @@ static void mark(struct probe_thread *thread, const struct nvtx_event *event) {
 }
 
 void nvtx_thread_ended(struct probe_thread *thread) {
-    int64_t end = spool_now();
+    int64_t end = clock_now();
     while (thread->depth > 0)
         close_range(thread, thread->pushed[--thread->depth].id, end);
 }
@@ -175,7 +177,7 @@ static uint64_t range_start_w(const wchar_t *name) {
     return id;
 }
 static void range_end(uint64_t id) {
-    int64_t end = spool_now();
+    int64_t end = clock_now();
     RECORD(thread, close_range(thread, id, end));
 }
 static void domain_range_end(void *handle, uint64_t id) {
@@ -208,7 +210,7 @@ static int range_push_w(const wchar_t *name) {
 }
 static int domain_range_pop(void *handle) {
     int level = NVTX_NO_TRACKING;
-    int64_t end = spool_now();
+    int64_t end = clock_now();
     RECORD(thread, level = pop(thread, domain_of(handle), end));
     return level;
 }
@@ -329,7 +331,6 @@ bool nvtx_install(nvtx_export_table *tables) {
         return false;
     if (version && version->struct_size >= sizeof *version && version->set_tool_version)
         version->set_tool_version(TOOL_VERSION);
-    bool installed = install(callbacks, NVTX_MODULE_CORE, core, sizeof core / sizeof core[0]);
-    return install(callbacks, NVTX_MODULE_CORE2, core2, sizeof core2 / sizeof core2[0]) ||
-           installed;
+    bool installed = install(callbacks, NVTX_MODULE_CORE, core, ARRAY_COUNT(core));
+    return install(callbacks, NVTX_MODULE_CORE2, core2, ARRAY_COUNT(core2)) || installed;
 }

@@ -191,8 +191,8 @@ void perf_counters_follow(struct perf_counters *counters, pid_t pid) {
         followed_now(counters) >= FOLLOWED_MAX)
         return;
     perf_counters_leave(counters, pid); /* a number may come again */
-    if (!memory_grow((void **)&counters->processes, &counters->process_capacity,
-                     counters->process_count + 1, sizeof *counters->processes, &ignored))
+    if (!GROW(counters->processes, &counters->process_capacity, counters->process_count + 1,
+              &ignored))
         return;
     struct followed_process process = {.pid = pid};
     process.fds = memory_allocate(THREADS_MAX, sizeof *process.fds, &ignored);

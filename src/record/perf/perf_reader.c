@@ -15,17 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 enum { PAUSE_MS = 50, PAUSE_MS_FIRST = 10, PAUSE_MS_MIN = 2, BACKLOG_BYTES = 32 << 20 };
 #define COPIED_BYTES_MAX ((size_t)256 << 20)
 #define CALM_NS 2000000000 /* before a larger stack size is tried again */
 #define SLICE_NS 1000000   /* enough to empty the rings */
 enum { CALM_DOUBLINGS = 5 };
-
-static int64_t monotonic(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* How much of what there is room for is in use. A reader that was scheduled late once may be twice
  * as late the next time, whatever was in the rings then. */
@@ -73,7 +69,7 @@ static void adapt_pause(struct perf_reader *reader, double fullness) {
 }
 
 static void adapt_stacks(struct perf_reader *reader, double fullness, int64_t start) {
-    int64_t now = monotonic();
+    int64_t now = clock_now();
     struct perf_load load = {fullness, 0, reader->rings->fill_ms, reader->copied.bytes.length};
     if (reader->due && now > reader->due)
         load.late_ms = (unsigned)((now - reader->due) / 1000000);
@@ -88,7 +84,7 @@ static void copy_rings(struct perf_reader *reader) {
     double fullness = 0;
     if (reader->copied.bytes.length > COPIED_BYTES_MAX)
         return;
-    int64_t start = monotonic();
+    int64_t start = clock_now();
     for (size_t i = 0; i < reader->rings->count && !reader->failed; i++)
         reader->failed = !perf_batch_take(&reader->copied, &reader->rings->items[i],
                                           &reader->damaged, &fullness, &status);
@@ -123,7 +119,7 @@ static void *read_rings(void *context) {
     pthread_mutex_lock(&reader->lock);
     while (!reader->stop) {
         copy_rings(reader);
-        reader->due = monotonic() + (int64_t)reader->pause * 1000000;
+        reader->due = clock_now() + (int64_t)reader->pause * 1000000;
         struct timespec until = {reader->due / 1000000000, reader->due % 1000000000};
         pthread_cond_timedwait(&reader->wake, &reader->lock, &until);
     }

@@ -16,14 +16,10 @@ struct identity {
 
 static bool make_room(struct perf_batch *batch, struct status *status) {
     size_t needed = batch->count + 1;
-    if (!memory_grow((void **)&batch->times, &batch->capacity[0], needed, sizeof *batch->times,
-                     status) ||
-        !memory_grow((void **)&batch->offsets, &batch->capacity[1], needed, sizeof *batch->offsets,
-                     status) ||
-        !memory_grow((void **)&batch->processors, &batch->capacity[2], needed,
-                     sizeof *batch->processors, status) ||
-        !memory_grow((void **)&batch->group, &batch->capacity[3], needed, sizeof *batch->group,
-                     status))
+    if (!GROW(batch->times, &batch->capacity[0], needed, status) ||
+        !GROW(batch->offsets, &batch->capacity[1], needed, status) ||
+        !GROW(batch->processors, &batch->capacity[2], needed, status) ||
+        !GROW(batch->group, &batch->capacity[3], needed, status))
         return false;
     batch->group[batch->count] = 0;
     return true;

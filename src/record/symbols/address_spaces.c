@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 enum { MAPPINGS_MAX = 1 << 16 }; /* of one process: the kernel's own limit by default */
 
@@ -28,8 +29,7 @@ static struct space *find_or_add(struct spaces *spaces, pid_t pid, struct status
     struct space *space = find(spaces, pid);
     if (space)
         return space;
-    if (!memory_grow((void **)&spaces->items, &spaces->capacity, spaces->count + 1,
-                     sizeof *spaces->items, status) ||
+    if (!GROW(spaces->items, &spaces->capacity, spaces->count + 1, status) ||
         !map_set(&spaces->by_pid, (uint64_t)pid, spaces->count, status))
         return NULL;
     space = &spaces->items[spaces->count++];
@@ -39,14 +39,8 @@ static struct space *find_or_add(struct spaces *spaces, pid_t pid, struct status
 
 /* The first mapping that ends behind the address. */
 static size_t place_of(const struct space *space, uint64_t address) {
-    size_t low = 0, high = space->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (space->items[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, space->count, i, space->items[i].end <= address);
     return low;
 }
 
@@ -99,8 +93,7 @@ bool spaces_map(struct spaces *spaces, pid_t pid, uint64_t start, uint64_t lengt
     if (length == 0 || __builtin_add_overflow(start, length, &mapping.end))
         return true; /* not a place that code could run at */
     struct space *space = find_or_add(spaces, pid, status);
-    if (!space || !memory_grow((void **)&space->items, &space->capacity, space->count + 2,
-                               sizeof *space->items, status))
+    if (!space || !GROW(space->items, &space->capacity, space->count + 2, status))
         return false;
     clear(space, start, mapping.end);
     space->generation = ++spaces->generations;
@@ -117,7 +110,7 @@ bool spaces_fork(struct spaces *spaces, pid_t parent, pid_t child, struct status
     spaces_exec(spaces, child);
     if (!from || from == to || from->count == 0)
         return true;
-    if (!memory_grow((void **)&to->items, &to->capacity, from->count, sizeof *to->items, status))
+    if (!GROW(to->items, &to->capacity, from->count, status))
         return false;
     memcpy(to->items, from->items, from->count * sizeof *to->items);
     to->count = from->count;

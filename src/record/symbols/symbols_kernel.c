@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/search.h"
+
 struct kernel_function {
     uint64_t address;
     struct text name, module;
@@ -31,8 +33,7 @@ static void add_line(struct kernel_symbols *symbols, const char *line) {
     uint64_t address = strtoull(line, &type, 16);
     struct status ignored;
     if (address == 0 || strlen(type) < 4 || !strchr("tTwW", type[1]) ||
-        !memory_grow((void **)&symbols->items, &symbols->capacity, symbols->count + 1,
-                     sizeof *symbols->items, &ignored))
+        !GROW(symbols->items, &symbols->capacity, symbols->count + 1, &ignored))
         return;
     const char *name = type + 3, *module = strchr(name, '[');
     symbols->items[symbols->count++] = (struct kernel_function){
@@ -60,14 +61,8 @@ struct text kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address
                                 struct text *module) {
     if (!symbols->looked)
         read_all(symbols);
-    size_t low = 0, high = symbols->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (symbols->items[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, symbols->count, i, symbols->items[i].address <= address);
     *module = low ? symbols->items[low - 1].module : TEXT("[kernel]");
     return low ? symbols->items[low - 1].name : TEXT("");
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 enum { VERSION = 1, COUNT_OF_4_BYTES = 0x03, PAIRS_FROM_HEADER = 0x3b, PAIR_BYTES = 8 };
 #define HEADER_BYTES_MAX ((uint64_t)1 << 28)
@@ -79,14 +80,8 @@ void unwind_table_finish(struct unwind_table *table) {
 
 bool unwind_table_find(const struct unwind_table *table, uint64_t address,
                        struct cfi_entry *entry) {
-    size_t low = 0, high = table->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (code_of(table, middle) <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, table->count, i, code_of(table, i) <= address);
     return low > 0 &&
            cfi_entry_read(table->frames, table->frames_bytes, table->frames_address,
                           entry_of(table, low - 1) - table->frames_address, entry) &&

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../test.h"
+#include "base/array.h"
 #include "diagnose/remedies.h"
 #include "loop.h"
 
@@ -182,7 +183,7 @@ TEST(idle_time_of_several_devices_is_not_added_up) {
 
 TEST(findings_on_top_of_each_other_never_exceed_the_time) {
     static act *const steps[] = {tiny, reads_a_value, many_small_copies, compiles, does_named_work};
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(steps); i++) {
         struct scene_report played = play(steps[i]);
         int64_t sum = 0;
         if (!played.ok)

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "import/import.h"
 
@@ -486,7 +487,7 @@ TEST(an_impossible_time_is_refused_or_on_demand_dropped_and_counted) {
     static const char *const rows[] = {"(20, 10,", "(-9000000000000, 10,",
                                        "(1, 9000000000000000000,",
                                        "(9000000000000000000, 9000000000000000001,"};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         char sql[2000];
         struct status status = {0};
         snprintf(sql, sizeof sql,
@@ -675,7 +676,7 @@ TEST(a_path_with_the_signs_of_an_address_is_opened) {
 TEST(a_view_in_place_of_a_table_is_refused_by_name) {
     static const char *const views[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "StringIds",
                                         "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"};
-    for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(views); i++) {
         char sql[4096];
         struct status status = {0};
         snprintf(sql, sizeof sql,

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "import/import.h"
 #include "import/xctrace/xctrace_files.h"
@@ -617,7 +618,7 @@ TEST(the_start_of_a_recording_is_read_in_every_month_and_zone) {
         {"1970-02-28T12:00:00.000+00:00", ""},
     };
     static const char usual[] = "2026-03-30T18:55:31.999-07:00";
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         char contents[] = TOC(APP);
         const char *folder = make_folder();
         struct status status;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "import/import.h"
 #include "rows.h"
@@ -250,7 +251,7 @@ TEST(impossible_picoseconds_are_refused_or_dropped) {
     const uint64_t bad[][3] = {
         {1, UINT64_MAX, 1}, {1, 1, UINT64_MAX}, {UINT64_MAX, 1, 1}, {TRACE_TIME_LIMIT, 1000, 1000}};
     struct status status;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
         struct buffer space = space_with_event(bad[i][0], bad[i][1], bad[i][2]);
         CHECK(!open_bytes(&space, false, &status));
         CHECK(strstr(status.message, "--skip-invalid drops such events"));
@@ -288,7 +289,7 @@ TEST(a_cut_off_profile_is_refused_with_the_byte) {
 TEST(a_number_in_a_double_counts_where_it_is_whole) {
     static const double numbers[] = {77, 0, -1, 1e30, 4294967296};
     static const uint64_t whole[] = {77, 0, 0, 0, 4294967296};
-    enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
+    enum { NUMBERS = ARRAY_COUNT(numbers) };
     struct status status;
     struct buffer plane = plane_of("/device:GPU:0"), space = {0};
     struct buffer line = line_of("Stream #7(Compute)", 1000);
@@ -360,7 +361,7 @@ TEST(copies_of_a_profile_are_told_by_their_names_and_memories) {
     struct buffer line = line_of("Stream #2(MemcpyD2D)", 1000);
     put_name(&plane, 4, 1, "copy");
     put_name(&plane, 4, 2, "MemcpyD2H");
-    for (uint64_t i = 0; i < sizeof copies / sizeof copies[0]; i++)
+    for (uint64_t i = 0; i < ARRAY_COUNT(copies); i++)
         for (uint64_t name = 1; name <= 2; name++) {
             struct buffer copy = event_of(name, 10000 * i + 4000 * name, 3000);
             put_text_stat(&copy, COPY_DETAILS, copies[i]);

@@ -1,5 +1,6 @@
 /* How large ring buffers and stack copies are, and when the stack copies become smaller. */
 #ifdef __linux__
+#include "base/array.h"
 #include "record/perf/perf_reader.h"
 
 #include <dirent.h>
@@ -225,7 +226,7 @@ TEST(the_stack_size_of_a_running_program_can_be_changed) {
         CHECK_INT(rings.stack_sizes, PERF_STACK_SIZES);
         CHECK_INT(rings.fill_ms, rings.items[0].bytes * 1000 / 999 / (17 << 10));
         CHECK(write(go, "g", 1) == 1);
-        for (unsigned i = 0; i < sizeof order / sizeof *order; i++) {
+        for (unsigned i = 0; i < ARRAY_COUNT(order); i++) {
             size_t ignored[PERF_STACK_SIZES];
             if (i > 0)
                 perf_rings_set_stack_size(&rings, order[i]);

@@ -1,4 +1,5 @@
-/* Recordings that fail before the program runs, and what is told of others. */
+/* Recordings that fail before the program runs, and what others report. */
+#include "base/array.h"
 #include "record/record.h"
 
 #include <dirent.h>
@@ -77,7 +78,7 @@ TEST(a_delay_and_a_ring_need_an_ordinary_file) {
         {.command = command, .output = "/dev/null", .delay = 0.5},
         {.command = command, .output = "/dev/null", .ring_bytes = 1},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct status status = {0};
         unsigned left = 0;
         cases[i].no_sampling = true;

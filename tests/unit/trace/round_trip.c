@@ -99,7 +99,7 @@ TEST(a_file_cut_anywhere_reads_to_its_last_whole_chunk) {
         struct trace *trace;
         CHECK(ftruncate(fd, cut) == 0);
         if (!trace_open(path, &trace, &status)) { /* before the first chunk was whole */
-            CHECK(strstr(status.message, "holds no whole chunk"));
+            CHECK(strstr(status.message, "contains no complete chunk"));
             CHECK(cut < size / 4);
             continue;
         }
