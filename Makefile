@@ -61,8 +61,8 @@ simd_sets := $(if $(filter x86_64,$(machine)),sse2 avx2 avx512,$(if $(filter aar
 simd_flags_avx2 := -mavx2 -mfma -mf16c -mbmi2
 simd_flags_avx512 := $(simd_flags_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
 simd_objects := $(foreach set,$(simd_sets),$(simd_sources:%.c=$(BUILD)/%.$(set).o))
-# Files that become a part of the program as they are.
-embedded := src/bench/peer/peer.py
+# Files that are embedded in the program byte by byte.
+embedded := src/bench/peer/peer.py $(wildcard src/gen/kernels/*)
 page_object := $(BUILD)/web/page.html.o
 embedded_objects := $(embedded:%=$(BUILD)/%.o) $(page_object)
 objects := $(sources:%.c=$(BUILD)/%.o) $(simd_objects) $(embedded_objects)

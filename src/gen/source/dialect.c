@@ -1,27 +1,27 @@
-/* The head of a kernel in each language, and the prelude put together from its parts. */
+/* The head of a kernel in each language, and the prelude assembled from its files. */
 #include "gen/source/dialect.h"
 
-#include "gen/source/words.h"
+#include "gen/source/kernel_file.h"
 
 void source_prelude(struct buffer *out, enum device_language language, bool no_contraction) {
     switch (language) {
     case LANGUAGE_NATIVE:
         return;
     case LANGUAGE_CUDA:
-        buffer_string(out, source_words_cuda);
+        source_section(out, embedded_prelude_cuda_h, NULL);
         break;
     case LANGUAGE_OPENCL:
         if (no_contraction)
             buffer_string(out, "#pragma OPENCL FP_CONTRACT OFF\n");
-        buffer_string(out, source_words_opencl);
+        source_section(out, embedded_prelude_opencl_h, NULL);
         break;
     case LANGUAGE_METAL:
         if (no_contraction)
             buffer_string(out, "#pragma METAL fp contract(off)\n");
-        buffer_string(out, source_words_metal);
+        source_section(out, embedded_prelude_metal_h, NULL);
         break;
     }
-    buffer_string(out, source_words_neutral);
+    source_section(out, embedded_prelude_h, NULL);
 }
 
 const char *source_storage(enum ridge_dtype dtype) {

@@ -1,0 +1,19 @@
+/* Kernel source that is kept in files: src/gen/kernels, embedded by scripts/embed.
+ *
+ * A file is written in the dialect of dialect.h. Lines "// section: NAME" divide it into sections;
+ * the lines before the first one are a section without a name. Other lines that start with // are
+ * comments: they and blank lines at either end of a section are not part of the kernel's source.
+ */
+#ifndef RIDGE_GEN_SOURCE_KERNEL_FILE_H
+#define RIDGE_GEN_SOURCE_KERNEL_FILE_H
+
+#include "base/text.h"
+
+/* Terminated. */
+extern const unsigned char embedded_prelude_h[], embedded_prelude_cuda_h[],
+    embedded_prelude_opencl_h[], embedded_prelude_metal_h[];
+
+/* Appends a section without its comments; NULL: the one without a name. The section must exist. */
+void source_section(struct buffer *out, const unsigned char *file, const char *section);
+
+#endif
