@@ -3,6 +3,9 @@
 
 #include "gen/source/kernel_file.h"
 
+extern const unsigned char embedded_prelude_h[], embedded_prelude_cuda_h[],
+    embedded_prelude_opencl_h[], embedded_prelude_metal_h[];
+
 void source_prelude(struct buffer *out, enum device_language language, bool no_contraction) {
     switch (language) {
     case LANGUAGE_NATIVE:

@@ -9,11 +9,8 @@
 
 #include "base/text.h"
 
-/* Terminated. */
-extern const unsigned char embedded_prelude_h[], embedded_prelude_cuda_h[],
-    embedded_prelude_opencl_h[], embedded_prelude_metal_h[];
-
-/* Appends a section without its comments; NULL: the one without a name. The section must exist. */
+/* Appends a section of `file`, an array of scripts/embed, without its comments. NULL selects the
+ * section without a name. The section must exist. */
 void source_section(struct buffer *out, const unsigned char *file, const char *section);
 
 #endif
