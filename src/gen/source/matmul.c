@@ -3,26 +3,15 @@
 
 #include <string.h>
 
+#include "gen/source/kernel_file.h"
 #include "gen/source/program.h"
 #include "gen/source/weights.h"
 
-const char source_lanes_tail[] =
-    "    UNROLL for (int i = 0; i < ROWS; i++)\n"
-    "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
-    "            float total = GROUP_SUM(sum[i][j], SHUFFLED, (IN_SHARED UINT32 *)0);\n"
-    "            if (lane % SHUFFLED == 0)\n"
-    "                partial[i * ACROSS + j][THREAD_X / SHUFFLED] = total;\n"
-    "        }\n"
-    "    BARRIER();\n"
-    "    for (int e = (int)THREAD_X; e < GROUPS * ROWS * ACROSS; e += THREADS) {\n"
-    "        int part = e % (ROWS * ACROSS);\n"
-    "        INT64 row = part / ACROSS;\n"
-    "        INT64 column = first_column + e / (ROWS * ACROSS) * ACROSS + part % ACROSS;\n"
-    "        float total = 0.0f;\n"
-    "        for (int l = 0; l < LANES / SHUFFLED; l++)\n"
-    "            total += partial[part][e / (ROWS * ACROSS) * (LANES / SHUFFLED) + l];\n"
-    "        if (row >= SIZE_M || column >= SIZE_N)\n"
-    "            continue;\n";
+extern const unsigned char embedded_matmul_lanes_h[];
+
+void source_lanes_tail(struct buffer *out) {
+    source_section(out, embedded_matmul_lanes_h, NULL);
+}
 
 static const struct matmul_maker *const makers[MATMUL_KINDS] = {
     [MATMUL_TILED] = &matmul_tiled,

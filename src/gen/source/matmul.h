@@ -72,6 +72,6 @@ void source_matmul_epilogue(struct buffer *out, const struct kernel_spec *spec,
 
 /* Where a group of LANES threads has sums of ROWS x ACROSS elements each: adds them up through
  * `partial` and begins the loop over elements in which `total` is one, at `row` and `column`. */
-extern const char source_lanes_tail[];
+void source_lanes_tail(struct buffer *out);
 
 #endif

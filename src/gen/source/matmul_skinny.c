@@ -6,6 +6,9 @@
  * divided among threads of one block, whose sums meet in shared memory at the end.
  */
 #include "gen/source/matmul.h"
+#include "gen/source/kernel_file.h"
+
+extern const unsigned char embedded_matmul_skinny_cl[];
 
 enum skinny_choice {
     ROWS = MATMUL_OTHERS, /* at least m: a power of two */
@@ -101,104 +104,13 @@ static bool plan_columns(const struct matmul_work *work, const struct device_cap
     return true;
 }
 
-static const char rows_text[] = "#define COLUMNS (ACROSS * VECTOR)\n"
-                                "#define DOWN (THREADS / ACROSS)\n"
-                                "#define STEPS (SUBGROUP > 1 ? 4 : 2)\n";
-
-static const char rows_body[] =
-    "SHARED float partial[DOWN][COLUMNS];\n"
-    "SHARED float sums[ROWS][COLUMNS];\n"
-    "int across = (int)THREAD_X % ACROSS, down = (int)THREAD_X / ACROSS;\n"
-    "INT64 strips = (SIZE_N + COLUMNS - 1) / COLUMNS;\n"
-    "for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {\n"
-    "    INT64 batch = strip / strips, first = strip % strips * COLUMNS;\n"
-    "    GLOBAL const TYPE_A *a_batch = a + batch * A_BATCH;\n"
-    "    GLOBAL const TYPE_B *b_strip = b + batch * B_BATCH + first + across * VECTOR;\n"
-    "    float sum[ROWS][VECTOR];\n"
-    "    UNROLL for (int i = 0; i < ROWS; i++)\n"
-    "        UNROLL for (int j = 0; j < VECTOR; j++)\n"
-    "            sum[i][j] = 0.0f;\n"
-    "    INT64 end = first + across * VECTOR < SIZE_N ? SIZE_K : 0;\n"
-    "    for (INT64 k0 = down; k0 < end; k0 += DOWN * STEPS) {\n"
-    "        float y[STEPS][VECTOR];\n"
-    "        UNROLL for (int s = 0; s < STEPS; s++) {\n"
-    "            UNROLL for (int j = 0; j < VECTOR; j++)\n"
-    "                y[s][j] = 0.0f;\n"
-    "            if (k0 + s * DOWN < end)\n"
-    "                LOAD_B_VECTOR(b_strip + (k0 + s * DOWN) * B_ROW, y[s]);\n"
-    "        }\n"
-    "        UNROLL for (int s = 0; s < STEPS; s++) {\n"
-    "            INT64 k = k0 + s * DOWN < end ? k0 + s * DOWN : k0;\n"
-    "            UNROLL for (int i = 0; i < ROWS; i++)\n"
-    "                if (i < SIZE_M) {\n"
-    "                    float x = LOAD_A(a_batch, i * A_ROW + k * A_COLUMN);\n"
-    "                    if (k0 + s * DOWN >= end)\n"
-    "                        x = 0.0f;\n"
-    "                    UNROLL for (int j = 0; j < VECTOR; j++)\n"
-    "                        sum[i][j] = FMA(x, y[s][j], sum[i][j]);\n"
-    "                }\n"
-    "        }\n"
-    "    }\n"
-    "    UNROLL for (int i = 0; i < ROWS; i++) {\n"
-    "        UNROLL for (int j = 0; j < VECTOR; j++)\n"
-    "            partial[down][across * VECTOR + j] = sum[i][j];\n"
-    "        BARRIER();\n"
-    "        for (int c = (int)THREAD_X; c < COLUMNS; c += THREADS) {\n"
-    "            float total = 0.0f;\n"
-    "            for (int d = 0; d < DOWN; d++)\n"
-    "                total += partial[d][c];\n"
-    "            sums[i][c] = total;\n"
-    "        }\n"
-    "        BARRIER();\n"
-    "    }\n"
-    "    for (int e = (int)THREAD_X; e < ROWS * COLUMNS; e += THREADS) {\n"
-    "        INT64 row = e / COLUMNS, column = first + e % COLUMNS;\n"
-    "        if (row >= SIZE_M || column >= SIZE_N)\n"
-    "            continue;\n";
-
-static const char columns_text[] = "#define GROUPS (THREADS / LANES)\n"
-                                   "#define SHUFFLED (SUBGROUP < LANES ? SUBGROUP : LANES)\n";
-
-static const char columns_body[] =
-    "SHARED float partial[ROWS * ACROSS][THREADS / SHUFFLED];\n"
-    "int lane = (int)THREAD_X % LANES, group = (int)THREAD_X / LANES;\n"
-    "INT64 strips = (SIZE_N + GROUPS * ACROSS - 1) / (GROUPS * ACROSS);\n"
-    "for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {\n"
-    "    INT64 batch = strip / strips, first_column = strip % strips * (GROUPS * ACROSS);\n"
-    "    INT64 first = first_column + group * ACROSS;\n"
-    "    GLOBAL const TYPE_A *a_batch = a + batch * A_BATCH;\n"
-    "    GLOBAL const TYPE_B *b_strip = b + batch * B_BATCH + first * B_COLUMN;\n"
-    "    float sum[ROWS][ACROSS];\n"
-    "    UNROLL for (int i = 0; i < ROWS; i++)\n"
-    "        UNROLL for (int j = 0; j < ACROSS; j++)\n"
-    "            sum[i][j] = 0.0f;\n"
-    "    for (INT64 k = (INT64)lane * VECTOR; k < SIZE_K; k += LANES * VECTOR) {\n"
-    "        float y[ACROSS][VECTOR];\n"
-    "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
-    "            UNROLL for (int v = 0; v < VECTOR; v++)\n"
-    "                y[j][v] = 0.0f;\n"
-    "            if (first + j < SIZE_N)\n"
-    "                LOAD_B_VECTOR(b_strip + j * B_COLUMN + k, y[j]);\n"
-    "        }\n"
-    "        UNROLL for (int i = 0; i < ROWS; i++)\n"
-    "            if (i < SIZE_M) {\n"
-    "                float x[VECTOR];\n"
-    "                LOAD_A_VECTOR(a_batch + i * A_ROW + k * A_COLUMN, x);\n"
-    "                UNROLL for (int j = 0; j < ACROSS; j++)\n"
-    "                    UNROLL for (int v = 0; v < VECTOR; v++)\n"
-    "                        sum[i][j] = FMA(x[v], y[j][v], sum[i][j]);\n"
-    "            }\n"
-    "    }\n";
-
 static void define_loads(struct buffer *out, const struct kernel_spec *spec) {
     int vector = spec->choices[VECTOR];
     buffer_printf(out, "#define LOAD_B_VECTOR(p, x) LOAD_B_%d(p, x)\n", vector);
     if (spec->choices[A_VECTOR])
         buffer_printf(out, "#define LOAD_A_VECTOR(p, x) LOAD_A_%d(p, x)\n", vector);
     else
-        buffer_string(out, "#define LOAD_A_VECTOR(p, x) \\\n"
-                           "    UNROLL for (int v = 0; v < VECTOR; v++) \\\n"
-                           "        x[v] = LOAD_A(p, v * A_COLUMN)\n");
+        source_section(out, embedded_matmul_skinny_cl, "gather_a");
 }
 
 static void define(struct buffer *out, const struct kernel_spec *spec) {
@@ -213,11 +125,11 @@ static void code_rows(const struct kernel_spec *spec, const struct device_capabi
                       struct kernel_generated *generated) {
     struct buffer *out = &generated->source;
     define(out, spec);
-    buffer_string(out, rows_text);
+    source_section(out, embedded_matmul_skinny_cl, "rows_words");
     source_matmul_begin(spec, device, generated, 0);
-    buffer_string(out, rows_body);
+    source_section(out, embedded_matmul_skinny_cl, "rows");
     source_matmul_epilogue(out, spec, device, "sums[row][e % COLUMNS]");
-    buffer_string(out, "}\nBARRIER();\n}\n}\n");
+    source_section(out, embedded_matmul_skinny_cl, "end");
 }
 
 static void code_columns(const struct kernel_spec *spec, const struct device_capabilities *device,
@@ -225,12 +137,12 @@ static void code_columns(const struct kernel_spec *spec, const struct device_cap
     struct buffer *out = &generated->source;
     define(out, spec);
     source_define(out, "LANES", spec->choices[LANES]);
-    buffer_string(out, columns_text);
+    source_section(out, embedded_matmul_skinny_cl, "columns_words");
     source_matmul_begin(spec, device, generated, 0);
-    buffer_string(out, columns_body);
-    buffer_string(out, source_lanes_tail);
+    source_section(out, embedded_matmul_skinny_cl, "columns");
+    source_lanes_tail(out);
     source_matmul_epilogue(out, spec, device, "total");
-    buffer_string(out, "}\nBARRIER();\n}\n}\n");
+    source_section(out, embedded_matmul_skinny_cl, "end");
 }
 
 const struct matmul_maker matmul_skinny_rows = {plan_rows, code_rows};
