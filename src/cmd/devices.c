@@ -7,7 +7,7 @@
 #include "base/table.h"
 #include "cmd/command.h"
 #include "cmd/wrapped.h"
-#include "device/list.h"
+#include "device/device.h"
 
 enum { INDENT = 2 };
 

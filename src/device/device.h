@@ -240,4 +240,9 @@ static inline void device_close(struct device *device) {
         device->ops->close(device);
 }
 
+/* As ridge_device_list(). */
+size_t device_list(struct ridge_device_info *rows, size_t capacity);
+/* Of one kind of device only ("cuda"): the libraries of the others are not loaded. */
+size_t device_list_kind(const char *kind, struct ridge_device_info *rows, size_t capacity);
+
 #endif

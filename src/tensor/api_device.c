@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device/list.h"
+#include "device/device.h"
 #include "device/work.h"
 #include "tensor/kernels.h"
 #include "tensor/operation.h"
