@@ -1,17 +1,27 @@
-/* A device's spans: begun by stamps, joined with CUPTI's records as these arrive.
+/* A device's spans, joined with CUPTI's records as these arrive, and the process' one CUPTI
+ * session, shared by all CUDA devices that subscribe.
  *
- * Correlation ids only grow, and one thread at a time uses a device: its spans are in the order of
- * their calls, and a record's span is found by halving. Records arrive from another thread, from
- * buffers that CUPTI thinks complete; asking for them (a flush) leaves out buffers in which
- * something still runs, so only waiting for the device is sure to bring them.
+ * Correlation ids only grow, and one thread at a time uses a device. Its spans are therefore in the
+ * order of their calls, and binary search finds a record's span. Records arrive on another thread,
+ * in buffers that CUPTI considers complete. A flush leaves out buffers in which something still
+ * runs, so only waiting for the device is certain to bring all records.
+ *
+ * CUPTI has one subscriber at a time: where another profiler is active, the subscription is refused
+ * and so is the session. Buffers are small, so that few records wait for others that share theirs,
+ * and their number is bounded: beyond it CUPTI drops records and counts them. Once loaded, CUPTI
+ * costs every launch a microsecond even when nothing is recorded. cuptiFinalize() removes it, and
+ * it can be started again.
  */
 #include "device/cuda/activity.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <time.h>
 
+#include "abi/cupti_decode.h"
+#include "abi/cupti_library.h"
 #include "base/memory.h"
-#include "device/cuda/activity_session.h"
 #include "device/cuda/cuda.h"
 
 _Static_assert((int)ACTIVITY_STREAMS == (int)CUDA_QUEUES, "spans are on the device's queues");
@@ -43,9 +53,9 @@ static struct activity_span *span_of(struct cuda_activities *activities, uint64_
     return &activities->spans[number & (activities->capacity - 1)];
 }
 
-/* ---- What CUPTI tells: activity_session.c calls these ---------------------------------------- */
+/* ---- Calls and records of CUPTI ------------------------------------------------------------- */
 
-void activity_call_begins(uint32_t correlation, bool launches) {
+static void activity_call_begins(uint32_t correlation, bool launches) {
     struct cuda_activities *activities = open_span.activities;
     if (!activities)
         return;
@@ -90,7 +100,7 @@ static void join(struct cuda_activities *activities, const struct cupti_record *
         activities->early_most = span->begun - start;
 }
 
-void activity_arrived(const struct cupti_record *record) {
+static void activity_arrived(const struct cupti_record *record) {
     if (record->kind != CUPTI_RECORD_KERNEL && record->kind != CUPTI_RECORD_COPY &&
         record->kind != CUPTI_RECORD_SET)
         return;
@@ -99,6 +109,192 @@ void activity_arrived(const struct cupti_record *record) {
         if (i->context == record->context)
             join(i, record);
     pthread_mutex_unlock(&lock);
+}
+
+/* ---- The session ---------------------------------------------------------------------------- */
+
+enum { BUFFER_BYTES = 32 << 10, BUFFERS_MOST = 1024 };
+
+static const cupti_choice kinds[] = {CUPTI_KIND_KERNEL, CUPTI_KIND_COPY, CUPTI_KIND_SET};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* Joining and leaving, one at a time. Never taken in a callback. */
+static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
+static unsigned members, devices;
+static const struct cupti *cupti;
+static cupti_subscriber subscriber;
+
+static _Atomic uint64_t dropped;
+
+/* Buffers that CUPTI does not have: a list through their first bytes. */
+static pthread_mutex_t buffer_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct idle_buffer { struct idle_buffer *next; } * idle_buffers;
+static unsigned buffer_count; /* of all, idle or not */
+
+/* ---- Callbacks --------------------------------------------------------------------------------
+ */
+
+static uint64_t host_time(void) {
+    return (uint64_t)host_now();
+}
+
+static bool puts_work_on_a_device(uint32_t function) {
+    switch (function) {
+#define LAUNCH(name, number) case number:
+        CUPTI_LAUNCHES(LAUNCH)
+#undef LAUNCH
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void on_call(void *user, cupti_choice domain, uint32_t function, const void *data) {
+    const struct cupti_call_data *call = data;
+    (void)user;
+    if (domain == CUPTI_DRIVER_CALLS && call->site == CUPTI_CALL_BEGINS)
+        activity_call_begins(call->correlation, puts_work_on_a_device(function));
+}
+
+static void give_buffer(uint8_t **buffer, size_t *bytes, size_t *records_most) {
+    struct status ignored;
+    *records_most = 0; /* as many as there is room for */
+    pthread_mutex_lock(&buffer_lock);
+    struct idle_buffer *given = idle_buffers;
+    if (given) {
+        idle_buffers = given->next;
+    } else if (buffer_count < BUFFERS_MOST) {
+        given = memory_allocate(1, BUFFER_BYTES, &ignored);
+        buffer_count += given != NULL;
+    }
+    pthread_mutex_unlock(&buffer_lock);
+    *buffer = (uint8_t *)given;
+    *bytes = given ? BUFFER_BYTES : 0;
+}
+
+static void take_buffer_back(void *buffer) {
+    struct idle_buffer *idle = buffer;
+    pthread_mutex_lock(&buffer_lock);
+    idle->next = idle_buffers;
+    idle_buffers = idle;
+    pthread_mutex_unlock(&buffer_lock);
+}
+
+static void read_buffer(struct CUctx_st *context, uint32_t stream, uint8_t *buffer, size_t bytes,
+                        size_t valid_bytes) {
+    struct cupti_record record;
+    void *raw = NULL;
+    size_t lost = 0;
+    (void)bytes;
+    if (!buffer)
+        return;
+    while (valid_bytes > 0 &&
+           cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &raw) == CUPTI_SUCCEEDED)
+        if (cupti_decode(cupti->version, raw, &record))
+            activity_arrived(&record);
+    if (cupti->cuptiActivityGetNumDroppedRecords(context, stream, &lost) == CUPTI_SUCCEEDED)
+        dropped += lost;
+    take_buffer_back(buffer);
+}
+
+static void free_idle_buffers(void) {
+    pthread_mutex_lock(&buffer_lock);
+    while (idle_buffers) {
+        struct idle_buffer *next = idle_buffers->next;
+        memory_free(idle_buffers);
+        idle_buffers = next;
+        buffer_count--;
+    }
+    pthread_mutex_unlock(&buffer_lock);
+}
+
+/* ---- Starting and stopping --------------------------------------------------------------------
+ */
+
+#define CUPTI_CALL(status, function, ...) succeeded(cupti->function(__VA_ARGS__), #function, status)
+static bool succeeded(cupti_result result, const char *call, struct status *status) {
+    return result == CUPTI_SUCCEEDED || cupti_call_failed(cupti, result, call, status);
+}
+
+/* Also of what was never enabled, which does no harm. */
+static void stop(bool take_out) {
+    for (unsigned i = 0; i < KINDS; i++)
+        cupti->cuptiActivityDisable(kinds[i]);
+    if (take_out)
+        cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL); /* its buffers come back */
+    cupti->cuptiEnableDomain(0, subscriber, CUPTI_DRIVER_CALLS);
+    cupti->cuptiUnsubscribe(subscriber);
+    if (take_out && devices <= 1 && !cupti->shared)
+        cupti->cuptiFinalize();
+    free_idle_buffers();
+}
+
+static bool start(struct status *status) {
+    dropped = 0;
+    if (!CUPTI_CALL(status, cuptiSubscribe, &subscriber, on_call, NULL))
+        return false;
+    bool started = CUPTI_CALL(status, cuptiActivityRegisterTimestampCallback, host_time) &&
+                   CUPTI_CALL(status, cuptiActivityRegisterCallbacks, give_buffer, read_buffer) &&
+                   CUPTI_CALL(status, cuptiEnableDomain, 1, subscriber, CUPTI_DRIVER_CALLS);
+    for (unsigned i = 0; i < KINDS && started; i++)
+        started = CUPTI_CALL(status, cuptiActivityEnable, kinds[i]);
+    if (!started)
+        stop(true);
+    return started;
+}
+
+static bool session_join(int driver_major, struct status *status) {
+    pthread_mutex_lock(&control);
+    bool joined =
+        members > 0 || ((cupti = cupti_library(driver_major, status)) != NULL && start(status));
+    members += joined;
+    pthread_mutex_unlock(&control);
+    return joined;
+}
+
+static void session_leave(bool take_out) {
+    pthread_mutex_lock(&control);
+    if (--members == 0)
+        stop(take_out);
+    pthread_mutex_unlock(&control);
+}
+
+/* ---- For members ------------------------------------------------------------------------------
+ */
+
+static bool session_context_number(cuda_context context, uint32_t *number, struct status *status) {
+    return CUPTI_CALL(status, cuptiGetContextId, context, number);
+}
+
+static bool session_stream_number(cuda_context context, cuda_stream stream, uint32_t *number,
+                                  struct status *status) {
+    return CUPTI_CALL(status, cuptiGetStreamIdEx, context, stream, 0, number);
+}
+
+static bool session_flush(struct status *status) {
+    return CUPTI_CALL(status, cuptiActivityFlushAll, CUPTI_FLUSH_COMPLETE);
+}
+
+static uint64_t session_dropped(void) {
+    return dropped;
+}
+
+void session_version(char *text, size_t capacity) {
+    char version[CUPTI_VERSION_TEXT];
+    cupti_version_text(cupti->version, version);
+    snprintf(text, capacity, "%s", version);
+}
+
+void session_device_opened(void) {
+    pthread_mutex_lock(&control);
+    devices++;
+    pthread_mutex_unlock(&control);
+}
+
+void session_device_closed(void) {
+    pthread_mutex_lock(&control);
+    devices--;
+    pthread_mutex_unlock(&control);
 }
 
 /* ---- Beginning and ending to listen ---------------------------------------------------------- */

@@ -73,4 +73,12 @@ bool activity_times(struct cuda_device *cuda, uint64_t number, int64_t *start, i
 /* Bound of the error of these times. */
 int64_t activity_clock_error(const struct cuda_device *cuda);
 
+/* Version of CUPTI while a device subscribes: "13.0". */
+void session_version(char *text, size_t capacity);
+
+/* Counts the open CUDA devices: CUPTI is only finalized when no other device may be in the middle
+ * of a call. */
+void session_device_opened(void);
+void session_device_closed(void);
+
 #endif

@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 
 #include "base/memory.h"
-#include "device/cuda/activity_session.h"
 
 static bool count_devices(unsigned *count, struct status *status) {
     *count = 0;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "device/cuda/activity_session.h"
 
 static bool create(struct cuda_device *cuda, struct cuda_events *events, cuda_event *event,
                    struct status *status) {
