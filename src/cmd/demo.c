@@ -14,7 +14,7 @@
 #include "bench/print/print.h"
 #include "bench/roofline/roofline.h"
 #include "bench/roofs/roof_cache.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 #include "cmd/bench_arguments.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "bench/experiments/axes.h"
 #include "bench/experiments/pair.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 #include "bench/workloads/workload.h"
 #include "bench/workloads/workload_check.h"
 #include "device/pool.h"

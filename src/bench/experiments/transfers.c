@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "bench/experiments/axes.h"
 #include "bench/experiments/pair.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 
 enum { PIECES = 100 };
 enum { PIECE_COUNT = 0, TO_DEVICE = 1 }; /* among the numbers */

@@ -9,7 +9,7 @@
 
 #include "base/format.h"
 #include "base/memory.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 #include "device/work.h"
 #include "tensor/tensor.h"
 

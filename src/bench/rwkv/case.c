@@ -7,7 +7,7 @@
 #include "bench/rwkv/case.h"
 
 #include "base/memory.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 #include "bench/rwkv/check.h"
 #include "tensor/tensor.h"
 

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 
 /* Relative to the largest value. Products of f16 and bf16 round their inputs and results, and a
  * model does a dozen in a row in each layer; kernels for quantised weights may quantise what they

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/run_case.h"
+#include "bench/run.h"
 #include "bench/rwkv/model.h"
 #include "tensor/tensor.h"
 

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 #include "tensor/tensor.h"
 
 #define LAYER_ROW(field, rows, columns, mean, scale, name, gguf_name)                              \

@@ -9,7 +9,7 @@
 #include "bench/workloads/workload.h"
 
 #include "base/memory.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 #include "bench/workloads/workload_check.h"
 #include "tensor/tensor.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/checksum.h"
 #include "base/memory.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 #include "tensor/tensor.h"
 
 enum { ROWS = 8, COLUMNS = 8 };
