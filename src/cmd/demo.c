@@ -15,7 +15,7 @@
 #include "bench/roofline/roofline.h"
 #include "bench/roofs/roof_cache.h"
 #include "bench/run.h"
-#include "cmd/bench_arguments.h"
+#include "cmd/bench.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
 #include "cmd/report.h"

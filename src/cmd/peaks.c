@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "bench/print/print.h"
 #include "bench/roofline/roofline.h"
-#include "cmd/bench_arguments.h"
+#include "cmd/bench.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
 #include "cmd/terminal.h"
