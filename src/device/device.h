@@ -58,7 +58,7 @@ struct device_memory {
 /* ---- Code ------------------------------------------------------------------------------- */
 
 /* A native kernel runs as a team: every thread calls the function with the same call. */
-struct native_team;
+struct thread_pool;
 struct native_call {
     void *const *buffers; /* offsets applied */
     const int64_t *scalars;
@@ -67,7 +67,7 @@ struct native_call {
     unsigned thread, threads;
     void *scratch; /* scratch_bytes of this thread's own, 64-byte aligned, not cleared */
     void *shared;  /* shared_bytes of the team's, 64-byte aligned, not cleared; NULL when 0 */
-    struct native_team *team;
+    struct thread_pool *pool;
 };
 typedef void native_function(const struct native_call *call);
 /* Takes the next up to `chunk` units: false when there are none left. */

@@ -41,7 +41,7 @@ struct cpu_graph {
 
 struct cpu_device {
     struct device device;
-    struct native_team *team;
+    struct thread_pool *pool;
     struct owned owned; /* the ring's head */
     uint64_t live_bytes;
     void *shared;
@@ -115,12 +115,12 @@ static bool cpu_open(unsigned index, struct device **device, struct status *stat
     if (!cpu)
         return false;
     memset(cpu, 0, sizeof *cpu);
-    cpu->team = thread_pool_create(capabilities.compute_units, machine_cores(), status);
-    if (!cpu->team) {
+    cpu->pool = thread_pool_create(capabilities.compute_units, machine_cores(), status);
+    if (!cpu->pool) {
         memory_free(cpu);
         return false;
     }
-    capabilities.compute_units = thread_pool_threads(cpu->team);
+    capabilities.compute_units = thread_pool_threads(cpu->pool);
     cpu->device = (struct device){.ops = &device_cpu, .capabilities = capabilities};
     cpu->owned.next = cpu->owned.before = &cpu->owned;
     *device = &cpu->device;
@@ -129,7 +129,7 @@ static bool cpu_open(unsigned index, struct device **device, struct status *stat
 
 static void cpu_close(struct device *device) {
     struct cpu_device *cpu = cpu_of(device);
-    thread_pool_destroy(cpu->team);
+    thread_pool_destroy(cpu->pool);
     while (cpu->owned.next != &cpu->owned)
         disown(cpu->owned.next);
     memory_free(cpu->shared);
@@ -206,7 +206,7 @@ static void copy(struct cpu_device *cpu, char *to, const char *from, size_t byte
     if (bytes >= COPY_SHARED && apart) {
         void *buffers[] = {to, (void *)(uintptr_t)from};
         int64_t scalars[] = {(int64_t)bytes};
-        thread_pool_run(cpu->team, copy_units,
+        thread_pool_run(cpu->pool, copy_units,
                         &(struct native_call){.buffers = buffers,
                                               .scalars = scalars,
                                               .units = (bytes + COPY_UNIT - 1) / COPY_UNIT});
@@ -252,7 +252,7 @@ static bool cpu_load(struct device *device, const struct kernel_code *code,
     if (code->kind != CODE_NATIVE || !code->function)
         return status_fail(status, STATUS_UNSUPPORTED,
                            "kernel %s: the cpu runs native functions only", code->name);
-    if (!thread_pool_reserve_scratch(cpu->team, code->scratch_bytes, status))
+    if (!thread_pool_reserve_scratch(cpu->pool, code->scratch_bytes, status))
         return status_context(status, "kernel %s: %zu bytes of scratch for each thread", code->name,
                               code->scratch_bytes);
     size_t head = (sizeof(struct cpu_kernel) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, whole;
@@ -311,7 +311,7 @@ static void run(struct cpu_device *cpu, const struct launch *launch) {
         .units = launch->grid[0],
         .shared = launch->shared_bytes > 0 ? cpu->shared : NULL,
     };
-    thread_pool_run(cpu->team, kernel->function, &call);
+    thread_pool_run(cpu->pool, kernel->function, &call);
 }
 
 static bool cpu_launch(struct device *device, unsigned queue, const struct launch *launch,
