@@ -10,6 +10,7 @@
 #ifndef RIDGE_GEN_NATIVE_MATMUL_H
 #define RIDGE_GEN_NATIVE_MATMUL_H
 
+#include "base/min_max.h"
 #include "gen/kernel.h"
 #include "gen/native/epilogue.h"
 
@@ -31,7 +32,7 @@ struct matmul_plan {
     int64_t total; /* pieces of work that the launch's units share out, where no phases do it */
 
     /* packed */
-    int64_t alone;      /* every thread packs and multiplies blocks of its own */
+    int64_t per_thread; /* every thread packs and multiplies blocks of its own */
     int64_t panel_rows; /* of a panel of A */
     int64_t block_rows, block_columns, block_depth; /* packed at a time; whole panels */
     int64_t tile_rows, tile_columns; /* of a block, summed up in a thread's scratch; whole panels */
@@ -66,9 +67,6 @@ enum { MATMUL_PANEL_SLACK = 16 };
 
 static inline int64_t matmul_blocks(int64_t size, int64_t block) {
     return size / block + (size % block != 0);
-}
-static inline int64_t matmul_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
 }
 
 /* Floats of the packed panels of one block of A and of B, and of the sums of one tile. */
