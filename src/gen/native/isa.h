@@ -31,7 +31,7 @@
     { name##_generic }
 #endif
 
-struct simd_set {
+struct simd_isa {
     const char *name;                  /* "avx2" */
     unsigned index;                    /* of its row in tables; more is better */
     bool (*supported)(void);           /* by this machine */
@@ -39,11 +39,11 @@ struct simd_set {
 };
 
 /* The best set that this machine has, or the one that the environment's RIDGE_SIMD names. */
-const struct simd_set *simd_best(void);
+const struct simd_isa *simd_best(void);
 /* Makes simd_best() give the named set; false when this build or machine has none of that name.
  * NULL takes it back. For tests: no kernel may be running. */
 bool simd_use(const char *name);
 /* All sets of this build; NULL past the last. */
-const struct simd_set *simd_set(unsigned index);
+const struct simd_isa *simd_isa(unsigned index);
 
 #endif

@@ -101,14 +101,14 @@ static void plan_shared(struct matmul_plan *plan, int64_t width, int64_t threads
     }
 }
 
-static void plan_packed(struct matmul_plan *plan, const struct matmul_kernels *set, int64_t threads,
-                        struct kernel_request *request) {
-    int64_t panels = MAX(1, matmul_blocks(plan->m, set->panel_rows));
+static void plan_packed(struct matmul_plan *plan, const struct matmul_kernels *kernels_of_isa,
+                        int64_t threads, struct kernel_request *request) {
+    int64_t panels = MAX(1, matmul_blocks(plan->m, kernels_of_isa->panel_rows));
     plan->panel_rows = MAX(1, matmul_blocks(plan->m, panels));
     if (better_alone(plan, threads))
-        plan_per_thread(plan, set->panel_columns, threads);
+        plan_per_thread(plan, kernels_of_isa->panel_columns, threads);
     else
-        plan_shared(plan, set->panel_columns, threads);
+        plan_shared(plan, kernels_of_isa->panel_columns, threads);
     plan->total = plan_blocks(plan);
 
     int64_t floats = matmul_a_floats(plan) + matmul_b_floats(plan);
@@ -119,8 +119,8 @@ static void plan_packed(struct matmul_plan *plan, const struct matmul_kernels *s
     } else {
         int64_t tiles = matmul_block_tiles(plan);
         floats += tile * (plan->k > plan->block_depth ? tiles : threads);
-        units = MAX(tiles,
-                    plan->block_rows / plan->panel_rows + plan->block_columns / set->panel_columns);
+        units = MAX(tiles, plan->block_rows / plan->panel_rows +
+                               plan->block_columns / kernels_of_isa->panel_columns);
     }
     request->grid[0] = (uint32_t)MIN(MAX(units, 1), UNITS_MAX);
     request->shared_bytes = (uint32_t)(floats * (int64_t)sizeof(float));
@@ -253,12 +253,12 @@ bool native_matmul(const struct matmul_work *work, const struct device_capabilit
         .b_row = work->b_row,
         .b_column = work->b_column,
     };
-    const struct simd_set *set = simd_best();
+    const struct simd_isa *isa = simd_best();
     int64_t threads = MAX(1, device->compute_units);
     enum matmul_path path = plan_path(&plan, work->b_type);
     enum ridge_dtype streamed_type = plan.swapped ? work->a_type : work->b_type;
     if (path == MATMUL_PACKED)
-        plan_packed(&plan, kernels[set->index], threads, request);
+        plan_packed(&plan, kernels[isa->index], threads, request);
     else if (path == MATMUL_STREAMED)
         plan_streamed(&plan, ridge_dtype_bytes(streamed_type, 1), threads, request);
     else
@@ -268,7 +268,7 @@ bool native_matmul(const struct matmul_work *work, const struct device_capabilit
     request->spec.types[0] = (uint8_t)work->a_type;
     request->spec.types[1] = (uint8_t)work->b_type;
     request->spec.choices[CHOICE_PATH] = path;
-    request->spec.choices[CHOICE_ISA] = (int32_t)set->index;
+    request->spec.choices[CHOICE_ISA] = (int32_t)isa->index;
     request->spec.choices[CHOICE_SWAPPED] = plan.swapped != 0;
     request->spec.has_program = true;
     request->spec.program = work->epilogue;

@@ -36,7 +36,7 @@
 /* SIMD_NAME(pack) is pack_avx2. */
 #define SIMD_PASTE_(name, set) name##_##set
 #define SIMD_PASTE(name, set) SIMD_PASTE_(name, set)
-#define SIMD_NAME(name) SIMD_PASTE(name, SIMD_SET)
+#define SIMD_NAME(name) SIMD_PASTE(name, SIMD_ISA)
 
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
 

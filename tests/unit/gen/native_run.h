@@ -43,12 +43,12 @@ static inline bool native_run(const struct kernel_request *request, native_code_
 /* Chooses the `index`th set, or what comes after it, that this machine has; false, and the best one
  * again, after the last:
  *
- *   for (unsigned set = 0; use_simd_set(&set); set++) { ... }
+ *   for (unsigned set = 0; use_simd_isa(&set); set++) { ... }
  */
-static inline bool use_simd_set(unsigned *index) {
-    while (simd_set(*index) && !simd_set(*index)->supported())
+static inline bool use_simd_isa(unsigned *index) {
+    while (simd_isa(*index) && !simd_isa(*index)->supported())
         ++*index;
-    const struct simd_set *set = simd_set(*index);
+    const struct simd_isa *set = simd_isa(*index);
     simd_use(set ? set->name : NULL);
     return set != NULL;
 }
