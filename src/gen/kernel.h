@@ -91,21 +91,22 @@ bool kernel_matmul_splits(const struct matmul_work *work, const struct device_ca
  *   KERNEL_GATED   silu(x first) * (x second); both are [k, n]
  *   KERNEL_LORA    x first + scale * ((x second) third); second is [k, rank], third [rank, n]
  * All of one type. Neighbours of a row lie side by side. Buffers: x, the matrices, the result
- * [m, n], contiguous. Only some devices have such kernels: ask kernel_joint_fits() first. */
-struct joint_matrix {
+ * [m, n], contiguous. Only some devices have such kernels: ask kernel_dual_gemm_fits() first. */
+struct dual_gemm_matrix {
     int64_t row;        /* from one row to the next, in elements */
     uint32_t alignment; /* of the first element's address, bytes: 1..16 */
 };
-struct joint_work {
+struct dual_gemm_work {
     enum kernel_family family;
     enum ridge_dtype type;
     int64_t m, n, k, rank;
-    struct joint_matrix x, first, second, third;
+    struct dual_gemm_matrix x, first, second, third;
     float scale;
 };
-bool kernel_joint_fits(const struct joint_work *work, const struct device_capabilities *device);
-bool kernel_joint(const struct joint_work *work, const struct device_capabilities *device,
-                  struct kernel_request *request, struct status *status);
+bool kernel_dual_gemm_fits(const struct dual_gemm_work *work,
+                           const struct device_capabilities *device);
+bool kernel_dual_gemm(const struct dual_gemm_work *work, const struct device_capabilities *device,
+                      struct kernel_request *request, struct status *status);
 
 /* Buffers: the result, contiguous. */
 enum generate_kind { GENERATE_ARANGE, GENERATE_RAND, GENERATE_RANDN };

@@ -54,15 +54,15 @@ ridge_tensor *ridge_linear(ridge_tensor *x, ridge_tensor *w, ridge_tensor *bias,
 }
 
 /* The operation as one kernel, where the device has one for it; *y stays NULL elsewhere. */
-static bool build_joint(struct builder *build, enum op op, struct tensor *const *operands,
-                        unsigned count, float scale, struct tensor **y) {
+static bool build_dual_gemm(struct builder *build, enum op op, struct tensor *const *operands,
+                            unsigned count, float scale, struct tensor **y) {
     struct node_input inputs[4];
-    struct joint_work work;
+    struct dual_gemm_work work;
     for (unsigned i = 0; i < count; i++)
         if (!graph_operand(build->graph, operands[i], &inputs[i], build->status))
             return false;
-    if (!joint_work_of(build->graph, op, inputs, scale, &work) ||
-        !kernel_joint_fits(&work, &build->graph->device->device->capabilities))
+    if (!dual_gemm_work_of(build->graph, op, inputs, scale, &work) ||
+        !kernel_dual_gemm_fits(&work, &build->graph->device->device->capabilities))
         return true;
     struct node_parameters parameters = {.scale = scale};
     struct view shape = operands[0]->view;
@@ -75,7 +75,7 @@ static bool build_gated_mlp(struct builder *build, const struct operation *opera
                             struct tensor *const *inputs, struct tensor **outputs) {
     (void)operation;
     struct tensor *y = NULL;
-    if (!build_joint(build, OP_GATED, inputs, 3, 0, &y))
+    if (!build_dual_gemm(build, OP_GATED, inputs, 3, 0, &y))
         return false;
     if (!y) {
         struct tensor *gate = build_activation(build, build_matmul(build, inputs[0], inputs[1]),
@@ -100,7 +100,7 @@ ridge_tensor *ridge_gated_mlp(ridge_tensor *x, ridge_tensor *gate, ridge_tensor 
 static bool build_lora(struct builder *build, const struct operation *operation,
                        struct tensor *const *inputs, struct tensor **outputs) {
     outputs[0] = NULL;
-    if (!build_joint(build, OP_LORA, inputs, 4, (float)operation->numbers[0], &outputs[0]))
+    if (!build_dual_gemm(build, OP_LORA, inputs, 4, (float)operation->numbers[0], &outputs[0]))
         return false;
     if (outputs[0])
         return true;

@@ -216,16 +216,16 @@ static const char rows_text[] =
 static void begin(const struct kernel_plan *plan, const struct device_capabilities *device,
                   bool last, struct buffer *out) {
     struct source_parameter product[] = {
-        {.name = "a", .dtype = RIDGE_F32, .alone = true},
-        {.name = "b", .dtype = RIDGE_F32, .alone = true},
-        {.name = "c", .dtype = RIDGE_F32, .stored = true, .alone = true},
+        {.name = "a", .dtype = RIDGE_F32, .no_alias = true},
+        {.name = "b", .dtype = RIDGE_F32, .no_alias = true},
+        {.name = "c", .dtype = RIDGE_F32, .stored = true, .no_alias = true},
     };
     struct source_parameter simple[] = {
-        {.name = "x", .dtype = RIDGE_F32, .alone = true},
+        {.name = "x", .dtype = RIDGE_F32, .no_alias = true},
         {.name = plan->which == HAND_SUM ? "sums" : "y",
          .dtype = RIDGE_F32,
          .stored = true,
-         .alone = true},
+         .no_alias = true},
     };
     bool is_product = kernel_is_product(plan->which);
     struct source_kernel kernel = {
@@ -271,7 +271,7 @@ static void product_text(const struct kernel_plan *plan, const struct device_cap
 
 void kernel_text(const struct kernel_plan *plan, const struct device_capabilities *device,
                  bool last, struct buffer *out) {
-    source_words(out, device);
+    source_device_prelude(out, device);
     if (kernel_is_product(plan->which)) {
         product_text(plan, device, out);
         return;

@@ -1,7 +1,7 @@
 // Attention with a block per query ("query" sections) or per tile of queries ("tile" sections);
 // gen/source/attention.c selects one.
 
-// section: words
+// section: macros
 #define BATCHES scalars.v[0]
 #define HEADS scalars.v[1]
 #define HEADS_PER_KV (scalars.v[1] / scalars.v[2])
@@ -25,7 +25,7 @@ INLINE void load_piece(GLOBAL const TYPE *p, PRIVATE float *x, bool aligned) {
 // exp(x - greatest), where both may be minus infinity.
 #define EXP_BELOW(x, greatest) ((x) == -INFINITE ? 0.0f : EXP((x) - (greatest)))
 
-// section: query_words
+// section: query_macros
 #define GROUPS (THREADS / LANES)
 #define PIECES ((WIDTH / VECTOR + LANES - 1) / LANES)
 #define STEPS (PIECES * VECTOR > 32 ? 1 : 4)
@@ -117,7 +117,7 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * QUERIES; task += GRID_X) {
 }
 }
 
-// section: tile_words
+// section: tile_macros
 #define DOWN (TILE < 16 ? TILE : 16)
 #define ACROSS (THREADS / DOWN)
 #define MY_ROWS (TILE / DOWN)

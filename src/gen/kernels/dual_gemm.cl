@@ -1,6 +1,6 @@
 // Products of few rows of x by two matrices; gen/source/dual_gemm.c describes the method.
 
-// section: words
+// section: macros
 #define SIZE_M (int)scalars.v[0]
 #define SIZE_N (int)scalars.v[1]
 #define SIZE_K (int)scalars.v[2]
@@ -58,14 +58,14 @@ INLINE float load_of_block(const float *shared, int block) {
     return value;
 }
 
-// section: gated_words
+// section: gated_macros
 // gated_mlp: the second matrix is like the first.
 #define SECOND_WORDS WORDS
 #define SECOND_COLUMN lane_column
 #define LOAD_SECOND(y, p) load_columns(y, p);
 #define SECOND_SUM(row, low) totals[(row) / 8][WORDS * 128 + IN_STRIP(row, low)]
 
-// section: lora_words
+// section: lora_macros
 // lora: the second matrix is 16 columns to a word, and every block needs all of it.
 #define SECOND_WORDS ((RANK + 15) / 16)
 #define SECOND_COLUMN group * 2

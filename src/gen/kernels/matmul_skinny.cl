@@ -6,7 +6,7 @@
     UNROLL for (int v = 0; v < VECTOR; v++) \
         x[v] = LOAD_A(p, v * A_COLUMN)
 
-// section: rows_words
+// section: rows_macros
 #define COLUMNS (ACROSS * VECTOR)
 #define DOWN (THREADS / ACROSS)
 #define STEPS (SUBGROUP > 1 ? 4 : 2)
@@ -62,7 +62,7 @@ for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {
         if (row >= SIZE_M || column >= SIZE_N)
             continue;
 
-// section: columns_words
+// section: columns_macros
 #define GROUPS (THREADS / LANES)
 #define SHUFFLED (SUBGROUP < LANES ? SUBGROUP : LANES)
 

@@ -1,7 +1,7 @@
 // Products with few rows of A on the matrix units; gen/source/matmul_tensor.c describes the method.
 // B is [k][n] in the "rows" sections and [n][k] in the "columns" sections.
 
-// section: words
+// section: macros
 #define WARPS (THREADS / 32)
 #define COLUMNS (8 * VECTOR)
 #define FRAGMENT (64 * VECTOR)

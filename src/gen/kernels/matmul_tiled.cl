@@ -1,6 +1,6 @@
 // Products of any shape and strides, by tiles in shared memory.
 
-// section: words
+// section: macros
 #define THREADS_ACROSS (TILE_COLUMNS / THREAD_COLUMNS)
 #define THREADS_DOWN (TILE_ROWS / THREAD_ROWS)
 #define PER_A (TILE_ROWS * TILE_DEPTH / THREADS)

@@ -24,7 +24,7 @@ for (INT64 block = (INT64)BLOCK_X * THREADS_X + THREAD_X; block < scalars.v[0];
 }
 }
 
-// section: q4_k_words
+// section: q4_k_macros
 INLINE float nearest_quant(float x) {
     x = x > 0.0f ? x : 0.0f;
     return RINT(x < 15.0f ? x : 15.0f);

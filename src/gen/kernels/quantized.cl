@@ -1,7 +1,7 @@
 // Products with few rows of A by a quantised B, in any language; gen/source/quantized.c describes
 // the method.
 
-// section: words
+// section: macros
 #define SHUFFLED (SUBGROUP < LANES ? SUBGROUP : LANES)
 #define ONE_AND(u) AS_FLOAT(0x3f800000u | ((u) & 0x780000u))
 

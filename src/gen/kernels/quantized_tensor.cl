@@ -9,7 +9,7 @@
     UNROLL for (int v = 0; v < 8; v++) \
         x[v] = LOAD_A(p, v * A_COLUMN)
 
-// section: words
+// section: macros
 #define WARPS (THREADS / 32)
 #define TILES (WARPS / SPLIT)
 #define X_ROWS (ROWS * PARTS)

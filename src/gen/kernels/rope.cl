@@ -1,6 +1,6 @@
 // Rotary positions; gen/source/rope.c describes the method.
 
-// section: words
+// section: macros
 // The upper 64 bits of the product, but for the last one or two.
 INLINE UINT64 multiply_high(UINT64 a, UINT64 b) {
     UINT64 a_high = a >> 32, a_low = a & 0xffffffffu, b_high = b >> 32, b_low = b & 0xffffffffu;

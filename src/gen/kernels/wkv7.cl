@@ -1,6 +1,6 @@
 // The RWKV-7 recurrence; gen/source/wkv7.c describes the method.
 
-// section: words
+// section: macros
 #define PER_LANE ((WIDTH + LANES - 1) / LANES)
 #define PER_LOAD ((5 * WIDTH + THREADS - 1) / THREADS)
 #define PARTS ((WIDTH + ROWS - 1) / ROWS)

@@ -53,8 +53,8 @@ static int32_t vector_of(const struct attention_work *work) {
 /* Lanes to a key: one piece each, but no more than can shuffle cheaply. Where none can, a thread
  * does all of a key. */
 static int32_t lanes_of(int64_t pieces, const struct device_capabilities *device) {
-    int32_t lanes = 1, most = device->language == LANGUAGE_CUDA ? 16 : 1;
-    while (lanes < most && lanes < pieces)
+    int32_t lanes = 1, max = device->language == LANGUAGE_CUDA ? 16 : 1;
+    while (lanes < max && lanes < pieces)
         lanes *= 2;
     return lanes;
 }
@@ -130,8 +130,8 @@ bool source_attention_code(const struct kernel_spec *spec, const struct device_c
     struct buffer *out = &generated->source;
     enum ridge_dtype type = (enum ridge_dtype)spec->types[0];
     bool tiled = spec->choices[TILED];
-    source_words(out, device);
-    source_element_words(out, type);
+    source_device_prelude(out, device);
+    source_element_macros(out, type);
     source_define(out, "WIDTH", spec->choices[WIDTH]);
     source_define(out, "THREADS", spec->choices[THREADS]);
     source_define(out, "CAUSAL", spec->choices[CAUSAL]);
@@ -139,8 +139,8 @@ bool source_attention_code(const struct kernel_spec *spec, const struct device_c
     source_define(out, "LANES", spec->choices[LANES]);
     source_define(out, "TILE", spec->choices[TILE]);
     buffer_printf(out, "#define LOAD_VECTOR(p, x) LOAD_%d(p, x)\n", spec->choices[VECTOR]);
-    source_section(out, embedded_attention_cl, "words");
-    source_section(out, embedded_attention_cl, tiled ? "tile_words" : "query_words");
+    source_section(out, embedded_attention_cl, "macros");
+    source_section(out, embedded_attention_cl, tiled ? "tile_macros" : "query_macros");
     struct source_parameter buffers[] = {
         {.name = "q", .dtype = type},
         {.name = "k", .dtype = type},

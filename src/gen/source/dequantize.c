@@ -23,8 +23,8 @@ bool source_dequantize(const struct quantize_work *work, const struct device_cap
     request->scalars[0] = work->blocks;
     request->scalar_count = 1;
     double blocks = (double)work->blocks * (double)threads_of(work->from) / THREADS + 1;
-    double most = (double)BLOCKS_PER_UNIT * device->compute_units;
-    source_geometry(request, blocks < most ? blocks : most, THREADS);
+    double max = (double)BLOCKS_PER_UNIT * device->compute_units;
+    source_geometry(request, blocks < max ? blocks : max, THREADS);
     return true;
 }
 
@@ -37,9 +37,9 @@ bool source_dequantize_code(const struct kernel_spec *spec,
         return status_fail(status, STATUS_USAGE, "%s cannot be dequantised to %s",
                            ridge_dtype_name(from), ridge_dtype_name(to));
     struct buffer *out = &generated->source;
-    source_words(out, device);
-    source_element_words(out, from);
-    buffer_printf(out, "#define STORE(p, i, x) STORE_%s(p, i, x)\n", source_type_word(to));
+    source_device_prelude(out, device);
+    source_element_macros(out, from);
+    buffer_printf(out, "#define STORE(p, i, x) STORE_%s(p, i, x)\n", source_type_name(to));
     source_define(out, "PER_BLOCK", (long)threads_of(from));
     source_define(out, "BLOCK_WEIGHTS", (long)dtype_block(from));
     source_define(out, "BLOCK_BYTES", q4 ? 144 : 34);

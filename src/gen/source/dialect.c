@@ -56,7 +56,7 @@ static void cuda_head(struct buffer *out, const struct source_kernel *kernel) {
     for (unsigned i = 0; i < kernel->buffer_count; i++) {
         const struct source_parameter *buffer = &kernel->buffers[i];
         buffer_printf(out, "%s%s%s *%s%s", i ? ", " : "", constness(buffer),
-                      source_storage(buffer->dtype), buffer->alone ? "__restrict__ " : "",
+                      source_storage(buffer->dtype), buffer->no_alias ? "__restrict__ " : "",
                       buffer->name);
     }
     if (kernel->scalar_count)
@@ -85,7 +85,7 @@ static void opencl_head(struct buffer *out, const struct source_kernel *kernel) 
         const struct source_parameter *buffer = &kernel->buffers[i];
         const char *storage = source_storage(buffer->dtype), *name = buffer->name;
         buffer_printf(out, "__global %s%s *%s%s = (__global %s%s *)(%s_memory + %s_offset);\n",
-                      constness(buffer), storage, buffer->alone ? "restrict " : "", name,
+                      constness(buffer), storage, buffer->no_alias ? "restrict " : "", name,
                       constness(buffer), storage, name, name);
     }
 }

@@ -63,8 +63,8 @@ void source_prelude(struct buffer *out, enum device_language language, bool no_c
 struct source_parameter {
     const char *name;
     enum ridge_dtype dtype;
-    bool stored; /* written; else const */
-    bool alone;  /* no other buffer of the launch overlaps it */
+    bool stored;   /* written; else const */
+    bool no_alias; /* no other buffer of the launch overlaps it */
 };
 
 struct source_kernel {

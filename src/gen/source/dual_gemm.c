@@ -15,7 +15,7 @@
 
 extern const unsigned char embedded_dual_gemm_cl[];
 
-enum joint_choice {
+enum dual_gemm_choice {
     THREADS,
     ROWS,   /* 8 or 16 */
     VECTOR, /* columns of the first matrix that a lane has */
@@ -24,7 +24,7 @@ enum joint_choice {
     SPLIT,  /* blocks of a cluster that divide k */
 };
 
-enum joint_scalar {
+enum dual_gemm_scalar {
     SIZE_M,
     SIZE_N,
     SIZE_K,
@@ -48,12 +48,12 @@ enum {
 };
 
 /* Whether lines of `length` can be loaded `vector` elements at a time, with indices of 32 bits. */
-static bool loads(const struct joint_matrix *matrix, int64_t length, int64_t vector) {
+static bool loads(const struct dual_gemm_matrix *matrix, int64_t length, int64_t vector) {
     return matrix->row >= INT32_MIN && matrix->row <= INT32_MAX && length <= LENGTH_MAX &&
            matrix->alignment >= vector * 2 && matrix->row % vector == 0 && length % vector == 0;
 }
 
-static bool matrices_load(const struct joint_work *work, int64_t vector) {
+static bool matrices_load(const struct dual_gemm_work *work, int64_t vector) {
     if (!loads(&work->first, work->n, vector))
         return false;
     if (work->family == KERNEL_LORA)
@@ -61,21 +61,22 @@ static bool matrices_load(const struct joint_work *work, int64_t vector) {
     return loads(&work->second, work->n, vector);
 }
 
-bool kernel_joint_fits(const struct joint_work *work, const struct device_capabilities *device) {
+bool kernel_dual_gemm_fits(const struct dual_gemm_work *work,
+                           const struct device_capabilities *device) {
     /* One block sums up all of k: with few outputs and many terms the device would stay empty. */
     bool fills = work->n >= 256 || work->k <= 8192;
     /* Products with kernels of their own are as fast where they keep the device busy for long, and
      * where all blocks together would read much of lora's second matrix again. */
     bool pays = (double)work->n <= COLUMNS_OF_UNIT * (double)device->compute_units &&
                 (double)work->n * (double)work->k * (double)work->rank <= READ_AGAIN_MAX;
-    return tensor_units(device) && device->block_max >= WARPS_MAX * 32 &&
+    return has_mma(device) && device->block_max >= WARPS_MAX * 32 &&
            (work->type == RIDGE_F16 || work->type == RIDGE_BF16) && work->m >= 1 &&
            work->m <= ROWS_MAX && work->k >= 1 && work->n >= 1 && fills && pays &&
            (work->family != KERNEL_LORA || (work->rank >= 1 && work->rank <= RANK_MAX)) &&
            loads(&work->x, work->k, 4) && matrices_load(work, 2);
 }
 
-static void plan(const struct joint_work *work, const struct device_capabilities *device,
+static void plan(const struct dual_gemm_work *work, const struct device_capabilities *device,
                  struct kernel_request *request) {
     int32_t *choices = request->spec.choices;
     double units = device->compute_units, per_vector = (double)work->n / COLUMN_GROUPS;
@@ -95,9 +96,9 @@ static void plan(const struct joint_work *work, const struct device_capabilities
                     (unsigned)choices[THREADS]);
 }
 
-bool source_joint(const struct joint_work *work, const struct device_capabilities *device,
-                  struct kernel_request *request, struct status *status) {
-    if (!kernel_joint_fits(work, device))
+bool source_dual_gemm(const struct dual_gemm_work *work, const struct device_capabilities *device,
+                      struct kernel_request *request, struct status *status) {
+    if (!kernel_dual_gemm_fits(work, device))
         return status_fail(status, STATUS_UNSUPPORTED,
                            "these products cannot be one kernel on this device");
     union {
@@ -153,24 +154,24 @@ static void begin(const struct kernel_spec *spec, const struct device_capabiliti
     source_kernel_begin(&generated->source, device->language, &kernel);
 }
 
-bool source_joint_code(const struct kernel_spec *spec, const struct device_capabilities *device,
-                       struct kernel_generated *generated, struct status *status) {
+bool source_dual_gemm_code(const struct kernel_spec *spec, const struct device_capabilities *device,
+                           struct kernel_generated *generated, struct status *status) {
     (void)status;
     struct buffer *out = &generated->source;
     bool lora = spec->family == KERNEL_LORA;
-    source_words(out, device);
-    source_element_words(out, spec->types[0]);
-    source_tensor_words(out, spec->types[0]);
+    source_device_prelude(out, device);
+    source_element_macros(out, spec->types[0]);
+    source_mma(out, spec->types[0]);
     source_define(out, "THREADS", spec->choices[THREADS]);
     source_define(out, "ROWS", spec->choices[ROWS]);
     source_define(out, "VECTOR", spec->choices[VECTOR]);
     source_define(out, "STEPS", spec->choices[STEPS]);
     source_define(out, "RANK", spec->choices[RANK]);
     source_define(out, "SPLIT", spec->choices[SPLIT]);
-    source_section(out, embedded_dual_gemm_cl, "words");
+    source_section(out, embedded_dual_gemm_cl, "macros");
     if (spec->choices[SPLIT] > 1)
         source_section(out, embedded_dual_gemm_cl, "cluster");
-    source_section(out, embedded_dual_gemm_cl, lora ? "lora_words" : "gated_words");
+    source_section(out, embedded_dual_gemm_cl, lora ? "lora_macros" : "gated_macros");
     begin(spec, device, generated);
     if (lora)
         source_section(out, embedded_dual_gemm_cl, "lora_shared");

@@ -7,17 +7,17 @@
 
 /* The prelude for a hand-made kernel: with UNROLL only where the device is a GPU. Elsewhere it
  * makes compiling take several times as long and the kernel no faster. */
-void source_words(struct buffer *out, const struct device_capabilities *device);
+void source_device_prelude(struct buffer *out, const struct device_capabilities *device);
 
 /* Defines TYPE, LOAD(p, i), STORE(p, i, x) and, for those that are not quantised, LOAD_1, LOAD_2,
  * LOAD_4 and LOAD_8(p, x) of the type. A quantised type has only TYPE and LOAD. */
-void source_element_words(struct buffer *out, enum ridge_dtype type);
+void source_element_macros(struct buffer *out, enum ridge_dtype type);
 
 /* "#define NAME value". */
 void source_define(struct buffer *out, const char *name, long value);
 
 /* The type's name as in LOAD_F32. */
-const char *source_type_word(enum ridge_dtype type);
+const char *source_type_name(enum ridge_dtype type);
 
 static inline bool source_is_float(enum ridge_dtype type) {
     return type == RIDGE_F32 || type == RIDGE_F16 || type == RIDGE_BF16;

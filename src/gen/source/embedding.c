@@ -19,10 +19,10 @@ bool source_embedding(const struct embedding_work *work, const struct device_cap
     request->scalars[3] = work->table_row;
     request->scalar_count = 4;
     /* Several blocks share a row only when there are fewer rows than would fill the device. */
-    double rows = (double)work->count, most = (double)BLOCKS_PER_UNIT * device->compute_units;
+    double rows = (double)work->count, max = (double)BLOCKS_PER_UNIT * device->compute_units;
     double across = (double)divide_up(work->width, THREADS * 4);
-    source_geometry(request, rows < most ? rows : most, THREADS);
-    double wanted = most / (rows < 1 ? 1 : rows);
+    source_geometry(request, rows < max ? rows : max, THREADS);
+    double wanted = max / (rows < 1 ? 1 : rows);
     double columns = across < wanted ? across : wanted;
     request->grid[1] = columns < 1 ? 1 : (uint32_t)columns;
     return true;
@@ -34,8 +34,8 @@ bool source_embedding_code(const struct kernel_spec *spec, const struct device_c
     enum ridge_dtype type = (enum ridge_dtype)spec->types[0];
     bool quantized = source_is_quantized(type);
     struct buffer *out = &generated->source;
-    source_words(out, device);
-    source_element_words(out, type);
+    source_device_prelude(out, device);
+    source_element_macros(out, type);
     if (!quantized)
         source_define(out, "PER_WORD", (long)(16 / ridge_dtype_bytes(type, 1)));
     struct source_parameter buffers[] = {

@@ -33,12 +33,12 @@ struct emitter {
     const struct program *program;
     struct passes passes;
     struct scalar_layout scalars;
-    unsigned aligned; /* bit i: operand i's vectors are aligned to their size (at most 16) */
-    unsigned across;  /* bit i: operand i comes through shared memory, see emit_across.c */
-    unsigned team;    /* threads of a row */
-    bool keep;        /* as in passes_plan() */
-    unsigned scratch; /* words of shared memory that a reduction needs; 0: none */
-    bool partial;     /* some rows of the block may not exist: `active` tells */
+    unsigned aligned;     /* bit i: operand i's vectors are aligned to their size (at most 16) */
+    unsigned across;      /* bit i: operand i comes through shared memory, see emit_transpose.c */
+    unsigned row_threads; /* threads of a row */
+    bool keep;            /* as in passes_plan() */
+    unsigned scratch;     /* words of shared memory that a reduction needs; 0: none */
+    bool partial;         /* some rows of the block may not exist: `active` tells */
 };
 
 /* "float" or "int". */

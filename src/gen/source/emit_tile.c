@@ -58,7 +58,7 @@ static void emit_load(const struct emitter *emitter, const struct tile *tile, un
     unsigned slot = program->instructions[i].slot, vector = tile->vector;
     const char *dtype = emit_dtype(program->operands[slot].dtype);
     if (emitter->across >> slot & 1) {
-        emit_across_load(emitter, i);
+        emit_transpose_load(emitter, i);
         return;
     }
     open_access(emitter, slot);

@@ -13,7 +13,7 @@ void source_lanes_tail(struct buffer *out) {
     source_section(out, embedded_matmul_lanes_h, NULL);
 }
 
-static const struct matmul_maker *const makers[MATMUL_KINDS] = {
+static const struct matmul_kernel *const matmul_kernels[MATMUL_KINDS] = {
     [MATMUL_TILED] = &matmul_tiled,
     [MATMUL_SKINNY_ROWS] = &matmul_skinny_rows,
     [MATMUL_SKINNY_COLUMNS] = &matmul_skinny_columns,
@@ -47,7 +47,7 @@ static bool try_kinds(const struct matmul_work *work, const struct device_capabi
     for (unsigned i = 0; i < count; i++) {
         memset(request->spec.choices, 0, sizeof request->spec.choices);
         request->spec.choices[MATMUL_KIND] = (int32_t)kinds[i];
-        if (makers[kinds[i]]->plan(work, device, request))
+        if (matmul_kernels[kinds[i]]->plan(work, device, request))
             return true;
     }
     return false;
@@ -161,13 +161,13 @@ bool source_matmul_code(const struct kernel_spec *spec, const struct device_capa
     int32_t kind = spec->choices[MATMUL_KIND];
     if (kind < 0 || kind >= MATMUL_KINDS)
         return status_fail(status, STATUS_USAGE, "there is no kind %d of matrix products", kind);
-    source_words(&generated->source, device);
-    makers[kind]->code(spec, device, generated);
+    source_device_prelude(&generated->source, device);
+    matmul_kernels[kind]->code(spec, device, generated);
     return true;
 }
 
-static void operand_words(struct buffer *out, char letter, enum ridge_dtype type) {
-    const char *name = source_type_word(type);
+static void operand_macros(struct buffer *out, char letter, enum ridge_dtype type) {
+    const char *name = source_type_name(type);
     if (source_is_quantized(type))
         source_weights(out, type);
     buffer_printf(out, "#define TYPE_%c %s\n", letter, source_storage(type));
@@ -185,10 +185,10 @@ static const char *const scalar_names[MATMUL_SCALARS] = {
     [MATMUL_B_COLUMN] = "B_COLUMN",
 };
 
-void source_matmul_words(struct buffer *out, const struct kernel_spec *spec) {
+void source_matmul_macros(struct buffer *out, const struct kernel_spec *spec) {
     bool swapped = spec->choices[MATMUL_SWAPPED];
-    operand_words(out, 'A', spec->types[swapped ? 1 : 0]);
-    operand_words(out, 'B', spec->types[swapped ? 0 : 1]);
+    operand_macros(out, 'A', spec->types[swapped ? 1 : 0]);
+    operand_macros(out, 'B', spec->types[swapped ? 0 : 1]);
     source_define(out, "THREADS", spec->choices[MATMUL_THREADS]);
     for (int i = 0; i < MATMUL_SCALARS; i++)
         buffer_printf(out, "#define %s scalars.v[%d]\n", scalar_names[i], i);

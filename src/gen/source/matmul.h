@@ -48,18 +48,18 @@ bool source_matmul_skinny(const struct matmul_work *work, const struct device_ca
 
 /* One kind: whether it can do the work (which it may see swapped), and if so its choices and
  * geometry; and its code. */
-struct matmul_maker {
+struct matmul_kernel {
     bool (*plan)(const struct matmul_work *work, const struct device_capabilities *device,
                  struct kernel_request *request);
     void (*code)(const struct kernel_spec *spec, const struct device_capabilities *device,
                  struct kernel_generated *generated);
 };
-extern const struct matmul_maker matmul_tiled, matmul_skinny_rows, matmul_skinny_columns,
+extern const struct matmul_kernel matmul_tiled, matmul_skinny_rows, matmul_skinny_columns,
     matmul_tensor_rows, matmul_tensor_columns, matmul_quantized, matmul_quantized_tensor;
 
 /* Defines TYPE_A, LOAD_A(p, i), TYPE_B, LOAD_B(p, i) and the names of the scalars (SIZE_M,
  * A_ROW, ...). */
-void source_matmul_words(struct buffer *out, const struct kernel_spec *spec);
+void source_matmul_macros(struct buffer *out, const struct kernel_spec *spec);
 
 /* The kernel's head, with the pointers a and b and the epilogue's operands. `generated` is the
  * kernel's; when its code asks for dynamic shared memory, the head has it. */

@@ -18,7 +18,7 @@ enum skinny_choice {
     A_VECTOR,             /* whether A's rows can be loaded VECTOR elements at a time */
 };
 
-enum { SUMS_MAX = 64, LANES_LEAST = 8 };
+enum { SUMS_MAX = 64, LANES_MIN = 8 };
 
 static int64_t element_bytes(enum ridge_dtype type) {
     return type == RIDGE_F32 ? 4 : 2;
@@ -45,8 +45,8 @@ static int32_t rows_of(int64_t m) {
 
 /* Where threads cannot shuffle, each one's sums go to shared memory, so there are fewer. */
 static int32_t threads_of(const struct device_capabilities *device) {
-    int32_t most = device->language == LANGUAGE_CUDA ? 256 : 128;
-    return (int32_t)device->block_max >= most ? most : device->block_max >= 64 ? 64 : 1;
+    int32_t max = device->language == LANGUAGE_CUDA ? 256 : 128;
+    return (int32_t)device->block_max >= max ? max : device->block_max >= 64 ? 64 : 1;
 }
 
 static void set_grid(struct kernel_request *request, double blocks) {
@@ -89,7 +89,7 @@ static bool plan_columns(const struct matmul_work *work, const struct device_cap
     int32_t columns = rows >= 16 ? 2 : 4, lanes = threads;
     while (columns > 1 && work->n < (int64_t)columns * device->compute_units * 2)
         columns /= 2;
-    while (lanes > LANES_LEAST &&
+    while (lanes > LANES_MIN &&
            (lanes * vector * 2 > work->k ||
             (double)divide_up(work->n, columns) * lanes > 2.0 * threads * device->compute_units))
         lanes /= 2;
@@ -114,7 +114,7 @@ static void define_loads(struct buffer *out, const struct kernel_spec *spec) {
 }
 
 static void define(struct buffer *out, const struct kernel_spec *spec) {
-    source_matmul_words(out, spec);
+    source_matmul_macros(out, spec);
     source_define(out, "ROWS", spec->choices[ROWS]);
     source_define(out, "VECTOR", spec->choices[VECTOR]);
     source_define(out, "ACROSS", spec->choices[ACROSS]);
@@ -125,7 +125,7 @@ static void code_rows(const struct kernel_spec *spec, const struct device_capabi
                       struct kernel_generated *generated) {
     struct buffer *out = &generated->source;
     define(out, spec);
-    source_section(out, embedded_matmul_skinny_cl, "rows_words");
+    source_section(out, embedded_matmul_skinny_cl, "rows_macros");
     source_matmul_begin(spec, device, generated, 0);
     source_section(out, embedded_matmul_skinny_cl, "rows");
     source_matmul_epilogue(out, spec, device, "sums[row][e % COLUMNS]");
@@ -137,7 +137,7 @@ static void code_columns(const struct kernel_spec *spec, const struct device_cap
     struct buffer *out = &generated->source;
     define(out, spec);
     source_define(out, "LANES", spec->choices[LANES]);
-    source_section(out, embedded_matmul_skinny_cl, "columns_words");
+    source_section(out, embedded_matmul_skinny_cl, "columns_macros");
     source_matmul_begin(spec, device, generated, 0);
     source_section(out, embedded_matmul_skinny_cl, "columns");
     source_lanes_tail(out);
@@ -145,5 +145,5 @@ static void code_columns(const struct kernel_spec *spec, const struct device_cap
     source_section(out, embedded_matmul_skinny_cl, "end");
 }
 
-const struct matmul_maker matmul_skinny_rows = {plan_rows, code_rows};
-const struct matmul_maker matmul_skinny_columns = {plan_columns, code_columns};
+const struct matmul_kernel matmul_skinny_rows = {plan_rows, code_rows};
+const struct matmul_kernel matmul_skinny_columns = {plan_columns, code_columns};

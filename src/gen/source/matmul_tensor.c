@@ -23,8 +23,7 @@ enum tensor_choice {
 enum { WARPS_MAX = 32, COLUMN_GROUPS = 8 };
 
 static bool halves(const struct matmul_work *work, const struct device_capabilities *device) {
-    return tensor_units(device) && device->block_max >= WARPS_MAX * 32 &&
-           work->a_type == work->b_type &&
+    return has_mma(device) && device->block_max >= WARPS_MAX * 32 && work->a_type == work->b_type &&
            (work->a_type == RIDGE_F16 || work->a_type == RIDGE_BF16);
 }
 
@@ -41,11 +40,11 @@ static bool b_loads(const struct matmul_work *work, int64_t vector, int64_t leng
 }
 
 /* Enough warps to keep the device reading, no more than there are steps along k for. */
-static int32_t warps_of(double strips, int64_t steps, int32_t least, int32_t most,
+static int32_t warps_of(double strips, int64_t steps, int32_t min, int32_t max,
                         const struct device_capabilities *device) {
     int32_t warps = 1;
-    while (warps < most && warps * 2 <= steps &&
-           (warps < least || strips * warps < 32.0 * device->compute_units))
+    while (warps < max && warps * 2 <= steps &&
+           (warps < min || strips * warps < 32.0 * device->compute_units))
         warps *= 2;
     return warps;
 }
@@ -73,8 +72,8 @@ static bool plan_rows(const struct matmul_work *work, const struct device_capabi
     double per_vector = (double)work->n / COLUMN_GROUPS * (double)work->batch;
     while (vector > 2 && per_vector / vector < 0.9 * device->compute_units)
         vector /= 2;
-    int32_t most = vector == 2 ? WARPS_MAX : WARPS_MAX / 2;
-    int32_t warps = warps_of(per_vector / vector, divide_up(work->k, 16), 8, most, device);
+    int32_t max = vector == 2 ? WARPS_MAX : WARPS_MAX / 2;
+    int32_t warps = warps_of(per_vector / vector, divide_up(work->k, 16), 8, max, device);
     request->spec.choices[A_VECTOR] = a_loads(work, 4);
     request->spec.choices[STEPS] = vector == 4 ? 4 : 2;
     finish_plan(work, request, warps, vector);
@@ -96,14 +95,14 @@ static bool plan_columns(const struct matmul_work *work, const struct device_cap
 static void code(const struct kernel_spec *spec, const struct device_capabilities *device,
                  struct kernel_generated *generated, bool rows) {
     struct buffer *out = &generated->source;
-    source_matmul_words(out, spec);
-    source_tensor_words(out, spec->types[0]);
+    source_matmul_macros(out, spec);
+    source_mma(out, spec->types[0]);
     source_define(out, "ROWS", spec->choices[ROWS]);
     source_define(out, "VECTOR", spec->choices[VECTOR]);
     source_define(out, "STEPS", spec->choices[STEPS]);
     source_define(out, "A_VECTOR", spec->choices[A_VECTOR]);
     source_define(out, "A_WORDS", rows ? 2 : 4);
-    source_section(out, embedded_matmul_tensor_cl, "words");
+    source_section(out, embedded_matmul_tensor_cl, "macros");
     source_section(out, embedded_matmul_tensor_cl, "load_a");
     if (rows)
         source_section(out, embedded_matmul_tensor_cl, "rows_load");
@@ -125,5 +124,5 @@ static void code_columns(const struct kernel_spec *spec, const struct device_cap
     code(spec, device, generated, false);
 }
 
-const struct matmul_maker matmul_tensor_rows = {plan_rows, code_rows};
-const struct matmul_maker matmul_tensor_columns = {plan_columns, code_columns};
+const struct matmul_kernel matmul_tensor_rows = {plan_rows, code_rows};
+const struct matmul_kernel matmul_tensor_columns = {plan_columns, code_columns};

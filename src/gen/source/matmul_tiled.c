@@ -66,7 +66,7 @@ static bool plan(const struct matmul_work *work, const struct device_capabilitie
 static void code(const struct kernel_spec *spec, const struct device_capabilities *device,
                  struct kernel_generated *generated) {
     struct buffer *out = &generated->source;
-    source_matmul_words(out, spec);
+    source_matmul_macros(out, spec);
     source_define(out, "TILE_ROWS", spec->choices[TILE_ROWS]);
     source_define(out, "TILE_COLUMNS", spec->choices[TILE_COLUMNS]);
     source_define(out, "TILE_DEPTH", spec->choices[TILE_DEPTH]);
@@ -74,11 +74,11 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
     source_define(out, "THREAD_COLUMNS", spec->choices[THREAD_COLUMNS]);
     source_define(out, "A_ALONG_K", spec->choices[A_ALONG_K]);
     source_define(out, "B_ALONG_K", spec->choices[B_ALONG_K]);
-    source_section(out, embedded_matmul_tiled_cl, "words");
+    source_section(out, embedded_matmul_tiled_cl, "macros");
     source_matmul_begin(spec, device, generated, 0);
     source_section(out, embedded_matmul_tiled_cl, "body");
     source_matmul_epilogue(out, spec, device, "sum[i][j]");
     source_section(out, embedded_matmul_tiled_cl, "end");
 }
 
-const struct matmul_maker matmul_tiled = {plan, code};
+const struct matmul_kernel matmul_tiled = {plan, code};

@@ -5,7 +5,7 @@
 
 extern const unsigned char embedded_mma_h[];
 
-void source_tensor_words(struct buffer *out, enum ridge_dtype type) {
+void source_mma(struct buffer *out, enum ridge_dtype type) {
     buffer_printf(out, "#define TENSOR_TYPE \"%s\"\n", type == RIDGE_BF16 ? "bf16" : "f16");
     source_section(out, embedded_mma_h, NULL);
 }

@@ -6,7 +6,7 @@
 #include "device/device.h"
 
 /* Whether the device has the 16 x 8 x 16 product of both half types. */
-static inline bool tensor_units(const struct device_capabilities *device) {
+static inline bool has_mma(const struct device_capabilities *device) {
     return device->language == LANGUAGE_CUDA && device->major >= 8;
 }
 
@@ -18,6 +18,6 @@ static inline bool tensor_units(const struct device_capabilities *device) {
  * Which k those are is free as long as A and B agree: the four k of a lane are a lane's own, and
  * each kernel deals them out so that what lies together in memory is loaded together.
  * Also LOAD16_ONCE, LOAD8_ONCE, LOAD4_ONCE(p): loads of what is not read again. */
-void source_tensor_words(struct buffer *out, enum ridge_dtype type);
+void source_mma(struct buffer *out, enum ridge_dtype type);
 
 #endif

@@ -22,8 +22,8 @@ bool source_quantize(const struct quantize_work *work, const struct device_capab
     request->scalars[0] = work->blocks;
     request->scalar_count = 1;
     double blocks = (double)(q4 ? work->blocks : divide_up(work->blocks, Q8_0_THREADS));
-    double most = (double)BLOCKS_PER_UNIT * device->compute_units;
-    source_geometry(request, blocks < most ? blocks : most, q4 ? Q4_K_THREADS : Q8_0_THREADS);
+    double max = (double)BLOCKS_PER_UNIT * device->compute_units;
+    source_geometry(request, blocks < max ? blocks : max, q4 ? Q4_K_THREADS : Q8_0_THREADS);
     return true;
 }
 
@@ -35,10 +35,10 @@ bool source_quantize_code(const struct kernel_spec *spec, const struct device_ca
         return status_fail(status, STATUS_USAGE, "%s cannot be quantised to %s",
                            ridge_dtype_name(from), ridge_dtype_name(to));
     struct buffer *out = &generated->source;
-    source_words(out, device);
-    source_element_words(out, from);
+    source_device_prelude(out, device);
+    source_element_macros(out, from);
     if (q4)
-        source_section(out, embedded_quantize_cl, "q4_k_words");
+        source_section(out, embedded_quantize_cl, "q4_k_macros");
     struct source_parameter buffers[] = {
         {.name = "x", .dtype = from},
         {.name = "result", .dtype = to, .stored = true},

@@ -75,7 +75,7 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
                  struct kernel_generated *generated) {
     struct buffer *out = &generated->source;
     bool q4 = spec->types[1] == RIDGE_Q4_K;
-    source_matmul_words(out, spec);
+    source_matmul_macros(out, spec);
     source_define(out, "ROWS", spec->choices[ROWS]);
     source_define(out, "ACROSS", spec->choices[ACROSS]);
     source_define(out, "LANES", spec->choices[LANES]);
@@ -84,7 +84,7 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
     source_define(out, "APART", spec->choices[LANES] / 4 * 34);
     source_define(out, "BLOCK_WEIGHTS", (long)dtype_block(spec->types[1]));
     source_define(out, "BLOCK_BYTES", q4 ? 144 : 34);
-    source_section(out, embedded_quantized_cl, "words");
+    source_section(out, embedded_quantized_cl, "macros");
     source_section(out, embedded_quantized_cl, spec->choices[A_VECTOR] ? "vector" : "gather");
     source_matmul_begin(spec, device, generated, q4 ? 0 : q8_0_blocks(spec->choices[ROWS]));
     source_section(out, embedded_quantized_cl, "head");
@@ -97,4 +97,4 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
     source_section(out, embedded_quantized_cl, "end");
 }
 
-const struct matmul_maker matmul_quantized = {plan, code};
+const struct matmul_kernel matmul_quantized = {plan, code};

@@ -43,8 +43,8 @@ static int32_t rows_of(int64_t m, int32_t parts) {
     return rows;
 }
 
-static uint32_t bounded(int64_t count, int64_t most) {
-    return (uint32_t)(count < most ? count : most);
+static uint32_t bounded(int64_t count, int64_t max) {
+    return (uint32_t)(count < max ? count : max);
 }
 
 static bool a_loads(const struct matmul_work *work) {
@@ -54,7 +54,7 @@ static bool a_loads(const struct matmul_work *work) {
 
 static bool plan(const struct matmul_work *work, const struct device_capabilities *device,
                  struct kernel_request *request) {
-    if (work->b_type != RIDGE_Q4_K || !tensor_units(device) || work->k % BLOCK_WEIGHTS != 0 ||
+    if (work->b_type != RIDGE_Q4_K || !has_mma(device) || work->k % BLOCK_WEIGHTS != 0 ||
         work->k == 0 || work->b_alignment < 16 || device->block_max < WARPS * 32 ||
         device->shared_max < SHARED_LIMIT)
         return false;
@@ -82,8 +82,8 @@ static bool plan(const struct matmul_work *work, const struct device_capabilitie
 static void code(const struct kernel_spec *spec, const struct device_capabilities *device,
                  struct kernel_generated *generated) {
     struct buffer *out = &generated->source;
-    source_matmul_words(out, spec);
-    source_tensor_words(out, RIDGE_F16);
+    source_matmul_macros(out, spec);
+    source_mma(out, RIDGE_F16);
     source_define(out, "ROWS", spec->choices[ROWS]);
     source_define(out, "PARTS", spec->choices[PARTS]);
     source_define(out, "SPLIT", spec->choices[SPLIT]);
@@ -91,7 +91,7 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
     source_define(out, "SCALED", spec->types[0] != RIDGE_F16);
     source_section(out, embedded_quantized_tensor_cl,
                    spec->choices[A_VECTOR] ? "vector" : "gather");
-    source_section(out, embedded_quantized_tensor_cl, "words");
+    source_section(out, embedded_quantized_tensor_cl, "macros");
     source_section(out, embedded_quantized_tensor_cl, "load");
     int32_t x_rows = spec->choices[ROWS] * spec->choices[PARTS];
     generated->code.shared_max = (uint32_t)(spec->choices[STAGE] * stage_bytes(x_rows));
@@ -106,4 +106,4 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
     source_section(out, embedded_quantized_tensor_cl, "end");
 }
 
-const struct matmul_maker matmul_quantized_tensor = {plan, code};
+const struct matmul_kernel matmul_quantized_tensor = {plan, code};

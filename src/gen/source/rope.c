@@ -71,11 +71,11 @@ bool source_rope_code(const struct kernel_spec *spec, const struct device_capabi
     (void)status;
     struct buffer *out = &generated->source;
     enum ridge_dtype type = (enum ridge_dtype)spec->types[0];
-    source_words(out, device);
-    source_element_words(out, type);
+    source_device_prelude(out, device);
+    source_element_macros(out, type);
     source_define(out, "INTERLEAVED", spec->choices[0]);
     source_define(out, "BITS", spec->choices[1]);
-    source_section(out, embedded_rope_cl, "words");
+    source_section(out, embedded_rope_cl, "macros");
     struct source_parameter buffers[] = {
         {.name = "x", .dtype = type},
         {.name = "result", .dtype = type, .stored = true},

@@ -20,7 +20,7 @@ void schedule_choose(const struct program *program, const struct program_shape *
                      const struct device_capabilities *device, struct kernel_request *request);
 
 /* Threads that work on one row together. */
-unsigned schedule_team(const struct program_schedule *schedule);
+unsigned schedule_row_threads(const struct program_schedule *schedule);
 /* Rows of a block. */
 unsigned schedule_rows(const struct program_schedule *schedule);
 

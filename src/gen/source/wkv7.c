@@ -50,13 +50,13 @@ bool source_wkv7_code(const struct kernel_spec *spec, const struct device_capabi
     (void)status;
     enum ridge_dtype type = (enum ridge_dtype)spec->types[0];
     struct buffer *out = &generated->source;
-    source_words(out, device);
-    source_element_words(out, type);
+    source_device_prelude(out, device);
+    source_element_macros(out, type);
     source_define(out, "WIDTH", spec->choices[WIDTH]);
     source_define(out, "LANES", spec->choices[LANES]);
     source_define(out, "ROWS", spec->choices[ROWS]);
     source_define(out, "THREADS", spec->choices[THREADS]);
-    source_section(out, embedded_wkv7_cl, "words");
+    source_section(out, embedded_wkv7_cl, "macros");
     struct source_parameter buffers[] = {
         {.name = "r", .dtype = type},
         {.name = "w", .dtype = type},
