@@ -208,7 +208,7 @@ struct device_ops {
 
     bool (*record)(struct device *device, unsigned queue, struct device_event *event,
                    struct status *status);
-    void (*forget)(struct device *device, struct device_event event);
+    void (*event_release)(struct device *device, struct device_event event);
     /* Whether everything before the event is done, without waiting. */
     bool (*reached)(struct device *device, struct device_event event);
     /* The queue's later work starts after the event. */

@@ -106,16 +106,16 @@ static struct idle take_out(struct pool *pool, unsigned number, size_t i) {
     return taken;
 }
 
-static void forget_event(struct pool *pool, struct idle *idle) {
+static void release_event(struct pool *pool, struct idle *idle) {
     if (idle->has_event)
-        pool->device->ops->forget(pool->device, idle->event);
+        pool->device->ops->event_release(pool->device, idle->event);
     idle->has_event = false;
 }
 
 /* The oldest of the class goes back to the device. */
 static void give_back(struct pool *pool, unsigned number) {
     struct idle idle = take_out(pool, number, 0);
-    forget_event(pool, &idle);
+    release_event(pool, &idle);
     work_release(pool->device, pool->recorder, idle.memory);
     pool->returns++;
 }
@@ -151,7 +151,7 @@ static bool order_after_uses(struct pool *pool, struct idle *idle, unsigned queu
         if (!ops->record(pool->device, other, &event, status))
             return false;
         bool ordered = ops->order(pool->device, queue, event, status);
-        ops->forget(pool->device, event);
+        ops->event_release(pool->device, event);
         if (!ordered)
             return false;
     }
@@ -173,7 +173,7 @@ static bool reuse(struct pool *pool, unsigned number, unsigned queue, struct dev
     if (!order_after_uses(pool, &class->idle[i], queue, status))
         return false; /* it stays idle */
     struct idle idle = take_out(pool, number, i);
-    forget_event(pool, &idle);
+    release_event(pool, &idle);
     *memory = idle.memory;
     pool->stats.reuses++;
     return true;

@@ -68,7 +68,7 @@ struct recorder {
     struct batch *oldest, *newest; /* waiting to be resolved, or NULL */
     struct batch *spare;
     unsigned waiting;
-    struct status trouble; /* the first failure of the device while its times were collected */
+    struct status first_error; /* the first failure of the device while its times were collected */
 
     recorder_observer *observer;
     void *observer_context;
@@ -248,9 +248,9 @@ struct recorder *recorder_create(struct device *device, const char *path, struct
     return recorder;
 }
 
-static void note_trouble(struct recorder *recorder, const struct status *status) {
-    if (recorder->trouble.code == STATUS_OK)
-        recorder->trouble = *status;
+static void keep_first_error(struct recorder *recorder, const struct status *status) {
+    if (recorder->first_error.code == STATUS_OK)
+        recorder->first_error = *status;
 }
 
 static void write_batch(struct recorder *recorder, struct batch *batch) {
@@ -260,7 +260,7 @@ static void write_batch(struct recorder *recorder, struct batch *batch) {
         struct status status = {0};
         int64_t start, end;
         if (!device->ops->resolve(device, &pending->stamp, &start, &end, &status)) {
-            note_trouble(recorder, &status);
+            keep_first_error(recorder, &status);
             trace_writer_dropped(recorder->writer, 1);
             continue;
         }
@@ -272,7 +272,7 @@ static void write_batch(struct recorder *recorder, struct batch *batch) {
     }
     for (unsigned queue = 0; batch->marked >> queue; queue++)
         if (batch->marked >> queue & 1)
-            device->ops->forget(device, batch->marks[queue]);
+            device->ops->event_release(device, batch->marks[queue]);
     batch->count = 0;
     batch->queues = batch->marked = 0;
 }
@@ -296,7 +296,7 @@ static bool is_reached(struct recorder *recorder, struct batch *batch) {
             continue;
         if (!device->ops->reached(device, batch->marks[queue]))
             return false;
-        device->ops->forget(device, batch->marks[queue]);
+        device->ops->event_release(device, batch->marks[queue]);
         batch->marked &= ~((uint64_t)1 << queue);
     }
     return true;
@@ -305,7 +305,7 @@ static bool is_reached(struct recorder *recorder, struct batch *batch) {
 static void wait_and_write_all(struct recorder *recorder) {
     struct status status = {0};
     if (!recorder->device->ops->finish(recorder->device, &status))
-        note_trouble(recorder, &status);
+        keep_first_error(recorder, &status);
     while (recorder->oldest)
         write_oldest(recorder);
     write_batch(recorder, recorder->filling);
@@ -327,7 +327,7 @@ static bool mark_queues(struct recorder *recorder, struct batch *batch) {
         if (!(batch->queues >> queue & 1))
             continue;
         if (!device->ops->record(device, queue, &batch->marks[queue], &status)) {
-            note_trouble(recorder, &status);
+            keep_first_error(recorder, &status);
             return false;
         }
         batch->marked |= (uint64_t)1 << queue;
@@ -508,11 +508,12 @@ void recorder_resume(struct recorder *recorder) {
 }
 
 /* A device that failed is told of in the trace: it is then that a trace is wanted most. */
-static void write_trouble(struct recorder *recorder) {
+static void write_first_error(struct recorder *recorder) {
     struct buffer text = {0};
-    if (recorder->trouble.code == STATUS_OK)
+    if (recorder->first_error.code == STATUS_OK)
         return;
-    buffer_printf(&text, "the device failed while it was recorded: %s", recorder->trouble.message);
+    buffer_printf(&text, "the device failed while it was recorded: %s",
+                  recorder->first_error.message);
     trace_writer_meta(recorder->writer, META_WARNING, buffer_as_text(&text));
     buffer_finish(&text);
 }
@@ -526,7 +527,7 @@ bool recorder_finish(struct recorder *recorder, struct status *status) {
         end_range(recorder, recorder->range_count - 1);
     trace_writer_meta_integer(recorder->writer, META_CLOCK_ERROR,
                               recorder->device->ops->clock_error(recorder->device));
-    write_trouble(recorder);
+    write_first_error(recorder);
     bool ok = trace_writer_finish(recorder->writer, status);
     if (!ok) {
         status_context(status, "the trace %s", recorder->output.path);

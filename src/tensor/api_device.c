@@ -129,7 +129,7 @@ bool ridge_queue_wait(ridge_device *device, unsigned queue) {
     if (!ops->record(device->device, queue, &event, status))
         return false;
     bool ok = ops->order(device->device, device->queue, event, status);
-    ops->forget(device->device, event);
+    ops->event_release(device->device, event);
     return ok;
 }
 

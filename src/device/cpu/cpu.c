@@ -387,7 +387,7 @@ static bool cpu_record(struct device *device, unsigned queue, struct device_even
     return true;
 }
 
-static void cpu_forget(struct device *device, struct device_event event) {
+static void cpu_event_release(struct device *device, struct device_event event) {
     (void)device;
     (void)event;
 }
@@ -453,7 +453,7 @@ const struct device_ops device_cpu = {
     .graph_replay = cpu_graph_replay,
     .graph_destroy = cpu_graph_destroy,
     .record = cpu_record,
-    .forget = cpu_forget,
+    .event_release = cpu_event_release,
     .reached = cpu_reached,
     .order = cpu_order,
     .finish = cpu_finish,

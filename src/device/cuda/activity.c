@@ -28,14 +28,14 @@ _Static_assert((int)ACTIVITY_STREAMS == (int)CUDA_QUEUES, "spans are on the devi
 
 enum {
     SPANS_FIRST = 1024,
-    SPANS_MOST = 1 << 18,
-    CORRECTION_MOST = 1000000, /* nanoseconds: more than that is no matter of clocks */
-    CLOCK_ERROR = 10000, /* nanoseconds that CUPTI's conversion of clocks was seen to wander */
+    SPANS_MAX = 1 << 18,
+    CORRECTION_MAX = 1000000, /* nanoseconds: more than that is no matter of clocks */
+    CLOCK_ERROR = 10000,      /* nanoseconds that CUPTI's conversion of clocks was seen to wander */
 };
 
 /* Guards the spans of all devices and the list of those that listen. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cuda_activities *listeners;
+static struct cuda_activities *subscribers;
 
 /* The span that this thread's calls belong to. */
 static _Thread_local struct {
@@ -96,8 +96,8 @@ static void join(struct cuda_activities *activities, const struct cupti_record *
     if (span->arrived == 0 || end > span->end)
         span->end = end;
     span->arrived++;
-    if (span->begun - start > activities->early_most)
-        activities->early_most = span->begun - start;
+    if (span->begun - start > activities->early_max)
+        activities->early_max = span->begun - start;
 }
 
 static void activity_arrived(const struct cupti_record *record) {
@@ -105,7 +105,7 @@ static void activity_arrived(const struct cupti_record *record) {
         record->kind != CUPTI_RECORD_SET)
         return;
     pthread_mutex_lock(&lock);
-    for (struct cuda_activities *i = listeners; i; i = i->next)
+    for (struct cuda_activities *i = subscribers; i; i = i->next)
         if (i->context == record->context)
             join(i, record);
     pthread_mutex_unlock(&lock);
@@ -113,7 +113,7 @@ static void activity_arrived(const struct cupti_record *record) {
 
 /* ---- The session ---------------------------------------------------------------------------- */
 
-enum { BUFFER_BYTES = 32 << 10, BUFFERS_MOST = 1024 };
+enum { BUFFER_BYTES = 32 << 10, BUFFERS_MAX = 1024 };
 
 static const cupti_choice kinds[] = {CUPTI_KIND_KERNEL, CUPTI_KIND_COPY, CUPTI_KIND_SET};
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -156,14 +156,14 @@ static void on_call(void *user, cupti_choice domain, uint32_t function, const vo
         activity_call_begins(call->correlation, puts_work_on_a_device(function));
 }
 
-static void give_buffer(uint8_t **buffer, size_t *bytes, size_t *records_most) {
+static void give_buffer(uint8_t **buffer, size_t *bytes, size_t *max_records) {
     struct status ignored;
-    *records_most = 0; /* as many as there is room for */
+    *max_records = 0; /* as many as there is room for */
     pthread_mutex_lock(&buffer_lock);
     struct idle_buffer *given = idle_buffers;
     if (given) {
         idle_buffers = given->next;
-    } else if (buffer_count < BUFFERS_MOST) {
+    } else if (buffer_count < BUFFERS_MAX) {
         given = memory_allocate(1, BUFFER_BYTES, &ignored);
         buffer_count += given != NULL;
     }
@@ -299,22 +299,22 @@ void session_device_closed(void) {
 
 /* ---- Beginning and ending to listen ---------------------------------------------------------- */
 
-static void add_listener(struct cuda_activities *activities) {
+static void add_subscriber(struct cuda_activities *activities) {
     pthread_mutex_lock(&lock);
-    activities->next = listeners;
-    listeners = activities;
-    activities->listening = true;
+    activities->next = subscribers;
+    subscribers = activities;
+    activities->subscribed = true;
     pthread_mutex_unlock(&lock);
 }
 
-static void remove_listener(struct cuda_activities *activities) {
+static void remove_subscriber(struct cuda_activities *activities) {
     pthread_mutex_lock(&lock);
-    struct cuda_activities **link = &listeners;
+    struct cuda_activities **link = &subscribers;
     while (*link && *link != activities)
         link = &(*link)->next;
     if (*link)
         *link = activities->next;
-    activities->listening = false;
+    activities->subscribed = false;
     pthread_mutex_unlock(&lock);
 }
 
@@ -337,11 +337,11 @@ static bool number_streams(struct cuda_device *cuda, struct status *status) {
 bool activity_subscribe(struct cuda_device *cuda) {
     struct cuda_activities *activities = &cuda->activities;
     struct status *status = &activities->refusal;
-    if (activities->listening)
+    if (activities->subscribed)
         return true;
     if (session_join(driver_major(cuda), status)) {
         if (number_streams(cuda, status)) {
-            add_listener(activities);
+            add_subscriber(activities);
             activities->refused = false;
             return true;
         }
@@ -386,17 +386,17 @@ static bool can_rest(struct cuda_activities *activities) {
 
 void activity_rest(struct cuda_device *cuda) {
     struct cuda_activities *activities = &cuda->activities;
-    if (!activities->listening || !can_rest(activities))
+    if (!activities->subscribed || !can_rest(activities))
         return;
-    remove_listener(activities);
+    remove_subscriber(activities);
     close_spans(activities);
     session_leave(true);
 }
 
 void activity_finish(struct cuda_device *cuda) {
     struct cuda_activities *activities = &cuda->activities;
-    if (activities->listening) {
-        remove_listener(activities);
+    if (activities->subscribed) {
+        remove_subscriber(activities);
         session_leave(!cuda->lost); /* what is broken is better left alone */
     }
     memory_free(activities->spans);
@@ -412,7 +412,7 @@ static bool make_room(struct cuda_activities *activities) {
         return true;
     size_t capacity = activities->capacity ? activities->capacity * 2 : SPANS_FIRST;
     struct activity_span *spans =
-        capacity <= SPANS_MOST ? memory_allocate(capacity, sizeof *spans, &ignored) : NULL;
+        capacity <= SPANS_MAX ? memory_allocate(capacity, sizeof *spans, &ignored) : NULL;
     if (!spans)
         return false;
     for (uint64_t i = activities->oldest; i < activities->end; i++)
@@ -506,13 +506,13 @@ static int64_t correction(struct cuda_activities *activities, uint64_t number,
     while (stream + 1 < ACTIVITY_STREAMS && activities->streams[stream] != span->stream)
         stream++;
     int64_t late = span->begun > span->start ? span->begun - span->start : 0;
-    if (number < activities->told[stream].number)
+    if (number < activities->reported[stream].number)
         return late;
-    int64_t overlap = activities->told[stream].end - (span->start + late);
-    if (overlap > 0 && overlap < CORRECTION_MOST)
+    int64_t overlap = activities->reported[stream].end - (span->start + late);
+    if (overlap > 0 && overlap < CORRECTION_MAX)
         late += overlap;
-    activities->told[stream].number = number;
-    activities->told[stream].end = span->end + late;
+    activities->reported[stream].number = number;
+    activities->reported[stream].end = span->end + late;
     return late;
 }
 
@@ -535,6 +535,6 @@ bool activity_times(struct cuda_device *cuda, uint64_t number, int64_t *start, i
 }
 
 int64_t activity_clock_error(const struct cuda_device *cuda) {
-    int64_t early = cuda->activities.early_most;
+    int64_t early = cuda->activities.early_max;
     return early > CLOCK_ERROR ? early : CLOCK_ERROR;
 }

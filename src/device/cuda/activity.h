@@ -33,7 +33,7 @@ struct activity_span {
 /* What a device knows of its spans; all zero before the first. */
 struct cuda_activities {
     struct cuda_activities *next; /* another device that listens */
-    bool listening;
+    bool subscribed;
     bool refused;                                /* until the next recording */
     struct status refusal;                       /* why */
     uint32_t context, streams[ACTIVITY_STREAMS]; /* CUPTI's numbers */
@@ -43,11 +43,11 @@ struct cuda_activities {
     uint64_t held;
     uint64_t unrecorded; /* pieces of work since the newest span that nobody asked to record */
     uint32_t last_call;  /* of the newest span that has one */
-    struct {             /* the newest whose times were told, on each stream */
+    struct {             /* the newest whose times were returned, on each stream */
         uint64_t number;
         int64_t end;
-    } told[ACTIVITY_STREAMS];
-    int64_t early_most; /* how long before its launch a record said that work began */
+    } reported[ACTIVITY_STREAMS];
+    int64_t early_max; /* how long before its launch a record said that work began */
 };
 
 struct cuda_device;

@@ -190,7 +190,7 @@ static inline cuda_event cuda_event_of(uint64_t handle) {
 
 bool cuda_record(struct device *device, unsigned queue, struct device_event *event,
                  struct status *status);
-void cuda_forget(struct device *device, struct device_event event);
+void cuda_event_release(struct device *device, struct device_event event);
 bool cuda_reached(struct device *device, struct device_event event);
 bool cuda_order(struct device *device, unsigned queue, struct device_event event,
                 struct status *status);

@@ -53,8 +53,8 @@ const struct cuda_driver *cuda_initialize(unsigned *count, struct status *status
 static uint64_t attribute_or_zero(const struct cuda_driver *driver, cuda_ordinal ordinal,
                                   cuda_choice choice) {
     int value = 0;
-    bool told = driver->cuDeviceGetAttribute(&value, choice, ordinal) == CUDA_SUCCEEDED;
-    return told && value > 0 ? (uint64_t)value : 0;
+    bool known = driver->cuDeviceGetAttribute(&value, choice, ordinal) == CUDA_SUCCEEDED;
+    return known && value > 0 ? (uint64_t)value : 0;
 }
 
 static bool read_attributes(const struct cuda_driver *driver, cuda_ordinal ordinal,

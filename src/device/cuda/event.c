@@ -56,7 +56,7 @@ bool cuda_record(struct device *device, unsigned queue, struct device_event *eve
     return true;
 }
 
-void cuda_forget(struct device *device, struct device_event event) {
+void cuda_event_release(struct device *device, struct device_event event) {
     cuda_event_give(&cuda_of(device)->marks, cuda_event_of(event.handle));
 }
 
@@ -85,19 +85,19 @@ bool cuda_order(struct device *device, unsigned queue, struct device_event event
 /* In the place of an end's event: the begin is the number of a span. No event has this address. */
 enum { SPAN = 1 };
 
-static bool listens(struct cuda_device *cuda) {
-    return cuda->activities.listening || (!cuda->activities.refused && activity_subscribe(cuda));
+static bool ensure_subscribed(struct cuda_device *cuda) {
+    return cuda->activities.subscribed || (!cuda->activities.refused && activity_subscribe(cuda));
 }
 
 bool cuda_stamp_begin(struct cuda_device *cuda, cuda_stream stream, struct device_stamp *stamp,
                       struct status *status) {
     if (!stamp) {
-        if (cuda->activities.listening)
+        if (cuda->activities.subscribed)
             activity_rest(cuda);
         return true;
     }
     *stamp = (struct device_stamp){0, 0};
-    if (listens(cuda) && (stamp->begin = activity_begin(cuda, stream)) != 0) {
+    if (ensure_subscribed(cuda) && (stamp->begin = activity_begin(cuda, stream)) != 0) {
         stamp->end = SPAN;
         return true;
     }

@@ -101,7 +101,7 @@ static void describe_culprit(const struct cuda_device *cuda, char *text, size_t 
                  (unsigned long long)cuda->launches, cuda->last_launch);
 }
 
-static void lose(struct cuda_device *cuda, cuda_result result, const char *call) {
+static void mark_lost(struct cuda_device *cuda, cuda_result result, const char *call) {
     char text[200], culprit[300];
     name_error(cuda->driver, result, text, sizeof text);
     describe_culprit(cuda, culprit, sizeof culprit);
@@ -116,7 +116,7 @@ bool cuda_failed(struct cuda_device *cuda, cuda_result result, const char *call,
     if (!is_fatal(result))
         return cuda_driver_failed(cuda->driver, result, call, status);
     if (!cuda->lost)
-        lose(cuda, result, call);
+        mark_lost(cuda, result, call);
     return status_fail(status, STATUS_IO, "%s", cuda->lost_message);
 }
 

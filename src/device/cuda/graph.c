@@ -33,15 +33,15 @@ static void unlink_replay(struct cuda_device *cuda, struct cuda_replay *replay) 
 /* Memory cannot be allocated during the capture. */
 static bool prepare(struct cuda_device *cuda, struct cuda_replay *replay,
                     const struct launch *launches, unsigned count, struct status *status) {
-    size_t most = 0;
+    size_t max = 0;
     for (unsigned i = 0; i < count; i++) {
         size_t bytes = 0;
         if (((const struct cuda_kernel *)launches[i].kernel)->matmul &&
             !cuda_matmul_workspace(cuda, &launches[i], &bytes, status))
             return false;
-        most = bytes > most ? bytes : most;
+        max = bytes > max ? bytes : max;
     }
-    return cuda_workspace_grow(cuda, &replay->workspace, most, cuda->side, status);
+    return cuda_workspace_grow(cuda, &replay->workspace, max, cuda->side, status);
 }
 
 static bool capture(struct cuda_device *cuda, struct cuda_replay *replay,

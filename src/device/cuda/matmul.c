@@ -178,7 +178,7 @@ static bool matmul_run(struct cuda_device *cuda, struct cuda_matmul *matmul,
 /* ---- Choosing an algorithm ------------------------------------------------------------------- */
 
 enum { CANDIDATES = 8, MEASURED = 5, RUNS = 3 };
-static const int64_t scratch_most = (int64_t)1 << 30;
+static const int64_t scratch_max = (int64_t)1 << 30;
 static const float enough_milliseconds = 100;
 
 static uint64_t workspace_limit(const struct cuda_device *cuda) {
@@ -225,8 +225,9 @@ static bool announce_bias(struct cuda_device *cuda, struct cuda_matmul *matmul, 
            cuda_blas_failed(result, "cublasLtMatmulDescSetAttribute", status);
 }
 
-static bool ask(struct cuda_device *cuda, struct cuda_matmul *matmul, blas_preference preference,
-                struct blas_heuristic *candidates, unsigned *count, struct status *status) {
+static bool query_heuristic(struct cuda_device *cuda, struct cuda_matmul *matmul,
+                            blas_preference preference, struct blas_heuristic *candidates,
+                            unsigned *count, struct status *status) {
     int found = 0;
     cuda_result result = cuda->blas->cublasLtMatmulAlgoGetHeuristic(
         cuda->blas_handle, matmul->description, matmul->a, matmul->b, matmul->d, matmul->d,
@@ -250,20 +251,20 @@ static bool list_candidates(struct cuda_device *cuda, struct cuda_matmul *matmul
         return cuda_blas_failed(result, "cublasLtMatmulPreferenceCreate", status);
     bool listed = prefer(cuda, preference, &matmul->shape, alignment, status) &&
                   announce_bias(cuda, matmul, alignment, status) &&
-                  ask(cuda, matmul, preference, candidates, count, status);
+                  query_heuristic(cuda, matmul, preference, candidates, count, status);
     cuda->blas->cublasLtMatmulPreferenceDestroy(preference);
     return listed;
 }
 
-/* Bytes that a strided matrix spans, up to alignment; more than scratch_most when it does not
+/* Bytes that a strided matrix spans, up to alignment; more than scratch_max when it does not
  * fit there. */
 static int64_t span(const int64_t sizes[3], const int64_t strides[3], size_t element) {
     int64_t last = 0;
     for (unsigned i = 0; i < 3; i++) {
         int64_t product;
         if (strides[i] < 0 || __builtin_mul_overflow(sizes[i] - 1, strides[i], &product) ||
-            __builtin_add_overflow(last, product, &last) || last > scratch_most)
-            return scratch_most + 1;
+            __builtin_add_overflow(last, product, &last) || last > scratch_max)
+            return scratch_max + 1;
     }
     int64_t bytes = (last + 1) * (int64_t)element;
     return (bytes + CUDA_ALIGNMENT - 1) / CUDA_ALIGNMENT * CUDA_ALIGNMENT;
@@ -287,8 +288,8 @@ static bool scratch_create(struct cuda_device *cuda, const struct device_matmul 
     int64_t d = span((int64_t[]){shape->batch, shape->m, shape->n},
                      (int64_t[]){shape->d_batch, shape->d_row, 1}, element);
     int64_t bias = span((int64_t[]){1, 1, shape->n}, (int64_t[]){0, 0, 1}, element);
-    if (a > scratch_most || b > scratch_most || d > scratch_most || bias > scratch_most ||
-        a + b + d + bias > scratch_most ||
+    if (a > scratch_max || b > scratch_max || d > scratch_max || bias > scratch_max ||
+        a + b + d + bias > scratch_max ||
         !cuda_workspace_grow(cuda, &scratch->memory, (size_t)(a + b + d + bias), cuda->side,
                              &ignored) ||
         !cuda_workspace_grow(cuda, &scratch->workspace, workspace_bytes, cuda->side, &ignored))

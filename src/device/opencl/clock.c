@@ -33,7 +33,7 @@ static bool profiled(const struct opencl_driver *driver, cl_event event, cl_uint
 }
 
 /* OpenCL 2.1 can be asked for the time; many drivers have the function but not the clock. */
-static bool ask_timer(struct opencl_device *device, int64_t *time) {
+static bool query_timer(struct opencl_device *device, int64_t *time) {
     cl_ulong ticks = 0, unused = 0;
     if (!device->driver->clGetDeviceAndHostTimer ||
         device->driver->clGetDeviceAndHostTimer(device->place.device, &ticks, &unused) !=
@@ -69,7 +69,7 @@ static bool read_clock(struct opencl_device *device, struct opencl_reading *best
     best->error = INT64_MAX;
     for (unsigned i = 0; i < TRIES; i++) {
         int64_t time, before = host_now();
-        if (!ask_timer(device, &time)) {
+        if (!query_timer(device, &time)) {
             before = host_now();
             if (!time_command(device, &time, status))
                 return false;

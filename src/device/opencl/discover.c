@@ -73,27 +73,27 @@ struct questions {
     bool failed;
 };
 
-static void ask(struct questions *questions, cl_uint what, void *value, size_t size) {
+static void query(struct questions *questions, cl_uint what, void *value, size_t size) {
     memset(value, 0, size);
     cl_int error = questions->driver->clGetDeviceInfo(questions->device, what, size, value, NULL);
     if (error != CL_SUCCESS && !questions->failed)
         questions->failed = !opencl_check(error, "clGetDeviceInfo", questions->status);
 }
 
-static uint64_t ask_u64(struct questions *questions, cl_uint what) {
+static uint64_t query_u64(struct questions *questions, cl_uint what) {
     cl_ulong value;
-    ask(questions, what, &value, sizeof value);
+    query(questions, what, &value, sizeof value);
     return value;
 }
 
-static uint32_t ask_u32(struct questions *questions, cl_uint what) {
+static uint32_t query_u32(struct questions *questions, cl_uint what) {
     cl_uint value;
-    ask(questions, what, &value, sizeof value);
+    query(questions, what, &value, sizeof value);
     return value;
 }
 
 /* 0 when the driver does not know the question. */
-static uint32_t ask_if_known(const struct questions *questions, cl_uint what) {
+static uint32_t query_if_known(const struct questions *questions, cl_uint what) {
     cl_uint value = 0;
     if (questions->driver->clGetDeviceInfo(questions->device, what, sizeof value, &value, NULL) !=
         CL_SUCCESS)
@@ -101,9 +101,9 @@ static uint32_t ask_if_known(const struct questions *questions, cl_uint what) {
     return value;
 }
 
-static size_t ask_size(struct questions *questions, cl_uint what) {
+static size_t query_size(struct questions *questions, cl_uint what) {
     size_t value;
-    ask(questions, what, &value, sizeof value);
+    query(questions, what, &value, sizeof value);
     return value;
 }
 
@@ -119,7 +119,7 @@ static void tidy(char *text) {
 }
 
 /* A text of any length; "" when it cannot be had. Freed with memory_free(). */
-static char *ask_text(struct questions *questions, cl_uint what) {
+static char *query_text(struct questions *questions, cl_uint what) {
     size_t size = 0;
     cl_int error = questions->driver->clGetDeviceInfo(questions->device, what, 0, NULL, &size);
     char *text = NULL;
@@ -131,14 +131,14 @@ static char *ask_text(struct questions *questions, cl_uint what) {
         questions->failed = true;
         return NULL;
     }
-    ask(questions, what, text, size);
+    query(questions, what, text, size);
     text[size] = 0;
     tidy(text);
     return text;
 }
 
 static void copy_text(struct questions *questions, cl_uint what, char *to, size_t capacity) {
-    char *text = ask_text(questions, what);
+    char *text = query_text(questions, what);
     snprintf(to, capacity, "%s", text ? text : "");
     memory_free(text);
 }
@@ -178,13 +178,13 @@ static void describe_subgroup(const struct questions *questions, const char *ext
                               struct device_capabilities *capabilities) {
     capabilities->subgroup = 1;
     if (has_word(extensions, "cl_nv_device_attribute_query")) {
-        capabilities->subgroup = ask_if_known(questions, CL_DEVICE_WARP_SIZE_NV);
-        capabilities->major = ask_if_known(questions, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV);
-        capabilities->minor = ask_if_known(questions, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV);
+        capabilities->subgroup = query_if_known(questions, CL_DEVICE_WARP_SIZE_NV);
+        capabilities->major = query_if_known(questions, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV);
+        capabilities->minor = query_if_known(questions, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV);
         capabilities->registers_per_unit =
-            ask_if_known(questions, CL_DEVICE_REGISTERS_PER_BLOCK_NV);
+            query_if_known(questions, CL_DEVICE_REGISTERS_PER_BLOCK_NV);
     } else if (has_word(extensions, "cl_amd_device_attribute_query")) {
-        capabilities->subgroup = ask_if_known(questions, CL_DEVICE_WAVEFRONT_WIDTH_AMD);
+        capabilities->subgroup = query_if_known(questions, CL_DEVICE_WAVEFRONT_WIDTH_AMD);
     }
     if (capabilities->subgroup == 0)
         capabilities->subgroup = 1;
@@ -193,7 +193,7 @@ static void describe_subgroup(const struct questions *questions, const char *ext
 /* Kernels are written in OpenCL C 1.2, which every driver that ridge can use compiles. */
 static void choose_options(struct questions *questions, struct opencl_traits *traits) {
     bool rounds =
-        ask_u64(questions, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
+        query_u64(questions, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     snprintf(traits->options, sizeof traits->options, "-cl-std=CL1.2%s",
              rounds ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
 }
@@ -204,21 +204,21 @@ static uint32_t clamp_u32(uint64_t value) {
 
 static void describe_sizes(struct questions *questions, struct device_capabilities *capabilities) {
     enum { SMALLEST_ALIGNMENT = 16, BITS = 8 };
-    capabilities->memory_bytes = ask_u64(questions, CL_DEVICE_GLOBAL_MEM_SIZE);
-    capabilities->compute_units = ask_u32(questions, CL_DEVICE_MAX_COMPUTE_UNITS);
+    capabilities->memory_bytes = query_u64(questions, CL_DEVICE_GLOBAL_MEM_SIZE);
+    capabilities->compute_units = query_u32(questions, CL_DEVICE_MAX_COMPUTE_UNITS);
     /* Drivers compile for blocks of 256 and then refuse larger ones, whatever the device can. */
-    uint32_t block_max = clamp_u32(ask_size(questions, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    uint32_t block_max = clamp_u32(query_size(questions, CL_DEVICE_MAX_WORK_GROUP_SIZE));
     capabilities->block_max = block_max < BLOCK_MAX ? block_max : BLOCK_MAX;
-    capabilities->shared_bytes = clamp_u32(ask_u64(questions, CL_DEVICE_LOCAL_MEM_SIZE));
+    capabilities->shared_bytes = clamp_u32(query_u64(questions, CL_DEVICE_LOCAL_MEM_SIZE));
     capabilities->shared_max = capabilities->shared_per_unit = capabilities->shared_bytes;
     capabilities->clock_khz =
-        clamp_u32(1000ull * ask_u32(questions, CL_DEVICE_MAX_CLOCK_FREQUENCY));
-    capabilities->alignment = ask_u32(questions, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / BITS;
+        clamp_u32(1000ull * query_u32(questions, CL_DEVICE_MAX_CLOCK_FREQUENCY));
+    capabilities->alignment = query_u32(questions, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / BITS;
     if (capabilities->alignment < SMALLEST_ALIGNMENT)
         capabilities->alignment = SMALLEST_ALIGNMENT;
     /* on GPUs drivers mean a cache of each unit */
     if (!capabilities->is_gpu)
-        capabilities->cache_bytes = ask_u64(questions, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
+        capabilities->cache_bytes = query_u64(questions, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
 }
 
 /* OpenCL does not tell how many threads a unit holds: of GPUs eight full blocks are a fair guess,
@@ -230,9 +230,9 @@ static void guess_threads(struct device_capabilities *capabilities) {
 
 static bool is_usable(struct questions *questions, const struct opencl_traits *traits,
                       unsigned major, unsigned minor, const char *description) {
-    bool available = ask_u32(questions, CL_DEVICE_AVAILABLE);
-    bool compiles = ask_u32(questions, CL_DEVICE_COMPILER_AVAILABLE);
-    bool little = ask_u32(questions, CL_DEVICE_ENDIAN_LITTLE);
+    bool available = query_u32(questions, CL_DEVICE_AVAILABLE);
+    bool compiles = query_u32(questions, CL_DEVICE_COMPILER_AVAILABLE);
+    bool little = query_u32(questions, CL_DEVICE_ENDIAN_LITTLE);
     if (questions->failed)
         return false;
     if (major < 1 || (major == 1 && minor < 2))
@@ -266,11 +266,11 @@ bool opencl_describe(const struct opencl_driver *driver, const struct opencl_pla
     describe_driver(&questions, place->platform, capabilities->driver, sizeof capabilities->driver);
     copy_text(&questions, CL_DEVICE_VERSION, traits->version, sizeof traits->version);
     sscanf(traits->version, "OpenCL %u.%u", &major, &minor);
-    capabilities->is_gpu = ask_u64(&questions, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU;
+    capabilities->is_gpu = query_u64(&questions, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU;
     describe_sizes(&questions, capabilities);
     guess_threads(capabilities);
-    traits->allocation_max = ask_u64(&questions, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-    char *extensions = ask_text(&questions, CL_DEVICE_EXTENSIONS);
+    traits->allocation_max = query_u64(&questions, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    char *extensions = query_text(&questions, CL_DEVICE_EXTENSIONS);
     if (extensions) {
         capabilities->half = has_word(extensions, "cl_khr_fp16");
         describe_subgroup(&questions, extensions, capabilities);

@@ -111,7 +111,7 @@ bool opencl_queues_create(struct opencl_device *device, bool profiling, struct s
 void opencl_queues_release(struct opencl_device *device);
 bool opencl_record(struct device *device, unsigned queue, struct device_event *event,
                    struct status *status);
-void opencl_forget(struct device *device, struct device_event event);
+void opencl_event_release(struct device *device, struct device_event event);
 bool opencl_reached(struct device *device, struct device_event event);
 bool opencl_order(struct device *device, unsigned queue, struct device_event event,
                   struct status *status);

@@ -69,7 +69,7 @@ bool opencl_record(struct device *base, unsigned number, struct device_event *ev
     return true;
 }
 
-void opencl_forget(struct device *base, struct device_event event) {
+void opencl_event_release(struct device *base, struct device_event event) {
     if (event.handle)
         opencl_of(base)->driver->clReleaseEvent((cl_event)(uintptr_t)event.handle);
 }

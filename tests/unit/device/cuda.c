@@ -311,7 +311,7 @@ TEST(events_are_reached_when_what_is_before_them_is_done) {
     CHECK_OK(cuda->order(device, 1, event, &status), status);
     CHECK_OK(cuda->finish(device, &status), status);
     CHECK(cuda->reached(device, event));
-    cuda->forget(device, event);
+    cuda->event_release(device, event);
     CHECK_OK(cuda->record(device, 0, &again, &status), status);
     CHECK(again.handle == event.handle); /* reused */
     close_fake(device);
@@ -603,7 +603,7 @@ static bool use_everything(struct device *device, struct status *status) {
         !cuda->order(device, 1, event, status))
         return false;
     cuda->reached(device, event);
-    cuda->forget(device, event);
+    cuda->event_release(device, event);
     cuda->graph_destroy(device, graph);
     cuda->unload(device, product);
     cuda->release(device, other);

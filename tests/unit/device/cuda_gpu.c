@@ -153,7 +153,7 @@ TEST(queues_of_a_gpu_are_ordered_by_events) {
         CHECK_OK(cuda->record(device, i % 4, &event, &status), status);
         CHECK_OK(cuda->order(device, (i + 1) % 4, event, &status), status);
         CHECK_OK(cuda->order(device, 0, event, &status), status);
-        cuda->forget(device, event);
+        cuda->event_release(device, event);
     }
     CHECK_INT(count_wrong(device, &arrays, 10), 0);
     cuda->close(device);

@@ -347,7 +347,7 @@ TEST(opencl_events_are_reached_when_the_driver_says_so) {
     fake_opencl.held = false;
     CHECK(ops->reached(device, event));
     CHECK_OK(ops->order(device, 1, event, &status), status);
-    ops->forget(device, event);
+    ops->event_release(device, event);
     ops->close(device);
     CHECK_INT(fake_opencl.live, 0);
     stop_fake();
@@ -381,7 +381,7 @@ static bool live_a_life(struct device *device, struct status *status) {
         return false;
     ops->reached(device, event);
     bool ok = ops->order(device, 1, event, status);
-    ops->forget(device, event);
+    ops->event_release(device, event);
     if (!ok || !ops->launch(device, 1, &launch, &stamp, status))
         return false;
     ok = ops->copy_within(device, 1, b, 0, a, 0, sizeof data, &copied, status);
@@ -508,7 +508,7 @@ TEST(opencl_on_this_machine_runs_kernels_graphs_and_both_queues) {
         CHECK_OK(ops->copy_out(device, 1, out, a, 0, sizeof out, NULL, &status), status);
         CHECK(ops->reached(device, event));
         check_add(out, 900, 7);
-        ops->forget(device, event);
+        ops->event_release(device, event);
         CHECK_OK(ops->finish(device, &status), status);
     }
     close_real(device);

@@ -49,7 +49,7 @@ static bool record(struct device *device, unsigned queue, struct device_event *e
     return true;
 }
 
-static void forget(struct device *device, struct device_event event) {
+static void event_release(struct device *device, struct device_event event) {
     (void)event;
     counting_of(device)->forgets++;
 }
@@ -81,7 +81,7 @@ static const struct device_ops counting_ops = {
     .allocate = allocate,
     .release = release,
     .record = record,
-    .forget = forget,
+    .event_release = event_release,
     .reached = reached,
     .order = order,
     .finish = finish,
