@@ -249,7 +249,7 @@ bool measure(const struct measure_plan *plan, const struct measured_work *works,
     return true;
 }
 
-static void thin(struct measurement *measurement) {
+static void halve_samples(struct measurement *measurement) {
     unsigned kept = 0;
     for (unsigned i = 0; i < measurement->sample_count; i += 2)
         measurement->samples[kept++] = measurement->samples[i];
@@ -268,12 +268,12 @@ void measurement_add(struct measurement *sum, const struct measurement *round) {
         sum->width = more.width;
     }
     while (more.thinned < sum->thinned && more.sample_count > 1)
-        thin(&more);
+        halve_samples(&more);
     while (sum->thinned < more.thinned && sum->sample_count > 1)
-        thin(sum);
+        halve_samples(sum);
     while (sum->sample_count + more.sample_count > MEASURE_SAMPLES) {
-        thin(sum);
-        thin(&more);
+        halve_samples(sum);
+        halve_samples(&more);
     }
     memcpy(sum->samples + sum->sample_count, more.samples,
            more.sample_count * sizeof more.samples[0]);

@@ -43,14 +43,14 @@ struct plan {
     size_t count, capacity;
 };
 
-static void tell(const struct run_options *options, unsigned number, unsigned total,
-                 const char *what) {
+static void report_progress(const struct run_options *options, unsigned number, unsigned total,
+                            const char *what) {
     if (options->progress)
         options->progress(options->context, number, total, what);
 }
 
-static void tell_roof(void *context, const char *what) {
-    tell(context, 0, 0, what);
+static void report_roof_progress(void *context, const char *what) {
+    report_progress(context, 0, 0, what);
 }
 
 /* ---- Planning --------------------------------------------------------------------------- */
@@ -276,7 +276,7 @@ static void add_note(struct result *result, const char *note) {
 }
 
 /* A peer that fails costs its own figure, not ours; one that is gone is not asked again. */
-static void lose_peer(struct run_stage *run, struct result *result, struct status *status) {
+static void drop_peer(struct run_stage *run, struct result *result, struct status *status) {
     char note[160];
     snprintf(note, sizeof note, "no figure of the peer: %.120s", status->message);
     add_note(result, note);
@@ -296,7 +296,7 @@ static bool prepare_peer(struct run_stage *run, const struct bench_case *work,
         return false;
     if (peer_prepare(run->peer, &peer, &has, &status))
         return has;
-    lose_peer(run, result, &status);
+    drop_peer(run, result, &status);
     return false;
 }
 
@@ -331,7 +331,7 @@ static bool time_case(struct run_stage *run, const struct bench_case *work, void
     health_read(run->health, &before);
     bool ok = measure(&run->options->measure, works, has_peer ? 2 : 1, measurements, status);
     if (!ok && peer.failed && !is_stopped(run->options, status)) {
-        lose_peer(run, result, status);
+        drop_peer(run, result, status);
         has_peer = false;
         health_read(run->health, &before);
         ok = measure(&run->options->measure, works, 1, measurements, status);
@@ -445,7 +445,7 @@ static bool run_planned(struct run_stage *run, const struct planned *planned, un
     char what[160];
     snprintf(what, sizeof what, "%s on %s: %s %s", planned->experiment->name, run->stage.info.name,
              planned->work.label, planned->work.variant);
-    tell(options, number, total, what);
+    report_progress(options, number, total, what);
     if (!note_reference(set, status) || !run_case(run, &planned->work, result, status))
         return false;
     return !options->kept || options->kept(options->context, set, status);
@@ -541,7 +541,7 @@ static bool start_peer(struct run_stage *run, struct result_set *set, struct sta
     const char *framework = run->options->peer;
     if (!framework)
         return true;
-    tell(run->options, 0, 0, "starting the peer");
+    report_progress(run->options, 0, 0, "starting the peer");
     run->peer = peer_start(framework, run->stage.info.name, status);
     if (!run->peer)
         return false;
@@ -580,8 +580,8 @@ static bool run_device(const struct run_options *options, const char *name, stru
         return false;
     run.health = health_open(device_nvidia_uuid(stage->device->device));
     bool ok = check_plans(&run, status) && start_peer(&run, set, status) &&
-              roofs_get(stage->device, options->quick_roofs, options->refresh_roofs, tell_roof,
-                        (void *)options, &stage->roofs, status) &&
+              roofs_get(stage->device, options->quick_roofs, options->refresh_roofs,
+                        report_roof_progress, (void *)options, &stage->roofs, status) &&
               note_roofs(set, &stage->roofs, status) && run_recorded(&run, set, status);
     peer_stop(run.peer);
     health_close(run.health);

@@ -399,7 +399,7 @@ static bool needs_more_rounds(const struct result_set *set, const struct run_opt
         round >= ROUNDS_MAX)
         return false;
     for (size_t i = 0; i < set->count; i++)
-        if (!*set->results[i].problem && !compare_has_calm_rounds(&set->results[i]))
+        if (!*set->results[i].problem && !compare_has_undisturbed_rounds(&set->results[i]))
             return true;
     return false;
 }

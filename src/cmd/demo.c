@@ -120,7 +120,7 @@ static bool show_results(struct demo *demo, struct status *status) {
 }
 
 /* What is known of the device goes into its trace. */
-static void tell_roofs(ridge_device *device) {
+static void report_roofs(ridge_device *device) {
     struct roofs roofs;
     if (roofs_load(device, true, &roofs))
         roofs_into_trace(device, &roofs);
@@ -137,7 +137,7 @@ static bool record_case(struct stage *stage, const struct bench_case *work, cons
     if (ok && (!ridge_synchronize(stage->device) || !ridge_trace_begin(stage->device, path)))
         ok = run_tensor_failed(status);
     if (ok) {
-        tell_roofs(stage->device);
+        report_roofs(stage->device);
         ridge_range_begin(stage->device, work->variant);
         for (unsigned i = 0; ok && i < CALLS; i++)
             ok = work->kind->call(state, i, status);
@@ -268,7 +268,7 @@ static bool save_results(struct demo *demo, struct status *status) {
     return output_close(&output, true, status);
 }
 
-static void say_what_is_next(struct demo *demo) {
+static void print_next_steps(struct demo *demo) {
     output_printf(&demo->screen,
                   "\n4. What is in %s/\n\n"
                   "  page.html                      both runs in a browser, on one time axis\n"
@@ -290,7 +290,7 @@ static bool show_all(struct demo *demo, struct status *status) {
     if (!show_roofs(demo, status) || !show_results(demo, status) || !show_accounts(demo, status) ||
         !draw_roofline(demo, status) || !save_results(demo, status))
         return false;
-    say_what_is_next(demo);
+    print_next_steps(demo);
     return true;
 }
 

@@ -26,7 +26,7 @@ struct measuring {
     const char *device;
 };
 
-static void say(void *context, const char *what) {
+static void show_progress(void *context, const char *what) {
     const struct measuring *measuring = context;
     char line[160];
     snprintf(line, sizeof line, "measuring %s: %s", measuring->device, what);
@@ -58,8 +58,8 @@ static bool measure_roofs(struct peaks *peaks, struct status *status) {
     bool ok = true;
     for (unsigned i = 0; ok && i < peaks->count; i++) {
         struct measuring measuring = {progress, peaks->names.names[i]};
-        ok = roofs_get(peaks->devices[i], quick, refresh, say, &measuring, &peaks->roofs[i],
-                       status) ||
+        ok = roofs_get(peaks->devices[i], quick, refresh, show_progress, &measuring,
+                       &peaks->roofs[i], status) ||
              status_context(status, "%s", peaks->names.names[i]);
     }
     progress_end(progress);

@@ -95,7 +95,7 @@ struct pool *pool_create(struct device *device, struct status *status) {
 }
 
 /* Takes block i out of its class; the order of the others stays. */
-static struct idle take_out(struct pool *pool, unsigned number, size_t i) {
+static struct idle remove_idle(struct pool *pool, unsigned number, size_t i) {
     struct class *class = &pool->classes[number];
     struct idle taken = class->idle[i];
     class->count--;
@@ -114,7 +114,7 @@ static void release_event(struct pool *pool, struct idle *idle) {
 
 /* The oldest of the class goes back to the device. */
 static void give_back(struct pool *pool, unsigned number) {
-    struct idle idle = take_out(pool, number, 0);
+    struct idle idle = remove_idle(pool, number, 0);
     release_event(pool, &idle);
     work_release(pool->device, pool->recorder, idle.memory);
     pool->returns++;
@@ -172,7 +172,7 @@ static bool reuse(struct pool *pool, unsigned number, unsigned queue, struct dev
     size_t i = choose(class, queue);
     if (!order_after_uses(pool, &class->idle[i], queue, status))
         return false; /* it stays idle */
-    struct idle idle = take_out(pool, number, i);
+    struct idle idle = remove_idle(pool, number, i);
     release_event(pool, &idle);
     *memory = idle.memory;
     pool->stats.reuses++;
@@ -212,7 +212,7 @@ static bool allocate_anew(struct pool *pool, size_t bytes, struct device_memory 
     return status->code == STATUS_MEMORY ? device_is_full(pool, bytes, status) : false;
 }
 
-static void tell(struct pool *pool, const struct pool_block *block, bool released) {
+static void notify_observer(struct pool *pool, const struct pool_block *block, bool released) {
     if (pool->observer)
         pool->observer(pool->context, block, released, pool->stats.used_bytes,
                        pool->stats.used_bytes + pool->stats.pooled_bytes);
@@ -242,7 +242,7 @@ bool pool_allocate(struct pool *pool, size_t bytes, unsigned queue, struct pool_
         .queues = (uint64_t)1 << queue,
         .class = class,
     };
-    tell(pool, block, false);
+    notify_observer(pool, block, false);
     return true;
 }
 
@@ -274,7 +274,7 @@ void pool_release(struct pool *pool, struct pool_block block, unsigned queue) {
         pool->stats.pooled_bytes += class->bytes;
         pool->stats.size_classes += class->count == 1;
     }
-    tell(pool, &block, true);
+    notify_observer(pool, &block, true);
 }
 
 uint64_t pool_returns(const struct pool *pool) {

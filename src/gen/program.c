@@ -39,8 +39,8 @@ static void drop_axis(struct program *program, struct program_shape *shape, unsi
 
 /* Axes first .. last - 1 as few as can be; at least `least` of them stay. Returns the new last. */
 static unsigned collapse(struct program *program, struct program_shape *shape, unsigned first,
-                         unsigned last, unsigned least) {
-    for (unsigned axis = first; axis < last && last - first > least;) {
+                         unsigned last, unsigned min) {
+    for (unsigned axis = first; axis < last && last - first > min;) {
         if (shape->sizes[axis] == 1) {
             drop_axis(program, shape, axis);
             last--;

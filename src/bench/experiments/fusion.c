@@ -49,7 +49,7 @@ static bool plan(const struct stage *stage, struct case_list *list, struct statu
 
 /* Where the eager run's extra time is: between its kernels, or in them; "" when the two views of it
  * (wall time, and the device's own of a few traced calls) do not agree well enough to say. */
-static const char *why(const struct result *eager, const struct result *compiled) {
+static const char *cause_of_difference(const struct result *eager, const struct result *compiled) {
     double more = eager->time.time.median - compiled->time.time.median;
     double more_busy = eager->device_ns - compiled->device_ns;
     double between = eager->time.time.median - eager->device_ns;
@@ -74,7 +74,7 @@ static bool add_speedup(const struct pair *pair, struct result_set *set, struct 
         slower ? ", which can only be the driver's code for the fused kernel, with" : ":",
         compiled->kernels, compiled->kernels == 1 ? "" : "s", eager->kernels,
         format_bytes(compiled->amount.moved_bytes, after),
-        format_bytes(eager->amount.moved_bytes, before), why(eager, compiled));
+        format_bytes(eager->amount.moved_bytes, before), cause_of_difference(eager, compiled));
 }
 
 static bool conclude(const struct stage *stage, const struct result *results, size_t count,

@@ -33,9 +33,9 @@ static int64_t divide_up(int64_t a, int64_t b) {
     return a / b + (a % b != 0);
 }
 
-static int64_t power_of_two_from(int64_t value, int64_t least, int64_t most) {
-    int64_t power = least;
-    while (power < value && power < most)
+static int64_t power_of_two_from(int64_t value, int64_t min, int64_t max) {
+    int64_t power = min;
+    while (power < value && power < max)
         power *= 2;
     return power;
 }
@@ -56,8 +56,8 @@ static void choose_tile(struct kernel_plan *plan, const struct device_capabiliti
 
 /* Threads in a square, at most as many as a block may have and a tile has elements. */
 static void share_out_tile(struct kernel_plan *plan, const struct device_capabilities *device) {
-    int64_t side = 1, most = MIN(device->block_max, THREADS_WANTED);
-    while (4 * side * side <= most)
+    int64_t side = 1, max = MIN(device->block_max, THREADS_WANTED);
+    while (4 * side * side <= max)
         side *= 2;
     plan->thread_rows = plan->tile_rows / MIN(plan->tile_rows, side);
     plan->thread_columns = plan->tile_columns / MIN(plan->tile_columns, side);
@@ -334,13 +334,13 @@ struct state {
 bool kernel_case_set(struct bench_case *work, enum hand_kernel which, int64_t block_or_tile,
                      struct status *status) {
     bool is_product = kernel_is_product(which);
-    int64_t most = is_product ? INT32_MAX : INT64_MAX / 64, elements;
+    int64_t max = is_product ? INT32_MAX : INT64_MAX / 64, elements;
     int64_t batch = kernel_rows(work);
-    if (work->size < 1 || work->size > most || batch < 1)
+    if (work->size < 1 || work->size > max || batch < 1)
         return status_fail(status, STATUS_USAGE, "a size of %lld is not possible here",
                            (long long)work->size);
     int64_t rows = !is_product ? 1 : batch > work->size ? batch : work->size;
-    if (__builtin_mul_overflow(rows, work->size, &elements) || elements > most)
+    if (__builtin_mul_overflow(rows, work->size, &elements) || elements > max)
         return status_fail(status, STATUS_USAGE,
                            "matrices of %lld by %lld have more than 2^31 elements: take a smaller "
                            "--size or --batch",
@@ -362,9 +362,9 @@ static unsigned turns_for(const struct stage *stage, uint64_t bytes) {
     const struct device_capabilities *capabilities = &stage->device->device->capabilities;
     uint64_t cache =
         capabilities->cache_bytes ? capabilities->cache_bytes : stage->roofs.cache_bytes;
-    uint64_t wanted = 2 * cache, most = capabilities->memory_bytes / 4;
-    if (most > 0 && wanted > most)
-        wanted = most;
+    uint64_t wanted = 2 * cache, max = capabilities->memory_bytes / 4;
+    if (max > 0 && wanted > max)
+        wanted = max;
     if (stage->options.small && wanted > SMALL_BYTES)
         wanted = SMALL_BYTES;
     return bytes >= wanted ? 1 : (unsigned)(wanted / bytes + (wanted % bytes != 0));

@@ -54,7 +54,7 @@ static bool answer_is(struct text answer, const char *word, struct text *rest) {
 
 /* ---- Asking ----------------------------------------------------------------------------- */
 
-static bool lose(struct peer *peer, struct status *status) {
+static bool mark_lost(struct peer *peer, struct status *status) {
     peer->lost = *status;
     return false;
 }
@@ -65,10 +65,10 @@ static bool ask(struct peer *peer, struct text request, double seconds, struct t
         *status = peer->lost;
         return false;
     }
-    if (peer_process_ask(&peer->process, request, seconds, answer, status))
+    if (peer_process_request(&peer->process, request, seconds, answer, status))
         return true;
     status_context(status, "%s", peer->framework->title);
-    return lose(peer, status);
+    return mark_lost(peer, status);
 }
 
 /* An answer that is none of those expected: a failure that it tells of, after which it goes on, or
@@ -83,7 +83,7 @@ static bool other_answer(struct peer *peer, struct text answer, const char *duri
     status_fail(status, STATUS_IO, "%s%s: %s answers \"%.*s\", which makes no sense here",
                 peer->framework->title, during, peer->process.program,
                 answer.length < 100 ? (int)answer.length : 100, answer.data);
-    return lose(peer, status);
+    return mark_lost(peer, status);
 }
 
 /* Whether the answer is `word` and a time. */

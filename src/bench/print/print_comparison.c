@@ -44,7 +44,7 @@ static void append_time(const struct result *result, struct buffer *text) {
 
 static void append_verdict(const struct comparison *row, struct buffer *text) {
     char figure[FORMAT_SIZE];
-    buffer_string(text, comparison_words(row->verdict));
+    buffer_string(text, comparison_verdict_name(row->verdict));
     if (row->disturbed && row->verdict == COMPARISON_SAME)
         sheet_mark(0, text);
     bool differs = row->verdict == COMPARISON_FASTER || row->verdict == COMPARISON_SLOWER;
@@ -257,7 +257,7 @@ static void write_csv(const struct view *view, struct output *output) {
         else
             output_printf(output, "%.15g,%.15g,%.15g,%.15g,", row->ratio, row->low, row->high,
                           row->noise);
-        table_csv_field(output, text_of(comparison_words(row->verdict)));
+        table_csv_field(output, text_of(comparison_verdict_name(row->verdict)));
         output_write(output, "\r\n", 2);
     }
 }

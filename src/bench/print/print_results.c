@@ -9,12 +9,12 @@
 
 #include "bench/experiment.h"
 
-static void say(const struct print_style *style, const char *mark, struct output *output,
-                const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void print_sentence(const struct print_style *style, const char *mark, struct output *output,
+                           const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* A sentence under a table. */
-static void say(const struct print_style *style, const char *mark, struct output *output,
-                const char *format, ...) {
+static void print_sentence(const struct print_style *style, const char *mark, struct output *output,
+                           const char *format, ...) {
     struct buffer words = {0};
     va_list arguments;
     va_start(arguments, format);
@@ -123,17 +123,17 @@ static void write_notes(const struct sheet *sheet, struct output *output) {
 /* No line has figures: a table would be empty. */
 static void write_failures(const struct sheet *sheet, struct output *output) {
     struct buffer name = {0};
-    say(sheet->style, "", output, "Nothing could be measured:");
+    print_sentence(sheet->style, "", output, "Nothing could be measured:");
     if (sheet->style->style == TABLE_MARKDOWN)
         output_write(output, "\n", 1);
     for (size_t i = 0; i < sheet->count; i++) {
         const struct result *result = sheet->rows[i];
         buffer_clear(&name);
         print_name(result, &name);
-        say(sheet->style, bullet(sheet->style), output, "%.*s%s%s: %s",
-            TEXT_ARGS(buffer_as_text(&name)), sheet->several_devices ? " on " : "",
-            sheet->several_devices ? result->device : "",
-            *result->problem ? result->problem : "no figures");
+        print_sentence(sheet->style, bullet(sheet->style), output, "%.*s%s%s: %s",
+                       TEXT_ARGS(buffer_as_text(&name)), sheet->several_devices ? " on " : "",
+                       sheet->several_devices ? result->device : "",
+                       *result->problem ? result->problem : "no figures");
     }
     print_note_failure(name.failed, output);
     buffer_finish(&name);
@@ -144,9 +144,9 @@ static void write_findings(const struct sheet *sheet, struct output *output) {
     for (size_t i = 0; i < set->finding_count; i++) {
         const struct result_finding *finding = &set->findings[i];
         if (strcmp(finding->experiment, sheet->rows[0]->experiment) == 0)
-            say(sheet->style, bullet(sheet->style), output, "%s%s%s",
-                sheet->several_devices ? finding->device : "", sheet->several_devices ? ": " : "",
-                finding->text);
+            print_sentence(sheet->style, bullet(sheet->style), output, "%s%s%s",
+                           sheet->several_devices ? finding->device : "",
+                           sheet->several_devices ? ": " : "", finding->text);
     }
 }
 

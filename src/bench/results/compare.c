@@ -13,10 +13,10 @@
 #include "device/cache.h"
 
 enum { REFERENCE_PASSES = 16, NAME_MAX_LENGTH = 100 };
-#define CROWDED 0.9        /* processors in use: others are in the way from there on */
+#define CONTENDED 0.9      /* processors in use: others are in the way from there on */
 #define REFERENCE_FAST 0.1 /* quantile: disturbed passes are no pace */
 
-const char *comparison_words(enum comparison_verdict verdict) {
+const char *comparison_verdict_name(enum comparison_verdict verdict) {
     switch (verdict) {
     case COMPARISON_FASTER:
         return "faster";
@@ -52,7 +52,7 @@ static double disturbance(double own_ns, const struct health *before, const stru
            other = grown(before->other_ns, after->other_ns);
     if (all <= 0)
         return 0;
-    return (stolen + (own_ns + stolen + other > CROWDED * all ? other : 0)) / all;
+    return (stolen + (own_ns + stolen + other > CONTENDED * all ? other : 0)) / all;
 }
 
 void compare_keep_round(struct result *result, const struct measurement *round,
@@ -241,7 +241,7 @@ static void write_line(const struct comparison *row, struct json *json) {
     json_member_string(json, "device", named->device);
     json_member_string(json, "label", named->label);
     json_member_string(json, "variant", named->variant);
-    json_member_string(json, "verdict", comparison_words(row->verdict));
+    json_member_string(json, "verdict", comparison_verdict_name(row->verdict));
     if (row->verdict != COMPARISON_ABSENT) {
         json_member_number(json, "before_ns", row->before->time.time.median);
         json_member_number(json, "after_ns", row->after->time.time.median);

@@ -90,7 +90,7 @@ static bool to_bool(struct reading *reading, struct text value, bool *truth) {
 }
 
 /* The decoded string is in reading->words. */
-static bool reading_words(struct reading *reading, struct text value) {
+static bool reading_string(struct reading *reading, struct text value) {
     if (value.length < 2 || value.data[0] != '"')
         return reading_expected(reading, "a string");
     buffer_clear(&reading->words);
@@ -104,7 +104,7 @@ static bool reading_text(struct reading *reading, char *to, size_t capacity) {
         return false;
     if (is_null(value))
         return true;
-    if (!reading_words(reading, value))
+    if (!reading_string(reading, value))
         return false;
     result_copy_text(to, capacity, buffer_as_text(&reading->words));
     return true;
@@ -120,7 +120,7 @@ static const char *limit_word(unsigned i) {
 /* Which of `count` words a string is. */
 static bool to_choice(struct reading *reading, struct text value, const char *(*word)(unsigned),
                       unsigned count, unsigned *choice) {
-    if (!reading_words(reading, value))
+    if (!reading_string(reading, value))
         return false;
     struct text words = buffer_as_text(&reading->words);
     for (unsigned i = 0; i < count; i++)
@@ -147,20 +147,20 @@ static bool reading_next(struct reading *reading, bool *more) {
     return scan_next(&reading->scan, ']', more, reading->status);
 }
 
-static bool reading_too_many(struct reading *reading, size_t most) {
-    return status_fail(reading->status, STATUS_INPUT, "more than %zu of them", most);
+static bool reading_too_many(struct reading *reading, size_t max) {
+    return status_fail(reading->status, STATUS_INPUT, "more than %zu of them", max);
 }
 
 /* Arrays that share their count are of one length. */
-static bool take_doubles(struct reading *reading, double *values, size_t most, unsigned *count) {
+static bool take_doubles(struct reading *reading, double *values, size_t max, unsigned *count) {
     bool more;
     struct text value;
     unsigned read = 0;
     if (!reading_open(reading, '[', &more))
         return false;
     while (more) {
-        if (read == most)
-            return reading_too_many(reading, most);
+        if (read == max)
+            return reading_too_many(reading, max);
         values[read] = NAN;
         if (!reading_take(reading, &value) ||
             (!is_null(value) && !reading_double(reading, value, &values[read])) ||
@@ -174,14 +174,14 @@ static bool take_doubles(struct reading *reading, double *values, size_t most, u
     return true;
 }
 
-static bool take_integers(struct reading *reading, int64_t *values, size_t most) {
+static bool take_integers(struct reading *reading, int64_t *values, size_t max) {
     bool more;
     struct text value;
     if (!reading_open(reading, '[', &more))
         return false;
     for (size_t i = 0; more; i++) {
-        if (i == most)
-            return reading_too_many(reading, most);
+        if (i == max)
+            return reading_too_many(reading, max);
         if (!reading_take(reading, &value) || !reading_integer(reading, value, &values[i]) ||
             !reading_next(reading, &more))
             return false;
@@ -315,7 +315,7 @@ static bool take_finding(struct reading *reading, struct result_set *set) {
             ok = reading_member(reading, member, (char *)&finding);
         } else if (text_is(key, "text")) {
             buffer_clear(&words);
-            ok = reading_take(reading, &value) && reading_words(reading, value);
+            ok = reading_take(reading, &value) && reading_string(reading, value);
             buffer_text(&words, ok ? buffer_as_text(&reading->words) : TEXT(""));
         } else {
             ok = json_skip(&reading->scan, reading->status);
@@ -356,7 +356,7 @@ static bool take_reference(struct reading *reading, struct result_set *set) {
 struct list {
     const char *key;
     bool (*take)(struct reading *reading, struct result_set *set);
-    size_t most;
+    size_t max;
 };
 
 static bool take_list(struct reading *reading, const struct list *list, struct result_set *set) {
@@ -364,8 +364,8 @@ static bool take_list(struct reading *reading, const struct list *list, struct r
     if (!reading_open(reading, '[', &more))
         return status_context(reading->status, "%s", list->key);
     for (size_t i = 0; more; i++) {
-        if (i == list->most)
-            return reading_too_many(reading, list->most) ||
+        if (i == list->max)
+            return reading_too_many(reading, list->max) ||
                    status_context(reading->status, "%s", list->key);
         if (!list->take(reading, set))
             return status_context(reading->status, "%s[%zu]", list->key, i);

@@ -30,8 +30,8 @@ static bool load(const char *backend, const char *description, bool quick, struc
     return found;
 }
 
-bool roofs_find_kept(const char *backend, const char *description, const char *driver,
-                     struct roofs *roofs) {
+bool roofs_cache_find(const char *backend, const char *description, const char *driver,
+                      struct roofs *roofs) {
     static const char *const backends[] = {"cuda", "metal", "opencl", "cpu"};
     for (unsigned quick = 0; quick < 2; quick++)
         for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++)
@@ -42,7 +42,7 @@ bool roofs_find_kept(const char *backend, const char *description, const char *d
     return false;
 }
 
-void roofs_keep_by_name(const char *backend, const struct roofs *roofs) {
+void roofs_cache_store(const char *backend, const struct roofs *roofs) {
     struct buffer key = {0}, text = {0};
     struct output output = output_into(&text);
     struct json json = {.output = &output};

@@ -97,9 +97,9 @@ bool roofs_measure(ridge_device *device, bool quick, roofs_progress *progress, v
 /* Kept from one run to the next for the same device, driver, threads and version of ridge. What
  * was measured quickly is only found by those who say that this is enough. */
 bool roofs_load(ridge_device *device, bool quick_will_do, struct roofs *roofs);
-void roofs_keep(ridge_device *device, const struct roofs *roofs);
+void roofs_store(ridge_device *device, const struct roofs *roofs);
 
-/* roofs_load(), or else roofs_measure() and roofs_keep(). */
+/* roofs_load(), or else roofs_measure() and roofs_store(). */
 bool roofs_get(ridge_device *device, bool quick, bool refresh, roofs_progress *progress,
                void *context, struct roofs *roofs, struct status *status);
 

@@ -69,7 +69,7 @@ static void stamp_end(struct device_stamp *stamp) {
 }
 
 /* `bytes` after the link, aligned; NULL when there is no memory. */
-static void *own(struct cpu_device *cpu, size_t bytes, struct status *status) {
+static void *allocate_owned(struct cpu_device *cpu, size_t bytes, struct status *status) {
     size_t whole;
     if (__builtin_add_overflow(bytes, sizeof(struct owned), &whole) || whole > PTRDIFF_MAX) {
         status_no_memory(status);
@@ -148,7 +148,7 @@ static bool cpu_allocate(struct device *device, size_t bytes, struct device_memo
                            "out of memory: %s asked for and %s in use, of %s",
                            format_bytes(bytes, asked), format_bytes(cpu->live_bytes, live),
                            format_bytes(total, all));
-    void *pointer = own(cpu, bytes, status);
+    void *pointer = allocate_owned(cpu, bytes, status);
     if (!pointer)
         return status_context(status, "%s of memory", format_bytes(bytes, asked));
     owned_of(pointer)->bytes = bytes;
@@ -167,7 +167,7 @@ static void cpu_release(struct device *device, struct device_memory memory) {
 
 static bool cpu_host_allocate(struct device *device, size_t bytes, void **memory,
                               struct status *status) {
-    *memory = own(cpu_of(device), bytes, status);
+    *memory = allocate_owned(cpu_of(device), bytes, status);
     return *memory != NULL;
 }
 
@@ -258,7 +258,7 @@ static bool cpu_load(struct device *device, const struct kernel_code *code,
     size_t head = (sizeof(struct cpu_kernel) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, whole;
     if (__builtin_add_overflow(head, code->context_size, &whole))
         return status_no_memory(status);
-    struct cpu_kernel *kernel = own(cpu, whole, status);
+    struct cpu_kernel *kernel = allocate_owned(cpu, whole, status);
     if (!kernel)
         return status_context(status, "kernel %s", code->name);
     char *context = (char *)kernel + head;
@@ -337,11 +337,11 @@ static bool cpu_graph_create(struct device *device, const struct launch *launche
         buffer_count += launches[i].buffer_count;
         scalar_count += launches[i].scalar_count;
     }
-    struct cpu_graph *graph =
-        own(cpu,
-            sizeof *graph + count * sizeof *launches + buffer_count * sizeof(struct launch_buffer) +
-                scalar_count * sizeof(int64_t),
-            status);
+    struct cpu_graph *graph = allocate_owned(cpu,
+                                             sizeof *graph + count * sizeof *launches +
+                                                 buffer_count * sizeof(struct launch_buffer) +
+                                                 scalar_count * sizeof(int64_t),
+                                             status);
     if (!graph)
         return status_context(status, "a graph of %u launches", count);
     struct launch_buffer *buffers = (struct launch_buffer *)&graph->launches[count];

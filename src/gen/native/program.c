@@ -200,14 +200,14 @@ static void share_out(struct kernel_request *request, const struct program_shape
     }
     /* Programs of many operations are worth sharing sooner. */
     int64_t work = MIN(count, INT64_MAX / 64) * (8 + program->instruction_count) / 16;
-    int64_t most = MIN(work / UNIT_WORK, (int64_t)UNITS_PER_THREAD * threads);
+    int64_t max = MIN(work / UNIT_WORK, (int64_t)UNITS_PER_THREAD * threads);
     bool shared = !rows || (blocks < 2 * (int64_t)threads && threads > 1 &&
                             MIN(length, INT64_MAX / RUN_ROWS_MAX) * width >= SHARED_ROW);
     if (rows && shared)
-        most = MIN(most, SHARED_PARTS_MAX);
+        max = MIN(max, SHARED_PARTS_MAX);
     else if (rows)
-        most = MIN(most, blocks);
-    request->grid[0] = (uint32_t)MAX(most, 1);
+        max = MIN(max, blocks);
+    request->grid[0] = (uint32_t)MAX(max, 1);
     request->scalars[PROGRAM_SHARED_ROWS] = shared;
     request->scalars[PROGRAM_ROWS_WIDTH] = width;
     request->scalars[PROGRAM_STREAMS] =

@@ -54,24 +54,24 @@ static bool transposes(const struct walk *walk) {
 }
 
 /* Shares of a tile that are equal but for the last, in whole vectors. */
-static int64_t even_share(int64_t size, int64_t most) {
-    int64_t share = pieces(size, pieces(size, most));
+static int64_t even_share(int64_t size, int64_t max) {
+    int64_t share = pieces(size, pieces(size, max));
     return MIN((share + TILE_LANES_MAX - 1) / TILE_LANES_MAX * TILE_LANES_MAX, size);
 }
 
 static void shape_packed_tiles(struct walk *walk) {
-    int64_t most = walk->run.steps->tile_values;
+    int64_t max = walk->run.steps->tile_values;
     if (walk->width_size == 0 || walk->line_size == 0) {
         walk->tile_width = walk->tile_lines = 1;
     } else if (transposes(walk) && walk->line_size > 1) {
         walk->down_first = true;
-        walk->tile_width = MIN(walk->width_size, most >= 1024 ? 64 : 16);
-        walk->tile_lines = MIN(walk->line_size, most / walk->tile_width);
+        walk->tile_width = MIN(walk->width_size, max >= 1024 ? 64 : 16);
+        walk->tile_lines = MIN(walk->line_size, max / walk->tile_width);
     } else {
         walk->tile_width =
-            walk->width_size <= most ? walk->width_size : even_share(walk->width_size, most);
+            walk->width_size <= max ? walk->width_size : even_share(walk->width_size, max);
         walk->tile_lines =
-            walk->tile_width < walk->width_size ? 1 : MIN(walk->line_size, most / walk->tile_width);
+            walk->tile_width < walk->width_size ? 1 : MIN(walk->line_size, max / walk->tile_width);
     }
     /* So that tiles are whole vectors and operands can be used where they lie. */
     if (walk->tile_lines > TILE_LANES_MAX && walk->tile_lines < walk->line_size)

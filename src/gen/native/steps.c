@@ -349,9 +349,9 @@ static void list_rows(struct analysis *analysis, struct steps *steps) {
 
 /* Tiles that are live together are to stay in the first level of cache. */
 static uint32_t tile_values(unsigned tiles) {
-    const uint32_t room = 24 * 1024 / sizeof(float), least = 256, most = 2048;
+    const uint32_t room = 24 * 1024 / sizeof(float), min = 256, max = 2048;
     uint32_t values = room / (tiles ? tiles : 1) & ~63u;
-    return values < least ? least : values > most ? most : values;
+    return values < min ? min : values > max ? max : values;
 }
 
 void steps_build(const struct program *given, bool side_by_side, struct steps *steps) {

@@ -39,12 +39,12 @@ void tile_run_finish_reduction(const struct tile_run *run, const struct step *st
 }
 
 static uint32_t identity(unsigned op, unsigned type) {
-    float least = -INFINITY, most = INFINITY;
+    float min = -INFINITY, max = INFINITY;
     uint32_t bits = 0;
     if (op == OP_REDUCE_MAX && type == VALUE_F32)
-        memcpy(&bits, &least, sizeof bits);
+        memcpy(&bits, &min, sizeof bits);
     else if (op == OP_REDUCE_MIN && type == VALUE_F32)
-        memcpy(&bits, &most, sizeof bits);
+        memcpy(&bits, &max, sizeof bits);
     else if (op == OP_REDUCE_MAX)
         bits = (uint32_t)INT32_MIN;
     else if (op == OP_REDUCE_MIN)

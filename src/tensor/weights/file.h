@@ -34,9 +34,9 @@ bool weights_add_metadata(struct weights *weights, const struct metadata *metada
 /* The product of the sizes; false when it does not fit or a size is negative. */
 bool weights_elements(const struct weights_tensor *tensor, uint64_t *count);
 
-bool gguf_recognise(const unsigned char *bytes, size_t length);
+bool gguf_detect(const unsigned char *bytes, size_t length);
 bool gguf_read(struct weights *weights, struct status *status);
-bool safetensors_recognise(const unsigned char *bytes, size_t length);
+bool safetensors_detect(const unsigned char *bytes, size_t length);
 bool safetensors_read(struct weights *weights, struct status *status);
 
 #endif

@@ -317,7 +317,7 @@ static bool read_tensors(struct weights *weights, struct cursor *cursor, uint64_
     return ok;
 }
 
-bool gguf_recognise(const unsigned char *bytes, size_t length) {
+bool gguf_detect(const unsigned char *bytes, size_t length) {
     return length >= 4 && memcmp(bytes, "GGUF", 4) == 0;
 }
 

@@ -27,7 +27,7 @@ static bool header_length(const unsigned char *bytes, size_t length, uint64_t *h
     return true;
 }
 
-bool safetensors_recognise(const unsigned char *bytes, size_t length) {
+bool safetensors_detect(const unsigned char *bytes, size_t length) {
     uint64_t header;
     return header_length(bytes, length, &header) && header > 1 && length > LENGTH_BYTES &&
            bytes[LENGTH_BYTES] == '{';

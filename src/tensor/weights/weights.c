@@ -60,10 +60,10 @@ static bool put_in_order(struct weights *weights, struct status *status) {
 static bool read_content(struct weights *weights, struct status *status) {
     const unsigned char *bytes = weights->bytes;
     bool ok;
-    if (gguf_recognise(bytes, weights->length)) {
+    if (gguf_detect(bytes, weights->length)) {
         weights->format = "GGUF";
         ok = gguf_read(weights, status);
-    } else if (safetensors_recognise(bytes, weights->length)) {
+    } else if (safetensors_detect(bytes, weights->length)) {
         weights->format = "safetensors";
         ok = safetensors_read(weights, status);
     } else {

@@ -187,7 +187,7 @@ static const float *take_keys(const struct native_call *call, const struct block
 }
 
 /* Scores to probabilities of one vector of rows, keeping up their greatest and their sum. */
-static void soften(struct block *block, int64_t row, int64_t count, bool hides) {
+static void softmax_row(struct block *block, int64_t row, int64_t count, bool hides) {
     float *scores = block->scores + row;
     floats before = floats_load(block->greatest + row), greatest = before;
     for (int64_t j = 0; j < count; j++) {
@@ -242,7 +242,7 @@ static void meet_keys(const struct native_call *call, struct block *block, int64
         block->limits[row] = (float)(seen < count ? seen : count);
     }
     for (int64_t row = 0; row < block->rows; row += LANES)
-        soften(block, row, count, hides);
+        softmax_row(block, row, count, hides);
     struct product sums = {.a = block->scores,
                            .a_row = 1,
                            .a_step = ROWS,
