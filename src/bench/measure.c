@@ -83,8 +83,8 @@ double measure_width(void) {
     return ns;
 }
 
-static bool batch(const struct measured_work *work, unsigned calls, double *ns,
-                  struct status *status) {
+static bool measure_batch(const struct measured_work *work, unsigned calls, double *ns,
+                          struct status *status) {
     if (!work->batch(work->context, calls, ns, status))
         return false;
     if (!isfinite(*ns))
@@ -112,13 +112,13 @@ static bool warm_up(const struct measure_plan *plan, struct progress *progress,
     double target = batch_length(plan), time = plan->seconds * 1e9, best = 0, spent = 0, ns;
     unsigned calls = 1, idle = 0;
     /* The first call compiles and allocates: it says nothing about the second. */
-    if (!batch(progress->work, 1, &ns, status))
+    if (!measure_batch(progress->work, 1, &ns, status))
         return false;
     result->warm_up_calls = 1;
     for (unsigned i = 0; i < WARM_UP_BATCHES && spent <= time * WARM_UP_MOST &&
                          (idle < STEADY_BATCHES || spent < time * WARM_UP_LEAST);
          i++) {
-        if (!batch(progress->work, calls, &ns, status))
+        if (!measure_batch(progress->work, calls, &ns, status))
             return false;
         result->warm_up_calls += calls;
         spent += ns;
@@ -183,7 +183,7 @@ static bool take_sample(const struct measure_plan *plan, struct progress *progre
     struct measurement *result = progress->result;
     unsigned calls = calls_of_next(plan, progress);
     double pace = measure_pace(), width = measure_width(), ns;
-    if (!batch(progress->work, calls, &ns, status))
+    if (!measure_batch(progress->work, calls, &ns, status))
         return false;
     progress->spent += ns;
     /* What interrupts a pass says nothing of the clock; a neighbour that came or went says that the

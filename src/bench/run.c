@@ -134,7 +134,7 @@ struct collected {
     struct status status;
 };
 
-static void collect(void *context, const struct row_activity *row) {
+static void collect_activity(void *context, const struct row_activity *row) {
     struct collected *collected = context;
     collected->kernels += row->kind == ACTIVITY_KERNEL;
     if (collected->count == SPANS_MAX ||
@@ -212,7 +212,7 @@ static bool run_traced(struct run_stage *run, const struct bench_case *work, voi
     struct collected collected = {0};
     unsigned calls = traced_calls(work, result);
     struct recorder *recorder = device->paused;
-    recorder_set_observer(recorder, collect, &collected);
+    recorder_set_observer(recorder, collect_activity, &collected);
     bool ok = do_calls(run, work, state, calls, status);
     if (device->recorder) {
         recorder_settle(recorder);
@@ -465,8 +465,8 @@ static bool run_rounds(struct run_stage *run, const struct plan *plan, struct re
 }
 
 /* Results of one experiment are neighbours in the set. */
-static bool conclude(struct run_stage *run, const struct plan *plan, struct result_set *set,
-                     struct status *status) {
+static bool conclude_experiments(struct run_stage *run, const struct plan *plan,
+                                 struct result_set *set, struct status *status) {
     for (size_t i = 0, next; i < plan->count; i = next) {
         const struct experiment *experiment = plan->cases[i].experiment;
         for (next = i; next < plan->count && plan->cases[next].experiment == experiment;)
@@ -485,7 +485,7 @@ static bool run_plan(struct run_stage *run, struct result_set *set, struct statu
     for (unsigned i = 0; ok && run->options->experiments[i]; i++)
         ok = plan_experiment(run, run->options->experiments[i], &plan, set, status);
     ok = ok && run_rounds(run, &plan, set, status) &&
-         (run->options->only || conclude(run, &plan, set, status));
+         (run->options->only || conclude_experiments(run, &plan, set, status));
     memory_free(plan.cases);
     return ok;
 }

@@ -159,7 +159,7 @@ static bool order_after_uses(struct pool *pool, struct idle *idle, unsigned queu
 }
 
 /* The most recent block of this queue alone, or else the one that has waited longest. */
-static size_t choose(const struct class *class, unsigned queue) {
+static size_t pool_choose(const struct class *class, unsigned queue) {
     for (size_t i = class->count; i-- > 0 && class->count - i <= LOOKED_AT;)
         if (class->idle[i].queues == (uint64_t)1 << queue)
             return i;
@@ -169,7 +169,7 @@ static size_t choose(const struct class *class, unsigned queue) {
 static bool reuse(struct pool *pool, unsigned number, unsigned queue, struct device_memory *memory,
                   struct status *status) {
     struct class *class = &pool->classes[number];
-    size_t i = choose(class, queue);
+    size_t i = pool_choose(class, queue);
     if (!order_after_uses(pool, &class->idle[i], queue, status))
         return false; /* it stays idle */
     struct idle idle = remove_idle(pool, number, i);

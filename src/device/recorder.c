@@ -204,7 +204,7 @@ static void write_time_source(struct recorder *recorder) {
     trace_writer_meta(recorder->writer, "device.times", text_of(how));
 }
 
-static void destroy(struct recorder *recorder) {
+static void recorder_destroy(struct recorder *recorder) {
     memory_free(recorder->filling);
     while (recorder->spare) {
         struct batch *next = recorder->spare->next;
@@ -228,7 +228,7 @@ struct recorder *recorder_create(struct device *device, const char *path, struct
     recorder->device = device;
     recorder->filling = memory_allocate(1, sizeof *recorder->filling, status);
     if (!recorder->filling || !output_open(&recorder->output, path, true, status)) {
-        destroy(recorder);
+        recorder_destroy(recorder);
         return NULL;
     }
     recorder->writer =
@@ -238,7 +238,7 @@ struct recorder *recorder_create(struct device *device, const char *path, struct
                             status);
     if (!recorder->writer) {
         output_abandon(&recorder->output);
-        destroy(recorder);
+        recorder_destroy(recorder);
         return NULL;
     }
     write_process(recorder);
@@ -535,6 +535,6 @@ bool recorder_finish(struct recorder *recorder, struct status *status) {
     } else {
         ok = output_commit(&recorder->output, status);
     }
-    destroy(recorder);
+    recorder_destroy(recorder);
     return ok;
 }

@@ -104,7 +104,8 @@ static void set_problem(struct ridge_device_info *row, const struct status *stat
              status->message);
 }
 
-static void describe(const struct device_ops *kind, unsigned index, struct ridge_device_info *row) {
+static void describe_device(const struct device_ops *kind, unsigned index,
+                            struct ridge_device_info *row) {
     struct device_capabilities capabilities = {0};
     struct status status = {0};
     row->usable = kind->probe(index, &capabilities, &status);
@@ -136,7 +137,7 @@ static size_t list_kind(const struct device_ops *kind, struct ridge_device_info 
     }
     for (unsigned i = 0; i < count && i < capacity; i++) {
         rows[i] = (struct ridge_device_info){0};
-        describe(kind, i, &rows[i]);
+        describe_device(kind, i, &rows[i]);
     }
     return count;
 }

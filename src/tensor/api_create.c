@@ -20,7 +20,8 @@ static bool check_new(ridge_device *device, enum ridge_dtype dtype, unsigned ran
     return true;
 }
 
-static struct tensor *make(ridge_device *device, enum ridge_dtype dtype, const struct view *view) {
+static struct tensor *create_and_run(ridge_device *device, enum ridge_dtype dtype,
+                                     const struct view *view) {
     struct status *status = tensor_status();
     struct storage *storage;
     if (!storage_create(device, ridge_dtype_bytes(dtype, view_count(view)), &storage, status))
@@ -35,7 +36,7 @@ ridge_tensor *ridge_from_host(ridge_device *device, enum ridge_dtype dtype, unsi
     struct view view;
     if (!check_new(device, dtype, rank, sizes, &view, "ridge_from_host"))
         return NULL;
-    struct tensor *tensor = make(device, dtype, &view);
+    struct tensor *tensor = create_and_run(device, dtype, &view);
     size_t bytes = ridge_dtype_bytes(dtype, view_count(&view));
     if (!tensor || !data || bytes == 0)
         return tensor_handle(tensor);

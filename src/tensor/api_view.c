@@ -172,7 +172,8 @@ static bool build_joined(struct builder *build, const struct operation *operatio
     return outputs[0] != NULL;
 }
 
-static ridge_tensor *join(const char *name, ridge_tensor *const *parts, unsigned count, int axis) {
+static ridge_tensor *join_tensors(const char *name, ridge_tensor *const *parts, unsigned count,
+                                  int axis) {
     struct operation operation = {.name = name,
                                   .build = build_joined,
                                   .input_count = count,
@@ -189,7 +190,8 @@ static bool check_parts(const char *name, ridge_tensor *const *parts, unsigned c
 }
 
 ridge_tensor *ridge_cat(ridge_tensor *const *parts, unsigned count, int axis) {
-    return check_parts("ridge_cat", parts, count) ? join("ridge_cat", parts, count, axis) : NULL;
+    return check_parts("ridge_cat", parts, count) ? join_tensors("ridge_cat", parts, count, axis)
+                                                  : NULL;
 }
 
 static bool are_alike(ridge_tensor *const *parts, unsigned count) {
@@ -219,7 +221,7 @@ ridge_tensor *ridge_stack(ridge_tensor *const *parts, unsigned count, int axis) 
     for (unsigned i = 0; i < count && ok; i++)
         ok = (wide[i] = ridge_unsqueeze(parts[i], axis)) != NULL;
     int counted = ok && axis < 0 ? axis + (int)ridge_tensor_rank(wide[0]) : axis;
-    ridge_tensor *joined = ok ? join("ridge_stack", wide, count, counted) : NULL;
+    ridge_tensor *joined = ok ? join_tensors("ridge_stack", wide, count, counted) : NULL;
     tensor_keep(tensor_find(joined));
     scope_end(&scope);
     memory_free(wide);

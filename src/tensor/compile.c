@@ -186,9 +186,9 @@ static bool check_inputs(ridge_device *device, struct tensor *const *inputs, uns
     return true;
 }
 
-static struct compiled *compile(ridge_function *function, void *context,
-                                struct tensor *const *inputs, unsigned input_count,
-                                unsigned output_count, struct status *status) {
+static struct compiled *compile_graph(ridge_function *function, void *context,
+                                      struct tensor *const *inputs, unsigned input_count,
+                                      unsigned output_count, struct status *status) {
     ridge_device *device = inputs[0]->device;
     struct compiled *program = slab_take(&programs, status);
     if (!program)
@@ -222,7 +222,7 @@ ridge_program *ridge_compile(ridge_function *function, void *context, ridge_tens
     struct tensor **inputs = find_inputs("ridge_compile", handles, input_count, status);
     struct compiled *program = NULL;
     if (inputs && check_inputs(inputs[0]->device, inputs, input_count, "ridge_compile", status))
-        program = compile(function, context, inputs, input_count, output_count, status);
+        program = compile_graph(function, context, inputs, input_count, output_count, status);
     memory_free(inputs);
     return program ? slab_handle(&programs, program) : NULL;
 }

@@ -49,8 +49,8 @@ static bool repeats_in_row(const struct group *group, const int64_t *strides) {
 }
 
 /* `axes` are those along which the reader reads. */
-static int load(struct writing *writing, const struct node_input *input, uint32_t axes,
-                bool for_reduction) {
+static int emit_load_instruction(struct writing *writing, const struct node_input *input,
+                                 uint32_t axes, bool for_reduction) {
     struct group_operand operand = {.node = input->node, .offset = input->view.offset};
     group_strides(writing->group, axes, &input->view, operand.strides);
     int slot = find_operand(writing, &operand);
@@ -106,8 +106,8 @@ static int operand_value(struct writing *writing, uint32_t reader, unsigned inde
     if (value >= 0)
         return value;
     bool reduces = node->kind == NODE_REDUCE;
-    return load(writing, input, reduces ? group_all_axes(writing->group) : fusion->axes[reader],
-                reduces);
+    return emit_load_instruction(
+        writing, input, reduces ? group_all_axes(writing->group) : fusion->axes[reader], reduces);
 }
 
 /* Results that are wider than what their type holds: bytes wrap when they are used further. */

@@ -44,8 +44,8 @@ static size_t library_key(const struct device_matmul *matmul, unsigned char *key
     return sizeof fields;
 }
 
-static bool load(ridge_device *device, const struct kernel_request *request,
-                 struct device_kernel **kernel, struct status *status) {
+static bool kernels_load(ridge_device *device, const struct kernel_request *request,
+                         struct device_kernel **kernel, struct status *status) {
     if (request->library) {
         char name[120];
         kernel_name(&request->spec, name, sizeof name);
@@ -80,7 +80,7 @@ bool kernel_store_get(ridge_device *device, const struct kernel_request *request
         return false;
     memcpy(kept, key, length);
     *entry = (struct entry){.key_length = length, .key = kept, .next = first};
-    if (!load(device, request, &entry->kernel, status))
+    if (!kernels_load(device, request, &entry->kernel, status))
         return false;
     if (!map_set(&store->entries, hash, (uint64_t)(uintptr_t)entry, status)) {
         device->device->ops->unload(device->device, entry->kernel);

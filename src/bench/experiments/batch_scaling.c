@@ -9,7 +9,8 @@
 #include "bench/experiments/curve.h"
 #include "bench/workloads/workload.h"
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool batch_scaling_plan(const struct stage *stage, struct case_list *list,
+                               struct status *status) {
     static const struct axis_defaults sizes = {
         .cpu = {1, {1024}}, .gpu = {1, {4096}}, .tests = {1, {32}}};
     static const struct axis_defaults batches = {
@@ -72,8 +73,8 @@ static bool is_first_of_curve(const struct result *results, size_t at) {
     return true;
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool batch_scaling_conclude(const struct stage *stage, const struct result *results,
+                                   size_t count, struct result_set *set, struct status *status) {
     (void)stage;
     for (size_t i = 0; i < count; i++) {
         struct curve curve;
@@ -92,6 +93,6 @@ const struct experiment experiment_batch_scaling = {
     .sizes = "width of the layers; 1024 (GPU: 4096)",
     .batches = "rows; 1 to 1024 in powers of two",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = batch_scaling_plan,
+    .conclude = batch_scaling_conclude,
 };

@@ -29,7 +29,7 @@ static bool add(struct case_list *list, int64_t size, bool compiled, bool timeli
     return case_add(list, &work, status);
 }
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool fusion_plan(const struct stage *stage, struct case_list *list, struct status *status) {
     static const int64_t for_cpu[] = {1 << 14, 1 << 18, 1 << 22};
     static const int64_t for_gpu[] = {1 << 14, 1 << 20, 1 << 26};
     static const int64_t for_tests[] = {1 << 10, 1 << 14};
@@ -77,8 +77,8 @@ static bool add_speedup(const struct pair *pair, struct result_set *set, struct 
         format_bytes(eager->amount.moved_bytes, before), cause_of_difference(eager, compiled));
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool fusion_conclude(const struct stage *stage, const struct result *results, size_t count,
+                            struct result_set *set, struct status *status) {
     (void)stage;
     for (size_t i = 0; i < count; i++) {
         struct pair pair;
@@ -93,6 +93,6 @@ const struct experiment experiment_fusion = {
     .summary = "A chain of elementwise operations, eager and compiled: the gap and the block",
     .sizes = "elements; 16384, 262144, 4194304 (GPU: 16384, 1048576, 67108864)",
     .takes = TAKES_SIZE,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = fusion_plan,
+    .conclude = fusion_conclude,
 };

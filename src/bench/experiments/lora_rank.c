@@ -7,7 +7,8 @@
 static const int64_t ranks[] = {4, 8, 16, 32, 64};
 enum { RANKS = sizeof ranks / sizeof ranks[0] };
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool lora_rank_plan(const struct stage *stage, struct case_list *list,
+                           struct status *status) {
     static const struct axis_defaults sizes = {
         .cpu = {1, {1024}}, .gpu = {1, {2048}}, .tests = {1, {48}}};
     static const struct axis_defaults batches = {
@@ -31,8 +32,8 @@ static bool plan(const struct stage *stage, struct case_list *list, struct statu
     return true;
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool lora_rank_conclude(const struct stage *stage, const struct result *results,
+                               size_t count, struct result_set *set, struct status *status) {
     (void)stage;
     for (size_t i = 0; i + RANKS <= count; i += RANKS) {
         const struct result *low = &results[i], *high = &results[i + RANKS - 1];
@@ -57,6 +58,6 @@ const struct experiment experiment_lora_rank = {
     .sizes = "width of the layer; 1024 (GPU: 2048)",
     .batches = "rows; 1",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = lora_rank_plan,
+    .conclude = lora_rank_conclude,
 };

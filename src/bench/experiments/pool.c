@@ -23,15 +23,15 @@ struct state {
     ridge_tensor *x;
 };
 
-static void finish(void *context) {
+static void pool_experiment_finish(void *context) {
     struct state *state = context;
     ridge_release(state->x);
     ridge_pool_set_capacity(state->device, POOL_CAPACITY);
     memory_free(state);
 }
 
-static bool prepare(struct stage *stage, const struct bench_case *work, void **made,
-                    struct amount *amount, struct status *status) {
+static bool pool_experiment_prepare(struct stage *stage, const struct bench_case *work, void **made,
+                                    struct amount *amount, struct status *status) {
     struct state *state = memory_allocate(1, sizeof *state, status);
     if (!state)
         return false;
@@ -43,7 +43,7 @@ static bool prepare(struct stage *stage, const struct bench_case *work, void **m
     if (!(state->x = ridge_randn(stage->device, work->dtype, 1, &count, 1)) ||
         !ridge_pool_set_capacity(stage->device, work->numbers[POOLED] ? POOL_CAPACITY : 0)) {
         run_tensor_failed(status);
-        finish(state);
+        pool_experiment_finish(state);
         return false;
     }
     uint64_t bytes = ridge_tensor_bytes(state->x);
@@ -72,7 +72,7 @@ static bool allocate(struct state *state) {
     return ok;
 }
 
-static bool call(void *context, unsigned turn, struct status *status) {
+static bool pool_experiment_call(void *context, unsigned turn, struct status *status) {
     struct state *state = context;
     (void)turn;
     if (!state->uses)
@@ -104,7 +104,7 @@ static bool check_apart(struct state *state, struct status *status) {
     return true;
 }
 
-static bool check(void *context, double *error, struct status *status) {
+static bool pool_experiment_check(void *context, double *error, struct status *status) {
     struct state *state = context;
     *error = 0;
     if (!state->uses)
@@ -116,8 +116,10 @@ static bool check(void *context, double *error, struct status *status) {
     return ok;
 }
 
-static const struct case_kind kind = {
-    .prepare = prepare, .call = call, .check = check, .finish = finish};
+static const struct case_kind kind = {.prepare = pool_experiment_prepare,
+                                      .call = pool_experiment_call,
+                                      .check = pool_experiment_check,
+                                      .finish = pool_experiment_finish};
 
 static bool add_pair(struct case_list *list, int64_t size, bool uses, struct status *status) {
     char text[FORMAT_SIZE];
@@ -142,7 +144,8 @@ static bool add_pair(struct case_list *list, int64_t size, bool uses, struct sta
     return true;
 }
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool pool_experiment_plan(const struct stage *stage, struct case_list *list,
+                                 struct status *status) {
     static const struct axis_defaults sizes = {.cpu = {3, {4000, 1000000, 64000000}},
                                                .gpu = {3, {4000, 1000000, 64000000}},
                                                .tests = {2, {4000, 100000}}};
@@ -170,8 +173,8 @@ static bool find_reuse(ridge_device *device, double *rate, struct status *status
     return true;
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool pool_experiment_conclude(const struct stage *stage, const struct result *results,
+                                     size_t count, struct result_set *set, struct status *status) {
     for (size_t i = 0; i < count; i++) {
         struct pair pair;
         char words[FORMAT_SIZE];
@@ -196,6 +199,6 @@ const struct experiment experiment_pool = {
     .summary = "Allocating tensors with the buffer pool and without it",
     .sizes = "bytes; 4000, 1000000, 64000000",
     .takes = TAKES_SIZE,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = pool_experiment_plan,
+    .conclude = pool_experiment_conclude,
 };

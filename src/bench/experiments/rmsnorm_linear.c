@@ -7,7 +7,8 @@
 #include "bench/experiments/axes.h"
 #include "bench/workloads/workload.h"
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool rmsnorm_linear_plan(const struct stage *stage, struct case_list *list,
+                                struct status *status) {
     static const struct axis_defaults sizes = {
         .cpu = {2, {1024, 4096}}, .gpu = {2, {1024, 4096}}, .tests = {1, {48}}};
     static const struct axis_defaults batches = {
@@ -40,5 +41,5 @@ const struct experiment experiment_rmsnorm_linear = {
     .sizes = "width; 1024, 4096",
     .batches = "rows; 1, 8",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH,
-    .plan = plan,
+    .plan = rmsnorm_linear_plan,
 };

@@ -114,7 +114,8 @@ static bool default_dtypes(const struct stage *stage, enum ridge_dtype dtypes[2]
     return true;
 }
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool rwkv_experiment_plan(const struct stage *stage, struct case_list *list,
+                                 struct status *status) {
     static const int64_t one[] = {1};
     bool given = stage->options.model || stage->options.small;
     int64_t default_size = given ? 0 : stage->is_gpu ? 1500 : 100;
@@ -155,8 +156,8 @@ static bool same_model(const struct result *a, const struct result *b) {
     return a->size == b->size && a->batch == b->batch && a->dtype == b->dtype;
 }
 
-static void collect(const struct result *results, size_t count, const struct result *first,
-                    struct model_results *model) {
+static void collect_results(const struct result *results, size_t count, const struct result *first,
+                            struct model_results *model) {
     *model = (struct model_results){.generate = NULL};
     const char *comma = strchr(first->label, ',');
     snprintf(model->name, sizeof model->name, "%s", comma ? comma + 2 : first->label);
@@ -269,14 +270,14 @@ static bool conclude_shares(const struct model_results *model, struct result_set
                        shares[RWKV_ATTENTION_OUTPUT], shares[RWKV_FFN], shares[RWKV_HEAD]);
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool rwkv_experiment_conclude(const struct stage *stage, const struct result *results,
+                                     size_t count, struct result_set *set, struct status *status) {
     (void)stage;
     for (size_t i = 0; i < count; i++) {
         struct model_results model;
         if (i > 0 && same_model(&results[i], &results[i - 1]))
             continue;
-        collect(results, count, &results[i], &model);
+        collect_results(results, count, &results[i], &model);
         if (!conclude_generation(&model, set, status) || !conclude_prompt(&model, set, status) ||
             !conclude_shares(&model, set, status))
             return false;
@@ -291,6 +292,6 @@ const struct experiment experiment_rwkv = {
     .sizes = "parameters in millions: 100, 400, 1500 or 2900; 100 (GPU: 1500)",
     .batches = "sequences at once; 1",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH | TAKES_MODEL,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = rwkv_experiment_plan,
+    .conclude = rwkv_experiment_conclude,
 };

@@ -423,7 +423,7 @@ static bool load_native(struct state *state, struct status *status) {
                      status);
 }
 
-static bool load(struct state *state, struct status *status) {
+static bool hand_kernel_load(struct state *state, struct status *status) {
     bool native = state->device->device->capabilities.language == LANGUAGE_NATIVE;
     state->launches = state->plan.which == HAND_SUM && !native ? 2 : 1;
     if (native)
@@ -443,7 +443,7 @@ static void set_scalars(struct state *state) {
     state->scalars[2] = plan->k;
 }
 
-static void finish(void *context) {
+static void hand_kernel_finish(void *context) {
     struct state *state = context;
     struct device *device = state->device->device;
     struct status ignored;
@@ -456,15 +456,15 @@ static void finish(void *context) {
     memory_free(state);
 }
 
-static bool prepare(struct stage *stage, const struct bench_case *work, void **prepared,
-                    struct amount *amount, struct status *status) {
+static bool hand_kernel_prepare(struct stage *stage, const struct bench_case *work, void **prepared,
+                                struct amount *amount, struct status *status) {
     struct state *state = memory_allocate(1, sizeof *state, status);
     if (!state)
         return false;
     state->device = stage->device;
     if (!kernel_plan_make(work, &stage->device->device->capabilities, &state->plan, status) ||
-        !load(state, status) || !make_buffers(stage, state, status)) {
-        finish(state);
+        !hand_kernel_load(state, status) || !make_buffers(stage, state, status)) {
+        hand_kernel_finish(state);
         return false;
     }
     set_scalars(state);
@@ -475,7 +475,8 @@ static bool prepare(struct stage *stage, const struct bench_case *work, void **p
     return true;
 }
 
-static bool launch(struct state *state, unsigned number, unsigned turn, struct status *status) {
+static bool hand_kernel_launch(struct state *state, unsigned number, unsigned turn,
+                               struct status *status) {
     const struct device_capabilities *capabilities = &state->device->device->capabilities;
     bool native = capabilities->language == LANGUAGE_NATIVE, last = number > 0;
     struct launch_buffer buffers[KERNEL_BUFFERS_MAX];
@@ -505,10 +506,10 @@ static bool launch(struct state *state, unsigned number, unsigned turn, struct s
                        &launch, status);
 }
 
-static bool call(void *context, unsigned turn, struct status *status) {
+static bool hand_kernel_call(void *context, unsigned turn, struct status *status) {
     struct state *state = context;
     for (unsigned i = 0; i < state->launches; i++)
-        if (!launch(state, i, turn, status))
+        if (!hand_kernel_launch(state, i, turn, status))
             return false;
     return true;
 }
@@ -559,10 +560,10 @@ static bool compare(const struct kernel_plan *plan, float *const *data, int64_t 
                        (long long)worst, (double)out[worst], expected);
 }
 
-static bool check(void *context, double *error, struct status *status) {
+static bool hand_kernel_check(void *context, double *error, struct status *status) {
     struct state *state = context;
     float *data[KERNEL_BUFFERS_MAX] = {0};
-    bool ok = call(state, 0, status);
+    bool ok = hand_kernel_call(state, 0, status);
     for (unsigned i = 0; i < state->buffers && ok; i++)
         ok = (data[i] = read_back(state, i, status)) != NULL;
     int64_t outputs = state->plan.which == HAND_SUM ? 1 : state->counts[state->buffers - 1];
@@ -573,8 +574,8 @@ static bool check(void *context, double *error, struct status *status) {
 }
 
 const struct case_kind kernel_case = {
-    .prepare = prepare,
-    .call = call,
-    .check = check,
-    .finish = finish,
+    .prepare = hand_kernel_prepare,
+    .call = hand_kernel_call,
+    .check = hand_kernel_check,
+    .finish = hand_kernel_finish,
 };

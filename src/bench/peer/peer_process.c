@@ -88,7 +88,7 @@ static void pause_a_little(void) {
 }
 
 /* Collects it, after `patience_ns` by force. *how is as waitpid() tells. */
-static void collect(struct peer_process *process, double patience_ns, int *how) {
+static void peer_process_collect(struct peer_process *process, double patience_ns, int *how) {
     double until = measure_clock() + patience_ns;
     bool forced = false;
     *how = 0;
@@ -114,7 +114,7 @@ static void close_descriptors(struct peer_process *process) {
 void peer_process_finish(struct peer_process *process) {
     int how;
     close_descriptors(process);
-    collect(process, FAREWELL_NS, &how);
+    peer_process_collect(process, FAREWELL_NS, &how);
 }
 
 /* ---- What it prints --------------------------------------------------------------------- */
@@ -270,7 +270,7 @@ static bool give_up(struct peer_process *process, double patience_ns, struct sta
                     const char *why) {
     char words[LAST_WORDS_SIZE], how_it_ended[80] = "";
     int how;
-    collect(process, patience_ns, &how);
+    peer_process_collect(process, patience_ns, &how);
     read_stderr(process);
     close_descriptors(process);
     if (!why) {

@@ -19,7 +19,8 @@ static void write_key(const char *backend, const char *description, bool quick,
                   quick);
 }
 
-static bool load(const char *backend, const char *description, bool quick, struct roofs *roofs) {
+static bool roof_cache_load(const char *backend, const char *description, bool quick,
+                            struct roofs *roofs) {
     struct buffer key = {0}, kept = {0};
     struct status ignored;
     write_key(backend, description, quick, &key);
@@ -36,7 +37,7 @@ bool roofs_cache_find(const char *backend, const char *description, const char *
     for (unsigned quick = 0; quick < 2; quick++)
         for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++)
             if ((!backend || strcmp(backend, backends[i]) == 0) && *description &&
-                load(backends[i], description, quick, roofs) &&
+                roof_cache_load(backends[i], description, quick, roofs) &&
                 (!driver || strstr(roofs->driver, driver)))
                 return true;
     return false;

@@ -66,7 +66,7 @@ static bool measure_groups(const struct roof_bench *bench, roofs_progress *progr
     return true;
 }
 
-static void describe(const ridge_device *device, bool quick, struct roofs *roofs) {
+static void describe_device_roofs(const ridge_device *device, bool quick, struct roofs *roofs) {
     const struct device_capabilities *capabilities = &device->device->capabilities;
     *roofs = (struct roofs){.measured_at = (int64_t)time(NULL),
                             .quick = quick,
@@ -86,7 +86,7 @@ bool roofs_measure(ridge_device *device, bool quick, roofs_progress *progress, v
     };
     struct health before, after;
     struct health_watch *watch = health_open(device_nvidia_uuid(device->device));
-    describe(device, quick, roofs);
+    describe_device_roofs(device, quick, roofs);
     if (watch)
         health_read(watch, &before);
     bool measured = measure_groups(&bench, progress, context, status);

@@ -299,7 +299,7 @@ static bool check_launch(struct cpu_device *cpu, const struct launch *launch,
     return reserve_shared(cpu, launch->shared_bytes, status);
 }
 
-static void run(struct cpu_device *cpu, const struct launch *launch) {
+static void cpu_run(struct cpu_device *cpu, const struct launch *launch) {
     const struct cpu_kernel *kernel = (const struct cpu_kernel *)launch->kernel;
     void *buffers[LAUNCH_BUFFERS_MAX];
     for (unsigned i = 0; i < launch->buffer_count; i++)
@@ -321,7 +321,7 @@ static bool cpu_launch(struct device *device, unsigned queue, const struct launc
     if (!check_launch(cpu, launch, status))
         return false;
     stamp_begin(stamp);
-    run(cpu, launch);
+    cpu_run(cpu, launch);
     stamp_end(stamp);
     return true;
 }
@@ -368,7 +368,7 @@ static bool cpu_graph_replay(struct device *device, unsigned queue, void *graph,
     (void)queue;
     (void)status;
     for (unsigned i = 0; i < replayed->count; i++)
-        run(cpu_of(device), &replayed->launches[i]);
+        cpu_run(cpu_of(device), &replayed->launches[i]);
     return true;
 }
 

@@ -86,7 +86,7 @@ static struct activity_span *find_span(struct cuda_activities *activities, uint3
     return NULL;
 }
 
-static void join(struct cuda_activities *activities, const struct cupti_record *record) {
+static void span_add_record(struct cuda_activities *activities, const struct cupti_record *record) {
     struct activity_span *span = find_span(activities, record->correlation);
     int64_t start = (int64_t)record->start, end = (int64_t)record->end;
     if (!span || span->stream != record->stream || record->start == 0 || end < start)
@@ -107,7 +107,7 @@ static void activity_arrived(const struct cupti_record *record) {
     pthread_mutex_lock(&lock);
     for (struct cuda_activities *i = subscribers; i; i = i->next)
         if (i->context == record->context)
-            join(i, record);
+            span_add_record(i, record);
     pthread_mutex_unlock(&lock);
 }
 
@@ -217,7 +217,7 @@ static bool succeeded(cupti_result result, const char *call, struct status *stat
 }
 
 /* Also of what was never enabled, which does no harm. */
-static void stop(bool take_out) {
+static void session_stop(bool take_out) {
     for (unsigned i = 0; i < KINDS; i++)
         cupti->cuptiActivityDisable(kinds[i]);
     if (take_out)
@@ -229,7 +229,7 @@ static void stop(bool take_out) {
     free_idle_buffers();
 }
 
-static bool start(struct status *status) {
+static bool session_start(struct status *status) {
     dropped = 0;
     if (!CUPTI_CALL(status, cuptiSubscribe, &subscriber, on_call, NULL))
         return false;
@@ -239,14 +239,14 @@ static bool start(struct status *status) {
     for (unsigned i = 0; i < KINDS && started; i++)
         started = CUPTI_CALL(status, cuptiActivityEnable, kinds[i]);
     if (!started)
-        stop(true);
+        session_stop(true);
     return started;
 }
 
 static bool session_join(int driver_major, struct status *status) {
     pthread_mutex_lock(&control);
-    bool joined =
-        members > 0 || ((cupti = cupti_library(driver_major, status)) != NULL && start(status));
+    bool joined = members > 0 ||
+                  ((cupti = cupti_library(driver_major, status)) != NULL && session_start(status));
     members += joined;
     pthread_mutex_unlock(&control);
     return joined;
@@ -255,7 +255,7 @@ static bool session_join(int driver_major, struct status *status) {
 static void session_leave(bool take_out) {
     pthread_mutex_lock(&control);
     if (--members == 0)
-        stop(take_out);
+        session_stop(take_out);
     pthread_mutex_unlock(&control);
 }
 
@@ -480,8 +480,8 @@ static struct activity_span look_at(struct cuda_activities *activities, uint64_t
 }
 
 /* First without waiting; then all that was launched is over and its records must come. */
-static bool collect(struct cuda_device *cuda, uint64_t number, struct activity_span *span,
-                    struct status *status) {
+static bool collect_span(struct cuda_device *cuda, uint64_t number, struct activity_span *span,
+                         struct status *status) {
     *span = look_at(&cuda->activities, number);
     if (is_complete(span))
         return true;
@@ -519,7 +519,7 @@ static int64_t correction(struct cuda_activities *activities, uint64_t number,
 bool activity_times(struct cuda_device *cuda, uint64_t number, int64_t *start, int64_t *end,
                     struct status *status) {
     struct activity_span span;
-    if (!collect(cuda, number, &span, status))
+    if (!collect_span(cuda, number, &span, status))
         return false;
     if (span.arrived < span.launched && (span.arrived == 0 || session_dropped() > 0))
         return status_fail(status, STATUS_UNSUPPORTED,

@@ -141,8 +141,9 @@ static bool append_result(const struct cuda_nvrtc *nvrtc, nvrtc_program program,
 }
 
 /* `source` is terminated. */
-static bool compile(const struct cuda_nvrtc *nvrtc, const struct target *target, const char *source,
-                    const char *name, struct buffer *binary, struct status *status) {
+static bool nvrtc_compile_program(const struct cuda_nvrtc *nvrtc, const struct target *target,
+                                  const char *source, const char *name, struct buffer *binary,
+                                  struct status *status) {
     char file[160];
     nvrtc_program program = NULL;
     snprintf(file, sizeof file, "%s.cu", name);
@@ -180,7 +181,7 @@ bool cuda_compile(const char *source, size_t length, const char *name, unsigned 
     bool ready = cache_load(key.data, key_length, binary);
     if (!ready) {
         const char *terminated = key.data + key_length - length;
-        ready = compile(nvrtc, &target, terminated, name, binary, status);
+        ready = nvrtc_compile_program(nvrtc, &target, terminated, name, binary, status);
         if (ready)
             cache_store(key.data, key_length, binary->data + start, binary->length - start);
     }

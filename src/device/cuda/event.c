@@ -6,8 +6,8 @@
 
 #include "base/memory.h"
 
-static bool create(struct cuda_device *cuda, struct cuda_events *events, cuda_event *event,
-                   struct status *status) {
+static bool create_event(struct cuda_device *cuda, struct cuda_events *events, cuda_event *event,
+                         struct status *status) {
     size_t needed = events->count + 1;
     if (!memory_grow((void **)&events->all, &events->capacity, needed, sizeof *events->all,
                      status) ||
@@ -24,7 +24,7 @@ cuda_event cuda_event_take(struct cuda_device *cuda, struct cuda_events *events,
     cuda_event event;
     if (events->idle_count > 0)
         return events->idle[--events->idle_count];
-    return create(cuda, events, &event, status) ? event : NULL;
+    return create_event(cuda, events, &event, status) ? event : NULL;
 }
 
 void cuda_event_give(struct cuda_events *events, cuda_event event) {

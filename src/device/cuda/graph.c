@@ -31,8 +31,8 @@ static void unlink_replay(struct cuda_device *cuda, struct cuda_replay *replay) 
 }
 
 /* Memory cannot be allocated during the capture. */
-static bool prepare(struct cuda_device *cuda, struct cuda_replay *replay,
-                    const struct launch *launches, unsigned count, struct status *status) {
+static bool graph_prepare(struct cuda_device *cuda, struct cuda_replay *replay,
+                          const struct launch *launches, unsigned count, struct status *status) {
     size_t max = 0;
     for (unsigned i = 0; i < count; i++) {
         size_t bytes = 0;
@@ -67,7 +67,7 @@ static bool capture(struct cuda_device *cuda, struct cuda_replay *replay,
 static bool build(struct cuda_device *cuda, struct cuda_replay *replay,
                   const struct launch *launches, unsigned count, struct status *status) {
     cuda_graph graph = NULL;
-    bool built = prepare(cuda, replay, launches, count, status) &&
+    bool built = graph_prepare(cuda, replay, launches, count, status) &&
                  capture(cuda, replay, launches, count, &graph, status) &&
                  CUDA_CALL(cuda, status, cuGraphInstantiate, &replay->executable, graph, 0);
     if (graph)
@@ -75,7 +75,7 @@ static bool build(struct cuda_device *cuda, struct cuda_replay *replay,
     return built;
 }
 
-static void destroy(struct cuda_device *cuda, struct cuda_replay *replay) {
+static void graph_destroy(struct cuda_device *cuda, struct cuda_replay *replay) {
     if (replay->executable)
         cuda->driver->cuGraphExecDestroy(replay->executable);
     if (replay->workspace.bytes > 0)
@@ -95,7 +95,7 @@ bool cuda_graph_create(struct device *device, const struct launch *launches, uns
     if (count > 0)
         memcpy(replay->last_name, launches[count - 1].kernel->name, sizeof replay->last_name);
     if (!build(cuda, replay, launches, count, status)) {
-        destroy(cuda, replay);
+        graph_destroy(cuda, replay);
         return status_context(status, "making a graph of %u launches", count);
     }
     link_replay(cuda, replay);
@@ -128,5 +128,5 @@ void cuda_graph_destroy(struct device *device, void *graph) {
     if (cuda->last_launch == replay->last_name)
         cuda->last_launch = "of a graph that was destroyed";
     unlink_replay(cuda, replay);
-    destroy(cuda, replay);
+    graph_destroy(cuda, replay);
 }

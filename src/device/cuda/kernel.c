@@ -56,8 +56,8 @@ static bool load_source(struct cuda_device *cuda, const struct kernel_code *code
            read_attributes(cuda, kernel, code->shared_max, status);
 }
 
-static bool load(struct cuda_device *cuda, const struct kernel_code *code,
-                 struct cuda_kernel *kernel, struct status *status) {
+static bool kernel_load(struct cuda_device *cuda, const struct kernel_code *code,
+                        struct cuda_kernel *kernel, struct status *status) {
     switch (code->kind) {
     case CODE_SOURCE:
         return load_source(cuda, code, kernel, status);
@@ -68,7 +68,7 @@ static bool load(struct cuda_device *cuda, const struct kernel_code *code,
     }
 }
 
-static void destroy(struct cuda_device *cuda, struct cuda_kernel *kernel) {
+static void kernel_destroy(struct cuda_device *cuda, struct cuda_kernel *kernel) {
     if (kernel->module)
         cuda->driver->cuModuleUnload(kernel->module);
     cuda_matmul_destroy(cuda, kernel->matmul);
@@ -84,8 +84,8 @@ bool cuda_load(struct device *device, const struct kernel_code *code, struct dev
     if (!made)
         return false;
     snprintf(made->base.name, sizeof made->base.name, "%s", code->name);
-    if (!load(cuda, code, made, status)) {
-        destroy(cuda, made);
+    if (!kernel_load(cuda, code, made, status)) {
+        kernel_destroy(cuda, made);
         return status_context(status, "loading the kernel %s", code->name);
     }
     link_kernel(cuda, made);
@@ -103,7 +103,7 @@ void cuda_unload(struct device *device, struct device_kernel *kernel) {
         cuda_wait(cuda, &ignored);
     cuda->last_launch = cuda->launches > 0 ? "one that was unloaded" : NULL;
     unlink_kernel(cuda, (struct cuda_kernel *)kernel);
-    destroy(cuda, (struct cuda_kernel *)kernel);
+    kernel_destroy(cuda, (struct cuda_kernel *)kernel);
 }
 
 static bool launch_failed(const struct launch *launch, struct status *status) {

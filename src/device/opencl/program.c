@@ -118,8 +118,8 @@ static cl_program from_source(const struct opencl_device *device, const struct k
     return NULL;
 }
 
-static cl_program compile(const struct opencl_device *device, const struct kernel_code *code,
-                          struct status *status) {
+static cl_program program_compile(const struct opencl_device *device,
+                                  const struct kernel_code *code, struct status *status) {
     struct buffer key = {0};
     write_key(device, code, &key);
     cl_program program = from_cache(device, &key);
@@ -158,7 +158,7 @@ static bool fill_kernel(struct opencl_device *device, const struct kernel_code *
     if (length < 0 || (size_t)length >= sizeof kernel->base.name)
         return status_fail(status, STATUS_USAGE, "a name of %d characters is too long", length);
     kernel->has_dynamic = code->shared_max > 0;
-    kernel->program = compile(device, code, status);
+    kernel->program = program_compile(device, code, status);
     return kernel->program && create_kernel(device, kernel, status);
 }
 

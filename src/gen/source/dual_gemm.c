@@ -76,8 +76,9 @@ bool kernel_dual_gemm_fits(const struct dual_gemm_work *work,
            loads(&work->x, work->k, 4) && matrices_load(work, 2);
 }
 
-static void plan(const struct dual_gemm_work *work, const struct device_capabilities *device,
-                 struct kernel_request *request) {
+static void dual_gemm_plan(const struct dual_gemm_work *work,
+                           const struct device_capabilities *device,
+                           struct kernel_request *request) {
     int32_t *choices = request->spec.choices;
     double units = device->compute_units, per_vector = (double)work->n / COLUMN_GROUPS;
     int32_t vector = matrices_load(work, 4) ? 4 : 2, split = 1;
@@ -107,7 +108,7 @@ bool source_dual_gemm(const struct dual_gemm_work *work, const struct device_cap
     } scale = {.f32 = work->scale};
     request->spec.family = work->family;
     request->spec.types[0] = (uint8_t)work->type;
-    plan(work, device, request);
+    dual_gemm_plan(work, device, request);
     request->scalars[SIZE_M] = work->m;
     request->scalars[SIZE_N] = work->n;
     request->scalars[SIZE_K] = work->k;
@@ -127,8 +128,9 @@ static void gated_result(struct buffer *out) {
                   op_info(OP_SILU)->f32);
 }
 
-static void begin(const struct kernel_spec *spec, const struct device_capabilities *device,
-                  struct kernel_generated *generated) {
+static void dual_gemm_begin(const struct kernel_spec *spec,
+                            const struct device_capabilities *device,
+                            struct kernel_generated *generated) {
     enum ridge_dtype type = spec->types[0];
     struct source_parameter buffers[5] = {
         {.name = "x", .dtype = type},
@@ -172,7 +174,7 @@ bool source_dual_gemm_code(const struct kernel_spec *spec, const struct device_c
     if (spec->choices[SPLIT] > 1)
         source_section(out, embedded_dual_gemm_cl, "cluster");
     source_section(out, embedded_dual_gemm_cl, lora ? "lora_macros" : "gated_macros");
-    begin(spec, device, generated);
+    dual_gemm_begin(spec, device, generated);
     if (lora)
         source_section(out, embedded_dual_gemm_cl, "lora_shared");
     source_section(out, embedded_dual_gemm_cl, "head");

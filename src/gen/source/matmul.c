@@ -82,8 +82,8 @@ bool source_matmul_skinny(const struct matmul_work *work,
     return plan_skinny(work, device, &seen, &request);
 }
 
-static bool plan(const struct matmul_work *work, const struct device_capabilities *device,
-                 struct matmul_work *seen, struct kernel_request *request) {
+static bool matmul_plan(const struct matmul_work *work, const struct device_capabilities *device,
+                        struct matmul_work *seen, struct kernel_request *request) {
     if (plan_skinny(work, device, seen, request))
         return true;
     *seen = *work;
@@ -143,7 +143,7 @@ bool source_matmul(const struct matmul_work *work, const struct device_capabilit
     request->spec.family = KERNEL_MATMUL;
     request->spec.types[0] = (uint8_t)work->a_type;
     request->spec.types[1] = (uint8_t)work->b_type;
-    if (!plan(work, device, &seen, request))
+    if (!matmul_plan(work, device, &seen, request))
         return status_fail(status, STATUS_UNSUPPORTED,
                            "no kernel multiplies %s by %s on this device",
                            ridge_dtype_name(work->a_type), ridge_dtype_name(work->b_type));

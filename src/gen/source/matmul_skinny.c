@@ -53,8 +53,9 @@ static void set_grid(struct kernel_request *request, double blocks) {
     request->grid[0] = (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX);
 }
 
-static bool plan_rows(const struct matmul_work *work, const struct device_capabilities *device,
-                      struct kernel_request *request) {
+static bool matmul_skinny_plan_rows(const struct matmul_work *work,
+                                    const struct device_capabilities *device,
+                                    struct kernel_request *request) {
     int32_t *choices = request->spec.choices, threads = threads_of(device);
     if ((work->b_column != 1 && work->n > 1) || !source_is_float(work->b_type) || threads == 1)
         return false;
@@ -75,8 +76,9 @@ static bool plan_rows(const struct matmul_work *work, const struct device_capabi
     return true;
 }
 
-static bool plan_columns(const struct matmul_work *work, const struct device_capabilities *device,
-                         struct kernel_request *request) {
+static bool matmul_skinny_plan_columns(const struct matmul_work *work,
+                                       const struct device_capabilities *device,
+                                       struct kernel_request *request) {
     int32_t *choices = request->spec.choices, threads = threads_of(device);
     if ((work->b_row != 1 && work->k > 1) || !source_is_float(work->b_type) || threads == 1)
         return false;
@@ -121,8 +123,9 @@ static void define(struct buffer *out, const struct kernel_spec *spec) {
     define_loads(out, spec);
 }
 
-static void code_rows(const struct kernel_spec *spec, const struct device_capabilities *device,
-                      struct kernel_generated *generated) {
+static void matmul_skinny_code_rows(const struct kernel_spec *spec,
+                                    const struct device_capabilities *device,
+                                    struct kernel_generated *generated) {
     struct buffer *out = &generated->source;
     define(out, spec);
     source_section(out, embedded_matmul_skinny_cl, "rows_macros");
@@ -132,8 +135,9 @@ static void code_rows(const struct kernel_spec *spec, const struct device_capabi
     source_section(out, embedded_matmul_skinny_cl, "end");
 }
 
-static void code_columns(const struct kernel_spec *spec, const struct device_capabilities *device,
-                         struct kernel_generated *generated) {
+static void matmul_skinny_code_columns(const struct kernel_spec *spec,
+                                       const struct device_capabilities *device,
+                                       struct kernel_generated *generated) {
     struct buffer *out = &generated->source;
     define(out, spec);
     source_define(out, "LANES", spec->choices[LANES]);
@@ -145,5 +149,6 @@ static void code_columns(const struct kernel_spec *spec, const struct device_cap
     source_section(out, embedded_matmul_skinny_cl, "end");
 }
 
-const struct matmul_kernel matmul_skinny_rows = {plan_rows, code_rows};
-const struct matmul_kernel matmul_skinny_columns = {plan_columns, code_columns};
+const struct matmul_kernel matmul_skinny_rows = {matmul_skinny_plan_rows, matmul_skinny_code_rows};
+const struct matmul_kernel matmul_skinny_columns = {matmul_skinny_plan_columns,
+                                                    matmul_skinny_code_columns};

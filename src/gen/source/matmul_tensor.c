@@ -60,8 +60,9 @@ static void finish_plan(const struct matmul_work *work, struct kernel_request *r
     request->grid[0] = (uint32_t)(strips < INT32_MAX ? strips : INT32_MAX);
 }
 
-static bool plan_rows(const struct matmul_work *work, const struct device_capabilities *device,
-                      struct kernel_request *request) {
+static bool matmul_tensor_plan_rows(const struct matmul_work *work,
+                                    const struct device_capabilities *device,
+                                    struct kernel_request *request) {
     if (!halves(work, device) || work->b_column != 1)
         return false;
     int32_t vector = 8;
@@ -80,8 +81,9 @@ static bool plan_rows(const struct matmul_work *work, const struct device_capabi
     return true;
 }
 
-static bool plan_columns(const struct matmul_work *work, const struct device_capabilities *device,
-                         struct kernel_request *request) {
+static bool matmul_tensor_plan_columns(const struct matmul_work *work,
+                                       const struct device_capabilities *device,
+                                       struct kernel_request *request) {
     if (!halves(work, device) || work->b_row != 1 || !b_loads(work, 8, work->k, work->b_column))
         return false;
     double strips = (double)divide_up(work->n, COLUMN_GROUPS) * (double)work->batch;
@@ -92,8 +94,9 @@ static bool plan_columns(const struct matmul_work *work, const struct device_cap
     return true;
 }
 
-static void code(const struct kernel_spec *spec, const struct device_capabilities *device,
-                 struct kernel_generated *generated, bool rows) {
+static void matmul_tensor_code(const struct kernel_spec *spec,
+                               const struct device_capabilities *device,
+                               struct kernel_generated *generated, bool rows) {
     struct buffer *out = &generated->source;
     source_matmul_macros(out, spec);
     source_mma(out, spec->types[0]);
@@ -114,15 +117,18 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
     source_section(out, embedded_matmul_tensor_cl, "end");
 }
 
-static void code_rows(const struct kernel_spec *spec, const struct device_capabilities *device,
-                      struct kernel_generated *generated) {
-    code(spec, device, generated, true);
+static void matmul_tensor_code_rows(const struct kernel_spec *spec,
+                                    const struct device_capabilities *device,
+                                    struct kernel_generated *generated) {
+    matmul_tensor_code(spec, device, generated, true);
 }
 
-static void code_columns(const struct kernel_spec *spec, const struct device_capabilities *device,
-                         struct kernel_generated *generated) {
-    code(spec, device, generated, false);
+static void matmul_tensor_code_columns(const struct kernel_spec *spec,
+                                       const struct device_capabilities *device,
+                                       struct kernel_generated *generated) {
+    matmul_tensor_code(spec, device, generated, false);
 }
 
-const struct matmul_kernel matmul_tensor_rows = {plan_rows, code_rows};
-const struct matmul_kernel matmul_tensor_columns = {plan_columns, code_columns};
+const struct matmul_kernel matmul_tensor_rows = {matmul_tensor_plan_rows, matmul_tensor_code_rows};
+const struct matmul_kernel matmul_tensor_columns = {matmul_tensor_plan_columns,
+                                                    matmul_tensor_code_columns};

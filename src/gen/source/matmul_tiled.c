@@ -45,8 +45,9 @@ static const struct tile *choose_tile(const struct matmul_work *work,
     return &tiles[TILES - 1];
 }
 
-static bool plan(const struct matmul_work *work, const struct device_capabilities *device,
-                 struct kernel_request *request) {
+static bool matmul_tiled_plan(const struct matmul_work *work,
+                              const struct device_capabilities *device,
+                              struct kernel_request *request) {
     const struct tile *tile = choose_tile(work, device);
     int32_t *choices = request->spec.choices;
     choices[TILE_ROWS] = tile->rows;
@@ -63,8 +64,9 @@ static bool plan(const struct matmul_work *work, const struct device_capabilitie
     return true;
 }
 
-static void code(const struct kernel_spec *spec, const struct device_capabilities *device,
-                 struct kernel_generated *generated) {
+static void matmul_tiled_code(const struct kernel_spec *spec,
+                              const struct device_capabilities *device,
+                              struct kernel_generated *generated) {
     struct buffer *out = &generated->source;
     source_matmul_macros(out, spec);
     source_define(out, "TILE_ROWS", spec->choices[TILE_ROWS]);
@@ -81,4 +83,4 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
     source_section(out, embedded_matmul_tiled_cl, "end");
 }
 
-const struct matmul_kernel matmul_tiled = {plan, code};
+const struct matmul_kernel matmul_tiled = {matmul_tiled_plan, matmul_tiled_code};

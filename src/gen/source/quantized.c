@@ -31,8 +31,9 @@ static bool a_loads(const struct matmul_work *work, int64_t vector) {
            (work->batch == 1 || work->a_batch % vector == 0);
 }
 
-static bool plan(const struct matmul_work *work, const struct device_capabilities *device,
-                 struct kernel_request *request) {
+static bool matmul_quantized_plan(const struct matmul_work *work,
+                                  const struct device_capabilities *device,
+                                  struct kernel_request *request) {
     bool q4 = work->b_type == RIDGE_Q4_K;
     if (work->m > ROWS_MAX || work->k % dtype_block(work->b_type) != 0 ||
         work->b_alignment < (q4 ? 16u : 4u) || device->block_max < THREADS)
@@ -71,8 +72,9 @@ static void q8_0_loops(struct buffer *out, int32_t steps) {
     source_section(out, embedded_quantized_cl, "q8_0_loop");
 }
 
-static void code(const struct kernel_spec *spec, const struct device_capabilities *device,
-                 struct kernel_generated *generated) {
+static void matmul_quantized_code(const struct kernel_spec *spec,
+                                  const struct device_capabilities *device,
+                                  struct kernel_generated *generated) {
     struct buffer *out = &generated->source;
     bool q4 = spec->types[1] == RIDGE_Q4_K;
     source_matmul_macros(out, spec);
@@ -97,4 +99,4 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
     source_section(out, embedded_quantized_cl, "end");
 }
 
-const struct matmul_kernel matmul_quantized = {plan, code};
+const struct matmul_kernel matmul_quantized = {matmul_quantized_plan, matmul_quantized_code};

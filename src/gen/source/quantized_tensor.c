@@ -52,8 +52,9 @@ static bool a_loads(const struct matmul_work *work) {
            (work->m == 1 || work->a_row % 8 == 0) && (work->batch == 1 || work->a_batch % 8 == 0);
 }
 
-static bool plan(const struct matmul_work *work, const struct device_capabilities *device,
-                 struct kernel_request *request) {
+static bool matmul_quantized_tensor_plan(const struct matmul_work *work,
+                                         const struct device_capabilities *device,
+                                         struct kernel_request *request) {
     if (work->b_type != RIDGE_Q4_K || !has_mma(device) || work->k % BLOCK_WEIGHTS != 0 ||
         work->k == 0 || work->b_alignment < 16 || device->block_max < WARPS * 32 ||
         device->shared_max < SHARED_LIMIT)
@@ -79,8 +80,9 @@ static bool plan(const struct matmul_work *work, const struct device_capabilitie
     return true;
 }
 
-static void code(const struct kernel_spec *spec, const struct device_capabilities *device,
-                 struct kernel_generated *generated) {
+static void matmul_quantized_tensor_code(const struct kernel_spec *spec,
+                                         const struct device_capabilities *device,
+                                         struct kernel_generated *generated) {
     struct buffer *out = &generated->source;
     source_matmul_macros(out, spec);
     source_mma(out, RIDGE_F16);
@@ -106,4 +108,5 @@ static void code(const struct kernel_spec *spec, const struct device_capabilitie
     source_section(out, embedded_quantized_tensor_cl, "end");
 }
 
-const struct matmul_kernel matmul_quantized_tensor = {plan, code};
+const struct matmul_kernel matmul_quantized_tensor = {matmul_quantized_tensor_plan,
+                                                      matmul_quantized_tensor_code};
