@@ -48,7 +48,7 @@ static bool folder_name(struct buffer *path, struct status *status) {
                *home = getenv("HOME");
     if (chosen && (!*chosen || strcmp(chosen, "off") == 0))
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "compiled kernels are not kept: RIDGE_CACHE switches that off");
+                           "the kernel cache is off: RIDGE_CACHE disables it");
     if (chosen)
         buffer_string(path, chosen);
     else if (caches && *caches == '/')
@@ -61,8 +61,7 @@ static bool folder_name(struct buffer *path, struct status *status) {
 #endif
     else
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "compiled kernels are not kept: HOME is not set; set RIDGE_CACHE to a "
-                           "folder for them");
+                           "the kernel cache is off: HOME is not set; set RIDGE_CACHE to a folder");
     buffer_byte(path, 0);
     return buffer_ok(path, status);
 }
@@ -85,13 +84,13 @@ static bool is_private(int folder, const char *path, struct status *status) {
         return status_fail_errno(status, "%s", path);
     if (facts.st_uid != geteuid())
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "compiled kernels are not kept: %s belongs to another user; set "
-                           "RIDGE_CACHE to a folder of your own",
+                           "the kernel cache is off: %s belongs to another user; set RIDGE_CACHE "
+                           "to a folder of your own",
                            path);
     if (facts.st_mode & (S_IWGRP | S_IWOTH))
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "compiled kernels are not kept: others may write to %s; chmod go-w it, "
-                           "or set RIDGE_CACHE to another folder",
+                           "the kernel cache is off: other users can write to %s; run chmod go-w "
+                           "on it, or set RIDGE_CACHE to another folder",
                            path);
     return true;
 }
@@ -106,7 +105,7 @@ static int open_folder(struct buffer *path, struct status *status) {
         folder = open(path->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
     if (folder < 0) {
-        status_fail_errno(status, "compiled kernels are not kept: cannot open %s", path->data);
+        status_fail_errno(status, "the kernel cache is off: cannot open %s", path->data);
         return -1;
     }
     if (!is_private(folder, path->data, status)) {

@@ -182,14 +182,14 @@ static bool reuse(struct pool *pool, unsigned number, unsigned queue, struct dev
 static bool device_is_full(struct pool *pool, size_t bytes, struct status *status) {
     char asked[FORMAT_SIZE], used[FORMAT_SIZE], idle[FORMAT_SIZE], total[FORMAT_SIZE];
     const struct device_capabilities *capabilities = &pool->device->capabilities;
-    return status_fail(
-        status, STATUS_MEMORY,
-        "out of memory on %s: %s asked for, %s in use by tensors, %s idle, of %s; release tensors, "
-        "or work on smaller pieces",
-        capabilities->description, format_bytes(bytes, asked),
-        format_bytes(pool->stats.used_bytes, used), format_bytes(pool->stats.pooled_bytes, idle),
-        capabilities->memory_bytes ? format_bytes(capabilities->memory_bytes, total)
-                                   : "an unknown total");
+    return status_fail(status, STATUS_MEMORY,
+                       "out of memory on %s: %s requested, %s used by tensors, %s idle in the "
+                       "pool, %s in total; release tensors or use smaller sizes",
+                       capabilities->description, format_bytes(bytes, asked),
+                       format_bytes(pool->stats.used_bytes, used),
+                       format_bytes(pool->stats.pooled_bytes, idle),
+                       capabilities->memory_bytes ? format_bytes(capabilities->memory_bytes, total)
+                                                  : "an unknown total");
 }
 
 /* From the device; when that is full, once more without what lies idle. */

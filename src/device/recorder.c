@@ -219,7 +219,7 @@ static void recorder_destroy(struct recorder *recorder) {
 
 struct recorder *recorder_create(struct device *device, const char *path, struct status *status) {
     if (!path || !*path || strcmp(path, "-") == 0) {
-        status_fail(status, STATUS_USAGE, "a trace needs a file to go to, such as \"run.ridge\"");
+        status_fail(status, STATUS_USAGE, "a trace needs an output file, such as \"run.ridge\"");
         return NULL;
     }
     struct recorder *recorder = memory_allocate(1, sizeof *recorder, status);
@@ -512,8 +512,7 @@ static void write_first_error(struct recorder *recorder) {
     struct buffer text = {0};
     if (recorder->first_error.code == STATUS_OK)
         return;
-    buffer_printf(&text, "the device failed while it was recorded: %s",
-                  recorder->first_error.message);
+    buffer_printf(&text, "the device failed during recording: %s", recorder->first_error.message);
     trace_writer_meta(recorder->writer, META_WARNING, buffer_as_text(&text));
     buffer_finish(&text);
 }

@@ -36,14 +36,14 @@ static bool open_index(const struct device_ops *kind, uint64_t index, struct dev
         return kind->open((unsigned)index, device, status);
     if (count == 0)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "there is no %s device on this machine; \"cpu\" is always there",
+                           "there is no %s device on this machine; \"cpu\" is always available",
                            kind->name);
     if (count == 1)
-        return status_fail(status, STATUS_USAGE, "there is only one %s device here: \"%s:0\"",
+        return status_fail(status, STATUS_USAGE, "this machine has only one %s device: \"%s:0\"",
                            kind->name, kind->name);
     return status_fail(status, STATUS_USAGE,
-                       "there are %u %s devices here: give \"%s:0\" to \"%s:%u\"", count,
-                       kind->name, kind->name, kind->name, count - 1);
+                       "this machine has %u %s devices: \"%s:0\" to \"%s:%u\"", count, kind->name,
+                       kind->name, kind->name, count - 1);
 }
 
 static bool open_named(const char *name, struct device **device, struct status *status) {
@@ -53,14 +53,12 @@ static bool open_named(const char *name, struct device **device, struct status *
     uint64_t index = 0;
     if (!kind)
         return status_fail(status, STATUS_USAGE,
-                           "no kind of device is called \"%.*s\"; there are \"cpu\", \"cuda\" and "
-                           "\"opencl\", each with a number where there are several, as in "
-                           "\"cuda:1\"",
+                           "unknown device \"%.*s\"; the kinds are \"cpu\", \"cuda\" and "
+                           "\"opencl\", with a number where there are several, as in \"cuda:1\"",
                            word.length > 40 ? 40 : (int)word.length, word.data);
     if (colon && !text_to_u64(text_of(colon + 1), &index))
         return status_fail(status, STATUS_USAGE,
-                           "\"%.40s\" is not the number of a device; write \"%s:0\" for the first "
-                           "one",
+                           "\"%.40s\" is not a device number; use \"%s:0\" for the first device",
                            colon + 1, kind->name);
     return open_index(kind, index, device, status) || status_context(status, "%.60s", name);
 }
@@ -131,7 +129,7 @@ static size_t list_kind(const struct device_ops *kind, struct ridge_device_info 
         rows[0] = (struct ridge_device_info){0};
         snprintf(rows[0].name, sizeof rows[0].name, "%s", kind->name);
         if (status.code == STATUS_OK)
-            status_fail(&status, STATUS_UNSUPPORTED, "there is none");
+            status_fail(&status, STATUS_UNSUPPORTED, "no such device");
         set_problem(&rows[0], &status);
         return 1;
     }

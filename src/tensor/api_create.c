@@ -15,7 +15,7 @@ static bool check_new(ridge_device *device, enum ridge_dtype dtype, unsigned ran
     int64_t block = dtype_block(dtype);
     if (block > 1 && (rank == 0 || sizes[rank - 1] % block != 0))
         return status_fail(status, STATUS_USAGE,
-                           "%s: the last size of a %s tensor is a multiple of %lld", name,
+                           "%s: the last size of a %s tensor must be a multiple of %lld", name,
                            ridge_dtype_name(dtype), (long long)block);
     return true;
 }
@@ -199,7 +199,7 @@ static ridge_tensor *generate(ridge_device *device, enum ridge_dtype dtype, unsi
     if (!check_new(device, dtype, rank, sizes, &view, name))
         return NULL;
     if (op == OP_ARANGE ? dtype_is_quantised(dtype) : !dtype_is_float(dtype)) {
-        status_fail(tensor_status(), STATUS_USAGE, "%s: it makes %s, not %s", name,
+        status_fail(tensor_status(), STATUS_USAGE, "%s: it creates %s, not %s", name,
                     op == OP_ARANGE ? "floats and integers" : "f32, f16 and bf16",
                     ridge_dtype_name(dtype));
         return NULL;

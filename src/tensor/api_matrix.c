@@ -17,7 +17,7 @@ static bool build_product(struct builder *build, const struct operation *operati
                           struct tensor *const *inputs, struct tensor **outputs) {
     struct tensor *b = inputs[1];
     if (operation->integers[1] && b->view.rank != 2)
-        return status_fail(build->status, STATUS_USAGE, "the weight has two axes, [out, in]");
+        return status_fail(build->status, STATUS_USAGE, "the weight must have two axes, [out, in]");
     if (operation->integers[1])
         b = transposed(build, b);
     struct tensor *y = build_matmul(build, inputs[0], b);
@@ -133,12 +133,12 @@ static bool build_quantized(struct builder *build, const struct operation *opera
     enum ridge_dtype plain = op == OP_QUANTIZE ? x->dtype : dtype;
     if (!dtype_is_quantised(packed) || !dtype_is_float(plain))
         return status_fail(build->status, STATUS_USAGE,
-                           "it goes between a float type and q8_0 or q4_k, not from %s to %s",
+                           "it converts between a float type and q8_0 or q4_k, not from %s to %s",
                            ridge_dtype_name(x->dtype), ridge_dtype_name(dtype));
     int64_t block = dtype_block(packed);
     if (x->view.rank == 0 || x->view.sizes[x->view.rank - 1] % block != 0)
         return status_fail(build->status, STATUS_USAGE,
-                           "%s has blocks of %lld: the last size must be a multiple of it",
+                           "%s has blocks of %lld: the last size must be a multiple of that",
                            ridge_dtype_name(packed), (long long)block);
     x = build_contiguous(build, x);
     outputs[0] = x ? build_kernel(build, op, dtype, &x->view, &x, 1, NULL) : NULL;

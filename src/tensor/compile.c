@@ -73,7 +73,7 @@ static bool call_function(struct compiled *program, struct graph *graph,
     graph_set_current(outer);
     if (!ok) {
         if (status->code == STATUS_OK)
-            status_fail(status, STATUS_USAGE, "the function to be compiled returned false");
+            status_fail(status, STATUS_USAGE, "the compiled function returned false");
         return false;
     }
     /* A failure that the function let pass would be missing in each run. */
@@ -160,7 +160,7 @@ static struct tensor **find_inputs(const char *name, ridge_tensor *const *handle
         if (inputs[i])
             continue;
         if (handles[i])
-            status_fail(status, STATUS_USAGE, "%s: input %u was released before", name, i);
+            status_fail(status, STATUS_USAGE, "%s: input %u was already released", name, i);
         else if (status->code == STATUS_OK)
             status_fail(status, STATUS_USAGE, "%s: input %u is NULL", name, i);
         memory_free(inputs);
@@ -216,7 +216,7 @@ ridge_program *ridge_compile(ridge_function *function, void *context, ridge_tens
     struct status *status = tensor_status();
     if (input_count == 0 || output_count == 0 || !function) {
         status_fail(status, STATUS_USAGE,
-                    "ridge_compile: it takes a function with at least one input and one output");
+                    "ridge_compile: the function needs at least one input and one output");
         return NULL;
     }
     struct tensor **inputs = find_inputs("ridge_compile", handles, input_count, status);
@@ -267,10 +267,9 @@ bool ridge_program_run(ridge_program *handle, ridge_tensor *const *handles,
     for (unsigned i = 0; i < program->output_count; i++)
         outputs[i] = NULL;
     if (graph_current())
-        return status_fail(
-            status, STATUS_USAGE,
-            "ridge_program_run: a function that is being compiled calls the function "
-            "itself, not its compiled form");
+        return status_fail(status, STATUS_USAGE,
+                           "ridge_program_run: inside a function that is being compiled, call the "
+                           "function itself, not its compiled form");
     struct tensor **inputs =
         find_inputs("ridge_program_run", handles, program->input_count, status);
     bool ok =

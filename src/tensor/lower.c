@@ -317,7 +317,7 @@ static bool lower_fused(struct lowering *lowering, const struct group *group) {
     struct place places[PROGRAM_OPERANDS_MAX];
     if (!group_program(lowering->fusion, group, &work))
         return status_fail(lowering->status, STATUS_UNSUPPORTED,
-                           "the operation has more operands than a kernel can have");
+                           "the operation has more operands than a kernel supports");
     order_axes(group, &work, &shape);
     lower_constants(&work, &shape);
     for (unsigned i = 0; i < work.program.operand_count; i++) {

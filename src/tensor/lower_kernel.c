@@ -143,7 +143,7 @@ static bool lower_dual_gemm(struct lowering *lowering, const struct node *node,
     if (!dual_gemm_work_of(lowering->fusion->graph, node->op, node->inputs, node->parameters.scale,
                            &work))
         return status_fail(lowering->status, STATUS_UNSUPPORTED,
-                           "%s is not one kernel for these operands", op_info(node->op)->name);
+                           "%s has no kernel for these operands", op_info(node->op)->name);
     uint64_t m = (uint64_t)work.m, n = (uint64_t)work.n, k = (uint64_t)work.k,
              rank = (uint64_t)work.rank;
     uint64_t elementwise =

@@ -185,7 +185,7 @@ bool lower_matmul(struct lowering *lowering, const struct group *group) {
     struct group_program rest;
     if (!group_program(lowering->fusion, group, &rest))
         return status_fail(lowering->status, STATUS_UNSUPPORTED,
-                           "the operation has more operands than a kernel can have");
+                           "the operation has more operands than a kernel supports");
     struct place places[2 + PROGRAM_OPERANDS_MAX];
     for (unsigned i = 0; i < 2; i++)
         places[i] = lower_place(lowering, node->inputs[i].node, node->inputs[i].view.offset);

@@ -293,7 +293,8 @@ static bool find_home(const struct call *call, ridge_device **device, struct gra
             return describe_failure(call, status);
         if (*device && input->device != *device) {
             status_fail(status, STATUS_USAGE,
-                        "operands are on different devices, %s and %s (each opening is one)",
+                        "operands are on different devices, %s and %s (every ridge_device_open() "
+                        "is a device of its own)",
                         (*device)->name, input->device->name);
             return describe_failure(call, status);
         }
@@ -332,7 +333,7 @@ static bool find_inputs(struct call *call, struct status *status) {
         if (call->inputs[i] || (!handle && i < 32 && operation->optional & 1u << i))
             continue;
         if (handle)
-            return status_fail(status, STATUS_USAGE, "%s: operand %u was released before",
+            return status_fail(status, STATUS_USAGE, "%s: operand %u was already released",
                                operation->name, i);
         return status->code == STATUS_OK
                    ? status_fail(status, STATUS_USAGE, "%s: operand %u is NULL", operation->name, i)

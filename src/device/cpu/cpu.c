@@ -144,8 +144,7 @@ static bool cpu_allocate(struct device *device, size_t bytes, struct device_memo
     uint64_t total = device->capabilities.memory_bytes;
     char asked[FORMAT_SIZE], live[FORMAT_SIZE], all[FORMAT_SIZE];
     if (total > 0 && (bytes > total || cpu->live_bytes > total - bytes))
-        return status_fail(status, STATUS_MEMORY,
-                           "out of memory: %s asked for and %s in use, of %s",
+        return status_fail(status, STATUS_MEMORY, "out of memory: %s requested, %s in use of %s",
                            format_bytes(bytes, asked), format_bytes(cpu->live_bytes, live),
                            format_bytes(total, all));
     void *pointer = allocate_owned(cpu, bytes, status);
@@ -251,9 +250,9 @@ static bool cpu_load(struct device *device, const struct kernel_code *code,
     struct cpu_device *cpu = cpu_of(device);
     if (code->kind != CODE_NATIVE || !code->function)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "kernel %s: the cpu runs native functions only", code->name);
+                           "kernel %s: the CPU runs native functions only", code->name);
     if (!thread_pool_reserve_scratch(cpu->pool, code->scratch_bytes, status))
-        return status_context(status, "kernel %s: %zu bytes of scratch for each thread", code->name,
+        return status_context(status, "kernel %s: %zu bytes of scratch per thread", code->name,
                               code->scratch_bytes);
     size_t head = (sizeof(struct cpu_kernel) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, whole;
     if (__builtin_add_overflow(head, code->context_size, &whole))
@@ -283,7 +282,7 @@ static bool reserve_shared(struct cpu_device *cpu, size_t bytes, struct status *
         return true;
     void *shared = memory_allocate_aligned(bytes, ALIGNMENT, status);
     if (!shared)
-        return status_context(status, "%zu bytes of memory for a team", bytes);
+        return status_context(status, "%zu bytes of memory shared by the threads", bytes);
     memory_free(cpu->shared);
     cpu->shared = shared;
     cpu->shared_bytes = bytes;
@@ -294,7 +293,7 @@ static bool reserve_shared(struct cpu_device *cpu, size_t bytes, struct status *
 static bool check_launch(struct cpu_device *cpu, const struct launch *launch,
                          struct status *status) {
     if (launch->buffer_count > LAUNCH_BUFFERS_MAX)
-        return status_fail(status, STATUS_USAGE, "kernel %s is given %u buffers; at most %d",
+        return status_fail(status, STATUS_USAGE, "kernel %s has %u buffers; the maximum is %d",
                            launch->kernel->name, launch->buffer_count, LAUNCH_BUFFERS_MAX);
     return reserve_shared(cpu, launch->shared_bytes, status);
 }

@@ -88,11 +88,10 @@ bool machine_threads(unsigned *threads, struct status *status) {
         return true;
     int64_t number;
     if (!text_to_i64(text_of(wanted), &number) || number < 1 || number > THREADS_MAX)
-        return status_fail(
-            status, STATUS_USAGE,
-            "RIDGE_THREADS is \"%.40s\"; set it to a number of threads from 1 to %d, "
-            "or unset it to have one per core",
-            wanted, THREADS_MAX);
+        return status_fail(status, STATUS_USAGE,
+                           "RIDGE_THREADS is \"%.40s\"; set it to a number of threads from 1 to "
+                           "%d, or unset it for one thread per core",
+                           wanted, THREADS_MAX);
     *threads = (unsigned)number;
     return true;
 }

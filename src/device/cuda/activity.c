@@ -523,7 +523,7 @@ bool activity_times(struct cuda_device *cuda, uint64_t number, int64_t *start, i
         return false;
     if (span.arrived < span.launched && (span.arrived == 0 || session_dropped() > 0))
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "CUPTI lost the times of %u of %u activities (%llu records in all)",
+                           "CUPTI lost the times of %u of %u activities (%llu records in total)",
                            span.launched - span.arrived, span.launched,
                            (unsigned long long)session_dropped());
     if (span.arrived == 0)

@@ -42,7 +42,7 @@ static bool find_architecture(const struct cuda_nvrtc *nvrtc, int wanted, int *b
     if (result != NVRTC_SUCCEEDED)
         return nvrtc_failed(result, "nvrtcGetNumSupportedArchs", status);
     if (count < 0 || count > ARCHITECTURES_MAX)
-        return status_fail(status, STATUS_IO, "NVRTC says that it knows %d architectures", count);
+        return status_fail(status, STATUS_IO, "NVRTC reports %d architectures", count);
     result = nvrtc->nvrtcGetSupportedArchs(architectures);
     if (result != NVRTC_SUCCEEDED)
         return nvrtc_failed(result, "nvrtcGetSupportedArchs", status);
@@ -64,8 +64,8 @@ static bool choose_target(const struct cuda_nvrtc *nvrtc, unsigned major, unsign
         return false;
     if (best == 0)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "NVRTC %d.%d does not compile for GPUs of compute capability %u.%u; "
-                           "install an older CUDA toolkit, or set RIDGE_NVRTC to an older NVRTC",
+                           "NVRTC %d.%d does not support compute capability %u.%u; install an "
+                           "older CUDA toolkit, or set RIDGE_NVRTC to an older NVRTC",
                            target->version[0], target->version[1], major, minor);
     target->is_ptx = best != wanted;
     bool with_suffix = wanted == 90 && !target->is_ptx && target->version[0] >= 12;
@@ -112,7 +112,7 @@ static bool compile_failed(const struct cuda_nvrtc *nvrtc, nvrtc_program program
     if (nvrtc->nvrtcGetProgramLogSize(program, &length) == NVRTC_SUCCEEDED)
         log = memory_allocate(length + 1, 1, status);
     if (!log || nvrtc->nvrtcGetProgramLog(program, log) != NVRTC_SUCCEEDED)
-        status_fail(status, STATUS_INPUT, "kernel %s does not compile, and NVRTC does not say why",
+        status_fail(status, STATUS_INPUT, "kernel %s does not compile, and NVRTC gives no reason",
                     name);
     else
         status_fail(status, STATUS_INPUT, "kernel %s does not compile: %.*s", name,

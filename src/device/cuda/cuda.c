@@ -18,7 +18,7 @@ static const struct cuda_driver *find_device(unsigned index, cuda_ordinal *ordin
     if (!driver)
         return NULL;
     if (index >= count) {
-        status_fail(status, STATUS_USAGE, "there is no cuda:%u: this machine has %u CUDA GPU%s",
+        status_fail(status, STATUS_USAGE, "cuda:%u does not exist: this machine has %u CUDA GPU%s",
                     index, count, count == 1 ? "" : "s");
         return NULL;
     }

@@ -96,7 +96,7 @@ bool cuda_graph_create(struct device *device, const struct launch *launches, uns
         memcpy(replay->last_name, launches[count - 1].kernel->name, sizeof replay->last_name);
     if (!build(cuda, replay, launches, count, status)) {
         graph_destroy(cuda, replay);
-        return status_context(status, "making a graph of %u launches", count);
+        return status_context(status, "creating a graph of %u launches", count);
     }
     link_replay(cuda, replay);
     *graph = replay;

@@ -36,7 +36,7 @@ static bool read_attributes(struct cuda_device *cuda, struct cuda_kernel *kernel
     uint64_t all = (uint64_t)kernel->base.shared_static + shared_max;
     if (all > cuda->base.capabilities.shared_max)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "it needs %llu bytes of shared memory, but a block has at most %u",
+                           "it needs %llu bytes of shared memory, and a block has at most %u",
                            (unsigned long long)all, cuda->base.capabilities.shared_max);
     return shared_max == 0 || CUDA_CALL(cuda, status, cuFuncSetAttribute, function,
                                         CUDA_FUNCTION_DYNAMIC_SHARED, (int)shared_max);
@@ -64,7 +64,7 @@ static bool kernel_load(struct cuda_device *cuda, const struct kernel_code *code
     case CODE_MATMUL:
         return cuda_matmul_create(cuda, &code->matmul, &kernel->matmul, status);
     default:
-        return status_fail(status, STATUS_USAGE, "a cuda device runs no native code");
+        return status_fail(status, STATUS_USAGE, "CUDA devices do not run native code");
     }
 }
 

@@ -141,16 +141,16 @@ static bool check_shape(const struct device_matmul *shape, struct operand *a, st
                         struct operand *d, struct status *status) {
     if (shape->m < 0 || shape->n < 0 || shape->k <= 0 || shape->batch < 0 ||
         shape->batch > INT32_MAX)
-        return status_fail(status, STATUS_UNSUPPORTED, "the sizes are not for cuBLASLt");
+        return status_fail(status, STATUS_UNSUPPORTED, "cuBLASLt does not support the sizes");
     if (matmul_ab_bytes(shape) == 0 || matmul_d_bytes(shape) == 0 ||
         (shape->signed_bytes && epilogue_of(shape) != BLAS_EPILOGUE_DEFAULT))
-        return status_fail(status, STATUS_UNSUPPORTED, "the types are not for cuBLASLt");
+        return status_fail(status, STATUS_UNSUPPORTED, "cuBLASLt does not support the types");
     if (epilogue_of(shape) < 0)
-        return status_fail(status, STATUS_UNSUPPORTED, "the activation is not for cuBLASLt");
+        return status_fail(status, STATUS_UNSUPPORTED, "cuBLASLt does not support the activation");
     if (!see_operand(shape->m, shape->k, shape->a_row, shape->a_column, a) ||
         !see_operand(shape->k, shape->n, shape->b_row, shape->b_column, b) ||
         !see_operand(shape->m, shape->n, shape->d_row, 1, d) || d->transposed)
-        return status_fail(status, STATUS_UNSUPPORTED, "the strides are not for cuBLASLt");
+        return status_fail(status, STATUS_UNSUPPORTED, "cuBLASLt does not support the strides");
     return true;
 }
 

@@ -36,11 +36,11 @@ static bool add_places(const struct opencl_driver *driver, cl_platform_id platfo
 static bool no_places(cl_uint platform_count, struct status *status) {
     if (platform_count)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "OpenCL's drivers have no device; is the device there, and may you "
-                           "open it (group render or video)?");
+                           "no OpenCL driver has a device; check that it is present and that you "
+                           "may open it (group render or video)");
     return status_fail(status, STATUS_UNSUPPORTED,
-                       "OpenCL knows no driver (no file in /etc/OpenCL/vendors names one); install "
-                       "your device's driver, or pocl-opencl-icd, which runs on any CPU");
+                       "no OpenCL driver is installed (no file in /etc/OpenCL/vendors names one); "
+                       "install your device's driver, or pocl-opencl-icd, which runs on any CPU");
 }
 
 bool opencl_places(const struct opencl_driver *driver, struct opencl_place **places,
@@ -241,7 +241,7 @@ static bool is_usable(struct device_query *device_query, const struct opencl_tra
         return false;
     if (major < 1 || (major == 1 && minor < 2))
         return status_fail(device_query->status, STATUS_UNSUPPORTED,
-                           "%s has %s; ridge needs OpenCL 1.2, perhaps of a later driver",
+                           "%s has %s; ridge needs OpenCL 1.2; a later driver may have it",
                            description, traits->version);
     if (!available)
         return status_fail(device_query->status, STATUS_UNSUPPORTED,
@@ -249,7 +249,7 @@ static bool is_usable(struct device_query *device_query, const struct opencl_tra
                            description);
     if (!compiles)
         return status_fail(device_query->status, STATUS_UNSUPPORTED,
-                           "the driver of %s comes without a compiler; install all of it",
+                           "the driver of %s has no compiler; install the complete driver",
                            description);
     if (!little)
         return status_fail(device_query->status, STATUS_UNSUPPORTED,

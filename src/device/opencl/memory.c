@@ -19,10 +19,11 @@ static bool make_resident(struct opencl_device *device, cl_mem object, size_t by
 /* Whatever the driver calls it: a buffer that cannot be had is a lack of memory. */
 static bool no_room(struct opencl_device *device, size_t bytes, struct status *status) {
     char wanted[FORMAT_SIZE], largest[FORMAT_SIZE], all[FORMAT_SIZE];
-    status_context(status, "no buffer of %s on opencl:%u (%s in all, at most %s in a buffer)",
-                   format_bytes(bytes, wanted), device->base.index,
-                   format_bytes(device->base.capabilities.memory_bytes, all),
-                   format_bytes(device->traits.allocation_max, largest));
+    status_context(
+        status, "cannot allocate a buffer of %s on opencl:%u (%s in total, at most %s per buffer)",
+        format_bytes(bytes, wanted), device->base.index,
+        format_bytes(device->base.capabilities.memory_bytes, all),
+        format_bytes(device->traits.allocation_max, largest));
     status->code = STATUS_MEMORY;
     return false;
 }

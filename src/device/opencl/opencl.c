@@ -42,7 +42,7 @@ static bool find_place(const struct opencl_driver *driver, unsigned index,
         *place = places[index];
     memory_free(places);
     return index < count ||
-           status_fail(status, STATUS_USAGE, "there is no opencl:%u; the last one is opencl:%u",
+           status_fail(status, STATUS_USAGE, "opencl:%u does not exist; the last one is opencl:%u",
                        index, count - 1);
 }
 

@@ -166,7 +166,7 @@ bool opencl_load(struct device *base, const struct kernel_code *code, struct dev
                  struct status *status) {
     struct opencl_device *device = opencl_of(base);
     if (code->kind != CODE_SOURCE)
-        return status_fail(status, STATUS_UNSUPPORTED, "kernel %s: opencl takes kernels as source",
+        return status_fail(status, STATUS_UNSUPPORTED, "kernel %s: OpenCL devices need source",
                            code->name);
     struct opencl_kernel *kernel = memory_allocate(1, sizeof *kernel, status);
     if (!kernel)

@@ -238,8 +238,8 @@ bool native_matmul(const struct matmul_work *work, const struct device_capabilit
         return false;
     if (MATMUL_SCALARS + epilogue_scalars > LAUNCH_SCALARS_MAX)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "what follows the matrix product has %u sizes, strides and constants, "
-                           "and there is room for %u; compute it in two steps",
+                           "the epilogue of the matrix product has %u sizes, strides and "
+                           "constants; the maximum is %u; compute it in two steps",
                            epilogue_scalars, (unsigned)(LAUNCH_SCALARS_MAX - MATMUL_SCALARS));
     struct matmul_plan plan = {
         .batch = work->batch,

@@ -180,8 +180,7 @@ static bool count_elements(const struct program *program, const struct program_s
     *count = 1;
     for (unsigned axis = 0; axis < program->rank; axis++)
         if (shape->sizes[axis] < 0 || __builtin_mul_overflow(*count, shape->sizes[axis], count))
-            return status_fail(status, STATUS_USAGE,
-                               "a fused program over more elements than can be counted");
+            return status_fail(status, STATUS_USAGE, "a fused program has too many elements");
     return true;
 }
 
@@ -251,8 +250,8 @@ bool native_program(const struct program *program, const struct program_shape *s
     request->scalar_count = PROGRAM_SCALARS + native_program_scalars(own, &ordered, NULL);
     if (request->scalar_count > LAUNCH_SCALARS_MAX)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "a fused program of %u operands over %u axes that do not join; make "
-                           "some of the operands contiguous first",
+                           "a fused program of %u operands over %u axes that cannot be merged; "
+                           "make some of the operands contiguous first",
                            own->operand_count, own->rank);
     native_program_scalars(own, &ordered, request->scalars + PROGRAM_SCALARS);
     request->grid[1] = request->grid[2] = 1;

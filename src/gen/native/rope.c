@@ -13,7 +13,7 @@ bool native_rope(const struct rope_work *work, const struct device_capabilities 
                  struct kernel_request *request, struct status *status) {
     if (work->width > ROPE_WIDTH_MAX)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "rope on heads of width %lld; the CPU takes up to %d",
+                           "rope on heads of width %lld; the CPU supports up to %d",
                            (long long)work->width, ROPE_WIDTH_MAX);
     struct rope_plan plan = {
         .type = work->type,

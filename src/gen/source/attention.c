@@ -97,7 +97,7 @@ bool source_attention(const struct attention_work *work, const struct device_cap
     if (work->width > WIDTH_MAX || work->width < 1)
         return status_fail(
             status, STATUS_UNSUPPORTED,
-            "attention: heads of width %lld cannot be done on this device; at most %d",
+            "attention: this device does not support heads of width %lld; the maximum is %d",
             (long long)work->width, WIDTH_MAX);
     int32_t *choices = request->spec.choices;
     request->spec.family = KERNEL_ATTENTION;

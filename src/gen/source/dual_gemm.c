@@ -101,7 +101,7 @@ bool source_dual_gemm(const struct dual_gemm_work *work, const struct device_cap
                       struct kernel_request *request, struct status *status) {
     if (!kernel_dual_gemm_fits(work, device))
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "these products cannot be one kernel on this device");
+                           "this device has no fused kernel for these products");
     union {
         float f32;
         uint32_t bits;

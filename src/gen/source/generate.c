@@ -95,9 +95,10 @@ bool source_generate_values_code(const struct kernel_spec *spec,
     enum ridge_dtype type = (enum ridge_dtype)spec->types[0];
     struct buffer *out = &generated->source;
     if (element_types[type].store == NULL)
-        return status_fail(status, STATUS_USAGE,
-                           "numbers cannot be generated as %s; make them as f32 and quantize them",
-                           ridge_dtype_name(type));
+        return status_fail(
+            status, STATUS_USAGE,
+            "numbers cannot be generated as %s; generate them as f32 and quantize them",
+            ridge_dtype_name(type));
     source_prelude(out, device->language, false);
     buffer_string(out, language_macros[device->language]);
     buffer_string(out, kind == GENERATE_ARANGE ? arange_text : random_text);

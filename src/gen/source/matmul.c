@@ -160,7 +160,7 @@ bool source_matmul_code(const struct kernel_spec *spec, const struct device_capa
                         struct kernel_generated *generated, struct status *status) {
     int32_t kind = spec->choices[MATMUL_KIND];
     if (kind < 0 || kind >= MATMUL_KINDS)
-        return status_fail(status, STATUS_USAGE, "there is no kind %d of matrix products", kind);
+        return status_fail(status, STATUS_USAGE, "unknown kind %d of matrix product", kind);
     source_device_prelude(&generated->source, device);
     matmul_kernels[kind]->code(spec, device, generated);
     return true;

@@ -37,8 +37,8 @@ bool source_rope(const struct rope_work *work, const struct device_capabilities 
     unsigned bits = bits_of(pairs);
     if (!(work->base >= 1) || isinf(work->base) || (int64_t)1 << bits < pairs)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "rope: a base of %g with a width of %lld cannot be done on this device: "
-                           "the base is at least 1 and the width at most %d",
+                           "rope: this device does not support a base of %g with a width of %lld: "
+                           "the base must be at least 1 and the width at most %d",
                            work->base, (long long)work->width, 2 << BITS_MAX);
     request->spec.family = KERNEL_ROPE;
     request->spec.types[0] = (uint8_t)work->type;

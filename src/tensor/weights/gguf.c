@@ -137,7 +137,7 @@ static bool skip_array(struct cursor *cursor, struct status *status) {
     if (type >= VALUE_TYPES)
         return status_fail(status, STATUS_INPUT, "an array has elements of unknown type %u", type);
     if (type == VALUE_ARRAY)
-        return status_fail(status, STATUS_UNSUPPORTED, "an array has arrays in it");
+        return status_fail(status, STATUS_UNSUPPORTED, "an array contains arrays");
     if (type != VALUE_TEXT)
         return skip(cursor, count, value_bytes[type], "an array", status);
     struct text ignored;
@@ -223,7 +223,7 @@ static bool take_sizes(struct cursor *cursor, struct weights_tensor *tensor,
     if (!take(cursor, &rank, sizeof rank, "a tensor's description", status))
         return false;
     if (rank > RIDGE_RANK_MAX)
-        return status_fail(status, STATUS_INPUT, "it has %u axes; at most %d make sense", rank,
+        return status_fail(status, STATUS_INPUT, "it has %u axes; the maximum is %d", rank,
                            RIDGE_RANK_MAX);
     tensor->rank = rank;
     for (uint32_t i = 0; i < rank; i++) {
@@ -254,7 +254,7 @@ static bool set_type(struct weights_tensor *tensor, uint32_t number, struct stat
         return true;
     int64_t last = tensor->rank > 0 ? tensor->sizes[tensor->rank - 1] : 1;
     if (last % type->block != 0)
-        return status_fail(status, STATUS_INPUT, "rows of %lld are no whole blocks of %s",
+        return status_fail(status, STATUS_INPUT, "rows of %lld are not whole blocks of %s",
                            (long long)last, type->name);
     if (__builtin_mul_overflow(count / type->block, (uint64_t)type->block_bytes, &total) ||
         total > SIZE_MAX)
@@ -287,7 +287,7 @@ static bool place(const struct weights *weights, struct weights_tensor *tensor, 
     size_t space = weights->length - start;
     if (offset > space || tensor->bytes > space - offset)
         return status_fail(status, STATUS_INPUT,
-                           "the data of tensor \"%.*s\" goes beyond the end of the file",
+                           "the data of tensor \"%.*s\" extends beyond the end of the file",
                            TEXT_ARGS(tensor->name));
     if (tensor->dtype != RIDGE_DTYPES)
         tensor->data = weights->bytes + start + offset;
@@ -299,7 +299,7 @@ static bool read_tensors(struct weights *weights, struct cursor *cursor, uint64_
     int64_t alignment = ALIGNMENT_DEFAULT;
     weights_integer(weights, "general.alignment", &alignment);
     if (alignment <= 0 || alignment > 1 << 20 || (alignment & (alignment - 1)) != 0)
-        return status_fail(status, STATUS_INPUT, "an alignment of %lld bytes makes no sense",
+        return status_fail(status, STATUS_INPUT, "an alignment of %lld bytes is not valid",
                            (long long)alignment);
     uint64_t *offsets = NULL;
     size_t capacity = 0;
@@ -330,8 +330,8 @@ bool gguf_read(struct weights *weights, struct status *status) {
     if (version == 2u << 24 || version == 3u << 24)
         return status_fail(status, STATUS_UNSUPPORTED, "a big-endian GGUF file");
     if (version != 2 && version != 3)
-        return status_fail(status, STATUS_UNSUPPORTED, "GGUF version %u; ridge reads 2 and 3",
-                           version);
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "GGUF version %u is not supported; ridge reads 2 and 3", version);
     if (!take(&cursor, &tensors, sizeof tensors, "the header", status) ||
         !take(&cursor, &values, sizeof values, "the header", status))
         return false;

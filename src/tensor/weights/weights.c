@@ -52,7 +52,7 @@ static bool put_in_order(struct weights *weights, struct status *status) {
         qsort(tensors, weights->count, sizeof *tensors, by_name);
     for (size_t i = 1; i < weights->count; i++)
         if (text_equal(tensors[i - 1].name, tensors[i].name))
-            return status_fail(status, STATUS_INPUT, "two tensors are called \"%.*s\"",
+            return status_fail(status, STATUS_INPUT, "two tensors have the name \"%.*s\"",
                                TEXT_ARGS(tensors[i].name));
     return true;
 }

@@ -297,5 +297,5 @@ TEST(a_kernel_that_crashes_loses_the_device_and_says_so) {
     if (cuda->open(0, &device, &status))
         cuda->close(device);
     else
-        CHECK(strstr(status.message, "start the process anew"));
+        CHECK(strstr(status.message, "start a new process"));
 }

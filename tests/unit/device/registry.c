@@ -35,10 +35,10 @@ TEST(names_that_are_none_are_refused_with_what_there_is) {
     check_refused("cpuX", "no kind of device is called \"cpuX\"");
     check_refused("CPU", "\"cpu\"");
     check_refused("cpu:1", "cpu:1: there is only one cpu device here: \"cpu:0\"");
-    check_refused("cpu:", "\"\" is not the number of a device; write \"cpu:0\"");
-    check_refused("cpu:x", "\"x\" is not the number of a device");
-    check_refused("cpu:-1", "\"-1\" is not the number of a device");
-    check_refused("cpu:99999999999999999999", "is not the number of a device");
+    check_refused("cpu:", "\"\" is not a device number; write \"cpu:0\"");
+    check_refused("cpu:x", "\"x\" is not a device number");
+    check_refused("cpu:-1", "\"-1\" is not a device number");
+    check_refused("cpu:99999999999999999999", "is not a device number");
     check_refused("cpu:4294967296", "there is only one cpu device here");
 }
 

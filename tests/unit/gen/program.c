@@ -462,7 +462,7 @@ TEST(more_elements_than_can_be_counted_are_refused) {
     set_sizes(&example, 2, 2, (int64_t[]){INT64_MAX / 2, 3});
     struct status status = {0};
     CHECK(!run(&example, 1, &status));
-    CHECK(strstr(status.message, "more elements") != NULL);
+    CHECK(strstr(status.message, "too many elements") != NULL);
 }
 
 TEST(equal_programs_of_other_sizes_share_their_code) {
