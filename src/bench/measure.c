@@ -88,8 +88,7 @@ static bool measure_batch(const struct measured_work *work, unsigned calls, doub
     if (!work->batch(work->context, calls, ns, status))
         return false;
     if (!isfinite(*ns))
-        return status_fail(status, STATUS_INPUT, "%u calls are said to have taken %g ns", calls,
-                           *ns);
+        return status_fail(status, STATUS_INPUT, "%u calls reportedly took %g ns", calls, *ns);
     if (*ns < 1)
         *ns = 1;
     return true;

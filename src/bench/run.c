@@ -80,10 +80,9 @@ static bool fits(const struct run_stage *run, const struct bench_case *work, str
     format_bytes(work->memory_bytes, needed);
     format_bytes(memory, there);
     if (run->options->bench.size_count > 0 || run->options->bench.batch_count > 0)
-        return status_fail(status, STATUS_USAGE, "%s needs %s, and %s has %s: take a smaller size",
+        return status_fail(status, STATUS_USAGE, "%s needs %s, and %s has %s: use a smaller size",
                            work->label, needed, run->stage.info.name, there);
-    snprintf(result->problem, sizeof result->problem, "left out: it needs %s, and there are %s",
-             needed, there);
+    snprintf(result->problem, sizeof result->problem, "skipped: it needs %s, and the device has %s", needed, there);
     return true;
 }
 
@@ -245,7 +244,7 @@ bool run_tensor_failed(struct status *status) {
     *status = *tensor_status();
     ridge_error_clear();
     if (status->code == STATUS_OK)
-        status_fail(status, STATUS_IO, "the device failed without a reason");
+        status_fail(status, STATUS_IO, "the device failed without giving a reason");
     return false;
 }
 
@@ -278,7 +277,7 @@ static void add_note(struct result *result, const char *note) {
 /* A peer that fails costs its own figure, not ours; one that is gone is not asked again. */
 static void drop_peer(struct run_stage *run, struct result *result, struct status *status) {
     char note[160];
-    snprintf(note, sizeof note, "no figure of the peer: %.120s", status->message);
+    snprintf(note, sizeof note, "no peer result: %.120s", status->message);
     add_note(result, note);
     if (status->code != STATUS_UNSUPPORTED) {
         peer_stop(run->peer);

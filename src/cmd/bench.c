@@ -71,7 +71,7 @@ bool bench_devices(const struct command_line *line, struct device_names *devices
             *comma = 0;
         if (!*at)
             return status_fail(status, STATUS_USAGE,
-                               "--device '%s' has an empty name; write it as cpu,cuda", asked);
+                               "--device '%s' contains an empty name; write it as cpu,cuda", asked);
         if (!is_named(devices, at))
             devices->names[count++] = at;
         at = comma ? comma + 1 : NULL;
@@ -91,12 +91,11 @@ static bool no_experiment(const char *name, struct status *status) {
     names[count++] = "all";
     const char *meant = command_suggest(name, names, count);
     if (meant)
-        return status_fail(
-            status, STATUS_USAGE,
-            "no experiment is called '%s'; did you mean '%s'? ('ridge bench' lists them)", name,
-            meant);
-    return status_fail(status, STATUS_USAGE,
-                       "no experiment is called '%s' ('ridge bench' lists them)", name);
+        return status_fail(status, STATUS_USAGE,
+                           "unknown experiment '%s'; did you mean '%s'? ('ridge bench' lists them)",
+                           name, meant);
+    return status_fail(status, STATUS_USAGE, "unknown experiment '%s' ('ridge bench' lists them)",
+                       name);
 }
 
 static void choose(const struct experiment *experiment, const struct experiment **chosen) {
@@ -141,12 +140,11 @@ static bool list_value(const struct command_line *line, const struct experiment 
                        struct status *status) {
     *value = command_value(line, option);
     if (*value && !**value)
-        return status_fail(status, STATUS_USAGE, "--%s is empty: write a value or leave it out",
-                           option);
+        return status_fail(status, STATUS_USAGE, "--%s is empty: give a value or omit it", option);
     if (!*value || taken(chosen, takes))
         return true;
     return status_fail(status, STATUS_USAGE,
-                       "%s%s takes no --%s ('ridge bench' says what each takes)", chosen[0]->name,
+                       "%s%s takes no --%s ('ridge bench' lists what each takes)", chosen[0]->name,
                        chosen[1] ? " and the others named" : "", option);
 }
 
@@ -194,7 +192,7 @@ static bool read_sizes(const char *list, const char *option, int64_t *sizes, uns
         if (!read_size(word, &sizes[(*count)++]))
             return status_fail(status, STATUS_USAGE,
                                "--%s '%.*s' is not a size; write it as 4096, 64K, 16Mi or 2^20, "
-                               "several with commas between",
+                               "separated by commas",
                                option, TEXT_ARGS(word));
     }
     return true;
@@ -208,7 +206,7 @@ static bool read_dtypes(const char *list, struct bench_options *options, struct 
             dtype++;
         if (dtype == RIDGE_DTYPES || dtype == RIDGE_I32 || dtype == RIDGE_U8)
             return status_fail(status, STATUS_USAGE,
-                               "--dtype '%.*s' is none of f32, f16, bf16, q8_0, q4_k",
+                               "--dtype '%.*s' is not one of f32, f16, bf16, q8_0, q4_k",
                                TEXT_ARGS(word));
         if (options->dtype_count == LIST_MAX)
             return status_fail(status, STATUS_USAGE, "--dtype takes at most %d values", LIST_MAX);
@@ -238,8 +236,7 @@ static bool bench_seconds(const struct command_line *line, struct measure_plan *
     if (!text)
         return true;
     if (command_flag(line, "iterations"))
-        return status_fail(status, STATUS_USAGE,
-                           "--seconds and --iterations both say how long: take one of them");
+        return status_fail(status, STATUS_USAGE, "--seconds and --iterations exclude each other");
     char *end;
     double value = strtod(text, &end);
     if (end == text || *end || !isfinite(value) || value <= 0 || value > 3600)
@@ -272,7 +269,7 @@ bool bench_plot(const struct command_line *line, struct status *status) {
         return true;
     if (ends_in(path, ".png"))
         return status_fail(status, STATUS_USAGE,
-                           "--plot writes SVG; give it %.*s.svg and make a PNG of that with "
+                           "--plot writes SVG; use %.*s.svg and convert it to PNG with "
                            "rsvg-convert, Inkscape or a browser",
                            (int)strlen(path) - 4, path);
     return status_fail(status, STATUS_USAGE, "--plot '%s': the name must end in .svg", path);
@@ -345,8 +342,9 @@ static bool bench_list(struct status *status) {
     for (unsigned i = 0; ok && experiments[i]; i++)
         ok = list_experiment(experiments[i], &text, &output, status);
     buffer_finish(&text);
-    output_printf(&output, "all: every one of them\n\n"
-                           "Run one with 'ridge bench NAME'; 'ridge help bench' tells more.\n");
+    output_printf(
+        &output,
+        "all: every experiment\n\nRun one with 'ridge bench NAME'; see also 'ridge help bench'.\n");
     if (ok)
         return output_commit(&output, status);
     output_abandon(&output);
@@ -594,7 +592,7 @@ static void print_resume_hint(const struct bench *bench, const struct result_set
         kept += set->results[i].round_count > 0;
     if (kept > 0 && bench->state.path.data)
         fprintf(stderr,
-                "ridge bench: %zu of %zu lines are kept; the same command with --resume goes on "
+                "ridge bench: %zu of %zu lines are saved; the same command with --resume continues "
                 "from there\n",
                 kept, set->count);
 }
@@ -612,7 +610,7 @@ static bool any_figures(const struct result_set *set, struct status *status) {
         if (!*set->results[i].problem || set->results[i].wrong)
             return true;
     if (set->count == 0)
-        return status_fail(status, STATUS_USAGE, "there is nothing to measure with these options");
+        return status_fail(status, STATUS_USAGE, "these options leave nothing to measure");
     return status_fail(status, STATUS_UNSUPPORTED, "%s: %s", set->results[0].label,
                        set->results[0].problem);
 }
@@ -685,7 +683,7 @@ static bool read_saved(const char *name, struct result_set *set, struct status *
     bool ok = compare_path(name, &path, status);
     if (ok && access(path.data, F_OK) != 0 && strcmp(path.data, name) != 0)
         ok = status_fail(status, STATUS_USAGE,
-                         "no results are saved as '%s'; 'ridge bench ... --save %s' does that",
+                         "no results are saved as '%s'; 'ridge bench ... --save %s' saves them",
                          name, name);
     ok = ok && result_set_read(set, path.data, status);
     buffer_finish(&path);
@@ -747,9 +745,9 @@ static int run(const struct command_line *line) {
     unsigned count;
     const char *const *names = command_arguments(line, &count);
     if (command_flag(line, "show"))
-        return count == 0
-                   ? show_saved(line)
-                   : command_usage(line, "--show prints all that was saved: name no experiment");
+        return count == 0 ? show_saved(line)
+                          : command_usage(
+                                line, "--show prints all saved results: do not name an experiment");
     if (count == 0)
         return bench_list(&status) ? 0 : command_fail(line, &status);
     int result = EXIT_ERROR;
@@ -774,25 +772,25 @@ static int run(const struct command_line *line) {
 static const struct command_option options[] = {
     {"device", 'd', "DEVICE[,DEVICE...]", "where to run it: cpu, cuda, opencl:1, ..."},
     {"dtype", 0, "TYPE[,TYPE...]", "f32, f16, bf16, q8_0, q4_k, for experiments that have types"},
-    {"size", 0, "N[,N...]", "instead of the experiment's own: 4096, 64K, 16Mi, 2^20"},
+    {"size", 0, "N[,N...]", "sizes instead of the defaults: 4096, 64K, 16Mi, 2^20"},
     {"batch", 0, "N[,N...]", "likewise"},
-    {"model", 0, "FILE", "weights for rwkv: GGUF or safetensors (default: made up)"},
+    {"model", 0, "FILE", "weights for rwkv: GGUF or safetensors (default: random)"},
     {"iterations", 'n', "N", "time exactly N calls of each line"},
     {"seconds", 's', "S", "time each line for at most S seconds (1)"},
-    {"rounds", 0, "N", "go through all lines N times (1; 25 with --save or --against)"},
-    {"quick", 0, NULL, "small sizes and short times: to see that it works, not for figures"},
-    {"peer", 0, "torch|mlx|jax", "run the same work there too, in turns, and print the ratio"},
-    {"save", 0, "NAME", "keep the results under this name, or in NAME.json"},
-    {"against", 0, "NAME", "compare with results that were saved, or with a file of them"},
+    {"rounds", 0, "N", "measure all lines N times (1; 25 with --save or --against)"},
+    {"quick", 0, NULL, "small sizes and short times, to check that it works"},
+    {"peer", 0, "torch|mlx|jax", "also run the same work there, alternating, and print the ratio"},
+    {"save", 0, "NAME", "save the results under this name, or in NAME.json"},
+    {"against", 0, "NAME", "compare with saved results, or with a file of results"},
     {"show", 0, "NAME", "print saved results and measure nothing; with --against, compare them"},
-    {"resume", 0, NULL, "go on with the same command where it was interrupted"},
-    {"trace", 't', "FILE", "keep a trace of a few calls of each line, for ridge report"},
+    {"resume", 0, NULL, "continue an interrupted run of the same command"},
+    {"trace", 't', "FILE", "write a trace of a few calls of each line, for ridge report"},
     {"plot", 0, "FILE", "draw the roofline with a dot for each line, as SVG"},
     {"refresh", 0, NULL, "measure the device's roofs again first"},
-    {"format", 0, "text|md|json|csv", "how to print the results (default: text)"},
+    {"format", 0, "text|md|json|csv", "output format (default: text)"},
     {"json", 0, NULL, "short for --format json"},
-    {"output", 'o', "FILE", "write there instead of to standard output"},
-    {"force", 'f', NULL, "replace files that exist"},
+    {"output", 'o', "FILE", "write to FILE instead of standard output"},
+    {"force", 'f', NULL, "overwrite existing files"},
     {"quiet", 'q', NULL, "no progress line"},
     {0},
 };
@@ -803,22 +801,23 @@ const struct command command_bench = {
     .summary = "Measure workloads and experiments beside what the hardware allows",
     .details =
         "Without a name, lists the experiments. Each runs on any device of the runtime and prints "
-        "a table: time of a call and its spread, the time that the device itself was busy, bytes "
-        "and operations a second, which roof binds it, the percentage of that roof, and the time "
-        "at the roof. Roofs are those of 'ridge peaks', measured first when they are not known.\n\n"
-        "A line is warmed up until its times are steady and repeated until its median is known to "
-        "1 % or the seconds are over. Inputs are random; large ones take turns so that no cache "
-        "holds them; outputs are checked against a reference in double precision. What disturbed a "
-        "line (throttling, other programs, unsteady times) is said under the table.\n\n"
-        "With --save and --against all lines are measured in several rounds, each in a process of "
-        "its own, and a difference "
-        "counts when it is larger than what two runs of the same thing differ by on this machine.",
-    .examples = "ridge bench fusion\tthe gap and the block\n"
+        "a table: time per call and its spread, the time that the device was busy, bytes and "
+        "operations per second, the roof that bounds it, the percentage of that roof, and the time "
+        "at the roof. The roofs are those of 'ridge peaks', which are measured first if they are "
+        "not known.\n\n"
+        "Each line is warmed up until its times are steady and repeated until its median is known "
+        "to 1 % or the time is up. Inputs are random; large inputs alternate so that they do not "
+        "stay in a cache. Outputs are checked against a double-precision reference. Disturbances "
+        "(throttling, other programs, unsteady times) are listed below the table.\n\n"
+        "With --save and --against all lines are measured in several rounds, each in its own "
+        "process. A difference counts if it is larger than the variation between two identical "
+        "runs on this machine.",
+    .examples = "ridge bench fusion\teager against compiled\n"
                 "ridge bench gated-mlp attention -d cpu,cuda\tone table across devices\n"
                 "ridge bench layers --peer torch\tbeside PyTorch\n"
                 "ridge bench matmul --dtype f16,bf16 --size 1024,4096 -d cuda\n"
                 "ridge bench layers --save before; ...; ridge bench layers --against before\n"
-                "ridge bench all --resume -o results.md --format md\tgo on after Ctrl-C",
+                "ridge bench all --resume -o results.md --format md\tcontinue after Ctrl-C",
     .options = options,
     .arguments_max = NAMES_MAX,
     .run = run,

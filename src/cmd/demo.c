@@ -77,7 +77,7 @@ static bool path_in_folder(const struct demo *demo, const char *name, char path[
                            struct status *status) {
     if (snprintf(path, PATH_SIZE, "%s/%s", demo->folder, name) < PATH_SIZE)
         return true;
-    return status_fail(status, STATUS_USAGE, "%s: the folder's name is too long", demo->folder);
+    return status_fail(status, STATUS_USAGE, "%s: the folder name is too long", demo->folder);
 }
 
 static bool run_fusion(struct demo *demo, struct status *status) {
@@ -108,7 +108,7 @@ static bool show_roofs(struct demo *demo, struct status *status) {
     show_roof(&demo->screen, roofs, ROOF_TRIGONOMETRY, "");
     show_roof(&demo->screen, roofs, ROOF_EXPONENTIALS, "");
     show_roof(&demo->screen, roofs, ROOF_LAUNCH, "");
-    output_printf(&demo->screen, "  ('ridge peaks' measures these with more care, and more.)\n");
+    output_printf(&demo->screen, "  ('ridge peaks' measures these and more, more precisely.)\n");
     return print_roofs(roofs, &markdown, &demo->report, status) && show(demo, status);
 }
 
@@ -342,7 +342,7 @@ static int run(const struct command_line *line) {
 }
 
 static const struct command_option options[] = {
-    {"device", 'd', "DEVICE", "where to run it (default: the best that there is)"},
+    {"device", 'd', "DEVICE", "where to run it (default: the best device)"},
     {"output", 'o', "FOLDER", "where the traces and the report go (ridge-demo)"},
     {"quiet", 'q', NULL, "no progress line"},
     {0},
@@ -351,12 +351,11 @@ static const struct command_option options[] = {
 const struct command command_demo = {
     .name = "demo",
     .arguments = "",
-    .summary = "Show in under a minute what ridge does, on whatever is here",
-    .details =
-        "Measures the device's roofs quickly, runs a chain of twenty elementwise operations eager "
-        "and compiled, records both, prints both accounts with their timelines one under the "
-        "other, the speed-up and the reason for it, and leaves the traces, the reports and a "
-        "roofline in a folder. Nothing but a CPU is needed.",
+    .summary = "Show in under a minute what ridge does, on this machine",
+    .details = "Measures the device's roofs quickly and runs a chain of twenty elementwise "
+               "operations, eager and compiled. Records both, prints where the time went with a "
+               "timeline of each, the speed-up and its cause, and writes the traces, the reports "
+               "and a roofline to a folder. A CPU is enough.",
     .examples = "ridge demo\n"
                 "ridge demo -d cuda -o /tmp/demo",
     .options = options,

@@ -32,7 +32,7 @@ static bool attention_experiment_plan(const struct stage *stage, struct case_lis
 
 const struct experiment experiment_attention = {
     .name = "attention",
-    .summary = "Causal attention, 16 heads of width 64, the same on every device",
+    .summary = "Causal attention, 16 heads of width 64, identical on every device",
     .sizes = "tokens; 256, 1024, 2048",
     .batches = "sequences; 1",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH,

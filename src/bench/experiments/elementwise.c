@@ -27,7 +27,7 @@ static bool elementwise_conclude(const struct stage *stage, const struct result 
 
 const struct experiment experiment_elementwise = {
     .name = "elementwise",
-    .summary = "add, exp and gelu over sizes: the smallest efficient one and the best",
+    .summary = "add, exp and gelu over sizes: the smallest efficient size and the best",
     .sizes = CURVE_ELEMENTS,
     .takes = TAKES_DTYPE | TAKES_SIZE,
     .plan = elementwise_plan,

@@ -101,7 +101,7 @@ static bool fused_ops_conclude(const struct stage *stage, const struct result *r
         char words[FORMAT_SIZE], expected[64];
         expectation_text(&pairs[number].expected, results[i].numbers[ELEMENTS], expected);
         if (!finding_add(set, results[i].experiment, results[i].device, "gain", 100 * pair.faster,
-                         status, "%s: fused is %s apart%s.", results[i].label,
+                         status, "%s: fused is %s separate%s.", results[i].label,
                          pair_words(&pair, words), expected))
             return false;
     }

@@ -56,9 +56,9 @@ static const char *cause_of_difference(const struct result *eager, const struct 
     if (more <= 0 || eager->device_ns <= 0)
         return "";
     if (between > more / 2 && more_busy < more / 2)
-        return "; most of the difference is between the kernels, where launching them costs";
+        return "; most of the difference is launch overhead between the kernels";
     if (more_busy > more / 2 && between < more / 2)
-        return "; most of the difference is in the kernels, which move the intermediates";
+        return "; most of the difference is memory traffic for intermediates";
     return "";
 }
 
@@ -71,7 +71,7 @@ static bool add_speedup(const struct pair *pair, struct result_set *set, struct 
         "%s elements: compiled is %s eager%s %.0f kernel%s instead of %.0f, %s of memory traffic "
         "instead of %s%s.",
         format_count((uint64_t)eager->size, size), pair_words(pair, words),
-        slower ? ", which can only be the driver's code for the fused kernel, with" : ":",
+        slower ? ", which must come from the driver's code for the fused kernel, with" : ":",
         compiled->kernels, compiled->kernels == 1 ? "" : "s", eager->kernels,
         format_bytes(compiled->amount.moved_bytes, after),
         format_bytes(eager->amount.moved_bytes, before), cause_of_difference(eager, compiled));

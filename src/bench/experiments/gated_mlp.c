@@ -35,7 +35,7 @@ static bool gated_mlp_plan(const struct stage *stage, struct case_list *list,
 
 const struct experiment experiment_gated_mlp = {
     .name = "gated-mlp",
-    .summary = "The feed-forward block of a transformer, the same on every device",
+    .summary = "The feed-forward block of a transformer, identical on every device",
     .sizes = "width; 1024, 4096 (hidden: 8/3 of it)",
     .batches = "rows; 1, 8",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH,

@@ -50,7 +50,7 @@ static bool lora_conclude(const struct stage *stage, const struct result *result
         double flops = (double)pair.after->amount.flops / (double)pair.before->amount.flops - 1;
         if (!finding_add(set, results[i].experiment, results[i].device, "adapter_cost",
                          -100 * pair.saved, status,
-                         "%s: with the adapter it is %s without, for %.1f %% more operations.",
+                         "%s: with the adapter it is %s without it, for %.1f %% more operations.",
                          results[i].label, pair_words(&pair, words), 100 * flops))
             return false;
     }

@@ -42,8 +42,8 @@ static bool lora_rank_conclude(const struct stage *stage, const struct result *r
         double ratio = high->time.time.median / low->time.time.median;
         double flops = (double)high->amount.flops / (double)low->amount.flops;
         if (!finding_add(set, low->experiment, low->device, "rank_cost", ratio, status,
-                         "%lldx%lld, batch %lld (%s): rank %lld takes %.2f times as long as rank "
-                         "%lld, for %.2f times the operations.",
+                         "%lldx%lld, batch %lld (%s): rank %lld takes %.2fx as long as rank %lld, "
+                         "for %.2fx the operations.",
                          (long long)low->size, (long long)low->size, (long long)low->batch,
                          ridge_dtype_name(low->dtype), (long long)high->numbers[0], ratio,
                          (long long)low->numbers[0], flops))

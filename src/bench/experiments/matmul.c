@@ -41,7 +41,7 @@ static bool matmul_experiment_conclude(const struct stage *stage, const struct r
 
 const struct experiment experiment_matmul = {
     .name = "matmul",
-    .summary = "Square matrix products over sizes: the smallest efficient one and the best",
+    .summary = "Square matrix products over sizes: the smallest efficient size and the best",
     .sizes = "rows and columns; 64 to 2048 in powers of two (GPU: to 8192)",
     .takes = TAKES_DTYPE | TAKES_SIZE,
     .plan = matmul_experiment_plan,

@@ -99,7 +99,7 @@ static bool check_apart(struct state *state, struct status *status) {
     for (unsigned i = 0; i < LIVE; i++)
         if (first[i] != (float)(i + 1) || last[i] != (float)(i + 1))
             return status_fail(status, STATUS_INPUT,
-                               "tensor %u of %u lost its content: memory was given out twice", i,
+                               "tensor %u of %u lost its content: memory was allocated twice", i,
                                LIVE);
     return true;
 }
@@ -124,7 +124,7 @@ static const struct case_kind kind = {.prepare = pool_experiment_prepare,
 static bool add_pair(struct case_list *list, int64_t size, bool uses, struct status *status) {
     char text[FORMAT_SIZE];
     if (size < (int64_t)sizeof(float))
-        return status_fail(status, STATUS_USAGE, "%lld bytes hold no element: take 4 or more",
+        return status_fail(status, STATUS_USAGE, "%lld bytes hold no element: use 4 or more",
                            (long long)size);
     for (unsigned pooled = 0; pooled < 2; pooled++) {
         struct bench_case work = {.kind = &kind,
@@ -181,7 +181,7 @@ static bool pool_experiment_conclude(const struct stage *stage, const struct res
         if (!results[i].compare || !pair_of(results, i, &pair))
             continue;
         if (!finding_add(set, results[i].experiment, results[i].device, "saved", 100 * pair.saved,
-                         status, "%s: with the pool it is %s without%s.", results[i].label,
+                         status, "%s: with the pool it is %s without it%s.", results[i].label,
                          pair_words(&pair, words),
                          results[i].numbers[USES] ? " (the guide expects 20 to 30 %)" : ""))
             return false;

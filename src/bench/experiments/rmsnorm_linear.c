@@ -37,7 +37,7 @@ static bool rmsnorm_linear_plan(const struct stage *stage, struct case_list *lis
 
 const struct experiment experiment_rmsnorm_linear = {
     .name = "rmsnorm-linear",
-    .summary = "RMS norm and a linear layer, eager and compiled, the same on every device",
+    .summary = "RMS norm and a linear layer, eager and compiled, identical on every device",
     .sizes = "width; 1024, 4096",
     .batches = "rows; 1, 8",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH,

@@ -85,10 +85,10 @@ static bool describe_model(const struct stage *stage, struct model *model, struc
     struct weights *file;
     if (model->dtype == RIDGE_I32 || model->dtype == RIDGE_U8)
         return status_fail(status, STATUS_USAGE,
-                           "a model of %s makes no sense: take f32, f16, bf16, q8_0 or q4_k",
+                           "a model cannot have type %s: use f32, f16, bf16, q8_0 or q4_k",
                            ridge_dtype_name(model->dtype));
     if (model->batch < 1 || model->batch > BATCH_MAX)
-        return status_fail(status, STATUS_USAGE, "%lld sequences at once make no sense",
+        return status_fail(status, STATUS_USAGE, "%lld sequences at once are not possible",
                            (long long)model->batch);
     if (!rwkv_case_model(stage, model->size, model->dtype, &file, &model->shape, status))
         return false;
@@ -191,7 +191,7 @@ static double tokens_a_second(const struct result *result, double ns) {
 static char *format_distance(double time, double limit, char text[80]) {
     double ratio = time / limit;
     if (ratio >= 1.05)
-        snprintf(text, 80, "%.1f times slower than the hardware allows", ratio);
+        snprintf(text, 80, "%.1fx slower than the hardware allows", ratio);
     else
         snprintf(text, 80, "as fast as the hardware allows");
     return text;

@@ -46,7 +46,7 @@ static bool tile_sweep_conclude(const struct stage *stage, const struct result *
 
 const struct experiment experiment_tile_sweep = {
     .name = "tile-sweep",
-    .summary = "tile sizes from 8 to 128 of a tiled matrix product, and the best",
+    .summary = "Tile sizes from 8 to 128 of a tiled matrix product, and the best",
     .sizes = "rows and columns; 512, 1024, on a GPU 1024, 2048, 4096",
     .takes = TAKES_SIZE,
     .plan = tile_sweep_plan,

@@ -108,7 +108,7 @@ static bool transfers_check(void *context, double *error, struct status *status)
         if (memcmp(state->received + i * state->piece, state->sent + i * state->piece,
                    (size_t)state->piece * sizeof(float)) != 0)
             return status_fail(status, STATUS_INPUT,
-                               "piece %u of %u came back from the device with other bytes", i,
+                               "piece %u of %u came back from the device with different bytes", i,
                                state->pieces);
     }
     return true;
@@ -159,7 +159,7 @@ static bool transfers_conclude(const struct stage *stage, const struct result *r
             continue;
         double each = (pair.before->time.time.median - pair.after->time.time.median) / (PIECES - 1);
         if (pair.is_telling && each > 0)
-            snprintf(besides, sizeof besides, ", each of which costs %s besides its bytes",
+            snprintf(besides, sizeof besides, ", each of which costs %s in addition to its bytes",
                      format_duration((int64_t)each, price));
         if (!finding_add(set, results[i].experiment, results[i].device,
                          results[i].numbers[TO_DEVICE] ? "gain_to_device" : "gain_to_host",
@@ -173,7 +173,7 @@ static bool transfers_conclude(const struct stage *stage, const struct result *r
 const struct experiment experiment_transfers = {
     .name = "transfers",
     .summary = "Many small transfers between host and device against one large one",
-    .sizes = "bytes in all; 4000000, in 100 pieces and in one",
+    .sizes = "bytes in total; 4000000, in 100 pieces and in one",
     .takes = TAKES_SIZE,
     .plan = transfers_plan,
     .conclude = transfers_conclude,

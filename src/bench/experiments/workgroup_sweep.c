@@ -58,7 +58,7 @@ static bool workgroup_sweep_conclude(const struct stage *stage, const struct res
 
 const struct experiment experiment_workgroup_sweep = {
     .name = "workgroup-sweep",
-    .summary = "block sizes from 32 to 1024 of an elementwise kernel and a sum, and the best",
+    .summary = "Block sizes from 32 to 1024 of an elementwise kernel and a sum, and the best",
     .sizes = "elements; 16777216, on a GPU 67108864",
     .takes = TAKES_SIZE,
     .plan = workgroup_sweep_plan,

@@ -75,9 +75,8 @@ static bool plan_tiles(struct kernel_plan *plan, int64_t tile,
     else if (tile >= TILE_MIN && tile <= TILE_MAX && (tile & (tile - 1)) == 0)
         plan->tile_rows = plan->tile_columns = tile;
     else
-        return status_fail(status, STATUS_USAGE,
-                           "a tile of %lld: take a power of two from %d to %d", (long long)tile,
-                           TILE_MIN, TILE_MAX);
+        return status_fail(status, STATUS_USAGE, "a tile of %lld: use a power of two from %d to %d",
+                           (long long)tile, TILE_MIN, TILE_MAX);
     if (device->language == LANGUAGE_NATIVE)
         plan->depth = plan->tile_columns;
     else
@@ -113,7 +112,7 @@ static bool plan_blocks(struct kernel_plan *plan, int64_t block,
                         const struct device_capabilities *device, struct status *status) {
     bool native = device->language == LANGUAGE_NATIVE;
     if (block < 1 || (block & (block - 1)) != 0)
-        return status_fail(status, STATUS_USAGE, "a block of %lld: take a power of two",
+        return status_fail(status, STATUS_USAGE, "a block of %lld: use a power of two",
                            (long long)block);
     if (!native && block > device->block_max)
         return status_fail(status, STATUS_UNSUPPORTED,
@@ -145,8 +144,8 @@ bool kernel_plan_make(const struct bench_case *work, const struct device_capabil
                  : plan_tiles(plan, work->numbers[KERNEL_TILE], device, status);
     }
     if (ok && plan->grid > INT32_MAX)
-        return status_fail(status, STATUS_UNSUPPORTED, "%lld blocks are more than a launch takes",
-                           (long long)plan->grid);
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "%lld blocks are more than a launch supports", (long long)plan->grid);
     return ok;
 }
 
@@ -342,7 +341,7 @@ bool kernel_case_set(struct bench_case *work, enum hand_kernel which, int64_t bl
     int64_t rows = !is_product ? 1 : batch > work->size ? batch : work->size;
     if (__builtin_mul_overflow(rows, work->size, &elements) || elements > max)
         return status_fail(status, STATUS_USAGE,
-                           "matrices of %lld by %lld have more than 2^31 elements: take a smaller "
+                           "matrices of %lld by %lld have more than 2^31 elements: use a smaller "
                            "--size or --batch",
                            (long long)rows, (long long)work->size);
     work->kind = &kernel_case;

@@ -80,7 +80,7 @@ static bool other_answer(struct peer *peer, struct text answer, const char *duri
         return status_fail(status, STATUS_UNSUPPORTED, "%s%s: %.*s", peer->framework->title, during,
                            TEXT_ARGS(reason));
     peer_process_finish(&peer->process);
-    status_fail(status, STATUS_IO, "%s%s: %s answers \"%.*s\", which makes no sense here",
+    status_fail(status, STATUS_IO, "%s%s: %s answered \"%.*s\", which is not valid here",
                 peer->framework->title, during, peer->process.program,
                 answer.length < 100 ? (int)answer.length : 100, answer.data);
     return mark_lost(peer, status);
@@ -133,7 +133,7 @@ struct peer *peer_start_within(const char *framework, const char *device,
                                const struct peer_patience *patience, struct status *status) {
     const struct framework *found = find_framework(framework);
     if (!found) {
-        status_fail(status, STATUS_USAGE, "no peer is called %.40s; there are torch, mlx and jax",
+        status_fail(status, STATUS_USAGE, "unknown peer %.40s; the peers are torch, mlx and jax",
                     framework);
         return NULL;
     }

@@ -61,7 +61,7 @@ bool peer_process_start(struct peer_process *process, const char *const *argumen
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, conversation) != 0 || pipe(complaints) != 0 ||
         !prepare_descriptor(conversation[0], true) || !prepare_descriptor(conversation[1], false) ||
         !prepare_descriptor(complaints[0], true) || !prepare_descriptor(complaints[1], false)) {
-        status_fail_errno(status, "%s cannot be talked to", arguments[0]);
+        status_fail_errno(status, "cannot communicate with %s", arguments[0]);
         goto failed;
     }
 #ifdef SO_NOSIGPIPE
@@ -69,7 +69,7 @@ bool peer_process_start(struct peer_process *process, const char *const *argumen
 #endif
     if ((errno = spawn(arguments, conversation[1], complaints[1], &process->id)) != 0) {
         process->id = 0;
-        status_fail_errno(status, "%s cannot be started", arguments[0]);
+        status_fail_errno(status, "cannot start %s", arguments[0]);
         goto failed;
     }
     close(conversation[1]);
@@ -275,7 +275,8 @@ static bool give_up(struct peer_process *process, double patience_ns, struct sta
     close_descriptors(process);
     if (!why) {
         if (WIFSIGNALED(how))
-            snprintf(how_it_ended, sizeof how_it_ended, "was ended by signal %d", WTERMSIG(how));
+            snprintf(how_it_ended, sizeof how_it_ended, "was terminated by signal %d",
+                     WTERMSIG(how));
         else
             snprintf(how_it_ended, sizeof how_it_ended, "ended with status %d before it answered",
                      WEXITSTATUS(how));
@@ -299,9 +300,9 @@ bool peer_process_request(struct peer_process *process, struct text request, dou
         if (process->stop && *process->stop)
             return give_up(process, 0, status, "was stopped");
         if (process->rubbish > RUBBISH_MAX_BYTES)
-            return give_up(process, 0, status, "prints without end and answers nothing");
+            return give_up(process, 0, status, "prints endlessly and never answers");
         if ((left = until - measure_clock()) <= 0) {
-            snprintf(why, sizeof why, "gave no answer within %.3g s and was ended", seconds);
+            snprintf(why, sizeof why, "gave no answer within %.3g s and was terminated", seconds);
             return give_up(process, 0, status, why);
         }
         outcome = converse(process, &request, left);

@@ -164,7 +164,7 @@ static double distance(const struct result *result) {
 static void append_distance(struct buffer *words, const struct result *result) {
     char figure[FORMAT_SIZE];
     if (distance(result) >= FAR)
-        buffer_printf(words, "%s times slower than the hardware allows",
+        buffer_printf(words, "%sx slower than the hardware allows",
                       print_times(distance(result), figure));
     else
         buffer_printf(words, "at %s of what the hardware allows",
@@ -202,11 +202,11 @@ static void write_distance(const struct sheet *sheet, const char *device, struct
         buffer_string(&words, " is ");
         append_distance(&words, furthest);
     } else if (distance(furthest) < FAR) {
-        buffer_printf(&words, "Every line reaches %s or more of what the hardware allows",
+        buffer_printf(&words, "Every line reaches at least %s of what the hardware allows",
                       print_share(1 / distance(furthest), share));
     } else {
         append_name(sheet, &words, furthest);
-        buffer_string(&words, " is furthest from its roof: ");
+        buffer_string(&words, " is farthest from its roof: ");
         append_distance(&words, furthest);
         buffer_string(&words, "; ");
         append_name(sheet, &words, nearest);
@@ -217,8 +217,9 @@ static void write_distance(const struct sheet *sheet, const char *device, struct
     if (distance(nearest) < ABOVE_ROOF) {
         buffer_byte(&words, ' ');
         append_name(sheet, &words, nearest);
-        buffer_string(&words, " is faster than the roof that was measured: measure that again "
-                              "with ridge peaks --refresh.");
+        buffer_string(
+            &words,
+            " is faster than the measured roof: measure it again with ridge peaks --refresh.");
     }
     print_paragraph(sheet->style, 2, bullet(sheet->style), buffer_as_text(&words), output);
     print_note_failure(words.failed, output);

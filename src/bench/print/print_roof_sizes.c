@@ -37,8 +37,8 @@ bool print_working_sets(const struct roofs *roofs, const struct print_style *sty
     table_finish(&table);
     if (!markdown)
         print_paragraph(style, 0, "  ",
-                        TEXT("so many bytes read, or read and written, again and again: the "
-                             "faster of the two; the last row is memory"),
+                        TEXT("bytes read, or read and written, repeatedly: the faster of the two; "
+                             "the last row is memory"),
                         output);
     return ok;
 }

@@ -192,7 +192,7 @@ static bool settings_changed(struct comparison_set *set) {
              memcmp(before->numbers, after->numbers, sizeof before->numbers) == 0))
             continue;
         snprintf(set->warning, sizeof set->warning,
-                 "\"%s\" does not mean the same in both runs: its type or sizes differ",
+                 "\"%s\" differs between the runs: its type or sizes are not the same",
                  after->label);
         return true;
     }
@@ -202,7 +202,7 @@ static bool settings_changed(struct comparison_set *set) {
 static void find_changes(const struct result_set *before, const struct result_set *after,
                          struct comparison_set *set) {
     if (strcmp(before->machine, after->machine) != 0) {
-        snprintf(set->warning, sizeof set->warning, "another machine: it was %.70s and is %.70s",
+        snprintf(set->warning, sizeof set->warning, "different machines: it was %.70s and is %.70s",
                  *before->machine ? before->machine : "unknown",
                  *after->machine ? after->machine : "unknown");
         return;
@@ -300,8 +300,8 @@ bool compare_path(const char *name, struct buffer *path, struct status *status) 
     }
     if (!is_plain(name))
         return status_fail(status, STATUS_USAGE,
-                           "results cannot be kept under this name: take at most %d characters "
-                           "that begin with a letter or a digit, or a path to a .json file",
+                           "results cannot be saved under this name: use at most %d characters "
+                           "starting with a letter or a digit, or a path to a .json file",
                            NAME_MAX_LENGTH);
     if (!cache_folder(path, status))
         return status_context(status, "results need a path to a .json file instead of the name %s",

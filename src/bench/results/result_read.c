@@ -60,7 +60,7 @@ static bool reading_integer(struct reading *reading, struct text value, int64_t 
 static bool to_unsigned(struct reading *reading, struct text value, uint64_t *number) {
     int64_t bits = 0;
     if (!is_number(value) || value.data[0] == '-')
-        return reading_expected(reading, "a whole number that is not negative");
+        return reading_expected(reading, "a non-negative integer");
     if (!reading_integer(reading, value, &bits))
         return false;
     *number = (uint64_t)bits;
@@ -169,7 +169,7 @@ static bool take_doubles(struct reading *reading, double *values, size_t max, un
         read++;
     }
     if (*count > 0 && read != *count)
-        return reading_expected(reading, "as many numbers as in the array that goes with it");
+        return reading_expected(reading, "as many numbers as in the matching array");
     *count = read;
     return true;
 }
@@ -285,7 +285,7 @@ static bool summarize(struct reading *reading, struct measurement *measurement) 
     double sorted[MEASURE_SAMPLES];
     for (unsigned i = 0; i < measurement->sample_count; i++) {
         if (!isfinite(measurement->samples[i]))
-            return reading_expected(reading, "numbers alone in samples_ns");
+            return reading_expected(reading, "only numbers in samples_ns");
         sorted[i] = measurement->samples[i];
     }
     if (measurement->sample_count > 0)
@@ -427,12 +427,12 @@ static bool take_document(struct reading *reading, struct result_set *set) {
             return false;
     if (!scan_peek(&reading->scan, &byte, reading->status))
         return false;
-    return byte == 0 || reading_expected(reading, "nothing behind the document");
+    return byte == 0 || reading_expected(reading, "nothing after the document");
 }
 
 static bool check_head(struct reading *reading) {
     if (!reading->is_ours)
-        return status_fail(reading->status, STATUS_INPUT, "it does not say \"schema\": \"%s\"",
+        return status_fail(reading->status, STATUS_INPUT, "it does not contain \"schema\": \"%s\"",
                            BENCH_SCHEMA);
     if (reading->version == BENCH_FORMAT_VERSION)
         return true;

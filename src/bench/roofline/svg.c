@@ -108,8 +108,7 @@ static bool write_footnote(struct drawing *drawing) {
     size_t length = (size_t)snprintf(line, sizeof line, "%s", drawing->roofs->note);
     if (drawing->unlabelled > 0)
         snprintf(line + length, sizeof line - length,
-                 "%s%u dots are without a label for want of "
-                 "room; point at one to see its name",
+                 "%s%u dots have no label for lack of space; hover over one to see its name",
                  length ? "; " : "", drawing->unlabelled);
     output_printf(drawing->output, "<text x=\"40\" y=\"%d\" class=\"small warning\">", HEIGHT - 12);
     bool ok = drawing_foreign(drawing, line, 170);

@@ -24,7 +24,7 @@ static bool write_dot(struct drawing *drawing, const struct roofline_dot *dot) {
     output_printf(drawing->output, ": %s at %s FLOP/byte%s</title></circle>\n",
                   print_roof_value(ROOF_RATE, dot->rate, rate),
                   roofline_number(dot->intensity, number),
-                  inside ? "" : ", which is outside of this picture");
+                  inside ? "" : ", which is outside this plot");
     return ok && label_space_take(&drawing->label_space,
                                   (struct box){x - DOT - 1, y - DOT - 1, x + DOT + 1, y + DOT + 1},
                                   drawing->status);

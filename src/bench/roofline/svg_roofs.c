@@ -232,7 +232,7 @@ static void write_table(struct drawing *drawing) {
     drawing_text(drawing, drawing_plot.right + RIDGE_AT, rows[count - 1] - ROW, "small", "end",
                  "ridge");
     drawing_text(drawing, drawing_plot.right + NAME_AT, rows[0] + ROW + 14, "small", "start",
-                 "ridge: FLOP/byte from which on arithmetic");
+                 "ridge: FLOP/byte above which arithmetic");
     drawing_text(drawing, drawing_plot.right + NAME_AT, rows[0] + ROW + 31, "small", "start",
                  "takes longer than memory");
 }

@@ -148,7 +148,7 @@ bool roof_measure_matrix(const struct roof_bench *bench, struct status *status) 
     for (unsigned i = 0; i < 3 && measured; i++)
         measured = ops->allocate(bench->device, bytes, &buffers[i].memory, status);
     if (!measured && status->code == STATUS_MEMORY) {
-        all_absent(bench, "the device has no room for the matrices");
+        all_absent(bench, "the device has too little memory for the matrices");
         *status = (struct status){0};
         measured = true;
     } else {

@@ -36,8 +36,8 @@ enum roof_kind {
     X(MATRIX_BF16, matrix_bf16, RATE, "bf16 matrix units")                                         \
     X(MATRIX_INT8, matrix_int8, RATE, "int8 matrix units")                                         \
     X(LAUNCH, launch, LATENCY, "launch, one after another")                                        \
-    X(LAUNCH_WIDE, launch_wide, LATENCY, "launch that takes all of the device")                    \
-    X(LAUNCH_CALL, launch_call, LATENCY, "launch, the host's part")                                \
+    X(LAUNCH_WIDE, launch_wide, LATENCY, "launch that fills the device")                           \
+    X(LAUNCH_CALL, launch_call, LATENCY, "launch, host part")                                      \
     X(LAUNCH_TO_START, launch_to_start, LATENCY, "launch call to start on an idle device")         \
     X(GRAPH_REPLAY, graph_replay, LATENCY, "replay of a graph of one kernel")                      \
     X(GRAPH_KERNEL, graph_kernel, LATENCY, "each further kernel of a graph")                       \

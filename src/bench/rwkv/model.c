@@ -62,7 +62,7 @@ bool rwkv_shape_published(int64_t millions, struct rwkv_shape *shape, struct sta
             return true;
         }
     return status_fail(status, STATUS_USAGE,
-                       "there is no RWKV-7 of %lld million parameters: take 100, 400, 1500 or 2900",
+                       "there is no RWKV-7 of %lld million parameters: use 100, 400, 1500 or 2900",
                        (long long)millions);
 }
 

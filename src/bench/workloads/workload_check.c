@@ -77,7 +77,7 @@ static bool compare(const struct workload *workload, const struct host_inputs *i
     if (*error <= tolerance)
         return true;
     return status_fail(status, STATUS_INPUT,
-                       "%s: element %lld of the result is %g, not %g: an error of %.2g where "
+                       "%s: element %lld of the result is %g, not %g: the error is %.2g, and "
                        "rounding explains %.2g",
                        workload->name, (long long)comparison.index, comparison.got,
                        comparison.expected, *error, tolerance);

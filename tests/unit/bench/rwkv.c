@@ -253,7 +253,7 @@ TEST(a_weight_that_is_missing_or_of_another_shape_or_type_is_named) {
     struct made_tensor *tensor = tensor_of(&files, "blk.1.time_mix_v1.weight");
     REQUIRE(tensor);
     tensor->name = "something.else";
-    check_refused(device, &files, "blk.1.time_mix_v1.weight", "there is no tensor");
+    check_refused(device, &files, "blk.1.time_mix_v1.weight", "is missing");
     tensor->name = "blk.1.time_mix_v1.weight";
     tensor = tensor_of(&files, "blk.1.time_mix_output.weight");
     REQUIRE(tensor);
@@ -266,7 +266,7 @@ TEST(a_weight_that_is_missing_or_of_another_shape_or_type_is_named) {
     check_refused(device, &files, "blk.0.channel_mix_value.weight", "Q6_K");
     tensor->number = 0;
     tensor_of(&files, "blk.0.attn_norm.weight")->name = "norm";
-    check_refused(device, &files, "blk.0.attn_norm.weight", "no RWKV-7 model");
+    check_refused(device, &files, "blk.0.attn_norm.weight", "not an RWKV-7 model");
     free_files(&files);
     ridge_device_close(device);
 }
