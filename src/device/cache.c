@@ -1,8 +1,7 @@
-/* One file per key. A file is believed only when all of it is as it was written and its key is the
- * one asked for, so hash collisions, crashes and damage cost a compilation and nothing else. Files
- * come into being whole (written aside, then renamed), so processes may share a folder. Only files
- * named like ours are ever removed: the folder may be one that the user has other things in.
- */
+/* One file per key. A file is used only if its checksum and its key match, so a hash collision,
+ * a crash or damage costs one compilation and nothing else. Files are written to a temporary
+ * name and renamed, so processes may share a folder. Only files named like ours are removed: the
+ * folder may contain other files of the user. */
 #include "device/cache.h"
 
 #include <dirent.h>
@@ -31,7 +30,7 @@ enum {
     TOTAL_MAX = 256 << 20, /* bytes of all files; the oldest go when there are more */
     TOTAL_KEPT = TOTAL_MAX / 4 * 3,
     FILE_MAX = TOTAL_MAX / 4,
-    UNFINISHED_SECONDS = 3600, /* then no one is writing it any more */
+    UNFINISHED_SECONDS = 3600, /* then its writer is gone */
 };
 
 /* The file: this, the key, the payload, and the checksum of all that. */
@@ -66,8 +65,7 @@ static bool folder_name(struct buffer *path, struct status *status) {
     return buffer_ok(path, status);
 }
 
-/* The folder and those above it, as far as they are missing; open() tells what could not be made.
- */
+/* Creates the folder and its missing parents; open() reports a failure. */
 static void make_folders(char *path) {
     for (char *p = path + 1; *p; p++)
         if (*p == '/') {
@@ -177,7 +175,7 @@ static unsigned char *read_file(int fd, size_t *length) {
     return NULL;
 }
 
-/* Where the payload lies, when the file is whole and of this key. */
+/* The payload, if the file is complete and has this key. */
 static bool find_payload(const unsigned char *data, size_t length, const void *key,
                          size_t key_length, struct text *payload, bool *damaged) {
     struct head head;
@@ -196,7 +194,7 @@ static bool find_payload(const unsigned char *data, size_t length, const void *k
     return true;
 }
 
-/* The payload is appended whole or not at all. */
+/* Appends the whole payload or nothing. */
 static bool append(struct buffer *buffer, struct text payload) {
     if (buffer->failed)
         return false;
@@ -248,7 +246,7 @@ static int older_first(const void *a, const void *b) {
     return (x->used > y->used) - (x->used < y->used);
 }
 
-/* All kernels in the folder; what was left unfinished long ago is removed on the way. */
+/* All kernels in the folder; removes old temporary files. */
 static bool list_entries(int folder, struct entry **entries, size_t *count) {
     size_t capacity = 0;
     struct status ignored;

@@ -1,10 +1,10 @@
-/* Idle blocks wait in an array by size class, the most recently released one last: it is the one
- * whose memory is warm and, on one queue, the one that is free to use at once.
+/* Idle blocks are in one array per size class, the most recently released last: its memory is
+ * warm and, on one queue, free to use at once.
  *
- * Events cost a driver call each, so none is recorded as long as one queue is used. Once there are
- * several, a release records one, so that another queue waits for no more than it must; for a block
- * released before that, or used on several queues, an event recorded when it is reused does as
- * well, if later.
+ * An event costs a driver call, so none is recorded while only one queue is used. With several
+ * queues a release records an event, so that another queue waits no longer than necessary. For
+ * a block released before that, or used on several queues, an event is recorded when it is
+ * reused.
  */
 #include "device/pool.h"
 
@@ -15,7 +15,7 @@
 #include "device/work.h"
 
 enum {
-    SMALLEST_BITS = 9, /* 512 bytes, and what is below it */
+    SMALLEST_BITS = 9, /* 512 bytes and less */
     COARSE_BITS = 20,  /* up to here 4 classes for each power of two, then 8 */
     LARGEST_BITS = 62,
     COARSE_STEPS = 4,
@@ -94,7 +94,7 @@ struct pool *pool_create(struct device *device, struct status *status) {
     return pool;
 }
 
-/* Takes block i out of its class; the order of the others stays. */
+/* Removes block i from its class; keeps the order of the others. */
 static struct idle remove_idle(struct pool *pool, unsigned number, size_t i) {
     struct class *class = &pool->classes[number];
     struct idle taken = class->idle[i];
@@ -112,7 +112,7 @@ static void release_event(struct pool *pool, struct idle *idle) {
     idle->has_event = false;
 }
 
-/* The oldest of the class goes back to the device. */
+/* Returns the oldest block of the class to the device. */
 static void give_back(struct pool *pool, unsigned number) {
     struct idle idle = remove_idle(pool, number, 0);
     release_event(pool, &idle);
@@ -158,7 +158,7 @@ static bool order_after_uses(struct pool *pool, struct idle *idle, unsigned queu
     return true;
 }
 
-/* The most recent block of this queue alone, or else the one that has waited longest. */
+/* The most recent block used only on this queue, otherwise the one that has been idle longest. */
 static size_t pool_choose(const struct class *class, unsigned queue) {
     for (size_t i = class->count; i-- > 0 && class->count - i <= LOOKED_AT;)
         if (class->idle[i].queues == (uint64_t)1 << queue)
@@ -192,7 +192,7 @@ static bool device_is_full(struct pool *pool, size_t bytes, struct status *statu
                                                   : "an unknown total");
 }
 
-/* From the device; when that is full, once more without what lies idle. */
+/* Allocates from the device; if it is full, frees idle blocks and retries once. */
 static bool allocate_anew(struct pool *pool, size_t bytes, struct device_memory *memory,
                           struct status *status) {
     struct device *device = pool->device;
@@ -259,7 +259,8 @@ void pool_release(struct pool *pool, struct pool_block block, unsigned queue) {
     pool->queues |= block.queues;
     pool->stats.used_bytes -= class->bytes;
     pool->stats.requested_bytes -= block.requested;
-    /* Only a class that is full, or no room to note the block in, sends it back to the device. */
+    /* The block goes back to the device only if its class is full or there is no memory to
+     * record it. */
     if (class->count >= pool->capacity ||
         !memory_grow((void **)&class->idle, &class->capacity, class->count + 1, sizeof *class->idle,
                      &ignored)) {

@@ -1,9 +1,8 @@
-/* An activity's times are known when the device is done with it, which may be much later. Until
- * then its row waits, in batches. A full batch is closed by an event on each queue that it has work
- * on; once these are reached all its times can be had without waiting for anyone, so recording does
- * not change when things happen. Only a device that is tens of thousands of activities behind is
- * waited for.
- */
+/* An activity's times are known once the device has completed it, which may be much later. Until
+ * then its row is pending, in batches. A full batch is closed by an event on each queue that it
+ * uses. Once these are reached, all its times can be read without waiting, so recording does not
+ * change the timing of the program. It only waits for a device that is tens of thousands of
+ * activities behind. */
 #include "device/recorder.h"
 
 #include <inttypes.h>
@@ -37,7 +36,7 @@ struct pending {
 struct batch {
     struct batch *next;
     uint64_t queues; /* that it has work on */
-    uint64_t marked; /* of those, the ones with a mark that is not known to be reached */
+    uint64_t marked; /* of those, the ones whose event is not known to be reached */
     struct device_event marks[QUEUES_MAX];
     unsigned count;
     struct pending rows[BATCH_ROWS];
@@ -75,7 +74,7 @@ struct recorder {
 
     struct open_range *ranges;
     size_t range_count, range_capacity;
-    uint64_t ranges_lost; /* begun and not noted: their ends are to be passed over */
+    uint64_t ranges_lost; /* ranges that began unrecorded: their ends are ignored */
 };
 
 static const struct {
@@ -277,7 +276,7 @@ static void write_batch(struct recorder *recorder, struct batch *batch) {
     batch->queues = batch->marked = 0;
 }
 
-/* The oldest batch is written and its memory kept for another. */
+/* Writes the oldest batch and reuses its memory. */
 static void write_oldest(struct recorder *recorder) {
     struct batch *batch = recorder->oldest;
     recorder->oldest = batch->next;
@@ -365,8 +364,8 @@ static void turn_over(struct recorder *recorder) {
         write_oldest(recorder);
 }
 
-/* What recording itself took, when that is enough to be seen: a reader can tell it from the
- * program's own time. */
+/* The cost of recording, if it is large enough to be visible, so that a reader can separate it
+ * from the program's time. */
 static void write_overhead(struct recorder *recorder, int64_t start) {
     int64_t duration = recorder_clock() - start;
     if (duration < OVERHEAD_SHOWN)
@@ -507,7 +506,7 @@ void recorder_resume(struct recorder *recorder) {
     end_pause(recorder);
 }
 
-/* A device that failed is told of in the trace: it is then that a trace is wanted most. */
+/* A device failure is recorded in the trace, where it is most needed. */
 static void write_first_error(struct recorder *recorder) {
     struct buffer text = {0};
     if (recorder->first_error.code == STATUS_OK)

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "device/device.h"
 
-/* In the order in which a program that does not care should want them. */
+/* In order of preference. */
 const struct device_ops *const device_kinds[] = {&device_cuda, &device_opencl, &device_cpu, NULL};
 
 static const struct device_ops *kind_called(struct text name) {
@@ -63,7 +63,7 @@ static bool open_named(const char *name, struct device **device, struct status *
     return open_index(kind, index, device, status) || status_context(status, "%.60s", name);
 }
 
-/* An OpenCL device that is no GPU is most likely this CPU, which "cpu" drives better. */
+/* An OpenCL device that is not a GPU is most likely this CPU, which "cpu" drives better. */
 static bool open_first_gpu(const struct device_ops *kind, struct device **device) {
     struct status ignored;
     unsigned count = 0;
@@ -96,7 +96,7 @@ bool device_open(const char *name, struct device **device, struct status *status
 
 /* ---- Listing ------------------------------------------------------------------------------ */
 
-/* The message, cut where it does not fit. */
+/* The message, truncated to fit. */
 static void set_problem(struct ridge_device_info *row, const struct status *status) {
     snprintf(row->problem, sizeof row->problem, "%.*s", (int)sizeof row->problem - 1,
              status->message);

@@ -1,9 +1,8 @@
-/* The CPU as a device: memory is the host's, a launch runs on a team of threads and is done when it
- * returns. So queues need no order between them, events are always reached, and a stamp holds times
- * already.
+/* The CPU as a device: memory is host memory, and a launch runs on the thread pool and is
+ * complete when it returns. Queues therefore need no ordering, events are always reached, and a
+ * stamp already holds times.
  *
- * What a device gives out (memory, kernels, graphs) is one block each, on one list, which close()
- * walks.
+ * Each allocation, kernel and graph is one block on one list, which close() frees.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,11 +16,11 @@
 
 enum {
     ALIGNMENT = 64,
-    COPY_SHARED = 4 << 20, /* copies from this size on are worth waking the team for */
+    COPY_SHARED = 4 << 20, /* copies of at least this size use the thread pool */
     COPY_UNIT = 512 << 10,
 };
 
-/* A link of a ring. Aligned, so that what follows it is. */
+/* A list link. Aligned, so that the data after it is aligned. */
 struct owned {
     _Alignas(ALIGNMENT) struct owned *next;
     struct owned *before;
@@ -29,7 +28,7 @@ struct owned {
 };
 
 struct cpu_kernel {
-    struct device_kernel kernel; /* first: a device_kernel is all that others see */
+    struct device_kernel kernel; /* must be first: others see only the device_kernel */
     native_function *function;
     const void *context;
 };
@@ -68,7 +67,7 @@ static void stamp_end(struct device_stamp *stamp) {
         stamp->end = (uint64_t)clock_ns();
 }
 
-/* `bytes` after the link, aligned; NULL when there is no memory. */
+/* `bytes` after the link, aligned; NULL when out of memory. */
 static void *allocate_owned(struct cpu_device *cpu, size_t bytes, struct status *status) {
     size_t whole;
     if (__builtin_add_overflow(bytes, sizeof(struct owned), &whole) || whole > PTRDIFF_MAX) {
@@ -136,8 +135,8 @@ static void cpu_close(struct device *device) {
     memory_free(cpu);
 }
 
-/* A system that promises more memory than it has would end the program later: refuse what cannot
- * be. */
+/* A system that overcommits memory would kill the program later, so refuse impossible sizes
+ * here. */
 static bool cpu_allocate(struct device *device, size_t bytes, struct device_memory *memory,
                          struct status *status) {
     struct cpu_device *cpu = cpu_of(device);
@@ -289,7 +288,7 @@ static bool reserve_shared(struct cpu_device *cpu, size_t bytes, struct status *
     return true;
 }
 
-/* What a launch must hold to be run at all. */
+/* Checks that a launch is valid. */
 static bool check_launch(struct cpu_device *cpu, const struct launch *launch,
                          struct status *status) {
     if (launch->buffer_count > LAUNCH_BUFFERS_MAX)

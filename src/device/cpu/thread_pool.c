@@ -1,9 +1,9 @@
-/* Kernels come back to back, microseconds apart, and waking a parked thread costs as much as many
- * of them take: so a thread that has nothing to do spins for a short time before it parks. It does
- * not when there are more threads than cores, as it would only keep the others from working.
+/* Kernels follow each other within microseconds, and waking a parked thread takes as long as
+ * many kernels. An idle worker therefore spins for a short time before it parks, unless there
+ * are more threads than cores: spinning would then take a core from a worker with work.
  *
- * A run is started along a binary tree: thread t asks 2t + 1 and 2t + 2 to join. Each thread has a
- * mailbox of its own, so a run of few threads does not disturb the others.
+ * A run is started along a binary tree: thread t wakes 2t + 1 and 2t + 2. Each worker has its
+ * own generation counter, so a run of few threads does not disturb the others.
  */
 #include "device/cpu/thread_pool.h"
 
@@ -19,13 +19,12 @@
 enum {
     CACHE_LINE = 64,
     PARK_NS = 20000,      /* of spinning for work, then a thread parks */
-    YIELD_NS = 3000,      /* of spinning for the team, then it offers its core to others */
+    YIELD_NS = 3000,      /* of spinning for the other threads, then yield the core */
     SPINS_PER_CLOCK = 16, /* looks between two readings of the clock */
 };
 
 struct worker {
-    _Alignas(CACHE_LINE) _Atomic uint64_t
-        generation; /* number of the last run it was asked to join */
+    _Alignas(CACHE_LINE) _Atomic uint64_t generation; /* number of the last run it takes part in */
     _Atomic bool parked;
     pthread_mutex_t lock; /* of parking */
     pthread_cond_t wake;
@@ -94,9 +93,9 @@ static bool spin_for_run(const struct worker *worker, uint64_t seen) {
     return false;
 }
 
-/* `parked` is set before `posted` is looked at, and post() does it the other way round: one of the
- * two always sees the other. Exchanges, since they order what follows them everywhere: emulators of
- * arm64 let a plain store pass a later load. */
+/* park() sets `parked` before it reads `generation`, and wake_worker() does the opposite, so one
+ * of them always sees the other's store. These are exchanges because emulators of arm64 let a
+ * plain store pass a later load. */
 static void park(struct worker *worker, uint64_t seen) {
     pthread_mutex_lock(&worker->lock);
     atomic_exchange(&worker->parked, true);
@@ -138,11 +137,11 @@ static void *worker_main(void *argument) {
     }
 }
 
-/* Until *value is (or is no longer) `other`. Whom we wait for is at work, so it will not be long;
- * or it lost its core to someone, and then giving ours away helps. */
+/* Waits until *value is (or is no longer) `other`. The other thread is usually running and the
+ * wait is short; if it lost its core, yielding ours helps. */
 static void wait_while(const struct thread_pool *pool, const _Atomic unsigned *value,
                        unsigned other, bool equal) {
-    int64_t end = pool->spins ? 0 : -1; /* of spinning; 0: not yet known */
+    int64_t end = pool->spins ? 0 : -1; /* of spinning; 0: not set yet */
     for (unsigned looks = 1; (atomic_load_explicit(value, memory_order_acquire) == other) == equal;
          looks++) {
         if (end < 0) {
@@ -187,7 +186,7 @@ bool native_take(const struct native_call *call, size_t chunk, size_t *begin, si
     size_t units = call->units, at;
     if (chunk == 0 || chunk > units)
         chunk = chunk == 0 ? 1 : units;
-    if (call->threads == 1) { /* no one to share with: spare the locked instruction */
+    if (call->threads == 1) { /* a single thread needs no locked instruction */
         at = atomic_load_explicit(next, memory_order_relaxed);
         if (at >= units)
             return false;
@@ -241,7 +240,7 @@ struct thread_pool *thread_pool_create(unsigned threads, unsigned cores, struct 
     memset(pool, 0, bytes);
     pool->forks = atomic_load(&forks);
     pool->spins = threads <= cores;
-    /* Signals are the program's: its own threads handle them. */
+    /* Signals are handled by the program's own threads. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -279,7 +278,7 @@ bool thread_pool_reserve_scratch(struct thread_pool *pool, size_t bytes, struct 
     for (unsigned i = 0; i < pool->threads; i++) {
         void *scratch = memory_allocate_aligned(bytes, CACHE_LINE, status);
         if (!scratch)
-            return false; /* some have grown already, which does no harm */
+            return false; /* some have already grown, which is harmless */
         memory_free(pool->workers[i].scratch);
         pool->workers[i].scratch = scratch;
     }

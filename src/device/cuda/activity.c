@@ -29,11 +29,11 @@ _Static_assert((int)ACTIVITY_STREAMS == (int)CUDA_QUEUES, "spans are on the devi
 enum {
     SPANS_FIRST = 1024,
     SPANS_MAX = 1 << 18,
-    CORRECTION_MAX = 1000000, /* nanoseconds: more than that is no matter of clocks */
-    CLOCK_ERROR = 10000,      /* nanoseconds that CUPTI's conversion of clocks was seen to wander */
+    CORRECTION_MAX = 1000000, /* nanoseconds: larger differences are not caused by clocks */
+    CLOCK_ERROR = 10000,      /* nanoseconds: observed drift of CUPTI's clock conversion */
 };
 
-/* Guards the spans of all devices and the list of those that listen. */
+/* Guards the spans of all devices and the list of subscribers. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cuda_activities *subscribers;
 
@@ -68,7 +68,7 @@ static void activity_call_begins(uint32_t correlation, bool launches) {
     pthread_mutex_unlock(&lock);
 }
 
-/* Spans without calls have the last call of the one before, so the order holds for them too. */
+/* A span without calls has the last call of its predecessor, so the order holds for it too. */
 static struct activity_span *find_span(struct cuda_activities *activities, uint32_t correlation) {
     uint64_t low = activities->oldest, high = activities->end;
     while (low < high) {
@@ -118,7 +118,7 @@ enum { BUFFER_BYTES = 32 << 10, BUFFERS_MAX = 1024 };
 static const cupti_choice kinds[] = {CUPTI_KIND_KERNEL, CUPTI_KIND_COPY, CUPTI_KIND_SET};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Joining and leaving, one at a time. Never taken in a callback. */
+/* Serialises session_join() and session_leave(). Never taken in a callback. */
 static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
 static unsigned members, devices;
 static const struct cupti *cupti;
@@ -216,12 +216,12 @@ static bool succeeded(cupti_result result, const char *call, struct status *stat
     return result == CUPTI_SUCCEEDED || cupti_call_failed(cupti, result, call, status);
 }
 
-/* Also of what was never enabled, which does no harm. */
+/* Disabling a kind that was never enabled is harmless. */
 static void session_stop(bool take_out) {
     for (unsigned i = 0; i < KINDS; i++)
         cupti->cuptiActivityDisable(kinds[i]);
     if (take_out)
-        cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL); /* its buffers come back */
+        cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL); /* returns its buffers */
     cupti->cuptiEnableDomain(0, subscriber, CUPTI_DRIVER_CALLS);
     cupti->cuptiUnsubscribe(subscriber);
     if (take_out && devices <= 1 && !cupti->shared)
@@ -365,7 +365,7 @@ static bool all_complete(struct cuda_activities *activities) {
     return number == activities->end;
 }
 
-/* No record is to be joined with them: CUPTI may number its calls anew. */
+/* Records must no longer match these spans: CUPTI may restart its correlation ids. */
 static void close_spans(struct cuda_activities *activities) {
     pthread_mutex_lock(&lock);
     for (uint64_t i = activities->oldest; i < activities->end; i++)
@@ -374,8 +374,8 @@ static void close_spans(struct cuda_activities *activities) {
     pthread_mutex_unlock(&lock);
 }
 
-/* Stamps may be out although nothing is recorded, as in a trace that was paused. Asking for their
- * records takes longer than a launch: it is done ever more rarely. */
+/* Stamps may be unresolved although nothing is recorded, as in a paused trace. Flushing takes
+ * longer than a launch, so it is done at exponentially growing intervals. */
 static bool can_rest(struct cuda_activities *activities) {
     struct status ignored;
     if (activities->held == 0)
@@ -397,7 +397,7 @@ void activity_finish(struct cuda_device *cuda) {
     struct cuda_activities *activities = &cuda->activities;
     if (activities->subscribed) {
         remove_subscriber(activities);
-        session_leave(!cuda->lost); /* what is broken is better left alone */
+        session_leave(!cuda->lost); /* do not finalize CUPTI on a broken context */
     }
     memory_free(activities->spans);
     *activities = (struct cuda_activities){0};
@@ -479,7 +479,7 @@ static struct activity_span look_at(struct cuda_activities *activities, uint64_t
     return span;
 }
 
-/* First without waiting; then all that was launched is over and its records must come. */
+/* First tries without waiting. After waiting for the device all records must arrive. */
 static bool collect_span(struct cuda_device *cuda, uint64_t number, struct activity_span *span,
                          struct status *status) {
     *span = look_at(&cuda->activities, number);
@@ -496,10 +496,10 @@ static bool collect_span(struct cuda_device *cuda, uint64_t number, struct activ
     return true;
 }
 
-/* In its first seconds CUPTI knows its clock's offset but not its rate, and its times run away from
- * the host's by ten microseconds a second. Yet no work begins before it was asked for, nor before
- * what precedes it on its stream has ended: times that say so are moved until they do not. How long
- * work took stays as it is. */
+/* In its first seconds CUPTI knows its clock's offset but not its rate, and its times drift from
+ * the host's by ten microseconds per second. Work cannot start before its launch, nor before the
+ * previous work on its stream has ended, so times that violate this are shifted. Durations are
+ * not changed. */
 static int64_t correction(struct cuda_activities *activities, uint64_t number,
                           const struct activity_span *span) {
     unsigned stream = 0;

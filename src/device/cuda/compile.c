@@ -1,8 +1,8 @@
-/* Compiles with NVRTC, by way of the cache on disk.
+/* Compiles with NVRTC, through the cache on disk.
  *
- * The binary is made for the very GPU, so that loading it compiles nothing more. Sources include
- * nothing, so no folder of headers is needed. What the binary depends on is the source, the options
- * and NVRTC's version: together they are the cache's key.
+ * The binary is built for the exact GPU, so that loading it compiles nothing. Sources have no
+ * includes, so no header folder is needed. The cache key is the source, the options and NVRTC's
+ * version.
  */
 #include "device/cuda/compile.h"
 
@@ -96,7 +96,7 @@ static void append_key(struct buffer *key, const struct target *target, struct t
     buffer_text(key, source);
 }
 
-/* The first line of the log that tells of an error; the first line at all when none does. */
+/* The first line of the log that contains an error; otherwise the first line. */
 static struct text first_error(const char *log) {
     const char *found = strstr(log, "error:");
     const char *line = found ? found : log;

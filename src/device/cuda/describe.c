@@ -1,4 +1,4 @@
-/* What a GPU is, without opening it for work. */
+/* Describes a GPU without opening it for work. */
 #include <stdio.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@ const struct cuda_driver *cuda_initialize(unsigned *count, struct status *status
     return driver;
 }
 
-/* 0 when the driver does not tell. */
+/* 0 if the driver does not report it. */
 static uint64_t attribute_or_zero(const struct cuda_driver *driver, cuda_ordinal ordinal,
                                   cuda_choice choice) {
     int value = 0;

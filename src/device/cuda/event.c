@@ -82,7 +82,7 @@ bool cuda_order(struct device *device, unsigned queue, struct device_event event
 
 /* ---- Stamps ------------------------------------------------------------------------------- */
 
-/* In the place of an end's event: the begin is the number of a span. No event has this address. */
+/* In place of an end event: `begin` is the number of a span. No event has this address. */
 enum { SPAN = 1 };
 
 static bool ensure_subscribed(struct cuda_device *cuda) {
@@ -146,7 +146,7 @@ int64_t cuda_clock_error(struct device *device) {
     return by_events > by_spans ? by_events : by_spans;
 }
 
-/* Whatever was refused may be had by now. */
+/* A subscription that was refused earlier may succeed now. */
 void cuda_prepare_stamps(struct device *device, char *how, size_t capacity) {
     struct cuda_device *cuda = cuda_of(device);
     struct status ignored;

@@ -1,7 +1,8 @@
-/* What CUDA's errors mean to a user: which call failed, by what, and what to do.
+/* Explains CUDA errors to users: the call that failed, the cause and the remedy.
  *
- * Some errors leave the context unusable for good. They come late, from whichever call happens to
- * look: the device then is lost, and says so, with the kernel if it is known, to every later call.
+ * Some errors make the context unusable. They are asynchronous: an arbitrary later call returns
+ * them. The device is then lost, and every later call reports that, with the kernel if it is
+ * known.
  */
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* Launches that are replayed together: captured once on a stream of their own, then one driver call
- * for all of them. */
+/* CUDA graphs: launches are captured once on a separate stream, then replayed with one driver
+ * call. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -47,7 +47,7 @@ static bool graph_prepare(struct cuda_device *cuda, struct cuda_replay *replay,
 static bool capture(struct cuda_device *cuda, struct cuda_replay *replay,
                     const struct launch *launches, unsigned count, cuda_graph *graph,
                     struct status *status) {
-    /* What is captured does not run: it is no suspect when the device is lost. */
+    /* A captured kernel does not run, so it is not a suspect when the device is lost. */
     uint64_t launches_before = cuda->launches;
     const char *last_before = cuda->last_launch;
     struct status ignored;
@@ -58,7 +58,7 @@ static bool capture(struct cuda_device *cuda, struct cuda_replay *replay,
         captured = cuda_enqueue(cuda, &launches[i], cuda->side, &replay->workspace, status);
     cuda->launches = launches_before;
     cuda->last_launch = last_before;
-    /* The stream is of no use until its capture has ended, however that went. */
+    /* The stream is unusable until its capture has ended, even after a failure. */
     bool ended =
         CUDA_CALL(cuda, captured ? status : &ignored, cuStreamEndCapture, cuda->side, graph);
     return captured && ended;

@@ -14,8 +14,8 @@
 #include "base/memory.h"
 #include "device/cuda/cuda.h"
 
-/* An algorithm works for addresses of at least some alignment: that of allocations, that of the
- * widest loads, or none but the elements' own. */
+/* An algorithm requires a minimum alignment of the addresses: that of allocations, that of the
+ * widest loads, or only that of the elements. */
 enum { MATMUL_ALIGNMENTS = 3 };
 
 struct matmul_algorithm {
@@ -100,7 +100,7 @@ static int32_t epilogue_of(const struct device_matmul *shape) {
     }
 }
 
-/* f32 keeps all its bits unless the user says that 10 of them are enough. */
+/* f32 is computed exactly unless the user allows TF32, with 10 bits of mantissa. */
 static unsigned compute_type(const struct device_matmul *shape) {
     const char *allowed = getenv("RIDGE_TF32");
     if (shape->signed_bytes)
@@ -213,7 +213,7 @@ static bool prefer(struct cuda_device *cuda, blas_preference preference,
     return true;
 }
 
-/* cuBLASLt takes the bias' alignment from its address, and looks at no more of it here. */
+/* cuBLASLt only uses the alignment of the bias' address here. */
 static bool announce_bias(struct cuda_device *cuda, struct cuda_matmul *matmul, uint32_t alignment,
                           struct status *status) {
     void *address = (void *)(uintptr_t)(alignment ? alignment : matmul_d_bytes(&matmul->shape));
@@ -334,7 +334,7 @@ static float measure_one(struct cuda_device *cuda, struct cuda_matmul *matmul,
     return best;
 }
 
-/* A candidate must be clearly faster than those that cuBLASLt puts before it. */
+/* A candidate must be clearly faster than those that cuBLASLt ranks before it. */
 static unsigned fastest(struct cuda_device *cuda, struct cuda_matmul *matmul,
                         const struct blas_heuristic *candidates, unsigned count,
                         const struct scratch *scratch) {
@@ -361,12 +361,12 @@ static bool choose_measured(struct cuda_device *cuda, struct cuda_matmul *matmul
     for (unsigned i = 0; i < count; i++)
         if (candidates[i].workspace_bytes > workspace_bytes)
             workspace_bytes = candidates[i].workspace_bytes;
-    if (!cuda_wait(cuda, status)) /* what is running would disturb the times */
+    if (!cuda_wait(cuda, status)) /* running work would disturb the times */
         return false;
     if (scratch_create(cuda, &matmul->shape, workspace_bytes, &scratch))
         *chosen = fastest(cuda, matmul, candidates, count, &scratch);
     scratch_destroy(cuda, &scratch);
-    return cuda_enter(cuda, status); /* false when a candidate took the device down */
+    return cuda_enter(cuda, status); /* fails if a candidate crashed the device */
 }
 
 /* Chooses the algorithm for one alignment: the fastest when `measure` is set and there is memory to

@@ -65,7 +65,7 @@ bool opencl_places(const struct opencl_driver *driver, struct opencl_place **pla
     return true;
 }
 
-/* A device that is asked one question after another: the first failure is kept. */
+/* A series of queries of one device; keeps the first failure. */
 struct device_query {
     const struct opencl_driver *driver;
     cl_device_id device;
@@ -93,7 +93,7 @@ static uint32_t query_u32(struct device_query *device_query, cl_uint what) {
     return value;
 }
 
-/* 0 when the driver does not know the question. */
+/* 0 if the driver does not know the query. */
 static uint32_t query_if_known(const struct device_query *device_query, cl_uint what) {
     cl_uint value = 0;
     if (device_query->driver->clGetDeviceInfo(device_query->device, what, sizeof value, &value,
@@ -108,7 +108,7 @@ static size_t query_size(struct device_query *device_query, cl_uint what) {
     return value;
 }
 
-/* Names come with spaces around them and runs of spaces inside. */
+/* Names may have spaces around them and repeated spaces inside. */
 static void trim_blanks(char *text) {
     char *to = text;
     for (const char *from = text; *from; from++)
@@ -145,7 +145,7 @@ static void copy_text(struct device_query *device_query, cl_uint what, char *to,
     memory_free(text);
 }
 
-/* Whose driver, and which version of it: "NVIDIA CUDA 580.65". */
+/* Vendor and version of the driver: "NVIDIA CUDA 580.65". */
 static void describe_driver(struct device_query *device_query, cl_platform_id platform, char *to,
                             size_t capacity) {
     char name[64] = "", version[64];
@@ -175,8 +175,8 @@ static bool has_word(const char *words, const char *word) {
     return false;
 }
 
-/* The threads that run in step. Only vendors' own queries tell it of a device; the standard one is
- * of a compiled kernel. */
+/* The subgroup size. Only vendor-specific queries report it for a device; the standard query is
+ * for a compiled kernel. */
 static void describe_subgroup(const struct device_query *device_query, const char *extensions,
                               struct device_capabilities *capabilities) {
     capabilities->subgroup = 1;
@@ -210,7 +210,8 @@ static void describe_sizes(struct device_query *device_query,
     enum { SMALLEST_ALIGNMENT = 16, BITS = 8 };
     capabilities->memory_bytes = query_u64(device_query, CL_DEVICE_GLOBAL_MEM_SIZE);
     capabilities->compute_units = query_u32(device_query, CL_DEVICE_MAX_COMPUTE_UNITS);
-    /* Drivers compile for blocks of 256 and then refuse larger ones, whatever the device can. */
+    /* Drivers compile for blocks of 256 and then refuse larger ones, even if the device
+     * supports them. */
     uint32_t block_max = clamp_u32(query_size(device_query, CL_DEVICE_MAX_WORK_GROUP_SIZE));
     capabilities->block_max = block_max < BLOCK_MAX ? block_max : BLOCK_MAX;
     capabilities->shared_bytes = clamp_u32(query_u64(device_query, CL_DEVICE_LOCAL_MEM_SIZE));
@@ -225,8 +226,8 @@ static void describe_sizes(struct device_query *device_query,
         capabilities->cache_bytes = query_u64(device_query, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
 }
 
-/* OpenCL does not tell how many threads a unit holds: of GPUs eight full blocks are a fair guess,
- * a CPU's unit runs one block at a time. */
+/* OpenCL does not report the threads per unit. For GPUs eight full blocks are a fair guess; a
+ * CPU's unit runs one block at a time. */
 static void guess_threads(struct device_capabilities *capabilities) {
     uint64_t threads = (uint64_t)capabilities->block_max * (capabilities->is_gpu ? 8 : 1);
     capabilities->threads_per_unit = clamp_u32(threads);

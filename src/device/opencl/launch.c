@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "device/opencl/opencl.h"
 
-/* One after another; the first failure is kept. */
+/* In order; keeps the first failure. */
 struct parameters {
     const struct opencl_driver *driver;
     cl_kernel kernel;

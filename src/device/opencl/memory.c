@@ -4,8 +4,8 @@
 #include "base/format.h"
 #include "device/opencl/opencl.h"
 
-/* Drivers put buffers on the device when they are first used, and would report a full device only
- * then. Writing to the last byte, on a queue that waits for nothing, makes them do it here. */
+/* Drivers allocate a buffer on the device when it is first used, and only then report a full
+ * device. Writing its last byte, on an otherwise idle queue, makes them allocate it here. */
 static bool make_resident(struct opencl_device *device, cl_mem object, size_t bytes,
                           struct status *status) {
     const struct opencl_driver *driver = device->driver;
@@ -16,7 +16,8 @@ static bool make_resident(struct opencl_device *device, cl_mem object, size_t by
            opencl_check(driver->clFinish(device->side), "clFinish", status);
 }
 
-/* Whatever the driver calls it: a buffer that cannot be had is a lack of memory. */
+/* Drivers use different errors for this: a buffer that cannot be allocated is always
+ * STATUS_MEMORY. */
 static bool no_room(struct opencl_device *device, size_t bytes, struct status *status) {
     char wanted[FORMAT_SIZE], largest[FORMAT_SIZE], all[FORMAT_SIZE];
     status_context(
@@ -64,7 +65,7 @@ void opencl_release(struct device *base, struct device_memory memory) {
         return;
     opencl_link_remove(&made->link);
     opencl_of(base)->driver->clReleaseMemObject(
-        made->object); /* once queued work is done with it */
+        made->object); /* once queued work no longer needs it */
     memory_free(made);
 }
 
@@ -124,7 +125,7 @@ static bool in_bounds(struct device_memory memory, size_t offset, size_t bytes, 
                        offset, memory.bytes);
 }
 
-/* What all copies begin with. */
+/* The common start of all copies. */
 static bool begin_copy(struct opencl_device *device, unsigned number, cl_command_queue *queue,
                        struct device_stamp *stamp, cl_event *event, cl_event **wanted,
                        struct status *status) {

@@ -1,8 +1,8 @@
 /* The OpenCL device: OpenCL 1.2 and later, of any vendor, through one context per open device.
  *
- * Devices of all platforms share one numbering, GPUs first. What is open is independent of the
- * others; nothing is kept between calls of count() and probe(), so a device that appears or goes is
- * seen.
+ * Devices of all platforms share one numbering, GPUs first. Open devices are independent of
+ * each other. count() and probe() cache nothing, so devices that appear or disappear are
+ * noticed.
  */
 #include "device/opencl/opencl.h"
 

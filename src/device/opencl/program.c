@@ -1,7 +1,7 @@
-/* From source to a kernel: compiled by the driver, or read from the cache of what it compiled.
+/* Builds kernels from source, or loads them from the cache of compiled kernels.
  *
- * A cached binary that the driver does not take (it was updated without changing its version, say)
- * is no failure: the source is compiled in its place.
+ * A cached binary that the driver rejects (for example after an update without a new version) is
+ * not a failure: the source is compiled instead.
  */
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static void to_cache(const struct opencl_device *device, const struct buffer *ke
     memory_free(bytes);
 }
 
-/* The first line that speaks of an error, else the first that says anything. */
+/* The first line that contains an error, else the first non-empty line. */
 static struct text first_error(struct text log) {
     struct text first = {0};
     while (log.length > 0) {
@@ -82,7 +82,7 @@ static struct text first_error(struct text log) {
     return first;
 }
 
-/* Replaces the message by what the compiler said, as far as it can be had. */
+/* Replaces the message by the compiler's log, if available. */
 static void explain_failure(const struct opencl_device *device, cl_program program,
                             struct status *status) {
     const struct opencl_driver *driver = device->driver;
