@@ -153,7 +153,7 @@ static bool build_wkv7(struct builder *build, const struct operation *operation,
     for (unsigned i = 0; i < 7; i++)
         if (!(operands[i] = build_contiguous(build, inputs[i])))
             return false;
-    /* Without a token the state stays what it is. */
+    /* Without tokens the state is unchanged. */
     if (view_count(&r->view) == 0) {
         outputs[0] = operands[0];
         outputs[1] = build_copy(build, operands[6]);

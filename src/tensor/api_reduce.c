@@ -28,7 +28,7 @@ static bool axis_mask(const struct tensor *x, unsigned count, const int *axes, u
     return true;
 }
 
-/* The mean has no operation of its own: OP_COUNT stands for it. */
+/* The mean is not an operation; OP_COUNT denotes it. */
 static ridge_tensor *reduce(const char *name, enum op op, ridge_tensor *x, unsigned count,
                             const int *axes, bool keep) {
     uint32_t mask = 0;

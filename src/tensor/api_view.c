@@ -4,7 +4,7 @@
 
 #include "tensor/operation.h"
 
-/* Blocks of a quantised tensor lie along its last axis and cannot be cut or walked in steps. */
+/* Blocks of a quantised tensor lie along its last axis and cannot be split or strided. */
 static bool keeps_blocks(const struct tensor *x, const struct view *view) {
     if (!dtype_is_quantised(x->dtype))
         return true;

@@ -400,8 +400,8 @@ bool build_assign(struct builder *build, struct tensor *target, struct tensor *s
         !view_broadcast(&source->view, target->view.rank, target->view.sizes, &inputs[1].view,
                         build->status))
         return false;
-    /* Within one storage the source may be written before it is read; whether two tensors from
-     * outside share one is known to eager callers only. */
+    /* Within one storage the source may be overwritten before it is read. Only eager callers
+     * know whether two outside tensors share a storage. */
     enum node_kind source_kind = build->graph->nodes[inputs[1].node].kind;
     if (!apart && (source_kind == NODE_INPUT || source_kind == NODE_CAPTURE)) {
         struct tensor *copy = build_copy(build, source);

@@ -32,7 +32,7 @@ static void release_variant(struct variant *variant) {
     memory_free(variant);
 }
 
-/* Outputs as tensors of the graph: a function may hand on what it got from outside. */
+/* Outputs as tensors of the graph: a function may return a tensor from outside. */
 static bool adopt_outputs(struct graph *graph, ridge_tensor *const *handles,
                           struct tensor **outputs, unsigned count, struct status *status) {
     for (unsigned i = 0; i < count; i++) {
@@ -50,7 +50,7 @@ static bool adopt_outputs(struct graph *graph, ridge_tensor *const *handles,
     return true;
 }
 
-/* `handles` holds those of the inputs and, behind them, those of the outputs. */
+/* `handles` has the inputs, followed by the outputs. */
 static bool call_function(struct compiled *program, struct graph *graph,
                           struct tensor *const *inputs, ridge_tensor **handles,
                           struct tensor **outputs, struct status *status) {

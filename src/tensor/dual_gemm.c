@@ -1,5 +1,5 @@
-/* Which operands can be handed to a kernel of several products. Everything is taken from the views:
- * the device says in the end whether it has such a kernel. */
+/* Which operands suit a dual GEMM kernel. This looks only at the views; the device decides
+ * whether it has such a kernel. */
 #include "tensor/dual_gemm.h"
 
 /* A matrix [rows, columns] with neighbours along its rows. */

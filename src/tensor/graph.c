@@ -21,7 +21,7 @@ void graph_init(struct graph *graph, ridge_device *device) {
     *graph = (struct graph){.device = device};
 }
 
-/* Handles that were kept beyond the tracing stand for nothing any more. */
+/* Handles that outlive the tracing become invalid. */
 static void forget_tensors(const struct graph *graph) {
     for (struct tensor *tensor = graph->device->tensors; tensor; tensor = tensor->device_next)
         if (tensor->graph == graph)

@@ -32,8 +32,7 @@ void kernel_store_destroy(struct kernel_store *store) {
     memory_free(store);
 }
 
-/* The vendor's products are told apart by their fields, in front of which a family that no
- * specification has stands. */
+/* The key of a library product: its fields, preceded by a family that no specification has. */
 static size_t library_key(const struct device_matmul *matmul, unsigned char *key) {
     int64_t fields[] = {KERNEL_FAMILIES,   matmul->ab_type, matmul->d_type,  matmul->m,
                         matmul->n,         matmul->k,       matmul->batch,   matmul->a_row,

@@ -1,4 +1,4 @@
-/* Operations with kernels of their own: their work, flops and bytes. */
+/* Operations with their own kernels: their work, flops and bytes. */
 #include <string.h>
 
 #include "tensor/dual_gemm.h"

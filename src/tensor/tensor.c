@@ -1,4 +1,4 @@
-/* Handles, storages and scopes: who owns what. */
+/* Handles, storages and scopes: ownership. */
 #include "tensor/tensor.h"
 
 #include <string.h>
@@ -10,8 +10,8 @@
 static struct slab tensors = SLAB(struct tensor, 1);
 static _Thread_local struct status thread_status;
 static _Thread_local struct scope *innermost;
-/* Scopes that could not be had: begin and end still pair up, tensors then stay with the one around.
- */
+/* Scopes that could not be allocated: begin and end still pair up, and tensors belong to the
+ * enclosing scope. */
 static _Thread_local unsigned missing_scopes;
 
 struct status *tensor_status(void) {

@@ -91,7 +91,7 @@ bool view_axis(const struct view *view, int axis, unsigned *found, struct status
     return true;
 }
 
-/* Replaces one -1 by what is left. */
+/* Replaces one -1 by the inferred size. */
 static bool complete_sizes(const struct view *view, unsigned rank, const int64_t *sizes,
                            int64_t *whole, struct status *status) {
     int64_t count = view_count(view), known = 1;
@@ -122,7 +122,7 @@ static bool complete_sizes(const struct view *view, unsigned rank, const int64_t
     return true;
 }
 
-/* Old axes are grouped into runs that lie in one piece; each new axis must fit into a run. */
+/* Old axes are grouped into contiguous runs; each new axis must fit into a run. */
 static bool restride(const struct view *view, struct view *out) {
     int64_t sizes[RIDGE_RANK_MAX], strides[RIDGE_RANK_MAX];
     unsigned old_rank = 0;

@@ -1,9 +1,9 @@
 /* GGUF, the format of llama.cpp: a header of key-value pairs and tensor descriptions, then the data
  * at offsets that are multiples of an alignment which one of the keys may set.
  *
- * Every length is checked against what is left of the file before anything moves, and a list grows
- * only as its elements are read, so a count that lies costs nothing. Arrays among the values (the
- * vocabulary, mostly) are stepped over.
+ * Every length is checked against the rest of the file before it is used, and a list grows only
+ * as its elements are read, so a wrong count costs nothing. Array values (mostly the
+ * vocabulary) are skipped.
  */
 #include <stdio.h>
 #include <string.h>
@@ -216,7 +216,7 @@ static bool take_metadata(struct weights *weights, struct cursor *cursor, struct
     return ok && weights_add_metadata(weights, &value, status);
 }
 
-/* Sizes stand in the file with the fastest one first. */
+/* The file lists the fastest-varying size first. */
 static bool take_sizes(struct cursor *cursor, struct weights_tensor *tensor,
                        struct status *status) {
     uint32_t rank;
@@ -263,7 +263,7 @@ static bool set_type(struct weights_tensor *tensor, uint32_t number, struct stat
     return true;
 }
 
-/* Until the header's end is known the offset is all there is of the data. */
+/* Until the end of the header is known, `data` holds the offset. */
 static bool take_tensor(struct weights *weights, struct cursor *cursor, uint64_t *offset,
                         struct status *status) {
     struct weights_tensor tensor = {.dtype = RIDGE_DTYPES};

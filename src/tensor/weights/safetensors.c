@@ -51,7 +51,7 @@ static bool plain_text(struct weights *weights, const struct scan_string *string
     return copy != NULL;
 }
 
-/* A list of at most `capacity` integers that are not negative. NULL: it is not one. */
+/* A list of at most `capacity` non-negative integers; NULL if it is not one. */
 static const char *read_integers(struct scan *scan, const char *at, int64_t *values,
                                  unsigned capacity, unsigned *count) {
     *count = 0;

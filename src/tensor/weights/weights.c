@@ -161,7 +161,7 @@ const struct weights_tensor *weights_find(const struct weights *weights, struct 
     return NULL;
 }
 
-/* There are some dozens of keys, asked for once each. */
+/* There are a few dozen keys, each looked up once. */
 static const struct metadata *find_metadata(const struct weights *weights, const char *key) {
     for (size_t i = 0; i < weights->metadata_count; i++)
         if (text_is(weights->metadata[i].key, key))
