@@ -320,7 +320,7 @@ TEST(comparing_with_another_machine_driver_or_size_warns) {
     comparison_set_finish(&set);
     snprintf(after.machine, sizeof after.machine, "another one");
     CHECK_OK(compare_results(&before, &after, &set, &status), status);
-    CHECK_STRING(set.warning, "another machine: it was a machine and is another one");
+    CHECK_STRING(set.warning, "different machines: it was a machine and is another one");
     comparison_set_finish(&set);
 }
 

@@ -100,11 +100,12 @@ TEST(an_opencl_device_that_is_too_old_is_described_and_refused) {
     CHECK(!ops->probe(FAKE_OLD, &capabilities, &status));
     CHECK_STRING(capabilities.description, "Old Board");
     CHECK_INT(status.code, STATUS_UNSUPPORTED);
-    CHECK_STRING(status.message, "Old Board has OpenCL 1.1 fake; ridge needs OpenCL 1.2, perhaps "
-                                 "of a later driver");
+    CHECK_STRING(
+        status.message,
+        "Old Board has OpenCL 1.1 fake; ridge needs OpenCL 1.2; a later driver may have it");
     CHECK(!ops->open(FAKE_OLD, &device, &status));
     CHECK(!ops->open(9, &device, &status));
-    CHECK_STRING(status.message, "opencl:9: there is no opencl:9; the last one is opencl:2");
+    CHECK_STRING(status.message, "opencl:9: opencl:9 does not exist; the last one is opencl:2");
     CHECK_INT(fake_opencl.live, 0);
     stop_fake();
 }
@@ -209,8 +210,8 @@ TEST(opencl_launches_pass_offsets_then_scalars_then_local_memory) {
     launch.block[0] = 129;
     launch.block[1] = 1;
     CHECK(!ops->launch(device, 1, &launch, NULL, &status));
-    CHECK_STRING(status.message, "kernel store: blocks of 129 x 1 x 1 threads, but at most 128 as "
-                                 "it was compiled for this device");
+    CHECK_STRING(status.message, "kernel store: blocks of 129 x 1 x 1 threads; compiled for this "
+                                 "device, it allows at most 128");
     CHECK(!ops->launch(device, 2, &launch, NULL, &status));
     ops->close(device);
     CHECK_INT(fake_opencl.live, 0);
@@ -228,7 +229,8 @@ TEST(opencl_reports_a_full_device_when_allocating) {
     CHECK(!ops->allocate(device, 1, &third, &status));
     CHECK_INT(status.code, STATUS_MEMORY);
     CHECK_STRING(status.message,
-                 "no buffer of 1 B on opencl:0 (1.049 MB in all, at most 524.3 KB in a buffer): "
+                 "cannot allocate a buffer of 1 B on opencl:0 (1.049 MB in total, at most 524.3 KB "
+                 "per buffer): "
                  "clEnqueueFillBuffer failed with CL_MEM_OBJECT_ALLOCATION_FAILURE (-4): the "
                  "device is out of memory");
     ops->release(device, first);

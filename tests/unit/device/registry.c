@@ -30,16 +30,16 @@ TEST(the_cpu_opens_by_its_names) {
 }
 
 TEST(names_that_are_none_are_refused_with_what_there_is) {
-    check_refused("gpu", "no kind of device is called \"gpu\"; there are \"cpu\", \"cuda\"");
-    check_refused("", "no kind of device is called \"\"");
-    check_refused("cpuX", "no kind of device is called \"cpuX\"");
+    check_refused("gpu", "unknown device \"gpu\"; the kinds are \"cpu\", \"cuda\"");
+    check_refused("", "unknown device \"\"");
+    check_refused("cpuX", "unknown device \"cpuX\"");
     check_refused("CPU", "\"cpu\"");
-    check_refused("cpu:1", "cpu:1: there is only one cpu device here: \"cpu:0\"");
-    check_refused("cpu:", "\"\" is not a device number; write \"cpu:0\"");
+    check_refused("cpu:1", "cpu:1: this machine has only one cpu device: \"cpu:0\"");
+    check_refused("cpu:", "\"\" is not a device number; use \"cpu:0\"");
     check_refused("cpu:x", "\"x\" is not a device number");
     check_refused("cpu:-1", "\"-1\" is not a device number");
     check_refused("cpu:99999999999999999999", "is not a device number");
-    check_refused("cpu:4294967296", "there is only one cpu device here");
+    check_refused("cpu:4294967296", "this machine has only one cpu device");
 }
 
 /* Sets RIDGE_DEVICE for one opening of the default device. */
@@ -64,7 +64,7 @@ TEST(the_environment_chooses_the_default_device) {
     CHECK_STRING(device->ops->name, "cpu");
     device_close(device);
     CHECK(!open_by_environment("abacus", &device, &status));
-    CHECK(strstr(status.message, "RIDGE_DEVICE: no kind of device is called \"abacus\""));
+    CHECK(strstr(status.message, "RIDGE_DEVICE: unknown device \"abacus\""));
 }
 
 TEST(without_a_name_some_device_opens) {
