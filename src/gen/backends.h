@@ -51,7 +51,7 @@
 KERNEL_BACKEND(native)
 KERNEL_BACKEND(source)
 
-/* There are no native kernels of these. */
+/* These have no native kernels. */
 bool source_dual_gemm(const struct dual_gemm_work *, const struct device_capabilities *,
                       struct kernel_request *, struct status *);
 bool source_dual_gemm_code(const struct kernel_spec *, const struct device_capabilities *,

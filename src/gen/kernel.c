@@ -107,7 +107,7 @@ static const char *const family_names[KERNEL_FAMILIES] = {
     [KERNEL_LORA] = "lora",
 };
 
-/* Appends "_word" while there is room for it. */
+/* Appends "_word" if it fits. */
 static void append(char *name, size_t capacity, const char *word) {
     size_t length = strlen(name);
     if (length + 1 + strlen(word) < capacity)

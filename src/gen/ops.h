@@ -1,13 +1,13 @@
 /* The table of operations.
  *
- * From a row of it follow the public function (src/tensor/api_elementwise.c), the type and shape
- * rules, the flops on the trace, the kernel source for every language (src/gen/source), the SIMD
- * function of the CPU (src/gen/native) and the conformance tests. To add an elementwise operation,
- * add a row here and its declaration to ridge.h.
+ * Each row defines the public function (src/tensor/api_elementwise.c), the type and shape
+ * rules, the flops on the trace, the kernel source for every language (src/gen/source), the
+ * SIMD function of the CPU (src/gen/native) and the conformance tests. To add an elementwise
+ * operation, add a row here and its declaration to ridge.h.
  *
- * An expression is written once, in a subset of C that every dialect reads: the operands x, y, z;
- * + - * / and parentheses; float constants with an f; and the words below. On a GPU they are
- * scalars; on the CPU they are vectors, so there is no ?: and no && there: use SELECT and TRUTH.
+ * An expression is written once, in a subset of C that every dialect reads: the operands x, y,
+ * z; + - * / and parentheses; float constants with an f; and the macros below. On a GPU they
+ * are scalars; on the CPU they are vectors, so use SELECT and TRUTH instead of ?: and &&.
  *
  *   EXP LOG LOG1P SIN COS TAN TANH ERF SQRT RSQRT FLOOR CEIL RINT ABS (x), POW(x, y)
  *   TRUTH(comparison)      1 or 0, an integer; combine with & | ^
@@ -25,13 +25,13 @@
 
 #include <ridge.h>
 
-/* What operand types an operation takes and what it gives. */
+/* Operand and result types of an operation. */
 enum op_rule {
-    RULE_ARITHMETIC, /* all the same, not quantised; gives that */
-    RULE_FLOAT,      /* all the same float; gives that */
-    RULE_COMPARE,    /* all the same, not quantised; gives u8 */
-    RULE_LOGIC,      /* u8 or i32, all the same; gives u8 */
-    RULE_WHERE,      /* u8 or i32, then two the same; gives the latter */
+    RULE_ARITHMETIC, /* one type, not quantised; same result */
+    RULE_FLOAT,      /* one float type; same result */
+    RULE_COMPARE,    /* one type, not quantised; result u8 */
+    RULE_LOGIC,      /* u8 or i32, one type; result u8 */
+    RULE_WHERE,      /* u8 or i32, then two of one type, which is the result's */
 };
 
 /* The formatter would take x * y for a declaration. */
@@ -98,8 +98,8 @@ enum op_rule {
                                                       ISELECT(TRUTH(x * y < 0), 0, x * y)) \
     X(AFFINE,        affine,        3, ARITHMETIC, 2, x * y + z, x * y + z)
 
-/* Conversions inside a program: what a cast needs, and what loading and storing does not do by
- * itself. X(NAME, name, from, to, expression) */
+/* Conversions inside a program that loading and storing do not do. X(NAME, name, from, to,
+ * expression) */
 #define CONVERSION_OPS(X) \
     X(TO_F32, to_f32, I32, F32, I2F(x)) \
     X(TO_I32, to_i32, F32, I32, F2I(x)) /* towards zero, saturating, NaN is 0 */ \
@@ -115,7 +115,7 @@ enum op_rule {
     X(ARGMAX, argmax, 1) \
     X(ARGMIN, argmin, 1)
 
-/* Operations with kernels of their own: their shape rules, flops and bytes are functions in
+/* Operations with their own kernels: their shape rules, flops and bytes are functions in
  * src/tensor/. X(NAME, name) */
 #define KERNEL_OPS(X) \
     X(MATMUL, matmul) \
@@ -145,7 +145,7 @@ enum op {
     REDUCE_OPS(OP_REDUCE_ENUM) OP_LOAD, /* programs only: an operand's element */
     OP_STORE,                           /* programs only */
     OP_CONSTANT,                        /* a scalar */
-    OP_ACCUMULATOR,                     /* programs only: what a matrix product summed up */
+    OP_ACCUMULATOR,                     /* programs only: the result of a matrix product */
     KERNEL_OPS(OP_KERNEL_ENUM) OP_COUNT
 };
 
@@ -156,7 +156,7 @@ struct op_info {
     uint8_t flops;         /* per element of the result; of the operand for reductions */
     const char *f32, *i32; /* expressions; NULL when there is none */
 };
-/* Of elementwise operations and conversions all of it; of the others the name and flops. */
+/* Complete for elementwise operations and conversions; the others have a name and flops. */
 const struct op_info *op_info(enum op op);
 static inline bool op_is_reduction(enum op op) {
     return op >= OP_REDUCE_SUM && op <= OP_REDUCE_ARGMIN;

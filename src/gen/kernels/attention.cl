@@ -11,7 +11,7 @@
 #define Q_STRIDE(i) scalars.v[6 + (i)]
 #define K_STRIDE(i) scalars.v[9 + (i)]
 #define V_STRIDE(i) scalars.v[12 + (i)]
-// The keys that query i sees are those before this one.
+// The end of the keys visible to query i.
 #define KEYS_SEEN(i) (CAUSAL ? KEYS - QUERIES + (i) + 1 : KEYS)
 INLINE void load_piece(GLOBAL const TYPE *p, PRIVATE float *x, bool aligned) {
     if (aligned) {
@@ -29,7 +29,7 @@ INLINE void load_piece(GLOBAL const TYPE *p, PRIVATE float *x, bool aligned) {
 #define GROUPS (THREADS / LANES)
 #define PIECES ((WIDTH / VECTOR + LANES - 1) / LANES)
 #define STEPS (PIECES * VECTOR > 32 ? 1 : 4)
-// Piece i of a lane, or one that exists in place of one that does not.
+// Piece i of a lane, clamped to an existing one.
 #define PIECE_AT(i) ((lane + (i) * LANES) * VECTOR < WIDTH ? (lane + (i) * LANES) * VECTOR : 0)
 #define HAS_PIECE(i) ((lane + (i) * LANES) * VECTOR < WIDTH)
 
@@ -124,7 +124,7 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * QUERIES; task += GRID_X) {
 #define MY_KEYS (TILE / ACROSS)
 #define MY_COLUMNS ((WIDTH + ACROSS - 1) / ACROSS)
 #define ROW_LANES (THREADS / TILE)
-// TILE lines from `first` on of a head, zeros from `end` on.
+// Loads TILE lines of a head from `first` on, with zeros from `end` on.
 #define LOAD_TILE(tile, head, stride, first, end, factor) \
     for (int e = thread * VECTOR; e < TILE * WIDTH; e += THREADS * VECTOR) { \
         float piece[VECTOR]; \
@@ -142,7 +142,7 @@ int thread = (int)THREAD_X, down = thread / ACROSS, across = thread % ACROSS;
 bool aligned = ALIGNED(q) && ALIGNED(k) && ALIGNED(v);
 INT64 tiles = (QUERIES + TILE - 1) / TILE;
 for (INT64 task = BLOCK_X; task < BATCHES * HEADS * tiles; task += GRID_X) {
-    // The last queries see most: they go first, so that the device is busy to the end.
+    // The last queries see the most keys: they run first, to balance the load.
     INT64 first_query = (tiles - 1 - task / (BATCHES * HEADS)) * TILE;
     INT64 line = task % (BATCHES * HEADS), head = line % HEADS, batch = line / HEADS;
     INT64 kv_head = head / HEADS_PER_KV;

@@ -22,7 +22,7 @@ INLINE void load_columns(UINT32 *y, const UINT16 *p) {
     y[0] = LOAD4_ONCE(p);
 #endif
 }
-// Where the sum of a row of x and the upper or lower column of a lane's word lies.
+// The position of the sum of a row of x and the upper or lower column of a lane's word.
 #define SUM_AT(word, upper, row, group) \
     ((((word) * 2 + (upper)) * 2 + (row) % 2) * 32 + (group) * 4 + (row) % 8 / 2)
 #define IN_STRIP(row, low) SUM_AT((low) % VECTOR / 2, (low) % 2, row, (low) / VECTOR)
@@ -59,14 +59,14 @@ INLINE float load_of_block(const float *shared, int block) {
 }
 
 // section: gated_macros
-// gated_mlp: the second matrix is like the first.
+// gated_mlp: the second matrix has the layout of the first.
 #define SECOND_WORDS WORDS
 #define SECOND_COLUMN lane_column
 #define LOAD_SECOND(y, p) load_columns(y, p);
 #define SECOND_SUM(row, low) totals[(row) / 8][WORDS * 128 + IN_STRIP(row, low)]
 
 // section: lora_macros
-// lora: the second matrix is 16 columns to a word, and every block needs all of it.
+// lora: the second matrix has 16 columns per word, and every block reads all of it.
 #define SECOND_WORDS ((RANK + 15) / 16)
 #define SECOND_COLUMN group * 2
 #define LOAD_SECOND(y, p) \
@@ -80,7 +80,7 @@ INLINE float load_of_block(const float *shared, int block) {
 __shared__ UINT16 third[RANK * COLUMNS];
 
 // section: head
-// Columns past the end are read from the beginning, and their sums left alone.
+// Columns past the end read the first ones instead; their sums are not used.
 __shared__ float partial[WARPS][ALL_WORDS * 128];
 __shared__ float sums[SETS][ALL_WORDS * 128];
 int lane = THREAD_X % 32, warp = THREAD_X / 32, group = lane / 4, part = lane % 4;
@@ -101,14 +101,14 @@ for (int first = BLOCK_X / SPLIT * COLUMNS; first < SIZE_N; first += GRID_X / SP
     READ_NEXT(k0)
 
 // section: lora_load
-// The strip of the third matrix is on its way together with the first loads of the others.
+// The strip of the third matrix is loaded together with the first loads of the others.
     for (int e = THREAD_X; e < RANK * COLUMNS; e += THREADS) {
         int column = first + e % COLUMNS < SIZE_N ? first + e % COLUMNS : 0;
         third[e] = third_matrix[e / COLUMNS * (INT64)THIRD_ROW + column];
     }
 
 // section: loop
-// The next step's loads are on their way while this one's products are made.
+// The next step's loads are in flight while this step's products are computed.
     for (; k0 < SIZE_K; k0 += WARPS * SPLIT * STEPS * 16) {
         UINT32 y[STEPS][4][ALL_WORDS];
         WORDS2 z[STEPS][SETS];
@@ -171,7 +171,7 @@ for (int first = BLOCK_X / SPLIT * COLUMNS; first < SIZE_N; first += GRID_X / SP
         float value = FMA(SCALE, low_rank, FIRST_SUM(row, low));
 
 // section: end
-// No block leaves, or begins another strip, while a neighbour reads its sums.
+// No block exits or starts another strip while a neighbour reads its sums.
         STORE(result, (INT64)row * SIZE_N + first + low, value);
     }
     BARRIER();

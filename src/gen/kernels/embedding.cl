@@ -10,7 +10,7 @@ for (INT64 i = BLOCK_X; i < count; i += GRID_X) {
     INT64 stride = (INT64)GRID_Y * THREADS_X;
 
 // section: copy
-// Whole words when both rows begin at one and hold a whole number of them.
+// Copies whole words if both rows are aligned.
     GLOBAL const TYPE *source = table + from;
     GLOBAL TYPE *target = result + to;
     INT64 done = 0;

@@ -98,7 +98,7 @@ for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {
     }
 
 // section: end
-// The epilogue comes before this.
+// After the epilogue.
 }
 BARRIER();
 }

@@ -14,7 +14,7 @@ INLINE UINT32 load_pair(const UINT16 *line, INT64 k, INT64 size, INT64 stride, b
 }
 
 // section: load_a
-// Loads the A of `count` words of a lane, beginning at `k`, from rows group and group + 8.
+// Loads a lane's words of A from `k` on, from rows group and group + 8.
 #if A_VECTOR
 #define LOAD_LINE(words, line, k, inside) \
     UNROLL for (int i = 0; i < A_WORDS; i++) \
@@ -80,7 +80,7 @@ for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {
             sum[j][i] = 0.0f;
 
 // section: rows
-// The next step's loads are on their way while this one's products are made.
+// The next step's loads are in flight while this step's products are computed.
     const UINT16 *b_lane = b + batch * B_BATCH + first + group * VECTOR;
     INT64 end = first + group * VECTOR < SIZE_N ? SIZE_K : 0;
     UINT32 next_y[STEPS][4][VECTOR / 2], next_x0[STEPS][2], next_x1[STEPS][2];
@@ -151,7 +151,7 @@ for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {
             continue;
 
 // section: end
-// The epilogue comes before this.
+// After the epilogue.
 }
 BARRIER();
 }

@@ -9,7 +9,7 @@
 #define A_I(e) (A_ALONG_K ? (e) / TILE_DEPTH : (e) % TILE_ROWS)
 #define B_K(e) (B_ALONG_K ? (e) % TILE_DEPTH : (e) / TILE_COLUMNS)
 #define B_J(e) (B_ALONG_K ? (e) / TILE_DEPTH : (e) % TILE_COLUMNS)
-// What the next step needs is read while this one is computed.
+// Loads for the next step are issued while this step is computed.
 #define READ_NEXT(k0) \
     UNROLL for (int i = 0; i < PER_A; i++) { \
         int e = thread + i * THREADS; \
@@ -25,7 +25,7 @@
     }
 
 // section: body
-// A column of padding keeps neighbouring threads that write down a line off the same bank.
+// One column of padding avoids bank conflicts between neighbouring threads that write a column.
 SHARED float tile_a[TILE_DEPTH][TILE_ROWS + 1];
 SHARED float tile_b[TILE_DEPTH][TILE_COLUMNS + 1];
 int thread = (int)THREAD_X;
@@ -70,7 +70,7 @@ for (INT64 tile = BLOCK_X; tile < tiles * BATCHES; tile += GRID_X) {
                 continue;
 
 // section: end
-// The epilogue comes before this.
+// After the epilogue.
 }
 }
 }

@@ -1,5 +1,5 @@
-// The matrix units' words: tensor_multiply() and loads of data that is read once. TENSOR_TYPE is
-// the name of the half type in PTX.
+// CUDA's matrix units: tensor_multiply(), and loads of data that is read once. TENSOR_TYPE is the
+// name of the half type in PTX.
 
 #define TENSOR_OP "mma.sync.aligned.m16n8k16.row.col.f32." TENSOR_TYPE "." TENSOR_TYPE \
     ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "

@@ -1,4 +1,4 @@
-// The words of dialect.h that are defined by other words: the same text for every language. It
+// The macros of dialect.h that are defined by other macros: the same text for every language. It
 // follows the prelude of the language.
 
 #define I2F(x) ((float)(x))

@@ -1,4 +1,4 @@
-// The words of dialect.h in CUDA C++. NVRTC finds no headers, so PTX instructions convert halves.
+// The macros of dialect.h in CUDA C++. NVRTC finds no headers, so PTX instructions convert halves.
 
 #pragma nv_diag_suppress 177
 typedef long long INT64;

@@ -1,4 +1,4 @@
-// The words of dialect.h in Metal, which has no erf and no log1p.
+// The macros of dialect.h in Metal, which has no erf and no log1p.
 
 #include <metal_stdlib>
 using namespace metal;

@@ -1,5 +1,5 @@
-// The words of dialect.h in OpenCL C. Casts select the float overload of a function. A 16-bit float
-// is only ever accessed through a pointer, so no extension is needed.
+// The macros of dialect.h in OpenCL C. Casts select the float overload of a function. A 16-bit
+// float is only ever accessed through a pointer, so no extension is needed.
 
 typedef long INT64;
 typedef ulong UINT64;
@@ -51,7 +51,7 @@ typedef uint2 WORDS2;
 #define POW(x, y) pow((float)(x), (float)(y))
 INLINE int F2I(float x) { return x != x ? 0 : convert_int_sat_rtz(x); }
 INLINE float f16_to_f32(UINT16 h) { return vload_half(0, (const half *)&h); }
-// Some drivers stop one step short of 1, and gelu multiplies what is left.
+// Some drivers return one ulp less than 1, and gelu multiplies the difference.
 INLINE float tanh_exact(float x) {
     return fabs(x) > 9.1f ? copysign(1.0f, x) : tanh(x);
 }

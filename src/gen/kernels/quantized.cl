@@ -92,8 +92,8 @@ for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {
     }
 
 // section: q8_0
-// A block of 34 bytes begins at an even address only, so that eight weights are taken from two or
-// three aligned words; which, is the same for all pieces of a lane.
+// A block of 34 bytes is only 2-byte aligned, so eight weights are extracted from two or three
+// aligned words, the same way for all pieces of a lane.
     GLOBAL const UCHAR *words_at[ACROSS], *scale_at[ACROSS];
     bool odd[ACROSS];
     UNROLL for (int j = 0; j < ACROSS; j++) {
@@ -105,8 +105,8 @@ for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {
     INT64 piece = lane;
 
 // section: q8_0_loop
-// Goes on as long as there are COUNT pieces, whose loads are in flight together: a branch would end
-// that, so rows past the last one are computed like the first.
+// Runs while at least COUNT pieces remain; their loads are in flight together. A branch would
+// prevent that, so rows past the last one are computed like the first.
     for (; piece + (COUNT - 1) * LANES < SIZE_K / 8; piece += COUNT * LANES) {
         UINT32 words[COUNT][ACROSS][3];
         UINT16 scales[COUNT][ACROSS];
@@ -146,7 +146,7 @@ for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {
     }
 
 // section: end
-// The epilogue comes before this.
+// After the epilogue.
 }
 BARRIER();
 }

@@ -14,8 +14,8 @@
 #define TILES (WARPS / SPLIT)
 #define X_ROWS (ROWS * PARTS)
 #define SETS ((X_ROWS + 3) / 4)
-// Of the four combinations of l (which 16 bytes of a line) and h (which half of them), those that
-// the columns keep apart, and sums for the others.
+// Of the four combinations of l (which 16 bytes of a line) and h (which half of them): those in
+// separate columns, and separate sums for the others.
 #define SLOTS (X_ROWS == 1 ? 4 : X_ROWS == 2 ? 2 : 1)
 #define SUMS (4 / SLOTS)
 #define SUM_OF(l, h) (SLOTS == 4 ? 0 : SLOTS == 2 ? (h) : (l) * 2 + (h))
@@ -88,8 +88,8 @@ for (INT64 first_row = BLOCK_Y * (INT64)ROWS; first_row < SIZE_M;
                 BARRIER();
 
 // section: stage
-// Fills the stage with `count` blocks from `base` on, 8 elements of a row of A by a thread. Four
-// neighbouring threads have the 32 that share a sum and a unit.
+// Fills the stage with `count` blocks from `base` on, 8 elements of a row of A per thread. Four
+// neighbouring threads hold the 32 that share a sum and a unit.
 for (int e = THREAD_X; e < count * ROWS * 32; e += THREADS) {
     int unit = e % 32, block = e / 32 % count, i = e / 32 / count;
     float x[8] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
@@ -107,7 +107,7 @@ for (int e = THREAD_X; e < count * ROWS * 32; e += THREADS) {
             most = fmaxf(most, ABS(x[v]));
         most = fmaxf(most, SHUFFLE_XOR(most, 1));
         most = fmaxf(most, SHUFFLE_XOR(most, 2));
-        // The power of two that takes the greatest to below 2^15.
+        // The power of two that scales the maximum to below 2^15.
         UINT32 exponent = AS_UINT(most) >> 23;
         exponent = exponent < 15u ? 15u : exponent;
         float there = AS_FLOAT((268u - exponent) << 23);
@@ -219,7 +219,7 @@ UNROLL for (int i = 0; i < 2; i++) {
                 continue;
 
 // section: end
-// The epilogue comes before this.
+// After the epilogue.
 }
 BARRIER();
 }

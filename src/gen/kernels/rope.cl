@@ -1,7 +1,7 @@
-// Rotary positions; gen/source/rope.c describes the method.
+// Rotary position embedding; gen/source/rope.c describes the method.
 
 // section: macros
-// The upper 64 bits of the product, but for the last one or two.
+// The upper 64 bits of the product, without the carry: off by at most two.
 INLINE UINT64 multiply_high(UINT64 a, UINT64 b) {
     UINT64 a_high = a >> 32, a_low = a & 0xffffffffu, b_high = b >> 32, b_low = b & 0xffffffffu;
     return a_high * b_high + ((a_high * b_low) >> 32) + ((a_low * b_high) >> 32);
@@ -18,7 +18,7 @@ for (INT64 e = (INT64)BLOCK_X * THREADS_X + THREAD_X; e < work; e += stride) {
     UNROLL for (int i = 0; i < BITS; i++)
         if ((pair >> i) & 1)
             frequency = multiply_high(frequency, (UINT64)scalars.v[10 + i]) << 1;
-    // 1 / (2 pi) of 2^64, times a frequency of which 2^63 is 1, halves it: hence the shift.
+    // 2^64 / (2 pi) times a frequency scaled by 2^63 is half the turn: hence the shift.
     UINT64 turn = multiply_high(frequency, 2935890503282001226u) << 1;
     UINT64 angle = turn * (UINT64)(scalars.v[7] + token);
     float radians = (float)(int)(UINT32)(angle >> 32) * 1.46291807926715968e-9f;

@@ -1,4 +1,4 @@
-/* Runs what follows a matrix product on one tile of it. */
+/* Runs the epilogue of a matrix product on one tile of it. */
 #include "base/min_max.h"
 #include "gen/native/epilogue.h"
 
@@ -62,7 +62,7 @@ static void run_region(struct tile_run *run, const struct region *region) {
         }
 }
 
-/* Tiles as large as the scratch memory allows: a program may keep many values at once. */
+/* Tiles as large as the scratch memory allows: a program may need many values at once. */
 static void fit_tiles(struct steps *steps, size_t room) {
     while (tile_run_bytes(steps, false) > room && steps->tile_values > TILE_LANES_MAX)
         steps->tile_values /= 2;

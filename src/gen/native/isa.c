@@ -1,4 +1,4 @@
-/* Chooses the set of vector instructions once, at the first question. */
+/* Selects the vector instruction set once, on first use. */
 #include "gen/native/isa.h"
 
 #include <stdatomic.h>
@@ -15,7 +15,7 @@ static bool has_avx2(void) {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
            __builtin_cpu_supports(
-               "bmi2"); /* f16c is older than avx2, and clang has no word for it */
+               "bmi2"); /* all CPUs with avx2 have f16c, which clang cannot query */
 }
 static bool has_avx512(void) {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

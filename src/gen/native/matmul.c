@@ -1,5 +1,5 @@
-/* How a matrix product is done on the CPU: which of the three ways of matmul.h, in what blocks, and
- * how its work is shared out. The kernels themselves are in simd/. */
+/* Plans a matrix product on the CPU: which of the three methods of matmul.h, the blocks, and the
+ * distribution of work. The kernels themselves are in simd/. */
 #include "base/min_max.h"
 #include "gen/native/matmul.h"
 
@@ -17,16 +17,16 @@ enum { CHOICE_PATH, CHOICE_ISA, CHOICE_SWAPPED };
 enum {
     TINY_WORK = 1 << 20,     /* multiplications that one thread does sooner than two */
     TINY_BYTES = 128 * 1024, /* of B, likewise */
-    UNITS_PER_THREAD = 4,    /* so that a thread that was held up holds up nobody for long */
+    UNITS_PER_THREAD = 4,    /* so that a delayed thread does not delay the others for long */
     UNITS_MAX = 1 << 20,
     NARROW = 64,      /* rows or columns: too few to pack the other side for all */
     ALONE_ROWS = 224, /* of blocks that a thread packs for itself */
     ALONE_COLUMNS = 512,
     PER_THREAD_DEPTH = 512,
-    TILE_ROWS = 224, /* with TILE_COLUMNS: the sums and what they are made of fit a core's cache */
+    TILE_ROWS = 224, /* with TILE_COLUMNS: the sums and their operands fit a core's cache */
     TILE_COLUMNS = 256,
     BLOCK_DEPTH = 2048,
-    PART_DEPTH = 1024, /* the least */
+    PART_DEPTH = 1024, /* minimum */
     QUANTIZED_ROWS_BYTES = 64 * 1024 * 1024,
 };
 
@@ -34,7 +34,7 @@ static int64_t round_up(int64_t size, int64_t step) {
     return matmul_blocks(size, step) * step;
 }
 
-/* `size` in equal pieces of at most `piece`, whole multiples of `step`. */
+/* Splits `size` into equal pieces of at most `piece`, multiples of `step`. */
 static int64_t even_piece(int64_t size, int64_t piece, int64_t step) {
     int64_t pieces = MAX(1, matmul_blocks(size, round_up(piece, step)));
     return MAX(step, round_up(matmul_blocks(size, pieces), step));
@@ -128,8 +128,8 @@ static void plan_packed(struct matmul_plan *plan, const struct matmul_kernels *k
 
 /* ---- Streamed and quantized ---- */
 
-/* Sharing out columns, and steps of k where there are too few of them. `least` columns make a unit
- * worth its while. */
+/* Distributes columns, and steps of k if there are too few columns. A unit has at least `min`
+ * columns. */
 static void plan_units(struct matmul_plan *plan, int64_t min, double b_bytes, int64_t threads,
                        struct kernel_request *request) {
     bool tiny = b_bytes < TINY_BYTES || threads == 1;
@@ -180,7 +180,7 @@ static struct matmul_plan swapped(const struct matmul_plan *plan) {
 
 static void plan_streamed(struct matmul_plan *plan, size_t b_element, int64_t threads,
                           struct kernel_request *request) {
-    /* The stride of an axis of one means nothing: let it not stand in the way. */
+    /* The stride of an axis of size 1 is arbitrary: set it to a suitable value. */
     if (plan->n == 1)
         plan->b_column = plan->b_row == 1 ? 0 : 1;
     else if (plan->k == 1 && plan->b_column != 1)

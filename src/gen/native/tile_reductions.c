@@ -1,6 +1,5 @@
-/* A run's reductions from the first value to the result: how they start, how those of two parts of
- * a row become one, and what they give. Taking values in is the instruction sets' part (tiles.h).
- */
+/* The reductions of a run: how they start, how those of two parts of a row are merged, and their
+ * results. Accumulating values is part of the ISA's functions (tiles.h). */
 #include "gen/native/tile_run.h"
 
 #include <math.h>

@@ -1,11 +1,11 @@
-/* Attention on GPUs, in f32, with the softmax kept up as the keys come.
+/* Attention on GPUs, in f32, with an online softmax.
  *
- * Few queries (decoding): a block to each query, whose keys are divided among groups of lanes. A
- * group keeps its own greatest score, sum of exponentials and weighted sum of values; the groups'
- * are brought together at the end. Many queries: a block to a tile of queries; tiles of keys, then
- * of values, pass through shared memory.
+ * Few queries (decoding): one block per query, whose keys are divided among groups of lanes.
+ * Each group has its own maximum score, sum of exponentials and weighted sum of values, which
+ * are combined at the end. Many queries: one block per tile of queries; tiles of keys, then of
+ * values, are staged in shared memory.
  *
- * A query that sees no key gets zeros.
+ * A query without visible keys gives zeros.
  */
 #include "gen/backends.h"
 #include "gen/source/elements.h"
@@ -27,7 +27,7 @@ enum {
     SCALARS = 15,
     WIDTH_MAX = 256,
     FEW_QUERIES = 8,
-    GROUP_BYTES = 32768, /* of shared memory for what the groups bring together */
+    GROUP_BYTES = 32768, /* of shared memory for combining the groups */
     GROUP_THREADS = 512,
 };
 
@@ -50,8 +50,8 @@ static int32_t vector_of(const struct attention_work *work) {
     return vector;
 }
 
-/* Lanes to a key: one piece each, but no more than can shuffle cheaply. Where none can, a thread
- * does all of a key. */
+/* Lanes per key: one piece each, but no more than can shuffle cheaply. Without shuffles a thread
+ * handles a whole key. */
 static int32_t lanes_of(int64_t pieces, const struct device_capabilities *device) {
     int32_t lanes = 1, max = device->language == LANGUAGE_CUDA ? 16 : 1;
     while (lanes < max && lanes < pieces)

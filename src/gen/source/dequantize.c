@@ -1,5 +1,5 @@
-/* Q8_0 and Q4_K blocks to floats on GPUs: a thread takes four neighbouring quants of a sub-block,
- * and for Q4_K the four that share their bytes. */
+/* Q8_0 and Q4_K blocks to floats on GPUs: a thread converts four neighbouring quants of a
+ * sub-block, and for Q4_K the four that share their bytes. */
 #include "gen/dtype.h"
 #include "gen/backends.h"
 #include "gen/source/elements.h"

@@ -1,12 +1,12 @@
 /* Products of few rows of x by two matrices at once, on CUDA's matrix units: the kernels of
  * gated_mlp and lora, which are bound by reading the matrices.
  *
- * The matrices are the left ones of the units' products and x the right one, so that 8 rows of x
- * fill them. A lane loads a few neighbouring columns of each of its four k (tensor_words.h) and
- * exchanges halves of words to bring two k of a column together. The warps of a block share the
- * columns and divide k; their sums are added up in shared memory in the order in which lanes hold
- * them: word j of a lane is two neighbouring columns, by two rows of x. Where there are too few
- * columns for all units, two blocks of a cluster divide k as well.
+ * The matrices are the left ones of the units' products and x the right one, so that 8 rows of
+ * x fill them. A lane loads a few neighbouring columns of each of its four k (mma.h) and
+ * exchanges halves of words to combine two k of a column. The warps of a block share the
+ * columns and divide k; their sums are added up in shared memory in the order in which lanes
+ * hold them: word j of a lane is two neighbouring columns, by two rows of x. If there are too
+ * few columns for all units, two blocks of a cluster divide k as well.
  */
 #include "gen/backends.h"
 #include "gen/source/elements.h"
@@ -39,7 +39,7 @@ enum dual_gemm_scalar {
 enum {
     ROWS_MAX = 16,
     RANK_MAX = 64,
-    FEW_RANK = 16, /* more of it takes the registers of half the warps */
+    FEW_RANK = 16, /* a larger rank needs the registers of half the warps */
     COLUMN_GROUPS = 8,
     WARPS_MAX = 16,
     LENGTH_MAX = 1 << 29,     /* indices have 32 bits */
@@ -63,10 +63,11 @@ static bool matrices_load(const struct dual_gemm_work *work, int64_t vector) {
 
 bool kernel_dual_gemm_fits(const struct dual_gemm_work *work,
                            const struct device_capabilities *device) {
-    /* One block sums up all of k: with few outputs and many terms the device would stay empty. */
+    /* One block sums over all of k: with few outputs and many terms the device would be
+     * mostly idle. */
     bool fills = work->n >= 256 || work->k <= 8192;
-    /* Products with kernels of their own are as fast where they keep the device busy for long, and
-     * where all blocks together would read much of lora's second matrix again. */
+    /* Separate kernels are as fast for long-running products, and if the blocks together
+     * would read much of lora's second matrix again. */
     bool pays = (double)work->n <= COLUMNS_OF_UNIT * (double)device->compute_units &&
                 (double)work->n * (double)work->k * (double)work->rank <= READ_AGAIN_MAX;
     return has_mma(device) && device->block_max >= WARPS_MAX * 32 &&

@@ -1,4 +1,4 @@
-/* The words of an element type, and the one way to lay a launch out along x. */
+/* The macros of an element type, and the launch geometry along x. */
 #include "gen/source/elements.h"
 
 #include "gen/source/weights.h"

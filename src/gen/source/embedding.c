@@ -1,5 +1,5 @@
-/* Rows of a table by their indices. A thread copies an element at a time, or a word of several
- * where the addresses allow; quantised rows are read as f32. */
+/* Rows of a table by their indices. A thread copies one element at a time, or a 16-byte word if
+ * the addresses allow it; quantised rows are read as f32. */
 #include "gen/backends.h"
 #include "gen/source/elements.h"
 #include "gen/source/kernel_file.h"
@@ -18,7 +18,7 @@ bool source_embedding(const struct embedding_work *work, const struct device_cap
     request->scalars[2] = work->count;
     request->scalars[3] = work->table_row;
     request->scalar_count = 4;
-    /* Several blocks share a row only when there are fewer rows than would fill the device. */
+    /* Several blocks share a row only if there are too few rows to fill the device. */
     double rows = (double)work->count, max = (double)BLOCKS_PER_UNIT * device->compute_units;
     double across = (double)divide_up(work->width, THREADS * 4);
     source_geometry(request, rows < max ? rows : max, THREADS);

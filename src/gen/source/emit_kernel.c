@@ -55,7 +55,7 @@ static bool is_choice(enum op op) {
     return op == OP_REDUCE_ARGMAX || op == OP_REDUCE_ARGMIN;
 }
 
-/* What a reduction of nothing gives. */
+/* The identity of a reduction. */
 static const char *identity(enum op op, enum value_type type) {
     if (op == OP_REDUCE_SUM)
         return type == VALUE_F32 ? "0.0f" : "0";
@@ -70,8 +70,8 @@ static bool reduces_in(const struct emitter *emitter, unsigned i, unsigned pass)
            emitter->passes.pass[i] == pass;
 }
 
-/* A thread's choice starts at its first element, which may lie beyond the row: every element of the
- * row goes before it then. */
+/* A thread's index starts at its first element, which may be beyond the row: every element of
+ * the row then precedes it. */
 static void emit_accumulators(const struct emitter *emitter, unsigned pass) {
     struct buffer *out = emitter->out;
     const struct program *program = emitter->program;
@@ -88,8 +88,8 @@ static void emit_accumulators(const struct emitter *emitter, unsigned pass) {
     }
 }
 
-/* Joins what the team's threads found. Scratch is used in turn: by the time that a reduction writes
- * to one, the barrier in the reduction between has seen all readers of it off. */
+/* Combines the results of a row's threads. The scratch arrays alternate: when a reduction writes
+ * to one, the barrier of the reduction in between has passed all its readers. */
 static void emit_results(const struct emitter *emitter, unsigned pass, unsigned *number) {
     struct buffer *out = emitter->out;
     const struct program *program = emitter->program;
@@ -160,8 +160,8 @@ static void emit_row_stores(const struct emitter *emitter) {
     }
 }
 
-/* Row of the block `first` on: which one this thread works on. A team without a row does the last
- * one again, because all threads must come to the barriers, and stores nothing. */
+/* The row of this thread, from `first` on. Threads without a row process the last one again,
+ * because all threads must reach the barriers, and store nothing. */
 static void emit_row_index(const struct emitter *emitter) {
     struct buffer *out = emitter->out;
     buffer_printf(out, "const UINT32 lane = THREAD_X %% %u;\n", emitter->row_threads);

@@ -1,8 +1,7 @@
-/* A transposition inside a program: a block takes a square of the space, reads the operands that
- * lie across along their own axis into shared memory, and goes on along the result's. Both ways
- * whole lines of memory are used. The square has a column more than it shows, so that threads that
- * walk it either way meet different banks.
- */
+/* A transposition inside a program: a block processes a square of the space, reads the
+ * transposed operands along their own axis into shared memory, and continues along the result's
+ * axis. Both directions use whole lines of memory. The square has one extra column, so that
+ * accesses in either direction hit different banks. */
 #include "gen/source/emit_transpose.h"
 
 #include <stdio.h>

@@ -10,14 +10,13 @@
 #define TEXT_OF(...) TEXT_OF_EXPANDED(__VA_ARGS__)
 #define TEXT_OF_EXPANDED(...) #__VA_ARGS__
 
-/* The prelude's words are passed as they are: they get their meaning when the kernel is compiled.
- */
+/* The prelude's macros are passed by name: they are expanded when the kernel is compiled. */
 static const char random_text[] = TEXT_OF(
     RANDOM_FUNCTIONS(INLINE, CONSTANT_TABLE, int, UINT32, INT64, UINT64, LEADING_ZEROS)) "\n";
 static const char arange_text[] = TEXT_OF(ARANGE_FUNCTIONS(INLINE, int, INT64)) "\n";
 
-/* Neighbouring threads look up different rows, which CUDA's constant memory would serve one after
- * the other: there the table is in ordinary memory. */
+/* Neighbouring threads look up different rows, which CUDA's constant memory would serialise:
+ * there the table is in global memory. */
 static const char *const language_macros[] = {
     [LANGUAGE_CUDA] = "#define CONSTANT_TABLE __device__ const\n"
                       "#define LEADING_ZEROS(x) ((UINT32)__clz((int)(x)))\n",

@@ -1,4 +1,4 @@
-/* Kernel source that is kept in files: src/gen/kernels, embedded by scripts/embed.
+/* Kernel source in files: src/gen/kernels, embedded by scripts/embed.
  *
  * A file is written in the dialect of dialect.h. Lines "// section: NAME" divide it into sections;
  * the lines before the first one are a section without a name. Other lines that start with // are

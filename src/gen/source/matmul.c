@@ -1,4 +1,4 @@
-/* Chooses among the kernels for matrix products, and writes what they have in common. */
+/* Selects a kernel for a matrix product, and writes the common parts of their source. */
 #include "gen/source/matmul.h"
 
 #include <string.h>
@@ -75,7 +75,8 @@ bool source_matmul_skinny(const struct matmul_work *work,
                           const struct device_capabilities *device) {
     struct matmul_work seen;
     struct kernel_request request;
-    /* One block sums up all of k: with few outputs and many terms the device would stay empty. */
+    /* One block sums over all of k: with few outputs and many terms the device would be
+     * mostly idle. */
     int64_t longer = work->m > work->n ? work->m : work->n;
     if (longer < 256 && work->k > 8192 && device->library_matmul)
         return false;
@@ -93,7 +94,7 @@ static bool matmul_plan(const struct matmul_work *work, const struct device_capa
     return try_kinds(work, device, any_kinds, 1, request);
 }
 
-/* Strides as the code sees them; those of an axis of size 1 are never used. */
+/* Stride kinds for the code; those of an axis of size 1 are never used. */
 static void set_stride_kinds(struct program *program, const struct program_shape *shape) {
     for (unsigned i = 0; i < program->operand_count; i++)
         for (unsigned axis = 0; axis < 3; axis++) {

@@ -1,9 +1,9 @@
 /* Matrix products with few rows of A, in any language: B is read once, in wide loads, and every
- * thread keeps its sums for all rows.
+ * thread has partial sums for all rows.
  *
- * When B is [k][n], a thread has a few neighbouring columns and every so many-th k; when it is
- * [n][k], a group of threads shares a few columns and goes along k together. Either way k is
- * divided among threads of one block, whose sums meet in shared memory at the end.
+ * If B is [k][n], a thread handles a few neighbouring columns and k at a fixed stride; if it is
+ * [n][k], a group of threads shares a few columns and walks k together. Either way k is divided
+ * among the threads of one block, whose sums are combined in shared memory at the end.
  */
 #include "gen/source/matmul.h"
 #include "gen/source/kernel_file.h"
@@ -24,8 +24,8 @@ static int64_t element_bytes(enum ridge_dtype type) {
     return type == RIDGE_F32 ? 4 : 2;
 }
 
-/* The most elements that can be loaded together everywhere along lines that are `line` and `batch`
- * elements apart and `length` long, at most 16 bytes. */
+/* The widest vector load, up to 16 bytes, that is aligned everywhere along lines that are `line`
+ * and `batch` elements apart and `length` long. */
 static int32_t vector_of(enum ridge_dtype type, uint32_t alignment, int64_t length, int64_t line,
                          int64_t batch) {
     int64_t bytes = element_bytes(type);
@@ -43,7 +43,7 @@ static int32_t rows_of(int64_t m) {
     return rows;
 }
 
-/* Where threads cannot shuffle, each one's sums go to shared memory, so there are fewer. */
+/* Without shuffles all sums go through shared memory, so use fewer threads. */
 static int32_t threads_of(const struct device_capabilities *device) {
     int32_t max = device->language == LANGUAGE_CUDA ? 256 : 128;
     return (int32_t)device->block_max >= max ? max : device->block_max >= 64 ? 64 : 1;

@@ -1,11 +1,11 @@
-/* Matrix products with few rows of A on CUDA's matrix units, so that arithmetic never waits: a
- * warp multiplies up to 16 rows by 16 k of B at once, whatever the number of rows.
+/* Matrix products with few rows of A on CUDA's matrix units, so that arithmetic is never the
+ * bottleneck: a warp multiplies up to 16 rows by 16 k of B at once.
  *
- * A lane's four k (tensor_words.h) are neighbours in memory. When B is [k][n] a lane loads a few
- * neighbouring columns of each of its four k and exchanges halves of words to bring two k of one
- * column together; when B is [n][k] it loads eight k of one column, which is two products' worth,
- * as they are. The warps of a block share the columns and divide k; their sums are added up in
- * shared memory in the order in which lanes hold them.
+ * A lane's four k (mma.h) are neighbours in memory. When B is [k][n] a lane loads a few
+ * neighbouring columns of each of its four k and exchanges halves of words to bring two k of
+ * one column together; when B is [n][k] it loads eight k of one column, which is two products'
+ * worth, as they are. The warps of a block share the columns and divide k; their sums are added
+ * up in shared memory in the order in which lanes hold them.
  */
 #include "gen/source/matmul.h"
 #include "gen/source/kernel_file.h"
@@ -39,7 +39,7 @@ static bool b_loads(const struct matmul_work *work, int64_t vector, int64_t leng
            (work->batch == 1 || work->b_batch % vector == 0);
 }
 
-/* Enough warps to keep the device reading, no more than there are steps along k for. */
+/* Enough warps to saturate memory, but no more than there are steps along k. */
 static int32_t warps_of(double strips, int64_t steps, int32_t min, int32_t max,
                         const struct device_capabilities *device) {
     int32_t warps = 1;

@@ -1,4 +1,4 @@
-/* The text of the matrix units' words. */
+/* Writes the macros of CUDA's matrix units. */
 #include "gen/source/mma.h"
 
 #include "gen/source/kernel_file.h"

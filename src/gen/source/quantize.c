@@ -1,8 +1,8 @@
 /* Weights to Q8_0 and Q4_K blocks on GPUs: the algorithm at the head of
  * src/gen/native/simd/quantize.c, with the same order of operations.
  *
- * Q8_0: a thread to each block of weights. Q4_K: a block of threads to each block of weights; a
- * part's sixteen ways to round are sixteen neighbouring threads.
+ * Q8_0: one thread per block of weights. Q4_K: one block of threads per block of weights; the
+ * sixteen roundings of a part are tried by sixteen neighbouring threads.
  */
 #include "gen/backends.h"
 #include "gen/source/elements.h"

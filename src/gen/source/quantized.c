@@ -1,8 +1,9 @@
-/* Products with few rows by a quantised B, in any language: a group of threads shares a few columns
- * of B and goes along their blocks together, each thread 32 weights of Q4_K or 8 of Q8_0 at a time.
+/* Products with few rows by a quantised B, in any language: a group of threads shares a few
+ * columns of B and walks their blocks together, each thread 32 weights of Q4_K or 8 of Q8_0 at
+ * a time.
  *
- * The 4 bits q of a Q4_K weight are put into the mantissa of a float that is 1 + q / 16, which
- * spares a conversion; the sum of x, needed for the minimums in any case, takes the 1 away again.
+ * The 4 bits q of a Q4_K weight become the mantissa of the float 1 + q / 16, which saves a
+ * conversion; the sum of x, needed for the minimums anyway, removes the 1 again.
  */
 #include "gen/dtype.h"
 #include "gen/source/matmul.h"
@@ -58,7 +59,7 @@ static bool matmul_quantized_plan(const struct matmul_work *work,
     return true;
 }
 
-/* Blocks of a unit. When it is not told, CUDA's compiler saves registers by loading late. */
+/* Blocks per unit. Without this hint, CUDA's compiler saves registers by loading late. */
 static unsigned q8_0_blocks(int32_t rows) {
     return rows == 1 ? 8 : rows == 4 ? 3 : 4;
 }

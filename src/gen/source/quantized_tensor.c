@@ -22,7 +22,7 @@
 extern const unsigned char embedded_quantized_tensor_cl[];
 
 enum quantized_choice {
-    ROWS = MATMUL_OTHERS, /* of A that a block takes: at least m, or as many as there is room for */
+    ROWS = MATMUL_OTHERS, /* of A per block: at least m, or as many as fit */
     PARTS,                /* rows of f16 for a row of A */
     SPLIT,                /* warps that divide k */
     STAGE,                /* blocks of 256 k in shared memory at a time */

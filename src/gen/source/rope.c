@@ -1,9 +1,10 @@
-/* Rotary positions on GPUs, without doubles.
+/* Rotary position embedding on GPUs, without doubles.
  *
- * What sine and cosine need of position * frequency is its fraction of a turn, and that is exact
- * in integers: the frequency as a 64-bit fraction of a turn, times the position, modulo 2^64. The
- * frequency of pair i is base^(-i / pairs), the product over the bits of i of powers that the host
- * computes in double. A thread does a token's pair for several heads, which share the angle.
+ * Sine and cosine only need the fraction of a turn of position * frequency, which is exact in
+ * integers: the frequency as a 64-bit fraction of a turn, times the position, modulo 2^64. The
+ * frequency of pair i is base^(-i / pairs), the product over the bits of i of powers that the
+ * host computes in double. A thread does a token's pair for several heads, which share the
+ * angle.
  */
 #include <math.h>
 
@@ -45,7 +46,7 @@ bool source_rope(const struct rope_work *work, const struct device_capabilities 
     request->spec.choices[0] = work->interleaved;
     request->spec.choices[1] = (int32_t)bits;
     int64_t lines = work->batch * work->heads, places = work->tokens * pairs;
-    /* Heads that share an angle, as long as enough threads are left. */
+    /* Heads share an angle as long as enough threads remain. */
     int64_t shared = 1;
     double threads = (double)lines * (double)places;
     while (shared < lines && shared < 16 &&

@@ -1,8 +1,8 @@
-/* Which schedule a program gets, and when a reduction should be cut into parts.
+/* Selects a program's schedule, and when to split a reduction into parts.
  *
- * Memory-bound work wants 16-byte accesses and enough bytes on their way: about 32 KiB for each
- * compute unit. Rows that fit are kept in registers from the first reduction to the last store, so
- * that each is read once; a team of threads shares a row, the smaller the fewer have to meet.
+ * Memory-bound work needs 16-byte accesses and enough bytes in flight: about 32 KiB per compute
+ * unit. Rows that fit are kept in registers from the first reduction to the last store, so that
+ * each is read once. Several threads share a row, as few as possible.
  */
 #include "gen/source/schedule.h"
 
@@ -12,9 +12,9 @@
 enum {
     MAP_THREADS = 256,
     GROUP_THREADS = 128,    /* several rows to a block */
-    GROUP_WIDTH = 32,       /* the largest team that shares a block with others */
+    GROUP_WIDTH = 32,       /* maximum threads of a row that shares a block with others */
     ROW_THREADS = 128,      /* of SCHEDULE_ROW_THREAD */
-    ELEMENTS_GROUP = 32,    /* a thread keeps of its row, at most */
+    ELEMENTS_GROUP = 32,    /* maximum kept by a thread of its row */
     ELEMENTS_BLOCK = 16,    /* aimed at */
     ELEMENTS_MAX = 32,      /* before rows are streamed */
     ELEMENTS_HELD_MAX = 96, /* counting each held value */
@@ -96,7 +96,7 @@ static bool walks_neighbours(const struct program *program, unsigned slot) {
     return program->rank && program->operands[slot].strides[program->rank - 1] == STRIDE_ONE;
 }
 
-/* Whether every vector of the operand lies on a multiple of its size, 16 bytes at most. */
+/* Whether every vector of the operand is aligned to its size, at most 16 bytes. */
 static bool is_aligned(const struct program *program, const struct program_shape *shape,
                        unsigned slot, unsigned vector) {
     unsigned bytes = element_bytes(program, slot);
@@ -281,7 +281,7 @@ static int64_t rows_grid(const struct rows *rows, const struct program_schedule 
     return divide_up(rows->rows, schedule_rows(schedule));
 }
 
-/* A team of up to a subgroup, if that can keep the row. */
+/* Up to a subgroup of threads per row, if they can keep the row. */
 static bool schedule_group(const struct rows *rows, const struct device_capabilities *device,
                            struct program_schedule *schedule) {
     int64_t vectors = rows->count / rows->vector;
@@ -300,7 +300,7 @@ static bool schedule_group(const struct rows *rows, const struct device_capabili
     return true;
 }
 
-/* A block that keeps the row. */
+/* A block per row that keeps the row. */
 static bool schedule_block(const struct rows *rows, const struct device_capabilities *device,
                            struct program_schedule *schedule) {
     unsigned largest = block_limit(device);

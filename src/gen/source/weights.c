@@ -1,4 +1,4 @@
-/* The text that reads quantised weights. */
+/* Writes the functions that read quantised weights. */
 #include "gen/source/weights.h"
 
 #include "gen/source/kernel_file.h"

@@ -1,8 +1,8 @@
 /* RWKV-7's recurrence on GPUs: for each token S = S diag(w) + (S a) b' + v k', y = S r.
  *
- * The rows of the state are independent of each other, so a block takes some rows of a head and
- * keeps them in registers over all tokens, a few lanes to a row. The five vectors that the rows
- * share go through shared memory; the next token's are read while this one's are used.
+ * The rows of the state are independent, so a block keeps some rows of a head in registers over
+ * all tokens, a few lanes per row. The five vectors that the rows share are staged in shared
+ * memory; the next token's are loaded while the current ones are used.
  */
 #include "gen/backends.h"
 #include "gen/source/elements.h"
@@ -22,7 +22,7 @@ bool source_wkv7(const struct wkv7_work *work, const struct device_capabilities 
                            "wkv7: heads of width %lld do not fit on this device; at most %lld",
                            (long long)work->width, (long long)widest);
     int32_t width = (int32_t)work->width, lanes = 1, rows = 16;
-    /* Without shuffles a sum over lanes costs more than the lanes gain. */
+    /* Without shuffles a sum over lanes costs more than it gains. */
     if (device->language == LANGUAGE_CUDA && device->subgroup >= 4)
         lanes = width >= 128 ? 8 : width >= 16 ? 4 : 1;
     while (rows > 1 && rows / 2 >= width)

@@ -80,7 +80,7 @@ PANEL_HEIGHTS(MULTIPLY)
 #define MULTIPLY_ROW(rows) multiply_##rows,
 static multiply_function *const multiply_functions[] = {PANEL_HEIGHTS(MULTIPLY_ROW)};
 
-/* Who works on a block: the whole team, or this thread by itself. */
+/* The threads that work on a block: all of them, or only this one. */
 struct thread_group {
     const struct native_call *call;
     const struct matmul_plan *plan;

@@ -1,8 +1,8 @@
-/* Products of few rows (at most MATMUL_FEW_ROWS) with a dense B of which one axis is contiguous: B
- * is read once, in order, where it lies, and that is what takes the time.
+/* Products of few rows (at most MATMUL_FEW_ROWS) with a dense B of which one axis is
+ * contiguous: B is read once, in order and in place, which dominates the time.
  *
- * A unit is some columns of the product over all of k, or over a part of it when there are too few
- * columns for all threads: then the parts' sums meet in the team's memory.
+ * A unit is some columns of the product over all of k, or over a part of it if there are too
+ * few columns for all threads; the parts' sums are then combined in shared memory.
  */
 #include "gen/native/matmul.h"
 #include "gen/native/simd/matmul_elements.h"
@@ -233,7 +233,7 @@ static void sum_up(const struct stream_job *job, struct strip *strip, int64_t ba
                    int64_t from, int64_t to) {
     const struct matmul_plan *plan = job->plan;
     bool in_place = job->context->a_type == RIDGE_F32 && (plan->a_column == 1 || plan->k == 1);
-    /* So many steps that all rows of A stay in the first cache while columns go by. */
+    /* As many steps as keep all rows of A in the L1 cache. */
     int64_t max = MIN(MATMUL_STREAM_DEPTH, FIRST_CACHE_FLOATS / plan->m);
     for (int64_t step = from; step < to; step += strip->depth) {
         strip->depth = MIN(max, to - step);

@@ -6,7 +6,7 @@
  * - low is the least x, at most 0, and high the greatest. Sixteen ways to round are tried: q =
  *   round((x - low) * (14 + c / 8) / (high - low)), c = 0 .. 15, within 0 to 15. Each has the
  *   scale and the offset (at most 0) that minimise the sum of w * (scale * q + offset - x)^2; the
- *   one with the least sum is kept, the first of equals.
+ * one with the smallest sum is used, the first of equals.
  * - The block's scale is the greatest of the parts' / 63 and its minimum likewise of -offset, both
  *   rounded to f16; the parts' own become multiples of them, rounded to 6 bits.
  * - The quants are then rounded anew with the scale and the minimum that a reader will see.
@@ -42,7 +42,7 @@ struct fit {
     float scale, offset;
 };
 
-/* The best scale for each way to round, as the head of this file says. */
+/* The best scale for each rounding; see the start of this file. */
 static void solve_ways(const float *x, float low, float rms, const float inverse[WAYS],
                        float scales[WAYS], float offsets[WAYS]) {
     float wq[WAYS] = {0}, wqq[WAYS] = {0}, wxq[WAYS] = {0}, sum_w = 0, sum_wx = 0;
@@ -61,7 +61,7 @@ static void solve_ways(const float *x, float low, float rms, const float inverse
         float determinant = sum_w * wqq[c] - wq[c] * wq[c];
         float scale = (sum_w * wxq[c] - sum_wx * wq[c]) / determinant;
         float offset = (wqq[c] * sum_wx - wq[c] * wxq[c]) / determinant;
-        /* All quants alike, but for rounding: only the line through 0 is determined. */
+        /* All quants are equal up to rounding: only the line through 0 is determined. */
         bool line = determinant <= 1e-6f * sum_w * wqq[c] || offset > 0;
         scales[c] = line ? wxq[c] / wqq[c] : scale;
         offsets[c] = line ? 0 : offset;
@@ -99,7 +99,7 @@ static struct fit fit_part(const float *x) {
     return best;
 }
 
-/* value / 63 as f16, bounded by what that type holds; *rounded is what a reader will see. */
+/* value / 63 as f16, clamped to its range; *rounded is the value that a reader gets. */
 static uint16_t unit_of(float greatest_value, float *rounded) {
     uint16_t unit = f16_from_f32(min_f32(greatest_value / 63, 65504));
     *rounded = f32_from_f16(unit);

@@ -77,7 +77,7 @@ static void quantize_part(const float *x, int16_t *values, float *scale, float *
     float max = 0;
     for (int i = 0; i < LANES; i++)
         max = greatest[i] > max ? greatest[i] : max;
-    /* What is not finite must show in the product. */
+    /* Values that are not finite must propagate to the product. */
     bool finite = floats_sum(poison) == 0, tiny = max < 0x1p-100f;
     *scale = finite ? (tiny ? 0 : max / 32767) : NAN;
     floats inverse = floats_of(finite && !tiny ? 32767 / max : 0);
@@ -112,8 +112,8 @@ static void quantize_activations(const struct native_call *call, int64_t row, in
         to->values[in_order ? i : place_of(i)] = values[i];
 }
 
-/* Columns follow each other in memory, so what lies ahead is wanted next; the processor's own
- * guesses stop at the end of each page. */
+/* Columns follow each other in memory, so prefetch ahead; the hardware prefetcher stops at page
+ * boundaries. */
 SIMD_INLINE void prefetch(const void *block, size_t bytes) {
     enum { AHEAD = 4096, LINE = 64 };
     for (size_t i = 0; i < bytes; i += LINE)
@@ -192,7 +192,7 @@ SIMD_INLINE struct sides q4_k_sides(const struct q4_k_block *block) {
     return sides;
 }
 
-/* What the sums of a vector of quants, low or high halves, are multiplied with. */
+/* The factors of the sums of a vector of quants, low or high halves. */
 #if defined(SIMD_AVX512)
 typedef floats factors;
 #define FACTORS_OF(all, vector, high)                                                              \
