@@ -54,15 +54,15 @@ endif
 # The probe runs inside other people's programs and is a library of its own.
 probe_sources := $(wildcard src/probe/*.c src/probe/*/*.c)
 sources := $(filter-out $(probe_sources),$(wildcard src/*/*.c src/*/*/*.c))
-# Native kernels are built once for each set of vector instructions; the best is chosen at run time.
+# Native kernels are built once for each vector instruction set; the best is chosen at run time.
 simd_sources := $(wildcard src/gen/native/simd/*.c)
 machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2> /dev/null)))
-simd_sets := $(if $(filter x86_64,$(machine)),sse2 avx2 avx512,$(if $(filter aarch64 arm64,$(machine)),neon,generic))
+simd_isas := $(if $(filter x86_64,$(machine)),sse2 avx2 avx512,$(if $(filter aarch64 arm64,$(machine)),neon,generic))
 simd_flags_avx2 := -mavx2 -mfma -mf16c -mbmi2
 simd_flags_avx512 := $(simd_flags_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
-simd_objects := $(foreach set,$(simd_sets),$(simd_sources:%.c=$(BUILD)/%.$(set).o))
-# Files that become a part of the program as they are.
-embedded := src/bench/peer/peer.py
+simd_objects := $(foreach isa,$(simd_isas),$(simd_sources:%.c=$(BUILD)/%.$(isa).o))
+# Files that are embedded in the program byte by byte.
+embedded := src/bench/peer/peer.py $(wildcard src/gen/kernels/*)
 page_object := $(BUILD)/web/page.html.o
 embedded_objects := $(embedded:%=$(BUILD)/%.o) $(page_object)
 objects := $(sources:%.c=$(BUILD)/%.o) $(simd_objects) $(embedded_objects)
@@ -151,9 +151,9 @@ simd_flags := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv
 define simd_rule
 $(BUILD)/src/gen/native/simd/%.$(1).o: src/gen/native/simd/%.c $(BUILD)/flags
 	@mkdir -p $$(@D)
-	$$(call quiet,CC  )$$(CC) $$(CPPFLAGS) -DSIMD_SET=$(1) $$(CFLAGS) $$(simd_flags) $$(simd_flags_$(1)) -MMD -MP -c -o $$@ $$<
+	$$(call quiet,CC  )$$(CC) $$(CPPFLAGS) -DSIMD_ISA=$(1) $$(CFLAGS) $$(simd_flags) $$(simd_flags_$(1)) -MMD -MP -c -o $$@ $$<
 endef
-$(foreach set,$(simd_sets),$(eval $(call simd_rule,$(set))))
+$(foreach isa,$(simd_isas),$(eval $(call simd_rule,$(isa))))
 
 # Fuzzing has its own compiler and sanitizers, so its objects live apart. A sanitizer prints no more
 # than line tables hold.

@@ -18,23 +18,23 @@
  *
  * Failure. An operation that fails returns NULL (or false) and leaves a message that names the
  * operation, the shapes and the reason; ridge_error_message() gives it. Operations given NULL
- * return NULL and leave the message alone, so a chain of calls needs one check at its end. Nothing
+ * return NULL and keep the message, so a chain of calls needs one check at its end. Nothing
  * here prints, exits or aborts.
  *
  * Misuse. Wrong arguments fail with RIDGE_ERROR_USAGE and never crash: NULL handles and arrays,
- * shapes, ranks and enumerators out of range, and handles that were given up, whether by
- * ridge_release(), the end of a scope or ridge_device_close(). A tensor or program handle is not an
- * address, and its value is never used again; closed devices cost a few hundred bytes each. What
- * cannot be checked: the length of arrays and memory that the caller gives, and use of one device
- * in several threads at once.
+ * shapes, ranks and enumerators out of range, and handles that were released, whether by
+ * ridge_release(), the end of a scope or ridge_device_close(). A tensor or program handle is
+ * not an address, and its value is never used again; closed devices cost a few hundred bytes
+ * each. Not checked: the length of the caller's arrays and memory, and use of one device in
+ * several threads at once.
  *
- * Ownership. Every function that returns a tensor returns a handle that the caller owns and gives
- * up with ridge_release(). To spare that for intermediates, open a scope: what is made inside it is
- * released when it closes, but for what ridge_keep() took out. ridge_device_close() releases all
- * that is left. Views (reshape, slice, ...) share their data, which lives as long as any of them.
+ * Ownership. Every function that returns a tensor returns a handle that the caller owns and
+ * releases with ridge_release(). For intermediates, open a scope: tensors created in it are
+ * released when it closes, except those passed to ridge_keep(). ridge_device_close() releases
+ * the rest. Views (reshape, slice, ...) share their data, which lives as long as any of them.
  *
- * Threads. A device, its tensors and its programs belong to one thread at a time. The message and
- * the scopes are each thread's own.
+ * Threads. A device, its tensors and its programs belong to one thread at a time. The message
+ * and the scopes are per thread.
  *
  * Devices are asynchronous: an operation returns when its work is queued. ridge_to_host() and
  * ridge_synchronize() wait.
@@ -68,15 +68,15 @@ enum { RIDGE_RANK_MAX = 8 };
 
 enum ridge_error {
     RIDGE_OK,
-    RIDGE_ERROR_USAGE,       /* shapes, types or arguments that make no sense together */
+    RIDGE_ERROR_USAGE,       /* invalid or inconsistent shapes, types or arguments */
     RIDGE_ERROR_INPUT,       /* data that is damaged */
     RIDGE_ERROR_UNSUPPORTED, /* this machine, device or build cannot do it */
     RIDGE_ERROR_IO,          /* the operating system or the driver refused */
     RIDGE_ERROR_MEMORY,      /* the host or the device is out of memory */
 };
 
-/* The last failure of this thread; "" and RIDGE_OK when there was none since the last clear.
- * Functions that return nothing, or a count, report misuse here alone. */
+/* The last failure of this thread; "" and RIDGE_OK if there was none since the last clear.
+ * Functions that return nothing, or a count, report misuse only here. */
 RIDGE_API const char *ridge_error_message(void);
 RIDGE_API enum ridge_error ridge_error_code(void);
 RIDGE_API void ridge_error_clear(void);
@@ -88,31 +88,31 @@ struct ridge_device_info {
     char description[128]; /* what the driver calls it: "NVIDIA H200" */
     char driver[128];      /* the driver's version */
     char problem[256];     /* why it cannot be used, and what to do; "" when it can */
-    uint64_t memory_bytes; /* 0 when not told */
+    uint64_t memory_bytes; /* 0 if unknown */
     uint32_t compute_units;
     bool usable;
 };
 
-/* What is on this machine, usable or not: writes up to `capacity` rows and returns how many there
- * are. Every kind of device has at least one row. */
+/* The devices of this machine, usable or not: writes up to `capacity` rows and returns the
+ * number of devices. Every kind of device has at least one row. */
 RIDGE_API size_t ridge_device_list(struct ridge_device_info *rows, size_t capacity);
 
-/* "cpu", "cuda", "cuda:1", "opencl", "opencl:0"; NULL takes the environment's RIDGE_DEVICE or else
- * the first usable of cuda, opencl (a GPU), cpu. RIDGE_THREADS sets the threads of "cpu". */
+/* "cpu", "cuda", "cuda:1", "opencl", "opencl:0"; NULL selects the environment's RIDGE_DEVICE or
+ * else the first usable of cuda, opencl (a GPU), cpu. RIDGE_THREADS sets the threads of "cpu". */
 RIDGE_API ridge_device *ridge_device_open(const char *name);
-/* Waits for the device, releases all its tensors and programs. Takes NULL. Fails while a function is
- * being compiled on it. */
+/* Waits for the device, releases all its tensors and programs. Takes NULL. Fails while a function
+ * is being compiled on it. */
 RIDGE_API void ridge_device_close(ridge_device *device);
 RIDGE_API bool ridge_device_describe(const ridge_device *device, struct ridge_device_info *info);
 /* Waits until all work of all queues is done. */
 RIDGE_API bool ridge_synchronize(ridge_device *device);
 
-/* Work goes to the current queue, 0 unless set. Work on different queues may overlap; memory that
- * crosses from one queue to another is made safe by ridge itself only for what the pool reuses, so
- * order the rest with ridge_queue_wait(). */
+/* Work goes to the current queue, 0 unless set. Work on different queues may overlap. ridge
+ * orders memory reuse by the pool; order all other accesses across queues with
+ * ridge_queue_wait(). */
 RIDGE_API unsigned ridge_queue_count(const ridge_device *device);
 RIDGE_API bool ridge_queue_use(ridge_device *device, unsigned queue);
-/* The current queue's later work starts after what is now on `queue`. */
+/* Later work of the current queue starts after the work that is now on `queue`. */
 RIDGE_API bool ridge_queue_wait(ridge_device *device, unsigned queue);
 
 /* ---- The buffer pool -------------------------------------------------------------------- */
@@ -123,8 +123,8 @@ struct ridge_pool_stats {
     uint64_t size_classes;   /* with at least one idle buffer */
     uint64_t pooled_bytes;
     uint64_t used_bytes;       /* in live tensors, as allocated */
-    uint64_t requested_bytes;  /* of that, as asked for */
-    uint64_t high_water_bytes; /* the most that was allocated from the device at one time */
+    uint64_t requested_bytes;  /* of that, as requested */
+    uint64_t high_water_bytes; /* maximum allocated from the device at one time */
     uint64_t allocations;      /* requests */
     uint64_t reuses;           /* of those, served from the pool */
     uint64_t flushes;          /* times the pool was emptied because the device was full */
@@ -133,10 +133,10 @@ struct ridge_pool_stats {
 RIDGE_API bool ridge_pool_stats(const ridge_device *device, struct ridge_pool_stats *stats);
 /* At most this many idle buffers are kept in each size class (64 at first; 0 keeps none). */
 RIDGE_API bool ridge_pool_set_capacity(ridge_device *device, unsigned buffers_per_class);
-/* Gives idle buffers back, largest first, until at most `bytes` are idle. */
+/* Frees idle buffers, largest first, until at most `bytes` are idle. */
 RIDGE_API bool ridge_pool_shrink_to_fit(ridge_device *device, uint64_t bytes);
 RIDGE_API bool ridge_pool_clear(ridge_device *device);
-/* Gives back the idle buffers of the class that `bytes` falls into. */
+/* Frees the idle buffers of the size class of `bytes`. */
 RIDGE_API bool ridge_pool_clear_size(ridge_device *device, uint64_t bytes);
 
 /* ---- Tensors ---------------------------------------------------------------------------- */
@@ -146,7 +146,7 @@ enum ridge_dtype {
     RIDGE_F16,
     RIDGE_BF16,
     RIDGE_I32,
-    RIDGE_U8,   /* also what comparisons give: 0 or 1 */
+    RIDGE_U8,   /* also the result of comparisons: 0 or 1 */
     RIDGE_Q8_0, /* blocks of 32 weights in 34 bytes, as in GGUF */
     RIDGE_Q4_K, /* blocks of 256 weights in 144 bytes, as in GGUF */
     RIDGE_DTYPES
@@ -175,8 +175,8 @@ RIDGE_API ridge_tensor *ridge_full(ridge_device *device, enum ridge_dtype dtype,
 /* start, start + step, ... ; `count` elements. */
 RIDGE_API ridge_tensor *ridge_arange(ridge_device *device, enum ridge_dtype dtype, int64_t count,
                                      double start, double step);
-/* Uniform in [0, 1) and standard normal. An element depends on the seed and its position alone: the
- * same bits on every device. */
+/* Uniform in [0, 1) and standard normal. An element depends only on the seed and its position:
+ * the same bits on every device. */
 RIDGE_API ridge_tensor *ridge_rand(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
                                    const int64_t *sizes, uint64_t seed);
 RIDGE_API ridge_tensor *ridge_randn(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
@@ -184,7 +184,7 @@ RIDGE_API ridge_tensor *ridge_randn(ridge_device *device, enum ridge_dtype dtype
 
 RIDGE_API enum ridge_dtype ridge_tensor_dtype(const ridge_tensor *tensor);
 RIDGE_API unsigned ridge_tensor_rank(const ridge_tensor *tensor);
-/* The size of an axis; negative axes count from the end. 0 when there is no such axis. */
+/* The size of an axis; negative axes count from the end. 0 if the axis does not exist. */
 RIDGE_API int64_t ridge_tensor_size(const ridge_tensor *tensor, int axis);
 RIDGE_API int64_t ridge_tensor_stride(const ridge_tensor *tensor, int axis); /* in elements */
 RIDGE_API int64_t ridge_tensor_count(const ridge_tensor *tensor);            /* of elements */
@@ -192,20 +192,20 @@ RIDGE_API size_t ridge_tensor_bytes(const ridge_tensor *tensor); /* as ridge_to_
 RIDGE_API bool ridge_tensor_contiguous(const ridge_tensor *tensor);
 RIDGE_API ridge_device *ridge_tensor_device(const ridge_tensor *tensor);
 
-/* Another handle of the same tensor, with the life of any other: to take a tensor out of a scope
- * use ridge_keep(). */
+/* Another handle of the same tensor, in the current scope; to move a tensor out of a scope use
+ * ridge_keep(). */
 RIDGE_API ridge_tensor *ridge_retain(ridge_tensor *tensor);
-RIDGE_API void ridge_release(ridge_tensor *tensor); /* takes NULL */
+RIDGE_API void ridge_release(ridge_tensor *tensor); /* accepts NULL */
 
-/* Tensors made in this thread from here to the matching end are released there. Scopes nest. */
+/* Tensors created in this thread between begin and end are released at the end. Scopes nest. */
 RIDGE_API void ridge_scope_begin(void);
 RIDGE_API void ridge_scope_end(void);
-/* Hands the tensor to the scope around its own, or to the caller; returns it. */
+/* Moves the tensor to the enclosing scope, or to the caller; returns it. */
 RIDGE_API ridge_tensor *ridge_keep(ridge_tensor *tensor);
 
 /* ---- Views: the same data under another shape, nothing is copied -------------------------- */
 
-/* One size may be -1: whatever is left. Copies when no strides can express the shape. */
+/* One size may be -1: it is inferred. Copies if no strides can express the shape. */
 RIDGE_API ridge_tensor *ridge_reshape(ridge_tensor *x, unsigned rank, const int64_t *sizes);
 RIDGE_API ridge_tensor *ridge_transpose(ridge_tensor *x, int axis_a, int axis_b);
 RIDGE_API ridge_tensor *ridge_permute(ridge_tensor *x, const unsigned *axes);
@@ -390,7 +390,7 @@ RIDGE_API ridge_program *ridge_compile(ridge_function *function, void *context,
                                        unsigned output_count);
 RIDGE_API bool ridge_program_run(ridge_program *program, ridge_tensor *const *inputs,
                                  ridge_tensor **outputs);
-RIDGE_API void ridge_program_release(ridge_program *program); /* takes NULL */
+RIDGE_API void ridge_program_release(ridge_program *program); /* accepts NULL */
 
 struct ridge_program_info {
     unsigned operations;               /* as traced, before fusion */

@@ -79,13 +79,12 @@ double measure_width(void) {
     return ns;
 }
 
-static bool batch(const struct measured_work *work, unsigned calls, double *ns,
-                  struct status *status) {
+static bool measure_batch(const struct measured_work *work, unsigned calls, double *ns,
+                          struct status *status) {
     if (!work->batch(work->context, calls, ns, status))
         return false;
     if (!isfinite(*ns))
-        return status_fail(status, STATUS_INPUT, "%u calls are said to have taken %g ns", calls,
-                           *ns);
+        return status_fail(status, STATUS_INPUT, "%u calls reportedly took %g ns", calls, *ns);
     if (*ns < 1)
         *ns = 1;
     return true;
@@ -108,13 +107,13 @@ static bool warm_up(const struct measure_plan *plan, struct progress *progress,
     double target = batch_length(plan), time = plan->seconds * 1e9, best = 0, spent = 0, ns;
     unsigned calls = 1, idle = 0;
     /* The first call compiles and allocates: it says nothing about the second. */
-    if (!batch(progress->work, 1, &ns, status))
+    if (!measure_batch(progress->work, 1, &ns, status))
         return false;
     result->warm_up_calls = 1;
     for (unsigned i = 0; i < WARM_UP_BATCHES && spent <= time * WARM_UP_MOST &&
                          (idle < STEADY_BATCHES || spent < time * WARM_UP_LEAST);
          i++) {
-        if (!batch(progress->work, calls, &ns, status))
+        if (!measure_batch(progress->work, calls, &ns, status))
             return false;
         result->warm_up_calls += calls;
         spent += ns;
@@ -179,7 +178,7 @@ static bool take_sample(const struct measure_plan *plan, struct progress *progre
     struct measurement *result = progress->result;
     unsigned calls = calls_of_next(plan, progress);
     double pace = measure_pace(), width = measure_width(), ns;
-    if (!batch(progress->work, calls, &ns, status))
+    if (!measure_batch(progress->work, calls, &ns, status))
         return false;
     progress->spent += ns;
     /* What interrupts a pass says nothing of the clock; a neighbour that came or went says that the
@@ -245,7 +244,7 @@ bool measure(const struct measure_plan *plan, const struct measured_work *works,
     return true;
 }
 
-static void thin(struct measurement *measurement) {
+static void halve_samples(struct measurement *measurement) {
     unsigned kept = 0;
     for (unsigned i = 0; i < measurement->sample_count; i += 2)
         measurement->samples[kept++] = measurement->samples[i];
@@ -264,12 +263,12 @@ void measurement_add(struct measurement *sum, const struct measurement *round) {
         sum->width = more.width;
     }
     while (more.thinned < sum->thinned && more.sample_count > 1)
-        thin(&more);
+        halve_samples(&more);
     while (sum->thinned < more.thinned && sum->sample_count > 1)
-        thin(sum);
+        halve_samples(sum);
     while (sum->sample_count + more.sample_count > MEASURE_SAMPLES) {
-        thin(sum);
-        thin(&more);
+        halve_samples(sum);
+        halve_samples(&more);
     }
     memcpy(sum->samples + sum->sample_count, more.samples,
            more.sample_count * sizeof more.samples[0]);

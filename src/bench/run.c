@@ -1,5 +1,8 @@
-/* Rounds go round all cases of a device rather than repeating each: what the machine does over
- * minutes then spreads over all of them, and every round has its memory laid out anew. */
+/* Runs cases in rounds over all cases of a device rather than repeating each case: a disturbance of
+ * minutes then affects all of them alike, and every round allocates its memory anew.
+ *
+ * A case's output is checked before it is timed. Its traced calls come last, since recording slows
+ * them down. */
 #include "bench/run.h"
 
 #include <stdio.h>
@@ -14,12 +17,20 @@
 #include "base/temporary.h"
 #include "bench/results/compare.h"
 #include "bench/roofs/roof_cache.h"
-#include "bench/run_case.h"
 #include "device/device.h"
+#include "machine/health.h"
 #include "tensor/tensor.h"
 
 enum { PIECE = 1 << 20 }; /* bytes of a file copied at a time */
 #define MEMORY_SHARE 0.9  /* of a device's, that a case may need */
+
+/* A device with what goes with it while experiments run there. */
+struct run_stage {
+    struct stage stage;
+    const struct run_options *options;
+    struct peer *peer; /* or NULL */
+    struct health_watch *health;
+};
 
 struct planned {
     const struct experiment *experiment;
@@ -32,14 +43,14 @@ struct plan {
     size_t count, capacity;
 };
 
-static void tell(const struct run_options *options, unsigned number, unsigned total,
-                 const char *what) {
+static void report_progress(const struct run_options *options, unsigned number, unsigned total,
+                            const char *what) {
     if (options->progress)
         options->progress(options->context, number, total, what);
 }
 
-static void tell_roof(void *context, const char *what) {
-    tell(context, 0, 0, what);
+static void report_roof_progress(void *context, const char *what) {
+    report_progress(context, 0, 0, what);
 }
 
 /* ---- Planning --------------------------------------------------------------------------- */
@@ -69,10 +80,9 @@ static bool fits(const struct run_stage *run, const struct bench_case *work, str
     format_bytes(work->memory_bytes, needed);
     format_bytes(memory, there);
     if (run->options->bench.size_count > 0 || run->options->bench.batch_count > 0)
-        return status_fail(status, STATUS_USAGE, "%s needs %s, and %s has %s: take a smaller size",
+        return status_fail(status, STATUS_USAGE, "%s needs %s, and %s has %s: use a smaller size",
                            work->label, needed, run->stage.info.name, there);
-    snprintf(result->problem, sizeof result->problem, "left out: it needs %s, and there are %s",
-             needed, there);
+    snprintf(result->problem, sizeof result->problem, "skipped: it needs %s, and the device has %s", needed, there);
     return true;
 }
 
@@ -110,7 +120,307 @@ static bool plan_experiment(struct run_stage *run, const struct experiment *expe
     return ok || status_context(status, "%s", experiment->name);
 }
 
-/* ---- Measuring -------------------------------------------------------------------------- */
+/* ---- Traced calls ------------------------------------------------------------------------ */
+
+enum { CALLS_MAX = 10, TIMELINE_CALLS = 3, SPANS_MAX = 1 << 16 };
+#define TRACED_NS 100e6 /* worth of calls */
+
+struct collected {
+    struct span *spans;
+    size_t count, capacity;
+    size_t kernels;
+    struct status status;
+};
+
+static void collect_activity(void *context, const struct row_activity *row) {
+    struct collected *collected = context;
+    collected->kernels += row->kind == ACTIVITY_KERNEL;
+    if (collected->count == SPANS_MAX ||
+        !memory_grow((void **)&collected->spans, &collected->capacity, collected->count + 1,
+                     sizeof *collected->spans, &collected->status))
+        return;
+    collected->spans[collected->count++] = (struct span){
+        .start = row->start,
+        .end = row->start + row->duration,
+        .copy = row->kind != ACTIVITY_KERNEL,
+    };
+}
+
+/* Of spans in the order of their starts. */
+static int64_t union_length(const struct span *spans, size_t count) {
+    int64_t length = 0, reached = INT64_MIN;
+    for (size_t i = 0; i < count; i++) {
+        int64_t start = spans[i].start > reached ? spans[i].start : reached;
+        if (spans[i].end > start)
+            length += spans[i].end - start;
+        if (spans[i].end > reached)
+            reached = spans[i].end;
+    }
+    return length;
+}
+
+static unsigned traced_calls(const struct bench_case *work, const struct result *result) {
+    if (work->timeline)
+        return TIMELINE_CALLS;
+    double calls = TRACED_NS / (result->time.time.median + 1);
+    return calls < 1 ? 1 : calls > CALLS_MAX ? CALLS_MAX : (unsigned)calls;
+}
+
+static bool do_calls(struct run_stage *run, const struct bench_case *work, void *state,
+                     unsigned calls, struct status *status) {
+    ridge_device *device = run->stage.device;
+    char name[sizeof work->label + sizeof work->variant + 2];
+    snprintf(name, sizeof name, "%s%s%s", work->label, *work->variant ? " " : "", work->variant);
+    if (!ridge_synchronize(device) || !ridge_trace_resume(device))
+        return run_tensor_failed(status);
+    ridge_range_begin(device, name);
+    bool ok = true;
+    for (unsigned i = 0; ok && i < calls; i++)
+        ok = work->kind->call(state, i, status);
+    if (ok && !ridge_synchronize(device))
+        ok = run_tensor_failed(status);
+    ridge_range_end(device);
+    return ok;
+}
+
+static void note_spans(const struct bench_case *work, struct collected *collected, unsigned calls,
+                       struct result *result) {
+    result->kernels = (double)collected->kernels / calls;
+    result->device_ns = collected->count < SPANS_MAX
+                            ? (double)union_length(collected->spans, collected->count) / calls
+                            : 0;
+    if (!work->timeline)
+        return;
+    int64_t first = collected->count > 0 ? collected->spans[0].start : 0;
+    for (size_t i = 0; i < collected->count; i++) {
+        collected->spans[i].start -= first;
+        collected->spans[i].end -= first;
+    }
+    memory_free(result->spans);
+    result->spans = collected->spans;
+    result->span_count = collected->count;
+    collected->spans = NULL;
+}
+
+/* Runs a few calls under the device's paused trace, and records how long the device was busy with
+ * one and how many kernels it ran. */
+static bool run_traced(struct run_stage *run, const struct bench_case *work, void *state,
+                       struct result *result, struct status *status) {
+    ridge_device *device = run->stage.device;
+    struct collected collected = {0};
+    unsigned calls = traced_calls(work, result);
+    struct recorder *recorder = device->paused;
+    recorder_set_observer(recorder, collect_activity, &collected);
+    bool ok = do_calls(run, work, state, calls, status);
+    if (device->recorder) {
+        recorder_settle(recorder);
+        ridge_trace_pause(device);
+    }
+    recorder_set_observer(recorder, NULL, NULL);
+    if (ok && collected.status.code != STATUS_OK) {
+        *status = collected.status;
+        ok = false;
+    }
+    if (ok)
+        note_spans(work, &collected, calls, result);
+    memory_free(collected.spans);
+    return ok;
+}
+
+/* ---- A case ------------------------------------------------------------------------------ */
+
+#define NOISY 0.2 /* spread */
+#define SETTLE_NS 5000000
+
+struct timed {
+    struct run_stage *run;
+    const struct case_kind *kind;
+    void *state;
+    unsigned turn;
+};
+
+bool run_tensor_failed(struct status *status) {
+    *status = *tensor_status();
+    ridge_error_clear();
+    if (status->code == STATUS_OK)
+        status_fail(status, STATUS_IO, "the device failed without giving a reason");
+    return false;
+}
+
+static bool is_stopped(const struct run_options *options, struct status *status) {
+    if (options->stop && *options->stop)
+        return !status_fail(status, STATUS_IO, "stopped");
+    return false;
+}
+
+static bool timed_batch(void *context, unsigned calls, double *ns, struct status *status) {
+    struct timed *timed = context;
+    if (is_stopped(timed->run->options, status))
+        return false;
+    double start = measure_clock();
+    for (unsigned i = 0; i < calls; i++)
+        if (!timed->kind->call(timed->state, timed->turn++, status))
+            return false;
+    if (!ridge_synchronize(timed->run->stage.device))
+        return run_tensor_failed(status);
+    *ns = measure_clock() - start;
+    return true;
+}
+
+static void add_note(struct result *result, const char *note) {
+    size_t used = strlen(result->notes);
+    if (*note && !strstr(result->notes, note))
+        snprintf(result->notes + used, sizeof result->notes - used, "%s%s", used ? "; " : "", note);
+}
+
+/* A peer that fails costs its own figure, not ours; one that is gone is not asked again. */
+static void drop_peer(struct run_stage *run, struct result *result, struct status *status) {
+    char note[160];
+    snprintf(note, sizeof note, "no peer result: %.120s", status->message);
+    add_note(result, note);
+    if (status->code != STATUS_UNSUPPORTED) {
+        peer_stop(run->peer);
+        run->peer = NULL;
+    }
+    *status = (struct status){0};
+}
+
+static bool prepare_peer(struct run_stage *run, const struct bench_case *work,
+                         struct result *result) {
+    struct peer_work peer = {0};
+    struct status status = {0};
+    bool has = false;
+    if (!run->peer || !work->kind->peer || !work->kind->peer(&run->stage, work, &peer))
+        return false;
+    if (peer_prepare(run->peer, &peer, &has, &status))
+        return has;
+    drop_peer(run, result, &status);
+    return false;
+}
+
+/* What the peer said when a batch of it failed: the measuring loop cannot tell whose it was. */
+struct peer_timed {
+    struct peer *peer;
+    bool failed;
+};
+
+static bool peer_timed_batch(void *context, unsigned calls, double *ns, struct status *status) {
+    struct peer_timed *timed = context;
+    timed->failed = !peer_batch(timed->peer, calls, ns, status);
+    /* Its threads go on looking for work for a while, on the processors that ours need next. */
+    nanosleep(&(struct timespec){.tv_nsec = SETTLE_NS}, NULL);
+    return !timed->failed;
+}
+
+static bool is_noisy(const struct measurement *measurement) {
+    return !measurement->steady || statistics_spread(&measurement->time) > NOISY;
+}
+
+static bool time_case(struct run_stage *run, const struct bench_case *work, void *state,
+                      struct result *result, struct status *status) {
+    struct timed timed = {.run = run, .kind = work->kind, .state = state};
+    struct peer_timed peer = {.peer = run->peer};
+    struct measured_work works[2] = {{.context = &timed, .batch = timed_batch},
+                                     {.context = &peer, .batch = peer_timed_batch}};
+    struct measurement measurements[2];
+    struct health before, after;
+    char words[160] = "";
+    bool has_peer = prepare_peer(run, work, result);
+    health_read(run->health, &before);
+    bool ok = measure(&run->options->measure, works, has_peer ? 2 : 1, measurements, status);
+    if (!ok && peer.failed && !is_stopped(run->options, status)) {
+        drop_peer(run, result, status);
+        has_peer = false;
+        health_read(run->health, &before);
+        ok = measure(&run->options->measure, works, 1, measurements, status);
+    }
+    if (!ok)
+        return false;
+    health_read(run->health, &after);
+    if (health_disturbed(&before, &after, words, sizeof words))
+        add_note(result, words);
+    if (is_noisy(&measurements[0]))
+        add_note(result, "noisy");
+    if (has_peer && is_noisy(&measurements[1]))
+        add_note(result, "the peer's times are noisy");
+    measurement_add(&result->time, &measurements[0]);
+    compare_keep_round(result, &measurements[0], has_peer ? NULL : &before, &after);
+    if (has_peer)
+        measurement_add(&result->peer, &measurements[1]);
+    result->has_peer = has_peer;
+    return true;
+}
+
+static void set_problem(struct result *result, const char *what, const struct status *status) {
+    snprintf(result->problem, sizeof result->problem, "%s%.160s", what, status->message);
+}
+
+/* Whether the failure is this case's own, to be shown in its line. */
+static bool is_its_own(const struct status *status) {
+    return status->code == STATUS_UNSUPPORTED || status->code == STATUS_MEMORY ||
+           status->code == STATUS_USAGE;
+}
+
+static bool check_case(const struct bench_case *work, void *state, struct result *result,
+                       struct status *status) {
+    if (!work->kind->check)
+        return true;
+    if (work->kind->check(state, &result->error, status)) {
+        result->checked = true;
+        return true;
+    }
+    if (status->code != STATUS_INPUT)
+        return false;
+    set_problem(result, "wrong result: ", status);
+    result->wrong = true;
+    *status = (struct status){0};
+    return true;
+}
+
+static bool first_round(struct run_stage *run, const struct bench_case *work, void *state,
+                        struct result *result, struct status *status) {
+    if (!check_case(work, state, result, status))
+        return false;
+    if (result->wrong)
+        return true;
+    if (!time_case(run, work, state, result, status) ||
+        !run_traced(run, work, state, result, status))
+        return false;
+    result->limit = roofs_limit(&run->stage.roofs, &result->amount);
+    return true;
+}
+
+static bool later_round(struct run_stage *run, const struct bench_case *work, void *state,
+                        struct result *result, struct status *status) {
+    return time_case(run, work, state, result, status);
+}
+
+/* Adds a round of the case to its result: the first time everything, later the times alone. What
+ * the device cannot do (a type it lacks, too little memory) and a wrong output become the result's
+ * problem; anything else fails. */
+static bool run_case(struct run_stage *run, const struct bench_case *work, struct result *result,
+                     struct status *status) {
+    void *state = NULL;
+    struct amount amount = {0};
+    bool first = result->round_count == 0;
+    if (*result->problem)
+        return true;
+    bool ok = work->kind->prepare(&run->stage, work, &state, &amount, status);
+    if (ok) {
+        if (first)
+            result->amount = amount;
+        ok = (first ? first_round : later_round)(run, work, state, result, status);
+        work->kind->finish(state);
+    }
+    ridge_pool_clear(run->stage.device);
+    if (ok || (run->options->stop && *run->options->stop) || !is_its_own(status))
+        return ok || status_context(status, "%s", work->label);
+    set_problem(result, "", status);
+    *status = (struct status){0};
+    return true;
+}
+
+/* ---- Rounds ----------------------------------------------------------------------------- */
 
 static bool note_reference(struct result_set *set, struct status *status) {
     if (!GROW(set->reference, &set->reference_capacity, set->reference_count + 1, status))
@@ -132,7 +442,7 @@ static bool run_planned(struct run_stage *run, const struct planned *planned, un
     char what[160];
     snprintf(what, sizeof what, "%s on %s: %s %s", planned->experiment->name, run->stage.info.name,
              planned->work.label, planned->work.variant);
-    tell(options, number, total, what);
+    report_progress(options, number, total, what);
     if (!note_reference(set, status) || !run_case(run, &planned->work, result, status))
         return false;
     return !options->kept || options->kept(options->context, set, status);
@@ -152,8 +462,8 @@ static bool run_rounds(struct run_stage *run, const struct plan *plan, struct re
 }
 
 /* Results of one experiment are neighbours in the set. */
-static bool conclude(struct run_stage *run, const struct plan *plan, struct result_set *set,
-                     struct status *status) {
+static bool conclude_experiments(struct run_stage *run, const struct plan *plan,
+                                 struct result_set *set, struct status *status) {
     for (size_t i = 0, next; i < plan->count; i = next) {
         const struct experiment *experiment = plan->cases[i].experiment;
         for (next = i; next < plan->count && plan->cases[next].experiment == experiment;)
@@ -172,7 +482,7 @@ static bool run_plan(struct run_stage *run, struct result_set *set, struct statu
     for (unsigned i = 0; ok && run->options->experiments[i]; i++)
         ok = plan_experiment(run, run->options->experiments[i], &plan, set, status);
     ok = ok && run_rounds(run, &plan, set, status) &&
-         (run->options->only || conclude(run, &plan, set, status));
+         (run->options->only || conclude_experiments(run, &plan, set, status));
     memory_free(plan.cases);
     return ok;
 }
@@ -227,7 +537,7 @@ static bool start_peer(struct run_stage *run, struct result_set *set, struct sta
     const char *framework = run->options->peer;
     if (!framework)
         return true;
-    tell(run->options, 0, 0, "starting the peer");
+    report_progress(run->options, 0, 0, "starting the peer");
     run->peer = peer_start(framework, run->stage.info.name, status);
     if (!run->peer)
         return false;
@@ -266,8 +576,8 @@ static bool run_device(const struct run_options *options, const char *name, stru
         return false;
     run.health = health_open(device_nvidia_uuid(stage->device->device));
     bool ok = check_plans(&run, status) && start_peer(&run, set, status) &&
-              roofs_get(stage->device, options->quick_roofs, options->refresh_roofs, tell_roof,
-                        (void *)options, &stage->roofs, status) &&
+              roofs_get(stage->device, options->quick_roofs, options->refresh_roofs,
+                        report_roof_progress, (void *)options, &stage->roofs, status) &&
               note_roofs(set, &stage->roofs, status) && run_recorded(&run, set, status);
     peer_stop(run.peer);
     health_close(run.health);

@@ -30,6 +30,9 @@ struct run_options {
 bool stage_open(struct stage *stage, const char *device, const struct bench_options *options,
                 struct status *status);
 
+/* Moves the runtime's error into `status`; returns false. */
+bool run_tensor_failed(struct status *status);
+
 /* On failure the set holds what was measured until then. */
 bool run_experiments(const struct run_options *options, struct result_set *set,
                      struct status *status);

@@ -1,22 +1,358 @@
-/* ridge bench: how fast is it, how fast could it be, and is it faster than before? */
+/* `ridge bench`: how fast is it, how fast could it be, and is it faster than before? */
+#include "cmd/bench.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/memory.h"
 #include "bench/results/compare.h"
 #include "bench/print/print.h"
+#include "bench/print/print_parts.h"
 #include "bench/roofline/roofline.h"
-#include "cmd/bench_arguments.h"
 #include "cmd/bench_process.h"
 #include "cmd/bench_state.h"
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
+#include "cmd/options.h"
 #include "cmd/progress.h"
+#include "cmd/terminal.h"
 
-enum { ROUNDS_TO_COMPARE = 25, TRIES_TO_TELL = 2, PATIENCE = 2 };
+enum { ROUNDS_TO_COMPARE = 25, TRIES_TO_TELL = 2, PATIENCE = 2, INDENT = 4 };
+
+/* ---- Arguments --------------------------------------------------------------------------- */
+
+/* The next word of a list with commas between; false at its end. */
+static bool next_word(const char **list, struct text *word) {
+    if (!**list)
+        return false;
+    size_t length = strcspn(*list, ",");
+    *word = (struct text){*list, length};
+    *list += length + ((*list)[length] == ',');
+    return true;
+}
+
+#define ASKED_PRECISION 0.002 /* who says how long it may take wants to know it well */
+
+/* ---- Devices ---------------------------------------------------------------------------- */
+
+static bool is_named(const struct device_names *devices, const char *name) {
+    for (unsigned i = 0; devices->names[i]; i++)
+        if (strcmp(devices->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+bool bench_devices(const struct command_line *line, struct device_names *devices,
+                   struct status *status) {
+    const char *asked = command_value(line, "device");
+    unsigned count = 0;
+    memset(devices, 0, sizeof *devices);
+    if (!asked) {
+        ridge_device *device = ridge_device_open(NULL);
+        struct ridge_device_info info;
+        if (!device)
+            return status_fail(status, STATUS_UNSUPPORTED, "%s", ridge_error_message());
+        ridge_device_describe(device, &info);
+        ridge_device_close(device);
+        snprintf(devices->text, sizeof devices->text, "%s", info.name);
+        devices->names[0] = devices->text;
+        return true;
+    }
+    if (strlen(asked) >= sizeof devices->text)
+        return status_fail(status, STATUS_USAGE, "--device: the list is too long");
+    snprintf(devices->text, sizeof devices->text, "%s", asked);
+    for (char *at = devices->text; at && count < NAMES_MAX;) {
+        char *comma = strchr(at, ',');
+        if (comma)
+            *comma = 0;
+        if (!*at)
+            return status_fail(status, STATUS_USAGE,
+                               "--device '%s' contains an empty name; write it as cpu,cuda", asked);
+        if (!is_named(devices, at))
+            devices->names[count++] = at;
+        at = comma ? comma + 1 : NULL;
+    }
+    return true;
+}
+
+/* ---- Experiments ------------------------------------------------------------------------ */
+
+static bool no_experiment(const char *name, struct status *status) {
+    const char *names[NAMES_MAX];
+    unsigned count = 0;
+    while (experiments[count] && count < NAMES_MAX - 1) {
+        names[count] = experiments[count]->name;
+        count++;
+    }
+    names[count++] = "all";
+    const char *meant = command_suggest(name, names, count);
+    if (meant)
+        return status_fail(status, STATUS_USAGE,
+                           "unknown experiment '%s'; did you mean '%s'? ('ridge bench' lists them)",
+                           name, meant);
+    return status_fail(status, STATUS_USAGE, "unknown experiment '%s' ('ridge bench' lists them)",
+                       name);
+}
+
+static void choose(const struct experiment *experiment, const struct experiment **chosen) {
+    unsigned count = 0;
+    for (; chosen[count]; count++)
+        if (chosen[count] == experiment)
+            return;
+    if (count < NAMES_MAX)
+        chosen[count] = experiment;
+}
+
+/* The experiments of these names ("all" is all of them); NULL ends the list. */
+static bool bench_experiments(const char *const *names, unsigned count,
+                              const struct experiment *chosen[NAMES_MAX + 1],
+                              struct status *status) {
+    memset(chosen, 0, (NAMES_MAX + 1) * sizeof chosen[0]);
+    for (unsigned i = 0; i < count; i++) {
+        const struct experiment *experiment = experiment_find(names[i]);
+        if (experiment)
+            choose(experiment, chosen);
+        else if (strcmp(names[i], "all") != 0)
+            return no_experiment(names[i], status);
+        else
+            for (unsigned j = 0; experiments[j]; j++)
+                choose(experiments[j], chosen);
+    }
+    return true;
+}
+
+/* ---- Lists ------------------------------------------------------------------------------ */
+
+static bool taken(const struct experiment *const *chosen, unsigned takes) {
+    for (unsigned i = 0; chosen[i]; i++)
+        if (chosen[i]->takes & takes)
+            return true;
+    return false;
+}
+
+/* NULL when the option was not given; fails when it was and nobody takes it. */
+static bool list_value(const struct command_line *line, const struct experiment *const *chosen,
+                       const char *option, unsigned takes, const char **value,
+                       struct status *status) {
+    *value = command_value(line, option);
+    if (*value && !**value)
+        return status_fail(status, STATUS_USAGE, "--%s is empty: give a value or omit it", option);
+    if (!*value || taken(chosen, takes))
+        return true;
+    return status_fail(status, STATUS_USAGE,
+                       "%s%s takes no --%s ('ridge bench' lists what each takes)", chosen[0]->name,
+                       chosen[1] ? " and the others named" : "", option);
+}
+
+/* "4096", "64K" and "100M" (decimal), "64Ki" and "16Mi" (binary), "2^20". */
+static bool read_size(struct text word, int64_t *size) {
+    static const struct {
+        const char *suffix;
+        int64_t factor;
+    } suffixes[] = {{"Ki", 1 << 10}, {"Mi", 1 << 20},   {"Gi", 1 << 30}, {"K", 1000},
+                    {"M", 1000000},  {"G", 1000000000}, {"k", 1000},     {"", 1}};
+    ptrdiff_t caret = text_find(word, "^");
+    if (caret >= 0) {
+        int64_t base, power;
+        if (!text_to_i64((struct text){word.data, (size_t)caret}, &base) || base != 2 ||
+            !text_to_i64((struct text){word.data + caret + 1, word.length - (size_t)caret - 1},
+                         &power) ||
+            power < 0 || power > 40)
+            return false;
+        *size = (int64_t)1 << power;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        size_t length = strlen(suffixes[i].suffix);
+        if (word.length <= length ||
+            memcmp(word.data + word.length - length, suffixes[i].suffix, length) != 0)
+            continue;
+        int64_t number;
+        if (!text_to_i64((struct text){word.data, word.length - length}, &number) || number < 1 ||
+            number > ((int64_t)1 << 40) / suffixes[i].factor)
+            return false;
+        *size = number * suffixes[i].factor;
+        return true;
+    }
+    return false;
+}
+
+static bool read_sizes(const char *list, const char *option, int64_t *sizes, unsigned *count,
+                       struct status *status) {
+    struct text word;
+    const char *at = list;
+    while (next_word(&at, &word)) {
+        if (*count == LIST_MAX)
+            return status_fail(status, STATUS_USAGE, "--%s takes at most %d values", option,
+                               LIST_MAX);
+        if (!read_size(word, &sizes[(*count)++]))
+            return status_fail(status, STATUS_USAGE,
+                               "--%s '%.*s' is not a size; write it as 4096, 64K, 16Mi or 2^20, "
+                               "separated by commas",
+                               option, TEXT_ARGS(word));
+    }
+    return true;
+}
+
+static bool read_dtypes(const char *list, struct bench_options *options, struct status *status) {
+    struct text word;
+    while (next_word(&list, &word)) {
+        unsigned dtype = 0;
+        while (dtype < RIDGE_DTYPES && !text_is(word, ridge_dtype_name((enum ridge_dtype)dtype)))
+            dtype++;
+        if (dtype == RIDGE_DTYPES || dtype == RIDGE_I32 || dtype == RIDGE_U8)
+            return status_fail(status, STATUS_USAGE,
+                               "--dtype '%.*s' is not one of f32, f16, bf16, q8_0, q4_k",
+                               TEXT_ARGS(word));
+        if (options->dtype_count == LIST_MAX)
+            return status_fail(status, STATUS_USAGE, "--dtype takes at most %d values", LIST_MAX);
+        options->dtypes[options->dtype_count++] = (enum ridge_dtype)dtype;
+    }
+    return true;
+}
+
+/* --dtype, --size, --batch, --model; one that no chosen experiment takes is refused. */
+static bool bench_lists(const struct command_line *line, const struct experiment *const *chosen,
+                        struct bench_options *options, struct status *status) {
+    const char *dtypes, *sizes, *batches;
+    return list_value(line, chosen, "dtype", TAKES_DTYPE, &dtypes, status) &&
+           list_value(line, chosen, "size", TAKES_SIZE, &sizes, status) &&
+           list_value(line, chosen, "batch", TAKES_BATCH, &batches, status) &&
+           list_value(line, chosen, "model", TAKES_MODEL, &options->model, status) &&
+           (!dtypes || read_dtypes(dtypes, options, status)) &&
+           (!sizes || read_sizes(sizes, "size", options->sizes, &options->size_count, status)) &&
+           (!batches ||
+            read_sizes(batches, "batch", options->batches, &options->batch_count, status));
+}
+
+/* --seconds S: a positive number; the plan is unchanged when it was not given. */
+static bool bench_seconds(const struct command_line *line, struct measure_plan *plan,
+                          struct status *status) {
+    const char *text = command_value(line, "seconds");
+    if (!text)
+        return true;
+    if (command_flag(line, "iterations"))
+        return status_fail(status, STATUS_USAGE, "--seconds and --iterations exclude each other");
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !isfinite(value) || value <= 0 || value > 3600)
+        return status_fail(status, STATUS_USAGE,
+                           "--seconds '%s' is not a time; write it as 0.5 or 10", text);
+    plan->seconds = value;
+    plan->precision = ASKED_PRECISION;
+    return true;
+}
+
+/* --rounds N: no more than a result keeps. */
+static bool bench_rounds(const struct command_line *line, unsigned *rounds, struct status *status) {
+    if (!command_count(line, "rounds", rounds, status))
+        return false;
+    return *rounds <= ROUNDS_MAX ||
+           status_fail(status, STATUS_USAGE, "--rounds %u: at most %d are kept", *rounds,
+                       ROUNDS_MAX);
+}
+
+/* ---- Formats ---------------------------------------------------------------------------- */
+
+static bool ends_in(const char *path, const char *ending) {
+    size_t length = strlen(path), size = strlen(ending);
+    return length > size && strcasecmp(path + length - size, ending) == 0;
+}
+
+bool bench_plot(const struct command_line *line, struct status *status) {
+    const char *path = command_value(line, "plot");
+    if (!path || ends_in(path, ".svg"))
+        return true;
+    if (ends_in(path, ".png"))
+        return status_fail(status, STATUS_USAGE,
+                           "--plot writes SVG; use %.*s.svg and convert it to PNG with "
+                           "rsvg-convert, Inkscape or a browser",
+                           (int)strlen(path) - 4, path);
+    return status_fail(status, STATUS_USAGE, "--plot '%s': the name must end in .svg", path);
+}
+
+static bool is_format(const struct command_line *line, const char *name) {
+    const char *format = command_value(line, "format");
+    return format && strcmp(format, name) == 0;
+}
+
+struct print_style bench_style(const struct command_line *line, const struct output *output) {
+    return (struct print_style){.width = terminal_columns(output),
+                                .style = is_format(line, "md")    ? TABLE_MARKDOWN
+                                         : is_format(line, "csv") ? TABLE_CSV
+                                                                  : TABLE_TEXT};
+}
+
+bool bench_wants_json(const struct command_line *line) {
+    return command_flag(line, "json") || is_format(line, "json");
+}
+
+/* ---- The list of experiments ------------------------------------------------------------- */
+
+static void part(struct buffer *text, const char *option, const char *meaning) {
+    if (text->length > 0)
+        buffer_string(text, ". ");
+    buffer_string(text, option);
+    if (meaning)
+        buffer_printf(text, ": %s", meaning);
+}
+
+static void describe_arguments(const struct experiment *experiment, struct buffer *text) {
+    if (experiment->takes & TAKES_SIZE)
+        part(text, "--size", experiment->sizes);
+    if (experiment->takes & TAKES_BATCH)
+        part(text, "--batch", experiment->batches);
+    if (experiment->takes & TAKES_DTYPE)
+        part(text, "--dtype", NULL);
+    if (experiment->takes & TAKES_MODEL)
+        part(text, "--model", NULL);
+}
+
+static bool paragraph(const struct buffer *text, unsigned indent, struct output *output,
+                      struct status *status) {
+    const struct print_style style = {.width = terminal_columns(output)};
+    if (!buffer_ok(text, status))
+        return false;
+    print_paragraph(&style, indent, "", (struct text){text->data, text->length}, output);
+    return true;
+}
+
+static bool list_experiment(const struct experiment *experiment, struct buffer *text,
+                            struct output *output, struct status *status) {
+    buffer_clear(text);
+    buffer_printf(text, "%s: %s", experiment->name, experiment->summary);
+    if (!paragraph(text, 0, output, status))
+        return false;
+    buffer_clear(text);
+    describe_arguments(experiment, text);
+    return paragraph(text, INDENT, output, status);
+}
+
+/* Prints the experiments, and what --size and the like count in each. */
+static bool bench_list(struct status *status) {
+    struct buffer text = {0};
+    struct output output;
+    bool ok = true;
+    if (!output_open(&output, NULL, false, status))
+        return false;
+    for (unsigned i = 0; ok && experiments[i]; i++)
+        ok = list_experiment(experiments[i], &text, &output, status);
+    buffer_finish(&text);
+    output_printf(
+        &output,
+        "all: every experiment\n\nRun one with 'ridge bench NAME'; see also 'ridge help bench'.\n");
+    if (ok)
+        return output_commit(&output, status);
+    output_abandon(&output);
+    return false;
+}
+
+/* ---- The run ----------------------------------------------------------------------------- */
 
 struct bench {
     const struct command_line *line;
@@ -62,7 +398,7 @@ static bool needs_more_rounds(const struct result_set *set, const struct run_opt
         round >= ROUNDS_MAX)
         return false;
     for (size_t i = 0; i < set->count; i++)
-        if (!*set->results[i].problem && !compare_has_calm_rounds(&set->results[i]))
+        if (!*set->results[i].problem && !compare_has_undisturbed_rounds(&set->results[i]))
             return true;
     return false;
 }
@@ -257,7 +593,7 @@ static void print_resume_hint(const struct bench *bench, const struct result_set
         kept += set->results[i].round_count > 0;
     if (kept > 0 && bench->state.path.data)
         fprintf(stderr,
-                "ridge bench: %zu of %zu lines are kept; the same command with --resume goes on "
+                "ridge bench: %zu of %zu lines are saved; the same command with --resume continues "
                 "from there\n",
                 kept, set->count);
 }
@@ -275,7 +611,7 @@ static bool any_figures(const struct result_set *set, struct status *status) {
         if (!*set->results[i].problem || set->results[i].wrong)
             return true;
     if (set->count == 0)
-        return status_fail(status, STATUS_USAGE, "there is nothing to measure with these options");
+        return status_fail(status, STATUS_USAGE, "these options leave nothing to measure");
     return status_fail(status, STATUS_UNSUPPORTED, "%s: %s", set->results[0].label,
                        set->results[0].problem);
 }
@@ -348,7 +684,7 @@ static bool read_saved(const char *name, struct result_set *set, struct status *
     bool ok = compare_path(name, &path, status);
     if (ok && access(path.data, F_OK) != 0 && strcmp(path.data, name) != 0)
         ok = status_fail(status, STATUS_USAGE,
-                         "no results are saved as '%s'; 'ridge bench ... --save %s' does that",
+                         "no results are saved as '%s'; 'ridge bench ... --save %s' saves them",
                          name, name);
     ok = ok && result_set_read(set, path.data, status);
     buffer_finish(&path);
@@ -410,9 +746,9 @@ static int run(const struct command_line *line) {
     unsigned count;
     const char *const *names = command_arguments(line, &count);
     if (command_flag(line, "show"))
-        return count == 0
-                   ? show_saved(line)
-                   : command_usage(line, "--show prints all that was saved: name no experiment");
+        return count == 0 ? show_saved(line)
+                          : command_usage(
+                                line, "--show prints all saved results: do not name an experiment");
     if (count == 0)
         return bench_list(&status) ? 0 : command_fail(line, &status);
     int result = EXIT_ERROR;
@@ -437,25 +773,25 @@ static int run(const struct command_line *line) {
 static const struct command_option options[] = {
     {"device", 'd', "DEVICE[,DEVICE...]", "where to run it: cpu, cuda, opencl:1, ..."},
     {"dtype", 0, "TYPE[,TYPE...]", "f32, f16, bf16, q8_0, q4_k, for experiments that have types"},
-    {"size", 0, "N[,N...]", "instead of the experiment's own: 4096, 64K, 16Mi, 2^20"},
+    {"size", 0, "N[,N...]", "sizes instead of the defaults: 4096, 64K, 16Mi, 2^20"},
     {"batch", 0, "N[,N...]", "likewise"},
-    {"model", 0, "FILE", "weights for rwkv: GGUF or safetensors (default: made up)"},
+    {"model", 0, "FILE", "weights for rwkv: GGUF or safetensors (default: random)"},
     {"iterations", 'n', "N", "time exactly N calls of each line"},
     {"seconds", 's', "S", "time each line for at most S seconds (1)"},
-    {"rounds", 0, "N", "go through all lines N times (1; 25 with --save or --against)"},
-    {"quick", 0, NULL, "small sizes and short times: to see that it works, not for figures"},
-    {"peer", 0, "torch|mlx|jax", "run the same work there too, in turns, and print the ratio"},
-    {"save", 0, "NAME", "keep the results under this name, or in NAME.json"},
-    {"against", 0, "NAME", "compare with results that were saved, or with a file of them"},
+    {"rounds", 0, "N", "measure all lines N times (1; 25 with --save or --against)"},
+    {"quick", 0, NULL, "small sizes and short times, to check that it works"},
+    {"peer", 0, "torch|mlx|jax", "also run the same work there, alternating, and print the ratio"},
+    {"save", 0, "NAME", "save the results under this name, or in NAME.json"},
+    {"against", 0, "NAME", "compare with saved results, or with a file of results"},
     {"show", 0, "NAME", "print saved results and measure nothing; with --against, compare them"},
-    {"resume", 0, NULL, "go on with the same command where it was interrupted"},
-    {"trace", 't', "FILE", "keep a trace of a few calls of each line, for ridge report"},
+    {"resume", 0, NULL, "continue an interrupted run of the same command"},
+    {"trace", 't', "FILE", "write a trace of a few calls of each line, for ridge report"},
     {"plot", 0, "FILE", "draw the roofline with a dot for each line, as SVG"},
     {"refresh", 0, NULL, "measure the device's roofs again first"},
-    {"format", 0, "text|md|json|csv", "how to print the results (default: text)"},
+    {"format", 0, "text|md|json|csv", "output format (default: text)"},
     {"json", 0, NULL, "short for --format json"},
-    {"output", 'o', "FILE", "write there instead of to standard output"},
-    {"force", 'f', NULL, "replace files that exist"},
+    {"output", 'o', "FILE", "write to FILE instead of standard output"},
+    {"force", 'f', NULL, "overwrite existing files"},
     {"quiet", 'q', NULL, "no progress line"},
     {0},
 };
@@ -466,22 +802,23 @@ const struct command command_bench = {
     .summary = "Measure workloads and experiments beside what the hardware allows",
     .details =
         "Without a name, lists the experiments. Each runs on any device of the runtime and prints "
-        "a table: time of a call and its spread, the time that the device itself was busy, bytes "
-        "and operations a second, which roof binds it, the percentage of that roof, and the time "
-        "at the roof. Roofs are those of 'ridge peaks', measured first when they are not known.\n\n"
-        "A line is warmed up until its times are steady and repeated until its median is known to "
-        "1 % or the seconds are over. Inputs are random; large ones take turns so that no cache "
-        "holds them; outputs are checked against a reference in double precision. What disturbed a "
-        "line (throttling, other programs, unsteady times) is said under the table.\n\n"
-        "With --save and --against all lines are measured in several rounds, each in a process of "
-        "its own, and a difference "
-        "counts when it is larger than what two runs of the same thing differ by on this machine.",
-    .examples = "ridge bench fusion\tthe gap and the block\n"
+        "a table: time per call and its spread, the time that the device was busy, bytes and "
+        "operations per second, the roof that bounds it, the percentage of that roof, and the time "
+        "at the roof. The roofs are those of 'ridge peaks', which are measured first if they are "
+        "not known.\n\n"
+        "Each line is warmed up until its times are steady and repeated until its median is known "
+        "to 1 % or the time is up. Inputs are random; large inputs alternate so that they do not "
+        "stay in a cache. Outputs are checked against a double-precision reference. Disturbances "
+        "(throttling, other programs, unsteady times) are listed below the table.\n\n"
+        "With --save and --against all lines are measured in several rounds, each in its own "
+        "process. A difference counts if it is larger than the variation between two identical "
+        "runs on this machine.",
+    .examples = "ridge bench fusion\teager against compiled\n"
                 "ridge bench gated-mlp attention -d cpu,cuda\tone table across devices\n"
                 "ridge bench layers --peer torch\tbeside PyTorch\n"
                 "ridge bench matmul --dtype f16,bf16 --size 1024,4096 -d cuda\n"
                 "ridge bench layers --save before; ...; ridge bench layers --against before\n"
-                "ridge bench all --resume -o results.md --format md\tgo on after Ctrl-C",
+                "ridge bench all --resume -o results.md --format md\tcontinue after Ctrl-C",
     .options = options,
     .arguments_max = NAMES_MAX,
     .run = run,

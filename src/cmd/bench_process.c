@@ -86,7 +86,8 @@ static bool round_failed(int said, struct status *status) {
     const char *reason = strncmp(text, MESSAGE_PREFIX, strlen(MESSAGE_PREFIX)) == 0
                              ? text + strlen(MESSAGE_PREFIX)
                              : text;
-    return status_fail(status, STATUS_IO, "%s", *reason ? reason : "a round ended without a word");
+    return status_fail(status, STATUS_IO, "%s",
+                       *reason ? reason : "a round ended without a result");
 }
 
 static bool spawn(struct words *words, int said, pid_t *child, struct status *status) {

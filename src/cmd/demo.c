@@ -15,8 +15,8 @@
 #include "bench/print/print.h"
 #include "bench/roofline/roofline.h"
 #include "bench/roofs/roof_cache.h"
-#include "bench/run_case.h"
-#include "cmd/bench_arguments.h"
+#include "bench/run.h"
+#include "cmd/bench.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
 #include "cmd/report.h"
@@ -78,7 +78,7 @@ static bool path_in_folder(const struct demo *demo, const char *name, char path[
                            struct status *status) {
     if (snprintf(path, PATH_SIZE, "%s/%s", demo->folder, name) < PATH_SIZE)
         return true;
-    return status_fail(status, STATUS_USAGE, "%s: the folder's name is too long", demo->folder);
+    return status_fail(status, STATUS_USAGE, "%s: the folder name is too long", demo->folder);
 }
 
 static bool run_fusion(struct demo *demo, struct status *status) {
@@ -109,7 +109,7 @@ static bool show_roofs(struct demo *demo, struct status *status) {
     show_roof(&demo->screen, roofs, ROOF_TRIGONOMETRY, "");
     show_roof(&demo->screen, roofs, ROOF_EXPONENTIALS, "");
     show_roof(&demo->screen, roofs, ROOF_LAUNCH, "");
-    output_printf(&demo->screen, "  ('ridge peaks' measures these with more care, and more.)\n");
+    output_printf(&demo->screen, "  ('ridge peaks' measures these and more, more precisely.)\n");
     return print_roofs(roofs, &markdown, &demo->report, status) && show(demo, status);
 }
 
@@ -121,7 +121,7 @@ static bool show_results(struct demo *demo, struct status *status) {
 }
 
 /* What is known of the device goes into its trace. */
-static void tell_roofs(ridge_device *device) {
+static void report_roofs(ridge_device *device) {
     struct roofs roofs;
     if (roofs_load(device, true, &roofs))
         roofs_into_trace(device, &roofs);
@@ -138,7 +138,7 @@ static bool record_case(struct stage *stage, const struct bench_case *work, cons
     if (ok && (!ridge_synchronize(stage->device) || !ridge_trace_begin(stage->device, path)))
         ok = run_tensor_failed(status);
     if (ok) {
-        tell_roofs(stage->device);
+        report_roofs(stage->device);
         ridge_range_begin(stage->device, work->variant);
         for (unsigned i = 0; ok && i < CALLS; i++)
             ok = work->kind->call(state, i, status);
@@ -269,7 +269,7 @@ static bool save_results(struct demo *demo, struct status *status) {
     return output_close(&output, true, status);
 }
 
-static void say_what_is_next(struct demo *demo) {
+static void print_next_steps(struct demo *demo) {
     output_printf(&demo->screen,
                   "\n4. What is in %s/\n\n"
                   "  page.html                      both runs in a browser, on one time axis\n"
@@ -291,7 +291,7 @@ static bool show_all(struct demo *demo, struct status *status) {
     if (!show_roofs(demo, status) || !show_results(demo, status) || !show_accounts(demo, status) ||
         !draw_roofline(demo, status) || !save_results(demo, status))
         return false;
-    say_what_is_next(demo);
+    print_next_steps(demo);
     return true;
 }
 
@@ -343,7 +343,7 @@ static int run(const struct command_line *line) {
 }
 
 static const struct command_option options[] = {
-    {"device", 'd', "DEVICE", "where to run it (default: the best that there is)"},
+    {"device", 'd', "DEVICE", "where to run it (default: the best device)"},
     {"output", 'o', "FOLDER", "where the traces and the report go (ridge-demo)"},
     {"quiet", 'q', NULL, "no progress line"},
     {0},
@@ -352,12 +352,11 @@ static const struct command_option options[] = {
 const struct command command_demo = {
     .name = "demo",
     .arguments = "",
-    .summary = "Show in under a minute what ridge does, on whatever is here",
-    .details =
-        "Measures the device's roofs quickly, runs a chain of twenty elementwise operations eager "
-        "and compiled, records both, prints both accounts with their timelines one under the "
-        "other, the speed-up and the reason for it, and leaves the traces, the reports and a "
-        "roofline in a folder. Nothing but a CPU is needed.",
+    .summary = "Show in under a minute what ridge does, on this machine",
+    .details = "Measures the device's roofs quickly and runs a chain of twenty elementwise "
+               "operations, eager and compiled. Records both, prints where the time went with a "
+               "timeline of each, the speed-up and its cause, and writes the traces, the reports "
+               "and a roofline to a folder. A CPU is enough.",
     .examples = "ridge demo\n"
                 "ridge demo -d cuda -o /tmp/demo",
     .options = options,

@@ -7,7 +7,7 @@
 #include "base/table.h"
 #include "cmd/command.h"
 #include "cmd/wrapped.h"
-#include "device/list.h"
+#include "device/device.h"
 
 enum { INDENT = 2 };
 
@@ -122,7 +122,7 @@ static int run(const struct command_line *line) {
 }
 
 static const struct command_option options[] = {
-    {"format", 0, "text|json", "how to print it (default: text)"},
+    {"format", 0, "text|json", "output format (default: text)"},
     {"json", 0, NULL, "short for --format json"},
     {0},
 };
@@ -130,11 +130,11 @@ static const struct command_option options[] = {
 const struct command command_devices = {
     .name = "devices",
     .arguments = "",
-    .summary = "List the devices that tensors can live on, and what others lack",
-    .details = "Prints every device that a program built with ridge can open here, by the name "
-               "that ridge_device_open() and RIDGE_DEVICE take: the CPU, NVIDIA GPUs, and "
-               "everything that OpenCL drives. A kind of device that cannot be used is listed with "
-               "the reason and what to do about it.",
+    .summary = "List the devices for tensors, and what is missing for others",
+    .details =
+        "Lists every device that a program built with ridge can open here, by the name that "
+        "ridge_device_open() and RIDGE_DEVICE take: the CPU, NVIDIA GPUs, and OpenCL devices. A "
+        "kind of device that cannot be used is listed with the reason and a remedy.",
     .examples = "ridge devices\n"
                 "ridge devices --format json | jq '.devices[] | select(.usable).name'",
     .options = options,

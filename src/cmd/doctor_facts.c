@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "cmd/doctor.h"
 #include "abi/cupti_library.h"
-#include "device/list.h"
+#include "device/device.h"
 #include "record/environment.h"
 #include "record/perf/perf.h"
 

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "bench/print/print.h"
 #include "bench/roofline/roofline.h"
-#include "cmd/bench_arguments.h"
+#include "cmd/bench.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
 #include "cmd/terminal.h"
@@ -26,7 +26,7 @@ struct measuring {
     const char *device;
 };
 
-static void say(void *context, const char *what) {
+static void show_progress(void *context, const char *what) {
     const struct measuring *measuring = context;
     char line[160];
     snprintf(line, sizeof line, "measuring %s: %s", measuring->device, what);
@@ -58,8 +58,8 @@ static bool measure_roofs(struct peaks *peaks, struct status *status) {
     bool ok = true;
     for (unsigned i = 0; ok && i < peaks->count; i++) {
         struct measuring measuring = {progress, peaks->names.names[i]};
-        ok = roofs_get(peaks->devices[i], quick, refresh, say, &measuring, &peaks->roofs[i],
-                       status) ||
+        ok = roofs_get(peaks->devices[i], quick, refresh, show_progress, &measuring,
+                       &peaks->roofs[i], status) ||
              status_context(status, "%s", peaks->names.names[i]);
     }
     progress_end(progress);
@@ -188,14 +188,14 @@ static int run(const struct command_line *line) {
 }
 
 static const struct command_option options[] = {
-    {"device", 'd', "DEVICE[,DEVICE...]", "of these: cpu, cuda, opencl:1 (default: the first GPU)"},
-    {"refresh", 0, NULL, "measure again what was measured before"},
-    {"quick", 0, NULL, "a few seconds, with less certainty"},
-    {"plot", 0, "FILE.svg", "draw the roofline into this file"},
-    {"format", 0, "text|md|json|csv", "how to print it (default: text)"},
+    {"device", 'd', "DEVICE[,DEVICE...]", "devices: cpu, cuda, opencl:1 (default: the first GPU)"},
+    {"refresh", 0, NULL, "measure again instead of using cached results"},
+    {"quick", 0, NULL, "take a few seconds, less precisely"},
+    {"plot", 0, "FILE.svg", "draw the roofline, as SVG"},
+    {"format", 0, "text|md|json|csv", "output format (default: text)"},
     {"json", 0, NULL, "short for --format json"},
-    {"output", 'o', "FILE", "write there instead of to standard output"},
-    {"force", 'f', NULL, "replace files that exist"},
+    {"output", 'o', "FILE", "write to FILE instead of standard output"},
+    {"force", 'f', NULL, "overwrite existing files"},
     {"quiet", 'q', NULL, "no progress line"},
     {0},
 };
@@ -203,17 +203,16 @@ static const struct command_option options[] = {
 const struct command command_peaks = {
     .name = "peaks",
     .arguments = "",
-    .summary = "Measure how fast a device can be at all, and draw its roofline",
-    .details =
-        "Measures the roofs of a device: bandwidth of memory and cache, arithmetic by type with "
-        "matrix units apart, what launches, graphs and waiting cost, transfers by size. Each with "
-        "its spread, beside what the vendor states where the driver tells it, and how it was "
-        "measured; what was not measured says why. Half a minute, once: the results are kept for "
-        "this device, driver and version of ridge, and every other command that needs them finds "
-        "them.",
-    .examples = "ridge peaks\tof the device that ridge would choose\n"
-                "ridge peaks -d cpu,cuda\tof both\n"
-                "ridge peaks --plot roofline.svg\ta picture for a slide\n"
+    .summary = "Measure the limits of a device, and draw its roofline",
+    .details = "Measures the roofs of a device: memory and cache bandwidth, arithmetic by type "
+               "with matrix units listed separately, the cost of launches, graphs and "
+               "synchronisation, and transfers by size. Each is printed with its spread, the "
+               "vendor's figure where the driver reports one, and how it was measured, or the "
+               "reason why it was not. This takes half a minute once: the results are cached by "
+               "device, driver and version of ridge, and other commands use them.",
+    .examples = "ridge peaks\tthe default device\n"
+                "ridge peaks -d cpu,cuda\tboth devices\n"
+                "ridge peaks --plot roofline.svg\tthe roofline as a picture\n"
                 "ridge peaks --refresh\tafter a change of clocks or cooling",
     .options = options,
     .run = run,

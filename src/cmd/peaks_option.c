@@ -17,7 +17,7 @@ static bool find(struct text label, struct text name, struct roofs *roofs) {
     if (colon > 0)
         snprintf(backend, sizeof backend, "%.*s", (int)colon, label.data);
     snprintf(description, sizeof description, "%.*s", TEXT_ARGS(name));
-    return roofs_find_kept(*backend ? backend : NULL, description, NULL, roofs);
+    return roofs_cache_find(*backend ? backend : NULL, description, NULL, roofs);
 }
 
 bool peaks_option_find(const struct trace *trace, struct limits **given, struct status *status) {
@@ -47,6 +47,6 @@ static bool read_driver(char *version, size_t capacity) {
 void given_limits_tell(const char *name, const char *label, record_fact *add, void *to) {
     struct roofs roofs;
     char driver[64];
-    if (roofs_find_kept("cuda", name, read_driver(driver, sizeof driver) ? driver : NULL, &roofs))
+    if (roofs_cache_find("cuda", name, read_driver(driver, sizeof driver) ? driver : NULL, &roofs))
         roofs_as_meta(&roofs, label, add, to);
 }

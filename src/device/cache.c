@@ -1,8 +1,7 @@
-/* One file per key. A file is believed only when all of it is as it was written and its key is the
- * one asked for, so hash collisions, crashes and damage cost a compilation and nothing else. Files
- * come into being whole (written aside, then renamed), so processes may share a folder. Only files
- * named like ours are ever removed: the folder may be one that the user has other things in.
- */
+/* One file per key. A file is used only if its checksum and its key match, so a hash collision,
+ * a crash or damage costs one compilation and nothing else. Files are written to a temporary
+ * name and renamed, so processes may share a folder. Only files named like ours are removed: the
+ * folder may contain other files of the user. */
 #include "device/cache.h"
 
 #include <dirent.h>
@@ -31,7 +30,7 @@ enum {
     TOTAL_MAX = 256 << 20, /* bytes of all files; the oldest go when there are more */
     TOTAL_KEPT = TOTAL_MAX / 4 * 3,
     FILE_MAX = TOTAL_MAX / 4,
-    UNFINISHED_SECONDS = 3600, /* then no one is writing it any more */
+    UNFINISHED_SECONDS = 3600, /* then its writer is gone */
 };
 
 /* The file: this, the key, the payload, and the checksum of all that. */
@@ -48,7 +47,7 @@ static bool folder_name(struct buffer *path, struct status *status) {
                *home = getenv("HOME");
     if (chosen && (!*chosen || strcmp(chosen, "off") == 0))
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "compiled kernels are not kept: RIDGE_CACHE switches that off");
+                           "the kernel cache is off: RIDGE_CACHE disables it");
     if (chosen)
         buffer_string(path, chosen);
     else if (caches && *caches == '/')
@@ -61,14 +60,12 @@ static bool folder_name(struct buffer *path, struct status *status) {
 #endif
     else
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "compiled kernels are not kept: HOME is not set; set RIDGE_CACHE to a "
-                           "folder for them");
+                           "the kernel cache is off: HOME is not set; set RIDGE_CACHE to a folder");
     buffer_byte(path, 0);
     return buffer_ok(path, status);
 }
 
-/* The folder and those above it, as far as they are missing; open() tells what could not be made.
- */
+/* Creates the folder and its missing parents; open() reports a failure. */
 static void make_folders(char *path) {
     for (char *p = path + 1; *p; p++)
         if (*p == '/') {
@@ -85,13 +82,13 @@ static bool is_private(int folder, const char *path, struct status *status) {
         return status_fail_errno(status, "%s", path);
     if (facts.st_uid != geteuid())
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "compiled kernels are not kept: %s belongs to another user; set "
-                           "RIDGE_CACHE to a folder of your own",
+                           "the kernel cache is off: %s belongs to another user; set RIDGE_CACHE "
+                           "to a folder of your own",
                            path);
     if (facts.st_mode & (S_IWGRP | S_IWOTH))
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "compiled kernels are not kept: others may write to %s; chmod go-w it, "
-                           "or set RIDGE_CACHE to another folder",
+                           "the kernel cache is off: other users can write to %s; run chmod go-w "
+                           "on it, or set RIDGE_CACHE to another folder",
                            path);
     return true;
 }
@@ -106,7 +103,7 @@ static int open_folder(struct buffer *path, struct status *status) {
         folder = open(path->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
     if (folder < 0) {
-        status_fail_errno(status, "compiled kernels are not kept: cannot open %s", path->data);
+        status_fail_errno(status, "the kernel cache is off: cannot open %s", path->data);
         return -1;
     }
     if (!is_private(folder, path->data, status)) {
@@ -178,7 +175,7 @@ static unsigned char *read_file(int fd, size_t *length) {
     return NULL;
 }
 
-/* Where the payload lies, when the file is whole and of this key. */
+/* The payload, if the file is complete and has this key. */
 static bool find_payload(const unsigned char *data, size_t length, const void *key,
                          size_t key_length, struct text *payload, bool *damaged) {
     struct head head;
@@ -197,7 +194,7 @@ static bool find_payload(const unsigned char *data, size_t length, const void *k
     return true;
 }
 
-/* The payload is appended whole or not at all. */
+/* Appends the whole payload or nothing. */
 static bool append(struct buffer *buffer, struct text payload) {
     if (buffer->failed)
         return false;
@@ -249,7 +246,7 @@ static int older_first(const void *a, const void *b) {
     return (x->used > y->used) - (x->used < y->used);
 }
 
-/* All kernels in the folder; what was left unfinished long ago is removed on the way. */
+/* All kernels in the folder; removes old temporary files. */
 static bool list_entries(int folder, struct entry **entries, size_t *count) {
     size_t capacity = 0;
     struct status ignored;

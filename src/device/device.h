@@ -1,8 +1,8 @@
-/* What a device is: one small table of functions per kind, and what they exchange.
+/* The device interface: one small table of functions per kind of device, and their data types.
  *
- * A device knows memory, queues, kernels and time. It never sees an operation: what a kernel does
- * is decided above (src/gen, src/tensor). All functions return false with a status that says what
- * the driver said. One thread at a time uses a device.
+ * A device knows memory, queues, kernels and time. It never sees an operation: src/gen and
+ * src/tensor decide what a kernel does. On failure all functions return false with a status that
+ * has the driver's reason. One thread at a time uses a device.
  */
 #ifndef RIDGE_DEVICE_DEVICE_H
 #define RIDGE_DEVICE_DEVICE_H
@@ -29,12 +29,12 @@ struct device_capabilities {
     char driver[128];
     char uuid[40];
     uint64_t memory_bytes;
-    uint64_t cache_bytes;   /* the last level that all units share; 0 when not told */
+    uint64_t cache_bytes;   /* last level shared by all units; 0 if unknown */
     uint32_t compute_units; /* multiprocessors; threads used, for the CPU */
-    uint32_t subgroup;      /* threads that run in step and can shuffle; 1 when not known */
+    uint32_t subgroup;      /* threads that run in lockstep and can shuffle; 1 if unknown */
     uint32_t block_max;     /* threads in a block */
-    uint32_t shared_bytes;  /* local memory of a block without asking for more */
-    uint32_t shared_max;    /* the most that a block can ask for */
+    uint32_t shared_bytes;  /* static shared memory of a block */
+    uint32_t shared_max;    /* maximum dynamic shared memory of a block */
     uint32_t threads_per_unit;
     uint32_t registers_per_unit;
     uint32_t shared_per_unit;
@@ -57,22 +57,23 @@ struct device_memory {
 
 /* ---- Code ------------------------------------------------------------------------------- */
 
-/* A native kernel runs as a team: every thread calls the function with the same call. */
-struct native_team;
+/* Native kernels run on a thread pool: every thread calls the function with the same call. */
+struct thread_pool;
 struct native_call {
     void *const *buffers; /* offsets applied */
     const int64_t *scalars;
     const void *context; /* the code's */
-    size_t units;        /* the launch's grid: what there is to share out */
+    size_t units;        /* the launch's grid: units of work to distribute */
     unsigned thread, threads;
     void *scratch; /* scratch_bytes of this thread's own, 64-byte aligned, not cleared */
-    void *shared;  /* shared_bytes of the team's, 64-byte aligned, not cleared; NULL when 0 */
-    struct native_team *team;
+    void
+        *shared; /* shared_bytes common to all threads, 64-byte aligned, not cleared; NULL when 0 */
+    struct thread_pool *pool;
 };
 typedef void native_function(const struct native_call *call);
-/* Takes the next up to `chunk` units: false when there are none left. */
+/* Takes up to `chunk` of the next units; false when none are left. */
 bool native_take(const struct native_call *call, size_t chunk, size_t *begin, size_t *end);
-/* All threads of the team wait for each other; units can be taken anew after it. */
+/* Barrier of all threads of the call; it also resets native_take(). */
 void native_barrier(const struct native_call *call);
 
 /* A matrix product by the vendor's library: D = activation(A x B + bias), batched, in row-major
@@ -82,7 +83,7 @@ void native_barrier(const struct native_call *call);
  */
 struct device_matmul {
     enum ridge_dtype ab_type, d_type; /* f32, f16 or bf16; computed and accumulated in f32 */
-    bool tf32; /* f32 may be computed with 10 bits of fraction; RIDGE_TF32=1 says so for all */
+    bool tf32;         /* f32 may be computed as TF32; RIDGE_TF32=1 allows it for all products */
     bool signed_bytes; /* instead of these types: A and B signed bytes, D i32; no epilogue */
     int64_t m, n, k, batch;
     int64_t a_row, a_column, a_batch, b_row, b_column, b_batch, d_row, d_batch;
@@ -92,7 +93,7 @@ struct device_matmul {
 
 enum kernel_code_kind { CODE_SOURCE, CODE_NATIVE, CODE_MATMUL };
 
-/* What load() takes. The device copies what it needs. */
+/* The argument of load(). The device copies what it needs. */
 struct kernel_code {
     enum kernel_code_kind kind;
     const char *name; /* the entry point, and the kernel's name on the trace: a C identifier */
@@ -102,21 +103,21 @@ struct kernel_code {
      */
     const char *source;
     size_t source_length;
-    uint32_t shared_max; /* dynamic local memory that launches may ask for */
+    uint32_t shared_max; /* maximum dynamic shared memory of launches */
     bool no_contraction; /* a * b + c must round twice */
     /* CODE_NATIVE */
     native_function *function;
     const void *context; /* copied: context_size bytes */
     size_t context_size;
-    size_t scratch_bytes; /* a thread's; shared_bytes comes with the launch */
+    size_t scratch_bytes; /* per thread; shared_bytes is set by the launch */
     /* CODE_MATMUL */
     struct device_matmul matmul;
 };
 
-/* A loaded kernel: the device's own struct begins with this. */
+/* A loaded kernel: the first member of the device's own struct. */
 struct device_kernel {
     char name[120];
-    uint32_t registers, shared_static; /* as compiled; 0 when not told */
+    uint32_t registers, shared_static; /* as compiled; 0 if unknown */
 };
 
 /* ---- Work ------------------------------------------------------------------------------- */
@@ -131,11 +132,11 @@ struct launch_buffer {
 struct launch {
     struct device_kernel *kernel;
     uint32_t grid[3], block[3]; /* native: grid[0] is the number of units */
-    uint32_t shared_bytes;      /* dynamic local memory; native: the team's shared memory */
+    uint32_t shared_bytes;      /* dynamic shared memory; native: memory shared by the threads */
     unsigned buffer_count, scalar_count;
     const struct launch_buffer *buffers;
     const int64_t *scalars;
-    /* What the trace says of it; a device does not look at these. */
+    /* For the trace; devices ignore these. */
     uint64_t flops, bytes;
     const char *detail; /* a JSON object, or NULL */
 };
@@ -145,9 +146,9 @@ struct device_event {
     uint64_t handle;
 };
 
-/* Start and end of one piece of work. Given to launch and copies when a trace is on, else NULL. A
- * zeroed stamp holds nothing; resolve() takes it to times on CLOCK_MONOTONIC and frees what it
- * held. */
+/* Start and end of one launch or copy. Passed to launch and copies while a trace is active, else
+ * NULL. A zeroed stamp is empty; resolve() converts a stamp to times on CLOCK_MONOTONIC and
+ * frees it. */
 struct device_stamp {
     uint64_t begin, end; /* the device's own: events, or times already */
 };
@@ -166,7 +167,7 @@ struct device_ops {
     /* What device `index` is, without opening it for work. */
     bool (*probe)(unsigned index, struct device_capabilities *capabilities, struct status *status);
     bool (*open)(unsigned index, struct device **device, struct status *status);
-    void (*close)(struct device *device); /* waits; what was allocated and loaded goes with it */
+    void (*close)(struct device *device); /* waits for all work; frees all memory and kernels */
 
     /* At least `bytes`, aligned to capabilities.alignment. STATUS_MEMORY when the device is full.
      */
@@ -174,14 +175,14 @@ struct device_ops {
                      struct status *status);
     void (*release)(struct device *device, struct device_memory memory);
 
-    /* Host memory that copies go from and to without a detour: page-locked, where there is such a
-     * thing. Unlike from other memory, copy_in() may still be reading it on return; finish() or an
-     * event tells when it is done. What is not given back goes with the device. */
+    /* Host memory for direct copies: pinned, where the driver supports it. Unlike with other
+     * memory, copy_in() may still read it after returning; wait for finish() or an event.
+     * Memory that is not released is freed with the device. */
     bool (*host_allocate)(struct device *device, size_t bytes, void **memory,
                           struct status *status);
-    void (*host_release)(struct device *device, void *memory); /* takes NULL */
+    void (*host_release)(struct device *device, void *memory); /* accepts NULL */
 
-    /* Host memory may be reused on return; copy_out waits for what is before it on the queue. */
+    /* Host memory may be reused on return; copy_out waits for earlier work of the queue. */
     bool (*copy_in)(struct device *device, unsigned queue, struct device_memory to, size_t offset,
                     const void *from, size_t bytes, struct device_stamp *stamp,
                     struct status *status);
@@ -199,8 +200,8 @@ struct device_ops {
     bool (*launch)(struct device *device, unsigned queue, const struct launch *launch,
                    struct device_stamp *stamp, struct status *status);
 
-    /* Launches given together, to be replayed with little host work. The buffers, scalars and
-     * kernels are fixed by it. */
+    /* A graph of launches, replayed with little host work. Its buffers, scalars and kernels
+     * are fixed. */
     bool (*graph_create)(struct device *device, const struct launch *launches, unsigned count,
                          void **graph, struct status *status);
     bool (*graph_replay)(struct device *device, unsigned queue, void *graph, struct status *status);
@@ -208,7 +209,7 @@ struct device_ops {
 
     bool (*record)(struct device *device, unsigned queue, struct device_event *event,
                    struct status *status);
-    void (*forget)(struct device *device, struct device_event event);
+    void (*event_release)(struct device *device, struct device_event event);
     /* Whether everything before the event is done, without waiting. */
     bool (*reached)(struct device *device, struct device_event event);
     /* The queue's later work starts after the event. */
@@ -220,8 +221,8 @@ struct device_ops {
                     struct status *status);
     /* Bound of the error of resolve()'s times against the host's clock. */
     int64_t (*clock_error)(struct device *device);
-    /* What it takes to give stamps is done now rather than with the first of them; says in a few
-     * words how their times are taken. */
+    /* Does the setup for stamps now rather than with the first stamp; `how` gets a short
+     * description of the time source. */
     void (*prepare_stamps)(struct device *device, char *how, size_t capacity);
 };
 
@@ -229,8 +230,8 @@ struct device_ops {
 extern const struct device_ops *const device_kinds[];
 extern const struct device_ops device_cpu, device_cuda, device_opencl;
 
-/* The UUID by which NVML knows the device, "" where its driver does not report one (OpenCL); NULL
- * for a device that is no NVIDIA GPU. */
+/* The device's UUID in NVML, "" if its driver does not report one (OpenCL); NULL if it is not an
+ * NVIDIA GPU. */
 const char *device_nvidia_uuid(const struct device *device);
 
 /* Opens "cpu", "cuda", "cuda:1", ...; see ridge_device_open(). */
@@ -239,5 +240,10 @@ static inline void device_close(struct device *device) {
     if (device)
         device->ops->close(device);
 }
+
+/* As ridge_device_list(). */
+size_t device_list(struct ridge_device_info *rows, size_t capacity);
+/* Of one kind of device only ("cuda"): the libraries of the others are not loaded. */
+size_t device_list_kind(const char *kind, struct ridge_device_info *rows, size_t capacity);
 
 #endif

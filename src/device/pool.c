@@ -1,10 +1,10 @@
-/* Idle blocks wait in an array by size class, the most recently released one last: it is the one
- * whose memory is warm and, on one queue, the one that is free to use at once.
+/* Idle blocks are in one array per size class, the most recently released last: its memory is
+ * warm and, on one queue, free to use at once.
  *
- * Events cost a driver call each, so none is recorded as long as one queue is used. Once there are
- * several, a release records one, so that another queue waits for no more than it must; for a block
- * released before that, or used on several queues, an event recorded when it is reused does as
- * well, if later.
+ * An event costs a driver call, so none is recorded while only one queue is used. With several
+ * queues a release records an event, so that another queue waits no longer than necessary. For
+ * a block released before that, or used on several queues, an event is recorded when it is
+ * reused.
  */
 #include "device/pool.h"
 
@@ -15,7 +15,7 @@
 #include "device/work.h"
 
 enum {
-    SMALLEST_BITS = 9, /* 512 bytes, and what is below it */
+    SMALLEST_BITS = 9, /* 512 bytes and less */
     COARSE_BITS = 20,  /* up to here 4 classes for each power of two, then 8 */
     LARGEST_BITS = 62,
     COARSE_STEPS = 4,
@@ -94,8 +94,8 @@ struct pool *pool_create(struct device *device, struct status *status) {
     return pool;
 }
 
-/* Takes block i out of its class; the order of the others stays. */
-static struct idle take_out(struct pool *pool, unsigned number, size_t i) {
+/* Removes block i from its class; keeps the order of the others. */
+static struct idle remove_idle(struct pool *pool, unsigned number, size_t i) {
     struct class *class = &pool->classes[number];
     struct idle taken = class->idle[i];
     class->count--;
@@ -106,16 +106,16 @@ static struct idle take_out(struct pool *pool, unsigned number, size_t i) {
     return taken;
 }
 
-static void forget_event(struct pool *pool, struct idle *idle) {
+static void release_event(struct pool *pool, struct idle *idle) {
     if (idle->has_event)
-        pool->device->ops->forget(pool->device, idle->event);
+        pool->device->ops->event_release(pool->device, idle->event);
     idle->has_event = false;
 }
 
-/* The oldest of the class goes back to the device. */
+/* Returns the oldest block of the class to the device. */
 static void give_back(struct pool *pool, unsigned number) {
-    struct idle idle = take_out(pool, number, 0);
-    forget_event(pool, &idle);
+    struct idle idle = remove_idle(pool, number, 0);
+    release_event(pool, &idle);
     work_release(pool->device, pool->recorder, idle.memory);
     pool->returns++;
 }
@@ -151,15 +151,15 @@ static bool order_after_uses(struct pool *pool, struct idle *idle, unsigned queu
         if (!ops->record(pool->device, other, &event, status))
             return false;
         bool ordered = ops->order(pool->device, queue, event, status);
-        ops->forget(pool->device, event);
+        ops->event_release(pool->device, event);
         if (!ordered)
             return false;
     }
     return true;
 }
 
-/* The most recent block of this queue alone, or else the one that has waited longest. */
-static size_t choose(const struct class *class, unsigned queue) {
+/* The most recent block used only on this queue, otherwise the one that has been idle longest. */
+static size_t pool_choose(const struct class *class, unsigned queue) {
     for (size_t i = class->count; i-- > 0 && class->count - i <= LOOKED_AT;)
         if (class->idle[i].queues == (uint64_t)1 << queue)
             return i;
@@ -169,11 +169,11 @@ static size_t choose(const struct class *class, unsigned queue) {
 static bool reuse(struct pool *pool, unsigned number, unsigned queue, struct device_memory *memory,
                   struct status *status) {
     struct class *class = &pool->classes[number];
-    size_t i = choose(class, queue);
+    size_t i = pool_choose(class, queue);
     if (!order_after_uses(pool, &class->idle[i], queue, status))
         return false; /* it stays idle */
-    struct idle idle = take_out(pool, number, i);
-    forget_event(pool, &idle);
+    struct idle idle = remove_idle(pool, number, i);
+    release_event(pool, &idle);
     *memory = idle.memory;
     pool->stats.reuses++;
     return true;
@@ -182,17 +182,17 @@ static bool reuse(struct pool *pool, unsigned number, unsigned queue, struct dev
 static bool device_is_full(struct pool *pool, size_t bytes, struct status *status) {
     char asked[FORMAT_SIZE], used[FORMAT_SIZE], idle[FORMAT_SIZE], total[FORMAT_SIZE];
     const struct device_capabilities *capabilities = &pool->device->capabilities;
-    return status_fail(
-        status, STATUS_MEMORY,
-        "out of memory on %s: %s asked for, %s in use by tensors, %s idle, of %s; release tensors, "
-        "or work on smaller pieces",
-        capabilities->description, format_bytes(bytes, asked),
-        format_bytes(pool->stats.used_bytes, used), format_bytes(pool->stats.pooled_bytes, idle),
-        capabilities->memory_bytes ? format_bytes(capabilities->memory_bytes, total)
-                                   : "an unknown total");
+    return status_fail(status, STATUS_MEMORY,
+                       "out of memory on %s: %s requested, %s used by tensors, %s idle in the "
+                       "pool, %s in total; release tensors or use smaller sizes",
+                       capabilities->description, format_bytes(bytes, asked),
+                       format_bytes(pool->stats.used_bytes, used),
+                       format_bytes(pool->stats.pooled_bytes, idle),
+                       capabilities->memory_bytes ? format_bytes(capabilities->memory_bytes, total)
+                                                  : "an unknown total");
 }
 
-/* From the device; when that is full, once more without what lies idle. */
+/* Allocates from the device; if it is full, frees idle blocks and retries once. */
 static bool allocate_anew(struct pool *pool, size_t bytes, struct device_memory *memory,
                           struct status *status) {
     struct device *device = pool->device;
@@ -212,7 +212,7 @@ static bool allocate_anew(struct pool *pool, size_t bytes, struct device_memory 
     return status->code == STATUS_MEMORY ? device_is_full(pool, bytes, status) : false;
 }
 
-static void tell(struct pool *pool, const struct pool_block *block, bool released) {
+static void notify_observer(struct pool *pool, const struct pool_block *block, bool released) {
     if (pool->observer)
         pool->observer(pool->context, block, released, pool->stats.used_bytes,
                        pool->stats.used_bytes + pool->stats.pooled_bytes);
@@ -242,7 +242,7 @@ bool pool_allocate(struct pool *pool, size_t bytes, unsigned queue, struct pool_
         .queues = (uint64_t)1 << queue,
         .class = class,
     };
-    tell(pool, block, false);
+    notify_observer(pool, block, false);
     return true;
 }
 
@@ -259,7 +259,8 @@ void pool_release(struct pool *pool, struct pool_block block, unsigned queue) {
     pool->queues |= block.queues;
     pool->stats.used_bytes -= class->bytes;
     pool->stats.requested_bytes -= block.requested;
-    /* Only a class that is full, or no room to note the block in, sends it back to the device. */
+    /* The block goes back to the device only if its class is full or there is no memory to
+     * record it. */
     if (class->count >= pool->capacity ||
         !GROW(class->idle, &class->capacity, class->count + 1, &ignored)) {
         work_release(device, pool->recorder, block.memory);
@@ -273,7 +274,7 @@ void pool_release(struct pool *pool, struct pool_block block, unsigned queue) {
         pool->stats.pooled_bytes += class->bytes;
         pool->stats.size_classes += class->count == 1;
     }
-    tell(pool, &block, true);
+    notify_observer(pool, &block, true);
 }
 
 uint64_t pool_returns(const struct pool *pool) {

@@ -1,9 +1,8 @@
-/* An activity's times are known when the device is done with it, which may be much later. Until
- * then its row waits, in batches. A full batch is closed by an event on each queue that it has work
- * on; once these are reached all its times can be had without waiting for anyone, so recording does
- * not change when things happen. Only a device that is tens of thousands of activities behind is
- * waited for.
- */
+/* An activity's times are known once the device has completed it, which may be much later. Until
+ * then its row is pending, in batches. A full batch is closed by an event on each queue that it
+ * uses. Once these are reached, all its times can be read without waiting, so recording does not
+ * change the timing of the program. It only waits for a device that is tens of thousands of
+ * activities behind. */
 #include "device/recorder.h"
 
 #include <inttypes.h>
@@ -38,7 +37,7 @@ struct pending {
 struct batch {
     struct batch *next;
     uint64_t queues; /* that it has work on */
-    uint64_t marked; /* of those, the ones with a mark that is not known to be reached */
+    uint64_t marked; /* of those, the ones whose event is not known to be reached */
     struct device_event marks[QUEUES_MAX];
     unsigned count;
     struct pending rows[BATCH_ROWS];
@@ -69,14 +68,14 @@ struct recorder {
     struct batch *oldest, *newest; /* waiting to be resolved, or NULL */
     struct batch *spare;
     unsigned waiting;
-    struct status trouble; /* the first failure of the device while its times were collected */
+    struct status first_error; /* the first failure of the device while its times were collected */
 
     recorder_observer *observer;
     void *observer_context;
 
     struct open_range *ranges;
     size_t range_count, range_capacity;
-    uint64_t ranges_lost; /* begun and not noted: their ends are to be passed over */
+    uint64_t ranges_lost; /* ranges that began unrecorded: their ends are ignored */
 };
 
 static const struct {
@@ -199,7 +198,7 @@ static void write_time_source(struct recorder *recorder) {
     trace_writer_meta(recorder->writer, "device.times", text_of(how));
 }
 
-static void destroy(struct recorder *recorder) {
+static void recorder_destroy(struct recorder *recorder) {
     memory_free(recorder->filling);
     while (recorder->spare) {
         struct batch *next = recorder->spare->next;
@@ -214,7 +213,7 @@ static void destroy(struct recorder *recorder) {
 
 struct recorder *recorder_create(struct device *device, const char *path, struct status *status) {
     if (!path || !*path || strcmp(path, "-") == 0) {
-        status_fail(status, STATUS_USAGE, "a trace needs a file to go to, such as \"run.ridge\"");
+        status_fail(status, STATUS_USAGE, "a trace needs an output file, such as \"run.ridge\"");
         return NULL;
     }
     struct recorder *recorder = memory_allocate(1, sizeof *recorder, status);
@@ -223,7 +222,7 @@ struct recorder *recorder_create(struct device *device, const char *path, struct
     recorder->device = device;
     recorder->filling = memory_allocate(1, sizeof *recorder->filling, status);
     if (!recorder->filling || !output_open(&recorder->output, path, true, status)) {
-        destroy(recorder);
+        recorder_destroy(recorder);
         return NULL;
     }
     recorder->writer =
@@ -233,7 +232,7 @@ struct recorder *recorder_create(struct device *device, const char *path, struct
                             status);
     if (!recorder->writer) {
         output_abandon(&recorder->output);
-        destroy(recorder);
+        recorder_destroy(recorder);
         return NULL;
     }
     write_process(recorder);
@@ -243,9 +242,9 @@ struct recorder *recorder_create(struct device *device, const char *path, struct
     return recorder;
 }
 
-static void note_trouble(struct recorder *recorder, const struct status *status) {
-    if (recorder->trouble.code == STATUS_OK)
-        recorder->trouble = *status;
+static void keep_first_error(struct recorder *recorder, const struct status *status) {
+    if (recorder->first_error.code == STATUS_OK)
+        recorder->first_error = *status;
 }
 
 static void write_batch(struct recorder *recorder, struct batch *batch) {
@@ -255,7 +254,7 @@ static void write_batch(struct recorder *recorder, struct batch *batch) {
         struct status status = {0};
         int64_t start, end;
         if (!device->ops->resolve(device, &pending->stamp, &start, &end, &status)) {
-            note_trouble(recorder, &status);
+            keep_first_error(recorder, &status);
             trace_writer_dropped(recorder->writer, 1);
             continue;
         }
@@ -267,12 +266,12 @@ static void write_batch(struct recorder *recorder, struct batch *batch) {
     }
     for (unsigned queue = 0; batch->marked >> queue; queue++)
         if (batch->marked >> queue & 1)
-            device->ops->forget(device, batch->marks[queue]);
+            device->ops->event_release(device, batch->marks[queue]);
     batch->count = 0;
     batch->queues = batch->marked = 0;
 }
 
-/* The oldest batch is written and its memory kept for another. */
+/* Writes the oldest batch and reuses its memory. */
 static void write_oldest(struct recorder *recorder) {
     struct batch *batch = recorder->oldest;
     recorder->oldest = batch->next;
@@ -291,7 +290,7 @@ static bool is_reached(struct recorder *recorder, struct batch *batch) {
             continue;
         if (!device->ops->reached(device, batch->marks[queue]))
             return false;
-        device->ops->forget(device, batch->marks[queue]);
+        device->ops->event_release(device, batch->marks[queue]);
         batch->marked &= ~((uint64_t)1 << queue);
     }
     return true;
@@ -300,7 +299,7 @@ static bool is_reached(struct recorder *recorder, struct batch *batch) {
 static void wait_and_write_all(struct recorder *recorder) {
     struct status status = {0};
     if (!recorder->device->ops->finish(recorder->device, &status))
-        note_trouble(recorder, &status);
+        keep_first_error(recorder, &status);
     while (recorder->oldest)
         write_oldest(recorder);
     write_batch(recorder, recorder->filling);
@@ -322,7 +321,7 @@ static bool mark_queues(struct recorder *recorder, struct batch *batch) {
         if (!(batch->queues >> queue & 1))
             continue;
         if (!device->ops->record(device, queue, &batch->marks[queue], &status)) {
-            note_trouble(recorder, &status);
+            keep_first_error(recorder, &status);
             return false;
         }
         batch->marked |= (uint64_t)1 << queue;
@@ -360,8 +359,8 @@ static void turn_over(struct recorder *recorder) {
         write_oldest(recorder);
 }
 
-/* What recording itself took, when that is enough to be seen: a reader can tell it from the
- * program's own time. */
+/* The cost of recording, if it is large enough to be visible, so that a reader can separate it
+ * from the program's time. */
 static void write_overhead(struct recorder *recorder, int64_t start) {
     int64_t duration = clock_now() - start;
     if (duration < OVERHEAD_SHOWN)
@@ -501,12 +500,12 @@ void recorder_resume(struct recorder *recorder) {
     end_pause(recorder);
 }
 
-/* A device that failed is told of in the trace: it is then that a trace is wanted most. */
-static void write_trouble(struct recorder *recorder) {
+/* A device failure is recorded in the trace, where it is most needed. */
+static void write_first_error(struct recorder *recorder) {
     struct buffer text = {0};
-    if (recorder->trouble.code == STATUS_OK)
+    if (recorder->first_error.code == STATUS_OK)
         return;
-    buffer_printf(&text, "the device failed while it was recorded: %s", recorder->trouble.message);
+    buffer_printf(&text, "the device failed during recording: %s", recorder->first_error.message);
     trace_writer_meta(recorder->writer, META_WARNING, buffer_as_text(&text));
     buffer_finish(&text);
 }
@@ -520,7 +519,7 @@ bool recorder_finish(struct recorder *recorder, struct status *status) {
         end_range(recorder, recorder->range_count - 1);
     trace_writer_meta_integer(recorder->writer, META_CLOCK_ERROR,
                               recorder->device->ops->clock_error(recorder->device));
-    write_trouble(recorder);
+    write_first_error(recorder);
     bool ok = trace_writer_finish(recorder->writer, status);
     if (!ok) {
         status_context(status, "the trace %s", recorder->output.path);
@@ -528,6 +527,6 @@ bool recorder_finish(struct recorder *recorder, struct status *status) {
     } else {
         ok = output_commit(&recorder->output, status);
     }
-    destroy(recorder);
+    recorder_destroy(recorder);
     return ok;
 }

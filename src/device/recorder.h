@@ -1,7 +1,7 @@
 /* Records what a device does to a .ridge file, for `ridge report`.
  *
- * The wrappers of device/work.h call this; ranges and the pool's memory come in by the functions
- * here. The file appears under its name when the recorder is finished, and not at all when that
+ * The wrappers of device/work.h call this; ranges and pool memory are recorded by the functions
+ * here. The file appears under its name when the recorder is finished, and not at all if that
  * fails. One thread at a time, as with the device itself.
  */
 #ifndef RIDGE_DEVICE_RECORDER_H
@@ -14,13 +14,13 @@
 struct recorder;
 
 struct recorder *recorder_create(struct device *device, const char *path, struct status *status);
-/* Waits for the device, completes the file and frees the recorder, also when it fails. Takes NULL.
- */
+/* Waits for the device, completes the file and frees the recorder, even on failure. Accepts
+ * NULL. */
 bool recorder_finish(struct recorder *recorder, struct status *status);
 
 /* Adds a fact about the run as a whole. */
 void recorder_meta(struct recorder *recorder, const char *key, const char *value);
-/* What a trace calls the device: "cuda:0". */
+/* The device's name in the trace: "cuda:0". */
 enum { RECORDER_LABEL_SIZE = 48 };
 void recorder_label(const struct device *device, char label[RECORDER_LABEL_SIZE]);
 
@@ -28,18 +28,18 @@ void recorder_label(const struct device *device, char label[RECORDER_LABEL_SIZE]
 void recorder_range_begin(struct recorder *recorder, const char *name);
 void recorder_range_end(struct recorder *recorder);
 
-/* Between the two nothing is given to the recorder; the trace says so, so that the hole is not
- * taken for idleness. Resuming may take a while: the device makes ready to tell times. */
+/* Between the two nothing is recorded. The trace marks the pause, so that it is not mistaken for
+ * idle time. Resuming may take a while: the device prepares its time stamps. */
 void recorder_pause(struct recorder *recorder);
 void recorder_resume(struct recorder *recorder);
 
 /* An observer of a pool, with the recorder as context; pool_set_recorder() sets it. */
 pool_observer recorder_memory;
 
-/* Told of each activity when its times are known, in the order of each queue. NULL tells no one. */
+/* Called for each activity when its times are known, in the order of each queue. NULL: none. */
 typedef void recorder_observer(void *context, const struct row_activity *row);
 void recorder_set_observer(struct recorder *recorder, recorder_observer *observer, void *context);
-/* Waits for the device, and writes and tells all that is pending. */
+/* Waits for the device and processes all pending activities. */
 void recorder_settle(struct recorder *recorder);
 
 /* ---- For device/work.c ------------------------------------------------------------------ */
@@ -56,12 +56,12 @@ enum recorded_call {
     CALLED_KINDS
 };
 
-/* A call that began at `start` and has just returned; gives its correlation id. `kernel`, the name
- * of what was loaded, may be NULL. */
+/* A call that started at `start` and has just returned; returns its correlation id. `kernel`,
+ * the name of a loaded kernel, may be NULL. */
 uint64_t recorder_call(struct recorder *recorder, enum recorded_call kind, int64_t start, bool ok,
                        const char *kernel);
-/* Work that the call with row->correlation put on a queue. Takes the stamp over and fills in the
- * times and the queue when the device is done with it. */
+/* Work that the call with row->correlation put on a queue. Takes ownership of the stamp; fills
+ * in the times and the queue when the work is complete. */
 void recorder_activity(struct recorder *recorder, unsigned queue, const struct row_activity *row,
                        struct device_stamp stamp);
 /* The id of a text, for columns of a row. */

@@ -1,11 +1,15 @@
-/* All kinds of devices, and opening one by its name. */
+/* All kinds of devices: listing them, and opening one by its name.
+ *
+ * The list has at least one row per kind, so that a missing driver is reported. Listing opens no
+ * device for work. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "device/device.h"
 
-/* In the order in which a program that does not care should want them. */
+/* In order of preference. */
 const struct device_ops *const device_kinds[] = {&device_cuda, &device_opencl, &device_cpu, NULL};
 
 static const struct device_ops *kind_called(struct text name) {
@@ -32,14 +36,14 @@ static bool open_index(const struct device_ops *kind, uint64_t index, struct dev
         return kind->open((unsigned)index, device, status);
     if (count == 0)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "there is no %s device on this machine; \"cpu\" is always there",
+                           "there is no %s device on this machine; \"cpu\" is always available",
                            kind->name);
     if (count == 1)
-        return status_fail(status, STATUS_USAGE, "there is only one %s device here: \"%s:0\"",
+        return status_fail(status, STATUS_USAGE, "this machine has only one %s device: \"%s:0\"",
                            kind->name, kind->name);
     return status_fail(status, STATUS_USAGE,
-                       "there are %u %s devices here: give \"%s:0\" to \"%s:%u\"", count,
-                       kind->name, kind->name, kind->name, count - 1);
+                       "this machine has %u %s devices: \"%s:0\" to \"%s:%u\"", count, kind->name,
+                       kind->name, kind->name, count - 1);
 }
 
 static bool open_named(const char *name, struct device **device, struct status *status) {
@@ -49,19 +53,17 @@ static bool open_named(const char *name, struct device **device, struct status *
     uint64_t index = 0;
     if (!kind)
         return status_fail(status, STATUS_USAGE,
-                           "no kind of device is called \"%.*s\"; there are \"cpu\", \"cuda\" and "
-                           "\"opencl\", each with a number where there are several, as in "
-                           "\"cuda:1\"",
+                           "unknown device \"%.*s\"; the kinds are \"cpu\", \"cuda\" and "
+                           "\"opencl\", with a number where there are several, as in \"cuda:1\"",
                            word.length > 40 ? 40 : (int)word.length, word.data);
     if (colon && !text_to_u64(text_of(colon + 1), &index))
         return status_fail(status, STATUS_USAGE,
-                           "\"%.40s\" is not the number of a device; write \"%s:0\" for the first "
-                           "one",
+                           "\"%.40s\" is not a device number; use \"%s:0\" for the first device",
                            colon + 1, kind->name);
     return open_index(kind, index, device, status) || status_context(status, "%.60s", name);
 }
 
-/* An OpenCL device that is no GPU is most likely this CPU, which "cpu" drives better. */
+/* An OpenCL device that is not a GPU is most likely this CPU, which "cpu" drives better. */
 static bool open_first_gpu(const struct device_ops *kind, struct device **device) {
     struct status ignored;
     unsigned count = 0;
@@ -90,4 +92,65 @@ bool device_open(const char *name, struct device **device, struct status *status
     if (chosen && *chosen)
         return open_named(chosen, device, status) || status_context(status, "RIDGE_DEVICE");
     return open_any(device, status);
+}
+
+/* ---- Listing ------------------------------------------------------------------------------ */
+
+/* The message, truncated to fit. */
+static void set_problem(struct ridge_device_info *row, const struct status *status) {
+    snprintf(row->problem, sizeof row->problem, "%.*s", (int)sizeof row->problem - 1,
+             status->message);
+}
+
+static void describe_device(const struct device_ops *kind, unsigned index,
+                            struct ridge_device_info *row) {
+    struct device_capabilities capabilities = {0};
+    struct status status = {0};
+    row->usable = kind->probe(index, &capabilities, &status);
+    if (!row->usable)
+        set_problem(row, &status);
+    if (capabilities.language == LANGUAGE_NATIVE)
+        snprintf(row->name, sizeof row->name, "%s", kind->name); /* there is one */
+    else
+        snprintf(row->name, sizeof row->name, "%s:%u", kind->name, index);
+    snprintf(row->description, sizeof row->description, "%s", capabilities.description);
+    snprintf(row->driver, sizeof row->driver, "%s", capabilities.driver);
+    row->memory_bytes = capabilities.memory_bytes;
+    row->compute_units = capabilities.compute_units;
+}
+
+static size_t list_kind(const struct device_ops *kind, struct ridge_device_info *rows,
+                        size_t capacity) {
+    struct status status = {0};
+    unsigned count = 0;
+    if (!kind->count(&count, &status) || count == 0) {
+        if (capacity == 0)
+            return 1;
+        rows[0] = (struct ridge_device_info){0};
+        snprintf(rows[0].name, sizeof rows[0].name, "%s", kind->name);
+        if (status.code == STATUS_OK)
+            status_fail(&status, STATUS_UNSUPPORTED, "no such device");
+        set_problem(&rows[0], &status);
+        return 1;
+    }
+    for (unsigned i = 0; i < count && i < capacity; i++) {
+        rows[i] = (struct ridge_device_info){0};
+        describe_device(kind, i, &rows[i]);
+    }
+    return count;
+}
+
+size_t device_list(struct ridge_device_info *rows, size_t capacity) {
+    size_t count = 0;
+    for (const struct device_ops *const *kind = device_kinds; *kind; kind++)
+        count += list_kind(*kind, count < capacity ? rows + count : NULL,
+                           count < capacity ? capacity - count : 0);
+    return count;
+}
+
+size_t device_list_kind(const char *kind, struct ridge_device_info *rows, size_t capacity) {
+    for (const struct device_ops *const *each = device_kinds; *each; each++)
+        if (strcmp((*each)->name, kind) == 0)
+            return list_kind(*each, rows, capacity);
+    return 0;
 }

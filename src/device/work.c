@@ -1,4 +1,5 @@
-/* The recorded halves: the host's clock around the device's function, a stamp for its own times. */
+/* The recorded variants: the host's clock around the device's function, and a stamp for the
+ * device's times. */
 #include "device/work.h"
 
 #include "base/clock.h"
@@ -44,7 +45,7 @@ static bool copy_recorded(struct recorder *recorder, enum recorded_call call, in
     return ok;
 }
 
-/* What the memory of a device is to the trace. */
+/* The trace's kind of a device's memory. */
 static uint8_t memory_kind(const struct device *device) {
     return device->capabilities.host_memory ? MEMORY_PAGEABLE : MEMORY_DEVICE;
 }

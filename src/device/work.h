@@ -1,7 +1,8 @@
-/* Giving work to a device, with or without a recording of it.
+/* Submits work to a device, optionally recording it.
  *
- * Each function does what the device's own of that name does. A recorder (NULL: none, at the cost
- * of one branch) gets a row for the call and one for what the device then does, with its times.
+ * Each function calls the device's function of the same name. A recorder (NULL: none, at the
+ * cost of one branch) gets one row for the call and one for the resulting device activity, with
+ * its times.
  */
 #ifndef RIDGE_DEVICE_WORK_H
 #define RIDGE_DEVICE_WORK_H

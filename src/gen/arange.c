@@ -10,8 +10,8 @@ bool arange_prepare(double start, double step, int64_t count, bool whole, struct
     double largest = fmax(fabs(start), fmax(fabs(step), fabs(reach)));
     if (isnan(start) || isnan(step) || !(largest < 0x1p127))
         return status_fail(status, STATUS_USAGE,
-                           "arange of %lld elements from %g by %g leaves the range of f32; "
-                           "give a smaller start and step",
+                           "arange of %lld elements from %g by %g exceeds the range of f32; use a "
+                           "smaller start and step",
                            (long long)count, start, step);
     int exponent = 0, count_bits = 0;
     frexp(largest, &exponent);

@@ -1,8 +1,9 @@
 /* start + i * step in fixed point, so that every device gives the same bits without needing double.
  *
- * The host scales start and step by a power of two that makes the largest element about 2^61; the
- * bits of step below that are kept apart, for without them the error would grow with i. Whole
- * numbers come out exact, other elements as if computed with at least 60 bits and rounded once.
+ * The host scales start and step by a power of two that makes the largest element about 2^61;
+ * the bits of step below that are stored separately, because without them the error would grow
+ * with i. Integers are exact; other elements are as if computed with at least 60 bits and
+ * rounded once.
  */
 #ifndef RIDGE_GEN_ARANGE_H
 #define RIDGE_GEN_ARANGE_H
@@ -35,7 +36,7 @@
 
 ARANGE_FUNCTIONS(static inline, int32_t, int64_t)
 
-/* What the functions take: the value is arange_fixed() / 2^point. */
+/* Arguments of the functions: the value is arange_fixed() / 2^point. */
 struct arange {
     int64_t start, step, fine, fine_bits, point;
 };

@@ -1,12 +1,12 @@
-/* The two makers of kernels behind kernel.h: source text and native functions. Each has a row of
- * functions, one per family; kernel.c picks by the device's language. */
+/* The two backends behind kernel.h: source text and native functions. Each has one function per
+ * family; kernel.c selects by the device's language. */
 #ifndef RIDGE_GEN_BACKENDS_H
 #define RIDGE_GEN_BACKENDS_H
 
 #include "gen/kernel.h"
 
-/* F(prefix): the functions that each maker defines, with the same meaning as in kernel.h. */
-#define KERNEL_MAKER(prefix)                                                                       \
+/* The functions that each backend defines, with the same meaning as in kernel.h. */
+#define KERNEL_BACKEND(prefix)                                                                     \
     bool prefix##_program(const struct program *, const struct program_shape *,                    \
                           const struct device_capabilities *, struct kernel_request *,             \
                           struct status *);                                                        \
@@ -48,13 +48,13 @@
     bool prefix##_dequantize_code(const struct kernel_spec *, const struct device_capabilities *,  \
                                   struct kernel_generated *, struct status *);
 
-KERNEL_MAKER(native)
-KERNEL_MAKER(source)
+KERNEL_BACKEND(native)
+KERNEL_BACKEND(source)
 
-/* There are no native kernels of these. */
-bool source_joint(const struct joint_work *, const struct device_capabilities *,
-                  struct kernel_request *, struct status *);
-bool source_joint_code(const struct kernel_spec *, const struct device_capabilities *,
-                       struct kernel_generated *, struct status *);
+/* These have no native kernels. */
+bool source_dual_gemm(const struct dual_gemm_work *, const struct device_capabilities *,
+                      struct kernel_request *, struct status *);
+bool source_dual_gemm_code(const struct kernel_spec *, const struct device_capabilities *,
+                           struct kernel_generated *, struct status *);
 
 #endif

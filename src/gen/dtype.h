@@ -1,4 +1,4 @@
-/* What the public header does not tell of element types. */
+/* Properties of element types that are not in the public header. */
 #ifndef RIDGE_GEN_DTYPE_H
 #define RIDGE_GEN_DTYPE_H
 

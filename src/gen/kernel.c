@@ -1,4 +1,4 @@
-/* Picks the maker of kernels by the device's language, and names kernels. */
+/* Selects the backend by the device's language, and names kernels. */
 #include "gen/kernel.h"
 
 #include <stdio.h>
@@ -8,13 +8,13 @@
 #include "gen/source/program.h"
 
 /* A request starts zeroed: its specification is compared byte by byte. */
-#define FAMILY(function, work_struct, maker_function)                                              \
+#define FAMILY(function, work_struct, backend_function)                                            \
     bool function(const struct work_struct *work, const struct device_capabilities *device,        \
                   struct kernel_request *request, struct status *status) {                         \
         memset(request, 0, sizeof *request);                                                       \
         return device->language == LANGUAGE_NATIVE                                                 \
-                   ? native_##maker_function(work, device, request, status)                        \
-                   : source_##maker_function(work, device, request, status);                       \
+                   ? native_##backend_function(work, device, request, status)                      \
+                   : source_##backend_function(work, device, request, status);                     \
     }
 
 FAMILY(kernel_generate_values, generate_work, generate_values)
@@ -25,10 +25,10 @@ FAMILY(kernel_wkv7, wkv7_work, wkv7)
 FAMILY(kernel_quantize, quantize_work, quantize)
 FAMILY(kernel_dequantize, quantize_work, dequantize)
 
-bool kernel_joint(const struct joint_work *work, const struct device_capabilities *device,
-                  struct kernel_request *request, struct status *status) {
+bool kernel_dual_gemm(const struct dual_gemm_work *work, const struct device_capabilities *device,
+                      struct kernel_request *request, struct status *status) {
     memset(request, 0, sizeof *request);
-    return source_joint(work, device, request, status);
+    return source_dual_gemm(work, device, request, status);
 }
 
 bool kernel_program(const struct program *program, const struct program_shape *shape,
@@ -49,7 +49,7 @@ bool kernel_program_parts(const struct program *program, const struct program_sh
 typedef bool code_function(const struct kernel_spec *, const struct device_capabilities *,
                            struct kernel_generated *, struct status *);
 #define CODE_ROW(FAMILY, name) [KERNEL_##FAMILY] = {native_##name##_code, source_##name##_code}
-static code_function *const makers[KERNEL_FAMILIES][2] = {
+static code_function *const backends[KERNEL_FAMILIES][2] = {
     CODE_ROW(PROGRAM, program),
     CODE_ROW(MATMUL, matmul),
     CODE_ROW(GENERATE, generate_values),
@@ -59,8 +59,8 @@ static code_function *const makers[KERNEL_FAMILIES][2] = {
     CODE_ROW(WKV7, wkv7),
     CODE_ROW(QUANTIZE, quantize),
     CODE_ROW(DEQUANTIZE, dequantize),
-    [KERNEL_GATED] = {NULL, source_joint_code},
-    [KERNEL_LORA] = {NULL, source_joint_code},
+    [KERNEL_GATED] = {NULL, source_dual_gemm_code},
+    [KERNEL_LORA] = {NULL, source_dual_gemm_code},
 };
 
 bool kernel_generate(const struct kernel_spec *spec, const struct device_capabilities *device,
@@ -70,7 +70,7 @@ bool kernel_generate(const struct kernel_spec *spec, const struct device_capabil
     generated->code.name = generated->name;
     bool native = device->language == LANGUAGE_NATIVE;
     generated->code.kind = native ? CODE_NATIVE : CODE_SOURCE;
-    if (!makers[spec->family][native ? 0 : 1](spec, device, generated, status) ||
+    if (!backends[spec->family][native ? 0 : 1](spec, device, generated, status) ||
         !buffer_ok(&generated->source, status)) {
         kernel_generated_finish(generated);
         return status_context(status, "kernel %s", generated->name);
@@ -107,7 +107,7 @@ static const char *const family_names[KERNEL_FAMILIES] = {
     [KERNEL_LORA] = "lora",
 };
 
-/* Appends "_word" while there is room for it. */
+/* Appends "_word" if it fits. */
 static void append(char *name, size_t capacity, const char *word) {
     size_t length = strlen(name);
     if (length + 1 + strlen(word) < capacity)

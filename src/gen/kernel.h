@@ -1,4 +1,4 @@
-/* From a piece of work to code and launch: the one door into src/gen.
+/* From a piece of work to code and launch: the interface of src/gen.
  *
  * For each family of kernels there is a struct that describes the work, sizes and all, and a
  * function that turns it into a request: the specification on which the code depends (equal
@@ -45,7 +45,7 @@ struct kernel_spec {
 
 struct kernel_request {
     struct kernel_spec spec;
-    bool library; /* CODE_MATMUL instead of generated code: `matmul` says which */
+    bool library; /* CODE_MATMUL, described by `matmul`, instead of generated code */
     struct device_matmul matmul;
     uint32_t grid[3], block[3];
     uint32_t shared_bytes;
@@ -83,29 +83,30 @@ struct matmul_work {
  * D and the bias. */
 bool kernel_matmul(const struct matmul_work *work, const struct device_capabilities *device,
                    struct kernel_request *request, unsigned buffers[2], struct status *status);
-/* Whether the library does this product but not its epilogue, and doing the epilogue by a program
- * afterwards is better than a kernel of our own. */
+/* Whether the library supports this product but not its epilogue, and a separate program for the
+ * epilogue is faster than a generated kernel. */
 bool kernel_matmul_splits(const struct matmul_work *work, const struct device_capabilities *device);
 
 /* Products of few rows of x by several matrices, as one kernel:
  *   KERNEL_GATED   silu(x first) * (x second); both are [k, n]
  *   KERNEL_LORA    x first + scale * ((x second) third); second is [k, rank], third [rank, n]
- * All of one type. Neighbours of a row lie side by side. Buffers: x, the matrices, the result
- * [m, n], contiguous. Only some devices have such kernels: ask kernel_joint_fits() first. */
-struct joint_matrix {
+ * All of one type. Rows are contiguous. Buffers: x, the matrices, the result [m, n], contiguous.
+ * Only some devices have such kernels: check kernel_dual_gemm_fits() first. */
+struct dual_gemm_matrix {
     int64_t row;        /* from one row to the next, in elements */
     uint32_t alignment; /* of the first element's address, bytes: 1..16 */
 };
-struct joint_work {
+struct dual_gemm_work {
     enum kernel_family family;
     enum ridge_dtype type;
     int64_t m, n, k, rank;
-    struct joint_matrix x, first, second, third;
+    struct dual_gemm_matrix x, first, second, third;
     float scale;
 };
-bool kernel_joint_fits(const struct joint_work *work, const struct device_capabilities *device);
-bool kernel_joint(const struct joint_work *work, const struct device_capabilities *device,
-                  struct kernel_request *request, struct status *status);
+bool kernel_dual_gemm_fits(const struct dual_gemm_work *work,
+                           const struct device_capabilities *device);
+bool kernel_dual_gemm(const struct dual_gemm_work *work, const struct device_capabilities *device,
+                      struct kernel_request *request, struct status *status);
 
 /* Buffers: the result, contiguous. */
 enum generate_kind { GENERATE_ARANGE, GENERATE_RAND, GENERATE_RANDN };
@@ -174,7 +175,7 @@ bool kernel_dequantize(const struct quantize_work *work, const struct device_cap
 
 /* ---- Code ------------------------------------------------------------------------------- */
 
-/* Code as load() takes it. It points into `generated`, which keeps source and context. */
+/* Code for load(). It points into `generated`, which owns source and context. */
 struct kernel_generated {
     struct kernel_code code;
     char name[120];
@@ -184,11 +185,10 @@ bool kernel_generate(const struct kernel_spec *spec, const struct device_capabil
                      struct kernel_generated *generated, struct status *status);
 void kernel_generated_finish(struct kernel_generated *generated);
 
-/* The bytes that tell specifications apart; returns their number, at most sizeof(struct
- * kernel_spec). */
+/* The key of a specification; returns its length, at most sizeof(struct kernel_spec). */
 size_t kernel_spec_key(const struct kernel_spec *spec, unsigned char *key, size_t capacity);
 
-/* A name for people, also a C identifier: "fused_sin_cos_exp", "softmax-like" rows are
+/* A readable name, also a C identifier: "fused_sin_cos_exp", "softmax-like" rows are
  * "rows_amax_sub_exp_sum_div", "matmul_f16_bias_relu". At most 119 characters. */
 void kernel_name(const struct kernel_spec *spec, char *name, size_t capacity);
 

@@ -1,9 +1,9 @@
-/* Who multiplies two matrices: the vendor's library, or a kernel of ours.
+/* Selects who multiplies two matrices: the vendor's library or a generated kernel.
  *
- * The library is best at large products with dense operands, but it does only a few epilogues and
- * no quantised weights. Products with few rows or few columns are bound by reading the larger
- * matrix: our kernels do those, with any epilogue. The library is handed a product only when
- * everything about it is sure to be accepted, since a refusal comes too late for another choice.
+ * The library is best at large products with dense operands, but supports only a few epilogues
+ * and no quantised weights. Products with few rows or few columns are bound by reading the
+ * larger matrix: our kernels handle those, with any epilogue. The library only gets products
+ * that it certainly accepts, since a refusal comes too late for another choice.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 /* What of an epilogue the library can do: activation(A x B + bias), stored. */
 struct library_epilogue {
-    int d, bias; /* operands; bias is -1 when there is none */
+    int d, bias; /* operands; bias is -1 if there is none */
     enum ridge_activation activation;
 };
 
@@ -76,8 +76,8 @@ static bool library_stores(const struct matmul_work *work, const struct library_
            (bias[0] == 0 || work->batch == 1) && bias[1] == 0 && (bias[2] == 1 || work->n == 1);
 }
 
-/* Dense as the library wants it: one stride is 1 and the other at least as long as a line. The
- * stride of an axis of size 1 means nothing and becomes what suits. */
+/* Dense as the library requires: one stride is 1 and the other at least a line long. The stride
+ * of an axis of size 1 is arbitrary and set to a suitable value. */
 static bool dense(int64_t rows, int64_t columns, int64_t *row, int64_t *column) {
     if (columns == 1 && *row >= 1)
         *column = 1;
@@ -88,7 +88,7 @@ static bool dense(int64_t rows, int64_t columns, int64_t *row, int64_t *column) 
     return (*column == 1 && *row >= columns) || (*row == 1 && *column >= rows);
 }
 
-/* Whether the library takes the operands; fills in everything but the epilogue. */
+/* Whether the library accepts the operands; fills in everything but the epilogue. */
 static bool library_product(const struct matmul_work *work,
                             const struct device_capabilities *device,
                             struct device_matmul *matmul) {

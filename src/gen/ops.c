@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* An expression that is a lone 0 means that there is none. */
+/* A single 0 stands for no expression. */
 #define EXPRESSION(text) (sizeof(text) == sizeof("0") && (text)[0] == '0' ? NULL : (text))
 
 #define ELEMENTWISE_ROW(NAME, name, arity, rule, flops, f32, i32)                                  \

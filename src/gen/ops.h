@@ -1,13 +1,13 @@
 /* The table of operations.
  *
- * From a row of it follow the public function (src/tensor/api_elementwise.c), the type and shape
- * rules, the flops on the trace, the kernel source for every language (src/gen/source), the SIMD
- * function of the CPU (src/gen/native) and the conformance tests. To add an elementwise operation,
- * add a row here and its declaration to ridge.h.
+ * Each row defines the public function (src/tensor/api_elementwise.c), the type and shape
+ * rules, the flops on the trace, the kernel source for every language (src/gen/source), the
+ * SIMD function of the CPU (src/gen/native) and the conformance tests. To add an elementwise
+ * operation, add a row here and its declaration to ridge.h.
  *
- * An expression is written once, in a subset of C that every dialect reads: the operands x, y, z;
- * + - * / and parentheses; float constants with an f; and the words below. On a GPU they are
- * scalars; on the CPU they are vectors, so there is no ?: and no && there: use SELECT and TRUTH.
+ * An expression is written once, in a subset of C that every dialect reads: the operands x, y,
+ * z; + - * / and parentheses; float constants with an f; and the macros below. On a GPU they
+ * are scalars; on the CPU they are vectors, so use SELECT and TRUTH instead of ?: and &&.
  *
  *   EXP LOG LOG1P SIN COS TAN TANH ERF SQRT RSQRT FLOOR CEIL RINT ABS (x), POW(x, y)
  *   TRUTH(comparison)      1 or 0, an integer; combine with & | ^
@@ -25,104 +25,113 @@
 
 #include <ridge.h>
 
-/* What operand types an operation takes and what it gives. */
+/* Operand and result types of an operation. */
 enum op_rule {
-    RULE_ARITHMETIC, /* all the same, not quantised; gives that */
-    RULE_FLOAT,      /* all the same float; gives that */
-    RULE_COMPARE,    /* all the same, not quantised; gives u8 */
-    RULE_LOGIC,      /* u8 or i32, all the same; gives u8 */
-    RULE_WHERE,      /* u8 or i32, then two the same; gives the latter */
+    RULE_ARITHMETIC, /* one type, not quantised; same result */
+    RULE_FLOAT,      /* one float type; same result */
+    RULE_COMPARE,    /* one type, not quantised; result u8 */
+    RULE_LOGIC,      /* u8 or i32, one type; result u8 */
+    RULE_WHERE,      /* u8 or i32, then two of one type, which is the result's */
 };
+
+/* The formatter would take x * y for a declaration. */
+/* clang-format off */
 
 /* X(NAME, name, arity, rule, flops, f32 expression, i32 expression)
  * 0 stands for "no expression in this type". For RULE_WHERE x is always an integer. */
-#define ELEMENTWISE_OPS(X)                                                                         \
-    X(ADD, add, 2, ARITHMETIC, 1, x + y, x + y)                                                    \
-    X(SUB, sub, 2, ARITHMETIC, 1, x - y, x - y)                                                    \
-    X(MUL, mul, 2, ARITHMETIC, 1, x *y, x *y)                                                      \
-    X(DIV, div, 2, ARITHMETIC, 1, x / y, IDIV(x, y))                                               \
-    X(MOD, mod, 2, ARITHMETIC, 4, x - FLOOR(x / y) * y, IMOD(x, y))                                \
-    X(POW, pow, 2, FLOAT, 1, POW(x, y), 0)                                                         \
-    X(MIN, min, 2, ARITHMETIC, 1, SELECT(TRUTH(x < y) | TRUTH(x != x), x, y),                      \
-      ISELECT(TRUTH(x < y), x, y))                                                                 \
-    X(MAX, max, 2, ARITHMETIC, 1, SELECT(TRUTH(x > y) | TRUTH(x != x), x, y),                      \
-      ISELECT(TRUTH(x > y), x, y))                                                                 \
-    X(EQUAL, equal, 2, COMPARE, 1, TRUTH(x == y), TRUTH(x == y))                                   \
-    X(NOT_EQUAL, not_equal, 2, COMPARE, 1, TRUTH(x != y), TRUTH(x != y))                           \
-    X(LESS, less, 2, COMPARE, 1, TRUTH(x < y), TRUTH(x < y))                                       \
-    X(LESS_EQUAL, less_equal, 2, COMPARE, 1, TRUTH(x <= y), TRUTH(x <= y))                         \
-    X(GREATER, greater, 2, COMPARE, 1, TRUTH(x > y), TRUTH(x > y))                                 \
-    X(GREATER_EQUAL, greater_equal, 2, COMPARE, 1, TRUTH(x >= y), TRUTH(x >= y))                   \
-    X(LOGICAL_AND, logical_and, 2, LOGIC, 1, 0, TRUTH(x != 0) & TRUTH(y != 0))                     \
-    X(LOGICAL_OR, logical_or, 2, LOGIC, 1, 0, TRUTH(x != 0) | TRUTH(y != 0))                       \
-    X(LOGICAL_NOT, logical_not, 1, LOGIC, 1, 0, TRUTH(x == 0))                                     \
-    X(NEG, neg, 1, ARITHMETIC, 1, -x, -x)                                                          \
-    X(ABS, abs, 1, ARITHMETIC, 1, ABS(x), IABS(x))                                                 \
-    X(SIGN, sign, 1, ARITHMETIC, 1,                                                                \
-      SELECT(TRUTH(x > 0.0f), 1.0f, SELECT(TRUTH(x < 0.0f), -1.0f, x)),                            \
-      TRUTH(x > 0) - TRUTH(x < 0))                                                                 \
-    X(SQUARE, square, 1, ARITHMETIC, 1, x *x, x *x)                                                \
-    X(RECIPROCAL, reciprocal, 1, FLOAT, 1, 1.0f / x, 0)                                            \
-    X(FLOOR, floor, 1, FLOAT, 1, FLOOR(x), 0)                                                      \
-    X(CEIL, ceil, 1, FLOAT, 1, CEIL(x), 0)                                                         \
-    X(ROUND, round, 1, FLOAT, 1, RINT(x), 0)                                                       \
-    X(SIN, sin, 1, FLOAT, 1, SIN(x), 0)                                                            \
-    X(COS, cos, 1, FLOAT, 1, COS(x), 0)                                                            \
-    X(TAN, tan, 1, FLOAT, 1, TAN(x), 0)                                                            \
-    X(EXP, exp, 1, FLOAT, 1, EXP(x), 0)                                                            \
-    X(LOG, log, 1, FLOAT, 1, LOG(x), 0)                                                            \
-    X(LOG1P, log1p, 1, FLOAT, 1, LOG1P(x), 0)                                                      \
-    X(SQRT, sqrt, 1, FLOAT, 1, SQRT(x), 0)                                                         \
-    X(RSQRT, rsqrt, 1, FLOAT, 1, RSQRT(x), 0)                                                      \
-    X(TANH, tanh, 1, FLOAT, 1, TANH(x), 0)                                                         \
-    X(ERF, erf, 1, FLOAT, 1, ERF(x), 0)                                                            \
-    X(SIGMOID, sigmoid, 1, FLOAT, 4, 1.0f / (1.0f + EXP(-x)), 0)                                   \
-    X(RELU, relu, 1, ARITHMETIC, 1, SELECT(TRUTH(x < 0.0f), 0.0f, x), ISELECT(TRUTH(x < 0), 0, x)) \
-    X(GELU, gelu, 1, FLOAT, 5, 0.5f * x * (1.0f + ERF(x * 0.70710678118654752f)), 0)               \
-    X(GELU_TANH, gelu_tanh, 1, FLOAT, 9,                                                           \
-      0.5f * x * (1.0f + TANH(0.79788456080286536f * (x + 0.044715f * x * x * x))), 0)             \
-    X(SILU, silu, 1, FLOAT, 4, x / (1.0f + EXP(-x)), 0)                                            \
-    X(WHERE, where, 3, WHERE, 0, SELECT(x, y, z), ISELECT(x, y, z))                                \
-    X(CLAMP, clamp, 3, ARITHMETIC, 2, SELECT(TRUTH(x < y), y, SELECT(TRUTH(x > z), z, x)),         \
-      ISELECT(TRUTH(x < y), y, ISELECT(TRUTH(x > z), z, x)))                                       \
-    X(ADD_RELU, add_relu, 2, ARITHMETIC, 2, SELECT(TRUTH(x + y < 0.0f), 0.0f, x + y),              \
-      ISELECT(TRUTH(x + y < 0), 0, x + y))                                                         \
-    X(MUL_RELU, mul_relu, 2, ARITHMETIC, 2, SELECT(TRUTH(x *y < 0.0f), 0.0f, x *y),                \
-      ISELECT(TRUTH(x *y < 0), 0, x *y))                                                           \
-    X(AFFINE, affine, 3, ARITHMETIC, 2, x *y + z, x * y + z)
+#define ELEMENTWISE_OPS(X) \
+    X(ADD,           add,           2, ARITHMETIC, 1, x + y, x + y) \
+    X(SUB,           sub,           2, ARITHMETIC, 1, x - y, x - y) \
+    X(MUL,           mul,           2, ARITHMETIC, 1, x * y, x * y) \
+    X(DIV,           div,           2, ARITHMETIC, 1, x / y, IDIV(x, y)) \
+    X(MOD,           mod,           2, ARITHMETIC, 4, x - FLOOR(x / y) * y, IMOD(x, y)) \
+    X(POW,           pow,           2, FLOAT,      1, POW(x, y), 0) \
+    X(MIN,           min,           2, ARITHMETIC, 1, SELECT(TRUTH(x < y) | TRUTH(x != x), x, y), \
+                                                      ISELECT(TRUTH(x < y), x, y)) \
+    X(MAX,           max,           2, ARITHMETIC, 1, SELECT(TRUTH(x > y) | TRUTH(x != x), x, y), \
+                                                      ISELECT(TRUTH(x > y), x, y)) \
+    X(EQUAL,         equal,         2, COMPARE,    1, TRUTH(x == y), TRUTH(x == y)) \
+    X(NOT_EQUAL,     not_equal,     2, COMPARE,    1, TRUTH(x != y), TRUTH(x != y)) \
+    X(LESS,          less,          2, COMPARE,    1, TRUTH(x < y), TRUTH(x < y)) \
+    X(LESS_EQUAL,    less_equal,    2, COMPARE,    1, TRUTH(x <= y), TRUTH(x <= y)) \
+    X(GREATER,       greater,       2, COMPARE,    1, TRUTH(x > y), TRUTH(x > y)) \
+    X(GREATER_EQUAL, greater_equal, 2, COMPARE,    1, TRUTH(x >= y), TRUTH(x >= y)) \
+    X(LOGICAL_AND,   logical_and,   2, LOGIC,      1, 0, TRUTH(x != 0) & TRUTH(y != 0)) \
+    X(LOGICAL_OR,    logical_or,    2, LOGIC,      1, 0, TRUTH(x != 0) | TRUTH(y != 0)) \
+    X(LOGICAL_NOT,   logical_not,   1, LOGIC,      1, 0, TRUTH(x == 0)) \
+    X(NEG,           neg,           1, ARITHMETIC, 1, -x, -x) \
+    X(ABS,           abs,           1, ARITHMETIC, 1, ABS(x), IABS(x)) \
+    X(SIGN,          sign,          1, ARITHMETIC, 1, SELECT(TRUTH(x > 0.0f), 1.0f, \
+                                                             SELECT(TRUTH(x < 0.0f), -1.0f, x)), \
+                                                      TRUTH(x > 0) - TRUTH(x < 0)) \
+    X(SQUARE,        square,        1, ARITHMETIC, 1, x * x, x * x) \
+    X(RECIPROCAL,    reciprocal,    1, FLOAT,      1, 1.0f / x, 0) \
+    X(FLOOR,         floor,         1, FLOAT,      1, FLOOR(x), 0) \
+    X(CEIL,          ceil,          1, FLOAT,      1, CEIL(x), 0) \
+    X(ROUND,         round,         1, FLOAT,      1, RINT(x), 0) \
+    X(SIN,           sin,           1, FLOAT,      1, SIN(x), 0) \
+    X(COS,           cos,           1, FLOAT,      1, COS(x), 0) \
+    X(TAN,           tan,           1, FLOAT,      1, TAN(x), 0) \
+    X(EXP,           exp,           1, FLOAT,      1, EXP(x), 0) \
+    X(LOG,           log,           1, FLOAT,      1, LOG(x), 0) \
+    X(LOG1P,         log1p,         1, FLOAT,      1, LOG1P(x), 0) \
+    X(SQRT,          sqrt,          1, FLOAT,      1, SQRT(x), 0) \
+    X(RSQRT,         rsqrt,         1, FLOAT,      1, RSQRT(x), 0) \
+    X(TANH,          tanh,          1, FLOAT,      1, TANH(x), 0) \
+    X(ERF,           erf,           1, FLOAT,      1, ERF(x), 0) \
+    X(SIGMOID,       sigmoid,       1, FLOAT,      4, 1.0f / (1.0f + EXP(-x)), 0) \
+    X(RELU,          relu,          1, ARITHMETIC, 1, SELECT(TRUTH(x < 0.0f), 0.0f, x), \
+                                                      ISELECT(TRUTH(x < 0), 0, x)) \
+    X(GELU,          gelu,          1, FLOAT,      5, 0.5f * x * \
+                                                      (1.0f + ERF(x * 0.70710678118654752f)), 0) \
+    X(GELU_TANH,     gelu_tanh,     1, FLOAT,      9, 0.5f * x * (1.0f + \
+                                  TANH(0.79788456080286536f * (x + 0.044715f * x * x * x))), 0) \
+    X(SILU,          silu,          1, FLOAT,      4, x / (1.0f + EXP(-x)), 0) \
+    X(WHERE,         where,         3, WHERE,      0, SELECT(x, y, z), ISELECT(x, y, z)) \
+    X(CLAMP,         clamp,         3, ARITHMETIC, 2, SELECT(TRUTH(x < y), y, \
+                                                             SELECT(TRUTH(x > z), z, x)), \
+                                                      ISELECT(TRUTH(x < y), y, \
+                                                              ISELECT(TRUTH(x > z), z, x))) \
+    X(ADD_RELU,      add_relu,      2, ARITHMETIC, 2, SELECT(TRUTH(x + y < 0.0f), 0.0f, x + y), \
+                                                      ISELECT(TRUTH(x + y < 0), 0, x + y)) \
+    X(MUL_RELU,      mul_relu,      2, ARITHMETIC, 2, SELECT(TRUTH(x * y < 0.0f), 0.0f, x * y), \
+                                                      ISELECT(TRUTH(x * y < 0), 0, x * y)) \
+    X(AFFINE,        affine,        3, ARITHMETIC, 2, x * y + z, x * y + z)
 
-/* Conversions inside a program: what a cast needs, and what loading and storing does not do by
- * itself. X(NAME, name, from, to, expression) */
-#define CONVERSION_OPS(X)                                                                          \
-    X(TO_F32, to_f32, I32, F32, I2F(x))                                                            \
-    X(TO_I32, to_i32, F32, I32, F2I(x)) /* towards zero, saturating, NaN is 0 */                   \
-    X(TO_U8, to_u8, I32, I32, x & 255)                                                             \
+/* Conversions inside a program that loading and storing do not do. X(NAME, name, from, to,
+ * expression) */
+#define CONVERSION_OPS(X) \
+    X(TO_F32, to_f32, I32, F32, I2F(x)) \
+    X(TO_I32, to_i32, F32, I32, F2I(x)) /* towards zero, saturating, NaN is 0 */ \
+    X(TO_U8, to_u8, I32, I32, x & 255) \
     X(TO_F16, to_f16, F32, F32, ROUND_F16(x)) /* rounded to what the type can hold, kept in f32 */ \
     X(TO_BF16, to_bf16, F32, F32, ROUND_BF16(x))
 
 /* X(NAME, name, flops per element) */
-#define REDUCE_OPS(X)                                                                              \
-    X(SUM, sum, 1)                                                                                 \
-    X(MAX, amax, 1)                                                                                \
-    X(MIN, amin, 1)                                                                                \
-    X(ARGMAX, argmax, 1)                                                                           \
+#define REDUCE_OPS(X) \
+    X(SUM, sum, 1) \
+    X(MAX, amax, 1) \
+    X(MIN, amin, 1) \
+    X(ARGMAX, argmax, 1) \
     X(ARGMIN, argmin, 1)
 
-/* Operations with kernels of their own: their shape rules, flops and bytes are functions in
+/* Operations with their own kernels: their shape rules, flops and bytes are functions in
  * src/tensor/. X(NAME, name) */
-#define KERNEL_OPS(X)                                                                              \
-    X(MATMUL, matmul)                                                                              \
-    X(ARANGE, arange)                                                                              \
-    X(RAND, rand)                                                                                  \
-    X(RANDN, randn)                                                                                \
-    X(EMBEDDING, embedding)                                                                        \
-    X(ROPE, rope)                                                                                  \
-    X(ATTENTION, attention)                                                                        \
-    X(WKV7, wkv7)                                                                                  \
-    X(QUANTIZE, quantize)                                                                          \
-    X(DEQUANTIZE, dequantize)                                                                      \
-    X(GATED, gated_mlp)                                                                            \
+#define KERNEL_OPS(X) \
+    X(MATMUL, matmul) \
+    X(ARANGE, arange) \
+    X(RAND, rand) \
+    X(RANDN, randn) \
+    X(EMBEDDING, embedding) \
+    X(ROPE, rope) \
+    X(ATTENTION, attention) \
+    X(WKV7, wkv7) \
+    X(QUANTIZE, quantize) \
+    X(DEQUANTIZE, dequantize) \
+    X(GATED, gated_mlp) \
     X(LORA, lora)
+
+/* clang-format on */
 
 #define OP_ELEMENTWISE_ENUM(NAME, name, arity, rule, flops, f32, i32) OP_##NAME,
 #define OP_CONVERSION_ENUM(NAME, name, from, to, expression) OP_##NAME,
@@ -136,7 +145,7 @@ enum op {
     REDUCE_OPS(OP_REDUCE_ENUM) OP_LOAD, /* programs only: an operand's element */
     OP_STORE,                           /* programs only */
     OP_CONSTANT,                        /* a scalar */
-    OP_ACCUMULATOR,                     /* programs only: what a matrix product summed up */
+    OP_ACCUMULATOR,                     /* programs only: the result of a matrix product */
     KERNEL_OPS(OP_KERNEL_ENUM) OP_COUNT
 };
 
@@ -147,7 +156,7 @@ struct op_info {
     uint8_t flops;         /* per element of the result; of the operand for reductions */
     const char *f32, *i32; /* expressions; NULL when there is none */
 };
-/* Of elementwise operations and conversions all of it; of the others the name and flops. */
+/* Complete for elementwise operations and conversions; the others have a name and flops. */
 const struct op_info *op_info(enum op op);
 static inline bool op_is_reduction(enum op op) {
     return op >= OP_REDUCE_SUM && op <= OP_REDUCE_ARGMIN;

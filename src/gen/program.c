@@ -1,4 +1,4 @@
-/* Building fused programs, and what can be said of one without running it. */
+/* Builds fused programs, and computes their flops, bytes and keys. */
 #include "gen/program.h"
 
 #include <string.h>
@@ -37,10 +37,11 @@ static void drop_axis(struct program *program, struct program_shape *shape, unsi
         program->outer--;
 }
 
-/* Axes first .. last - 1 as few as can be; at least `least` of them stay. Returns the new last. */
+/* Merges the axes first .. last - 1 where possible, leaving at least `min`. Returns the new
+ * last. */
 static unsigned collapse(struct program *program, struct program_shape *shape, unsigned first,
-                         unsigned last, unsigned least) {
-    for (unsigned axis = first; axis < last && last - first > least;) {
+                         unsigned last, unsigned min) {
+    for (unsigned axis = first; axis < last && last - first > min;) {
         if (shape->sizes[axis] == 1) {
             drop_axis(program, shape, axis);
             last--;

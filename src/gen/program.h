@@ -1,9 +1,9 @@
 /* A fused program: elementwise operations and reductions over one space of indices.
  *
- * The space has `rank` axes; the first `outer` of them number the rows, the rest (none, for a
+ * The space has `rank` axes; the first `outer` of them index the rows, the rest (none, for a
  * purely elementwise program) are the elements of a row, over which reductions run. An
- * instruction's value is either of every element or of every row: a reduction gives a value of the
- * row, and so does an operation on nothing but values of the row. softmax is
+ * instruction's value is either of every element or of every row: a reduction gives a value of
+ * the row, and so does an operation on nothing but values of the row. softmax is
  *
  *   0 load operand 0        3 exp 2              6 store 5 to operand 1
  *   1 amax 0  (of the row)  4 sum 3  (of the row)
@@ -30,7 +30,7 @@ enum value_type { VALUE_F32, VALUE_I32 };
 enum stride_kind {
     STRIDE_ZERO, /* broadcast */
     STRIDE_ONE,  /* last axis: neighbours; the axis' stride is 1 */
-    STRIDE_ANY,  /* comes with the launch */
+    STRIDE_ANY,  /* set by the launch */
 };
 
 struct program_operand {
@@ -75,7 +75,7 @@ struct program {
     struct program_instruction instructions[PROGRAM_INSTRUCTIONS_MAX];
 };
 
-/* What comes with the launch. Strides are in elements of the operand. */
+/* Set by the launch. Strides are in elements of the operand. */
 struct program_shape {
     int64_t sizes[RIDGE_RANK_MAX];
     int64_t strides[PROGRAM_OPERANDS_MAX][RIDGE_RANK_MAX];
@@ -86,22 +86,21 @@ struct program_shape {
     } constants[PROGRAM_CONSTANTS_MAX];
 };
 
-/* Joins axes that all operands walk as one and drops axes of size 1, within the outer and the inner
- * ones apart (an inner axis stays when there were any), and sets the operands' stride kinds. Do
- * this before scheduling. */
+/* Merges axes that are contiguous in all operands and drops axes of size 1, separately for outer
+ * and inner axes (one inner axis remains if there were any), and sets the operands' stride
+ * kinds. Call this before scheduling. */
 void program_collapse(struct program *program, struct program_shape *shape);
 
-/* Sets the operands' stride kinds alone, for programs whose axes must stay as they are. */
+/* Only sets the operands' stride kinds, for programs whose axes must not change. */
 void program_set_strides(struct program *program, const struct program_shape *shape);
 
 /* Operations on a value of each element or of each row, as the trace counts them. */
 uint64_t program_flops(const struct program *program, const struct program_shape *shape);
 
-/* The bytes of the program that tell kernels apart, and their number: hash and compare these. */
+/* The key of a program and its length: hash and compare these. */
 size_t program_key(const struct program *program, unsigned char *key, size_t capacity);
 
-/* Instructions may be appended when there is room; both return the number of the instruction or
- * operand, or -1. */
+/* Append an instruction or operand; return its number, or -1 if there is no space. */
 int program_instruction(struct program *program, struct program_instruction instruction);
 int program_operand(struct program *program, enum ridge_dtype dtype, bool stored);
 

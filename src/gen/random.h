@@ -1,8 +1,9 @@
-/* Random numbers that depend on a seed and a position alone, with the same bits on every device.
+/* Random numbers that depend only on a seed and a position, with the same bits on every device.
  *
- * Only integers are used up to the last step, which is exact (uniform) or rounded once (normal).
- * The functions are written once, as a macro over the words in which the languages differ: here it
- * becomes C, in src/gen/source/generate.c text for the GPUs.
+ * Only integers are used up to the last step, which is exact (uniform) or rounded once
+ * (normal). The functions are written once, as a macro whose parameters are the keywords in
+ * which the languages differ: here it is expanded to C, in src/gen/source/generate.c to source
+ * for GPUs.
  *
  * The bits of position i are a hash of it with the key that the seed was mixed into: a Weyl
  * sequence through two multiplications, then the key again and a third. The normal distribution is
@@ -63,12 +64,12 @@ static inline uint32_t random_leading_zeros(uint32_t x) {
 RANDOM_FUNCTIONS(static inline, static const, int32_t, uint32_t, int64_t, uint64_t,
                  random_leading_zeros)
 
-/* What random_bits() takes. */
+/* The key for random_bits(). */
 static inline uint64_t random_key(uint64_t seed) {
     return random_mix(seed * 0xD1342543DE82EF95u + 0x632BE59BD9B4E019u);
 }
 
-/* The largest 24-bit fraction that a float with so many bits of precision can hold. */
+/* The largest 24-bit fraction that a float with `precision` bits can represent. */
 static inline int32_t random_limit(unsigned precision) {
     return (1 << 24) - (1 << (24 - precision));
 }

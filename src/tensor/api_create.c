@@ -15,12 +15,13 @@ static bool check_new(ridge_device *device, enum ridge_dtype dtype, unsigned ran
     int64_t block = dtype_block(dtype);
     if (block > 1 && (rank == 0 || sizes[rank - 1] % block != 0))
         return status_fail(status, STATUS_USAGE,
-                           "%s: the last size of a %s tensor is a multiple of %lld", name,
+                           "%s: the last size of a %s tensor must be a multiple of %lld", name,
                            ridge_dtype_name(dtype), (long long)block);
     return true;
 }
 
-static struct tensor *make(ridge_device *device, enum ridge_dtype dtype, const struct view *view) {
+static struct tensor *create_and_run(ridge_device *device, enum ridge_dtype dtype,
+                                     const struct view *view) {
     struct status *status = tensor_status();
     struct storage *storage;
     if (!storage_create(device, ridge_dtype_bytes(dtype, view_count(view)), &storage, status))
@@ -35,7 +36,7 @@ ridge_tensor *ridge_from_host(ridge_device *device, enum ridge_dtype dtype, unsi
     struct view view;
     if (!check_new(device, dtype, rank, sizes, &view, "ridge_from_host"))
         return NULL;
-    struct tensor *tensor = make(device, dtype, &view);
+    struct tensor *tensor = create_and_run(device, dtype, &view);
     size_t bytes = ridge_dtype_bytes(dtype, view_count(&view));
     if (!tensor || !data || bytes == 0)
         return tensor_handle(tensor);
@@ -198,7 +199,7 @@ static ridge_tensor *generate(ridge_device *device, enum ridge_dtype dtype, unsi
     if (!check_new(device, dtype, rank, sizes, &view, name))
         return NULL;
     if (op == OP_ARANGE ? dtype_is_quantised(dtype) : !dtype_is_float(dtype)) {
-        status_fail(tensor_status(), STATUS_USAGE, "%s: it makes %s, not %s", name,
+        status_fail(tensor_status(), STATUS_USAGE, "%s: it creates %s, not %s", name,
                     op == OP_ARANGE ? "floats and integers" : "f32, f16 and bf16",
                     ridge_dtype_name(dtype));
         return NULL;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device/list.h"
+#include "device/device.h"
 #include "device/work.h"
 #include "tensor/kernels.h"
 #include "tensor/operation.h"
@@ -103,8 +103,9 @@ unsigned ridge_queue_count(const ridge_device *device) {
 static bool check_queue(const ridge_device *device, unsigned queue) {
     if (queue < device->device->capabilities.queues)
         return true;
-    return status_fail(tensor_status(), STATUS_USAGE, "%s has queues 0 to %u, there is no queue %u",
-                       device->name, device->device->capabilities.queues - 1, queue);
+    return status_fail(tensor_status(), STATUS_USAGE,
+                       "%s has queues 0 to %u; queue %u does not exist", device->name,
+                       device->device->capabilities.queues - 1, queue);
 }
 
 bool ridge_queue_use(ridge_device *device, unsigned queue) {
@@ -129,7 +130,7 @@ bool ridge_queue_wait(ridge_device *device, unsigned queue) {
     if (!ops->record(device->device, queue, &event, status))
         return false;
     bool ok = ops->order(device->device, device->queue, event, status);
-    ops->forget(device->device, event);
+    ops->event_release(device->device, event);
     return ok;
 }
 
@@ -168,7 +169,7 @@ bool ridge_trace_begin(ridge_device *device, const char *path) {
         return tensor_null("ridge_trace_begin", "path");
     struct status *status = tensor_status();
     if (device->recorder || device->paused)
-        return status_fail(status, STATUS_USAGE, "%s is being traced already: end that trace first",
+        return status_fail(status, STATUS_USAGE, "%s is already being traced: end that trace first",
                            device->name);
     device->recorder = recorder_create(device->device, path, status);
     if (!device->recorder)
@@ -193,7 +194,7 @@ bool ridge_trace_pause(ridge_device *device) {
         return false;
     if (!device->recorder)
         return status_fail(tensor_status(), STATUS_USAGE, "%s %s", device->name,
-                           device->paused ? "is paused already" : "is not being traced");
+                           device->paused ? "is already paused" : "is not being traced");
     pool_set_recorder(device->pool, NULL);
     recorder_pause(device->recorder);
     device->paused = device->recorder;

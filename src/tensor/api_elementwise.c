@@ -9,8 +9,8 @@ static bool build_row(struct builder *build, const struct operation *operation,
     return outputs[0] != NULL;
 }
 
-static ridge_tensor *run(const char *name, enum op op, unsigned arity, ridge_tensor *x,
-                         ridge_tensor *y, ridge_tensor *z) {
+static ridge_tensor *run_elementwise(const char *name, enum op op, unsigned arity, ridge_tensor *x,
+                                     ridge_tensor *y, ridge_tensor *z) {
     struct operation operation = {.name = name,
                                   .build = build_row,
                                   .input_count = arity,
@@ -22,15 +22,15 @@ static ridge_tensor *run(const char *name, enum op op, unsigned arity, ridge_ten
 
 #define DEFINE_1(NAME, name)                                                                       \
     ridge_tensor *ridge_##name(ridge_tensor *x) {                                                  \
-        return run("ridge_" #name, OP_##NAME, 1, x, NULL, NULL);                                   \
+        return run_elementwise("ridge_" #name, OP_##NAME, 1, x, NULL, NULL);                       \
     }
 #define DEFINE_2(NAME, name)                                                                       \
     ridge_tensor *ridge_##name(ridge_tensor *x, ridge_tensor *y) {                                 \
-        return run("ridge_" #name, OP_##NAME, 2, x, y, NULL);                                      \
+        return run_elementwise("ridge_" #name, OP_##NAME, 2, x, y, NULL);                          \
     }
 #define DEFINE_3(NAME, name)                                                                       \
     ridge_tensor *ridge_##name(ridge_tensor *x, ridge_tensor *y, ridge_tensor *z) {                \
-        return run("ridge_" #name, OP_##NAME, 3, x, y, z);                                         \
+        return run_elementwise("ridge_" #name, OP_##NAME, 3, x, y, z);                             \
     }
 #define DEFINE(NAME, name, arity, rule, flops, f32, i32) DEFINE_##arity(NAME, name)
 ELEMENTWISE_OPS(DEFINE)

@@ -17,7 +17,7 @@ static bool build_product(struct builder *build, const struct operation *operati
                           struct tensor *const *inputs, struct tensor **outputs) {
     struct tensor *b = inputs[1];
     if (operation->integers[1] && b->view.rank != 2)
-        return status_fail(build->status, STATUS_USAGE, "the weight has two axes, [out, in]");
+        return status_fail(build->status, STATUS_USAGE, "the weight must have two axes, [out, in]");
     if (operation->integers[1])
         b = transposed(build, b);
     struct tensor *y = build_matmul(build, inputs[0], b);
@@ -54,15 +54,15 @@ ridge_tensor *ridge_linear(ridge_tensor *x, ridge_tensor *w, ridge_tensor *bias,
 }
 
 /* The operation as one kernel, where the device has one for it; *y stays NULL elsewhere. */
-static bool build_joint(struct builder *build, enum op op, struct tensor *const *operands,
-                        unsigned count, float scale, struct tensor **y) {
+static bool build_dual_gemm(struct builder *build, enum op op, struct tensor *const *operands,
+                            unsigned count, float scale, struct tensor **y) {
     struct node_input inputs[4];
-    struct joint_work work;
+    struct dual_gemm_work work;
     for (unsigned i = 0; i < count; i++)
         if (!graph_operand(build->graph, operands[i], &inputs[i], build->status))
             return false;
-    if (!joint_work_of(build->graph, op, inputs, scale, &work) ||
-        !kernel_joint_fits(&work, &build->graph->device->device->capabilities))
+    if (!dual_gemm_work_of(build->graph, op, inputs, scale, &work) ||
+        !kernel_dual_gemm_fits(&work, &build->graph->device->device->capabilities))
         return true;
     struct node_parameters parameters = {.scale = scale};
     struct view shape = operands[0]->view;
@@ -75,7 +75,7 @@ static bool build_gated_mlp(struct builder *build, const struct operation *opera
                             struct tensor *const *inputs, struct tensor **outputs) {
     (void)operation;
     struct tensor *y = NULL;
-    if (!build_joint(build, OP_GATED, inputs, 3, 0, &y))
+    if (!build_dual_gemm(build, OP_GATED, inputs, 3, 0, &y))
         return false;
     if (!y) {
         struct tensor *gate = build_activation(build, build_matmul(build, inputs[0], inputs[1]),
@@ -100,7 +100,7 @@ ridge_tensor *ridge_gated_mlp(ridge_tensor *x, ridge_tensor *gate, ridge_tensor 
 static bool build_lora(struct builder *build, const struct operation *operation,
                        struct tensor *const *inputs, struct tensor **outputs) {
     outputs[0] = NULL;
-    if (!build_joint(build, OP_LORA, inputs, 4, (float)operation->numbers[0], &outputs[0]))
+    if (!build_dual_gemm(build, OP_LORA, inputs, 4, (float)operation->numbers[0], &outputs[0]))
         return false;
     if (outputs[0])
         return true;
@@ -133,12 +133,12 @@ static bool build_quantized(struct builder *build, const struct operation *opera
     enum ridge_dtype plain = op == OP_QUANTIZE ? x->dtype : dtype;
     if (!dtype_is_quantised(packed) || !dtype_is_float(plain))
         return status_fail(build->status, STATUS_USAGE,
-                           "it goes between a float type and q8_0 or q4_k, not from %s to %s",
+                           "it converts between a float type and q8_0 or q4_k, not from %s to %s",
                            ridge_dtype_name(x->dtype), ridge_dtype_name(dtype));
     int64_t block = dtype_block(packed);
     if (x->view.rank == 0 || x->view.sizes[x->view.rank - 1] % block != 0)
         return status_fail(build->status, STATUS_USAGE,
-                           "%s has blocks of %lld: the last size must be a multiple of it",
+                           "%s has blocks of %lld: the last size must be a multiple of that",
                            ridge_dtype_name(packed), (long long)block);
     x = build_contiguous(build, x);
     outputs[0] = x ? build_kernel(build, op, dtype, &x->view, &x, 1, NULL) : NULL;

@@ -11,7 +11,7 @@ static bool build_embedding(struct builder *build, const struct operation *opera
         return status_fail(build->status, STATUS_USAGE,
                            "it takes a table [rows, width] and i32 indices");
     if (dtype_is_quantised(table->dtype) && table->view.strides[1] != 1)
-        return status_fail(build->status, STATUS_USAGE, "rows of a quantised table lie together");
+        return status_fail(build->status, STATUS_USAGE, "a quantised table must be contiguous");
     if (table->view.sizes[1] > 1 && table->view.strides[1] != 1)
         table = build_contiguous(build, table);
     indices = build_contiguous(build, indices);
@@ -57,7 +57,7 @@ static bool build_rope(struct builder *build, const struct operation *operation,
                            "the positions of %lld tokens from %lld on are too large",
                            (long long)x->view.sizes[2], (long long)operation->integers[0]);
     if (!(operation->numbers[0] > 0))
-        return status_fail(build->status, STATUS_USAGE, "the base is positive, not %g",
+        return status_fail(build->status, STATUS_USAGE, "the base must be positive, not %g",
                            operation->numbers[0]);
     struct node_parameters parameters = {.start = operation->integers[0],
                                          .flags = operation->integers[1] != 0,
@@ -82,7 +82,7 @@ static bool check_attention(struct builder *build, const struct tensor *q, const
                             const struct tensor *v, bool causal) {
     const int64_t *qs = q->view.sizes, *ks = k->view.sizes;
     if (!dtype_is_float(q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype)
-        return status_fail(build->status, STATUS_USAGE, "q, k and v are floats of one type");
+        return status_fail(build->status, STATUS_USAGE, "q, k and v must be floats of one type");
     if (q->view.rank != 4 || k->view.rank != 4 || !view_same_sizes(&k->view, &v->view) ||
         qs[0] != ks[0] || qs[3] != ks[3])
         return status_fail(build->status, STATUS_USAGE,
@@ -93,11 +93,11 @@ static bool check_attention(struct builder *build, const struct tensor *q, const
                            "%lld heads cannot share %lld key heads evenly", (long long)qs[1],
                            (long long)ks[1]);
     if (ks[2] == 0 || (causal && qs[2] > ks[2]))
-        return status_fail(build->status, STATUS_USAGE, "%lld queries have %lld keys to see",
+        return status_fail(build->status, STATUS_USAGE, "%lld queries have only %lld keys",
                            (long long)qs[2], (long long)ks[2]);
     if (qs[3] > 256)
         return status_fail(build->status, STATUS_UNSUPPORTED,
-                           "heads are at most 256 wide, not %lld", (long long)qs[3]);
+                           "heads must be at most 256 wide, not %lld", (long long)qs[3]);
     return true;
 }
 
@@ -134,26 +134,26 @@ static bool build_wkv7(struct builder *build, const struct operation *operation,
     const struct tensor *r = inputs[0], *state = inputs[6];
     if (!dtype_is_float(r->dtype) || r->view.rank != 4)
         return status_fail(build->status, STATUS_USAGE,
-                           "r, w, k, v, a and b are floats [batch, tokens, heads, width]");
+                           "r, w, k, v, a and b must be floats [batch, tokens, heads, width]");
     for (unsigned i = 1; i < 6; i++)
         if (inputs[i]->dtype != r->dtype || !view_same_sizes(&inputs[i]->view, &r->view))
             return status_fail(build->status, STATUS_USAGE,
-                               "r, w, k, v, a and b have one type and shape");
+                               "r, w, k, v, a and b must have one type and shape");
     const int64_t *sizes = r->view.sizes;
     if (state->dtype != RIDGE_F32 || state->view.rank != 4 || state->view.sizes[0] != sizes[0] ||
         state->view.sizes[1] != sizes[2] || state->view.sizes[2] != sizes[3] ||
         state->view.sizes[3] != sizes[3])
-        return status_fail(build->status, STATUS_USAGE, "the state is f32 [%lld, %lld, %lld, %lld]",
-                           (long long)sizes[0], (long long)sizes[2], (long long)sizes[3],
-                           (long long)sizes[3]);
+        return status_fail(build->status, STATUS_USAGE,
+                           "the state must be f32 [%lld, %lld, %lld, %lld]", (long long)sizes[0],
+                           (long long)sizes[2], (long long)sizes[3], (long long)sizes[3]);
     if (sizes[3] > 256)
         return status_fail(build->status, STATUS_UNSUPPORTED,
-                           "heads are at most 256 wide, not %lld", (long long)sizes[3]);
+                           "heads must be at most 256 wide, not %lld", (long long)sizes[3]);
     struct tensor *operands[7];
     for (unsigned i = 0; i < 7; i++)
         if (!(operands[i] = build_contiguous(build, inputs[i])))
             return false;
-    /* Without a token the state stays what it is. */
+    /* Without tokens the state is unchanged. */
     if (view_count(&r->view) == 0) {
         outputs[0] = operands[0];
         outputs[1] = build_copy(build, operands[6]);
@@ -188,8 +188,9 @@ static bool build_token_shift(struct builder *build, const struct operation *ope
     const int64_t *sizes = x->view.sizes;
     if (x->view.rank != 3 || previous->view.rank != 2 || previous->view.sizes[0] != sizes[0] ||
         previous->view.sizes[1] != sizes[2] || previous->dtype != x->dtype)
-        return status_fail(build->status, STATUS_USAGE,
-                           "x is [batch, tokens, width] and previous [batch, width] of its type");
+        return status_fail(
+            build->status, STATUS_USAGE,
+            "x must be [batch, tokens, width] and previous [batch, width] of the same type");
     struct view first = previous->view, rest;
     if (!view_insert_axis(&first, 1, build->status))
         return false;

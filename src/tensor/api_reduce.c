@@ -28,7 +28,7 @@ static bool axis_mask(const struct tensor *x, unsigned count, const int *axes, u
     return true;
 }
 
-/* The mean has no operation of its own: OP_COUNT stands for it. */
+/* The mean is not an operation; OP_COUNT denotes it. */
 static ridge_tensor *reduce(const char *name, enum op op, ridge_tensor *x, unsigned count,
                             const int *axes, bool keep) {
     uint32_t mask = 0;
@@ -72,7 +72,7 @@ ridge_tensor *ridge_argmin(ridge_tensor *x, int axis, bool keep) {
 
 static bool check_float(struct builder *build, const struct tensor *x) {
     return dtype_is_float(x->dtype) ||
-           status_fail(build->status, STATUS_USAGE, "it is for floats, not %s: cast first",
+           status_fail(build->status, STATUS_USAGE, "it takes floats, not %s: cast first",
                        ridge_dtype_name(x->dtype));
 }
 
@@ -116,7 +116,7 @@ static bool check_norm(struct builder *build, struct tensor *const *inputs, unsi
     for (unsigned i = 1; i < count; i++)
         if (inputs[i] && (inputs[i]->view.rank != 1 || inputs[i]->view.sizes[0] != width))
             return status_fail(build->status, STATUS_USAGE,
-                               "%s has the size of x's last axis, [%lld]",
+                               "%s must have the size of x's last axis, [%lld]",
                                i == 1 ? "the weight" : "the bias", (long long)width);
     return true;
 }

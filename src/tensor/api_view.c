@@ -4,7 +4,7 @@
 
 #include "tensor/operation.h"
 
-/* Blocks of a quantised tensor lie along its last axis and cannot be cut or walked in steps. */
+/* Blocks of a quantised tensor lie along its last axis and cannot be split or strided. */
 static bool keeps_blocks(const struct tensor *x, const struct view *view) {
     if (!dtype_is_quantised(x->dtype))
         return true;
@@ -15,7 +15,7 @@ static bool keeps_blocks(const struct tensor *x, const struct view *view) {
                           (view->strides[axis] == 1 && view->sizes[axis] % block == 0));
     whole = whole && view_count(view) % block == 0;
     return whole || status_fail(tensor_status(), STATUS_USAGE,
-                                "it would cut the blocks of %lld that %s is made of",
+                                "it would split the blocks of %lld elements of %s",
                                 (long long)block, ridge_dtype_name(x->dtype));
 }
 
@@ -88,7 +88,7 @@ static bool select_view(const struct tensor *x, int axis, int64_t index, struct 
     int64_t size = x->view.sizes[found];
     if (index < -size || index >= size)
         return status_fail(tensor_status(), STATUS_USAGE,
-                           "there is no index %lld in axis %u of size %lld", (long long)index,
+                           "index %lld is out of range for axis %u of size %lld", (long long)index,
                            found, (long long)size);
     index = index < 0 ? index + size : index;
     if (!slice_view(x, axis, index, index + 1, 1, view))
@@ -120,7 +120,7 @@ ridge_tensor *ridge_unsqueeze(ridge_tensor *handle, int axis) {
     int rank = (int)view.rank;
     bool ok = axis >= -rank - 1 && axis <= rank;
     if (!ok)
-        status_fail(tensor_status(), STATUS_USAGE, "an axis cannot be put at %d of rank %d", axis,
+        status_fail(tensor_status(), STATUS_USAGE, "cannot insert an axis at %d of rank %d", axis,
                     rank);
     ok = ok &&
          view_insert_axis(&view, (unsigned)(axis < 0 ? axis + rank + 1 : axis), tensor_status());
@@ -172,7 +172,8 @@ static bool build_joined(struct builder *build, const struct operation *operatio
     return outputs[0] != NULL;
 }
 
-static ridge_tensor *join(const char *name, ridge_tensor *const *parts, unsigned count, int axis) {
+static ridge_tensor *join_tensors(const char *name, ridge_tensor *const *parts, unsigned count,
+                                  int axis) {
     struct operation operation = {.name = name,
                                   .build = build_joined,
                                   .input_count = count,
@@ -184,12 +185,13 @@ static ridge_tensor *join(const char *name, ridge_tensor *const *parts, unsigned
 
 static bool check_parts(const char *name, ridge_tensor *const *parts, unsigned count) {
     if (count == 0)
-        return status_fail(tensor_status(), STATUS_USAGE, "%s: there is nothing to join", name);
+        return status_fail(tensor_status(), STATUS_USAGE, "%s: no tensors to join", name);
     return parts ? true : tensor_null(name, "array of parts");
 }
 
 ridge_tensor *ridge_cat(ridge_tensor *const *parts, unsigned count, int axis) {
-    return check_parts("ridge_cat", parts, count) ? join("ridge_cat", parts, count, axis) : NULL;
+    return check_parts("ridge_cat", parts, count) ? join_tensors("ridge_cat", parts, count, axis)
+                                                  : NULL;
 }
 
 static bool are_alike(ridge_tensor *const *parts, unsigned count) {
@@ -200,7 +202,7 @@ static bool are_alike(ridge_tensor *const *parts, unsigned count) {
             return false;
         if (part->dtype != first->dtype || !view_same_sizes(&part->view, &first->view)) {
             status_fail(tensor_status(), STATUS_USAGE,
-                        "all parts of a stack are alike, part %u is not", i);
+                        "all parts of a stack must have one type and shape; part %u differs", i);
             return tensor_failed("ridge_stack", part);
         }
     }
@@ -219,7 +221,7 @@ ridge_tensor *ridge_stack(ridge_tensor *const *parts, unsigned count, int axis) 
     for (unsigned i = 0; i < count && ok; i++)
         ok = (wide[i] = ridge_unsqueeze(parts[i], axis)) != NULL;
     int counted = ok && axis < 0 ? axis + (int)ridge_tensor_rank(wide[0]) : axis;
-    ridge_tensor *joined = ok ? join("ridge_stack", wide, count, counted) : NULL;
+    ridge_tensor *joined = ok ? join_tensors("ridge_stack", wide, count, counted) : NULL;
     tensor_keep(tensor_find(joined));
     scope_end(&scope);
     memory_free(wide);
@@ -247,8 +249,8 @@ bool ridge_split(ridge_tensor *handle, unsigned count, int axis, ridge_tensor **
     if (!view_axis(&x->view, axis, &found, status))
         return tensor_failed("ridge_split", x);
     if (count == 0 || x->view.sizes[found] % count != 0) {
-        status_fail(status, STATUS_USAGE, "axis %u of size %lld cannot be parted into %u", found,
-                    (long long)x->view.sizes[found], count);
+        status_fail(status, STATUS_USAGE, "axis %u of size %lld cannot be split into %u parts",
+                    found, (long long)x->view.sizes[found], count);
         return tensor_failed("ridge_split", x);
     }
     int64_t size = x->view.sizes[found] / count;

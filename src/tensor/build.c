@@ -30,7 +30,7 @@ static bool check_types(const struct op_info *info, struct tensor *const *operan
                         struct status *status) {
     unsigned first = info->rule == RULE_WHERE ? 1 : 0;
     if (first && !is_truth(operands[0]->dtype))
-        return status_fail(status, STATUS_USAGE, "the condition is u8 or i32, not %s",
+        return status_fail(status, STATUS_USAGE, "the condition must be u8 or i32, not %s",
                            ridge_dtype_name(operands[0]->dtype));
     enum ridge_dtype dtype = operands[first]->dtype;
     for (unsigned i = first + 1; i < info->arity; i++)
@@ -43,11 +43,11 @@ static bool check_types(const struct op_info *info, struct tensor *const *operan
                            "%s is quantised: dequantise it first with ridge_dequantize()",
                            ridge_dtype_name(dtype));
     if (info->rule == RULE_FLOAT && !dtype_is_float(dtype))
-        return status_fail(status, STATUS_USAGE, "it is for floats, not %s: cast first",
+        return status_fail(status, STATUS_USAGE, "it takes floats, not %s: cast first",
                            ridge_dtype_name(dtype));
     if (info->rule == RULE_LOGIC && !is_truth(dtype))
         return status_fail(status, STATUS_USAGE,
-                           "it is for u8 and i32, not %s: compare with something first",
+                           "it takes u8 and i32, not %s: use a comparison first",
                            ridge_dtype_name(dtype));
     return true;
 }
@@ -100,7 +100,7 @@ struct tensor *build_expression(struct builder *build, enum op op, struct tensor
 struct tensor *build_scalar(struct builder *build, enum op op, struct tensor *x, double y) {
     if (x && value_type_of(x->dtype) == VALUE_I32 &&
         !(y >= INT32_MIN && y <= INT32_MAX && y == (double)(int32_t)y)) {
-        status_fail(build->status, STATUS_USAGE, "%g is no number of %s: cast first", y,
+        status_fail(build->status, STATUS_USAGE, "%g cannot be represented in %s: cast first", y,
                     ridge_dtype_name(x->dtype));
         return NULL;
     }
@@ -117,7 +117,7 @@ struct tensor *build_cast(struct builder *build, struct tensor *x, enum ridge_dt
         return x;
     if (dtype_is_quantised(dtype) || dtype_is_quantised(x->dtype)) {
         status_fail(build->status, STATUS_USAGE,
-                    "%s to %s is no cast: use ridge_quantize() or ridge_dequantize()",
+                    "cannot cast %s to %s: use ridge_quantize() or ridge_dequantize()",
                     ridge_dtype_name(x->dtype), ridge_dtype_name(dtype));
         return NULL;
     }
@@ -142,7 +142,7 @@ struct tensor *build_contiguous(struct builder *build, struct tensor *x) {
         return x;
     if (dtype_is_quantised(x->dtype)) {
         status_fail(build->status, STATUS_USAGE,
-                    "%s rows must be contiguous here: quantise again what a view rearranged",
+                    "%s rows must be contiguous: quantise the rearranged tensor again",
                     ridge_dtype_name(x->dtype));
         return NULL;
     }
@@ -153,7 +153,7 @@ struct tensor *build_contiguous(struct builder *build, struct tensor *x) {
 
 static struct tensor *reduce_nothing(struct builder *build, enum op op, const struct node *node) {
     if (op != OP_REDUCE_SUM) {
-        status_fail(build->status, STATUS_USAGE, "there is no %s of no elements",
+        status_fail(build->status, STATUS_USAGE, "the %s of no elements is undefined",
                     op_info(op)->name);
         return NULL;
     }
@@ -211,7 +211,7 @@ struct tensor *build_mean(struct builder *build, struct tensor *x, uint32_t axis
     if (!x)
         return NULL;
     if (!dtype_is_float(x->dtype)) {
-        status_fail(build->status, STATUS_USAGE, "the mean is for floats, not %s: cast first",
+        status_fail(build->status, STATUS_USAGE, "the mean takes floats, not %s: cast first",
                     ridge_dtype_name(x->dtype));
         return NULL;
     }
@@ -235,7 +235,7 @@ struct tensor *build_squeeze(struct builder *build, struct tensor *x, uint32_t a
 
 static bool check_matmul_types(struct tensor *a, struct tensor *b, struct status *status) {
     if (!dtype_is_float(a->dtype))
-        return status_fail(status, STATUS_USAGE, "the left matrix holds floats, not %s",
+        return status_fail(status, STATUS_USAGE, "the left matrix must hold floats, not %s",
                            ridge_dtype_name(a->dtype));
     if (dtype_is_quantised(b->dtype)) {
         const struct view *view = &b->view;
@@ -243,8 +243,8 @@ static bool check_matmul_types(struct tensor *a, struct tensor *b, struct status
         if (view->rank != 2 || view->strides[last - 1] != 1 ||
             (view->sizes[last] > 1 && view->strides[last] != view->sizes[last - 1]))
             return status_fail(status, STATUS_USAGE,
-                               "a quantised right matrix is the transpose of a whole [n, k]: "
-                               "use ridge_linear(), or ridge_transpose()");
+                               "a quantised right matrix must be the transpose of a whole [n, k]: "
+                               "use ridge_linear() or ridge_transpose()");
         return true;
     }
     if (a->dtype != b->dtype)
@@ -277,7 +277,7 @@ struct tensor *build_matmul(struct builder *build, struct tensor *a, struct tens
         return NULL;
     if (a->view.rank < 2 || b->view.rank < 2) {
         status_fail(build->status, STATUS_USAGE,
-                    "matrices have two axes or more: add one with ridge_unsqueeze()");
+                    "matrices need at least two axes: add one with ridge_unsqueeze()");
         return NULL;
     }
     if (!check_matmul_types(a, b, build->status))
@@ -333,7 +333,7 @@ struct tensor *build_activation(struct builder *build, struct tensor *x,
     case RIDGE_ACTIVATION_SILU:
         return build_expression(build, OP_SILU, x, NULL, NULL);
     }
-    status_fail(build->status, STATUS_USAGE, "there is no activation %d", (int)activation);
+    status_fail(build->status, STATUS_USAGE, "unknown activation %d", (int)activation);
     return NULL;
 }
 
@@ -360,7 +360,7 @@ struct tensor *build_cat(struct builder *build, struct tensor *const *parts, uns
         if (!graph_operand(build->graph, parts[i], &inputs[i], build->status))
             return NULL;
         if (parts[i]->view.sizes[axis] > INT64_MAX - shape.sizes[axis]) {
-            status_fail(build->status, STATUS_USAGE, "the parts are too large together");
+            status_fail(build->status, STATUS_USAGE, "the joined tensor is too large");
             return NULL;
         }
         shape.sizes[axis] += parts[i]->view.sizes[axis];
@@ -380,20 +380,19 @@ struct tensor *build_cat(struct builder *build, struct tensor *const *parts, uns
 bool build_assign(struct builder *build, struct tensor *target, struct tensor *source, bool apart) {
     if (dtype_is_quantised(target->dtype))
         return status_fail(build->status, STATUS_USAGE,
-                           "%s is quantised and cannot be assigned to: quantise anew",
+                           "%s is quantised and cannot be assigned to: quantise a new tensor",
                            ridge_dtype_name(target->dtype));
     source = build_cast(build, source, target->dtype);
     if (!source)
         return false;
     enum node_kind kind = build->graph->nodes[target->node].kind;
     if (kind != NODE_INPUT && kind != NODE_CAPTURE)
-        return status_fail(
-            build->status, STATUS_USAGE,
-            "only tensors from outside a compiled function can be assigned to in it");
+        return status_fail(build->status, STATUS_USAGE,
+                           "a compiled function can only assign to tensors from outside it");
     for (unsigned axis = 0; axis < target->view.rank; axis++)
         if (target->view.strides[axis] == 0 && target->view.sizes[axis] > 1)
             return status_fail(build->status, STATUS_USAGE,
-                               "a broadcast tensor has one place for many elements");
+                               "cannot assign to a broadcast tensor: its elements share memory");
     struct node node = {.kind = NODE_ASSIGN, .op = OP_LOAD, .dtype = target->dtype};
     struct node_input inputs[2];
     if (!graph_operand(build->graph, target, &inputs[0], build->status) ||
@@ -401,8 +400,8 @@ bool build_assign(struct builder *build, struct tensor *target, struct tensor *s
         !view_broadcast(&source->view, target->view.rank, target->view.sizes, &inputs[1].view,
                         build->status))
         return false;
-    /* Within one storage the source may be written before it is read; whether two tensors from
-     * outside share one is known to eager callers only. */
+    /* Within one storage the source may be overwritten before it is read. Only eager callers
+     * know whether two outside tensors share a storage. */
     enum node_kind source_kind = build->graph->nodes[inputs[1].node].kind;
     if (!apart && (source_kind == NODE_INPUT || source_kind == NODE_CAPTURE)) {
         struct tensor *copy = build_copy(build, source);

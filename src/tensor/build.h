@@ -1,6 +1,6 @@
-/* The words of which operations are made: each adds nodes to the graph that is being traced and
- * gives a tensor of it. Shape and type rules are checked here. NULL operands give NULL, so a
- * builder checks its last result only. */
+/* The building blocks of operations: each adds nodes to the graph that is being traced and
+ * returns a tensor of it. Shape and type rules are checked here. A NULL operand gives NULL, so a
+ * builder only checks its last result. */
 #ifndef RIDGE_TENSOR_BUILD_H
 #define RIDGE_TENSOR_BUILD_H
 
@@ -26,17 +26,16 @@ struct tensor *build_contiguous(struct builder *build, struct tensor *x);
 struct tensor *build_reduce(struct builder *build, enum op op, struct tensor *x,
                             uint32_t axis_mask);
 struct tensor *build_mean(struct builder *build, struct tensor *x, uint32_t axis_mask);
-/* Takes away the axes of the mask, which have size 1. */
+/* Removes the axes of the mask, which have size 1. */
 struct tensor *build_squeeze(struct builder *build, struct tensor *x, uint32_t axis_mask);
 struct tensor *build_matmul(struct builder *build, struct tensor *a, struct tensor *b);
 struct tensor *build_activation(struct builder *build, struct tensor *x,
                                 enum ridge_activation activation);
 struct tensor *build_cat(struct builder *build, struct tensor *const *parts, unsigned count,
                          unsigned axis);
-/* `apart`: the two are known to share no storage. */
+/* `apart`: the two do not share a storage. */
 bool build_assign(struct builder *build, struct tensor *target, struct tensor *source, bool apart);
-/* An operation with a kernel of its own, its operands checked and contiguous where that is needed.
- */
+/* An operation with its own kernel; its operands are checked and contiguous where necessary. */
 struct tensor *build_kernel(struct builder *build, enum op op, enum ridge_dtype dtype,
                             const struct view *shape, struct tensor *const *operands,
                             unsigned count, const struct node_parameters *parameters);

@@ -32,7 +32,7 @@ static void release_variant(struct variant *variant) {
     memory_free(variant);
 }
 
-/* Outputs as tensors of the graph: a function may hand on what it got from outside. */
+/* Outputs as tensors of the graph: a function may return a tensor from outside. */
 static bool adopt_outputs(struct graph *graph, ridge_tensor *const *handles,
                           struct tensor **outputs, unsigned count, struct status *status) {
     for (unsigned i = 0; i < count; i++) {
@@ -50,7 +50,7 @@ static bool adopt_outputs(struct graph *graph, ridge_tensor *const *handles,
     return true;
 }
 
-/* `handles` holds those of the inputs and, behind them, those of the outputs. */
+/* `handles` has the inputs, followed by the outputs. */
 static bool call_function(struct compiled *program, struct graph *graph,
                           struct tensor *const *inputs, ridge_tensor **handles,
                           struct tensor **outputs, struct status *status) {
@@ -73,7 +73,7 @@ static bool call_function(struct compiled *program, struct graph *graph,
     graph_set_current(outer);
     if (!ok) {
         if (status->code == STATUS_OK)
-            status_fail(status, STATUS_USAGE, "the function to be compiled returned false");
+            status_fail(status, STATUS_USAGE, "the compiled function returned false");
         return false;
     }
     /* A failure that the function let pass would be missing in each run. */
@@ -160,7 +160,7 @@ static struct tensor **find_inputs(const char *name, ridge_tensor *const *handle
         if (inputs[i])
             continue;
         if (handles[i])
-            status_fail(status, STATUS_USAGE, "%s: input %u was released before", name, i);
+            status_fail(status, STATUS_USAGE, "%s: input %u was already released", name, i);
         else if (status->code == STATUS_OK)
             status_fail(status, STATUS_USAGE, "%s: input %u is NULL", name, i);
         memory_free(inputs);
@@ -186,9 +186,9 @@ static bool check_inputs(ridge_device *device, struct tensor *const *inputs, uns
     return true;
 }
 
-static struct compiled *compile(ridge_function *function, void *context,
-                                struct tensor *const *inputs, unsigned input_count,
-                                unsigned output_count, struct status *status) {
+static struct compiled *compile_graph(ridge_function *function, void *context,
+                                      struct tensor *const *inputs, unsigned input_count,
+                                      unsigned output_count, struct status *status) {
     ridge_device *device = inputs[0]->device;
     struct compiled *program = slab_allocate(&programs, status);
     if (!program)
@@ -216,13 +216,13 @@ ridge_program *ridge_compile(ridge_function *function, void *context, ridge_tens
     struct status *status = tensor_status();
     if (input_count == 0 || output_count == 0 || !function) {
         status_fail(status, STATUS_USAGE,
-                    "ridge_compile: it takes a function with at least one input and one output");
+                    "ridge_compile: the function needs at least one input and one output");
         return NULL;
     }
     struct tensor **inputs = find_inputs("ridge_compile", handles, input_count, status);
     struct compiled *program = NULL;
     if (inputs && check_inputs(inputs[0]->device, inputs, input_count, "ridge_compile", status))
-        program = compile(function, context, inputs, input_count, output_count, status);
+        program = compile_graph(function, context, inputs, input_count, output_count, status);
     memory_free(inputs);
     return program ? slab_handle(&programs, program) : NULL;
 }
@@ -267,10 +267,9 @@ bool ridge_program_run(ridge_program *handle, ridge_tensor *const *handles,
     for (unsigned i = 0; i < program->output_count; i++)
         outputs[i] = NULL;
     if (graph_current())
-        return status_fail(
-            status, STATUS_USAGE,
-            "ridge_program_run: a function that is being compiled calls the function "
-            "itself, not its compiled form");
+        return status_fail(status, STATUS_USAGE,
+                           "ridge_program_run: inside a function that is being compiled, call the "
+                           "function itself, not its compiled form");
     struct tensor **inputs =
         find_inputs("ridge_program_run", handles, program->input_count, status);
     bool ok =

@@ -1,10 +1,10 @@
-/* Which operands can be handed to a kernel of several products. Everything is taken from the views:
- * the device says in the end whether it has such a kernel. */
+/* Which operands suit a dual GEMM kernel. This looks only at the views; the device decides
+ * whether it has such a kernel. */
 #include "tensor/dual_gemm.h"
 
 /* A matrix [rows, columns] with neighbours along its rows. */
 static bool matrix_of(const struct graph *graph, const struct node_input *input, int64_t rows,
-                      int64_t columns, struct joint_matrix *matrix) {
+                      int64_t columns, struct dual_gemm_matrix *matrix) {
     const struct view *view = &input->view;
     if (view->rank != 2 || view->sizes[0] != rows || view->sizes[1] != columns ||
         view->strides[1] != 1)
@@ -16,7 +16,7 @@ static bool matrix_of(const struct graph *graph, const struct node_input *input,
 
 /* The left matrix, its leading axes taken as one. */
 static bool left_of(const struct graph *graph, const struct node_input *input,
-                    struct joint_work *work) {
+                    struct dual_gemm_work *work) {
     const struct view *view = &input->view;
     unsigned last = view->rank - 1;
     if (view->rank < 2 || view->strides[last] != 1 || (view->rank > 2 && !view_is_contiguous(view)))
@@ -37,13 +37,13 @@ static bool same_types(const struct graph *graph, const struct node_input *input
     return true;
 }
 
-bool joint_work_of(const struct graph *graph, enum op op, const struct node_input *inputs,
-                   float scale, struct joint_work *work) {
+bool dual_gemm_work_of(const struct graph *graph, enum op op, const struct node_input *inputs,
+                       float scale, struct dual_gemm_work *work) {
     bool lora = op == OP_LORA;
     const struct view *first = &inputs[1].view, *second = &inputs[2].view;
-    *work = (struct joint_work){.family = lora ? KERNEL_LORA : KERNEL_GATED,
-                                .type = graph->nodes[inputs[0].node].dtype,
-                                .scale = scale};
+    *work = (struct dual_gemm_work){.family = lora ? KERNEL_LORA : KERNEL_GATED,
+                                    .type = graph->nodes[inputs[0].node].dtype,
+                                    .scale = scale};
     if (!same_types(graph, inputs, lora ? 4 : 3) || first->rank != 2 || second->rank != 2 ||
         !left_of(graph, &inputs[0], work))
         return false;

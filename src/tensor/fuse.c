@@ -1,6 +1,6 @@
-/* Grouping by merging: each node starts alone, and a node's group takes in the groups of its
- * operands where the spaces agree, the views between them are the identity, and no other group
- * would have to run in between. */
+/* Groups nodes by merging: each node starts as its own group, and a node's group absorbs the
+ * groups of its operands if the index spaces agree, the views between them are the identity, and
+ * no other group would have to run in between. */
 #include "tensor/fuse.h"
 
 #include <string.h>
@@ -11,8 +11,7 @@ static bool is_fusible(const struct node *node) {
     return node->kind == NODE_EXPRESSION || node->kind == NODE_REDUCE;
 }
 
-/* Inputs, captures and constants are there without a kernel; a second result comes with the first.
- */
+/* Inputs, captures and constants need no kernel; a second result is computed with the first. */
 static bool is_computed(const struct node *node) {
     return node->kind >= NODE_EXPRESSION && node->kind != NODE_RESULT;
 }
@@ -70,7 +69,8 @@ static uint32_t read_axes(const struct group *group, const struct node *node, ui
 
 /* ---- Merging ---------------------------------------------------------------------------- */
 
-/* What merging gives: the space of one side, and the axes of it that the other side's space is. */
+/* The result of a merge: the space of one side, and the axes of it that form the other side's
+ * space. */
 struct union_space {
     const struct group *space;
     uint32_t reduced;
@@ -244,14 +244,14 @@ static void find_stored(struct fusion *fusion) {
     }
 }
 
-/* What a merge that does not work out is undone with. */
+/* State to undo a failed merge. */
 struct merging {
     bool *reached; /* by group */
     uint32_t *group_of, *axes;
 };
 
-/* A product's group may take in elementwise work, and be taken in by it; not a second product, and
- * no reductions. */
+/* A product's group may merge with elementwise work, but not with a second product or a
+ * reduction. */
 static bool kinds_merge(const struct group *from, const struct group *to,
                         const struct union_space *space) {
     if (from->kind == GROUP_FUSED && to->kind == GROUP_FUSED)

@@ -1,10 +1,10 @@
 /* Which nodes of a graph run in one kernel.
  *
- * Elementwise nodes and reductions over the same space of indices are grouped. A node has a value
- * for each index along some axes of the space: all of them, those that number the rows (what is
- * left when the reduced axes are taken away), or, for cheap work on what is then broadcast, any. A
- * matrix product takes the elementwise nodes around its result into its group. All other nodes are
- * alone.
+ * Elementwise nodes and reductions over the same space of indices are grouped. A node has a
+ * value for each index along some axes of the space: all of them, those that index the rows
+ * (all but the reduced axes), or, for cheap work that is then broadcast, any. A matrix
+ * product's group includes the elementwise nodes around its result. All other nodes form their
+ * own groups.
  */
 #ifndef RIDGE_TENSOR_FUSE_H
 #define RIDGE_TENSOR_FUSE_H
@@ -19,7 +19,7 @@ struct group {
     enum group_kind kind;
     uint32_t epoch;
     uint32_t first, last; /* its nodes are among these: see group_of */
-    uint32_t count;       /* of nodes; 0 when another group took them in */
+    uint32_t count;       /* of nodes; 0 if it was merged into another group */
     uint32_t matmul;      /* GROUP_MATMUL: the product's node */
     /* The space, without axes of size 1; and which of its axes are reduced. */
     unsigned rank;
@@ -47,7 +47,7 @@ bool fusion_make(struct fusion *fusion, const struct graph *graph, const uint32_
                  unsigned output_count, struct status *status);
 void fusion_finish(struct fusion *fusion);
 
-/* The node that a kernel computes when it is asked for n: n, but for a second result. */
+/* The node whose kernel computes n: n itself, except for a second result. */
 uint32_t fusion_owner(const struct graph *graph, uint32_t n);
 
 /* Strides along the axes of the group's space of a view that has the sizes of the masked axes, with
@@ -58,8 +58,8 @@ static inline uint32_t group_all_axes(const struct group *group) {
     return (1u << group->rank) - 1;
 }
 
-/* What a group's kernel reads or writes: node `node` from element `offset` on, with strides along
- * the axes of the space. */
+/* An operand of a group's kernel: node `node` from element `offset` on, with strides along the
+ * axes of the space. */
 struct group_operand {
     uint32_t node;
     bool stored;

@@ -21,7 +21,7 @@ void graph_init(struct graph *graph, ridge_device *device) {
     *graph = (struct graph){.device = device};
 }
 
-/* Handles that were kept beyond the tracing stand for nothing any more. */
+/* Handles that outlive the tracing become invalid. */
 static void forget_tensors(const struct graph *graph) {
     for (struct tensor *tensor = graph->device->tensors; tensor; tensor = tensor->device_next)
         if (tensor->graph == graph)
@@ -152,11 +152,11 @@ bool graph_operand(struct graph *graph, const struct tensor *tensor, struct node
     if (tensor_is_gone(tensor, status))
         return false;
     if (tensor->device != graph->device)
-        return status_fail(status, STATUS_USAGE, "the tensor is on %s, the function on %s",
+        return status_fail(status, STATUS_USAGE, "the tensor is on %s and the function on %s",
                            tensor->device->name, graph->device->name);
     if (tensor->graph)
         return status_fail(status, STATUS_USAGE,
-                           "a tensor of another compiled function's tracing cannot be used here");
+                           "the tensor belongs to the tracing of another function");
     for (size_t i = 0; i < graph->capture_count; i++)
         if (graph->captures[i] == tensor->storage) {
             for (size_t n = 0; n < graph->count; n++)

@@ -13,15 +13,15 @@
 #include "tensor/view.h"
 
 enum node_kind {
-    NODE_INPUT,      /* a storage given at each run */
-    NODE_CAPTURE,    /* a storage that the graph holds on to */
+    NODE_INPUT,      /* a storage passed to each run */
+    NODE_CAPTURE,    /* a storage that the graph retains */
     NODE_CONSTANT,   /* a scalar */
     NODE_EXPRESSION, /* op is one with an expression, or OP_LOAD: the operand itself */
     NODE_REDUCE,     /* op over the axes in axis_mask, which stay with size 1 */
     NODE_MATMUL,
     NODE_CAT,    /* inputs one after the other along `axis` */
-    NODE_ASSIGN, /* writes input 1 to where input 0's view lies in a storage */
-    NODE_KERNEL, /* op has a kernel of its own */
+    NODE_ASSIGN, /* writes input 1 to the view of input 0 in a storage */
+    NODE_KERNEL, /* op has its own kernel */
     NODE_RESULT, /* the second result of input 0's node */
 };
 
@@ -52,7 +52,7 @@ struct node {
     uint32_t input_count;
     struct node_input *inputs; /* in the graph's arena */
     struct node_parameters parameters;
-    uint32_t epoch; /* how many assignments came before it */
+    uint32_t epoch; /* number of assignments before it */
 };
 
 struct graph {
@@ -71,20 +71,20 @@ struct graph {
 void graph_init(struct graph *graph, ridge_device *device);
 void graph_finish(struct graph *graph);
 
-/* The graph that this thread is tracing a function into, or NULL; and setting it, which gives the
- * one before. */
+/* The graph into which this thread traces a function, or NULL. The setter returns the previous
+ * one. */
 struct graph *graph_current(void);
 struct graph *graph_set_current(struct graph *graph);
 
-/* Number of the node like `node` (its inputs are copied), a new one if there is none. */
+/* The number of a node equal to `node`, which is added (its inputs are copied) if there is none. */
 bool graph_add(struct graph *graph, const struct node *node, uint32_t *number,
                struct status *status);
 bool graph_input(struct graph *graph, enum ridge_dtype dtype, uint32_t alignment, uint32_t *number,
                  struct status *status);
-/* 1..16: what the address of an element of the node's storage is a multiple of. Storages and the
- * plan's own places begin at multiples of 16 bytes. */
+/* Alignment of the address of an element in the node's storage, 1..16. Storages and planned
+ * memory start at multiples of 16 bytes. */
 uint32_t graph_alignment(const struct graph *graph, uint32_t node, int64_t offset);
-/* The tensor as an operand of this graph: its own node, or a captured storage. */
+/* The tensor as an operand of this graph: a node of it, or a captured storage. */
 bool graph_operand(struct graph *graph, const struct tensor *tensor, struct node_input *operand,
                    struct status *status);
 

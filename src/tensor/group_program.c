@@ -1,5 +1,5 @@
-/* A group of nodes as one program: instructions in the order of the nodes, a load for each thing
- * read from outside, a store for each thing needed outside. */
+/* A group of nodes as one program: instructions in the order of the nodes, a load for each
+ * outside operand, a store for each result that is needed outside. */
 #include <string.h>
 
 #include "tensor/fuse.h"
@@ -49,8 +49,8 @@ static bool repeats_in_row(const struct group *group, const int64_t *strides) {
 }
 
 /* `axes` are those along which the reader reads. */
-static int load(struct writing *writing, const struct node_input *input, uint32_t axes,
-                bool for_reduction) {
+static int emit_load_instruction(struct writing *writing, const struct node_input *input,
+                                 uint32_t axes, bool for_reduction) {
     struct group_operand operand = {.node = input->node, .offset = input->view.offset};
     group_strides(writing->group, axes, &input->view, operand.strides);
     int slot = find_operand(writing, &operand);
@@ -106,11 +106,11 @@ static int operand_value(struct writing *writing, uint32_t reader, unsigned inde
     if (value >= 0)
         return value;
     bool reduces = node->kind == NODE_REDUCE;
-    return load(writing, input, reduces ? group_all_axes(writing->group) : fusion->axes[reader],
-                reduces);
+    return emit_load_instruction(
+        writing, input, reduces ? group_all_axes(writing->group) : fusion->axes[reader], reduces);
 }
 
-/* Results that are wider than what their type holds: bytes wrap when they are used further. */
+/* Results wider than their type: bytes wrap before further use. */
 static int wrap(struct writing *writing, const struct node *node, int value, bool of_row) {
     if (node->dtype != RIDGE_U8 || op_info(node->op)->rule != RULE_ARITHMETIC ||
         node->op >= OP_ELEMENTWISE_COUNT)
@@ -181,7 +181,7 @@ bool group_program(const struct fusion *fusion, const struct group *group,
         (out->program.operand_count + 1u) * (group->rank + 1u) + out->program.constant_count;
     if (group->count > 1 && scalars > LAUNCH_SCALARS_MAX - 16)
         return false;
-    /* A product whose epilogue runs apart needs one more: the product itself. */
+    /* A product with a separate epilogue needs one more: the product itself. */
     return !writing.full &&
            (group->kind != GROUP_MATMUL || out->program.operand_count < PROGRAM_OPERANDS_MAX);
 }

@@ -32,8 +32,7 @@ void kernel_store_destroy(struct kernel_store *store) {
     memory_free(store);
 }
 
-/* The vendor's products are told apart by their fields, in front of which a family that no
- * specification has stands. */
+/* The key of a library product: its fields, preceded by a family that no specification has. */
 static size_t library_key(const struct device_matmul *matmul, unsigned char *key) {
     int64_t fields[] = {KERNEL_FAMILIES,   matmul->ab_type, matmul->d_type,  matmul->m,
                         matmul->n,         matmul->k,       matmul->batch,   matmul->a_row,
@@ -44,8 +43,8 @@ static size_t library_key(const struct device_matmul *matmul, unsigned char *key
     return sizeof fields;
 }
 
-static bool load(ridge_device *device, const struct kernel_request *request,
-                 struct device_kernel **kernel, struct status *status) {
+static bool kernels_load(ridge_device *device, const struct kernel_request *request,
+                         struct device_kernel **kernel, struct status *status) {
     if (request->library) {
         char name[120];
         kernel_name(&request->spec, name, sizeof name);
@@ -80,7 +79,7 @@ bool kernel_store_get(ridge_device *device, const struct kernel_request *request
         return false;
     memcpy(kept, key, length);
     *entry = (struct entry){.key_length = length, .key = kept, .next = first};
-    if (!load(device, request, &entry->kernel, status))
+    if (!kernels_load(device, request, &entry->kernel, status))
         return false;
     if (!map_set(&store->entries, hash, (uint64_t)(uintptr_t)entry, status)) {
         device->device->ops->unload(device->device, entry->kernel);

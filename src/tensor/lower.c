@@ -1,4 +1,4 @@
-/* Fused groups, joins and assignments as programs, and what they move. */
+/* Fused groups, joins and assignments as programs, and their flops and bytes. */
 #include "tensor/lower.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ void lower_constants(const struct group_program *group, struct program_shape *sh
     }
 }
 
-/* What is read of a storage from outside: the axes of the space along which it differs. */
+/* An operand in an outside storage: the axes of the space along which it differs. */
 static void describe_operand(struct buffer *out, const struct group *group,
                              const struct group_operand *operand, const struct node *node) {
     struct view view = {0};
@@ -159,7 +159,7 @@ static bool splits(const struct program *program) {
     return true;
 }
 
-/* The first half: rows cut into parts, each reduction stored as it is. */
+/* The first half: rows split into parts, each partial reduction stored unchanged. */
 static bool split_first(const struct program *whole, struct program *first, unsigned *partials) {
     *first = *whole;
     first->instruction_count = 0;
@@ -223,7 +223,7 @@ static bool split_second(const struct program *whole, struct program *second) {
     return true;
 }
 
-/* Takes the operands that no instruction uses out of the program, and their places and strides. */
+/* Removes operands that no instruction uses from the program, with their places and strides. */
 static void drop_unused(struct program *program, struct program_shape *shape,
                         struct place *places) {
     unsigned count = 0;
@@ -248,8 +248,7 @@ static void drop_unused(struct program *program, struct program_shape *shape,
     program->operand_count = (uint8_t)count;
 }
 
-/* Runs the program as two when it has too few rows to fill the device. *done tells whether it did.
- */
+/* Splits the program in two if it has too few rows to fill the device; sets *done if it did. */
 static bool lower_in_parts(struct lowering *lowering, const struct program *whole,
                            const struct program_shape *shape, const struct place *places,
                            const char *detail, bool *done) {
@@ -317,7 +316,7 @@ static bool lower_fused(struct lowering *lowering, const struct group *group) {
     struct place places[PROGRAM_OPERANDS_MAX];
     if (!group_program(lowering->fusion, group, &work))
         return status_fail(lowering->status, STATUS_UNSUPPORTED,
-                           "the operation has more operands than a kernel can have");
+                           "the operation has more operands than a kernel supports");
     order_axes(group, &work, &shape);
     lower_constants(&work, &shape);
     for (unsigned i = 0; i < work.program.operand_count; i++) {
@@ -335,7 +334,7 @@ static bool lower_fused(struct lowering *lowering, const struct group *group) {
 
 /* ---- Copies ----------------------------------------------------------------------------- */
 
-/* One copy of what a view reads to where another view of the same sizes lies. */
+/* A copy from one view to another of the same sizes. */
 static bool lower_copy(struct lowering *lowering, const struct node_input *from, uint32_t to,
                        const struct view *target) {
     const struct node *source = &lowering->fusion->graph->nodes[from->node];

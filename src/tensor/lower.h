@@ -7,9 +7,9 @@
 struct lowering {
     struct plan *plan;
     const struct fusion *fusion;
-    const struct place *places; /* by node: where its result lies */
-    size_t scratch;             /* where in the arena temporary memory of a group begins */
-    size_t scratch_bytes;       /* the most that a group needed */
+    const struct place *places; /* by node: the place of its result */
+    size_t scratch;             /* start of a group's temporary memory in the arena */
+    size_t scratch_bytes;       /* maximum over the groups */
     struct status *status;
 };
 
@@ -18,15 +18,15 @@ bool lower_group(struct lowering *lowering, const struct group *group);
 /* Within src/tensor: the parts of lower_group(). */
 bool lower_matmul(struct lowering *lowering, const struct group *group);
 bool lower_kernel(struct lowering *lowering, uint32_t node);
-/* Where an operand lies, for a buffer of a launch. */
+/* The place of an operand, for a buffer of a launch. */
 struct place lower_place(const struct lowering *lowering, uint32_t node, int64_t offset);
-/* The launch of a program whose operands lie at `places`; the program is over `rank` axes, of which
- * the caller has set sizes and strides. */
+/* The launch of a program with operands at `places`; the program has `rank` axes, whose sizes
+ * and strides the caller has set. */
 bool lower_program(struct lowering *lowering, struct program *program, struct program_shape *shape,
                    const struct place *places, const char *detail);
 void lower_constants(const struct group_program *group, struct program_shape *shape);
-/* {"inputs": [...], "outputs": [...]} of a group's program, or of a node with a kernel of its own
- * (then the group's program may be empty), in the plan's memory; NULL when there is none. */
+/* {"inputs": [...], "outputs": [...]} of a group's program, or of a node with its own kernel
+ * (the group's program may then be empty), in the plan's memory; NULL if there is none. */
 const char *lower_detail(struct lowering *lowering, const struct group *group,
                          const struct group_program *program, const struct node *kernel);
 /* Elements that an operand touches, each once. */

@@ -1,4 +1,4 @@
-/* Operations with kernels of their own: their work, flops and bytes. */
+/* Operations with their own kernels: their work, flops and bytes. */
 #include <string.h>
 
 #include "tensor/dual_gemm.h"
@@ -137,13 +137,13 @@ static bool lower_quantize(struct lowering *lowering, const struct node *node,
                : kernel_dequantize(&work, device, &out->request, lowering->status);
 }
 
-static bool lower_joint(struct lowering *lowering, const struct node *node,
-                        const struct device_capabilities *device, struct lowered *out) {
-    struct joint_work work;
-    if (!joint_work_of(lowering->fusion->graph, node->op, node->inputs, node->parameters.scale,
-                       &work))
+static bool lower_dual_gemm(struct lowering *lowering, const struct node *node,
+                            const struct device_capabilities *device, struct lowered *out) {
+    struct dual_gemm_work work;
+    if (!dual_gemm_work_of(lowering->fusion->graph, node->op, node->inputs, node->parameters.scale,
+                           &work))
         return status_fail(lowering->status, STATUS_UNSUPPORTED,
-                           "%s is not one kernel for these operands", op_info(node->op)->name);
+                           "%s has no kernel for these operands", op_info(node->op)->name);
     uint64_t m = (uint64_t)work.m, n = (uint64_t)work.n, k = (uint64_t)work.k,
              rank = (uint64_t)work.rank;
     uint64_t elementwise =
@@ -151,7 +151,7 @@ static bool lower_joint(struct lowering *lowering, const struct node *node,
     out->flops = node->op == OP_LORA ? 2 * m * n * k + 2 * m * rank * (k + n) : 4 * m * n * k;
     out->flops += elementwise * m * n;
     out->bytes = inputs_bytes(lowering, node) + node_bytes(node);
-    return kernel_joint(&work, device, &out->request, lowering->status);
+    return kernel_dual_gemm(&work, device, &out->request, lowering->status);
 }
 
 typedef bool lower_function(struct lowering *, const struct node *,
@@ -161,8 +161,8 @@ static lower_function *const functions[OP_COUNT] = {
     [OP_RANDN] = lower_generate,      [OP_EMBEDDING] = lower_embedding,
     [OP_ROPE] = lower_rope,           [OP_ATTENTION] = lower_attention,
     [OP_WKV7] = lower_wkv7,           [OP_QUANTIZE] = lower_quantize,
-    [OP_DEQUANTIZE] = lower_quantize, [OP_GATED] = lower_joint,
-    [OP_LORA] = lower_joint,
+    [OP_DEQUANTIZE] = lower_quantize, [OP_GATED] = lower_dual_gemm,
+    [OP_LORA] = lower_dual_gemm,
 };
 
 /* The node of the second result, if anything needs it. */

@@ -91,7 +91,7 @@ static uint64_t product_bytes(const struct matmul_work *work) {
     return bytes;
 }
 
-/* One launch for the product and its epilogue; operand i of that lies at places[2 + i]. */
+/* One launch for the product and its epilogue; the epilogue's operand i is at places[2 + i]. */
 static bool lower_product(struct lowering *lowering, struct matmul_work *work, struct place *places,
                           const char *detail) {
     program_set_strides(&work->epilogue, &work->shape);
@@ -114,8 +114,8 @@ static bool lower_product(struct lowering *lowering, struct matmul_work *work, s
                          lowering->status);
 }
 
-/* Where the plain product goes when the epilogue runs apart: its own place, that of a result of the
- * same type that is written element by element over it, or temporary memory. */
+/* The place of the product if the epilogue is separate: its own, that of a result of the same
+ * type that overwrites it element by element, or temporary memory. */
 static struct place product_place(struct lowering *lowering, uint32_t product,
                                   const struct group_program *group) {
     const struct graph *graph = lowering->fusion->graph;
@@ -185,7 +185,7 @@ bool lower_matmul(struct lowering *lowering, const struct group *group) {
     struct group_program rest;
     if (!group_program(lowering->fusion, group, &rest))
         return status_fail(lowering->status, STATUS_UNSUPPORTED,
-                           "the operation has more operands than a kernel can have");
+                           "the operation has more operands than a kernel supports");
     struct place places[2 + PROGRAM_OPERANDS_MAX];
     for (unsigned i = 0; i < 2; i++)
         places[i] = lower_place(lowering, node->inputs[i].node, node->inputs[i].view.offset);

@@ -48,7 +48,7 @@ void plan_store_destroy(struct plan_store *store) {
 /* An operation with its tensors in place of their handles. */
 struct call {
     const struct operation *operation;
-    struct tensor **inputs; /* at least OPERATION_INPUTS_MAX, NULL where there is none */
+    struct tensor **inputs; /* at least OPERATION_INPUTS_MAX, NULL if absent */
 };
 
 /* ---- Keys ------------------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ static bool describe_failure(const struct call *call, struct status *status) {
     return false;
 }
 
-/* Calls the builder with tensors of the graph; what it makes besides its outputs is released. */
+/* Calls the builder with tensors of the graph; releases all that it creates except its outputs. */
 static bool trace(const struct operation *operation, struct graph *graph,
                   struct tensor *const *inputs, struct tensor **outputs, struct status *status) {
     struct builder build = {graph, status};
@@ -134,7 +134,7 @@ static bool trace(const struct operation *operation, struct graph *graph,
     for (unsigned i = 0; i < operation->output_count; i++) {
         if (!ok)
             outputs[i] = NULL;
-        /* A builder may give back its input: the caller gets a handle of its own. */
+        /* A builder may return its input: the caller gets a separate handle. */
         else if (outputs[i])
             outputs[i] = tensor_keep(tensor_view(outputs[i], &outputs[i]->view, status));
         ok = ok && outputs[i];
@@ -174,7 +174,7 @@ static bool trace_into(const struct call *call, struct graph *graph, struct tens
     return ok;
 }
 
-/* A graph of the operation alone. */
+/* A graph of this operation only. */
 static bool make_plan(const struct call *call, ridge_device *device, struct plan **plan,
                       struct status *status) {
     const struct operation *operation = call->operation;
@@ -293,7 +293,8 @@ static bool find_home(const struct call *call, ridge_device **device, struct gra
             return describe_failure(call, status);
         if (*device && input->device != *device) {
             status_fail(status, STATUS_USAGE,
-                        "operands are on different devices, %s and %s (each opening is one)",
+                        "operands are on different devices, %s and %s (every ridge_device_open() "
+                        "is a device of its own)",
                         (*device)->name, input->device->name);
             return describe_failure(call, status);
         }
@@ -309,8 +310,8 @@ static bool run_call(struct call *call, struct tensor **outputs, struct status *
     struct graph *graph;
     if (!find_home(call, &device, &graph, status))
         return false;
-    /* Within a function that is being compiled all work belongs to it, also that on tensors from
-     * outside alone: they may have been assigned to by then. */
+    /* In a function that is being compiled all work is traced, even on outside tensors only:
+     * the function may assign to them before it runs. */
     if (!graph && graph_current() && graph_current()->device == device)
         graph = graph_current();
     if (!graph)
@@ -332,7 +333,7 @@ static bool find_inputs(struct call *call, struct status *status) {
         if (call->inputs[i] || (!handle && i < 32 && operation->optional & 1u << i))
             continue;
         if (handle)
-            return status_fail(status, STATUS_USAGE, "%s: operand %u was released before",
+            return status_fail(status, STATUS_USAGE, "%s: operand %u was already released",
                                operation->name, i);
         return status->code == STATUS_OK
                    ? status_fail(status, STATUS_USAGE, "%s: operand %u is NULL", operation->name, i)

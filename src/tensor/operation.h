@@ -1,5 +1,5 @@
-/* How a public operation runs: its builder is traced into a graph, either the one of the function
- * that is being compiled or one of its own, whose plan is kept for the next call with the same
+/* How a public operation runs: its builder is traced into a graph, either that of the function
+ * that is being compiled or its own, whose plan is cached for the next call with the same
  * shapes. */
 #ifndef RIDGE_TENSOR_OPERATION_H
 #define RIDGE_TENSOR_OPERATION_H
@@ -15,12 +15,12 @@ typedef bool operation_builder(struct builder *build, const struct operation *op
 struct operation {
     const char *name; /* as the user calls it: "ridge_softmax" */
     operation_builder *build;
-    ridge_device *device; /* where there are no inputs; else theirs is taken */
+    ridge_device *device; /* if there are no inputs; else theirs is used */
     unsigned input_count, output_count;
     ridge_tensor *inputs[OPERATION_INPUTS_MAX];
     ridge_tensor *const *many; /* instead of inputs, for any number of them */
     unsigned optional;         /* bit by input that may be NULL */
-    /* What the builder needs besides; all of it tells calls apart. */
+    /* Further arguments of the builder; all are part of the key. */
     int64_t integers[OPERATION_INTEGERS_MAX];
     double numbers[2];
 };
@@ -32,13 +32,13 @@ bool operation_run(const struct operation *operation, ridge_tensor **outputs);
 ridge_tensor *operation_result(const struct operation *operation);
 
 struct plan_store *plan_store_create(struct status *status);
-void plan_store_destroy(struct plan_store *store); /* takes NULL */
-/* Forgets all plans: they hold kernels' arguments, no tensors. */
+void plan_store_destroy(struct plan_store *store); /* accepts NULL */
+/* Discards all plans: they hold kernel arguments, no tensors. */
 void plan_store_clear(struct plan_store *store);
 
-/* What a plan depends on of an input: dtype, sizes, strides, alignment. */
+/* The properties of an input that a plan depends on: dtype, sizes, strides, alignment. */
 void operation_key_tensor(struct buffer *key, const struct tensor *tensor);
-/* 1..16: what the address of the first element is a multiple of. */
+/* Alignment of the first element's address, 1..16. */
 uint32_t tensor_alignment(const struct tensor *tensor);
 
 #endif

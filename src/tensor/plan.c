@@ -1,4 +1,4 @@
-/* Making a plan: where results lie, and the launches in order. */
+/* Creates a plan: the memory layout of results, and the launches in order. */
 #include "tensor/plan.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ bool plan_add_step(struct plan *plan, const struct kernel_request *request,
 
 /* ---- Where results lie ---------------------------------------------------------------------- */
 
-/* An intermediate: from which to which position in the order of groups it must be kept. */
+/* The lifetime of an intermediate, as positions in the order of groups. */
 struct lifetime {
     uint32_t node, from, to;
     size_t bytes, offset;
@@ -72,8 +72,7 @@ static void sort_by_size(struct lifetime *lifetimes, size_t count) {
     }
 }
 
-/* The lowest offset at which `one` lies beside all of those before it that live at the same time.
- */
+/* The lowest offset at which `one` does not overlap earlier ones with overlapping lifetimes. */
 static size_t free_offset(const struct lifetime *one, const struct lifetime *placed, size_t count) {
     size_t offset = 0;
     for (bool moved = true; moved;) {
@@ -129,7 +128,7 @@ static struct lifetime lifetime_of(const struct fusion *fusion, const uint32_t *
     return lifetime;
 }
 
-/* Results that leave the plan get storages of their own. */
+/* Results that leave the plan get their own storages. */
 static void place_outputs(struct plan *plan, const struct graph *graph,
                           struct tensor *const *outputs, struct place *places) {
     for (unsigned i = 0; i < plan->output_count; i++) {

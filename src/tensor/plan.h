@@ -1,4 +1,4 @@
-/* What a graph compiles to: the launches of one run, with their memory laid out.
+/* A compiled graph: the launches of one run, with their memory layout.
  *
  * A plan fixes kernels, geometry and scalars; the addresses of inputs, outputs and intermediates
  * are filled in by each run. Eager operations and compiled functions both end here.
@@ -8,7 +8,7 @@
 
 #include "tensor/fuse.h"
 
-/* Where a buffer of a launch lies. */
+/* The place of a launch's buffer. */
 enum place_kind { PLACE_NONE, PLACE_INPUT, PLACE_CAPTURE, PLACE_ARENA, PLACE_OUTPUT };
 struct place {
     enum place_kind kind;
@@ -55,7 +55,7 @@ struct plan {
 /* Compiles the graph; `outputs` are tensors of it. The graph is not needed afterwards. */
 bool plan_create(struct graph *graph, struct tensor *const *outputs, unsigned output_count,
                  struct plan **plan, struct status *status);
-void plan_destroy(struct plan *plan); /* takes NULL */
+void plan_destroy(struct plan *plan); /* accepts NULL */
 
 /* Queues one run. Inputs are tensors with the views that the plan was made for; outputs are new. */
 bool plan_run(struct plan *plan, struct tensor *const *inputs, struct tensor **outputs,

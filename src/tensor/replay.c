@@ -1,7 +1,7 @@
-/* A graph fixes the addresses of all buffers. The pool gives a steady program the same ones again
- * and again, often a few sets in turn, so a few graphs are kept; a set that was not seen before is
- * launched step by step, and becomes a graph when it comes a second time. Once memory went back to
- * the device the same address may be another buffer: graphs from before are not used any more. */
+/* A graph fixes the addresses of all buffers. The pool gives a steady program the same addresses
+ * again, often a few sets in turn, so a few graphs are cached. A new set of addresses is
+ * launched step by step, and becomes a graph when it occurs a second time. Once memory was
+ * returned to the device the same address may be another buffer, so older graphs are discarded. */
 #include "tensor/replay.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ static bool launch_steps(struct plan *plan, const struct launch *launches, struc
     return true;
 }
 
-/* Whether the set of addresses came before; it is remembered from now on. */
+/* Whether the set of addresses occurred before; records it. */
 static bool came_before(struct replay *replay, uint64_t key) {
     for (unsigned i = 0; i < CANDIDATES_KEPT; i++)
         if (replay->candidates[i] == key)

@@ -1,5 +1,4 @@
-/* Runs of a plan as one piece: the device's graph for a set of addresses, kept while they come
- * again. */
+/* Replays a plan as a device graph, cached for recurring sets of addresses. */
 #ifndef RIDGE_TENSOR_REPLAY_H
 #define RIDGE_TENSOR_REPLAY_H
 
@@ -7,8 +6,8 @@
 
 struct replay;
 
-/* Queues the launches, by replaying a graph of them when the same ones came before. */
+/* Enqueues the launches, by replaying a graph if the same ones occurred before. */
 bool plan_replay(struct plan *plan, const struct launch *launches, struct status *status);
-void plan_replay_destroy(struct replay *replay, ridge_device *device); /* takes NULL */
+void plan_replay_destroy(struct replay *replay, ridge_device *device); /* accepts NULL */
 
 #endif

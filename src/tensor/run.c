@@ -1,4 +1,4 @@
-/* One run of a plan: memory for what it makes, addresses for its launches. */
+/* One run of a plan: allocates memory for its results and sets the addresses of its launches. */
 #include <string.h>
 
 #include "tensor/plan.h"
@@ -78,7 +78,7 @@ static bool launch_all(const struct run *run, struct status *status) {
     return ok;
 }
 
-/* What is used on another queue than it was made for must not be reused too early. */
+/* Memory used on another queue than its own must not be reused too early. */
 static void mark_used(const struct run *run) {
     unsigned queue = run->plan->device->queue;
     for (unsigned i = 0; i < run->plan->input_count; i++) {

@@ -1,4 +1,4 @@
-/* Handles, storages and scopes: who owns what. */
+/* Handles, storages and scopes: ownership. */
 #include "tensor/tensor.h"
 
 #include <string.h>
@@ -10,8 +10,8 @@
 static struct slab tensors = SLAB(struct tensor, 1);
 static _Thread_local struct status thread_status;
 static _Thread_local struct scope *innermost;
-/* Scopes that could not be had: begin and end still pair up, tensors then stay with the one around.
- */
+/* Scopes that could not be allocated: begin and end still pair up, and tensors belong to the
+ * enclosing scope. */
 static _Thread_local unsigned missing_scopes;
 
 struct status *tensor_status(void) {
@@ -33,19 +33,19 @@ bool tensor_null(const char *name, const char *what) {
 }
 
 bool tensor_released(const char *name, const char *what) {
-    return status_fail(&thread_status, STATUS_USAGE, "%s: the %s was released before", name, what);
+    return status_fail(&thread_status, STATUS_USAGE, "%s: the %s was already released", name, what);
 }
 
 bool device_check(const ridge_device *device, const char *name) {
     if (!device)
         return tensor_null(name, "device");
     return !device->closed ||
-           status_fail(&thread_status, STATUS_USAGE, "%s: the device was closed before", name);
+           status_fail(&thread_status, STATUS_USAGE, "%s: the device was already closed", name);
 }
 
 bool dtype_check(enum ridge_dtype dtype, const char *name) {
     return (unsigned)dtype < RIDGE_DTYPES ||
-           status_fail(&thread_status, STATUS_USAGE, "%s: there is no dtype %d", name, (int)dtype);
+           status_fail(&thread_status, STATUS_USAGE, "%s: unknown dtype %d", name, (int)dtype);
 }
 
 ridge_tensor *tensor_handle(const struct tensor *tensor) {
@@ -163,9 +163,9 @@ struct tensor *tensor_of_node(struct graph *graph, uint32_t node, const struct v
 
 bool tensor_is_gone(const struct tensor *x, struct status *status) {
     return !x->graph && !x->storage &&
-           !status_fail(status, STATUS_USAGE,
-                        "the tensor belongs to a function whose compiling is over: return it as an "
-                        "output instead");
+           !status_fail(
+               status, STATUS_USAGE,
+               "the tensor belongs to a function that is compiled: return it as an output instead");
 }
 
 struct tensor *tensor_view(const struct tensor *x, const struct view *view, struct status *status) {

@@ -1,12 +1,12 @@
 /* The objects behind the public handles, and how public functions fail.
  *
  * A tensor is a view of either a storage (data on a device) or a node of a graph that is being
- * traced. What tensors share is the storage, which counts its users.
+ * traced. Tensors share storages, which are reference-counted.
  *
- * A ridge_tensor * is not an address: it is a slab's handle of a struct tensor (base/slab.h), so
- * that a released one is recognised. Public functions take and return handles, all others take and
- * return tensors. A ridge_device * is an address; closed devices stay allocated and know that they
- * are closed.
+ * A ridge_tensor * is not an address: it is a slab's handle of a struct tensor (base/slab.h),
+ * so that a released one is detected. Public functions take and return handles, all others
+ * tensors. A ridge_device * is an address; closed devices stay allocated and are marked as
+ * closed.
  */
 #ifndef RIDGE_TENSOR_TENSOR_H
 #define RIDGE_TENSOR_TENSOR_H
@@ -69,11 +69,11 @@ struct ridge_device {
 
 /* ---- Failure: the thread's own status ----------------------------------------------------- */
 
-/* Where a public function and all below it put their failure. */
+/* The status of public functions and everything they call. */
 struct status *tensor_status(void);
-/* Puts "name(f32 [3, 4]): " in front of the thread's failure; returns NULL. */
+/* Prefixes the thread's error with "name(f32 [3, 4]): "; returns NULL. */
 struct tensor *tensor_failed(const char *name, const struct tensor *x);
-/* Fails with "name: the WHAT is NULL", unless there is a failure already. */
+/* Fails with "name: the WHAT is NULL", unless there already is an error. */
 bool tensor_null(const char *name, const char *what);
 /* Whether the device is there and open. */
 bool device_check(const ridge_device *device, const char *name);
@@ -84,8 +84,7 @@ bool device_check(const ridge_device *device, const char *name);
 ridge_tensor *tensor_handle(const struct tensor *tensor);
 /* NULL when it is NULL or was released. */
 struct tensor *tensor_find(const ridge_tensor *handle);
-/* The same for a public function of that name, which must have a tensor: fails when there is none.
- */
+/* The same for a public function of that name that requires a tensor: fails if there is none. */
 struct tensor *tensor_of(const char *name, const ridge_tensor *handle);
 bool tensor_released(const char *name, const char *what);
 
@@ -94,15 +93,15 @@ bool tensor_released(const char *name, const char *what);
 bool storage_create(ridge_device *device, size_t bytes, struct storage **storage,
                     struct status *status);
 void storage_retain(struct storage *storage);
-void storage_release(struct storage *storage); /* takes NULL */
+void storage_release(struct storage *storage); /* accepts NULL */
 
-/* A handle in the innermost scope; takes a user of the storage on success. */
+/* A handle in the innermost scope; takes over a reference to the storage on success. */
 struct tensor *tensor_create(ridge_device *device, enum ridge_dtype dtype, const struct view *view,
                              struct storage *storage, struct status *status);
 /* The same of a graph's node. */
 struct tensor *tensor_of_node(struct graph *graph, uint32_t node, const struct view *view,
                               struct status *status);
-/* Whether it was traced into a graph that is no more; the status then says so. */
+/* Whether it belongs to a graph that no longer exists; the status then explains that. */
 bool tensor_is_gone(const struct tensor *x, struct status *status);
 /* Another view of what x is. */
 struct tensor *tensor_view(const struct tensor *x, const struct view *view, struct status *status);
@@ -112,11 +111,11 @@ void tensor_destroy(struct tensor *tensor);
 struct compiled;
 void compiled_destroy(struct compiled *program);
 
-/* What is made in this thread from here to the end is released there, unless it was kept. Ends the
- * scopes that were left open inside. */
+/* Tensors created in this thread between begin and end are released at the end, unless kept.
+ * Ends inner scopes that are still open. */
 void scope_begin(struct scope *scope);
 void scope_end(struct scope *scope);
-/* Hands the tensor to the scope around its own; takes and returns NULL. */
+/* Moves the tensor to the enclosing scope; NULL gives NULL. */
 struct tensor *tensor_keep(struct tensor *tensor);
 
 /* As ridge_to_host() counts them. */

@@ -19,8 +19,8 @@ void view_set_contiguous(struct view *view) {
 bool view_contiguous(unsigned rank, const int64_t *sizes, struct view *view,
                      struct status *status) {
     if (rank > RIDGE_RANK_MAX)
-        return status_fail(status, STATUS_USAGE, "rank %u is more than the %d that tensors have",
-                           rank, RIDGE_RANK_MAX);
+        return status_fail(status, STATUS_USAGE, "rank %u is more than the maximum of %d", rank,
+                           RIDGE_RANK_MAX);
     if (rank > 0 && !sizes)
         return status_fail(status, STATUS_USAGE, "the sizes are NULL");
     struct view made = {.rank = rank};
@@ -31,8 +31,7 @@ bool view_contiguous(unsigned rank, const int64_t *sizes, struct view *view,
             return status_fail(status, STATUS_USAGE, "axis %u has the negative size %lld", axis,
                                (long long)size);
         if (size > COUNT_LIMIT / (count > 0 ? count : 1))
-            return status_fail(status, STATUS_USAGE,
-                               "a tensor with that many elements is too large");
+            return status_fail(status, STATUS_USAGE, "the tensor is too large");
         count *= size > 0 ? size : 1;
         made.sizes[axis] = size;
     }
@@ -86,13 +85,13 @@ int64_t view_extent(const struct view *view) {
 bool view_axis(const struct view *view, int axis, unsigned *found, struct status *status) {
     int rank = (int)view->rank;
     if (axis < -rank || axis >= rank)
-        return status_fail(status, STATUS_USAGE, "there is no axis %d in a tensor of rank %d", axis,
-                           rank);
+        return status_fail(status, STATUS_USAGE, "axis %d is out of range for a tensor of rank %d",
+                           axis, rank);
     *found = (unsigned)(axis < 0 ? axis + rank : axis);
     return true;
 }
 
-/* Replaces one -1 by what is left. */
+/* Replaces one -1 by the inferred size. */
 static bool complete_sizes(const struct view *view, unsigned rank, const int64_t *sizes,
                            int64_t *whole, struct status *status) {
     int64_t count = view_count(view), known = 1;
@@ -113,8 +112,8 @@ static bool complete_sizes(const struct view *view, unsigned rank, const int64_t
     if (missing >= 0) {
         if (known == 0 || count % known != 0)
             return status_fail(status, STATUS_USAGE,
-                               "%lld elements cannot be parted into rows of %lld", (long long)count,
-                               (long long)known);
+                               "%lld elements cannot be divided into rows of %lld",
+                               (long long)count, (long long)known);
         whole[missing] = count / known;
     } else if (known != count) {
         return status_fail(status, STATUS_USAGE, "%lld elements do not fill a shape of %lld",
@@ -123,7 +122,7 @@ static bool complete_sizes(const struct view *view, unsigned rank, const int64_t
     return true;
 }
 
-/* Old axes are grouped into runs that lie in one piece; each new axis must fit into a run. */
+/* Old axes are grouped into contiguous runs; each new axis must fit into a run. */
 static bool restride(const struct view *view, struct view *out) {
     int64_t sizes[RIDGE_RANK_MAX], strides[RIDGE_RANK_MAX];
     unsigned old_rank = 0;
@@ -168,8 +167,8 @@ bool view_reshape(const struct view *view, unsigned rank, const int64_t *sizes, 
                   bool *possible, struct status *status) {
     int64_t whole[RIDGE_RANK_MAX];
     if (rank > RIDGE_RANK_MAX)
-        return status_fail(status, STATUS_USAGE, "rank %u is more than the %d that tensors have",
-                           rank, RIDGE_RANK_MAX);
+        return status_fail(status, STATUS_USAGE, "rank %u is more than the maximum of %d", rank,
+                           RIDGE_RANK_MAX);
     if (rank > 0 && !sizes)
         return status_fail(status, STATUS_USAGE, "the sizes are NULL");
     if (!complete_sizes(view, rank, sizes, whole, status) ||
@@ -192,7 +191,7 @@ bool view_permute(const struct view *view, const unsigned *axes, struct view *ou
     for (unsigned axis = 0; axis < view->rank; axis++) {
         if (axes[axis] >= view->rank || (seen & 1u << axes[axis]))
             return status_fail(status, STATUS_USAGE,
-                               "the axes are not an order of 0 to %u: axis %u of it is %u",
+                               "the axes are not a permutation of 0 to %u: entry %u is %u",
                                view->rank - 1, axis, axes[axis]);
         seen |= 1u << axes[axis];
         out->sizes[axis] = view->sizes[axes[axis]];
@@ -207,7 +206,7 @@ bool view_slice(const struct view *view, int axis, int64_t begin, int64_t end, i
     if (!view_axis(view, axis, &found, status))
         return false;
     if (step < 1)
-        return status_fail(status, STATUS_USAGE, "the step of a slice is at least 1, not %lld",
+        return status_fail(status, STATUS_USAGE, "the step of a slice must be at least 1, not %lld",
                            (long long)step);
     int64_t size = view->sizes[found];
     begin = begin < 0 ? begin + size : begin;
@@ -235,7 +234,7 @@ void view_drop_axis(struct view *view, unsigned axis) {
 
 bool view_insert_axis(struct view *view, unsigned axis, struct status *status) {
     if (view->rank == RIDGE_RANK_MAX)
-        return status_fail(status, STATUS_USAGE, "the tensor has %d axes already: no more fit",
+        return status_fail(status, STATUS_USAGE, "the tensor already has the maximum of %d axes",
                            RIDGE_RANK_MAX);
     for (unsigned next = view->rank; next > axis; next--) {
         view->sizes[next] = view->sizes[next - 1];

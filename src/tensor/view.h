@@ -1,4 +1,4 @@
-/* How a tensor's elements lie in its storage: sizes and strides, without any data. */
+/* The layout of a tensor in its storage: sizes and strides, without data. */
 #ifndef RIDGE_TENSOR_VIEW_H
 #define RIDGE_TENSOR_VIEW_H
 
@@ -17,7 +17,7 @@ struct view {
 
 /* Row-major; fails when the rank, a size or the number of elements is impossible. */
 bool view_contiguous(unsigned rank, const int64_t *sizes, struct view *view, struct status *status);
-/* Sets row-major strides and no offset for sizes known to be possible. */
+/* Sets row-major strides and no offset, for valid sizes. */
 void view_set_contiguous(struct view *view);
 int64_t view_count(const struct view *view);
 bool view_is_contiguous(const struct view *view);
@@ -30,7 +30,7 @@ int64_t view_extent(const struct view *view);
 /* -rank .. rank - 1 to 0 .. rank - 1. */
 bool view_axis(const struct view *view, int axis, unsigned *found, struct status *status);
 
-/* *possible is false when only a copy has that shape; sizes may hold one -1. */
+/* `possible` is false if the shape needs a copy; sizes may contain one -1. */
 bool view_reshape(const struct view *view, unsigned rank, const int64_t *sizes, struct view *out,
                   bool *possible, struct status *status);
 bool view_permute(const struct view *view, const unsigned *axes, struct view *out,

@@ -230,18 +230,18 @@ static void check_tensors(void) {
     check_tensor(NULL, "NULL");
     ridge_tensor *released = ridge_zeros(session.device, RIDGE_F32, SIZES(4, 4));
     ridge_release(released);
-    check_tensor(released, "released before");
+    check_tensor(released, "already released");
     /* another tensor has its memory now */
     ridge_tensor *next = ridge_zeros(session.device, RIDGE_F32, SIZES(4, 4));
-    check_tensor(released, "released before");
+    check_tensor(released, "already released");
     CASE_CHECK(next && ridge_tensor_count(next) == 16);
     ridge_scope_begin();
     ridge_tensor *scoped = ridge_zeros(session.device, RIDGE_F32, SIZES(4, 4));
     ridge_scope_end();
-    check_tensor(scoped, "released before");
-    check_tensor((ridge_tensor *)(uintptr_t)0x7fff12345678, "released before");
-    check_tensor((ridge_tensor *)(uintptr_t)UINTPTR_MAX, "released before");
-    check_tensor((ridge_tensor *)session.device, "released before");
+    check_tensor(scoped, "already released");
+    check_tensor((ridge_tensor *)(uintptr_t)0x7fff12345678, "already released");
+    check_tensor((ridge_tensor *)(uintptr_t)UINTPTR_MAX, "already released");
+    check_tensor((ridge_tensor *)session.device, "already released");
     case_end();
 }
 
@@ -255,13 +255,13 @@ static void check_closed(void) {
     ridge_program *program = ridge_compile(keeps, NULL, &x, 1, 1);
     CASE_CHECK(program != NULL);
     ridge_device_close(device);
-    check_tensor(x, "released before");
-    check_program(program, "released before");
-    check_device(device, "closed before");
+    check_tensor(x, "already released");
+    check_program(program, "already released");
+    check_device(device, "already closed");
     ridge_device *next = ridge_device_open("cpu");
-    check_device(device, "closed before");
+    check_device(device, "already closed");
     ridge_device_close(device);
-    check_refused("ridge_device_close", false, "closed before");
+    check_refused("ridge_device_close", false, "already closed");
     ridge_device_close(next);
     CASE_CHECK(ridge_error_code() == RIDGE_OK);
     case_end();
@@ -276,7 +276,7 @@ static void check_programs(void) {
     ridge_tensor *released = ridge_zeros(session.device, RIDGE_F32, SIZES(4, 4)), *outputs[1];
     ridge_release(released);
     CASE_CHECK(!ridge_program_run(program, &released, outputs) && !outputs[0]);
-    check_refused("ridge_program_run", false, "released before");
+    check_refused("ridge_program_run", false, "already released");
     CASE_CHECK(!ridge_program_run(program, NULL, outputs));
     check_refused("ridge_program_run", false, "NULL");
     CASE_CHECK(!ridge_program_run(program, &good.x, NULL));
@@ -285,10 +285,10 @@ static void check_programs(void) {
     check_refused("ridge_program_describe", false, "NULL");
     ridge_program_release(program);
     CASE_CHECK(ridge_error_code() == RIDGE_OK);
-    check_program(program, "released before");
+    check_program(program, "already released");
     ridge_program_release(program);
-    check_refused("ridge_program_release", false, "released before");
-    check_program((ridge_program *)good.x, "released before");
+    check_refused("ridge_program_release", false, "already released");
+    check_program((ridge_program *)good.x, "already released");
     case_end();
 }
 

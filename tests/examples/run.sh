@@ -70,7 +70,7 @@ check_examples() {
 }
 
 fails_with_message() {
-    ! "$@" 2> "$scratch/message" && grep -q 'no kind of device is called "nonsense"' "$scratch/message"
+    ! "$@" 2> "$scratch/message" && grep -q 'unknown device "nonsense"' "$scratch/message"
 }
 
 exported_names() {

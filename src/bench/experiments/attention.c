@@ -7,7 +7,8 @@
 
 enum { HEADS = 16, WIDTH = 64 };
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool attention_experiment_plan(const struct stage *stage, struct case_list *list,
+                                      struct status *status) {
     static const struct axis_defaults sizes = {
         .cpu = {3, {256, 1024, 2048}}, .gpu = {3, {256, 1024, 2048}}, .tests = {2, {7, 32}}};
     static const struct axis_defaults batches = {
@@ -31,9 +32,9 @@ static bool plan(const struct stage *stage, struct case_list *list, struct statu
 
 const struct experiment experiment_attention = {
     .name = "attention",
-    .summary = "Causal attention, 16 heads of width 64, the same on every device",
+    .summary = "Causal attention, 16 heads of width 64, identical on every device",
     .sizes = "tokens; 256, 1024, 2048",
     .batches = "sequences; 1",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH,
-    .plan = plan,
+    .plan = attention_experiment_plan,
 };

@@ -9,7 +9,8 @@
 #include "bench/experiments/curve.h"
 #include "bench/workloads/workload.h"
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool batch_scaling_plan(const struct stage *stage, struct case_list *list,
+                               struct status *status) {
     static const struct axis_defaults sizes = {
         .cpu = {1, {1024}}, .gpu = {1, {4096}}, .tests = {1, {32}}};
     static const struct axis_defaults batches = {
@@ -44,19 +45,19 @@ static bool add_findings(const struct curve *curve, struct result_set *set, stru
     char rows[FORMAT_SIZE];
     format_count((uint64_t)curve->best_rate, rows);
     if (!finding_add(set, best->experiment, best->device, "best_batch", (double)best->batch, status,
-                     "Layers of %lld (%s): batch %lld is the best, with %s rows a second, %.1f "
-                     "times as many as batch %lld.",
+                     "Layers of %lld (%s): batch %lld is best, with %s rows/s, %.1fx the rate of "
+                     "batch %lld.",
                      (long long)best->size, ridge_dtype_name(best->dtype), (long long)best->batch,
                      rows, curve->best_rate / curve->first_rate, (long long)curve->first->batch))
         return false;
     if (curve->efficient == best)
         return finding_add(set, best->experiment, best->device, "efficient_batch",
                            (double)best->batch, status,
-                           "Layers of %lld (%s): it is also the smallest efficient one.",
+                           "Layers of %lld (%s): it is also the smallest efficient batch.",
                            (long long)best->size, ridge_dtype_name(best->dtype));
     return finding_add(set, best->experiment, best->device, "efficient_batch",
                        (double)curve->efficient->batch, status,
-                       "Layers of %lld (%s): batch %lld is the smallest efficient one, with %.0f "
+                       "Layers of %lld (%s): batch %lld is the smallest efficient batch, with %.0f "
                        "%% of the best throughput and %.0f %% of its latency.",
                        (long long)best->size, ridge_dtype_name(best->dtype),
                        (long long)curve->efficient->batch,
@@ -72,8 +73,8 @@ static bool is_first_of_curve(const struct result *results, size_t at) {
     return true;
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool batch_scaling_conclude(const struct stage *stage, const struct result *results,
+                                   size_t count, struct result_set *set, struct status *status) {
     (void)stage;
     for (size_t i = 0; i < count; i++) {
         struct curve curve;
@@ -88,10 +89,11 @@ static bool conclude(const struct stage *stage, const struct result *results, si
 
 const struct experiment experiment_batch_scaling = {
     .name = "batch-scaling",
-    .summary = "Three layers over batches: throughput, the smallest efficient batch and the best",
+    .summary =
+        "Three layers over batch sizes: throughput, the smallest efficient batch and the best",
     .sizes = "width of the layers; 1024 (GPU: 4096)",
     .batches = "rows; 1 to 1024 in powers of two",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = batch_scaling_plan,
+    .conclude = batch_scaling_conclude,
 };

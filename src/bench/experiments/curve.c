@@ -65,17 +65,17 @@ static bool add_findings(const struct curve_set *curves, const char *name,
     snprintf(key, sizeof key, "best_%s", name);
     axes_count_text(curve_at(best), at);
     if (!finding_add(set, best->experiment, best->device, key, (double)curve_at(best), status,
-                     "%s (%s): %s at best, with %s %s.", name, ridge_dtype_name(best->dtype),
+                     "%s (%s): at best %s, with %s %s.", name, ridge_dtype_name(best->dtype),
                      curves->rate_text(curve->best_rate, rate), at, curves->thing))
         return false;
     snprintf(key, sizeof key, "efficient_%s", name);
     axes_count_text(curve_at(curve->efficient), enough);
     if (curve->efficient == best)
         return finding_add(set, best->experiment, best->device, key, (double)curve_at(best), status,
-                           "%s (%s): nothing smaller than %s %s comes near that.", name,
+                           "%s (%s): no size below %s %s comes close to that.", name,
                            ridge_dtype_name(best->dtype), at, curves->thing);
     return finding_add(set, best->experiment, best->device, key, (double)curve_at(curve->efficient),
-                       status, "%s (%s): %s %s are enough for %.0f %% of that.", name,
+                       status, "%s (%s): %s %s reach %.0f %% of that.", name,
                        ridge_dtype_name(best->dtype), enough, curves->thing,
                        100 * curve->efficient_rate / curve->best_rate);
 }

@@ -15,21 +15,22 @@ static const struct curve_set curves = {.workloads = workloads,
                                         .rate = curve_bytes,
                                         .rate_text = format_rate};
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool elementwise_plan(const struct stage *stage, struct case_list *list,
+                             struct status *status) {
     return curve_plan_elements(&curves, 0, stage, list, status);
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool elementwise_conclude(const struct stage *stage, const struct result *results,
+                                 size_t count, struct result_set *set, struct status *status) {
     (void)stage;
     return curve_conclude(&curves, results, count, set, status);
 }
 
 const struct experiment experiment_elementwise = {
     .name = "elementwise",
-    .summary = "add, exp and gelu over sizes: the smallest efficient one and the best",
+    .summary = "add, exp and gelu over sizes: the smallest efficient size and the best",
     .sizes = CURVE_ELEMENTS,
     .takes = TAKES_DTYPE | TAKES_SIZE,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = elementwise_plan,
+    .conclude = elementwise_conclude,
 };

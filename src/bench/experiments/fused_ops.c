@@ -60,7 +60,8 @@ static bool add_pair(const struct axes *axes, unsigned number, enum ridge_dtype 
     return true;
 }
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool fused_ops_plan(const struct stage *stage, struct case_list *list,
+                           struct status *status) {
     static const struct axis_defaults squares = {.cpu = {2, {64 * 64, 1024 * 1024}},
                                                  .gpu = {2, {64 * 64, 1024 * 1024}},
                                                  .tests = {1, {64 * 64}}};
@@ -90,8 +91,8 @@ static char *expectation_text(const struct expectation *expected, int64_t elemen
     return text;
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool fused_ops_conclude(const struct stage *stage, const struct result *results,
+                               size_t count, struct result_set *set, struct status *status) {
     (void)stage;
     for (size_t i = 0; i < count; i++) {
         struct pair pair;
@@ -101,7 +102,7 @@ static bool conclude(const struct stage *stage, const struct result *results, si
         char words[FORMAT_SIZE], expected[64];
         expectation_text(&pairs[number].expected, results[i].numbers[ELEMENTS], expected);
         if (!finding_add(set, results[i].experiment, results[i].device, "gain", 100 * pair.faster,
-                         status, "%s: fused is %s apart%s.", results[i].label,
+                         status, "%s: fused is %s separate%s.", results[i].label,
                          pair_words(&pair, words), expected))
             return false;
     }
@@ -113,6 +114,6 @@ const struct experiment experiment_fused_ops = {
     .summary = "Two operations in one kernel against one after the other",
     .sizes = "elements of the result; 10000, 1000000 (matmul + relu: 64x64, 1024x1024)",
     .takes = TAKES_DTYPE | TAKES_SIZE,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = fused_ops_plan,
+    .conclude = fused_ops_conclude,
 };

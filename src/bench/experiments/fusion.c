@@ -29,7 +29,7 @@ static bool add(struct case_list *list, int64_t size, bool compiled, bool timeli
     return case_add(list, &work, status);
 }
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool fusion_plan(const struct stage *stage, struct case_list *list, struct status *status) {
     static const int64_t for_cpu[] = {1 << 14, 1 << 18, 1 << 22};
     static const int64_t for_gpu[] = {1 << 14, 1 << 20, 1 << 26};
     static const int64_t for_tests[] = {1 << 10, 1 << 14};
@@ -49,16 +49,16 @@ static bool plan(const struct stage *stage, struct case_list *list, struct statu
 
 /* Where the eager run's extra time is: between its kernels, or in them; "" when the two views of it
  * (wall time, and the device's own of a few traced calls) do not agree well enough to say. */
-static const char *why(const struct result *eager, const struct result *compiled) {
+static const char *cause_of_difference(const struct result *eager, const struct result *compiled) {
     double more = eager->time.time.median - compiled->time.time.median;
     double more_busy = eager->device_ns - compiled->device_ns;
     double between = eager->time.time.median - eager->device_ns;
     if (more <= 0 || eager->device_ns <= 0)
         return "";
     if (between > more / 2 && more_busy < more / 2)
-        return "; most of the difference is between the kernels, where launching them costs";
+        return "; most of the difference is launch overhead between the kernels";
     if (more_busy > more / 2 && between < more / 2)
-        return "; most of the difference is in the kernels, which move the intermediates";
+        return "; most of the difference is memory traffic for intermediates";
     return "";
 }
 
@@ -71,14 +71,14 @@ static bool add_speedup(const struct pair *pair, struct result_set *set, struct 
         "%s elements: compiled is %s eager%s %.0f kernel%s instead of %.0f, %s of memory traffic "
         "instead of %s%s.",
         format_count((uint64_t)eager->size, size), pair_words(pair, words),
-        slower ? ", which can only be the driver's code for the fused kernel, with" : ":",
+        slower ? ", which must come from the driver's code for the fused kernel, with" : ":",
         compiled->kernels, compiled->kernels == 1 ? "" : "s", eager->kernels,
         format_bytes(compiled->amount.moved_bytes, after),
-        format_bytes(eager->amount.moved_bytes, before), why(eager, compiled));
+        format_bytes(eager->amount.moved_bytes, before), cause_of_difference(eager, compiled));
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool fusion_conclude(const struct stage *stage, const struct result *results, size_t count,
+                            struct result_set *set, struct status *status) {
     (void)stage;
     for (size_t i = 0; i < count; i++) {
         struct pair pair;
@@ -93,6 +93,6 @@ const struct experiment experiment_fusion = {
     .summary = "A chain of elementwise operations, eager and compiled: the gap and the block",
     .sizes = "elements; 16384, 262144, 4194304 (GPU: 16384, 1048576, 67108864)",
     .takes = TAKES_SIZE,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = fusion_plan,
+    .conclude = fusion_conclude,
 };

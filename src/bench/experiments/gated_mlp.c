@@ -9,7 +9,8 @@ static int64_t hidden_of(int64_t size) {
     return size > INT64_MAX / 8 ? INT64_MAX : (size * 8 / 3 + 63) / 64 * 64;
 }
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool gated_mlp_plan(const struct stage *stage, struct case_list *list,
+                           struct status *status) {
     static const struct axis_defaults sizes = {
         .cpu = {2, {1024, 4096}}, .gpu = {2, {1024, 4096}}, .tests = {1, {32}}};
     static const struct axis_defaults batches = {
@@ -34,9 +35,9 @@ static bool plan(const struct stage *stage, struct case_list *list, struct statu
 
 const struct experiment experiment_gated_mlp = {
     .name = "gated-mlp",
-    .summary = "The feed-forward block of a transformer, the same on every device",
+    .summary = "The feed-forward block of a transformer, identical on every device",
     .sizes = "width; 1024, 4096 (hidden: 8/3 of it)",
     .batches = "rows; 1, 8",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH,
-    .plan = plan,
+    .plan = gated_mlp_plan,
 };

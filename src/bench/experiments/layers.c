@@ -5,7 +5,7 @@
 #include "bench/experiments/axes.h"
 #include "bench/workloads/workload.h"
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool layers_plan(const struct stage *stage, struct case_list *list, struct status *status) {
     static const struct workload *const workloads[] = {&workload_softmax, &workload_layer_norm,
                                                        &workload_rms_norm};
     static const struct axis_defaults sizes = {
@@ -36,5 +36,5 @@ const struct experiment experiment_layers = {
     .sizes = "width of a row; 1024, 4096",
     .batches = "rows; 1024 (GPU: 8192)",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH,
-    .plan = plan,
+    .plan = layers_plan,
 };

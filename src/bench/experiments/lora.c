@@ -20,7 +20,7 @@ static bool add(const struct axes *axes, struct bench_case work, bool adapted,
                     (long long)work.size, (long long)work.batch);
 }
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool lora_plan(const struct stage *stage, struct case_list *list, struct status *status) {
     static const struct axis_defaults sizes = {
         .cpu = {3, {512, 1024, 2048}}, .gpu = {3, {512, 2048, 4096}}, .tests = {3, {16, 40, 64}}};
     static const struct axis_defaults batches = {
@@ -39,8 +39,8 @@ static bool plan(const struct stage *stage, struct case_list *list, struct statu
 }
 
 /* Each layer is followed by the same one with its adapter. */
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool lora_conclude(const struct stage *stage, const struct result *results, size_t count,
+                          struct result_set *set, struct status *status) {
     (void)stage;
     for (size_t i = 1; i < count; i += 2) {
         struct pair pair;
@@ -50,7 +50,7 @@ static bool conclude(const struct stage *stage, const struct result *results, si
         double flops = (double)pair.after->amount.flops / (double)pair.before->amount.flops - 1;
         if (!finding_add(set, results[i].experiment, results[i].device, "adapter_cost",
                          -100 * pair.saved, status,
-                         "%s: with the adapter it is %s without, for %.1f %% more operations.",
+                         "%s: with the adapter it is %s without it, for %.1f %% more operations.",
                          results[i].label, pair_words(&pair, words), 100 * flops))
             return false;
     }
@@ -63,6 +63,6 @@ const struct experiment experiment_lora = {
     .sizes = "width of the layer; 512, 1024, 2048 (GPU: 512, 2048, 4096)",
     .batches = "rows; 1, 32",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = lora_plan,
+    .conclude = lora_conclude,
 };

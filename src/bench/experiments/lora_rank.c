@@ -8,7 +8,8 @@
 static const int64_t ranks[] = {4, 8, 16, 32, 64};
 enum { RANKS = ARRAY_COUNT(ranks) };
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool lora_rank_plan(const struct stage *stage, struct case_list *list,
+                           struct status *status) {
     static const struct axis_defaults sizes = {
         .cpu = {1, {1024}}, .gpu = {1, {2048}}, .tests = {1, {48}}};
     static const struct axis_defaults batches = {
@@ -32,8 +33,8 @@ static bool plan(const struct stage *stage, struct case_list *list, struct statu
     return true;
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool lora_rank_conclude(const struct stage *stage, const struct result *results,
+                               size_t count, struct result_set *set, struct status *status) {
     (void)stage;
     for (size_t i = 0; i + RANKS <= count; i += RANKS) {
         const struct result *low = &results[i], *high = &results[i + RANKS - 1];
@@ -42,8 +43,8 @@ static bool conclude(const struct stage *stage, const struct result *results, si
         double ratio = high->time.time.median / low->time.time.median;
         double flops = (double)high->amount.flops / (double)low->amount.flops;
         if (!finding_add(set, low->experiment, low->device, "rank_cost", ratio, status,
-                         "%lldx%lld, batch %lld (%s): rank %lld takes %.2f times as long as rank "
-                         "%lld, for %.2f times the operations.",
+                         "%lldx%lld, batch %lld (%s): rank %lld takes %.2fx as long as rank %lld, "
+                         "for %.2fx the operations.",
                          (long long)low->size, (long long)low->size, (long long)low->batch,
                          ridge_dtype_name(low->dtype), (long long)high->numbers[0], ratio,
                          (long long)low->numbers[0], flops))
@@ -58,6 +59,6 @@ const struct experiment experiment_lora_rank = {
     .sizes = "width of the layer; 1024 (GPU: 2048)",
     .batches = "rows; 1",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = lora_rank_plan,
+    .conclude = lora_rank_conclude,
 };

@@ -5,7 +5,8 @@
 #include "bench/experiments/curve.h"
 #include "bench/workloads/workload.h"
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool matmul_experiment_plan(const struct stage *stage, struct case_list *list,
+                                   struct status *status) {
     static const struct axis_defaults sizes = {
         .cpu = {6, {64, 128, 256, 512, 1024, 2048}},
         .gpu = {8, {64, 128, 256, 512, 1024, 2048, 4096, 8192}},
@@ -25,8 +26,9 @@ static bool plan(const struct stage *stage, struct case_list *list, struct statu
     return true;
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool matmul_experiment_conclude(const struct stage *stage, const struct result *results,
+                                       size_t count, struct result_set *set,
+                                       struct status *status) {
     static const struct workload *const workloads[] = {&workload_matmul};
     static const struct curve_set curves = {.workloads = workloads,
                                             .count = 1,
@@ -39,9 +41,9 @@ static bool conclude(const struct stage *stage, const struct result *results, si
 
 const struct experiment experiment_matmul = {
     .name = "matmul",
-    .summary = "Square matrix products over sizes: the smallest efficient one and the best",
+    .summary = "Square matrix products over sizes: the smallest efficient size and the best",
     .sizes = "rows and columns; 64 to 2048 in powers of two (GPU: to 8192)",
     .takes = TAKES_DTYPE | TAKES_SIZE,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = matmul_experiment_plan,
+    .conclude = matmul_experiment_conclude,
 };

@@ -19,7 +19,7 @@
 
 static const char *bound_name(enum bound bound) {
     static const char *const names[] = {"balanced", "memory-bound", "compute-bound",
-                                        "cannot be told"};
+                                        "undetermined"};
     return names[bound];
 }
 
@@ -65,7 +65,8 @@ static bool plan_product(int64_t size, int64_t batch, struct case_list *list,
     return true;
 }
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool memory_vs_compute_plan(const struct stage *stage, struct case_list *list,
+                                   struct status *status) {
     static const int64_t of_cpu[] = {256, 512, 1024}, of_gpu[] = {1024, 2048, 4096}, small[] = {72};
     const int64_t *usual = stage->options.small ? small : stage->is_gpu ? of_gpu : of_cpu;
     unsigned count, batch_count;
@@ -92,32 +93,30 @@ static void explain(enum bound bound, const struct halves *halves, char *text, s
     double overlap = bound_overlap(halves->read_ns, halves->compute_ns, halves->full_ns);
     double longer = halves->read_ns > halves->compute_ns ? halves->read_ns : halves->compute_ns;
     if (bound == BOUND_UNCLEAR)
-        snprintf(text, capacity, "a part took longer than the whole, so something disturbed them");
+        snprintf(text, capacity,
+                 "a part took longer than the whole: the measurements were disturbed");
     else if (bound != BOUND_BALANCED && longer < NEAR * halves->full_ns)
-        snprintf(text, capacity, "%s takes %.1f times as long as %s, but together they take longer",
+        snprintf(text, capacity, "%s takes %.1fx as long as %s, but together they take longer",
                  bound == BOUND_MEMORY ? "reading" : "computing", longer / (sum - longer),
                  bound == BOUND_MEMORY ? "computing" : "reading");
     else if (bound == BOUND_MEMORY)
         snprintf(text, capacity,
-                 "the time is that of reading: faster memory access would help, "
-                 "faster arithmetic would not");
+                 "reading dominates: faster memory access would help, faster arithmetic would not");
     else if (bound == BOUND_COMPUTE)
-        snprintf(text, capacity,
-                 "the time is that of computing: faster arithmetic would help, "
-                 "faster memory access would not");
+        snprintf(
+            text, capacity,
+            "computing dominates: faster arithmetic would help, faster memory access would not");
     else if (sum < NEAR * halves->full_ns)
         snprintf(text, capacity,
-                 "%.0f %% of the time is neither reading nor computing but what joins them",
+                 "%.0f %% of the time is neither reading nor computing, but combining the two",
                  100 * (1 - sum / halves->full_ns));
     else if (overlap < 0.2)
-        snprintf(text, capacity,
-                 "reading and computing follow each other without overlap: both "
-                 "matter");
+        snprintf(text, capacity, "reading and computing do not overlap: both matter");
     else
-        snprintf(text, capacity,
-                 "reading and computing take about as long and overlap by %.0f %%: "
-                 "both matter",
-                 100 * overlap);
+        snprintf(
+            text, capacity,
+            "reading and computing take about equally long and overlap by %.0f %%: both matter",
+            100 * overlap);
 }
 
 /* What the roofs say of the same work; false when they say nothing of the kind. */
@@ -133,15 +132,14 @@ static void compare_with_roofs(const struct result *full, enum bound bound, doub
     if (bound == BOUND_UNCLEAR)
         *text = 0;
     else if (!bound_by_roofs(full, &theory))
-        snprintf(text, capacity, " The roofline says nothing of it.");
+        snprintf(text, capacity, " The roofline gives no answer.");
     else if (theory == bound)
-        snprintf(text, capacity, " The roofline says the same.");
+        snprintf(text, capacity, " The roofline agrees.");
     else
-        snprintf(
-            text, capacity,
-            " The roofline says %s: the two disagree, for this kernel takes %.1f times as long "
-            "as the roof allows.",
-            bound_name(theory), full_ns / full->limit.ns);
+        snprintf(text, capacity,
+                 " The roofline says %s; the two disagree because this kernel takes %.1fx as long "
+                 "as the roof allows.",
+                 bound_name(theory), full_ns / full->limit.ns);
 }
 
 static bool conclude_product(const struct result *full, const struct halves *halves,
@@ -158,8 +156,9 @@ static bool conclude_product(const struct result *full, const struct halves *hal
         format_duration((int64_t)halves->full_ns, both), why, roofs);
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool memory_vs_compute_conclude(const struct stage *stage, const struct result *results,
+                                       size_t count, struct result_set *set,
+                                       struct status *status) {
     struct halves halves = {0};
     const char *label = "";
     for (size_t i = 0; i < count; i++) {
@@ -186,10 +185,10 @@ static bool conclude(const struct stage *stage, const struct result *results, si
 
 const struct experiment experiment_memory_vs_compute = {
     .name = "memory-vs-compute",
-    .summary = "read-only, compute-only and full matrix products: which half takes the time",
+    .summary = "Read-only, compute-only and full matrix products: which half takes the time",
     .sizes = "columns and depth; 256, 512, 1024, on a GPU 1024, 2048, 4096",
     .batches = "rows; 1 and the size",
     .takes = TAKES_SIZE | TAKES_BATCH,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = memory_vs_compute_plan,
+    .conclude = memory_vs_compute_conclude,
 };

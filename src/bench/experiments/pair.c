@@ -28,12 +28,12 @@ char *pair_words(const struct pair *pair, char text[FORMAT_SIZE]) {
     else if (!even)
         snprintf(text, FORMAT_SIZE, "%s than", pair->faster >= 0 ? "faster" : "slower");
     else if (pair->faster >= 1)
-        snprintf(text, FORMAT_SIZE, "%.1f times as fast as", 1 + pair->faster);
+        snprintf(text, FORMAT_SIZE, "%.1fx as fast as", 1 + pair->faster);
     else if (pair->faster >= 0)
         snprintf(text, FORMAT_SIZE, "%.0f %% faster than", 100 * pair->faster);
     else if (longer < 1)
         snprintf(text, FORMAT_SIZE, "%.0f %% slower than", 100 * longer);
     else
-        snprintf(text, FORMAT_SIZE, "%.1f times as slow as", 1 + longer);
+        snprintf(text, FORMAT_SIZE, "%.1fx slower than", 1 + longer);
     return text;
 }

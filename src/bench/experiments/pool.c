@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "bench/experiments/axes.h"
 #include "bench/experiments/pair.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 #include "bench/workloads/workload.h"
 #include "bench/workloads/workload_check.h"
 #include "device/pool.h"
@@ -23,15 +23,15 @@ struct state {
     ridge_tensor *x;
 };
 
-static void finish(void *context) {
+static void pool_experiment_finish(void *context) {
     struct state *state = context;
     ridge_release(state->x);
     ridge_pool_set_capacity(state->device, POOL_CAPACITY);
     memory_free(state);
 }
 
-static bool prepare(struct stage *stage, const struct bench_case *work, void **made,
-                    struct amount *amount, struct status *status) {
+static bool pool_experiment_prepare(struct stage *stage, const struct bench_case *work, void **made,
+                                    struct amount *amount, struct status *status) {
     struct state *state = memory_allocate(1, sizeof *state, status);
     if (!state)
         return false;
@@ -43,7 +43,7 @@ static bool prepare(struct stage *stage, const struct bench_case *work, void **m
     if (!(state->x = ridge_randn(stage->device, work->dtype, 1, &count, 1)) ||
         !ridge_pool_set_capacity(stage->device, work->numbers[POOLED] ? POOL_CAPACITY : 0)) {
         run_tensor_failed(status);
-        finish(state);
+        pool_experiment_finish(state);
         return false;
     }
     uint64_t bytes = ridge_tensor_bytes(state->x);
@@ -72,7 +72,7 @@ static bool allocate(struct state *state) {
     return ok;
 }
 
-static bool call(void *context, unsigned turn, struct status *status) {
+static bool pool_experiment_call(void *context, unsigned turn, struct status *status) {
     struct state *state = context;
     (void)turn;
     if (!state->uses)
@@ -99,12 +99,12 @@ static bool check_apart(struct state *state, struct status *status) {
     for (unsigned i = 0; i < LIVE; i++)
         if (first[i] != (float)(i + 1) || last[i] != (float)(i + 1))
             return status_fail(status, STATUS_INPUT,
-                               "tensor %u of %u lost its content: memory was given out twice", i,
+                               "tensor %u of %u lost its content: memory was allocated twice", i,
                                LIVE);
     return true;
 }
 
-static bool check(void *context, double *error, struct status *status) {
+static bool pool_experiment_check(void *context, double *error, struct status *status) {
     struct state *state = context;
     *error = 0;
     if (!state->uses)
@@ -116,13 +116,15 @@ static bool check(void *context, double *error, struct status *status) {
     return ok;
 }
 
-static const struct case_kind kind = {
-    .prepare = prepare, .call = call, .check = check, .finish = finish};
+static const struct case_kind kind = {.prepare = pool_experiment_prepare,
+                                      .call = pool_experiment_call,
+                                      .check = pool_experiment_check,
+                                      .finish = pool_experiment_finish};
 
 static bool add_pair(struct case_list *list, int64_t size, bool uses, struct status *status) {
     char text[FORMAT_SIZE];
     if (size < (int64_t)sizeof(float))
-        return status_fail(status, STATUS_USAGE, "%lld bytes hold no element: take 4 or more",
+        return status_fail(status, STATUS_USAGE, "%lld bytes hold no element: use 4 or more",
                            (long long)size);
     for (unsigned pooled = 0; pooled < 2; pooled++) {
         struct bench_case work = {.kind = &kind,
@@ -142,7 +144,8 @@ static bool add_pair(struct case_list *list, int64_t size, bool uses, struct sta
     return true;
 }
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool pool_experiment_plan(const struct stage *stage, struct case_list *list,
+                                 struct status *status) {
     static const struct axis_defaults sizes = {.cpu = {3, {4000, 1000000, 64000000}},
                                                .gpu = {3, {4000, 1000000, 64000000}},
                                                .tests = {2, {4000, 100000}}};
@@ -170,15 +173,15 @@ static bool find_reuse(ridge_device *device, double *rate, struct status *status
     return true;
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool pool_experiment_conclude(const struct stage *stage, const struct result *results,
+                                     size_t count, struct result_set *set, struct status *status) {
     for (size_t i = 0; i < count; i++) {
         struct pair pair;
         char words[FORMAT_SIZE];
         if (!results[i].compare || !pair_of(results, i, &pair))
             continue;
         if (!finding_add(set, results[i].experiment, results[i].device, "saved", 100 * pair.saved,
-                         status, "%s: with the pool it is %s without%s.", results[i].label,
+                         status, "%s: with the pool it is %s without it%s.", results[i].label,
                          pair_words(&pair, words),
                          results[i].numbers[USES] ? " (the guide expects 20 to 30 %)" : ""))
             return false;
@@ -196,6 +199,6 @@ const struct experiment experiment_pool = {
     .summary = "Allocating tensors with the buffer pool and without it",
     .sizes = "bytes; 4000, 1000000, 64000000",
     .takes = TAKES_SIZE,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = pool_experiment_plan,
+    .conclude = pool_experiment_conclude,
 };

@@ -46,7 +46,8 @@ static bool plan_size(const struct stage *stage, int64_t size, struct case_list 
     return true;
 }
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool quantization_plan(const struct stage *stage, struct case_list *list,
+                              struct status *status) {
     static const int64_t of_cpu[] = {1024, 2048, 2560, 4096};
     static const int64_t of_gpu[] = {2560, 4096, 8192, 16384};
     static const int64_t small[] = {512};
@@ -73,8 +74,8 @@ static bool add_overhead(const struct stage *stage, const struct result *base,
     else if (overhead > 0)
         snprintf(words, sizeof words, "an overhead of %.0f %%", 100 * overhead);
     else
-        snprintf(words, sizeof words, "a gain: %.0f %% less time, %.1f times as fast",
-                 -100 * overhead, base_ns / other_ns);
+        snprintf(words, sizeof words, "a gain: %.0f %% less time, %.1fx as fast", -100 * overhead,
+                 base_ns / other_ns);
     return finding_add(set, other->experiment, other->device, key, 100 * overhead, status,
                        "%s: %s takes %s, %s %s: %s.", other->label, other->variant,
                        format_duration((int64_t)other_ns, times[0]), base->variant,
@@ -97,8 +98,8 @@ static bool conclude_label(const struct stage *stage, const struct result *resul
     return true;
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool quantization_conclude(const struct stage *stage, const struct result *results,
+                                  size_t count, struct result_set *set, struct status *status) {
     for (size_t i = 0, next; i < count; i = next) {
         for (next = i + 1; next < count && strcmp(results[next].label, results[i].label) == 0;)
             next++;
@@ -110,10 +111,10 @@ static bool conclude(const struct stage *stage, const struct result *results, si
 
 const struct experiment experiment_quantization = {
     .name = "quantization",
-    .summary = "a linear layer with f16 weights against Q8_0 and Q4_K: overhead or gain",
+    .summary = "A linear layer with f16 weights against Q8_0 and Q4_K: overhead or gain",
     .sizes = "inputs and outputs; 1024, 2048, 2560, 4096, on a GPU 2560, 4096, 8192, 16384",
     .batches = "rows; 1, 8, 64",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = quantization_plan,
+    .conclude = quantization_conclude,
 };

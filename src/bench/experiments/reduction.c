@@ -17,12 +17,13 @@ static const struct curve_set curves = {.workloads = workloads,
                                         .rate = curve_bytes,
                                         .rate_text = format_rate};
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool reduction_plan(const struct stage *stage, struct case_list *list,
+                           struct status *status) {
     return curve_plan_elements(&curves, ROW, stage, list, status);
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool reduction_conclude(const struct stage *stage, const struct result *results,
+                               size_t count, struct result_set *set, struct status *status) {
     (void)stage;
     return curve_conclude(&curves, results, count, set, status);
 }
@@ -32,6 +33,6 @@ const struct experiment experiment_reduction = {
     .summary = "The sum of all elements and the largest of each row, over sizes",
     .sizes = CURVE_ELEMENTS,
     .takes = TAKES_DTYPE | TAKES_SIZE,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = reduction_plan,
+    .conclude = reduction_conclude,
 };

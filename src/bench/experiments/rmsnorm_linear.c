@@ -7,7 +7,8 @@
 #include "bench/experiments/axes.h"
 #include "bench/workloads/workload.h"
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool rmsnorm_linear_plan(const struct stage *stage, struct case_list *list,
+                                struct status *status) {
     static const struct axis_defaults sizes = {
         .cpu = {2, {1024, 4096}}, .gpu = {2, {1024, 4096}}, .tests = {1, {48}}};
     static const struct axis_defaults batches = {
@@ -36,9 +37,9 @@ static bool plan(const struct stage *stage, struct case_list *list, struct statu
 
 const struct experiment experiment_rmsnorm_linear = {
     .name = "rmsnorm-linear",
-    .summary = "RMS norm and a linear layer, eager and compiled, the same on every device",
+    .summary = "RMS norm and a linear layer, eager and compiled, identical on every device",
     .sizes = "width; 1024, 4096",
     .batches = "rows; 1, 8",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH,
-    .plan = plan,
+    .plan = rmsnorm_linear_plan,
 };

@@ -85,10 +85,10 @@ static bool describe_model(const struct stage *stage, struct model *model, struc
     struct weights *file;
     if (model->dtype == RIDGE_I32 || model->dtype == RIDGE_U8)
         return status_fail(status, STATUS_USAGE,
-                           "a model of %s makes no sense: take f32, f16, bf16, q8_0 or q4_k",
+                           "a model cannot have type %s: use f32, f16, bf16, q8_0 or q4_k",
                            ridge_dtype_name(model->dtype));
     if (model->batch < 1 || model->batch > BATCH_MAX)
-        return status_fail(status, STATUS_USAGE, "%lld sequences at once make no sense",
+        return status_fail(status, STATUS_USAGE, "%lld sequences at once are not possible",
                            (long long)model->batch);
     if (!rwkv_case_model(stage, model->size, model->dtype, &file, &model->shape, status))
         return false;
@@ -114,7 +114,8 @@ static bool default_dtypes(const struct stage *stage, enum ridge_dtype dtypes[2]
     return true;
 }
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool rwkv_experiment_plan(const struct stage *stage, struct case_list *list,
+                                 struct status *status) {
     static const int64_t one[] = {1};
     bool given = stage->options.model || stage->options.small;
     int64_t default_size = given ? 0 : stage->is_gpu ? 1500 : 100;
@@ -155,8 +156,8 @@ static bool same_model(const struct result *a, const struct result *b) {
     return a->size == b->size && a->batch == b->batch && a->dtype == b->dtype;
 }
 
-static void collect(const struct result *results, size_t count, const struct result *first,
-                    struct model_results *model) {
+static void collect_results(const struct result *results, size_t count, const struct result *first,
+                            struct model_results *model) {
     *model = (struct model_results){.generate = NULL};
     const char *comma = strchr(first->label, ',');
     snprintf(model->name, sizeof model->name, "%s", comma ? comma + 2 : first->label);
@@ -190,7 +191,7 @@ static double tokens_a_second(const struct result *result, double ns) {
 static char *format_distance(double time, double limit, char text[80]) {
     double ratio = time / limit;
     if (ratio >= 1.05)
-        snprintf(text, 80, "%.1f times slower than the hardware allows", ratio);
+        snprintf(text, 80, "%.1fx slower than the hardware allows", ratio);
     else
         snprintf(text, 80, "as fast as the hardware allows");
     return text;
@@ -269,14 +270,14 @@ static bool conclude_shares(const struct model_results *model, struct result_set
                        shares[RWKV_ATTENTION_OUTPUT], shares[RWKV_FFN], shares[RWKV_HEAD]);
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool rwkv_experiment_conclude(const struct stage *stage, const struct result *results,
+                                     size_t count, struct result_set *set, struct status *status) {
     (void)stage;
     for (size_t i = 0; i < count; i++) {
         struct model_results model;
         if (i > 0 && same_model(&results[i], &results[i - 1]))
             continue;
-        collect(results, count, &results[i], &model);
+        collect_results(results, count, &results[i], &model);
         if (!conclude_generation(&model, set, status) || !conclude_prompt(&model, set, status) ||
             !conclude_shares(&model, set, status))
             return false;
@@ -291,6 +292,6 @@ const struct experiment experiment_rwkv = {
     .sizes = "parameters in millions: 100, 400, 1500 or 2900; 100 (GPU: 1500)",
     .batches = "sequences at once; 1",
     .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH | TAKES_MODEL,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = rwkv_experiment_plan,
+    .conclude = rwkv_experiment_conclude,
 };

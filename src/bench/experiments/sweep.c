@@ -53,7 +53,8 @@ static void list_as_good(const struct stage *stage, const struct curve *curve, u
                              (long long)curve->results[i].numbers[number]);
     }
     if (found > 0 && length < capacity)
-        snprintf(text + length, capacity - length, found == 1 ? " is as good" : " are as good");
+        snprintf(text + length, capacity - length,
+                 found == 1 ? " is equally good" : " are equally good");
 }
 
 static bool add_best(const struct stage *stage, const struct curve *curve, unsigned number,
@@ -64,10 +65,10 @@ static bool add_best(const struct stage *stage, const struct curve *curve, unsig
     char time[FORMAT_SIZE], as_good[120], slowest[80] = "";
     list_as_good(stage, curve, number, as_good, sizeof as_good);
     if (curve->worst_ns > AS_GOOD * curve->best_ns)
-        snprintf(slowest, sizeof slowest, "; %s %lld takes %.1f times as long", noun,
+        snprintf(slowest, sizeof slowest, "; %s %lld takes %.1fx as long", noun,
                  (long long)worst->numbers[number], curve->worst_ns / curve->best_ns);
     return finding_add(set, best->experiment, best->device, key, (double)best->numbers[number],
-                       status, "%s: %s %lld is the best, with %s%s%s.", best->label, noun,
+                       status, "%s: %s %lld is best, with %s%s%s.", best->label, noun,
                        (long long)best->numbers[number],
                        format_duration((int64_t)curve->best_ns, time), as_good, slowest);
 }

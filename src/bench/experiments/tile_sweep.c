@@ -26,7 +26,8 @@ static bool plan_size(const struct stage *stage, int64_t size, struct case_list 
     return true;
 }
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool tile_sweep_plan(const struct stage *stage, struct case_list *list,
+                            struct status *status) {
     static const int64_t of_cpu[] = {512, 1024}, of_gpu[] = {1024, 2048, 4096}, small[] = {72};
     const int64_t *usual = stage->options.small ? small : stage->is_gpu ? of_gpu : of_cpu;
     unsigned usual_count = stage->options.small ? 1 : stage->is_gpu ? 3 : 2, count;
@@ -37,16 +38,16 @@ static bool plan(const struct stage *stage, struct case_list *list, struct statu
     return true;
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool tile_sweep_conclude(const struct stage *stage, const struct result *results,
+                                size_t count, struct result_set *set, struct status *status) {
     return sweep_conclude(stage, results, count, KERNEL_TILE, "best_tile", "tile", set, status);
 }
 
 const struct experiment experiment_tile_sweep = {
     .name = "tile-sweep",
-    .summary = "tile sizes from 8 to 128 of a tiled matrix product, and the best",
+    .summary = "Tile sizes from 8 to 128 of a tiled matrix product, and the best",
     .sizes = "rows and columns; 512, 1024, on a GPU 1024, 2048, 4096",
     .takes = TAKES_SIZE,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = tile_sweep_plan,
+    .conclude = tile_sweep_conclude,
 };

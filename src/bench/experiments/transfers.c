@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "bench/experiments/axes.h"
 #include "bench/experiments/pair.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 
 enum { PIECES = 100 };
 enum { PIECE_COUNT = 0, TO_DEVICE = 1 }; /* among the numbers */
@@ -22,7 +22,7 @@ struct state {
     ridge_tensor *tensors[PIECES];
 };
 
-static void finish(void *context) {
+static void transfers_finish(void *context) {
     struct state *state = context;
     for (unsigned i = 0; i < PIECES; i++)
         ridge_release(state->tensors[i]);
@@ -60,8 +60,8 @@ static bool fill(struct state *state, int64_t elements, struct status *status) {
     return ok || run_tensor_failed(status);
 }
 
-static bool prepare(struct stage *stage, const struct bench_case *work, void **made,
-                    struct amount *amount, struct status *status) {
+static bool transfers_prepare(struct stage *stage, const struct bench_case *work, void **made,
+                              struct amount *amount, struct status *status) {
     int64_t elements = elements_of(work->size);
     struct state *state = memory_allocate(1, sizeof *state, status);
     if (!state)
@@ -71,7 +71,7 @@ static bool prepare(struct stage *stage, const struct bench_case *work, void **m
     state->to_device = work->numbers[TO_DEVICE];
     state->piece = elements / state->pieces;
     if (!fill(state, elements, status)) {
-        finish(state);
+        transfers_finish(state);
         return false;
     }
     *amount = (struct amount){.transfer_bytes = (uint64_t)elements * sizeof(float),
@@ -81,7 +81,7 @@ static bool prepare(struct stage *stage, const struct bench_case *work, void **m
     return true;
 }
 
-static bool call(void *context, unsigned turn, struct status *status) {
+static bool transfers_call(void *context, unsigned turn, struct status *status) {
     struct state *state = context;
     (void)turn;
     for (unsigned i = 0; i < state->pieces; i++) {
@@ -99,7 +99,7 @@ static bool call(void *context, unsigned turn, struct status *status) {
 }
 
 /* There and back, nothing may change. */
-static bool check(void *context, double *error, struct status *status) {
+static bool transfers_check(void *context, double *error, struct status *status) {
     struct state *state = context;
     *error = 0;
     for (unsigned i = 0; i < state->pieces; i++) {
@@ -108,14 +108,16 @@ static bool check(void *context, double *error, struct status *status) {
         if (memcmp(state->received + i * state->piece, state->sent + i * state->piece,
                    (size_t)state->piece * sizeof(float)) != 0)
             return status_fail(status, STATUS_INPUT,
-                               "piece %u of %u came back from the device with other bytes", i,
+                               "piece %u of %u came back from the device with different bytes", i,
                                state->pieces);
     }
     return true;
 }
 
-static const struct case_kind kind = {
-    .prepare = prepare, .call = call, .check = check, .finish = finish};
+static const struct case_kind kind = {.prepare = transfers_prepare,
+                                      .call = transfers_call,
+                                      .check = transfers_check,
+                                      .finish = transfers_finish};
 
 static bool add(struct case_list *list, int64_t size, bool to_device, unsigned pieces,
                 struct status *status) {
@@ -134,7 +136,8 @@ static bool add(struct case_list *list, int64_t size, bool to_device, unsigned p
     return case_add(list, &work, status);
 }
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool transfers_plan(const struct stage *stage, struct case_list *list,
+                           struct status *status) {
     static const struct axis_defaults sizes = {
         .cpu = {1, {4000000}}, .gpu = {1, {4000000}}, .tests = {1, {40000}}};
     struct axes axes = axes_of(stage, &sizes, NULL, RIDGE_F32);
@@ -146,8 +149,8 @@ static bool plan(const struct stage *stage, struct case_list *list, struct statu
     return true;
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool transfers_conclude(const struct stage *stage, const struct result *results,
+                               size_t count, struct result_set *set, struct status *status) {
     (void)stage;
     for (size_t i = 0; i < count; i++) {
         struct pair pair;
@@ -156,7 +159,7 @@ static bool conclude(const struct stage *stage, const struct result *results, si
             continue;
         double each = (pair.before->time.time.median - pair.after->time.time.median) / (PIECES - 1);
         if (pair.is_telling && each > 0)
-            snprintf(besides, sizeof besides, ", each of which costs %s besides its bytes",
+            snprintf(besides, sizeof besides, ", each of which costs %s in addition to its bytes",
                      format_duration((int64_t)each, price));
         if (!finding_add(set, results[i].experiment, results[i].device,
                          results[i].numbers[TO_DEVICE] ? "gain_to_device" : "gain_to_host",
@@ -170,8 +173,8 @@ static bool conclude(const struct stage *stage, const struct result *results, si
 const struct experiment experiment_transfers = {
     .name = "transfers",
     .summary = "Many small transfers between host and device against one large one",
-    .sizes = "bytes in all; 4000000, in 100 pieces and in one",
+    .sizes = "bytes in total; 4000000, in 100 pieces and in one",
     .takes = TAKES_SIZE,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = transfers_plan,
+    .conclude = transfers_conclude,
 };

@@ -38,7 +38,8 @@ static bool plan_kernel(const struct stage *stage, enum hand_kernel which, int64
     return true;
 }
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool workgroup_sweep_plan(const struct stage *stage, struct case_list *list,
+                                 struct status *status) {
     int64_t usual = stage->options.small ? 1 << 16 : stage->is_gpu ? 1 << 26 : 1 << 24;
     unsigned count;
     const int64_t *sizes = experiment_sizes(stage, &usual, 1, &count);
@@ -49,16 +50,16 @@ static bool plan(const struct stage *stage, struct case_list *list, struct statu
     return true;
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool workgroup_sweep_conclude(const struct stage *stage, const struct result *results,
+                                     size_t count, struct result_set *set, struct status *status) {
     return sweep_conclude(stage, results, count, KERNEL_BLOCK, "best_block", "block", set, status);
 }
 
 const struct experiment experiment_workgroup_sweep = {
     .name = "workgroup-sweep",
-    .summary = "block sizes from 32 to 1024 of an elementwise kernel and a sum, and the best",
+    .summary = "Block sizes from 32 to 1024 of an elementwise kernel and a sum, and the best",
     .sizes = "elements; 16777216, on a GPU 67108864",
     .takes = TAKES_SIZE,
-    .plan = plan,
-    .conclude = conclude,
+    .plan = workgroup_sweep_plan,
+    .conclude = workgroup_sweep_conclude,
 };

@@ -34,7 +34,7 @@ extern const struct case_kind kernel_case;
 bool kernel_case_set(struct bench_case *work, enum hand_kernel which, int64_t block_or_tile,
                      struct status *status);
 
-/* ---- Between the parts ---------------------------------------------------------------------- */
+/* ---- For kernel_text.c and kernel_native.c -------------------------------------------------- */
 
 /* How a case is cut up on a device. A product has m rows, n columns and k multiply-adds an element;
  * the others n elements. */
@@ -71,10 +71,6 @@ static inline bool kernel_is_product(enum hand_kernel which) {
     return which >= HAND_READ;
 }
 
-/* Elements of the buffers of a launch, inputs first, and how many buffers there are: x, y; x, sums;
- * A, B, C. HAND_SUM's output is its total and, after it, one partial sum for each block. */
-unsigned kernel_buffer_counts(const struct kernel_plan *plan, int64_t counts[KERNEL_BUFFERS_MAX]);
-
 /* What one call does, in that many launches. */
 void kernel_amount(const struct kernel_plan *plan, unsigned launches, struct amount *amount);
 
@@ -86,16 +82,8 @@ const char *kernel_name_of(const struct kernel_plan *plan, bool last);
 void kernel_text(const struct kernel_plan *plan, const struct device_capabilities *device,
                  bool last, struct buffer *out);
 
-/* The CPU's function, and what each of its threads needs. The context is the plan; HAND_SUM's team
- * shares a double for each thread. */
+/* The CPU's function, and what each of its threads needs. The context is the plan; HAND_SUM's
+ * threads share a double each. */
 native_function *kernel_native(const struct kernel_plan *plan, size_t *scratch_bytes);
-
-/* Element `index` of the output that must come out, in double precision, from the inputs (of the
- * kinds that kernel_buffer_counts() lists). Products walk a row or column for each call. */
-double kernel_reference(const struct kernel_plan *plan, const float *const *inputs, int64_t index);
-/* Elements of inputs that it looks at. */
-int64_t kernel_reference_cost(const struct kernel_plan *plan);
-/* How far off rounding can take an output, relative to the largest. */
-double kernel_tolerance(const struct kernel_plan *plan);
 
 #endif

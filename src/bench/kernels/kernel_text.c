@@ -213,19 +213,20 @@ static const char rows_text[] =
     "}\n"
     "}\n";
 
-static void begin(const struct kernel_plan *plan, const struct device_capabilities *device,
-                  bool last, struct buffer *out) {
+static void kernel_text_begin(const struct kernel_plan *plan,
+                              const struct device_capabilities *device, bool last,
+                              struct buffer *out) {
     struct source_parameter product[] = {
-        {.name = "a", .dtype = RIDGE_F32, .alone = true},
-        {.name = "b", .dtype = RIDGE_F32, .alone = true},
-        {.name = "c", .dtype = RIDGE_F32, .stored = true, .alone = true},
+        {.name = "a", .dtype = RIDGE_F32, .no_alias = true},
+        {.name = "b", .dtype = RIDGE_F32, .no_alias = true},
+        {.name = "c", .dtype = RIDGE_F32, .stored = true, .no_alias = true},
     };
     struct source_parameter simple[] = {
-        {.name = "x", .dtype = RIDGE_F32, .alone = true},
+        {.name = "x", .dtype = RIDGE_F32, .no_alias = true},
         {.name = plan->which == HAND_SUM ? "sums" : "y",
          .dtype = RIDGE_F32,
          .stored = true,
-         .alone = true},
+         .no_alias = true},
     };
     bool is_product = kernel_is_product(plan->which);
     struct source_kernel kernel = {
@@ -257,7 +258,7 @@ static void product_text(const struct kernel_plan *plan, const struct device_cap
         source_define(out, "DEPTH", (long)plan->depth);
         buffer_string(out, tiles_words);
     }
-    begin(plan, device, false, out);
+    kernel_text_begin(plan, device, false, out);
     buffer_string(out, "int M = (int)scalars.v[0], N = (int)scalars.v[1];\n"
                        "int K = (int)scalars.v[2];\n");
     if (plan->few_rows) {
@@ -271,12 +272,12 @@ static void product_text(const struct kernel_plan *plan, const struct device_cap
 
 void kernel_text(const struct kernel_plan *plan, const struct device_capabilities *device,
                  bool last, struct buffer *out) {
-    source_words(out, device);
+    source_device_prelude(out, device);
     if (kernel_is_product(plan->which)) {
         product_text(plan, device, out);
         return;
     }
-    begin(plan, device, last, out);
+    kernel_text_begin(plan, device, last, out);
     buffer_string(out, "INT64 N = scalars.v[0], PARTS = scalars.v[1];\n");
     buffer_string(out, last ? sum_last_text : plan->which == HAND_SUM ? sum_text : scale_text);
 }

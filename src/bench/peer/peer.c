@@ -55,7 +55,7 @@ static bool answer_is(struct text answer, const char *word, struct text *rest) {
 
 /* ---- Asking ----------------------------------------------------------------------------- */
 
-static bool lose(struct peer *peer, struct status *status) {
+static bool mark_lost(struct peer *peer, struct status *status) {
     peer->lost = *status;
     return false;
 }
@@ -66,10 +66,10 @@ static bool ask(struct peer *peer, struct text request, double seconds, struct t
         *status = peer->lost;
         return false;
     }
-    if (peer_process_ask(&peer->process, request, seconds, answer, status))
+    if (peer_process_request(&peer->process, request, seconds, answer, status))
         return true;
     status_context(status, "%s", peer->framework->title);
-    return lose(peer, status);
+    return mark_lost(peer, status);
 }
 
 /* An answer that is none of those expected: a failure that it tells of, after which it goes on, or
@@ -81,10 +81,10 @@ static bool other_answer(struct peer *peer, struct text answer, const char *duri
         return status_fail(status, STATUS_UNSUPPORTED, "%s%s: %.*s", peer->framework->title, during,
                            TEXT_ARGS(reason));
     peer_process_finish(&peer->process);
-    status_fail(status, STATUS_IO, "%s%s: %s answers \"%.*s\", which makes no sense here",
+    status_fail(status, STATUS_IO, "%s%s: %s answered \"%.*s\", which is not valid here",
                 peer->framework->title, during, peer->process.program,
                 answer.length < 100 ? (int)answer.length : 100, answer.data);
-    return lose(peer, status);
+    return mark_lost(peer, status);
 }
 
 /* Whether the answer is `word` and a time. */
@@ -134,7 +134,7 @@ struct peer *peer_start_within(const char *framework, const char *device,
                                const struct peer_patience *patience, struct status *status) {
     const struct framework *found = find_framework(framework);
     if (!found) {
-        status_fail(status, STATUS_USAGE, "no peer is called %.40s; there are torch, mlx and jax",
+        status_fail(status, STATUS_USAGE, "unknown peer %.40s; the peers are torch, mlx and jax",
                     framework);
         return NULL;
     }

@@ -61,7 +61,7 @@ bool peer_process_start(struct peer_process *process, const char *const *argumen
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, conversation) != 0 || pipe(complaints) != 0 ||
         !prepare_descriptor(conversation[0], true) || !prepare_descriptor(conversation[1], false) ||
         !prepare_descriptor(complaints[0], true) || !prepare_descriptor(complaints[1], false)) {
-        status_fail_errno(status, "%s cannot be talked to", arguments[0]);
+        status_fail_errno(status, "cannot communicate with %s", arguments[0]);
         goto failed;
     }
 #ifdef SO_NOSIGPIPE
@@ -69,7 +69,7 @@ bool peer_process_start(struct peer_process *process, const char *const *argumen
 #endif
     if ((errno = spawn(arguments, conversation[1], complaints[1], &process->id)) != 0) {
         process->id = 0;
-        status_fail_errno(status, "%s cannot be started", arguments[0]);
+        status_fail_errno(status, "cannot start %s", arguments[0]);
         goto failed;
     }
     close(conversation[1]);
@@ -88,7 +88,7 @@ static void pause_a_little(void) {
 }
 
 /* Collects it, after `patience_ns` by force. *how is as waitpid() tells. */
-static void collect(struct peer_process *process, double patience_ns, int *how) {
+static void peer_process_collect(struct peer_process *process, double patience_ns, int *how) {
     double until = measure_clock() + patience_ns;
     bool forced = false;
     *how = 0;
@@ -114,27 +114,27 @@ static void close_descriptors(struct peer_process *process) {
 void peer_process_finish(struct peer_process *process) {
     int how;
     close_descriptors(process);
-    collect(process, FAREWELL_NS, &how);
+    peer_process_collect(process, FAREWELL_NS, &how);
 }
 
 /* ---- What it prints --------------------------------------------------------------------- */
 
-static void keep_said(struct peer_process *process, const char *data, size_t length) {
+static void keep_stderr(struct peer_process *process, const char *data, size_t length) {
     if (length > PEER_SAID_SIZE) {
         data += length - PEER_SAID_SIZE;
         length = PEER_SAID_SIZE;
     }
     size_t kept = PEER_SAID_SIZE - length;
-    if (process->said_length > kept) {
-        memmove(process->said, process->said + process->said_length - kept, kept);
-        process->said_length = kept;
+    if (process->stderr_length > kept) {
+        memmove(process->stderr_tail, process->stderr_tail + process->stderr_length - kept, kept);
+        process->stderr_length = kept;
     }
-    memcpy(process->said + process->said_length, data, length);
-    process->said_length += length;
+    memcpy(process->stderr_tail + process->stderr_length, data, length);
+    process->stderr_length += length;
 }
 
-static void keep_rubbish(struct peer_process *process, const char *data, size_t length) {
-    keep_said(process, data, length);
+static void keep_unexpected(struct peer_process *process, const char *data, size_t length) {
+    keep_stderr(process, data, length);
     process->rubbish += length;
 }
 
@@ -152,16 +152,16 @@ static void make_printable(char *text, size_t length) {
 
 /* The last line of the rubbish that is not empty, as ": ..."; or "". */
 static const char *last_stderr(struct peer_process *process, char words[LAST_WORDS_SIZE]) {
-    size_t end = process->said_length;
-    while (end > 0 && (unsigned char)process->said[end - 1] <= ' ')
+    size_t end = process->stderr_length;
+    while (end > 0 && (unsigned char)process->stderr_tail[end - 1] <= ' ')
         end--;
     size_t start = end;
-    while (start > 0 && process->said[start - 1] != '\n')
+    while (start > 0 && process->stderr_tail[start - 1] != '\n')
         start--;
     if (start == end)
         return "";
-    make_printable(process->said + start, end - start);
-    snprintf(words, LAST_WORDS_SIZE, ": %.*s", (int)(end - start), process->said + start);
+    make_printable(process->stderr_tail + start, end - start);
+    snprintf(words, LAST_WORDS_SIZE, ": %.*s", (int)(end - start), process->stderr_tail + start);
     make_printable(words, strlen(words)); /* a character may have been cut */
     return words;
 }
@@ -172,7 +172,7 @@ static void read_stderr(struct peer_process *process) {
     while (process->complaints >= 0 && process->rubbish <= RUBBISH_MAX_BYTES) {
         ssize_t length = read(process->complaints, part, sizeof part);
         if (length > 0) {
-            keep_rubbish(process, part, (size_t)length);
+            keep_unexpected(process, part, (size_t)length);
         } else if (length == 0) {
             close(process->complaints);
             process->complaints = -1;
@@ -187,8 +187,8 @@ static bool line_is_answer(struct peer_process *process) {
     struct text line = {process->line, process->line_length};
     bool answers = !process->too_long && text_starts(line, PEER_MARK);
     if (!answers) {
-        keep_rubbish(process, line.data, line.length);
-        keep_rubbish(process, "\n", 1);
+        keep_unexpected(process, line.data, line.length);
+        keep_unexpected(process, "\n", 1);
         process->line_length = 0;
     }
     process->too_long = false;
@@ -216,7 +216,7 @@ static bool take_bytes(struct peer_process *process, const char *data, size_t le
         data += part + 1;
         length -= part + 1;
         if (line_is_answer(process)) {
-            keep_rubbish(process, data, length);
+            keep_unexpected(process, data, length);
             return true;
         }
     }
@@ -270,12 +270,13 @@ static bool give_up(struct peer_process *process, double patience_ns, struct sta
                     const char *why) {
     char words[LAST_WORDS_SIZE], how_it_ended[80] = "";
     int how;
-    collect(process, patience_ns, &how);
+    peer_process_collect(process, patience_ns, &how);
     read_stderr(process);
     close_descriptors(process);
     if (!why) {
         if (WIFSIGNALED(how))
-            snprintf(how_it_ended, sizeof how_it_ended, "was ended by signal %d", WTERMSIG(how));
+            snprintf(how_it_ended, sizeof how_it_ended, "was terminated by signal %d",
+                     WTERMSIG(how));
         else
             snprintf(how_it_ended, sizeof how_it_ended, "ended with status %d before it answered",
                      WEXITSTATUS(how));
@@ -285,8 +286,8 @@ static bool give_up(struct peer_process *process, double patience_ns, struct sta
                        last_stderr(process, words));
 }
 
-bool peer_process_ask(struct peer_process *process, struct text request, double seconds,
-                      struct text *answer, struct status *status) {
+bool peer_process_request(struct peer_process *process, struct text request, double seconds,
+                          struct text *answer, struct status *status) {
     double until = measure_clock() + seconds * 1e9, left;
     enum outcome outcome = OUTCOME_WAIT;
     char why[80];
@@ -299,9 +300,9 @@ bool peer_process_ask(struct peer_process *process, struct text request, double 
         if (process->stop && *process->stop)
             return give_up(process, 0, status, "was stopped");
         if (process->rubbish > RUBBISH_MAX_BYTES)
-            return give_up(process, 0, status, "prints without end and answers nothing");
+            return give_up(process, 0, status, "prints endlessly and never answers");
         if ((left = until - measure_clock()) <= 0) {
-            snprintf(why, sizeof why, "gave no answer within %.3g s and was ended", seconds);
+            snprintf(why, sizeof why, "gave no answer within %.3g s and was terminated", seconds);
             return give_up(process, 0, status, why);
         }
         outcome = converse(process, &request, left);

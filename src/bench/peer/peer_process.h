@@ -22,10 +22,10 @@ struct peer_process {
     int complaints;            /* the reading end of its standard error */
     char line[PEER_LINE_SIZE]; /* what has come of the line it is printing */
     size_t line_length;
-    bool too_long;             /* more than an answer may have: the rest is not kept */
-    size_t rubbish;            /* bytes that were no answer since it was last asked */
-    char said[PEER_SAID_SIZE]; /* the end of the rubbish */
-    size_t said_length;
+    bool too_long;                    /* more than an answer may have: the rest is not kept */
+    size_t rubbish;                   /* bytes that were no answer since it was last asked */
+    char stderr_tail[PEER_SAID_SIZE]; /* the end of the rubbish */
+    size_t stderr_length;
     const volatile sig_atomic_t *stop; /* waiting ends soon after this is not 0; may be NULL */
 };
 
@@ -35,8 +35,8 @@ bool peer_process_start(struct peer_process *process, const char *const *argumen
 /* Sends the request (a whole line; empty: nothing is sent) and gives the text behind the mark of
  * the answer, good until the next call. When it fails the process is no more, and the status says
  * how that came. */
-bool peer_process_ask(struct peer_process *process, struct text request, double seconds,
-                      struct text *answer, struct status *status);
+bool peer_process_request(struct peer_process *process, struct text request, double seconds,
+                          struct text *answer, struct status *status);
 /* Tells it to end by closing the conversation, and makes it end if it does not. */
 void peer_process_finish(struct peer_process *process);
 

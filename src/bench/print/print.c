@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A column shares a unit when its largest value stays below SHARED_MOST of it and its smallest is
+/* A column shares a unit when its largest value stays below SHARED_MAX of it and its smallest is
  * at least 1, or a tenth if nothing better is to be had. Rates are in giga where a tenth will do.
  */
-#define SHARED_MOST 1e4
+#define SHARED_MAX 1e4
 #define SHARED_LEAST 0.1
 enum { GIGA = 1 }; /* among the units of rates */
 
@@ -83,14 +83,14 @@ char *print_times(double ratio, char text[FORMAT_SIZE]) {
 void print_scale_see(struct print_scale *scale, double value) {
     if (!is_known(value))
         return;
-    if (scale->least == 0 || value < scale->least)
-        scale->least = value;
-    if (value > scale->most)
-        scale->most = value;
+    if (scale->min == 0 || value < scale->min)
+        scale->min = value;
+    if (value > scale->max)
+        scale->max = value;
 }
 
-static bool share(struct print_scale *scale, const struct unit *unit, double least) {
-    if (scale->least < least * unit->size || scale->most >= SHARED_MOST * unit->size)
+static bool share(struct print_scale *scale, const struct unit *unit, double min) {
+    if (scale->min < min * unit->size || scale->max >= SHARED_MAX * unit->size)
         return false;
     scale->unit = unit->name;
     scale->divisor = unit->size;
@@ -100,7 +100,7 @@ static bool share(struct print_scale *scale, const struct unit *unit, double lea
 void print_scale_choose(struct print_scale *scale) {
     const struct unit *units = units_of(scale->quantity);
     scale->unit = NULL;
-    if (scale->least <= 0 ||
+    if (scale->min <= 0 ||
         (scale->quantity != PRINT_TIME && share(scale, &units[GIGA], SHARED_LEAST)))
         return;
     for (unsigned i = 0; i < UNITS; i++)

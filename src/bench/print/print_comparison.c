@@ -45,7 +45,7 @@ static void append_time(const struct result *result, struct buffer *text) {
 
 static void append_verdict(const struct comparison *row, struct buffer *text) {
     char figure[FORMAT_SIZE];
-    buffer_string(text, comparison_words(row->verdict));
+    buffer_string(text, comparison_verdict_name(row->verdict));
     if (row->disturbed && row->verdict == COMPARISON_SAME)
         sheet_mark(0, text);
     bool differs = row->verdict == COMPARISON_FASTER || row->verdict == COMPARISON_SLOWER;
@@ -215,11 +215,11 @@ static void write_drift(const struct view *view, struct output *output) {
     struct buffer words = {0};
     char share[FORMAT_SIZE];
     if (!isfinite(drift))
-        buffer_string(&words, "How the machine itself was doing is not known for both runs.");
+        buffer_string(&words, "The machine's speed is not known for both runs.");
     else if (fabs(drift) < DRIFT_WORTH_SAYING)
-        buffer_string(&words, "The machine itself kept its pace.");
+        buffer_string(&words, "The machine's speed did not change.");
     else
-        buffer_printf(&words, "The machine itself was %s %s in the later run.",
+        buffer_printf(&words, "The machine was %s %s in the later run.",
                       print_share(fabs(drift), share), drift > 0 ? "slower" : "faster");
     print_paragraph(view->style, PRINT_INDENT, "", buffer_as_text(&words), output);
     print_note_failure(words.failed, output);
@@ -232,8 +232,7 @@ static void write_disturbed(const struct view *view, struct output *output) {
         any |= view->set->rows[i].disturbed && view->set->rows[i].verdict == COMPARISON_SAME;
     if (any)
         print_paragraph(view->style, PRINT_INDENT, "¹ ",
-                        TEXT("other programs took the processors for too much of the time to tell"),
-                        output);
+                        TEXT("other programs used the CPU too much of the time to decide"), output);
 }
 
 static void write_csv(const struct view *view, struct output *output) {
@@ -258,7 +257,7 @@ static void write_csv(const struct view *view, struct output *output) {
         else
             output_printf(output, "%.15g,%.15g,%.15g,%.15g,", row->ratio, row->low, row->high,
                           row->noise);
-        table_csv_field(output, text_of(comparison_words(row->verdict)));
+        table_csv_field(output, text_of(comparison_verdict_name(row->verdict)));
         output_write(output, "\r\n", 2);
     }
 }

@@ -21,8 +21,8 @@ enum print_quantity { PRINT_TIME, PRINT_BYTE_RATE, PRINT_FLOP_RATE };
 /* The unit of a column. A zeroed scale is empty: show it all values, then choose. */
 struct print_scale {
     enum print_quantity quantity;
-    double least, most; /* of the values above 0 */
-    const char *unit;   /* "µs"; NULL: each value has its own */
+    double min, max;  /* of the values above 0 */
+    const char *unit; /* "µs"; NULL: each value has its own */
     double divisor;
 };
 void print_scale_see(struct print_scale *scale, double value);

@@ -10,12 +10,12 @@
 #include "base/array.h"
 #include "bench/experiment.h"
 
-static void say(const struct print_style *style, const char *mark, struct output *output,
-                const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void print_sentence(const struct print_style *style, const char *mark, struct output *output,
+                           const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* A sentence under a table. */
-static void say(const struct print_style *style, const char *mark, struct output *output,
-                const char *format, ...) {
+static void print_sentence(const struct print_style *style, const char *mark, struct output *output,
+                           const char *format, ...) {
     struct buffer words = {0};
     va_list arguments;
     va_start(arguments, format);
@@ -124,17 +124,17 @@ static void write_notes(const struct sheet *sheet, struct output *output) {
 /* No line has figures: a table would be empty. */
 static void write_failures(const struct sheet *sheet, struct output *output) {
     struct buffer name = {0};
-    say(sheet->style, "", output, "Nothing could be measured:");
+    print_sentence(sheet->style, "", output, "Nothing could be measured:");
     if (sheet->style->style == TABLE_MARKDOWN)
         output_write(output, "\n", 1);
     for (size_t i = 0; i < sheet->count; i++) {
         const struct result *result = sheet->rows[i];
         buffer_clear(&name);
         print_name(result, &name);
-        say(sheet->style, bullet(sheet->style), output, "%.*s%s%s: %s",
-            TEXT_ARGS(buffer_as_text(&name)), sheet->several_devices ? " on " : "",
-            sheet->several_devices ? result->device : "",
-            *result->problem ? result->problem : "no figures");
+        print_sentence(sheet->style, bullet(sheet->style), output, "%.*s%s%s: %s",
+                       TEXT_ARGS(buffer_as_text(&name)), sheet->several_devices ? " on " : "",
+                       sheet->several_devices ? result->device : "",
+                       *result->problem ? result->problem : "no figures");
     }
     print_note_failure(name.failed, output);
     buffer_finish(&name);
@@ -145,9 +145,9 @@ static void write_findings(const struct sheet *sheet, struct output *output) {
     for (size_t i = 0; i < set->finding_count; i++) {
         const struct result_finding *finding = &set->findings[i];
         if (strcmp(finding->experiment, sheet->rows[0]->experiment) == 0)
-            say(sheet->style, bullet(sheet->style), output, "%s%s%s",
-                sheet->several_devices ? finding->device : "", sheet->several_devices ? ": " : "",
-                finding->text);
+            print_sentence(sheet->style, bullet(sheet->style), output, "%s%s%s",
+                           sheet->several_devices ? finding->device : "",
+                           sheet->several_devices ? ": " : "", finding->text);
     }
 }
 
@@ -165,7 +165,7 @@ static double distance(const struct result *result) {
 static void append_distance(struct buffer *words, const struct result *result) {
     char figure[FORMAT_SIZE];
     if (distance(result) >= FAR)
-        buffer_printf(words, "%s times slower than the hardware allows",
+        buffer_printf(words, "%sx slower than the hardware allows",
                       print_times(distance(result), figure));
     else
         buffer_printf(words, "at %s of what the hardware allows",
@@ -203,11 +203,11 @@ static void write_distance(const struct sheet *sheet, const char *device, struct
         buffer_string(&words, " is ");
         append_distance(&words, furthest);
     } else if (distance(furthest) < FAR) {
-        buffer_printf(&words, "Every line reaches %s or more of what the hardware allows",
+        buffer_printf(&words, "Every line reaches at least %s of what the hardware allows",
                       print_share(1 / distance(furthest), share));
     } else {
         append_name(sheet, &words, furthest);
-        buffer_string(&words, " is furthest from its roof: ");
+        buffer_string(&words, " is farthest from its roof: ");
         append_distance(&words, furthest);
         buffer_string(&words, "; ");
         append_name(sheet, &words, nearest);
@@ -218,8 +218,9 @@ static void write_distance(const struct sheet *sheet, const char *device, struct
     if (distance(nearest) < ABOVE_ROOF) {
         buffer_byte(&words, ' ');
         append_name(sheet, &words, nearest);
-        buffer_string(&words, " is faster than the roof that was measured: measure that again "
-                              "with ridge peaks --refresh.");
+        buffer_string(
+            &words,
+            " is faster than the measured roof: measure it again with ridge peaks --refresh.");
     }
     print_paragraph(sheet->style, 2, bullet(sheet->style), buffer_as_text(&words), output);
     print_note_failure(words.failed, output);

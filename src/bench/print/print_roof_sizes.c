@@ -37,28 +37,28 @@ bool print_working_sets(const struct roofs *roofs, const struct print_style *sty
     table_finish(&table);
     if (!markdown)
         print_paragraph(style, 0, "  ",
-                        TEXT("so many bytes read, or read and written, again and again: the "
-                             "faster of the two; the last row is memory"),
+                        TEXT("bytes read, or read and written, repeatedly: the faster of the two; "
+                             "the last row is memory"),
                         output);
     return ok;
 }
 
 /* ---- Transfers: a row for each size, a column for each way ---------------------------------- */
 
-bool print_transfer_goes(const struct transfer_roof *transfer, unsigned way) {
-    return transfer->to_device == (way < 2) && transfer->pinned == (way % 2 == 0);
+bool print_transfer_goes(const struct transfer_roof *transfer, unsigned method) {
+    return transfer->to_device == (method < 2) && transfer->pinned == (method % 2 == 0);
 }
 
-static const char *way_name(unsigned way) {
+static const char *method_name(unsigned method) {
     static const char *const names[TRANSFER_WAYS] = {"in, pinned", "in, pageable", "out, pinned",
                                                      "out, pageable"};
-    return names[way];
+    return names[method];
 }
 
 static const struct transfer_roof *find_transfer(const struct roofs *roofs, uint64_t bytes,
-                                                 unsigned way) {
+                                                 unsigned method) {
     for (unsigned i = 0; i < print_transfer_count(roofs); i++)
-        if (roofs->transfers[i].bytes == bytes && print_transfer_goes(&roofs->transfers[i], way))
+        if (roofs->transfers[i].bytes == bytes && print_transfer_goes(&roofs->transfers[i], method))
             return &roofs->transfers[i];
     return NULL;
 }
@@ -82,33 +82,33 @@ static void add_transfer_cell(struct table *table, const struct transfer_roof *t
 static void fill_transfers(struct table *table, const struct roofs *roofs) {
     char size[FORMAT_SIZE];
     table_column(table, "transfer", TABLE_RIGHT);
-    for (unsigned way = 0; way < TRANSFER_WAYS; way++)
-        table_column(table, way_name(way), TABLE_RIGHT);
+    for (unsigned method = 0; method < TRANSFER_WAYS; method++)
+        table_column(table, method_name(method), TABLE_RIGHT);
     for (unsigned i = 0; i < print_transfer_count(roofs); i++) {
         if (seen_before(roofs, i))
             continue;
         uint64_t bytes = roofs->transfers[i].bytes;
         table_cellf(table, "%s", format_bytes(bytes, size));
-        for (unsigned way = 0; way < TRANSFER_WAYS; way++)
-            add_transfer_cell(table, find_transfer(roofs, bytes, way));
+        for (unsigned method = 0; method < TRANSFER_WAYS; method++)
+            add_transfer_cell(table, find_transfer(roofs, bytes, method));
     }
 }
 
 /* Under the table: each way's own words, said once as long as they stay the same. */
-static void write_ways(const struct roofs *roofs, const struct print_style *style,
-                       struct output *output) {
+static void write_methods(const struct roofs *roofs, const struct print_style *style,
+                          struct output *output) {
     struct buffer line = {0};
     bool markdown = style->style == TABLE_MARKDOWN;
     if (markdown)
         output_printf(output, "\n");
-    for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
+    for (unsigned method = 0; method < TRANSFER_WAYS; method++) {
         const char *before = "";
         for (unsigned i = 0; i < print_transfer_count(roofs); i++) {
             const char *how = print_roof_reason(&roofs->transfers[i].roof);
-            if (!print_transfer_goes(&roofs->transfers[i], way) || strcmp(how, before) == 0)
+            if (!print_transfer_goes(&roofs->transfers[i], method) || strcmp(how, before) == 0)
                 continue;
             buffer_clear(&line);
-            buffer_printf(&line, "%s: %s", way_name(way), how);
+            buffer_printf(&line, "%s: %s", method_name(method), how);
             print_paragraph(style, 0, markdown ? "- " : "  ", buffer_as_text(&line), output);
             before = how;
         }
@@ -129,6 +129,6 @@ bool print_transfers(const struct roofs *roofs, const struct print_style *style,
     table_write(&table, style->style, &(struct table_layout){.width = style->width}, output);
     bool ok = table_ok(&table, status);
     table_finish(&table);
-    write_ways(roofs, style, output);
+    write_methods(roofs, style, output);
     return ok;
 }

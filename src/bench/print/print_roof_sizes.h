@@ -23,7 +23,7 @@ static inline unsigned print_transfer_count(const struct roofs *roofs) {
 }
 
 enum { TRANSFER_WAYS = 4 }; /* in pinned, in pageable, out pinned, out pageable */
-bool print_transfer_goes(const struct transfer_roof *transfer, unsigned way);
+bool print_transfer_goes(const struct transfer_roof *transfer, unsigned method);
 
 /* Both as text or Markdown. */
 bool print_working_sets(const struct roofs *roofs, const struct print_style *style,

@@ -250,10 +250,10 @@ static bool write_csv(const struct roofs *roofs, bool header, struct output *out
     for (unsigned i = 0; i < print_working_set_count(roofs); i++)
         add_csv_row(&table, roofs, "working_set", roofs->working_sets[i].bytes, "B/s",
                     &roofs->working_sets[i].roof);
-    for (unsigned way = 0; way < TRANSFER_WAYS; way++)
+    for (unsigned method = 0; method < TRANSFER_WAYS; method++)
         for (unsigned i = 0; i < print_transfer_count(roofs); i++)
-            if (print_transfer_goes(&roofs->transfers[i], way))
-                add_csv_row(&table, roofs, keys[way], roofs->transfers[i].bytes, "B/s",
+            if (print_transfer_goes(&roofs->transfers[i], method))
+                add_csv_row(&table, roofs, keys[method], roofs->transfers[i].bytes, "B/s",
                             &roofs->transfers[i].roof);
     table_write(&table, TABLE_CSV, &(struct table_layout){.no_header = !header}, output);
     bool ok = table_ok(&table, status);

@@ -175,15 +175,15 @@ static void make_labels_fit(struct sheet *sheet, const size_t *widths) {
 }
 
 static void choose_for_terminal(struct sheet *sheet, const size_t *widths) {
-    static const enum sheet_column least[] = {SHEET_LABEL,     SHEET_TIME,      SHEET_SPREAD,
-                                              SHEET_BYTE_RATE, SHEET_FLOP_RATE, SHEET_SHARE,
-                                              SHEET_AT_ROOF,   SHEET_CURVE};
+    static const enum sheet_column min[] = {SHEET_LABEL,     SHEET_TIME,      SHEET_SPREAD,
+                                            SHEET_BYTE_RATE, SHEET_FLOP_RATE, SHEET_SHARE,
+                                            SHEET_AT_ROOF,   SHEET_CURVE};
     static const enum sheet_column more[][2] = {{SHEET_SPEEDUP, SHEET_SPEEDUP},
                                                 {SHEET_PEER, SHEET_RATIO},
                                                 {SHEET_DEVICE_TIME, SHEET_DEVICE_TIME},
                                                 {SHEET_KERNELS, SHEET_KERNELS}};
-    for (size_t i = 0; i < ARRAY_COUNT(least); i++)
-        sheet->shown[least[i]] = widths[least[i]] > 0;
+    for (size_t i = 0; i < sizeof min / sizeof min[0]; i++)
+        sheet->shown[min[i]] = widths[min[i]] > 0;
     sheet->shown[SHEET_VARIANT] = widths[SHEET_VARIANT] > 0;
     sheet->shown[SHEET_DEVICE] = sheet->several_devices;
     sheet->shown[SHEET_TYPE] = sheet->several_types;

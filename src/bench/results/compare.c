@@ -10,12 +10,13 @@
 
 #include "base/memory.h"
 #include "bench/results/compare_rounds.h"
+#include "device/cache.h"
 
-enum { REFERENCE_PASSES = 16 };
-#define CROWDED 0.9        /* processors in use: others are in the way from there on */
+enum { REFERENCE_PASSES = 16, NAME_MAX_LENGTH = 100 };
+#define CONTENDED 0.9      /* processors in use: others are in the way from there on */
 #define REFERENCE_FAST 0.1 /* quantile: disturbed passes are no pace */
 
-const char *comparison_words(enum comparison_verdict verdict) {
+const char *comparison_verdict_name(enum comparison_verdict verdict) {
     switch (verdict) {
     case COMPARISON_FASTER:
         return "faster";
@@ -51,7 +52,7 @@ static double disturbance(double own_ns, const struct health *before, const stru
            other = grown(before->other_ns, after->other_ns);
     if (all <= 0)
         return 0;
-    return (stolen + (own_ns + stolen + other > CROWDED * all ? other : 0)) / all;
+    return (stolen + (own_ns + stolen + other > CONTENDED * all ? other : 0)) / all;
 }
 
 void compare_keep_round(struct result *result, const struct measurement *round,
@@ -191,7 +192,7 @@ static bool settings_changed(struct comparison_set *set) {
              memcmp(before->numbers, after->numbers, sizeof before->numbers) == 0))
             continue;
         snprintf(set->warning, sizeof set->warning,
-                 "\"%s\" does not mean the same in both runs: its type or sizes differ",
+                 "\"%s\" differs between the runs: its type or sizes are not the same",
                  after->label);
         return true;
     }
@@ -201,7 +202,7 @@ static bool settings_changed(struct comparison_set *set) {
 static void find_changes(const struct result_set *before, const struct result_set *after,
                          struct comparison_set *set) {
     if (strcmp(before->machine, after->machine) != 0) {
-        snprintf(set->warning, sizeof set->warning, "another machine: it was %.70s and is %.70s",
+        snprintf(set->warning, sizeof set->warning, "different machines: it was %.70s and is %.70s",
                  *before->machine ? before->machine : "unknown",
                  *after->machine ? after->machine : "unknown");
         return;
@@ -229,4 +230,84 @@ bool compare_results(const struct result_set *before, const struct result_set *a
 void comparison_set_finish(struct comparison_set *set) {
     memory_free(set->rows);
     *set = (struct comparison_set){0};
+}
+
+/* ---- JSON -------------------------------------------------------------------------------- */
+
+static void write_line(const struct comparison *row, struct json *json) {
+    const struct result *named = row->after ? row->after : row->before;
+    json_begin_object(json);
+    json_member_string(json, "experiment", named->experiment);
+    json_member_string(json, "device", named->device);
+    json_member_string(json, "label", named->label);
+    json_member_string(json, "variant", named->variant);
+    json_member_string(json, "verdict", comparison_verdict_name(row->verdict));
+    if (row->verdict != COMPARISON_ABSENT) {
+        json_member_number(json, "before_ns", row->before->time.time.median);
+        json_member_number(json, "after_ns", row->after->time.time.median);
+        json_member_number(json, "ratio", row->ratio);
+        json_member_number(json, "low", row->low);
+        json_member_number(json, "high", row->high);
+        json_member_number(json, "noise", row->noise);
+        json_member_bool(json, "disturbed", row->disturbed);
+    }
+    json_end_object(json);
+}
+
+bool comparison_set_write(const struct comparison_set *set, const struct result_set *after,
+                          struct output *output, struct status *status) {
+    struct json json = {.output = output, .pretty = true};
+    struct buffer document = {0};
+    struct output memory = output_into(&document);
+    result_set_write(after, &memory);
+    json_begin_object(&json);
+    json_member_string(&json, "schema", "ridge.bench-comparison");
+    json_member_integer(&json, "version", 1);
+    json_member_number(&json, "drift", set->drift);
+    json_member_string(&json, "warning", set->warning);
+    json_key(&json, "lines");
+    json_begin_array(&json);
+    for (size_t i = 0; i < set->count; i++)
+        write_line(&set->rows[i], &json);
+    json_end_array(&json);
+    json_key(&json, "after");
+    json_raw(&json, buffer_as_text(&document));
+    json_end_object(&json);
+    bool ok = buffer_ok(&document, status);
+    buffer_finish(&document);
+    return ok;
+}
+
+/* ---- Saved results ----------------------------------------------------------------------- */
+
+static bool ends_in(const char *name, const char *ending) {
+    size_t length = strlen(name), tail = strlen(ending);
+    return length > tail && strcmp(name + length - tail, ending) == 0;
+}
+
+static bool is_plain(const char *name) {
+    for (const char *p = name; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            return false;
+    return *name && *name != '.' && strlen(name) <= NAME_MAX_LENGTH;
+}
+
+bool compare_path(const char *name, struct buffer *path, struct status *status) {
+    if (strchr(name, '/') || ends_in(name, ".json")) {
+        buffer_string(path, name);
+        buffer_byte(path, 0);
+        return buffer_ok(path, status);
+    }
+    if (!is_plain(name))
+        return status_fail(status, STATUS_USAGE,
+                           "results cannot be saved under this name: use at most %d characters "
+                           "starting with a letter or a digit, or a path to a .json file",
+                           NAME_MAX_LENGTH);
+    if (!cache_folder(path, status))
+        return status_context(status, "results need a path to a .json file instead of the name %s",
+                              name);
+    path->length = strlen(path->data);
+    buffer_printf(path, "/saved-%s.json", name);
+    buffer_byte(path, 0);
+    return buffer_ok(path, status);
 }

@@ -21,7 +21,7 @@ enum comparison_verdict {
     COMPARISON_SLOWER,
     COMPARISON_ABSENT, /* one side has no such line, or no figure for it */
 };
-const char *comparison_words(enum comparison_verdict verdict);
+const char *comparison_verdict_name(enum comparison_verdict verdict);
 
 struct comparison {
     const struct result *before, *after; /* either may be NULL */
@@ -52,7 +52,7 @@ bool comparison_set_write(const struct comparison_set *set, const struct result_
 void compare_keep_round(struct result *result, const struct measurement *round,
                         const struct health *before, const struct health *after);
 /* Whether enough of its rounds were undisturbed for a comparison to tell something. */
-bool compare_has_calm_rounds(const struct result *result);
+bool compare_has_undisturbed_rounds(const struct result *result);
 /* The lines that want rounds, as run_options.only takes them; end with result_set_finish(). */
 bool compare_wanting(const struct comparison_set *set, struct result_set *lines,
                      struct status *status);

@@ -45,7 +45,7 @@ struct rounds {
 
 struct interval {
     double low, middle, high; /* of after / before */
-    bool sure;                /* there are rounds enough for it */
+    bool confident;           /* there are rounds enough for it */
 };
 
 unsigned compare_rank(unsigned rounds, unsigned other_rounds, double chance) {
@@ -66,11 +66,11 @@ static double cpu_contention(const struct result *result, unsigned round) {
 }
 
 static double min_contention_of(const struct result *result) {
-    double least = INFINITY;
+    double min = INFINITY;
     for (unsigned i = 0; i < result->round_count && i < ROUNDS_MAX; i++)
         if (cpu_contention(result, i) > 0)
-            least = fmin(least, cpu_contention(result, i));
-    return least;
+            min = fmin(min, cpu_contention(result, i));
+    return min;
 }
 
 static bool is_undisturbed(const struct result *result, unsigned round, double min_contention) {
@@ -79,7 +79,7 @@ static bool is_undisturbed(const struct result *result, unsigned round, double m
            cpu_contention(result, round) <= min_contention * (1 + LIKE_WIDTH);
 }
 
-bool compare_has_calm_rounds(const struct result *result) {
+bool compare_has_undisturbed_rounds(const struct result *result) {
     unsigned count = 0;
     for (unsigned i = 0; i < result->round_count && i < ROUNDS_MAX; i++)
         count += is_undisturbed(result, i, min_contention_of(result));
@@ -130,8 +130,8 @@ static struct interval interval_of(const struct rounds *before, const struct rou
                                    double chance) {
     unsigned of_before = compare_rank(before->count, after->count, chance),
              of_after = compare_rank(after->count, before->count, chance);
-    bool sure = of_before > 0 && of_after > 0 && before->count >= CALM_ROUNDS &&
-                after->count >= CALM_ROUNDS;
+    bool confident = of_before > 0 && of_after > 0 && before->count >= CALM_ROUNDS &&
+                     after->count >= CALM_ROUNDS;
     if (of_before == 0)
         of_before = before->count;
     if (of_after == 0)
@@ -140,7 +140,7 @@ static struct interval interval_of(const struct rounds *before, const struct rou
         .low = floor_of(after) / before->times[of_before - 1],
         .middle = after->times[(of_after - 1) / 2] / before->times[(of_before - 1) / 2],
         .high = after->times[of_after - 1] / floor_of(before),
-        .sure = sure,
+        .confident = confident,
     };
 }
 
@@ -169,8 +169,8 @@ static bool is_closer(const struct rounds unit[2], const struct rounds other[2])
 
 /* In the unit that suits the work; where the rounds do not show which that is, in nanoseconds,
  * widened to what it is in passes of the fixed arithmetic. */
-static struct interval at_any_pace(const struct result *before, const struct result *after,
-                                   double chance) {
+static struct interval at_any_clock(const struct result *before, const struct result *after,
+                                    double chance) {
     struct choice in_ns = {IN_NS, INFINITY, min_contention(before, after)}, in_passes = in_ns;
     in_passes.unit = IN_PASSES;
     struct rounds ns[2] = {rounds_of(before, in_ns), rounds_of(after, in_ns)},
@@ -188,41 +188,41 @@ static struct interval at_any_pace(const struct result *before, const struct res
 
 /* Whether the core itself was anything but steady meanwhile: clock or neighbours. */
 static bool core_changed(const struct result *result) {
-    double slowest = 0, fastest = INFINITY, most = 0;
+    double slowest = 0, fastest = INFINITY, max = 0;
     for (unsigned i = 0; i < result->round_count && i < ROUNDS_MAX; i++) {
         double pace = result->round_pace[i];
         if (!(isfinite(pace) && pace > 0))
             continue;
         slowest = fmax(slowest, pace);
         fastest = fmin(fastest, pace);
-        most = fmax(most, cpu_contention(result, i));
+        max = fmax(max, cpu_contention(result, i));
     }
-    return slowest > fastest * (1 + CHANGED) || most > min_contention_of(result) * (1 + CHANGED);
+    return slowest > fastest * (1 + CHANGED) || max > min_contention_of(result) * (1 + CHANGED);
 }
 
 /* Of work that goes its way whatever happens on the core, as that of a device does. */
-static struct interval at_any_crowding(const struct result *before, const struct result *after,
-                                       double chance) {
+static struct interval at_any_contention(const struct result *before, const struct result *after,
+                                         double chance) {
     struct choice choice = {IN_NS, INFINITY, INFINITY};
     struct rounds first = rounds_of(before, choice), second = rounds_of(after, choice);
     struct interval interval = interval_of(&first, &second, chance);
-    interval.sure &= spread_of(&first) <= 1 + STEADY && spread_of(&second) <= 1 + STEADY &&
-                     core_changed(before) && core_changed(after);
+    interval.confident &= spread_of(&first) <= 1 + STEADY && spread_of(&second) <= 1 + STEADY &&
+                          core_changed(before) && core_changed(after);
     return interval;
 }
 
 /* Both sides have a calm round. */
 static struct interval interval_at(const struct comparison *row, double chance) {
-    struct interval interval = at_any_crowding(row->before, row->after, chance);
-    if (!interval.sure)
+    struct interval interval = at_any_contention(row->before, row->after, chance);
+    if (!interval.confident)
         interval = at_equal_clock(row->before, row->after, chance);
-    return interval.sure ? interval : at_any_pace(row->before, row->after, chance);
+    return interval.confident ? interval : at_any_clock(row->before, row->after, chance);
 }
 
 static enum comparison_verdict verdict_of(const struct interval *interval) {
-    if (interval->sure && interval->low > 1 + LEAST_EFFECT)
+    if (interval->confident && interval->low > 1 + LEAST_EFFECT)
         return COMPARISON_SLOWER;
-    if (interval->sure && interval->high < 1 / (1 + LEAST_EFFECT))
+    if (interval->confident && interval->high < 1 / (1 + LEAST_EFFECT))
         return COMPARISON_FASTER;
     return COMPARISON_SAME;
 }
@@ -251,6 +251,6 @@ void compare_rounds(struct comparison *row, size_t lines) {
     row->high = shown.high;
     row->noise = fmax(asked.middle / asked.low, asked.high / asked.middle) * (1 + LEAST_EFFECT) - 1;
     row->verdict = verdict_of(&asked);
-    row->disturbed = !shown.sure;
-    row->wants_rounds = !shown.sure || verdict_of(&shown) != COMPARISON_SAME;
+    row->disturbed = !shown.confident;
+    row->wants_rounds = !shown.confident || verdict_of(&shown) != COMPARISON_SAME;
 }

@@ -1,21 +1,292 @@
-/* Results from a file. Whatever the bytes are, the answer is a set of results or one line that says
- * what is wrong: nothing is taken on trust, neither sizes nor counts nor the order of members.
+/* Reads a file of results by the tables of members. Whatever the bytes are, the answer is a set of
+ * results or one line that explains what is wrong: sizes, counts and the order of members are all
+ * checked. Null stands for an unknown figure.
  */
+#include <limits.h>
 #include <math.h>
 
 #include "base/array.h"
+#include "base/json_read.h"
 #include "base/memory.h"
-#include "bench/results/result_reading.h"
+#include "bench/results/result_members.h"
 
 /* Far more than any run has: a small file cannot make us allocate without end. */
 enum { RESULTS_MAX = 1 << 14, ROOFS_MAX = 64, FINDINGS_MAX = 1 << 14, REFERENCES_MAX = 1 << 20 };
+
+struct reading {
+    struct scan scan;
+    struct buffer key, words;
+    bool is_ours; /* the schema was seen */
+    int64_t version;
+    struct status *status;
+};
+
+/* ---- Values ----------------------------------------------------------------------------- */
+
+/* The value at scan->at as it stands in the file; the scan goes on behind it. */
+static bool reading_take(struct reading *reading, struct text *value) {
+    struct scan *scan = &reading->scan;
+    const char *after;
+    char byte;
+    if (!scan_peek(scan, &byte, reading->status))
+        return false;
+    while (!(after = scan_skip(scan, scan->at)))
+        if (!scan_more(scan, "a value", reading->status))
+            return false;
+    *value = (struct text){scan->at, (size_t)(after - scan->at)};
+    scan->at = after;
+    return true;
+}
+
+static bool is_null(struct text value) {
+    return text_is(value, "null");
+}
+
+static bool reading_expected(struct reading *reading, const char *what) {
+    return status_fail(reading->status, STATUS_INPUT, "expected %s", what);
+}
+
+static bool is_number(struct text value) {
+    return value.length > 0 &&
+           (value.data[0] == '-' || (value.data[0] >= '0' && value.data[0] <= '9'));
+}
+
+static bool reading_integer(struct reading *reading, struct text value, int64_t *number) {
+    bool is_integer = false;
+    if (is_number(value))
+        scan_integer(&reading->scan, value.data, number, &is_integer);
+    return is_integer || reading_expected(reading, "a whole number");
+}
+
+static bool to_unsigned(struct reading *reading, struct text value, uint64_t *number) {
+    int64_t bits = 0;
+    if (!is_number(value) || value.data[0] == '-')
+        return reading_expected(reading, "a non-negative integer");
+    if (!reading_integer(reading, value, &bits))
+        return false;
+    *number = (uint64_t)bits;
+    return true;
+}
+
+static bool to_count(struct reading *reading, struct text value, unsigned *count) {
+    uint64_t number;
+    if (!to_unsigned(reading, value, &number))
+        return false;
+    if (number > UINT_MAX)
+        return reading_expected(reading, "a smaller number");
+    *count = (unsigned)number;
+    return true;
+}
+
+static bool reading_double(struct reading *reading, struct text value, double *number) {
+    bool ok = false;
+    if (is_number(value))
+        scan_double(&reading->scan, value.data, number, &ok);
+    return (ok && isfinite(*number)) || reading_expected(reading, "a number");
+}
+
+static bool to_bool(struct reading *reading, struct text value, bool *truth) {
+    *truth = text_is(value, "true");
+    return *truth || text_is(value, "false") || reading_expected(reading, "true or false");
+}
+
+/* The decoded string is in reading->words. */
+static bool reading_string(struct reading *reading, struct text value) {
+    if (value.length < 2 || value.data[0] != '"')
+        return reading_expected(reading, "a string");
+    buffer_clear(&reading->words);
+    scan_decode((struct text){value.data + 1, value.length - 2}, &reading->words);
+    return buffer_ok(&reading->words, reading->status);
+}
+
+static bool reading_text(struct reading *reading, char *to, size_t capacity) {
+    struct text value;
+    if (!reading_take(reading, &value))
+        return false;
+    if (is_null(value))
+        return true;
+    if (!reading_string(reading, value))
+        return false;
+    result_copy_text(to, capacity, buffer_as_text(&reading->words));
+    return true;
+}
+
+static const char *dtype_word(unsigned i) {
+    return ridge_dtype_name((enum ridge_dtype)i);
+}
+static const char *limit_word(unsigned i) {
+    return limit_kind_name((enum limit_kind)i);
+}
+
+/* Which of `count` words a string is. */
+static bool to_choice(struct reading *reading, struct text value, const char *(*word)(unsigned),
+                      unsigned count, unsigned *choice) {
+    if (!reading_string(reading, value))
+        return false;
+    struct text words = buffer_as_text(&reading->words);
+    for (unsigned i = 0; i < count; i++)
+        if (text_is(words, word(i))) {
+            *choice = i;
+            return true;
+        }
+    return status_fail(reading->status, STATUS_INPUT, "\"%.*s\" is unknown here",
+                       words.length < 40 ? (int)words.length : 40, words.data);
+}
+
+/* ---- Arrays ----------------------------------------------------------------------------- */
+
+static bool reading_open(struct reading *reading, char opening, bool *more) {
+    char byte;
+    if (!scan_peek(&reading->scan, &byte, reading->status))
+        return false;
+    if (byte != opening)
+        return reading_expected(reading, opening == '[' ? "an array" : "an object");
+    return scan_enter(&reading->scan, opening == '[' ? ']' : '}', more, reading->status);
+}
+
+static bool reading_next(struct reading *reading, bool *more) {
+    return scan_next(&reading->scan, ']', more, reading->status);
+}
+
+static bool reading_too_many(struct reading *reading, size_t max) {
+    return status_fail(reading->status, STATUS_INPUT, "more than %zu of them", max);
+}
+
+/* Arrays that share their count are of one length. */
+static bool take_doubles(struct reading *reading, double *values, size_t max, unsigned *count) {
+    bool more;
+    struct text value;
+    unsigned read = 0;
+    if (!reading_open(reading, '[', &more))
+        return false;
+    while (more) {
+        if (read == max)
+            return reading_too_many(reading, max);
+        values[read] = NAN;
+        if (!reading_take(reading, &value) ||
+            (!is_null(value) && !reading_double(reading, value, &values[read])) ||
+            !reading_next(reading, &more))
+            return false;
+        read++;
+    }
+    if (*count > 0 && read != *count)
+        return reading_expected(reading, "as many numbers as in the matching array");
+    *count = read;
+    return true;
+}
+
+static bool take_integers(struct reading *reading, int64_t *values, size_t max) {
+    bool more;
+    struct text value;
+    if (!reading_open(reading, '[', &more))
+        return false;
+    for (size_t i = 0; more; i++) {
+        if (i == max)
+            return reading_too_many(reading, max);
+        if (!reading_take(reading, &value) || !reading_integer(reading, value, &values[i]) ||
+            !reading_next(reading, &more))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Objects ---------------------------------------------------------------------------- */
+
+static bool take_scalar(struct reading *reading, const struct member *member, void *at) {
+    struct text value;
+    unsigned choice = 0;
+    if (!reading_take(reading, &value))
+        return false;
+    if (is_null(value)) {
+        if (member->kind == MEMBER_DOUBLE)
+            *(double *)at = NAN;
+        return true;
+    }
+    switch (member->kind) {
+    case MEMBER_BOOL:
+        return to_bool(reading, value, at);
+    case MEMBER_SIGNED:
+        return reading_integer(reading, value, at);
+    case MEMBER_UNSIGNED:
+        return to_unsigned(reading, value, at);
+    case MEMBER_COUNT:
+        return to_count(reading, value, at);
+    case MEMBER_DTYPE:
+        if (!to_choice(reading, value, dtype_word, RIDGE_DTYPES, &choice))
+            return false;
+        *(enum ridge_dtype *)at = (enum ridge_dtype)choice;
+        return true;
+    case MEMBER_ROOF:
+        if (!to_choice(reading, value, result_roof_word, ROOF_COUNT + 1, &choice))
+            return false;
+        *(enum roof_id *)at = (enum roof_id)choice;
+        return true;
+    case MEMBER_LIMIT:
+        if (!to_choice(reading, value, limit_word, LIMIT_KINDS, &choice))
+            return false;
+        *(enum limit_kind *)at = (enum limit_kind)choice;
+        return true;
+    default:
+        return reading_double(reading, value, at);
+    }
+}
+
+static bool reading_members(struct reading *reading, const struct member *members, char *base);
+
+static bool reading_member(struct reading *reading, const struct member *member, char *base) {
+    void *at = base + member->offset;
+    switch (member->kind) {
+    case MEMBER_TEXT:
+        return reading_text(reading, at, member->size);
+    case MEMBER_INTEGERS:
+        return take_integers(reading, at, member->size);
+    case MEMBER_DOUBLES:
+        return take_doubles(reading, at, member->size, (unsigned *)(void *)(base + member->count));
+    case MEMBER_IF:
+        *(bool *)(base + member->count) = true;
+        return reading_members(reading, member->members, at);
+    case MEMBER_OBJECT:
+        return reading_members(reading, member->members, at);
+    default:
+        return take_scalar(reading, member, at);
+    }
+}
+
+static const struct member *reading_find(const struct member *members, struct text key) {
+    for (; members->key; members++)
+        if (text_is(key, members->key))
+            return members;
+    return NULL;
+}
+
+/* Depth here is that of the tables, not of the file. */
+static bool reading_members(struct reading *reading, const struct member *members, char *base) {
+    bool more;
+    struct text key;
+    if (!reading_open(reading, '{', &more))
+        return false;
+    while (more) {
+        if (!scan_key_copy(&reading->scan, &reading->key, &key, reading->status))
+            return false;
+        const struct member *member = reading_find(members, key);
+        if (member && !reading_member(reading, member, base))
+            return status_context(reading->status, "%s", member->key);
+        if (!member && !json_skip(&reading->scan, reading->status))
+            return false;
+        if (!scan_next(&reading->scan, '}', &more, reading->status))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Results ----------------------------------------------------------------------------- */
 
 /* The samples are what was measured, and the summary is what they say. */
 static bool summarize(struct reading *reading, struct measurement *measurement) {
     double sorted[MEASURE_SAMPLES];
     for (unsigned i = 0; i < measurement->sample_count; i++) {
         if (!isfinite(measurement->samples[i]))
-            return reading_expected(reading, "numbers alone in samples_ns");
+            return reading_expected(reading, "only numbers in samples_ns");
         sorted[i] = measurement->samples[i];
     }
     if (measurement->sample_count > 0)
@@ -45,7 +316,7 @@ static bool take_finding(struct reading *reading, struct result_set *set) {
             ok = reading_member(reading, member, (char *)&finding);
         } else if (text_is(key, "text")) {
             buffer_clear(&words);
-            ok = reading_take(reading, &value) && reading_words(reading, value);
+            ok = reading_take(reading, &value) && reading_string(reading, value);
             buffer_text(&words, ok ? buffer_as_text(&reading->words) : TEXT(""));
         } else {
             ok = json_skip(&reading->scan, reading->status);
@@ -84,7 +355,7 @@ static bool take_reference(struct reading *reading, struct result_set *set) {
 struct list {
     const char *key;
     bool (*take)(struct reading *reading, struct result_set *set);
-    size_t most;
+    size_t max;
 };
 
 static bool take_list(struct reading *reading, const struct list *list, struct result_set *set) {
@@ -92,8 +363,8 @@ static bool take_list(struct reading *reading, const struct list *list, struct r
     if (!reading_open(reading, '[', &more))
         return status_context(reading->status, "%s", list->key);
     for (size_t i = 0; more; i++) {
-        if (i == list->most)
-            return reading_too_many(reading, list->most) ||
+        if (i == list->max)
+            return reading_too_many(reading, list->max) ||
                    status_context(reading->status, "%s", list->key);
         if (!list->take(reading, set))
             return status_context(reading->status, "%s[%zu]", list->key, i);
@@ -155,12 +426,12 @@ static bool take_document(struct reading *reading, struct result_set *set) {
             return false;
     if (!scan_peek(&reading->scan, &byte, reading->status))
         return false;
-    return byte == 0 || reading_expected(reading, "nothing behind the document");
+    return byte == 0 || reading_expected(reading, "nothing after the document");
 }
 
 static bool check_head(struct reading *reading) {
     if (!reading->is_ours)
-        return status_fail(reading->status, STATUS_INPUT, "it does not say \"schema\": \"%s\"",
+        return status_fail(reading->status, STATUS_INPUT, "it does not contain \"schema\": \"%s\"",
                            BENCH_SCHEMA);
     if (reading->version == BENCH_FORMAT_VERSION)
         return true;

@@ -12,7 +12,7 @@ struct drawing {
     const struct roofline_dot *dots;
     size_t count;
     struct roofline picture;
-    struct room room; /* inside the plot */
+    struct label_space label_space; /* inside the plot */
     struct output *output;
     struct status *status;
     unsigned unlabelled; /* dots */

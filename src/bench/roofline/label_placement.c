@@ -11,24 +11,26 @@
 enum { RINGS = 7 };
 static const double NEAREST = 8, RING_STEP = 13, CROSSING_COST = 1.2;
 
-bool room_take(struct room *room, struct box box, struct status *status) {
-    if (!GROW(room->taken, &room->taken_capacity, room->taken_count + 1, status))
+bool label_space_take(struct label_space *label_space, struct box box, struct status *status) {
+    if (!memory_grow((void **)&label_space->taken, &label_space->taken_capacity,
+                     label_space->taken_count + 1, sizeof *label_space->taken, status))
         return false;
-    room->taken[room->taken_count++] = box;
+    label_space->taken[label_space->taken_count++] = box;
     return true;
 }
 
-bool room_line(struct room *room, struct segment line, struct status *status) {
-    if (!GROW(room->lines, &room->line_capacity, room->line_count + 1, status))
+bool label_space_line(struct label_space *label_space, struct segment line, struct status *status) {
+    if (!memory_grow((void **)&label_space->lines, &label_space->line_capacity,
+                     label_space->line_count + 1, sizeof *label_space->lines, status))
         return false;
-    room->lines[room->line_count++] = line;
+    label_space->lines[label_space->line_count++] = line;
     return true;
 }
 
-void room_finish(struct room *room) {
-    memory_free(room->taken);
-    memory_free(room->lines);
-    *room = (struct room){0};
+void label_space_finish(struct label_space *label_space) {
+    memory_free(label_space->taken);
+    memory_free(label_space->lines);
+    *label_space = (struct label_space){0};
 }
 
 bool box_overlaps(const struct box *a, const struct box *b) {
@@ -51,21 +53,21 @@ bool box_crosses(const struct box *box, const struct segment *line) {
            clip(line->y1, line->y2 - line->y1, box->top, box->bottom, &from, &to);
 }
 
-static bool is_free(const struct room *room, const struct box *box) {
-    const struct box *bounds = &room->bounds;
+static bool is_free(const struct label_space *label_space, const struct box *box) {
+    const struct box *bounds = &label_space->bounds;
     if (box->left < bounds->left || box->right > bounds->right || box->top < bounds->top ||
         box->bottom > bounds->bottom)
         return false;
-    for (size_t i = 0; i < room->taken_count; i++)
-        if (box_overlaps(box, &room->taken[i]))
+    for (size_t i = 0; i < label_space->taken_count; i++)
+        if (box_overlaps(box, &label_space->taken[i]))
             return false;
     return true;
 }
 
-static double crossings(const struct room *room, const struct box *box) {
+static double crossings(const struct label_space *label_space, const struct box *box) {
     double count = 0;
-    for (size_t i = 0; i < room->line_count; i++)
-        count += box_crosses(box, &room->lines[i]);
+    for (size_t i = 0; i < label_space->line_count; i++)
+        count += box_crosses(box, &label_space->lines[i]);
     return count;
 }
 
@@ -79,24 +81,24 @@ static struct box box_beside(double x, double y, double width, double height, in
     return (struct box){left, top, left + width, top + height};
 }
 
-bool room_find(struct room *room, double x, double y, double width, double height, struct box *box,
-               bool *found, struct status *status) {
+bool label_place(struct label_space *label_space, double x, double y, double width, double height,
+                 struct box *box, bool *found, struct status *status) {
     static const int sides[][2] = {{1, 0},   {-1, 0}, {1, -1}, {1, 1},
                                    {-1, -1}, {-1, 1}, {0, -1}, {0, 1}};
-    double least = INFINITY;
-    for (unsigned ring = 0; ring < RINGS && ring < least; ring++)
-        for (unsigned side = 0; side < ARRAY_COUNT(sides); side++) {
+    double min = INFINITY;
+    for (unsigned ring = 0; ring < RINGS && ring < min; ring++)
+        for (unsigned side = 0; side < sizeof sides / sizeof sides[0]; side++) {
             struct box candidate = box_beside(x, y, width, height, sides[side][0], sides[side][1],
                                               NEAREST + ring * RING_STEP);
             double cost = ring + side * 0.01;
-            if (cost >= least || !is_free(room, &candidate))
+            if (cost >= min || !is_free(label_space, &candidate))
                 continue;
-            cost += CROSSING_COST * crossings(room, &candidate);
-            if (cost < least) {
-                least = cost;
+            cost += CROSSING_COST * crossings(label_space, &candidate);
+            if (cost < min) {
+                min = cost;
                 *box = candidate;
             }
         }
-    *found = isfinite(least);
-    return !*found || room_take(room, *box, status);
+    *found = isfinite(min);
+    return !*found || label_space_take(label_space, *box, status);
 }

@@ -14,7 +14,7 @@ struct segment {
 };
 
 /* A zeroed one, with bounds set, is an empty drawing. */
-struct room {
+struct label_space {
     struct box bounds;
     struct box *taken; /* nothing else may be there */
     size_t taken_count, taken_capacity;
@@ -22,13 +22,13 @@ struct room {
     size_t line_count, line_capacity;
 };
 
-bool room_take(struct room *room, struct box box, struct status *status);
-bool room_line(struct room *room, struct segment line, struct status *status);
+bool label_space_take(struct label_space *label_space, struct box box, struct status *status);
+bool label_space_line(struct label_space *label_space, struct segment line, struct status *status);
 /* A free box of that size near the point, as few lines under it as can be; takes it. *found is
  * false when there is none. */
-bool room_find(struct room *room, double x, double y, double width, double height, struct box *box,
-               bool *found, struct status *status);
-void room_finish(struct room *room);
+bool label_place(struct label_space *label_space, double x, double y, double width, double height,
+                 struct box *box, bool *found, struct status *status);
+void label_space_finish(struct label_space *label_space);
 
 bool box_overlaps(const struct box *a, const struct box *b);
 bool box_crosses(const struct box *box, const struct segment *line);

@@ -108,8 +108,7 @@ static bool write_footnote(struct drawing *drawing) {
     size_t length = (size_t)snprintf(line, sizeof line, "%s", drawing->roofs->note);
     if (drawing->unlabelled > 0)
         snprintf(line + length, sizeof line - length,
-                 "%s%u dots are without a label for want of "
-                 "room; point at one to see its name",
+                 "%s%u dots have no label for lack of space; hover over one to see its name",
                  length ? "; " : "", drawing->unlabelled);
     output_printf(drawing->output, "<text x=\"40\" y=\"%d\" class=\"small warning\">", HEIGHT - 12);
     bool ok = drawing_foreign(drawing, line, 170);
@@ -126,8 +125,8 @@ bool roofline_svg(const struct roofs *roofs, const struct roofline_dot *dots, si
                   struct output *output, struct status *status) {
     struct drawing drawing = {
         .roofs = roofs, .dots = dots, .count = count, .output = output, .status = status};
-    drawing.room.bounds = (struct box){drawing_plot.left + 3, drawing_plot.top - 14,
-                                       drawing_plot.right + 20, drawing_plot.bottom - 3};
+    drawing.label_space.bounds = (struct box){drawing_plot.left + 3, drawing_plot.top - 14,
+                                              drawing_plot.right + 20, drawing_plot.bottom - 3};
     write_opening(&drawing);
     bool ok = write_title(&drawing);
     if (ok && roofline_arrange(roofs, dots, count, &drawing.picture))
@@ -137,6 +136,6 @@ bool roofline_svg(const struct roofs *roofs, const struct roofline_dot *dots, si
                      "Nothing to draw: no bandwidth and no rate was measured.");
     ok = ok && write_footnote(&drawing);
     output_printf(output, "</svg>\n");
-    room_finish(&drawing.room);
+    label_space_finish(&drawing.label_space);
     return ok;
 }

@@ -24,10 +24,10 @@ static bool write_dot(struct drawing *drawing, const struct roofline_dot *dot) {
     output_printf(drawing->output, ": %s at %s FLOP/byte%s</title></circle>\n",
                   print_roof_value(ROOF_RATE, dot->rate, rate),
                   roofline_number(dot->intensity, number),
-                  inside ? "" : ", which is outside of this picture");
-    return ok && room_take(&drawing->room,
-                           (struct box){x - DOT - 1, y - DOT - 1, x + DOT + 1, y + DOT + 1},
-                           drawing->status);
+                  inside ? "" : ", which is outside this plot");
+    return ok && label_space_take(&drawing->label_space,
+                                  (struct box){x - DOT - 1, y - DOT - 1, x + DOT + 1, y + DOT + 1},
+                                  drawing->status);
 }
 
 /* A label that had to go further away gets a line to its dot. */
@@ -50,8 +50,8 @@ static bool write_dot_label(struct drawing *drawing, const struct roofline_dot *
         buffer_string(&label, " (outside)");
         ok = buffer_ok(&label, drawing->status);
     }
-    ok = ok && room_find(&drawing->room, x, y, drawing_label_width(buffer_as_text(&label)),
-                         LABEL_HEIGHT, &box, &found, drawing->status);
+    ok = ok && label_place(&drawing->label_space, x, y, drawing_label_width(buffer_as_text(&label)),
+                           LABEL_HEIGHT, &box, &found, drawing->status);
     drawing->unlabelled += !found;
     if (ok && found) {
         write_pointer(drawing, x, y, &box);

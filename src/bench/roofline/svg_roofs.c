@@ -48,8 +48,9 @@ static bool take_strip(struct drawing *drawing, double x, double y, double angle
         double along = (i + 0.5) / PIECES * length - length / 2;
         double px = x + along * cos(angle), py = y - along * sin(angle);
         double half = length / PIECES / 2 + 4;
-        if (!room_take(&drawing->room, (struct box){px - half, py - half - 4, px + half, py + half},
-                       drawing->status))
+        if (!label_space_take(&drawing->label_space,
+                              (struct box){px - half, py - half - 4, px + half, py + half},
+                              drawing->status))
             return false;
     }
     return true;
@@ -105,7 +106,7 @@ static bool write_slope(struct drawing *drawing, unsigned index) {
     struct segment line = slope_segment(drawing, slope->value);
     char value[48], text[80];
     drawing_line(drawing, line.x1, line.y1, line.x2, line.y2, index == 0 ? "slope" : "slope cache");
-    if (!room_line(&drawing->room, line, drawing->status))
+    if (!label_space_line(&drawing->label_space, line, drawing->status))
         return false;
     snprintf(text, sizeof text, "%s %s", slope->name,
              print_value_of_roof(slope->roof, slope->value, value));
@@ -133,8 +134,8 @@ static bool write_ceiling(struct drawing *drawing, const struct roofline_line *c
                      solid, y, faint);
     }
     drawing_line(drawing, solid, y, drawing_plot.right, y, class);
-    return room_line(&drawing->room, (struct segment){solid, y, drawing_plot.right, y},
-                     drawing->status);
+    return label_space_line(&drawing->label_space,
+                            (struct segment){solid, y, drawing_plot.right, y}, drawing->status);
 }
 
 /* A dashed line from a ridge point to the scale, with the intensity at its foot. */
@@ -152,9 +153,9 @@ static bool write_drop(struct drawing *drawing, const struct roofline_line *ceil
     double width = drawing_label_width(text_of(text));
     struct box box = {left ? x - 6 - width : x + 2, drawing_plot.bottom - 24,
                       left ? x - 2 : x + 6 + width, drawing_plot.bottom - 3};
-    return room_take(&drawing->room, box, drawing->status) &&
-           room_line(
-               &drawing->room,
+    return label_space_take(&drawing->label_space, box, drawing->status) &&
+           label_space_line(
+               &drawing->label_space,
                (struct segment){x, drawing_y(drawing, ceiling->value), x, drawing_plot.bottom},
                drawing->status);
 }
@@ -232,7 +233,7 @@ static void write_table(struct drawing *drawing) {
     drawing_text(drawing, drawing_plot.right + RIDGE_AT, rows[count - 1] - ROW, "small", "end",
                  "ridge");
     drawing_text(drawing, drawing_plot.right + NAME_AT, rows[0] + ROW + 14, "small", "start",
-                 "ridge: FLOP/byte from which on arithmetic");
+                 "ridge: FLOP/byte above which arithmetic");
     drawing_text(drawing, drawing_plot.right + NAME_AT, rows[0] + ROW + 31, "small", "start",
                  "takes longer than memory");
 }

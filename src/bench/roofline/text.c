@@ -16,7 +16,7 @@ enum {
     TICK_COLUMNS = 7, /* "100 G ", and the axis */
     LEAST_WIDTH = 60,
     MOST_WIDTH = 160,
-    LEAST_LABELS = 12,
+    LABELS_MIN = 12,
     NAME_SIZE = 80,
     LETTERS = 52
 };
@@ -354,16 +354,16 @@ static void write_sheet(struct sheet *sheet, unsigned width) {
 
 /* The labels at the right get what they need, up to half of the width. */
 static unsigned label_columns(struct sheet *sheet, unsigned width) {
-    size_t widest = LEAST_LABELS, most = width / 2 - TICK_COLUMNS;
+    size_t widest = LABELS_MIN, max = width / 2 - TICK_COLUMNS;
     name_rows(sheet);
     for (unsigned row = 0; row < ROWS; row++) {
         size_t length = strlen(sheet->names[row]) + 1;
         widest = length > widest ? length : widest;
     }
-    for (unsigned row = 0; widest > most && row < ROWS; row++)
-        if (strlen(sheet->names[row]) >= most)
-            memcpy(sheet->names[row] + most - 4, "...", 4);
-    return (unsigned)(widest < most ? widest : most);
+    for (unsigned row = 0; widest > max && row < ROWS; row++)
+        if (strlen(sheet->names[row]) >= max)
+            memcpy(sheet->names[row] + max - 4, "...", 4);
+    return (unsigned)(widest < max ? widest : max);
 }
 
 bool roofline_text(const struct roofs *roofs, const struct roofline_dot *dots, size_t count,

@@ -32,15 +32,15 @@ struct chain {
 struct chains {
     const struct roof_bench *bench;
     const struct launch_buffer *result;
-    struct chain loaded[ROOF_WAYS_MAX];
-    struct roof_way ways[ROOF_WAYS_MAX];
+    struct chain loaded[ROOF_METHODS_MAX];
+    struct roof_method methods[ROOF_METHODS_MAX];
     unsigned count;
 };
 
-static void add_way(struct chains *chains, uint32_t blocks, uint32_t threads, double operations,
-                    const char *how) {
+static void add_method(struct chains *chains, uint32_t blocks, uint32_t threads, double operations,
+                       const char *how) {
     struct chain *chain = &chains->loaded[chains->count];
-    struct roof_way *way = &chains->ways[chains->count++];
+    struct roof_method *method = &chains->methods[chains->count++];
     chain->launch = (struct launch){
         .kernel = chain->kernel,
         .grid = {blocks, 1, 1},
@@ -51,9 +51,9 @@ static void add_way(struct chains *chains, uint32_t blocks, uint32_t threads, do
         .scalars = &chain->rounds,
     };
     chain->turns = (struct roof_launches){chains->bench->device, &chain->launch, 1, NULL};
-    way->work = (struct measured_work){&chain->turns, roof_launch_batch};
-    way->amount = (double)blocks * threads * (double)chain->rounds * operations;
-    snprintf(way->how, sizeof way->how, "%s", how);
+    method->work = (struct measured_work){&chain->turns, roof_launch_batch};
+    method->amount = (double)blocks * threads * (double)chain->rounds * operations;
+    snprintf(method->how, sizeof method->how, "%s", how);
 }
 
 /* ---- The CPU ---------------------------------------------------------------------------- */
@@ -83,16 +83,16 @@ static bool add_native(struct chains *chains, const struct native_chain *row,
     if (!chains->bench->device->ops->load(chains->bench->device, &code, &chain->kernel, status))
         return false;
     chain->rounds = matrix ? CPU_ROUNDS / TILE_ROUNDS_SHARE : CPU_ROUNDS;
-    add_way(chains, CPU_UNITS * chains->bench->capabilities->compute_units, 1, row->operations,
-            row->how);
+    add_method(chains, CPU_UNITS * chains->bench->capabilities->compute_units, 1, row->operations,
+               row->how);
     return true;
 }
 
-static bool add_native_ways(struct chains *chains, enum roof_id roof, struct status *status) {
+static bool add_native_methods(struct chains *chains, enum roof_id roof, struct status *status) {
     unsigned count;
     const struct native_chain *rows = native_chains(&count);
     for (unsigned i = 0; i < count; i++)
-        if (rows[i].roof == roof && chains->count < ROOF_WAYS_MAX && rows[i].supported() &&
+        if (rows[i].roof == roof && chains->count < ROOF_METHODS_MAX && rows[i].supported() &&
             !add_native(chains, &rows[i], status))
             return false;
     if (chains->count == 0)
@@ -145,19 +145,20 @@ static bool add_source(struct chains *chains, const struct source_chain *row,
         return true;
     }
     chain->rounds = capabilities->is_gpu ? GPU_ROUNDS : DRIVER_ROUNDS;
-    add_way(chains, per_unit * (capabilities->compute_units > 0 ? capabilities->compute_units : 1),
-            threads, steps * row->operations, row->how);
+    add_method(chains,
+               per_unit * (capabilities->compute_units > 0 ? capabilities->compute_units : 1),
+               threads, steps * row->operations, row->how);
     return true;
 }
 
-static bool add_source_ways(struct chains *chains, enum roof_id roof, struct status *status) {
+static bool add_source_methods(struct chains *chains, enum roof_id roof, struct status *status) {
     unsigned count;
     const struct source_chain *rows = source_chains(&count);
     if (chains->bench->roofs->of[roof].value == 0)
         roof_absent(&chains->bench->roofs->of[roof], "the language has no such arithmetic");
     for (unsigned i = 0; i < count; i++)
         if (rows[i].roof == roof && rows[i].language == chains->bench->capabilities->language &&
-            chains->count < ROOF_WAYS_MAX && !add_source(chains, &rows[i], status))
+            chains->count < ROOF_METHODS_MAX && !add_source(chains, &rows[i], status))
             return false;
     return true;
 }
@@ -168,11 +169,11 @@ static bool measure_roof(const struct roof_bench *bench, enum roof_id roof,
                          const struct launch_buffer *result, struct status *status) {
     bool native = bench->capabilities->language == LANGUAGE_NATIVE;
     struct chains chains = {.bench = bench, .result = result};
-    bool measured = (native ? add_native_ways(&chains, roof, status)
-                            : add_source_ways(&chains, roof, status)) &&
-                    (chains.count == 0 ||
-                     roof_best(bench, chains.ways, chains.count, &bench->roofs->of[roof], status));
-    for (unsigned i = 0; i < ROOF_WAYS_MAX; i++)
+    bool measured = (native ? add_native_methods(&chains, roof, status)
+                            : add_source_methods(&chains, roof, status)) &&
+                    (chains.count == 0 || roof_best(bench, chains.methods, chains.count,
+                                                    &bench->roofs->of[roof], status));
+    for (unsigned i = 0; i < ROOF_METHODS_MAX; i++)
         if (chains.loaded[i].kernel)
             bench->device->ops->unload(bench->device, chains.loaded[i].kernel);
     return measured;

@@ -15,12 +15,12 @@
 enum { CPU_ELEMENTS = 64 << 10, GPU_ELEMENTS = 1 << 24, OPERANDS = 2, FEW = 2 };
 
 /* One way: a function applied to each element some times over. */
-static const struct way {
+static const struct method {
     enum roof_id roof;
     enum op function;
     unsigned applications;
     const char *how;
-} ways[] = {
+} methods[] = {
     {ROOF_TRIGONOMETRY, OP_SIN, 1, "sin of each element"},
     {ROOF_TRIGONOMETRY, OP_COS, 1, "cos of each element"},
     {ROOF_TRIGONOMETRY, OP_SIN, 2, "sin of sin of each element"},
@@ -32,8 +32,8 @@ static const struct way {
     {ROOF_EXPONENTIALS, OP_EXP, 2, "exp of -exp of each element"},
     {ROOF_EXPONENTIALS, OP_EXP, 20, "20 times exp of the negative, one after another"},
 };
-enum { WAYS = ARRAY_COUNT(ways) };
-_Static_assert((int)WAYS <= (int)ROOF_WAYS_MAX, "all are tried");
+enum { METHODS = sizeof methods / sizeof methods[0] };
+_Static_assert((int)METHODS <= (int)ROOF_METHODS_MAX, "all are tried");
 
 /* A way that is ready to run. */
 struct kernel {
@@ -47,13 +47,13 @@ struct functions {
     const struct roof_bench *bench;
     int64_t elements;
     struct launch_buffer buffers[OPERANDS];
-    struct kernel *kernels; /* ROOF_WAYS_MAX of them */
-    struct roof_way ways[ROOF_WAYS_MAX];
+    struct kernel *kernels; /* ROOF_METHODS_MAX of them */
+    struct roof_method methods[ROOF_METHODS_MAX];
     unsigned count;
 };
 
 /* Exponentials of exponentials would soon be infinite: those of their negatives stay below 1. */
-static void write_program(const struct way *way, int64_t elements, struct program *program,
+static void write_program(const struct method *method, int64_t elements, struct program *program,
                           struct program_shape *shape) {
     *program = (struct program){.rank = 1, .outer = 1};
     *shape = (struct program_shape){.sizes = {elements}};
@@ -63,24 +63,26 @@ static void write_program(const struct way *way, int64_t elements, struct progra
         shape->alignment[i] = 16;
     }
     int last = program_instruction(program, (struct program_instruction){.op = OP_LOAD});
-    for (unsigned i = 0; i < way->applications; i++) {
-        if (way->function == OP_EXP && i > 0)
+    for (unsigned i = 0; i < method->applications; i++) {
+        if (method->function == OP_EXP && i > 0)
             last = program_instruction(
                 program, (struct program_instruction){.op = OP_NEG, .a = (uint16_t)last});
-        last = program_instruction(program, (struct program_instruction){
-                                                .op = (uint8_t)way->function, .a = (uint16_t)last});
+        last = program_instruction(
+            program,
+            (struct program_instruction){.op = (uint8_t)method->function, .a = (uint16_t)last});
     }
     program_instruction(
         program, (struct program_instruction){.op = OP_STORE, .slot = 1, .a = (uint16_t)last});
     program_collapse(program, shape);
 }
 
-static bool add_way(struct functions *functions, const struct way *way, struct status *status) {
+static bool add_method(struct functions *functions, const struct method *method,
+                       struct status *status) {
     const struct roof_bench *bench = functions->bench;
     struct kernel *kernel = &functions->kernels[functions->count];
     struct program program;
     struct program_shape shape;
-    write_program(way, functions->elements, &program, &shape);
+    write_program(method, functions->elements, &program, &shape);
     if (!kernel_program(&program, &shape, bench->capabilities, &kernel->request, status) ||
         !roof_load_request(bench, &kernel->request, &kernel->loaded, status))
         return false;
@@ -95,10 +97,10 @@ static bool add_way(struct functions *functions, const struct way *way, struct s
     memcpy(kernel->launch.grid, kernel->request.grid, sizeof kernel->launch.grid);
     memcpy(kernel->launch.block, kernel->request.block, sizeof kernel->launch.block);
     kernel->turns = (struct roof_launches){bench->device, &kernel->launch, 1, NULL};
-    struct roof_way *row = &functions->ways[functions->count++];
+    struct roof_method *row = &functions->methods[functions->count++];
     row->work = (struct measured_work){&kernel->turns, roof_launch_batch};
-    row->amount = (double)functions->elements * way->applications;
-    snprintf(row->how, sizeof row->how, "%s", way->how);
+    row->amount = (double)functions->elements * method->applications;
+    snprintf(row->how, sizeof row->how, "%s", method->how);
     return true;
 }
 
@@ -108,13 +110,13 @@ static bool measure_roof(struct functions *functions, enum roof_id roof, struct 
     bool many = bench->capabilities->is_gpu || bench->capabilities->language == LANGUAGE_NATIVE;
     bool measured = true;
     functions->count = 0;
-    memset(functions->kernels, 0, ROOF_WAYS_MAX * sizeof *functions->kernels);
-    for (unsigned i = 0; i < WAYS && measured; i++)
-        measured = ways[i].roof != roof || (ways[i].applications > FEW && !many) ||
-                   add_way(functions, &ways[i], status);
-    measured = measured &&
-               roof_best(bench, functions->ways, functions->count, &bench->roofs->of[roof], status);
-    for (unsigned i = 0; i < ROOF_WAYS_MAX; i++)
+    memset(functions->kernels, 0, ROOF_METHODS_MAX * sizeof *functions->kernels);
+    for (unsigned i = 0; i < METHODS && measured; i++)
+        measured = methods[i].roof != roof || (methods[i].applications > FEW && !many) ||
+                   add_method(functions, &methods[i], status);
+    measured = measured && roof_best(bench, functions->methods, functions->count,
+                                     &bench->roofs->of[roof], status);
+    for (unsigned i = 0; i < ROOF_METHODS_MAX; i++)
         if (functions->kernels[i].loaded)
             bench->device->ops->unload(bench->device, functions->kernels[i].loaded);
     return measured;
@@ -129,7 +131,7 @@ bool roof_measure_functions(const struct roof_bench *bench, struct status *statu
                         : CPU_ELEMENTS * (int64_t)(bench->capabilities->compute_units + 1),
     };
     size_t bytes = (size_t)functions.elements * sizeof(float);
-    functions.kernels = memory_allocate(ROOF_WAYS_MAX, sizeof *functions.kernels, status);
+    functions.kernels = memory_allocate(ROOF_METHODS_MAX, sizeof *functions.kernels, status);
     bool measured = functions.kernels &&
                     ops->allocate(bench->device, bytes, &functions.buffers[0].memory, status) &&
                     ops->allocate(bench->device, bytes, &functions.buffers[1].memory, status) &&

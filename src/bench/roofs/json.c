@@ -94,7 +94,7 @@ static bool take_number(struct reader *reader, double *value) {
         if (!scan_more(scan, "a number", reader->status))
             return false;
     if (!is_number || !isfinite(*value) || *value < 0)
-        return scan_unexpected(scan, "a number that is not negative", reader->status);
+        return scan_unexpected(scan, "a non-negative number", reader->status);
     scan->at = after;
     return true;
 }
@@ -107,7 +107,7 @@ static bool take_integer(struct reader *reader, int64_t *value) {
         if (!scan_more(scan, "a number", reader->status))
             return false;
     if (!is_number || *value < 0)
-        return scan_unexpected(scan, "a whole number that is not negative", reader->status);
+        return scan_unexpected(scan, "a non-negative integer", reader->status);
     scan->at = after;
     return true;
 }

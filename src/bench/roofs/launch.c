@@ -114,10 +114,11 @@ static bool measure_launches(const struct roof_bench *bench, struct launch *laun
     struct measured_work call = {&launches, call_batch}, trip = {&launches, round_trip_batch};
     struct measured_work synchronize = {bench->device, synchronize_batch};
     const char *what = bench->capabilities->language == LANGUAGE_NATIVE
-                           ? "empty kernel of one unit, on the calling thread alone"
+                           ? "empty kernel of one unit, on the calling thread only"
                            : "empty kernel of one block";
     snprintf(roofs[ROOF_LAUNCH].how, sizeof roofs->how, "%s", what);
-    snprintf(roofs[ROOF_LAUNCH_CALL].how, sizeof roofs->how, "the call alone, on a queue not full");
+    snprintf(roofs[ROOF_LAUNCH_CALL].how, sizeof roofs->how,
+             "the call only, on a queue that is not full");
     snprintf(roofs[ROOF_ROUND_TRIP].how, sizeof roofs->how, "%s", what);
     snprintf(roofs[ROOF_SYNCHRONIZE].how, sizeof roofs->how, "with nothing to wait for");
     return roof_latency(bench, &back_to_back, &roofs[ROOF_LAUNCH], status) &&
@@ -137,7 +138,7 @@ static bool measure_wide(const struct roof_bench *bench, const struct launch *la
     wide.grid[0] = units > 1 ? units : 1;
     snprintf(roof->how, sizeof roof->how, "empty kernel of %u %s", wide.grid[0],
              bench->capabilities->language == LANGUAGE_NATIVE
-                 ? "units, for all threads, which are awake"
+                 ? "units, for all threads, already awake"
                  : "blocks, one for each unit");
     return roof_latency(bench, &work, roof, status);
 }

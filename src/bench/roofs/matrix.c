@@ -52,7 +52,7 @@ struct library_product {
 
 static bool load_products(const struct roof_bench *bench, const struct product *product,
                           const struct launch_buffer *buffers, struct library_product *loaded,
-                          struct roof_way *ways, unsigned *count, struct status *status) {
+                          struct roof_method *methods, unsigned *count, struct status *status) {
     /* Of few measurements, those of the larger product. */
     for (unsigned i = bench->quick ? SIZES - 1 : 0; i < SIZES; i++) {
         struct library_product *row = &loaded[*count];
@@ -66,11 +66,12 @@ static bool load_products(const struct roof_bench *bench, const struct product *
                                       .buffer_count = 3,
                                       .buffers = buffers};
         row->launches = (struct roof_launches){bench->device, &row->launch, 1, NULL};
-        ways[*count] = (struct roof_way){.work = {&row->launches, roof_launch_batch},
-                                         .amount = 2.0 * (double)sizes[i] * (double)sizes[i] *
-                                                   (double)sizes[i]};
-        snprintf(ways[*count].how, sizeof ways->how, "product of %lld x %lld by the library, %s",
-                 (long long)sizes[i], (long long)sizes[i], product->words);
+        methods[*count] = (struct roof_method){.work = {&row->launches, roof_launch_batch},
+                                               .amount = 2.0 * (double)sizes[i] * (double)sizes[i] *
+                                                         (double)sizes[i]};
+        snprintf(methods[*count].how, sizeof methods->how,
+                 "product of %lld x %lld by the library, %s", (long long)sizes[i],
+                 (long long)sizes[i], product->words);
         (*count)++;
     }
     return true;
@@ -83,19 +84,19 @@ static void rest(void) {
 
 /* In short bursts after a rest: under a longer load the chip meets its power cap and slows down,
  * and work shorter than that would stand above the roof. What it then sustains is said. */
-static bool measure_bursts(const struct roof_bench *bench, const struct roof_way *ways,
+static bool measure_bursts(const struct roof_bench *bench, const struct roof_method *methods,
                            unsigned count, struct roof *roof, struct status *status) {
     struct roof_bench burst = *bench;
     struct roof sustained = {0};
     burst.quick = true;
     for (unsigned i = 0; i < count * BURSTS; i++) {
         rest();
-        if (!roof_best(&burst, &ways[i % count], 1, roof, status))
+        if (!roof_best(&burst, &methods[i % count], 1, roof, status))
             return false;
     }
     if (bench->quick)
         return true;
-    if (!roof_best(bench, ways, count, &sustained, status))
+    if (!roof_best(bench, methods, count, &sustained, status))
         return false;
     size_t used = strlen(roof->how);
     snprintf(roof->how + used, sizeof roof->how - used, "; %.0f T when sustained",
@@ -106,10 +107,10 @@ static bool measure_bursts(const struct roof_bench *bench, const struct roof_way
 static bool measure_product(const struct roof_bench *bench, const struct product *product,
                             const struct launch_buffer *buffers, struct status *status) {
     struct library_product loaded[SIZES] = {0};
-    struct roof_way ways[SIZES];
+    struct roof_method methods[SIZES];
     unsigned count = 0;
-    bool measured = load_products(bench, product, buffers, loaded, ways, &count, status) &&
-                    measure_bursts(bench, ways, count, &bench->roofs->of[product->roof], status);
+    bool measured = load_products(bench, product, buffers, loaded, methods, &count, status) &&
+                    measure_bursts(bench, methods, count, &bench->roofs->of[product->roof], status);
     for (unsigned i = 0; i < SIZES; i++)
         if (loaded[i].kernel)
             bench->device->ops->unload(bench->device, loaded[i].kernel);
@@ -148,7 +149,7 @@ bool roof_measure_matrix(const struct roof_bench *bench, struct status *status) 
     for (unsigned i = 0; i < 3 && measured; i++)
         measured = ops->allocate(bench->device, bytes, &buffers[i].memory, status);
     if (!measured && status->code == STATUS_MEMORY) {
-        all_absent(bench, "the device has no room for the matrices");
+        all_absent(bench, "the device has too little memory for the matrices");
         *status = (struct status){0};
         measured = true;
     } else {

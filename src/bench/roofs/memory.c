@@ -17,11 +17,11 @@ enum { OWN_BYTES = 8 << 10, OWN_BLOCKS = 16 };
 
 static bool measure_kind(const struct roof_bench *bench, const struct stream_area *area,
                          enum stream_kind kind, struct roof *roof, struct status *status) {
-    struct stream_ways ways;
-    bool measured = stream_ways_init(bench, &ways, status) &&
-                    stream_ways_add(&ways, area, kind, status) &&
-                    roof_best(bench, ways.ways, ways.count, roof, status);
-    stream_ways_finish(&ways);
+    struct stream_methods methods;
+    bool measured = stream_methods_init(bench, &methods, status) &&
+                    stream_methods_add(&methods, area, kind, status) &&
+                    roof_best(bench, methods.methods, methods.count, roof, status);
+    stream_methods_finish(&methods);
     return measured;
 }
 

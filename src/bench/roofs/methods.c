@@ -17,44 +17,45 @@ static struct measure_plan plan_of(const struct roof_bench *bench, bool trial) {
     return (struct measure_plan){.seconds = seconds, .precision = PRECISION};
 }
 
-static bool time_way(const struct roof_bench *bench, const struct roof_way *way, bool trial,
-                     double *rate, double *spread, struct status *status) {
+static bool time_method(const struct roof_bench *bench, const struct roof_method *method,
+                        bool trial, double *rate, double *spread, struct status *status) {
     struct measure_plan plan = plan_of(bench, trial);
     struct measurement measurement;
-    if (!measure(&plan, &way->work, 1, &measurement, status))
-        return status_context(status, "%s", way->how);
+    if (!measure(&plan, &method->work, 1, &measurement, status))
+        return status_context(status, "%s", method->how);
     const struct summary *time = &measurement.time;
-    *rate = way->amount / (bench->capabilities->is_gpu ? time->median : time->fastest) * 1e9;
+    *rate = method->amount / (bench->capabilities->is_gpu ? time->median : time->fastest) * 1e9;
     *spread = statistics_spread(time);
     return true;
 }
 
 /* Keeps what is better than the roof as known so far. */
-static void raise_roof(struct roof *roof, const struct roof_way *way, double rate, double spread) {
+static void raise_roof(struct roof *roof, const struct roof_method *method, double rate,
+                       double spread) {
     if (rate <= roof->value)
         return;
     roof->value = rate;
     roof->spread = spread;
-    snprintf(roof->how, sizeof roof->how, "%s", way->how);
+    snprintf(roof->how, sizeof roof->how, "%s", method->how);
 }
 
-bool roof_best(const struct roof_bench *bench, const struct roof_way *ways, unsigned count,
+bool roof_best(const struct roof_bench *bench, const struct roof_method *methods, unsigned count,
                struct roof *roof, struct status *status) {
     double rate, spread, best_rate = 0;
     unsigned best = 0;
     for (unsigned i = 0; count > 1 && i < count; i++) {
-        if (!time_way(bench, &ways[i], true, &rate, &spread, status))
+        if (!time_method(bench, &methods[i], true, &rate, &spread, status))
             return false;
         if (!bench->capabilities->is_gpu)
-            raise_roof(roof, &ways[i], rate, spread);
+            raise_roof(roof, &methods[i], rate, spread);
         if (rate > best_rate) {
             best_rate = rate;
             best = i;
         }
     }
-    if (!time_way(bench, &ways[best], false, &rate, &spread, status))
+    if (!time_method(bench, &methods[best], false, &rate, &spread, status))
         return false;
-    raise_roof(roof, &ways[best], rate, spread);
+    raise_roof(roof, &methods[best], rate, spread);
     return true;
 }
 

@@ -17,16 +17,16 @@ struct roof_bench {
     struct roofs *roofs;
 };
 
-enum { ROOF_WAYS_MAX = 16 };
+enum { ROOF_METHODS_MAX = 16 };
 
-struct roof_way {
+struct roof_method {
     struct measured_work work;
     double amount; /* bytes or operations of a call */
     char how[96];
 };
 
 /* Raises `roof` to the best of the ways, amount a second, if that is more than it was. */
-bool roof_best(const struct roof_bench *bench, const struct roof_way *ways, unsigned count,
+bool roof_best(const struct roof_bench *bench, const struct roof_method *methods, unsigned count,
                struct roof *roof, struct status *status);
 /* Lowers `roof` to the nanoseconds of a call, if that is less than it was, or it was nothing. */
 bool roof_latency(const struct roof_bench *bench, const struct measured_work *work,

@@ -20,7 +20,8 @@ static void write_key(const char *backend, const char *description, bool quick,
                   quick);
 }
 
-static bool load(const char *backend, const char *description, bool quick, struct roofs *roofs) {
+static bool roof_cache_load(const char *backend, const char *description, bool quick,
+                            struct roofs *roofs) {
     struct buffer key = {0}, kept = {0};
     struct status ignored;
     write_key(backend, description, quick, &key);
@@ -31,19 +32,19 @@ static bool load(const char *backend, const char *description, bool quick, struc
     return found;
 }
 
-bool roofs_find_kept(const char *backend, const char *description, const char *driver,
-                     struct roofs *roofs) {
+bool roofs_cache_find(const char *backend, const char *description, const char *driver,
+                      struct roofs *roofs) {
     static const char *const backends[] = {"cuda", "metal", "opencl", "cpu"};
     for (unsigned quick = 0; quick < 2; quick++)
         for (size_t i = 0; i < ARRAY_COUNT(backends); i++)
             if ((!backend || strcmp(backend, backends[i]) == 0) && *description &&
-                load(backends[i], description, quick, roofs) &&
+                roof_cache_load(backends[i], description, quick, roofs) &&
                 (!driver || strstr(roofs->driver, driver)))
                 return true;
     return false;
 }
 
-void roofs_keep_by_name(const char *backend, const struct roofs *roofs) {
+void roofs_cache_store(const char *backend, const struct roofs *roofs) {
     struct buffer key = {0}, text = {0};
     struct output output = output_into(&text);
     struct json json = {.output = &output};

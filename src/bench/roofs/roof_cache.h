@@ -10,10 +10,10 @@
 /* The roofs that were last kept of a device of this name, thoroughly measured ones before quick
  * ones; opens no device. `backend` is "cuda", "cpu", ...; NULL: any. `driver` must be a part of
  * what is said of their driver; NULL: any. */
-bool roofs_find_kept(const char *backend, const char *description, const char *driver,
-                     struct roofs *roofs);
+bool roofs_cache_find(const char *backend, const char *description, const char *driver,
+                      struct roofs *roofs);
 /* Keeps them so that they are found. */
-void roofs_keep_by_name(const char *backend, const struct roofs *roofs);
+void roofs_cache_store(const char *backend, const struct roofs *roofs);
 
 /* Those of them that an analysis knows. A transfer's is that of the largest size measured. */
 void roofs_as_limits(const struct roofs *roofs, struct limits *limits);

@@ -67,7 +67,7 @@ static bool measure_groups(const struct roof_bench *bench, roofs_progress *progr
     return true;
 }
 
-static void describe(const ridge_device *device, bool quick, struct roofs *roofs) {
+static void describe_device_roofs(const ridge_device *device, bool quick, struct roofs *roofs) {
     const struct device_capabilities *capabilities = &device->device->capabilities;
     *roofs = (struct roofs){.measured_at = (int64_t)time(NULL),
                             .quick = quick,
@@ -87,7 +87,7 @@ bool roofs_measure(ridge_device *device, bool quick, roofs_progress *progress, v
     };
     struct health before, after;
     struct health_watch *watch = health_open(device_nvidia_uuid(device->device));
-    describe(device, quick, roofs);
+    describe_device_roofs(device, quick, roofs);
     if (watch)
         health_read(watch, &before);
     bool measured = measure_groups(&bench, progress, context, status);
@@ -128,7 +128,7 @@ bool roofs_load(ridge_device *device, bool quick_will_do, struct roofs *roofs) {
     return load_one(device, false, roofs) || (quick_will_do && load_one(device, true, roofs));
 }
 
-void roofs_keep(ridge_device *device, const struct roofs *roofs) {
+void roofs_store(ridge_device *device, const struct roofs *roofs) {
     struct buffer key = {0}, text = {0};
     struct output output = output_into(&text);
     struct json json = {.output = &output};
@@ -138,17 +138,17 @@ void roofs_keep(ridge_device *device, const struct roofs *roofs) {
         cache_store(key.data, key.length, text.data, text.length);
     buffer_finish(&key);
     buffer_finish(&text);
-    roofs_keep_by_name(device->device->ops->name, roofs);
+    roofs_cache_store(device->device->ops->name, roofs);
 }
 
 bool roofs_get(ridge_device *device, bool quick, bool refresh, roofs_progress *progress,
                void *context, struct roofs *roofs, struct status *status) {
     if (!refresh && roofs_load(device, quick, roofs)) {
-        roofs_keep_by_name(device->device->ops->name, roofs); /* as what was used last */
+        roofs_cache_store(device->device->ops->name, roofs); /* as what was used last */
         return true;
     }
     if (!roofs_measure(device, quick, progress, context, roofs, status))
         return false;
-    roofs_keep(device, roofs);
+    roofs_store(device, roofs);
     return true;
 }

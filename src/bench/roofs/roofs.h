@@ -36,8 +36,8 @@ enum roof_kind {
     X(MATRIX_BF16, matrix_bf16, RATE, "bf16 matrix units")                                         \
     X(MATRIX_INT8, matrix_int8, RATE, "int8 matrix units")                                         \
     X(LAUNCH, launch, LATENCY, "launch, one after another")                                        \
-    X(LAUNCH_WIDE, launch_wide, LATENCY, "launch that takes all of the device")                    \
-    X(LAUNCH_CALL, launch_call, LATENCY, "launch, the host's part")                                \
+    X(LAUNCH_WIDE, launch_wide, LATENCY, "launch that fills the device")                           \
+    X(LAUNCH_CALL, launch_call, LATENCY, "launch, host part")                                      \
     X(LAUNCH_TO_START, launch_to_start, LATENCY, "launch call to start on an idle device")         \
     X(GRAPH_REPLAY, graph_replay, LATENCY, "replay of a graph of one kernel")                      \
     X(GRAPH_KERNEL, graph_kernel, LATENCY, "each further kernel of a graph")                       \
@@ -97,9 +97,9 @@ bool roofs_measure(ridge_device *device, bool quick, roofs_progress *progress, v
 /* Kept from one run to the next for the same device, driver, threads and version of ridge. What
  * was measured quickly is only found by those who say that this is enough. */
 bool roofs_load(ridge_device *device, bool quick_will_do, struct roofs *roofs);
-void roofs_keep(ridge_device *device, const struct roofs *roofs);
+void roofs_store(ridge_device *device, const struct roofs *roofs);
 
-/* roofs_load(), or else roofs_measure() and roofs_keep(). */
+/* roofs_load(), or else roofs_measure() and roofs_store(). */
 bool roofs_get(ridge_device *device, bool quick, bool refresh, roofs_progress *progress,
                void *context, struct roofs *roofs, struct status *status);
 

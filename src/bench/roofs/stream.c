@@ -41,8 +41,8 @@ static void write_body(struct buffer *out, const struct stream_source *source) {
 static void write_kernel(struct buffer *out, enum device_language language,
                          const struct stream_source *source, const char *name) {
     const struct source_parameter buffers[] = {
-        {.name = "to", .dtype = RIDGE_U8, .stored = true, .alone = true},
-        {.name = "from", .dtype = RIDGE_U8, .alone = true},
+        {.name = "to", .dtype = RIDGE_U8, .stored = true, .no_alias = true},
+        {.name = "from", .dtype = RIDGE_U8, .no_alias = true},
     };
     const struct source_kernel kernel = {
         .name = name,

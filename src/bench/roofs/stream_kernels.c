@@ -51,10 +51,10 @@ static bool copy_within_batch(void *context, unsigned calls, double *nanoseconds
 }
 
 /* The next free row, with its turns over the pieces of the area filled in. */
-static struct stream *begin_way(struct stream_ways *ways, const struct stream_area *area) {
-    struct stream *stream = &ways->streams[ways->count];
+static struct stream *begin_method(struct stream_methods *methods, const struct stream_area *area) {
+    struct stream *stream = &methods->streams[methods->count];
     size_t pieces = area->bytes / area->piece;
-    stream->device = ways->bench->device;
+    stream->device = methods->bench->device;
     stream->piece = area->piece;
     stream->turns =
         (struct roof_launches){stream->device, stream->launches,
@@ -72,10 +72,10 @@ struct extent {
     double bytes; /* of one buffer that a call goes over */
 };
 
-static void end_way(struct stream_ways *ways, const struct stream_area *area, enum stream_kind kind,
-                    const struct extent *extent, const char *how) {
-    struct stream *stream = &ways->streams[ways->count];
-    struct roof_way *way = &ways->ways[ways->count++];
+static void end_method(struct stream_methods *methods, const struct stream_area *area,
+                       enum stream_kind kind, const struct extent *extent, const char *how) {
+    struct stream *stream = &methods->streams[methods->count];
+    struct roof_method *method = &methods->methods[methods->count++];
     for (unsigned i = 0; i < stream->turns.count; i++)
         stream->launches[i] = (struct launch){
             .kernel = stream->kernel,
@@ -86,18 +86,18 @@ static void end_way(struct stream_ways *ways, const struct stream_area *area, en
             .buffers = stream->buffers[i],
             .scalars = stream->scalars,
         };
-    way->work = stream->kernel ? (struct measured_work){&stream->turns, roof_launch_batch}
-                               : (struct measured_work){stream, copy_within_batch};
-    way->amount = extent->bytes * (kind == STREAM_COPY ? 2 : 1);
-    snprintf(way->how, sizeof way->how, "%s%s", how, area->caution);
+    method->work = stream->kernel ? (struct measured_work){&stream->turns, roof_launch_batch}
+                                  : (struct measured_work){stream, copy_within_batch};
+    method->amount = extent->bytes * (kind == STREAM_COPY ? 2 : 1);
+    snprintf(method->how, sizeof method->how, "%s%s", how, area->caution);
 }
 
 /* ---- Ways of the CPU ---------------------------------------------------------------------- */
 
-static bool add_native(struct stream_ways *ways, const struct stream_area *area,
+static bool add_native(struct stream_methods *methods, const struct stream_area *area,
                        const struct native_stream *row, struct status *status) {
-    struct stream *stream = begin_way(ways, area);
-    unsigned threads = ways->bench->capabilities->compute_units;
+    struct stream *stream = begin_method(methods, area);
+    unsigned threads = methods->bench->capabilities->compute_units;
     size_t own = area->reuse == REUSE_NONE ? 0 : area->piece / threads / STREAM_UNIT * STREAM_UNIT;
     int64_t repeats = own > 0 ? (int64_t)(own < STREAM_OWN_MOST ? STREAM_OWN_MOST / own : 1) : 1;
     size_t units =
@@ -106,7 +106,7 @@ static bool add_native(struct stream_ways *ways, const struct stream_area *area,
     const int64_t scalars[STREAM_SCALARS] = {
         (int64_t)area->piece, own > 0 ? (int64_t)own : STREAM_CHUNK, own > 0, repeats};
     char how[80];
-    if (!stream_load_native(ways->bench, row, &stream->kernel, status))
+    if (!stream_load_native(methods->bench, row, &stream->kernel, status))
         return false;
     memcpy(stream->scalars, scalars, sizeof scalars);
     if (own > 0) {
@@ -115,17 +115,17 @@ static bool add_native(struct stream_ways *ways, const struct stream_area *area,
     } else {
         snprintf(how, sizeof how, "%s by all threads", row->how);
     }
-    end_way(ways, area, row->kind, &extent, how);
+    end_method(methods, area, row->kind, &extent, how);
     return true;
 }
 
-static bool add_native_ways(struct stream_ways *ways, const struct stream_area *area,
-                            enum stream_kind kind, struct status *status) {
+static bool add_native_methods(struct stream_methods *methods, const struct stream_area *area,
+                               enum stream_kind kind, struct status *status) {
     unsigned count;
     const struct native_stream *rows = native_streams(&count);
-    for (unsigned i = 0; i < count && ways->count < ROOF_WAYS_MAX; i++)
+    for (unsigned i = 0; i < count && methods->count < ROOF_METHODS_MAX; i++)
         if (rows[i].kind == kind && (area->reuse == REUSE_NONE || !rows[i].past_caches) &&
-            !add_native(ways, area, &rows[i], status))
+            !add_native(methods, area, &rows[i], status))
             return false;
     return true;
 }
@@ -157,9 +157,9 @@ static const struct geometry *geometries(const struct roof_bench *bench, enum st
 
 static uint32_t blocks_of(const struct roof_bench *bench, const struct geometry *geometry,
                           size_t words) {
-    size_t most = words / ((size_t)geometry->threads * geometry->unroll);
+    size_t max = words / ((size_t)geometry->threads * geometry->unroll);
     size_t blocks = (size_t)geometry->blocks_per_unit * bench->capabilities->compute_units;
-    return (uint32_t)(blocks > 0 && blocks < most ? blocks : most);
+    return (uint32_t)(blocks > 0 && blocks < max ? blocks : max);
 }
 
 /* How often a launch goes over its bytes. */
@@ -175,13 +175,13 @@ static int64_t repeats_of(const struct stream_area *area, const struct geometry 
 }
 
 /* Whole rounds only: every thread does as many words as every other. */
-static bool add_source(struct stream_ways *ways, const struct stream_area *area,
+static bool add_source(struct stream_methods *methods, const struct stream_area *area,
                        enum stream_kind kind, const struct geometry *geometry,
                        struct status *status) {
     struct stream_source source = {kind, geometry->threads, geometry->unroll,
                                    area->reuse != REUSE_NONE && !geometry->apart};
     size_t each = (size_t)geometry->threads * geometry->unroll, words = area->piece / STREAM_WORD;
-    uint32_t blocks = blocks_of(ways->bench, geometry, words);
+    uint32_t blocks = blocks_of(methods->bench, geometry, words);
     size_t part = blocks > 0 ? words / blocks / each * each : 0; /* of a block */
     if (part == 0)
         return true;
@@ -199,54 +199,54 @@ static bool add_source(struct stream_ways *ways, const struct stream_area *area,
         apart ? 0 : BLOCKS_ON,
     };
     char how[80];
-    struct stream *stream = begin_way(ways, area);
-    if (!stream_load_source(ways->bench, &source, &stream->kernel, status))
+    struct stream *stream = begin_method(methods, area);
+    if (!stream_load_source(methods->bench, &source, &stream->kernel, status))
         return false;
     memcpy(stream->scalars, scalars, sizeof scalars);
     snprintf(how, sizeof how, "kernel, %u x 16 bytes a thread, %u blocks of %u", geometry->unroll,
              blocks, geometry->threads);
-    end_way(ways, area, kind, &extent, how);
+    end_method(methods, area, kind, &extent, how);
     return true;
 }
 
-static bool add_source_ways(struct stream_ways *ways, const struct stream_area *area,
-                            enum stream_kind kind, struct status *status) {
+static bool add_source_methods(struct stream_methods *methods, const struct stream_area *area,
+                               enum stream_kind kind, struct status *status) {
     unsigned count;
-    const struct geometry *rows = geometries(ways->bench, area->reuse, &count);
-    for (unsigned i = 0; i < count && ways->count < ROOF_WAYS_MAX; i++)
-        if (rows[i].threads <= ways->bench->capabilities->block_max &&
-            !add_source(ways, area, kind, &rows[i], status))
+    const struct geometry *rows = geometries(methods->bench, area->reuse, &count);
+    for (unsigned i = 0; i < count && methods->count < ROOF_METHODS_MAX; i++)
+        if (rows[i].threads <= methods->bench->capabilities->block_max &&
+            !add_source(methods, area, kind, &rows[i], status))
             return false;
     return true;
 }
 
 /* ---- All of them ------------------------------------------------------------------------- */
 
-bool stream_ways_init(const struct roof_bench *bench, struct stream_ways *ways,
-                      struct status *status) {
-    *ways = (struct stream_ways){.bench = bench};
-    ways->streams = memory_allocate(ROOF_WAYS_MAX, sizeof *ways->streams, status);
-    return ways->streams != NULL;
+bool stream_methods_init(const struct roof_bench *bench, struct stream_methods *methods,
+                         struct status *status) {
+    *methods = (struct stream_methods){.bench = bench};
+    methods->streams = memory_allocate(ROOF_METHODS_MAX, sizeof *methods->streams, status);
+    return methods->streams != NULL;
 }
 
-bool stream_ways_add(struct stream_ways *ways, const struct stream_area *area,
-                     enum stream_kind kind, struct status *status) {
-    bool native = ways->bench->capabilities->language == LANGUAGE_NATIVE;
-    if (native ? !add_native_ways(ways, area, kind, status)
-               : !add_source_ways(ways, area, kind, status))
+bool stream_methods_add(struct stream_methods *methods, const struct stream_area *area,
+                        enum stream_kind kind, struct status *status) {
+    bool native = methods->bench->capabilities->language == LANGUAGE_NATIVE;
+    if (native ? !add_native_methods(methods, area, kind, status)
+               : !add_source_methods(methods, area, kind, status))
         return false;
-    if (kind == STREAM_COPY && area->reuse == REUSE_NONE && ways->count < ROOF_WAYS_MAX) {
-        begin_way(ways, area);
-        end_way(ways, area, kind, &(struct extent){1, 1, (double)area->piece},
-                native ? "the runtime's copy" : "the driver's copy");
+    if (kind == STREAM_COPY && area->reuse == REUSE_NONE && methods->count < ROOF_METHODS_MAX) {
+        begin_method(methods, area);
+        end_method(methods, area, kind, &(struct extent){1, 1, (double)area->piece},
+                   native ? "the runtime's copy" : "the driver's copy");
     }
     return true;
 }
 
-void stream_ways_finish(struct stream_ways *ways) {
-    for (unsigned i = 0; ways->streams && i < ROOF_WAYS_MAX; i++)
-        if (ways->streams[i].kernel)
-            ways->bench->device->ops->unload(ways->bench->device, ways->streams[i].kernel);
-    memory_free(ways->streams);
-    ways->streams = NULL;
+void stream_methods_finish(struct stream_methods *methods) {
+    for (unsigned i = 0; methods->streams && i < ROOF_METHODS_MAX; i++)
+        if (methods->streams[i].kernel)
+            methods->bench->device->ops->unload(methods->bench->device, methods->streams[i].kernel);
+    memory_free(methods->streams);
+    methods->streams = NULL;
 }

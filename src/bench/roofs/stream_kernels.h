@@ -27,18 +27,18 @@ struct stream_area {
     unsigned *turn;      /* which piece comes next */
 };
 
-struct stream_ways {
+struct stream_methods {
     const struct roof_bench *bench;
-    struct stream *streams; /* ROOF_WAYS_MAX of them */
-    struct roof_way ways[ROOF_WAYS_MAX];
+    struct stream *streams; /* ROOF_METHODS_MAX of them */
+    struct roof_method methods[ROOF_METHODS_MAX];
     unsigned count;
 };
 
-bool stream_ways_init(const struct roof_bench *bench, struct stream_ways *ways,
-                      struct status *status);
+bool stream_methods_init(const struct roof_bench *bench, struct stream_methods *methods,
+                         struct status *status);
 /* Adds those of a kind. The area and what it points at must stay until they are measured. */
-bool stream_ways_add(struct stream_ways *ways, const struct stream_area *area,
-                     enum stream_kind kind, struct status *status);
-void stream_ways_finish(struct stream_ways *ways);
+bool stream_methods_add(struct stream_methods *methods, const struct stream_area *area,
+                        enum stream_kind kind, struct status *status);
+void stream_methods_finish(struct stream_methods *methods);
 
 #endif

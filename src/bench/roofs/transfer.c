@@ -48,12 +48,13 @@ static bool measure_size(const struct roof_bench *bench, struct transfers *trans
     struct transfer_roof *row = &roofs->transfers[roofs->transfer_count];
     *row = (struct transfer_roof){
         .bytes = transfers->bytes, .to_device = transfers->to_device, .pinned = pinned};
-    struct roof_way way = {.work = {transfers, transfer_batch}, .amount = (double)transfers->bytes};
-    snprintf(way.how, sizeof way.how, "%s",
+    struct roof_method method = {.work = {transfers, transfer_batch},
+                                 .amount = (double)transfers->bytes};
+    snprintf(method.how, sizeof method.how, "%s",
              bench->capabilities->host_memory ? "the device's memory is the host's"
              : pinned                         ? "pinned memory"
                                               : "ordinary memory");
-    if (!roof_best(bench, &way, 1, &row->roof, status))
+    if (!roof_best(bench, &method, 1, &row->roof, status))
         return false;
     roofs->transfer_count++;
     return true;

@@ -54,15 +54,15 @@ static bool measure_size(const struct roof_bench *bench, const struct stream_are
     struct working_set *row = row_of(bench->roofs, bytes);
     struct stream_area read = area_of(bench, memory, bytes, STREAM_READ),
                        copy = area_of(bench, memory, bytes, STREAM_COPY);
-    struct stream_ways ways;
+    struct stream_methods methods;
     if (!row)
         return true;
-    bool measured =
-        stream_ways_init(bench, &ways, status) &&
-        stream_ways_add(&ways, &read, STREAM_READ, status) &&
-        stream_ways_add(&ways, &copy, STREAM_COPY, status) &&
-        (ways.count == 0 || roof_best(bench, ways.ways, ways.count, &row->roof, status));
-    stream_ways_finish(&ways);
+    bool measured = stream_methods_init(bench, &methods, status) &&
+                    stream_methods_add(&methods, &read, STREAM_READ, status) &&
+                    stream_methods_add(&methods, &copy, STREAM_COPY, status) &&
+                    (methods.count == 0 ||
+                     roof_best(bench, methods.methods, methods.count, &row->roof, status));
+    stream_methods_finish(&methods);
     return measured;
 }
 

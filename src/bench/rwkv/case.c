@@ -7,7 +7,7 @@
 #include "bench/rwkv/case.h"
 
 #include "base/memory.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 #include "bench/rwkv/check.h"
 #include "tensor/tensor.h"
 
@@ -52,7 +52,7 @@ enum ridge_dtype rwkv_case_product(const struct stage *stage, enum ridge_dtype d
 
 /* ---- Preparing -------------------------------------------------------------------------- */
 
-static void finish(void *context) {
+static void rwkv_case_finish(void *context) {
     struct state *state = context;
     for (unsigned turn = 0; turn < state->turns; turn++) {
         if (state->programs)
@@ -161,7 +161,7 @@ static bool make_model(struct stage *stage, const struct bench_case *work, struc
     return true;
 }
 
-static bool run(struct state *state, unsigned turn, struct status *status) {
+static bool rwkv_case_run(struct state *state, unsigned turn, struct status *status) {
     return ridge_program_run(state->programs[turn], state->inputs + turn * state->input_count,
                              state->outputs) ||
            run_tensor_failed(status);
@@ -187,7 +187,7 @@ static bool amount_of(const struct stage *stage, const struct bench_case *work, 
     unsigned middle = state->turns / 2;
     if (!ridge_program_describe(state->programs[middle], &info))
         return run_tensor_failed(status);
-    if (!run(state, middle, status))
+    if (!rwkv_case_run(state, middle, status))
         return false;
     uint64_t written = bytes_of(state->outputs, state->output_count);
     release_outputs(state);
@@ -209,8 +209,8 @@ static bool amount_of(const struct stage *stage, const struct bench_case *work, 
     return true;
 }
 
-static bool prepare(struct stage *stage, const struct bench_case *work, void **made,
-                    struct amount *amount, struct status *status) {
+static bool rwkv_case_prepare(struct stage *stage, const struct bench_case *work, void **made,
+                              struct amount *amount, struct status *status) {
     struct state *state = memory_allocate(1, sizeof *state, status);
     if (!state)
         return false;
@@ -223,7 +223,7 @@ static bool prepare(struct stage *stage, const struct bench_case *work, void **m
         *made = state;
         return true;
     }
-    finish(state);
+    rwkv_case_finish(state);
     return false;
 }
 
@@ -240,9 +240,9 @@ static void feed_back(struct state *state) {
     ridge_release(state->outputs[0]);
 }
 
-static bool call(void *context, unsigned turn, struct status *status) {
+static bool rwkv_case_call(void *context, unsigned turn, struct status *status) {
     struct state *state = context;
-    if (!run(state, turn % state->turns, status))
+    if (!rwkv_case_run(state, turn % state->turns, status))
         return false;
     if (state->generates)
         feed_back(state);
@@ -251,7 +251,7 @@ static bool call(void *context, unsigned turn, struct status *status) {
     return true;
 }
 
-static bool check(void *context, double *error, struct status *status) {
+static bool rwkv_case_check(void *context, double *error, struct status *status) {
     struct state *state = context;
     unsigned middle = state->turns / 2;
     struct rwkv_check work = {.model = state->model,
@@ -265,5 +265,7 @@ static bool check(void *context, double *error, struct status *status) {
     return rwkv_check(&work, error, status);
 }
 
-const struct case_kind rwkv_case = {
-    .prepare = prepare, .call = call, .check = check, .finish = finish};
+const struct case_kind rwkv_case = {.prepare = rwkv_case_prepare,
+                                    .call = rwkv_case_call,
+                                    .check = rwkv_case_check,
+                                    .finish = rwkv_case_finish};

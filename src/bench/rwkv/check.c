@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 
 /* Relative to the largest value. Products of f16 and bf16 round their inputs and results, and a
  * model does a dozen in a row in each layer; kernels for quantised weights may quantise what they
@@ -89,8 +89,8 @@ static bool compare_sides(const struct rwkv_check *check, const struct side *pro
     if (*error <= tolerance)
         return true;
     return status_fail(status, STATUS_INPUT,
-                       "it differs by %.2g of the largest value; %.2g is what rounding explains",
-                       *error, tolerance);
+                       "it differs by %.2g of the largest value; rounding explains %.2g", *error,
+                       tolerance);
 }
 
 static bool copy_inputs(const struct rwkv_check *check, ridge_device *device, ridge_tensor **inputs,

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 #include "bench/rwkv/model.h"
 #include "tensor/tensor.h"
 
@@ -127,12 +127,12 @@ static bool locate(const struct weights *file, const struct rwkv_shape *shape,
     name_in_file(file, weight, layer, name, &located->part);
     located->tensor = weights_find(file, text_of(name));
     if (!located->tensor)
-        return status_fail(status, STATUS_INPUT, "there is no tensor \"%s\"", name);
+        return status_fail(status, STATUS_INPUT, "tensor \"%s\" is missing", name);
     if (!has_type(located->tensor))
-        return status_fail(status, STATUS_INPUT,
-                           "\"%s\" is %s, which ridge does not compute with: F32, F16, BF16, Q8_0 "
-                           "and Q4_K are what it knows",
-                           name, located->tensor->type);
+        return status_fail(
+            status, STATUS_INPUT,
+            "\"%s\" is %s, which ridge does not support: it supports F32, F16, BF16, Q8_0 and Q4_K",
+            name, located->tensor->type);
     return check_shape(file, shape, weight, located, status);
 }
 
@@ -199,14 +199,15 @@ bool rwkv_shape_of_file(const struct weights *file, struct rwkv_shape *shape,
     *shape = (struct rwkv_shape){.layers = count_layers(file), .sizes = {[RWKV_ONE] = 1}};
     if (!first || real_sizes(first, sizes) != 1) {
         name_in_file(file, norm, 0, name, &part);
-        return status_fail(status, STATUS_INPUT,
-                           "no RWKV-7 model: there is no \"%s\" (see docs/rwkv.md for the names)",
-                           name);
+        return status_fail(
+            status, STATUS_INPUT,
+            "not an RWKV-7 model: \"%s\" is missing (see docs/rwkv.md for the names)", name);
     }
     int64_t width = shape->sizes[RWKV_WIDTH] = sizes[0];
     shape->head_width = head_width_of(file);
     if (shape->head_width <= 0 || width % shape->head_width != 0)
-        return status_fail(status, STATUS_INPUT, "a width of %lld is no whole heads of %lld",
+        return status_fail(status, STATUS_INPUT,
+                           "a width of %lld is not a multiple of the head width %lld",
                            (long long)width, (long long)shape->head_width);
     if (!other_side(find(file, table, -1, &part), width, &shape->sizes[RWKV_VOCABULARY])) {
         name_in_file(file, table, -1, name, &part);
@@ -219,7 +220,7 @@ bool rwkv_shape_of_file(const struct weights *file, struct rwkv_shape *shape,
             shape->sizes[told_by[i].size] = 1;
     for (unsigned i = 0; i < RWKV_SIZES; i++)
         if (shape->sizes[i] < 1 || shape->sizes[i] > SIZE_MAX_OF_ANY)
-            return status_fail(status, STATUS_INPUT, "a matrix with a side of %lld makes no sense",
+            return status_fail(status, STATUS_INPUT, "a matrix with a side of %lld is not valid",
                                (long long)shape->sizes[i]);
     return locate_all(file, shape, status);
 }

@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 #include "tensor/tensor.h"
 
 #define LAYER_ROW(field, rows, columns, mean, scale, name, gguf_name)                              \
@@ -63,7 +63,7 @@ bool rwkv_shape_published(int64_t millions, struct rwkv_shape *shape, struct sta
             return true;
         }
     return status_fail(status, STATUS_USAGE,
-                       "there is no RWKV-7 of %lld million parameters: take 100, 400, 1500 or 2900",
+                       "there is no RWKV-7 of %lld million parameters: use 100, 400, 1500 or 2900",
                        (long long)millions);
 }
 

@@ -9,7 +9,7 @@
 #include "bench/workloads/workload.h"
 
 #include "base/memory.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 #include "bench/workloads/workload_check.h"
 #include "tensor/tensor.h"
 
@@ -129,14 +129,14 @@ static bool make_set(struct state *state, unsigned turn, struct status *status) 
     return true;
 }
 
-static ridge_program *compile(struct state *state) {
+static ridge_program *workload_compile(struct state *state) {
     return ridge_compile(state->workload->function, &state->shape, state->inputs[0],
                          state->shape.input_count, 1);
 }
 
 static bool compile_all(struct state *state, struct status *status) {
     for (unsigned i = 0; i * TURNS_OF_A_PROGRAM < state->turns; i++)
-        if (!state->programs[i] && !(state->programs[i] = compile(state)))
+        if (!state->programs[i] && !(state->programs[i] = workload_compile(state)))
             return run_tensor_failed(status);
     return true;
 }
@@ -204,7 +204,7 @@ static bool fill(struct stage *stage, const struct bench_case *work, struct stat
 
 /* ---- The case kinds ----------------------------------------------------------------------- */
 
-static void finish(void *context) {
+static void workload_finish(void *context) {
     struct state *state = context;
     for (unsigned i = 0; i < PROGRAMS; i++)
         ridge_program_release(state->programs[i]);
@@ -216,8 +216,8 @@ static void finish(void *context) {
     memory_free(state);
 }
 
-static bool prepare(struct stage *stage, const struct bench_case *work, bool compiled, void **made,
-                    struct amount *amount, struct status *status) {
+static bool workload_prepare(struct stage *stage, const struct bench_case *work, bool compiled,
+                             void **made, struct amount *amount, struct status *status) {
     struct state *state = memory_allocate(1, sizeof *state, status);
     if (!state)
         return false;
@@ -229,18 +229,18 @@ static bool prepare(struct stage *stage, const struct bench_case *work, bool com
         *made = state;
         return true;
     }
-    finish(state);
+    workload_finish(state);
     return false;
 }
 
 static bool prepare_eager(struct stage *stage, const struct bench_case *work, void **state,
                           struct amount *amount, struct status *status) {
-    return prepare(stage, work, false, state, amount, status);
+    return workload_prepare(stage, work, false, state, amount, status);
 }
 
 static bool prepare_compiled(struct stage *stage, const struct bench_case *work, void **state,
                              struct amount *amount, struct status *status) {
-    return prepare(stage, work, true, state, amount, status);
+    return workload_prepare(stage, work, true, state, amount, status);
 }
 
 static ridge_tensor *call_function(struct state *state, unsigned turn) {
@@ -257,7 +257,7 @@ static ridge_tensor *call_function(struct state *state, unsigned turn) {
     return output;
 }
 
-static bool call(void *context, unsigned turn, struct status *status) {
+static bool workload_call(void *context, unsigned turn, struct status *status) {
     struct state *state = context;
     turn %= state->turns;
     ridge_release(state->outputs[turn]);
@@ -310,7 +310,13 @@ static bool peer(const struct stage *stage, const struct bench_case *work, struc
     return true;
 }
 
-const struct case_kind workload_eager = {
-    .prepare = prepare_eager, .call = call, .check = check, .finish = finish, .peer = peer};
-const struct case_kind workload_compiled = {
-    .prepare = prepare_compiled, .call = call, .check = check, .finish = finish, .peer = peer};
+const struct case_kind workload_eager = {.prepare = prepare_eager,
+                                         .call = workload_call,
+                                         .check = check,
+                                         .finish = workload_finish,
+                                         .peer = peer};
+const struct case_kind workload_compiled = {.prepare = prepare_compiled,
+                                            .call = workload_call,
+                                            .check = check,
+                                            .finish = workload_finish,
+                                            .peer = peer};

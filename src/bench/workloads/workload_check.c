@@ -10,7 +10,7 @@
 
 #include "base/checksum.h"
 #include "base/memory.h"
-#include "bench/run_case.h"
+#include "bench/run.h"
 #include "tensor/tensor.h"
 
 enum { ROWS = 8, COLUMNS = 8 };
@@ -77,7 +77,7 @@ static bool compare(const struct workload *workload, const struct host_inputs *i
     if (*error <= tolerance)
         return true;
     return status_fail(status, STATUS_INPUT,
-                       "%s: element %lld of the result is %g, not %g: an error of %.2g where "
+                       "%s: element %lld of the result is %g, not %g: the error is %.2g, and "
                        "rounding explains %.2g",
                        workload->name, (long long)comparison.index, comparison.got,
                        comparison.expected, *error, tolerance);

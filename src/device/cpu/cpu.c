@@ -1,9 +1,8 @@
-/* The CPU as a device: memory is the host's, a launch runs on a team of threads and is done when it
- * returns. So queues need no order between them, events are always reached, and a stamp holds times
- * already.
+/* The CPU as a device: memory is host memory, and a launch runs on the thread pool and is
+ * complete when it returns. Queues therefore need no ordering, events are always reached, and a
+ * stamp already holds times.
  *
- * What a device gives out (memory, kernels, graphs) is one block each, on one list, which close()
- * walks.
+ * Each allocation, kernel and graph is one block on one list, which close() frees.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,11 +16,11 @@
 
 enum {
     ALIGNMENT = 64,
-    COPY_SHARED = 4 << 20, /* copies from this size on are worth waking the team for */
+    COPY_SHARED = 4 << 20, /* copies of at least this size use the thread pool */
     COPY_UNIT = 512 << 10,
 };
 
-/* A link of a ring. Aligned, so that what follows it is. */
+/* A list link. Aligned, so that the data after it is aligned. */
 struct owned {
     _Alignas(ALIGNMENT) struct owned *next;
     struct owned *before;
@@ -29,7 +28,7 @@ struct owned {
 };
 
 struct cpu_kernel {
-    struct device_kernel kernel; /* first: a device_kernel is all that others see */
+    struct device_kernel kernel; /* must be first: others see only the device_kernel */
     native_function *function;
     const void *context;
 };
@@ -41,7 +40,7 @@ struct cpu_graph {
 
 struct cpu_device {
     struct device device;
-    struct native_team *team;
+    struct thread_pool *pool;
     struct owned owned; /* the ring's head */
     uint64_t live_bytes;
     void *shared;
@@ -62,8 +61,8 @@ static void stamp_end(struct device_stamp *stamp) {
         stamp->end = (uint64_t)clock_now();
 }
 
-/* `bytes` after the link, aligned; NULL when there is no memory. */
-static void *own(struct cpu_device *cpu, size_t bytes, struct status *status) {
+/* `bytes` after the link, aligned; NULL when out of memory. */
+static void *allocate_owned(struct cpu_device *cpu, size_t bytes, struct status *status) {
     size_t whole;
     if (__builtin_add_overflow(bytes, sizeof(struct owned), &whole) || whole > PTRDIFF_MAX) {
         status_no_memory(status);
@@ -109,12 +108,12 @@ static bool cpu_open(unsigned index, struct device **device, struct status *stat
     if (!cpu)
         return false;
     memset(cpu, 0, sizeof *cpu);
-    cpu->team = thread_pool_create(capabilities.compute_units, machine_cores(), status);
-    if (!cpu->team) {
+    cpu->pool = thread_pool_create(capabilities.compute_units, machine_cores(), status);
+    if (!cpu->pool) {
         memory_free(cpu);
         return false;
     }
-    capabilities.compute_units = thread_pool_threads(cpu->team);
+    capabilities.compute_units = thread_pool_threads(cpu->pool);
     cpu->device = (struct device){.ops = &device_cpu, .capabilities = capabilities};
     cpu->owned.next = cpu->owned.before = &cpu->owned;
     *device = &cpu->device;
@@ -123,26 +122,25 @@ static bool cpu_open(unsigned index, struct device **device, struct status *stat
 
 static void cpu_close(struct device *device) {
     struct cpu_device *cpu = cpu_of(device);
-    thread_pool_destroy(cpu->team);
+    thread_pool_destroy(cpu->pool);
     while (cpu->owned.next != &cpu->owned)
         disown(cpu->owned.next);
     memory_free(cpu->shared);
     memory_free(cpu);
 }
 
-/* A system that promises more memory than it has would end the program later: refuse what cannot
- * be. */
+/* A system that overcommits memory would kill the program later, so refuse impossible sizes
+ * here. */
 static bool cpu_allocate(struct device *device, size_t bytes, struct device_memory *memory,
                          struct status *status) {
     struct cpu_device *cpu = cpu_of(device);
     uint64_t total = device->capabilities.memory_bytes;
     char asked[FORMAT_SIZE], live[FORMAT_SIZE], all[FORMAT_SIZE];
     if (total > 0 && (bytes > total || cpu->live_bytes > total - bytes))
-        return status_fail(status, STATUS_MEMORY,
-                           "out of memory: %s asked for and %s in use, of %s",
+        return status_fail(status, STATUS_MEMORY, "out of memory: %s requested, %s in use of %s",
                            format_bytes(bytes, asked), format_bytes(cpu->live_bytes, live),
                            format_bytes(total, all));
-    void *pointer = own(cpu, bytes, status);
+    void *pointer = allocate_owned(cpu, bytes, status);
     if (!pointer)
         return status_context(status, "%s of memory", format_bytes(bytes, asked));
     owned_of(pointer)->bytes = bytes;
@@ -161,7 +159,7 @@ static void cpu_release(struct device *device, struct device_memory memory) {
 
 static bool cpu_host_allocate(struct device *device, size_t bytes, void **memory,
                               struct status *status) {
-    *memory = own(cpu_of(device), bytes, status);
+    *memory = allocate_owned(cpu_of(device), bytes, status);
     return *memory != NULL;
 }
 
@@ -200,7 +198,7 @@ static void copy(struct cpu_device *cpu, char *to, const char *from, size_t byte
     if (bytes >= COPY_SHARED && apart) {
         void *buffers[] = {to, (void *)(uintptr_t)from};
         int64_t scalars[] = {(int64_t)bytes};
-        thread_pool_run(cpu->team, copy_units,
+        thread_pool_run(cpu->pool, copy_units,
                         &(struct native_call){.buffers = buffers,
                                               .scalars = scalars,
                                               .units = (bytes + COPY_UNIT - 1) / COPY_UNIT});
@@ -245,14 +243,14 @@ static bool cpu_load(struct device *device, const struct kernel_code *code,
     struct cpu_device *cpu = cpu_of(device);
     if (code->kind != CODE_NATIVE || !code->function)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "kernel %s: the cpu runs native functions only", code->name);
-    if (!thread_pool_reserve_scratch(cpu->team, code->scratch_bytes, status))
-        return status_context(status, "kernel %s: %zu bytes of scratch for each thread", code->name,
+                           "kernel %s: the CPU runs native functions only", code->name);
+    if (!thread_pool_reserve_scratch(cpu->pool, code->scratch_bytes, status))
+        return status_context(status, "kernel %s: %zu bytes of scratch per thread", code->name,
                               code->scratch_bytes);
     size_t head = (sizeof(struct cpu_kernel) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, whole;
     if (__builtin_add_overflow(head, code->context_size, &whole))
         return status_no_memory(status);
-    struct cpu_kernel *kernel = own(cpu, whole, status);
+    struct cpu_kernel *kernel = allocate_owned(cpu, whole, status);
     if (!kernel)
         return status_context(status, "kernel %s", code->name);
     char *context = (char *)kernel + head;
@@ -277,23 +275,23 @@ static bool reserve_shared(struct cpu_device *cpu, size_t bytes, struct status *
         return true;
     void *shared = memory_allocate_aligned(bytes, ALIGNMENT, status);
     if (!shared)
-        return status_context(status, "%zu bytes of memory for a team", bytes);
+        return status_context(status, "%zu bytes of memory shared by the threads", bytes);
     memory_free(cpu->shared);
     cpu->shared = shared;
     cpu->shared_bytes = bytes;
     return true;
 }
 
-/* What a launch must hold to be run at all. */
+/* Checks that a launch is valid. */
 static bool check_launch(struct cpu_device *cpu, const struct launch *launch,
                          struct status *status) {
     if (launch->buffer_count > LAUNCH_BUFFERS_MAX)
-        return status_fail(status, STATUS_USAGE, "kernel %s is given %u buffers; at most %d",
+        return status_fail(status, STATUS_USAGE, "kernel %s has %u buffers; the maximum is %d",
                            launch->kernel->name, launch->buffer_count, LAUNCH_BUFFERS_MAX);
     return reserve_shared(cpu, launch->shared_bytes, status);
 }
 
-static void run(struct cpu_device *cpu, const struct launch *launch) {
+static void cpu_run(struct cpu_device *cpu, const struct launch *launch) {
     const struct cpu_kernel *kernel = (const struct cpu_kernel *)launch->kernel;
     void *buffers[LAUNCH_BUFFERS_MAX];
     for (unsigned i = 0; i < launch->buffer_count; i++)
@@ -305,7 +303,7 @@ static void run(struct cpu_device *cpu, const struct launch *launch) {
         .units = launch->grid[0],
         .shared = launch->shared_bytes > 0 ? cpu->shared : NULL,
     };
-    thread_pool_run(cpu->team, kernel->function, &call);
+    thread_pool_run(cpu->pool, kernel->function, &call);
 }
 
 static bool cpu_launch(struct device *device, unsigned queue, const struct launch *launch,
@@ -315,7 +313,7 @@ static bool cpu_launch(struct device *device, unsigned queue, const struct launc
     if (!check_launch(cpu, launch, status))
         return false;
     stamp_begin(stamp);
-    run(cpu, launch);
+    cpu_run(cpu, launch);
     stamp_end(stamp);
     return true;
 }
@@ -331,11 +329,11 @@ static bool cpu_graph_create(struct device *device, const struct launch *launche
         buffer_count += launches[i].buffer_count;
         scalar_count += launches[i].scalar_count;
     }
-    struct cpu_graph *graph =
-        own(cpu,
-            sizeof *graph + count * sizeof *launches + buffer_count * sizeof(struct launch_buffer) +
-                scalar_count * sizeof(int64_t),
-            status);
+    struct cpu_graph *graph = allocate_owned(cpu,
+                                             sizeof *graph + count * sizeof *launches +
+                                                 buffer_count * sizeof(struct launch_buffer) +
+                                                 scalar_count * sizeof(int64_t),
+                                             status);
     if (!graph)
         return status_context(status, "a graph of %u launches", count);
     struct launch_buffer *buffers = (struct launch_buffer *)&graph->launches[count];
@@ -362,7 +360,7 @@ static bool cpu_graph_replay(struct device *device, unsigned queue, void *graph,
     (void)queue;
     (void)status;
     for (unsigned i = 0; i < replayed->count; i++)
-        run(cpu_of(device), &replayed->launches[i]);
+        cpu_run(cpu_of(device), &replayed->launches[i]);
     return true;
 }
 
@@ -381,7 +379,7 @@ static bool cpu_record(struct device *device, unsigned queue, struct device_even
     return true;
 }
 
-static void cpu_forget(struct device *device, struct device_event event) {
+static void cpu_event_release(struct device *device, struct device_event event) {
     (void)device;
     (void)event;
 }
@@ -447,7 +445,7 @@ const struct device_ops device_cpu = {
     .graph_replay = cpu_graph_replay,
     .graph_destroy = cpu_graph_destroy,
     .record = cpu_record,
-    .forget = cpu_forget,
+    .event_release = cpu_event_release,
     .reached = cpu_reached,
     .order = cpu_order,
     .finish = cpu_finish,

@@ -1,5 +1,5 @@
-/* Reads what the system tells of its processor: /proc and /sys on Linux, sysctl on macOS. Nothing
- * of it is needed for correctness: what cannot be found out is left at 0 or "". */
+/* Reads the processor's properties: /proc and /sys on Linux, sysctl on macOS. None is needed for
+ * correctness: unknown ones stay 0 or "". */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* sched_getaffinity() */
 #endif
@@ -22,7 +22,7 @@
 enum { CPU_ALIGNMENT = 64, CPU_QUEUES = 2, SHARED_MAX = 1 << 30 };
 
 #ifdef __linux__
-/* The first bytes of a file of the kernel's, terminated; "" when there is none. */
+/* The first bytes of a kernel file, terminated; "" if it does not exist. */
 static void read_start(const char *path, char *content, size_t capacity) {
     ssize_t length = -1;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -33,7 +33,7 @@ static void read_start(const char *path, char *content, size_t capacity) {
     content[length > 0 ? length : 0] = 0;
 }
 
-/* A decimal number at the start of a file; 0 when there is none. */
+/* The decimal number at the start of a file; 0 if there is none. */
 static uint64_t read_number(const char *path) {
     char content[64];
     read_start(path, content, sizeof content);
@@ -88,11 +88,10 @@ bool machine_threads(unsigned *threads, struct status *status) {
         return true;
     int64_t number;
     if (!text_to_i64(text_of(wanted), &number) || number < 1 || number > THREADS_MAX)
-        return status_fail(
-            status, STATUS_USAGE,
-            "RIDGE_THREADS is \"%.40s\"; set it to a number of threads from 1 to %d, "
-            "or unset it to have one per core",
-            wanted, THREADS_MAX);
+        return status_fail(status, STATUS_USAGE,
+                           "RIDGE_THREADS is \"%.40s\"; set it to a number of threads from 1 to "
+                           "%d, or unset it for one thread per core",
+                           wanted, THREADS_MAX);
     *threads = (unsigned)number;
     return true;
 }
@@ -117,7 +116,7 @@ static const char *instruction_set(void) {
 
 #if defined(__APPLE__)
 static uint64_t system_number(const char *name) {
-    uint64_t value = 0; /* the system fills 4 or 8 bytes of it, and is little endian */
+    uint64_t value = 0; /* the system writes 4 or 8 bytes and is little-endian */
     size_t size = sizeof value;
     return sysctlbyname(name, &value, &size, NULL, 0) == 0 ? value : 0;
 }
@@ -135,7 +134,7 @@ static void describe_system(struct device_capabilities *capabilities) {
     capabilities->clock_khz = (uint32_t)(system_number("hw.cpufrequency_max") / 1000);
 }
 #elif defined(__linux__)
-/* The value of a line "key : value" of /proc/cpuinfo; empty when there is no such line. */
+/* The value of a line "key : value" of /proc/cpuinfo; empty if there is none. */
 static struct text cpuinfo_value(const char *cpuinfo, const char *key) {
     const char *line = strstr(cpuinfo, key);
     const char *value = line ? strchr(line, ':') : NULL;

@@ -8,7 +8,7 @@ enum { THREADS_MAX = 1024 };
 
 /* Cores that this process may use: its affinity and the container's share bound them. */
 unsigned machine_cores(void);
-/* One per core, or what RIDGE_THREADS says; fails when that is not a number. */
+/* One per core, or RIDGE_THREADS; fails if that is not a number. */
 bool machine_threads(unsigned *threads, struct status *status);
 /* All capabilities of the CPU device. */
 bool machine_describe(struct device_capabilities *capabilities, struct status *status);

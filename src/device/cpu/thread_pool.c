@@ -1,9 +1,9 @@
-/* Kernels come back to back, microseconds apart, and waking a parked thread costs as much as many
- * of them take: so a thread that has nothing to do spins for a short time before it parks. It does
- * not when there are more threads than cores, as it would only keep the others from working.
+/* Kernels follow each other within microseconds, and waking a parked thread takes as long as
+ * many kernels. An idle worker therefore spins for a short time before it parks, unless there
+ * are more threads than cores: spinning would then take a core from a worker with work.
  *
- * A run is started along a binary tree: thread t asks 2t + 1 and 2t + 2 to join. Each thread has a
- * mailbox of its own, so a run of few threads does not disturb the others.
+ * A run is started along a binary tree: thread t wakes 2t + 1 and 2t + 2. Each worker has its
+ * own generation counter, so a run of few threads does not disturb the others.
  */
 #include "device/cpu/thread_pool.h"
 
@@ -19,22 +19,22 @@
 enum {
     CACHE_LINE = 64,
     PARK_NS = 20000,      /* of spinning for work, then a thread parks */
-    YIELD_NS = 3000,      /* of spinning for the team, then it offers its core to others */
+    YIELD_NS = 3000,      /* of spinning for the other threads, then yield the core */
     SPINS_PER_CLOCK = 16, /* looks between two readings of the clock */
 };
 
-struct member {
-    _Alignas(CACHE_LINE) _Atomic uint64_t posted; /* number of the last run it was asked to join */
+struct worker {
+    _Alignas(CACHE_LINE) _Atomic uint64_t generation; /* number of the last run it takes part in */
     _Atomic bool parked;
     pthread_mutex_t lock; /* of parking */
     pthread_cond_t wake;
     pthread_t thread;
-    struct native_team *team;
+    struct thread_pool *pool;
     unsigned number;
     void *scratch;
 };
 
-struct native_team {
+struct thread_pool {
     _Alignas(CACHE_LINE) _Atomic size_t next; /* unit */
     _Alignas(CACHE_LINE) _Atomic unsigned arrived;
     _Alignas(CACHE_LINE) _Atomic unsigned phase; /* of the barrier: how often it opened */
@@ -49,7 +49,7 @@ struct native_team {
     bool spins;
     unsigned forks; /* of this process when the threads were made */
     size_t scratch_bytes;
-    struct member members[]; /* by thread; the caller's, 0, has scratch only */
+    struct worker workers[]; /* by thread; the caller's, 0, has scratch only */
 };
 
 static inline void relax(void) {
@@ -71,15 +71,21 @@ static void watch_forks(void) {
     pthread_atfork(NULL, NULL, count_fork);
 }
 
-static bool threads_are_here(const struct native_team *team) {
-    return team->forks == atomic_load_explicit(&forks, memory_order_relaxed);
+static bool threads_exist(const struct thread_pool *pool) {
+    return pool->forks == atomic_load_explicit(&forks, memory_order_relaxed);
 }
 
-static bool spin_for_post(const struct member *member, uint64_t seen) {
-    int64_t end = clock_now() + PARK_NS;
+static int64_t clock_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static bool spin_for_run(const struct worker *worker, uint64_t seen) {
+    int64_t end = clock_ns() + PARK_NS;
     do {
         for (int i = 0; i < SPINS_PER_CLOCK; i++) {
-            if (atomic_load_explicit(&member->posted, memory_order_acquire) != seen)
+            if (atomic_load_explicit(&worker->generation, memory_order_acquire) != seen)
                 return true;
             relax();
         }
@@ -87,56 +93,55 @@ static bool spin_for_post(const struct member *member, uint64_t seen) {
     return false;
 }
 
-/* `parked` is set before `posted` is looked at, and post() does it the other way round: one of the
- * two always sees the other. Exchanges, since they order what follows them everywhere: emulators of
- * arm64 let a plain store pass a later load. */
-static void park(struct member *member, uint64_t seen) {
-    pthread_mutex_lock(&member->lock);
-    atomic_exchange(&member->parked, true);
-    while (atomic_load(&member->posted) == seen)
-        pthread_cond_wait(&member->wake, &member->lock);
-    atomic_store(&member->parked, false);
-    pthread_mutex_unlock(&member->lock);
+/* park() sets `parked` before it reads `generation`, and wake_worker() does the opposite, so one
+ * of them always sees the other's store. These are exchanges because emulators of arm64 let a
+ * plain store pass a later load. */
+static void park(struct worker *worker, uint64_t seen) {
+    pthread_mutex_lock(&worker->lock);
+    atomic_exchange(&worker->parked, true);
+    while (atomic_load(&worker->generation) == seen)
+        pthread_cond_wait(&worker->wake, &worker->lock);
+    atomic_store(&worker->parked, false);
+    pthread_mutex_unlock(&worker->lock);
 }
 
-static void post(struct member *member, uint64_t run) {
-    atomic_exchange(&member->posted, run);
-    if (!atomic_load(&member->parked))
+static void wake_worker(struct worker *worker, uint64_t run) {
+    atomic_exchange(&worker->generation, run);
+    if (!atomic_load(&worker->parked))
         return;
-    pthread_mutex_lock(&member->lock);
-    pthread_cond_signal(&member->wake);
-    pthread_mutex_unlock(&member->lock);
+    pthread_mutex_lock(&worker->lock);
+    pthread_cond_signal(&worker->wake);
+    pthread_mutex_unlock(&worker->lock);
 }
 
-static void post_to_next(struct native_team *team, unsigned thread, unsigned threads,
-                         uint64_t run) {
+static void wake_next(struct thread_pool *pool, unsigned thread, unsigned threads, uint64_t run) {
     for (unsigned next = 2 * thread + 1; next <= 2 * thread + 2 && next < threads; next++)
-        post(&team->members[next], run);
+        wake_worker(&pool->workers[next], run);
 }
 
-static void *work(void *argument) {
-    struct member *member = argument;
-    struct native_team *team = member->team;
+static void *worker_main(void *argument) {
+    struct worker *worker = argument;
+    struct thread_pool *pool = worker->pool;
     for (uint64_t seen = 0;;) {
-        if (!team->spins || !spin_for_post(member, seen))
-            park(member, seen);
-        seen = atomic_load_explicit(&member->posted, memory_order_acquire);
-        if (team->closing)
+        if (!pool->spins || !spin_for_run(worker, seen))
+            park(worker, seen);
+        seen = atomic_load_explicit(&worker->generation, memory_order_acquire);
+        if (pool->closing)
             return NULL;
-        struct native_call call = team->call;
-        post_to_next(team, member->number, call.threads, seen);
-        call.thread = member->number;
-        call.scratch = member->scratch;
-        team->function(&call);
-        atomic_fetch_sub_explicit(&team->running, 1, memory_order_release);
+        struct native_call call = pool->call;
+        wake_next(pool, worker->number, call.threads, seen);
+        call.thread = worker->number;
+        call.scratch = worker->scratch;
+        pool->function(&call);
+        atomic_fetch_sub_explicit(&pool->running, 1, memory_order_release);
     }
 }
 
-/* Until *value is (or is no longer) `other`. Whom we wait for is at work, so it will not be long;
- * or it lost its core to someone, and then giving ours away helps. */
-static void wait_while(const struct native_team *team, const _Atomic unsigned *value,
+/* Waits until *value is (or is no longer) `other`. The other thread is usually running and the
+ * wait is short; if it lost its core, yielding ours helps. */
+static void wait_while(const struct thread_pool *pool, const _Atomic unsigned *value,
                        unsigned other, bool equal) {
-    int64_t end = team->spins ? 0 : -1; /* of spinning; 0: not yet known */
+    int64_t end = pool->spins ? 0 : -1; /* of spinning; 0: not set yet */
     for (unsigned looks = 1; (atomic_load_explicit(value, memory_order_acquire) == other) == equal;
          looks++) {
         if (end < 0) {
@@ -154,34 +159,34 @@ static void wait_while(const struct native_team *team, const _Atomic unsigned *v
     }
 }
 
-void thread_pool_run(struct native_team *team, native_function *function,
+void thread_pool_run(struct thread_pool *pool, native_function *function,
                      const struct native_call *work) {
     struct native_call call = *work;
-    unsigned threads = threads_are_here(team) ? team->threads : 1;
+    unsigned threads = threads_exist(pool) ? pool->threads : 1;
     call.thread = 0;
     call.threads = call.units < threads ? (unsigned)call.units : threads;
-    call.scratch = team->members[0].scratch;
-    call.team = team;
+    call.scratch = pool->workers[0].scratch;
+    call.pool = pool;
     if (call.threads == 0)
         return;
-    atomic_store_explicit(&team->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
     if (call.threads > 1) {
-        team->function = function;
-        team->call = call;
-        atomic_store_explicit(&team->running, call.threads - 1, memory_order_relaxed);
-        post_to_next(team, 0, call.threads, ++team->run);
+        pool->function = function;
+        pool->call = call;
+        atomic_store_explicit(&pool->running, call.threads - 1, memory_order_relaxed);
+        wake_next(pool, 0, call.threads, ++pool->run);
     }
     function(&call);
     if (call.threads > 1)
-        wait_while(team, &team->running, 0, false);
+        wait_while(pool, &pool->running, 0, false);
 }
 
 bool native_take(const struct native_call *call, size_t chunk, size_t *begin, size_t *end) {
-    _Atomic size_t *next = &call->team->next;
+    _Atomic size_t *next = &call->pool->next;
     size_t units = call->units, at;
     if (chunk == 0 || chunk > units)
         chunk = chunk == 0 ? 1 : units;
-    if (call->threads == 1) { /* no one to share with: spare the locked instruction */
+    if (call->threads == 1) { /* a single thread needs no locked instruction */
         at = atomic_load_explicit(next, memory_order_relaxed);
         if (at >= units)
             return false;
@@ -197,86 +202,86 @@ bool native_take(const struct native_call *call, size_t chunk, size_t *begin, si
 }
 
 void native_barrier(const struct native_call *call) {
-    struct native_team *team = call->team;
+    struct thread_pool *pool = call->pool;
     if (call->threads == 1) {
-        atomic_store_explicit(&team->next, 0, memory_order_relaxed);
+        atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
         return;
     }
-    unsigned phase = atomic_load_explicit(&team->phase, memory_order_relaxed);
-    if (atomic_fetch_add_explicit(&team->arrived, 1, memory_order_acq_rel) + 1 < call->threads) {
-        wait_while(team, &team->phase, phase, true);
+    unsigned phase = atomic_load_explicit(&pool->phase, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&pool->arrived, 1, memory_order_acq_rel) + 1 < call->threads) {
+        wait_while(pool, &pool->phase, phase, true);
         return;
     }
-    atomic_store_explicit(&team->arrived, 0, memory_order_relaxed);
-    atomic_store_explicit(&team->next, 0, memory_order_relaxed);
-    atomic_store_explicit(&team->phase, phase + 1, memory_order_release);
+    atomic_store_explicit(&pool->arrived, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->phase, phase + 1, memory_order_release);
 }
 
-static bool start_member(struct native_team *team, unsigned number) {
-    struct member *member = &team->members[number];
-    member->team = team;
-    member->number = number;
-    pthread_mutex_init(&member->lock, NULL);
-    pthread_cond_init(&member->wake, NULL);
-    if (pthread_create(&member->thread, NULL, work, member) == 0)
+static bool start_worker(struct thread_pool *pool, unsigned number) {
+    struct worker *worker = &pool->workers[number];
+    worker->pool = pool;
+    worker->number = number;
+    pthread_mutex_init(&worker->lock, NULL);
+    pthread_cond_init(&worker->wake, NULL);
+    if (pthread_create(&worker->thread, NULL, worker_main, worker) == 0)
         return true;
-    pthread_cond_destroy(&member->wake);
-    pthread_mutex_destroy(&member->lock);
+    pthread_cond_destroy(&worker->wake);
+    pthread_mutex_destroy(&worker->lock);
     return false;
 }
 
-struct native_team *thread_pool_create(unsigned threads, unsigned cores, struct status *status) {
+struct thread_pool *thread_pool_create(unsigned threads, unsigned cores, struct status *status) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    size_t bytes = sizeof(struct native_team) + threads * sizeof(struct member);
-    struct native_team *team = memory_allocate_aligned(bytes, CACHE_LINE, status);
-    if (!team)
+    size_t bytes = sizeof(struct thread_pool) + threads * sizeof(struct worker);
+    struct thread_pool *pool = memory_allocate_aligned(bytes, CACHE_LINE, status);
+    if (!pool)
         return NULL;
     pthread_once(&once, watch_forks);
-    memset(team, 0, bytes);
-    team->forks = atomic_load(&forks);
-    team->spins = threads <= cores;
-    /* Signals are the program's: its own threads handle them. */
+    memset(pool, 0, bytes);
+    pool->forks = atomic_load(&forks);
+    pool->spins = threads <= cores;
+    /* Signals are handled by the program's own threads. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    team->threads = 1;
-    while (team->threads < threads && start_member(team, team->threads))
-        team->threads++;
+    pool->threads = 1;
+    while (pool->threads < threads && start_worker(pool, pool->threads))
+        pool->threads++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return team;
+    return pool;
 }
 
-void thread_pool_destroy(struct native_team *team) {
-    if (!team)
+void thread_pool_destroy(struct thread_pool *pool) {
+    if (!pool)
         return;
-    team->closing = true;
-    team->run++;
-    for (unsigned i = 1; i < team->threads && threads_are_here(team); i++) {
-        struct member *member = &team->members[i];
-        post(member, team->run);
-        pthread_join(member->thread, NULL);
-        pthread_cond_destroy(&member->wake);
-        pthread_mutex_destroy(&member->lock);
+    pool->closing = true;
+    pool->run++;
+    for (unsigned i = 1; i < pool->threads && threads_exist(pool); i++) {
+        struct worker *worker = &pool->workers[i];
+        wake_worker(worker, pool->run);
+        pthread_join(worker->thread, NULL);
+        pthread_cond_destroy(&worker->wake);
+        pthread_mutex_destroy(&worker->lock);
     }
-    for (unsigned i = 0; i < team->threads; i++)
-        memory_free(team->members[i].scratch);
-    memory_free(team);
+    for (unsigned i = 0; i < pool->threads; i++)
+        memory_free(pool->workers[i].scratch);
+    memory_free(pool);
 }
 
-unsigned thread_pool_threads(const struct native_team *team) {
-    return team->threads;
+unsigned thread_pool_threads(const struct thread_pool *pool) {
+    return pool->threads;
 }
 
-bool thread_pool_reserve_scratch(struct native_team *team, size_t bytes, struct status *status) {
-    if (bytes <= team->scratch_bytes)
+bool thread_pool_reserve_scratch(struct thread_pool *pool, size_t bytes, struct status *status) {
+    if (bytes <= pool->scratch_bytes)
         return true;
-    for (unsigned i = 0; i < team->threads; i++) {
+    for (unsigned i = 0; i < pool->threads; i++) {
         void *scratch = memory_allocate_aligned(bytes, CACHE_LINE, status);
         if (!scratch)
-            return false; /* some have grown already, which does no harm */
-        memory_free(team->members[i].scratch);
-        team->members[i].scratch = scratch;
+            return false; /* some have already grown, which is harmless */
+        memory_free(pool->workers[i].scratch);
+        pool->workers[i].scratch = scratch;
     }
-    team->scratch_bytes = bytes;
+    pool->scratch_bytes = bytes;
     return true;
 }

@@ -1,10 +1,10 @@
-/* When work began and ended on the host's clock, by events around it: the way when CUPTI cannot be
- * had. What the driver does between two events counts as the work's.
+/* Start and end of work on the host's clock, by events around it: used when CUPTI is not
+ * available. Driver overhead between the two events counts as work.
  *
- * The driver only tells the time between two events, in milliseconds as a float. An anchor is an
- * event whose moment is known on both clocks: recorded on an idle stream while the host looks at
- * its clock before and after. With anchors at least every half second while stamps are made, floats
- * stay exact to some 30 ns; between two anchors the clocks' drift is interpolated away.
+ * The driver only reports the time between two events, in milliseconds as a float. An anchor is
+ * an event whose time is known on both clocks: it is recorded on an idle stream between two
+ * readings of the host's clock. With an anchor at least every half second, floats are exact to
+ * about 30 ns. Drift between two anchors is removed by interpolation.
  */
 #include <time.h>
 
@@ -13,7 +13,7 @@
 
 enum {
     CALIBRATION_TRIES = 4,
-    EVENT_RESOLUTION = 500, /* nanoseconds, as the driver's documentation says */
+    EVENT_RESOLUTION = 500, /* nanoseconds, from the driver's documentation */
     FLOAT_ERROR = 60,
 };
 static const int64_t stamp_interval = 500000000, extrapolation_most = 5000000;
@@ -22,7 +22,7 @@ static struct cuda_anchor *anchor(struct cuda_clock *clock, uint64_t number) {
     return &clock->anchors[number % CUDA_ANCHORS];
 }
 
-/* 0 when there is no anchor yet. */
+/* 0 before the first anchor. */
 static int64_t newest_host(struct cuda_clock *clock) {
     return clock->count > 0 ? anchor(clock, clock->count - 1)->host : 0;
 }
@@ -36,7 +36,7 @@ static bool elapsed(struct cuda_device *cuda, cuda_event from, cuda_event to, do
     return true;
 }
 
-/* The moment of the event lies between the two looks at the clock. */
+/* The event's time lies between the two clock readings. */
 static bool look(struct cuda_device *cuda, cuda_event event, int64_t *host, int64_t *error,
                  struct status *status) {
     int64_t before = clock_now();
@@ -49,8 +49,8 @@ static bool look(struct cuda_device *cuda, cuda_event event, int64_t *host, int6
     return true;
 }
 
-/* Keeps the tightest of several looks. The other spare event is looked at next, so that the best
- * one stays as it is. */
+/* Keeps the tightest of several readings. The next reading uses the other spare event, so that
+ * the best one is kept. */
 static bool calibrate(struct cuda_device *cuda, struct status *status) {
     struct cuda_clock *clock = &cuda->clock;
     struct cuda_anchor made = {.error = INT64_MAX};
@@ -97,8 +97,8 @@ static uint64_t nearest_anchor(struct cuda_clock *clock, int64_t host) {
     return nearest;
 }
 
-/* Host nanoseconds that pass in one of the device's, between this anchor and the next or the one
- * before; 1 where there is none. */
+/* Host nanoseconds per device nanosecond between this anchor and the next or previous one; 1 if
+ * there is none. */
 static double rate_near(struct cuda_clock *clock, uint64_t number, bool after) {
     uint64_t later = after ? number + 1 : number;
     if (later <= oldest_anchor(clock) || later >= clock->count || anchor(clock, later)->since <= 0)
@@ -153,7 +153,7 @@ bool clock_end(struct cuda_device *cuda, cuda_stream stream, struct device_stamp
     return false;
 }
 
-/* Drift is only known between anchors: there must be one after the work too. */
+/* Drift is only known between anchors, so one is needed after the work too. */
 bool clock_times(struct cuda_device *cuda, const struct device_stamp *stamp, int64_t *start,
                  int64_t *end, struct status *status) {
     cuda_event begin_event = cuda_event_of(stamp->begin), end_event = cuda_event_of(stamp->end);

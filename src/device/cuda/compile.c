@@ -1,8 +1,8 @@
-/* Compiles with NVRTC, by way of the cache on disk.
+/* Compiles with NVRTC, through the cache on disk.
  *
- * The binary is made for the very GPU, so that loading it compiles nothing more. Sources include
- * nothing, so no folder of headers is needed. What the binary depends on is the source, the options
- * and NVRTC's version: together they are the cache's key.
+ * The binary is built for the exact GPU, so that loading it compiles nothing. Sources have no
+ * includes, so no header folder is needed. The cache key is the source, the options and NVRTC's
+ * version.
  */
 #include "device/cuda/compile.h"
 
@@ -42,7 +42,7 @@ static bool find_architecture(const struct cuda_nvrtc *nvrtc, int wanted, int *b
     if (result != NVRTC_SUCCEEDED)
         return nvrtc_failed(result, "nvrtcGetNumSupportedArchs", status);
     if (count < 0 || count > ARCHITECTURES_MAX)
-        return status_fail(status, STATUS_IO, "NVRTC says that it knows %d architectures", count);
+        return status_fail(status, STATUS_IO, "NVRTC reports %d architectures", count);
     result = nvrtc->nvrtcGetSupportedArchs(architectures);
     if (result != NVRTC_SUCCEEDED)
         return nvrtc_failed(result, "nvrtcGetSupportedArchs", status);
@@ -64,8 +64,8 @@ static bool choose_target(const struct cuda_nvrtc *nvrtc, unsigned major, unsign
         return false;
     if (best == 0)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "NVRTC %d.%d does not compile for GPUs of compute capability %u.%u; "
-                           "install an older CUDA toolkit, or set RIDGE_NVRTC to an older NVRTC",
+                           "NVRTC %d.%d does not support compute capability %u.%u; install an "
+                           "older CUDA toolkit, or set RIDGE_NVRTC to an older NVRTC",
                            target->version[0], target->version[1], major, minor);
     target->is_ptx = best != wanted;
     bool with_suffix = wanted == 90 && !target->is_ptx && target->version[0] >= 12;
@@ -96,7 +96,7 @@ static void append_key(struct buffer *key, const struct target *target, struct t
     buffer_text(key, source);
 }
 
-/* The first line of the log that tells of an error; the first line at all when none does. */
+/* The first line of the log that contains an error; otherwise the first line. */
 static struct text first_error(const char *log) {
     const char *found = strstr(log, "error:");
     const char *line = found ? found : log;
@@ -112,7 +112,7 @@ static bool compile_failed(const struct cuda_nvrtc *nvrtc, nvrtc_program program
     if (nvrtc->nvrtcGetProgramLogSize(program, &length) == NVRTC_SUCCEEDED)
         log = memory_allocate(length + 1, 1, status);
     if (!log || nvrtc->nvrtcGetProgramLog(program, log) != NVRTC_SUCCEEDED)
-        status_fail(status, STATUS_INPUT, "kernel %s does not compile, and NVRTC does not say why",
+        status_fail(status, STATUS_INPUT, "kernel %s does not compile, and NVRTC gives no reason",
                     name);
     else
         status_fail(status, STATUS_INPUT, "kernel %s does not compile: %.*s", name,
@@ -141,8 +141,9 @@ static bool append_result(const struct cuda_nvrtc *nvrtc, nvrtc_program program,
 }
 
 /* `source` is terminated. */
-static bool compile(const struct cuda_nvrtc *nvrtc, const struct target *target, const char *source,
-                    const char *name, struct buffer *binary, struct status *status) {
+static bool nvrtc_compile_program(const struct cuda_nvrtc *nvrtc, const struct target *target,
+                                  const char *source, const char *name, struct buffer *binary,
+                                  struct status *status) {
     char file[160];
     nvrtc_program program = NULL;
     snprintf(file, sizeof file, "%s.cu", name);
@@ -180,7 +181,7 @@ bool cuda_compile(const char *source, size_t length, const char *name, unsigned 
     bool ready = cache_load(key.data, key_length, binary);
     if (!ready) {
         const char *terminated = key.data + key_length - length;
-        ready = compile(nvrtc, &target, terminated, name, binary, status);
+        ready = nvrtc_compile_program(nvrtc, &target, terminated, name, binary, status);
         if (ready)
             cache_store(key.data, key_length, binary->data + start, binary->length - start);
     }

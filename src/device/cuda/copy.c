@@ -1,9 +1,9 @@
 /* Copies between host and GPU.
  *
- * The host's memory may be anything: the driver reads pageable memory before it returns, pinned
- * memory after it. So all that goes to the GPU passes through pinned memory of our own, which also
- * makes large copies overlap with filling the next piece. Small ones share a slot and cost a memcpy
- * and one driver call. When the system has no pinned memory to give, copies wait instead.
+ * The driver reads pageable memory before it returns, and pinned memory afterwards. Copies to
+ * the GPU therefore go through our own pinned staging buffers, which also lets a large copy
+ * overlap with filling the next piece. Small copies share a slot and cost a memcpy and one
+ * driver call. Without pinned memory, copies are synchronous.
  */
 #include <string.h>
 
@@ -119,7 +119,7 @@ bool cuda_copy_in(struct device *device, unsigned queue, struct device_memory to
     return copied && cuda_stamp_end(cuda, cuda->streams[queue], stamp, status);
 }
 
-/* One piece is on its way into a slot while the one before is copied out of the other. */
+/* One piece is transferred into a slot while the previous one is copied out of the other. */
 static bool copy_out_staged(struct cuda_device *cuda, unsigned queue, char *to, cuda_address from,
                             size_t bytes, struct status *status) {
     struct cuda_staging *staging = &cuda->staging;

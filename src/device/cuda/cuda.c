@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 
 #include "base/memory.h"
-#include "device/cuda/activity_session.h"
 
 static bool count_devices(unsigned *count, struct status *status) {
     *count = 0;
@@ -19,7 +18,7 @@ static const struct cuda_driver *find_device(unsigned index, cuda_ordinal *ordin
     if (!driver)
         return NULL;
     if (index >= count) {
-        status_fail(status, STATUS_USAGE, "there is no cuda:%u: this machine has %u CUDA GPU%s",
+        status_fail(status, STATUS_USAGE, "cuda:%u does not exist: this machine has %u CUDA GPU%s",
                     index, count, count == 1 ? "" : "s");
         return NULL;
     }
@@ -82,7 +81,7 @@ static void close_device(struct device *device) {
     memory_free(cuda);
 }
 
-static bool start(struct cuda_device *cuda, struct status *status) {
+static bool cuda_start(struct cuda_device *cuda, struct status *status) {
     static _Atomic uint64_t generations;
     struct status no_blas;
     cuda->generation = atomic_fetch_add(&generations, 1) + 1;
@@ -110,7 +109,7 @@ static bool open_device(unsigned index, struct device **device, struct status *s
     cuda->base.index = index;
     cuda->driver = driver;
     cuda->ordinal = ordinal;
-    if (!start(cuda, status)) {
+    if (!cuda_start(cuda, status)) {
         close_device(&cuda->base);
         return false;
     }
@@ -118,7 +117,7 @@ static bool open_device(unsigned index, struct device **device, struct status *s
     return true;
 }
 
-static bool finish(struct device *device, struct status *status) {
+static bool cuda_finish(struct device *device, struct status *status) {
     struct cuda_device *cuda = cuda_of(device);
     return cuda_enter(cuda, status) && cuda_wait(cuda, status);
 }
@@ -143,10 +142,10 @@ const struct device_ops device_cuda = {
     .graph_replay = cuda_graph_replay,
     .graph_destroy = cuda_graph_destroy,
     .record = cuda_record,
-    .forget = cuda_forget,
+    .event_release = cuda_event_release,
     .reached = cuda_reached,
     .order = cuda_order,
-    .finish = finish,
+    .finish = cuda_finish,
     .resolve = cuda_resolve,
     .clock_error = cuda_clock_error,
     .prepare_stamps = cuda_prepare_stamps,

@@ -1,8 +1,8 @@
-/* An open CUDA device, as the files of this folder share it.
+/* An open CUDA device, shared by the files of this folder.
  *
- * It lives in the GPU's primary context, beside whatever else the process does there. Its context
- * is made current once for each thread; a thread that makes another one current in between must put
- * this one back before it uses the device again.
+ * It uses the GPU's primary context, together with the rest of the process. The context is made
+ * current once per thread; a thread that makes another one current must restore this one before
+ * it uses the device again.
  */
 #ifndef RIDGE_DEVICE_CUDA_CUDA_H
 #define RIDGE_DEVICE_CUDA_CUDA_H
@@ -13,20 +13,20 @@
 
 enum {
     CUDA_QUEUES = 4,
-    CUDA_ALIGNMENT = 256, /* what cuMemAlloc() gives */
+    CUDA_ALIGNMENT = 256, /* alignment of cuMemAlloc() */
     CUDA_ANCHORS = 64,
     CUDA_STAGING_SLOTS = 2,
 };
 
-/* Events of one kind. All of them are in `all`; those that nobody holds also in `idle`, which has
- * room for as many. */
+/* Events of one kind. `all` has all of them; `idle`, with the same capacity, those that are not
+ * in use. */
 struct cuda_events {
     unsigned flags;
     cuda_event *all, *idle;
     size_t count, idle_count, capacity, idle_capacity;
 };
 
-/* A moment known on both clocks. */
+/* A time known on both clocks. */
 struct cuda_anchor {
     cuda_event event;
     int64_t host;  /* CLOCK_MONOTONIC, nanoseconds */
@@ -53,7 +53,7 @@ struct cuda_staging {
     bool cannot_be_had; /* the system refused the memory */
 };
 
-/* Pinned memory that was given out. */
+/* Pinned memory in use. */
 struct cuda_pinned {
     struct cuda_pinned *next;
     char *memory;
@@ -95,11 +95,11 @@ struct cuda_device {
     size_t allocation_count, allocation_capacity;
     struct cuda_kernel *kernels;
     struct cuda_replay *replays;
-    const struct cuda_blas *blas; /* NULL when there is no cuBLASLt */
+    const struct cuda_blas *blas; /* NULL without cuBLASLt */
     blas_handle blas_handle;      /* NULL until the first product */
     struct cuda_workspace workspaces[CUDA_QUEUES];
     uint64_t launches;       /* since the host last waited for everything */
-    const char *last_launch; /* the name of the last of those; NULL when there are none */
+    const char *last_launch; /* name of the last one; NULL if there is none */
     bool lost;
     char lost_message[600];
 };
@@ -110,7 +110,7 @@ static inline struct cuda_device *cuda_of(struct device *device) {
 
 /* ---- Failure: failure.c ------------------------------------------------------------------ */
 
-/* What a driver's error means and what to do about it, before a device is open. */
+/* Explains a driver error and its remedy, before a device is open. */
 bool cuda_driver_failed(const struct cuda_driver *driver, cuda_result result, const char *call,
                         struct status *status);
 /* The same for an open device: errors after which nothing works any more mark it as lost. */
@@ -140,7 +140,7 @@ bool cuda_wait(struct cuda_device *cuda, struct status *status);
 
 /* ---- Capabilities: describe.c -------------------------------------------------------------- */
 
-/* The driver, initialised, and how many GPUs it has: at least one. */
+/* The initialised driver and the number of its GPUs, at least one. */
 const struct cuda_driver *cuda_initialize(unsigned *count, struct status *status);
 /* Fills the capabilities; also when it fails because nothing can be compiled for the GPU. */
 bool cuda_describe(const struct cuda_driver *driver, cuda_ordinal ordinal,
@@ -152,8 +152,8 @@ bool cuda_allocate(struct device *device, size_t bytes, struct device_memory *me
                    struct status *status);
 void cuda_release(struct device *device, struct device_memory memory);
 void cuda_release_all(struct cuda_device *cuda);
-/* Makes the workspace hold at least `bytes`; what it held is lost. Waits for the stream when it has
- * to be replaced. */
+/* Grows the workspace to at least `bytes`; its content is lost. Waits for the stream if it must
+ * be replaced. */
 bool cuda_workspace_grow(struct cuda_device *cuda, struct cuda_workspace *workspace, size_t bytes,
                          cuda_stream stream, struct status *status);
 
@@ -161,7 +161,7 @@ bool cuda_workspace_grow(struct cuda_device *cuda, struct cuda_workspace *worksp
 
 bool cuda_host_allocate(struct device *device, size_t bytes, void **memory, struct status *status);
 void cuda_host_release(struct device *device, void *memory);
-/* Whether all of it was given out by cuda_host_allocate(). */
+/* Whether all of it is memory of cuda_host_allocate(). */
 bool cuda_is_pinned(const struct cuda_device *cuda, const void *memory, size_t bytes);
 
 /* ---- Copies: copy.c ---------------------------------------------------------------------- */
@@ -180,25 +180,25 @@ void cuda_staging_finish(struct cuda_device *cuda);
 
 cuda_event cuda_event_take(struct cuda_device *cuda, struct cuda_events *events,
                            struct status *status);
-/* Takes NULL. */
+/* Accepts NULL. */
 void cuda_event_give(struct cuda_events *events, cuda_event event);
 void cuda_events_finish(struct cuda_device *cuda, struct cuda_events *events);
-/* The event that a handle of struct device_event or struct device_stamp stands for. */
+/* The event of a handle of struct device_event or struct device_stamp. */
 static inline cuda_event cuda_event_of(uint64_t handle) {
     return (cuda_event)(uintptr_t)handle;
 }
 
 bool cuda_record(struct device *device, unsigned queue, struct device_event *event,
                  struct status *status);
-void cuda_forget(struct device *device, struct device_event event);
+void cuda_event_release(struct device *device, struct device_event event);
 bool cuda_reached(struct device *device, struct device_event event);
 bool cuda_order(struct device *device, unsigned queue, struct device_event event,
                 struct status *status);
 
 /* ---- Time: stamp.c ------------------------------------------------------------------------- */
 
-/* Mark the begin and the end of work on a stream; a NULL stamp wants none: nothing may slow that
- * work down. After a failure the stamp holds nothing. */
+/* Mark the start and end of work on a stream. With a NULL stamp nothing is recorded and the work
+ * is not slowed down. After a failure the stamp is empty. */
 bool cuda_stamp_begin(struct cuda_device *cuda, cuda_stream stream, struct device_stamp *stamp,
                       struct status *status);
 bool cuda_stamp_end(struct cuda_device *cuda, cuda_stream stream, struct device_stamp *stamp,
@@ -217,7 +217,7 @@ bool clock_begin(struct cuda_device *cuda, cuda_stream stream, struct device_sta
 bool clock_end(struct cuda_device *cuda, cuda_stream stream, struct device_stamp *stamp,
                struct status *status);
 void clock_cancel(struct cuda_device *cuda, struct device_stamp *stamp);
-/* Waits for the work; the stamp stays as it is. */
+/* Waits for the work; does not change the stamp. */
 bool clock_times(struct cuda_device *cuda, const struct device_stamp *stamp, int64_t *start,
                  int64_t *end, struct status *status);
 int64_t clock_error(const struct cuda_device *cuda);
@@ -229,7 +229,7 @@ bool cuda_load(struct device *device, const struct kernel_code *code, struct dev
 void cuda_unload(struct device *device, struct device_kernel *kernel);
 bool cuda_launch(struct device *device, unsigned queue, const struct launch *launch,
                  struct device_stamp *stamp, struct status *status);
-/* Puts one launch on a stream; products use the workspace, which grows when it has to. */
+/* Enqueues one launch on a stream; matrix products use the workspace, which grows as needed. */
 bool cuda_enqueue(struct cuda_device *cuda, const struct launch *launch, cuda_stream stream,
                   struct cuda_workspace *workspace, struct status *status);
 

@@ -1,4 +1,4 @@
-/* What a GPU is, without opening it for work. */
+/* Describes a GPU without opening it for work. */
 #include <stdio.h>
 #include <string.h>
 
@@ -50,12 +50,12 @@ const struct cuda_driver *cuda_initialize(unsigned *count, struct status *status
     return driver;
 }
 
-/* 0 when the driver does not tell. */
+/* 0 if the driver does not report it. */
 static uint64_t attribute_or_zero(const struct cuda_driver *driver, cuda_ordinal ordinal,
                                   cuda_choice choice) {
     int value = 0;
-    bool told = driver->cuDeviceGetAttribute(&value, choice, ordinal) == CUDA_SUCCEEDED;
-    return told && value > 0 ? (uint64_t)value : 0;
+    bool known = driver->cuDeviceGetAttribute(&value, choice, ordinal) == CUDA_SUCCEEDED;
+    return known && value > 0 ? (uint64_t)value : 0;
 }
 
 static bool read_attributes(const struct cuda_driver *driver, cuda_ordinal ordinal,

@@ -1,7 +1,8 @@
-/* What CUDA's errors mean to a user: which call failed, by what, and what to do.
+/* Explains CUDA errors to users: the call that failed, the cause and the remedy.
  *
- * Some errors leave the context unusable for good. They come late, from whichever call happens to
- * look: the device then is lost, and says so, with the kernel if it is known, to every later call.
+ * Some errors make the context unusable. They are asynchronous: an arbitrary later call returns
+ * them. The device is then lost, and every later call reports that, with the kernel if it is
+ * known.
  */
 #include <stdio.h>
 
@@ -19,11 +20,11 @@ struct advice {
 static const struct advice remedies[] = {
     {CUDA_OUT_OF_MEMORY, STATUS_MEMORY, "the GPU is full; release something or use smaller sizes"},
     {CUDA_NOT_INITIALIZED, STATUS_UNSUPPORTED,
-     "CUDA does not work in a process that was forked after using it; start the process anew"},
+     "CUDA does not work in a process that forked after using it; start a new process"},
     {CUDA_STUB_LIBRARY, STATUS_UNSUPPORTED,
-     "libcuda.so.1 is the toolkit's stub; take its folder out of LD_LIBRARY_PATH"},
+     "libcuda.so.1 is the toolkit's stub; remove its folder from LD_LIBRARY_PATH"},
     {CUDA_DEVICE_UNAVAILABLE, STATUS_UNSUPPORTED,
-     "another process has the GPU to itself; see nvidia-smi"},
+     "another process uses the GPU exclusively; see nvidia-smi"},
     {CUDA_NO_DEVICE, STATUS_UNSUPPORTED,
      "the NVIDIA driver finds no GPU; see nvidia-smi, and whether CUDA_VISIBLE_DEVICES hides it"},
     {CUDA_INVALID_IMAGE, STATUS_UNSUPPORTED,
@@ -33,13 +34,13 @@ static const struct advice remedies[] = {
     {CUDA_UNSUPPORTED_PTX_VERSION, STATUS_UNSUPPORTED,
      "the driver is older than NVRTC: update the driver or set RIDGE_NVRTC to an older one"},
     {CUDA_OPERATING_SYSTEM, STATUS_IO,
-     "this user may have no right to open /dev/nvidia*; see nvidia-smi and dmesg"},
+     "this user may not have permission to open /dev/nvidia*; see nvidia-smi and dmesg"},
     {CUDA_LAUNCH_OUT_OF_RESOURCES, STATUS_UNSUPPORTED,
      "the kernel needs more registers or shared memory than a block can have"},
     {CUDA_SYSTEM_NOT_READY, STATUS_UNSUPPORTED,
      "the machine's fabric manager is not running; start nvidia-fabricmanager"},
     {CUDA_SYSTEM_DRIVER_MISMATCH, STATUS_UNSUPPORTED,
-     "libcuda.so.1 and the kernel's driver differ in version, as after an update; reboot"},
+     "libcuda.so.1 and the kernel driver differ in version, as after an update; reboot"},
     {CUDA_COMPAT_NOT_SUPPORTED, STATUS_UNSUPPORTED,
      "the driver is too old for this libcuda.so.1; update the driver"},
     {CUDA_UNKNOWN, STATUS_IO, "see nvidia-smi and dmesg; nvidia_uvm may not be loaded"},
@@ -98,18 +99,18 @@ static void describe_culprit(const struct cuda_device *cuda, char *text, size_t 
     else
         snprintf(text, capacity,
                  ", by one of the last %llu kernels, of which %s was the last (run with "
-                 "CUDA_LAUNCH_BLOCKING=1 to learn which)",
+                 "CUDA_LAUNCH_BLOCKING=1 to find out which)",
                  (unsigned long long)cuda->launches, cuda->last_launch);
 }
 
-static void lose(struct cuda_device *cuda, cuda_result result, const char *call) {
+static void mark_lost(struct cuda_device *cuda, cuda_result result, const char *call) {
     char text[200], culprit[300];
     name_error(cuda->driver, result, text, sizeof text);
     describe_culprit(cuda, culprit, sizeof culprit);
     cuda->lost = true;
     snprintf(cuda->lost_message, sizeof cuda->lost_message,
-             "the device was lost: %s failed: %s%s; start the process anew to use the GPU again",
-             call, text, culprit);
+             "the device was lost: %s failed: %s%s; start a new process to use the GPU again", call,
+             text, culprit);
 }
 
 bool cuda_failed(struct cuda_device *cuda, cuda_result result, const char *call,
@@ -117,7 +118,7 @@ bool cuda_failed(struct cuda_device *cuda, cuda_result result, const char *call,
     if (!is_fatal(result))
         return cuda_driver_failed(cuda->driver, result, call, status);
     if (!cuda->lost)
-        lose(cuda, result, call);
+        mark_lost(cuda, result, call);
     return status_fail(status, STATUS_IO, "%s", cuda->lost_message);
 }
 
@@ -125,7 +126,8 @@ bool cuda_blas_failed(cuda_result result, const char *call, struct status *statu
     if (result == BLAS_ALLOC_FAILED)
         return status_fail(status, STATUS_MEMORY, "%s failed: cuBLASLt is out of memory", call);
     if (result == BLAS_NOT_SUPPORTED)
-        return status_fail(status, STATUS_UNSUPPORTED, "%s failed: cuBLASLt cannot do it", call);
+        return status_fail(status, STATUS_UNSUPPORTED, "%s failed: cuBLASLt does not support it",
+                           call);
     if (result == BLAS_EXECUTION_FAILED)
         return status_fail(status, STATUS_IO, "%s failed: the GPU could not run it", call);
     return status_fail(status, STATUS_IO, "%s failed with cuBLAS status %u", call, result);
@@ -142,8 +144,8 @@ bool cuda_enter_slowly(struct cuda_device *cuda, struct status *status) {
 
 bool cuda_enter_queue(struct cuda_device *cuda, unsigned queue, struct status *status) {
     if (queue >= CUDA_QUEUES)
-        return status_fail(status, STATUS_USAGE, "there is no queue %u: the device has %d", queue,
-                           CUDA_QUEUES);
+        return status_fail(status, STATUS_USAGE, "queue %u does not exist: the device has %d",
+                           queue, CUDA_QUEUES);
     return cuda_enter(cuda, status);
 }
 

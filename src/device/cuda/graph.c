@@ -1,5 +1,5 @@
-/* Launches that are replayed together: captured once on a stream of their own, then one driver call
- * for all of them. */
+/* CUDA graphs: launches are captured once on a separate stream, then replayed with one driver
+ * call. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -31,23 +31,23 @@ static void unlink_replay(struct cuda_device *cuda, struct cuda_replay *replay) 
 }
 
 /* Memory cannot be allocated during the capture. */
-static bool prepare(struct cuda_device *cuda, struct cuda_replay *replay,
-                    const struct launch *launches, unsigned count, struct status *status) {
-    size_t most = 0;
+static bool graph_prepare(struct cuda_device *cuda, struct cuda_replay *replay,
+                          const struct launch *launches, unsigned count, struct status *status) {
+    size_t max = 0;
     for (unsigned i = 0; i < count; i++) {
         size_t bytes = 0;
         if (((const struct cuda_kernel *)launches[i].kernel)->matmul &&
             !cuda_matmul_workspace(cuda, &launches[i], &bytes, status))
             return false;
-        most = bytes > most ? bytes : most;
+        max = bytes > max ? bytes : max;
     }
-    return cuda_workspace_grow(cuda, &replay->workspace, most, cuda->side, status);
+    return cuda_workspace_grow(cuda, &replay->workspace, max, cuda->side, status);
 }
 
 static bool capture(struct cuda_device *cuda, struct cuda_replay *replay,
                     const struct launch *launches, unsigned count, cuda_graph *graph,
                     struct status *status) {
-    /* What is captured does not run: it is no suspect when the device is lost. */
+    /* A captured kernel does not run, so it is not a suspect when the device is lost. */
     uint64_t launches_before = cuda->launches;
     const char *last_before = cuda->last_launch;
     struct status ignored;
@@ -58,7 +58,7 @@ static bool capture(struct cuda_device *cuda, struct cuda_replay *replay,
         captured = cuda_enqueue(cuda, &launches[i], cuda->side, &replay->workspace, status);
     cuda->launches = launches_before;
     cuda->last_launch = last_before;
-    /* The stream is of no use until its capture has ended, however that went. */
+    /* The stream is unusable until its capture has ended, even after a failure. */
     bool ended =
         CUDA_CALL(cuda, captured ? status : &ignored, cuStreamEndCapture, cuda->side, graph);
     return captured && ended;
@@ -67,7 +67,7 @@ static bool capture(struct cuda_device *cuda, struct cuda_replay *replay,
 static bool build(struct cuda_device *cuda, struct cuda_replay *replay,
                   const struct launch *launches, unsigned count, struct status *status) {
     cuda_graph graph = NULL;
-    bool built = prepare(cuda, replay, launches, count, status) &&
+    bool built = graph_prepare(cuda, replay, launches, count, status) &&
                  capture(cuda, replay, launches, count, &graph, status) &&
                  CUDA_CALL(cuda, status, cuGraphInstantiate, &replay->executable, graph, 0);
     if (graph)
@@ -75,7 +75,7 @@ static bool build(struct cuda_device *cuda, struct cuda_replay *replay,
     return built;
 }
 
-static void destroy(struct cuda_device *cuda, struct cuda_replay *replay) {
+static void graph_destroy(struct cuda_device *cuda, struct cuda_replay *replay) {
     if (replay->executable)
         cuda->driver->cuGraphExecDestroy(replay->executable);
     if (replay->workspace.bytes > 0)
@@ -95,8 +95,8 @@ bool cuda_graph_create(struct device *device, const struct launch *launches, uns
     if (count > 0)
         memcpy(replay->last_name, launches[count - 1].kernel->name, sizeof replay->last_name);
     if (!build(cuda, replay, launches, count, status)) {
-        destroy(cuda, replay);
-        return status_context(status, "making a graph of %u launches", count);
+        graph_destroy(cuda, replay);
+        return status_context(status, "creating a graph of %u launches", count);
     }
     link_replay(cuda, replay);
     *graph = replay;
@@ -128,5 +128,5 @@ void cuda_graph_destroy(struct device *device, void *graph) {
     if (cuda->last_launch == replay->last_name)
         cuda->last_launch = "of a graph that was destroyed";
     unlink_replay(cuda, replay);
-    destroy(cuda, replay);
+    graph_destroy(cuda, replay);
 }

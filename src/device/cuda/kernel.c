@@ -36,7 +36,7 @@ static bool read_attributes(struct cuda_device *cuda, struct cuda_kernel *kernel
     uint64_t all = (uint64_t)kernel->base.shared_static + shared_max;
     if (all > cuda->base.capabilities.shared_max)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "it needs %llu bytes of shared memory, but a block has at most %u",
+                           "it needs %llu bytes of shared memory, and a block has at most %u",
                            (unsigned long long)all, cuda->base.capabilities.shared_max);
     return shared_max == 0 || CUDA_CALL(cuda, status, cuFuncSetAttribute, function,
                                         CUDA_FUNCTION_DYNAMIC_SHARED, (int)shared_max);
@@ -56,19 +56,19 @@ static bool load_source(struct cuda_device *cuda, const struct kernel_code *code
            read_attributes(cuda, kernel, code->shared_max, status);
 }
 
-static bool load(struct cuda_device *cuda, const struct kernel_code *code,
-                 struct cuda_kernel *kernel, struct status *status) {
+static bool kernel_load(struct cuda_device *cuda, const struct kernel_code *code,
+                        struct cuda_kernel *kernel, struct status *status) {
     switch (code->kind) {
     case CODE_SOURCE:
         return load_source(cuda, code, kernel, status);
     case CODE_MATMUL:
         return cuda_matmul_create(cuda, &code->matmul, &kernel->matmul, status);
     default:
-        return status_fail(status, STATUS_USAGE, "a cuda device runs no native code");
+        return status_fail(status, STATUS_USAGE, "CUDA devices do not run native code");
     }
 }
 
-static void destroy(struct cuda_device *cuda, struct cuda_kernel *kernel) {
+static void kernel_destroy(struct cuda_device *cuda, struct cuda_kernel *kernel) {
     if (kernel->module)
         cuda->driver->cuModuleUnload(kernel->module);
     cuda_matmul_destroy(cuda, kernel->matmul);
@@ -84,8 +84,8 @@ bool cuda_load(struct device *device, const struct kernel_code *code, struct dev
     if (!made)
         return false;
     snprintf(made->base.name, sizeof made->base.name, "%s", code->name);
-    if (!load(cuda, code, made, status)) {
-        destroy(cuda, made);
+    if (!kernel_load(cuda, code, made, status)) {
+        kernel_destroy(cuda, made);
         return status_context(status, "loading the kernel %s", code->name);
     }
     link_kernel(cuda, made);
@@ -103,7 +103,7 @@ void cuda_unload(struct device *device, struct device_kernel *kernel) {
         cuda_wait(cuda, &ignored);
     cuda->last_launch = cuda->launches > 0 ? "one that was unloaded" : NULL;
     unlink_kernel(cuda, (struct cuda_kernel *)kernel);
-    destroy(cuda, (struct cuda_kernel *)kernel);
+    kernel_destroy(cuda, (struct cuda_kernel *)kernel);
 }
 
 static bool launch_failed(const struct launch *launch, struct status *status) {

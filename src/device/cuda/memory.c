@@ -1,5 +1,5 @@
-/* Memory of the GPU. What is allocated is remembered, so that closing the device can give it back
- * although the context may live on. */
+/* GPU memory and pinned host memory. Allocations are recorded, so that closing the device can free
+ * them although the primary context may live on. */
 #include "device/cuda/cuda.h"
 
 #include "base/memory.h"
@@ -61,4 +61,44 @@ bool cuda_workspace_grow(struct cuda_device *cuda, struct cuda_workspace *worksp
         return status_context(status, "the workspace of a matrix product");
     workspace->bytes = bytes;
     return true;
+}
+
+/* The addresses of pinned memory are kept, because copies from and to them need no staging buffer.
+ * There are few such allocations: a list is enough. */
+bool cuda_host_allocate(struct device *device, size_t bytes, void **memory, struct status *status) {
+    struct cuda_device *cuda = cuda_of(device);
+    if (!cuda_enter(cuda, status))
+        return false;
+    struct cuda_pinned *pinned = memory_allocate(1, sizeof *pinned, status);
+    if (!pinned)
+        return false;
+    if (!CUDA_CALL(cuda, status, cuMemAllocHost, memory, bytes > 0 ? bytes : 1)) {
+        memory_free(pinned);
+        return status_context(status, "%zu bytes of pinned memory", bytes);
+    }
+    *pinned = (struct cuda_pinned){.next = cuda->pinned, .memory = *memory, .bytes = bytes};
+    cuda->pinned = pinned;
+    return true;
+}
+
+void cuda_host_release(struct device *device, void *memory) {
+    struct cuda_device *cuda = cuda_of(device);
+    struct status ignored;
+    for (struct cuda_pinned **place = &cuda->pinned; memory && *place; place = &(*place)->next)
+        if ((*place)->memory == memory) {
+            struct cuda_pinned *pinned = *place;
+            *place = pinned->next;
+            cuda_enter(cuda, &ignored);
+            cuda->driver->cuMemFreeHost(memory); /* waits for copies from it */
+            memory_free(pinned);
+            return;
+        }
+}
+
+bool cuda_is_pinned(const struct cuda_device *cuda, const void *memory, size_t bytes) {
+    const char *start = memory;
+    for (const struct cuda_pinned *pinned = cuda->pinned; pinned; pinned = pinned->next)
+        if (start >= pinned->memory && start + bytes <= pinned->memory + pinned->bytes)
+            return true;
+    return false;
 }

@@ -1,10 +1,10 @@
 /* When did a command run, on the host's clock?
  *
- * Drivers may be slower with profiling on, so the queues begin without it; the first time that a
- * time is wanted they are replaced by queues that keep times.
+ * Drivers may be slower with profiling, so queues start without it. The first stamp replaces them
+ * by queues with profiling.
  *
- * OpenCL's times are of the device's own clock. Reading it between two readings of the host's gives
- * their distance, half the time between those two being the error. Clocks drift, so a second
+ * OpenCL's times are of the device's clock. Reading it between two readings of the host's clock
+ * gives their offset, with half the time between the two as its error. Clocks drift, so another
  * reading is taken when the last one is older than a second, and times between two readings are
  * interpolated.
  */
@@ -26,8 +26,8 @@ static bool profiled(const struct opencl_driver *driver, cl_event event, cl_uint
     return true;
 }
 
-/* OpenCL 2.1 can be asked for the time; many drivers have the function but not the clock. */
-static bool ask_timer(struct opencl_device *device, int64_t *time) {
+/* OpenCL 2.1 can report the device's time; many drivers have the function but no clock. */
+static bool query_timer(struct opencl_device *device, int64_t *time) {
     cl_ulong ticks = 0, unused = 0;
     if (!device->driver->clGetDeviceAndHostTimer ||
         device->driver->clGetDeviceAndHostTimer(device->place.device, &ticks, &unused) !=
@@ -63,7 +63,7 @@ static bool read_clock(struct opencl_device *device, struct opencl_reading *best
     best->error = INT64_MAX;
     for (unsigned i = 0; i < TRIES; i++) {
         int64_t time, before = clock_now();
-        if (!ask_timer(device, &time)) {
+        if (!query_timer(device, &time)) {
             before = clock_now();
             if (!time_command(device, &time, status))
                 return false;
@@ -92,11 +92,11 @@ static bool start_profiling(struct opencl_device *device, struct status *status)
     struct status ignored;
     if (device->profiling)
         return true;
-    /* work on the queues to come starts after what is on those that go */
+    /* work on the new queues starts after that on the old ones */
     if (!opencl_finish(&device->base, status) || !opencl_queues_create(device, true, status))
         return false;
-    /* All times will be between this reading and a later one. If it fails it is tried again, and
-     * reported, when a time is asked for. */
+    /* All times will lie between this reading and a later one. If it fails, it is retried
+     * and reported when a time is requested. */
     refresh(device, &ignored);
     return true;
 }
@@ -123,7 +123,7 @@ static int64_t to_host(const struct opencl_clock *clock, int64_t time) {
     return time + offset;
 }
 
-/* Launches may not have been submitted yet, and waiting for one does not see to it everywhere. */
+/* Launches may not be submitted yet, and with some drivers waiting does not submit them. */
 static bool wait_for(struct opencl_device *device, cl_event event, struct status *status) {
     const struct device_event asked = {.handle = (uintptr_t)event};
     if (!opencl_reached(&device->base, asked))
@@ -153,8 +153,8 @@ bool opencl_resolve(struct device *base, struct device_stamp *stamp, int64_t *st
     return true;
 }
 
-/* Between two readings the error is at most the larger of theirs; before the first reading it is
- * not known yet, and 0. */
+/* Between two readings the error is at most the larger of the two; before the first reading it
+ * is 0. */
 int64_t opencl_clock_error(struct device *base) {
     const struct opencl_clock *clock = &opencl_of(base)->clock;
     if (!clock->read)

@@ -37,11 +37,11 @@ static bool add_places(const struct opencl_driver *driver, cl_platform_id platfo
 static bool no_places(cl_uint platform_count, struct status *status) {
     if (platform_count)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "OpenCL's drivers have no device; is the device there, and may you "
-                           "open it (group render or video)?");
+                           "no OpenCL driver has a device; check that it is present and that you "
+                           "may open it (group render or video)");
     return status_fail(status, STATUS_UNSUPPORTED,
-                       "OpenCL knows no driver (no file in /etc/OpenCL/vendors names one); install "
-                       "your device's driver, or pocl-opencl-icd, which runs on any CPU");
+                       "no OpenCL driver is installed (no file in /etc/OpenCL/vendors names one); "
+                       "install your device's driver, or pocl-opencl-icd, which runs on any CPU");
 }
 
 bool opencl_places(const struct opencl_driver *driver, struct opencl_place **places,
@@ -66,50 +66,51 @@ bool opencl_places(const struct opencl_driver *driver, struct opencl_place **pla
     return true;
 }
 
-/* A device that is asked one question after another: the first failure is kept. */
-struct questions {
+/* A series of queries of one device; keeps the first failure. */
+struct device_query {
     const struct opencl_driver *driver;
     cl_device_id device;
     struct status *status;
     bool failed;
 };
 
-static void ask(struct questions *questions, cl_uint what, void *value, size_t size) {
+static void query(struct device_query *device_query, cl_uint what, void *value, size_t size) {
     memset(value, 0, size);
-    cl_int error = questions->driver->clGetDeviceInfo(questions->device, what, size, value, NULL);
-    if (error != CL_SUCCESS && !questions->failed)
-        questions->failed = !opencl_check(error, "clGetDeviceInfo", questions->status);
+    cl_int error =
+        device_query->driver->clGetDeviceInfo(device_query->device, what, size, value, NULL);
+    if (error != CL_SUCCESS && !device_query->failed)
+        device_query->failed = !opencl_check(error, "clGetDeviceInfo", device_query->status);
 }
 
-static uint64_t ask_u64(struct questions *questions, cl_uint what) {
+static uint64_t query_u64(struct device_query *device_query, cl_uint what) {
     cl_ulong value;
-    ask(questions, what, &value, sizeof value);
+    query(device_query, what, &value, sizeof value);
     return value;
 }
 
-static uint32_t ask_u32(struct questions *questions, cl_uint what) {
+static uint32_t query_u32(struct device_query *device_query, cl_uint what) {
     cl_uint value;
-    ask(questions, what, &value, sizeof value);
+    query(device_query, what, &value, sizeof value);
     return value;
 }
 
-/* 0 when the driver does not know the question. */
-static uint32_t ask_if_known(const struct questions *questions, cl_uint what) {
+/* 0 if the driver does not know the query. */
+static uint32_t query_if_known(const struct device_query *device_query, cl_uint what) {
     cl_uint value = 0;
-    if (questions->driver->clGetDeviceInfo(questions->device, what, sizeof value, &value, NULL) !=
-        CL_SUCCESS)
+    if (device_query->driver->clGetDeviceInfo(device_query->device, what, sizeof value, &value,
+                                              NULL) != CL_SUCCESS)
         return 0;
     return value;
 }
 
-static size_t ask_size(struct questions *questions, cl_uint what) {
+static size_t query_size(struct device_query *device_query, cl_uint what) {
     size_t value;
-    ask(questions, what, &value, sizeof value);
+    query(device_query, what, &value, sizeof value);
     return value;
 }
 
-/* Names come with spaces around them and runs of spaces inside. */
-static void tidy(char *text) {
+/* Names may have spaces around them and repeated spaces inside. */
+static void trim_blanks(char *text) {
     char *to = text;
     for (const char *from = text; *from; from++)
         if (*from != ' ' || (to > text && to[-1] != ' '))
@@ -120,44 +121,46 @@ static void tidy(char *text) {
 }
 
 /* A text of any length; "" when it cannot be had. Freed with memory_free(). */
-static char *ask_text(struct questions *questions, cl_uint what) {
+static char *query_text(struct device_query *device_query, cl_uint what) {
     size_t size = 0;
-    cl_int error = questions->driver->clGetDeviceInfo(questions->device, what, 0, NULL, &size);
+    cl_int error =
+        device_query->driver->clGetDeviceInfo(device_query->device, what, 0, NULL, &size);
     char *text = NULL;
     if (error != CL_SUCCESS)
-        opencl_check(error, "clGetDeviceInfo", questions->status);
+        opencl_check(error, "clGetDeviceInfo", device_query->status);
     else if (size < (size_t)1 << 20)
-        text = memory_allocate(size + 1, 1, questions->status);
+        text = memory_allocate(size + 1, 1, device_query->status);
     if (!text) {
-        questions->failed = true;
+        device_query->failed = true;
         return NULL;
     }
-    ask(questions, what, text, size);
+    query(device_query, what, text, size);
     text[size] = 0;
-    tidy(text);
+    trim_blanks(text);
     return text;
 }
 
-static void copy_text(struct questions *questions, cl_uint what, char *to, size_t capacity) {
-    char *text = ask_text(questions, what);
+static void copy_text(struct device_query *device_query, cl_uint what, char *to, size_t capacity) {
+    char *text = query_text(device_query, what);
     snprintf(to, capacity, "%s", text ? text : "");
     memory_free(text);
 }
 
-/* Whose driver, and which version of it: "NVIDIA CUDA 580.65". */
-static void describe_driver(struct questions *questions, cl_platform_id platform, char *to,
+/* Vendor and version of the driver: "NVIDIA CUDA 580.65". */
+static void describe_driver(struct device_query *device_query, cl_platform_id platform, char *to,
                             size_t capacity) {
     char name[64] = "", version[64];
-    questions->driver->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
-    copy_text(questions, CL_DRIVER_VERSION, version, sizeof version);
+    device_query->driver->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name,
+                                            NULL);
+    copy_text(device_query, CL_DRIVER_VERSION, version, sizeof version);
     snprintf(to, capacity, "%s %s", name, version);
-    tidy(to);
+    trim_blanks(to);
 }
 
-static void describe_uuid(const struct questions *questions, char uuid[40]) {
+static void describe_uuid(const struct device_query *device_query, char uuid[40]) {
     unsigned char bytes[16];
-    if (questions->driver->clGetDeviceInfo(questions->device, CL_DEVICE_UUID_KHR, sizeof bytes,
-                                           bytes, NULL) != CL_SUCCESS)
+    if (device_query->driver->clGetDeviceInfo(device_query->device, CL_DEVICE_UUID_KHR,
+                                              sizeof bytes, bytes, NULL) != CL_SUCCESS)
         return;
     size_t at = 0;
     for (unsigned i = 0; i < sizeof bytes; i++)
@@ -173,28 +176,28 @@ static bool has_word(const char *words, const char *word) {
     return false;
 }
 
-/* The threads that run in step. Only vendors' own queries tell it of a device; the standard one is
- * of a compiled kernel. */
-static void describe_subgroup(const struct questions *questions, const char *extensions,
+/* The subgroup size. Only vendor-specific queries report it for a device; the standard query is
+ * for a compiled kernel. */
+static void describe_subgroup(const struct device_query *device_query, const char *extensions,
                               struct device_capabilities *capabilities) {
     capabilities->subgroup = 1;
     if (has_word(extensions, "cl_nv_device_attribute_query")) {
-        capabilities->subgroup = ask_if_known(questions, CL_DEVICE_WARP_SIZE_NV);
-        capabilities->major = ask_if_known(questions, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV);
-        capabilities->minor = ask_if_known(questions, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV);
+        capabilities->subgroup = query_if_known(device_query, CL_DEVICE_WARP_SIZE_NV);
+        capabilities->major = query_if_known(device_query, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV);
+        capabilities->minor = query_if_known(device_query, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV);
         capabilities->registers_per_unit =
-            ask_if_known(questions, CL_DEVICE_REGISTERS_PER_BLOCK_NV);
+            query_if_known(device_query, CL_DEVICE_REGISTERS_PER_BLOCK_NV);
     } else if (has_word(extensions, "cl_amd_device_attribute_query")) {
-        capabilities->subgroup = ask_if_known(questions, CL_DEVICE_WAVEFRONT_WIDTH_AMD);
+        capabilities->subgroup = query_if_known(device_query, CL_DEVICE_WAVEFRONT_WIDTH_AMD);
     }
     if (capabilities->subgroup == 0)
         capabilities->subgroup = 1;
 }
 
 /* Kernels are written in OpenCL C 1.2, which every driver that ridge can use compiles. */
-static void choose_options(struct questions *questions, struct opencl_traits *traits) {
+static void choose_options(struct device_query *device_query, struct opencl_traits *traits) {
     bool rounds =
-        ask_u64(questions, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
+        query_u64(device_query, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     snprintf(traits->options, sizeof traits->options, "-cl-std=CL1.2%s",
              rounds ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
 }
@@ -203,53 +206,55 @@ static uint32_t clamp_u32(uint64_t value) {
     return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-static void describe_sizes(struct questions *questions, struct device_capabilities *capabilities) {
+static void describe_sizes(struct device_query *device_query,
+                           struct device_capabilities *capabilities) {
     enum { SMALLEST_ALIGNMENT = 16, BITS = 8 };
-    capabilities->memory_bytes = ask_u64(questions, CL_DEVICE_GLOBAL_MEM_SIZE);
-    capabilities->compute_units = ask_u32(questions, CL_DEVICE_MAX_COMPUTE_UNITS);
-    /* Drivers compile for blocks of 256 and then refuse larger ones, whatever the device can. */
-    uint32_t block_max = clamp_u32(ask_size(questions, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    capabilities->memory_bytes = query_u64(device_query, CL_DEVICE_GLOBAL_MEM_SIZE);
+    capabilities->compute_units = query_u32(device_query, CL_DEVICE_MAX_COMPUTE_UNITS);
+    /* Drivers compile for blocks of 256 and then refuse larger ones, even if the device
+     * supports them. */
+    uint32_t block_max = clamp_u32(query_size(device_query, CL_DEVICE_MAX_WORK_GROUP_SIZE));
     capabilities->block_max = block_max < BLOCK_MAX ? block_max : BLOCK_MAX;
-    capabilities->shared_bytes = clamp_u32(ask_u64(questions, CL_DEVICE_LOCAL_MEM_SIZE));
+    capabilities->shared_bytes = clamp_u32(query_u64(device_query, CL_DEVICE_LOCAL_MEM_SIZE));
     capabilities->shared_max = capabilities->shared_per_unit = capabilities->shared_bytes;
     capabilities->clock_khz =
-        clamp_u32(1000ull * ask_u32(questions, CL_DEVICE_MAX_CLOCK_FREQUENCY));
-    capabilities->alignment = ask_u32(questions, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / BITS;
+        clamp_u32(1000ull * query_u32(device_query, CL_DEVICE_MAX_CLOCK_FREQUENCY));
+    capabilities->alignment = query_u32(device_query, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / BITS;
     if (capabilities->alignment < SMALLEST_ALIGNMENT)
         capabilities->alignment = SMALLEST_ALIGNMENT;
     /* on GPUs drivers mean a cache of each unit */
     if (!capabilities->is_gpu)
-        capabilities->cache_bytes = ask_u64(questions, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
+        capabilities->cache_bytes = query_u64(device_query, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
 }
 
-/* OpenCL does not tell how many threads a unit holds: of GPUs eight full blocks are a fair guess,
- * a CPU's unit runs one block at a time. */
+/* OpenCL does not report the threads per unit. For GPUs eight full blocks are a fair guess; a
+ * CPU's unit runs one block at a time. */
 static void guess_threads(struct device_capabilities *capabilities) {
     uint64_t threads = (uint64_t)capabilities->block_max * (capabilities->is_gpu ? 8 : 1);
     capabilities->threads_per_unit = clamp_u32(threads);
 }
 
-static bool is_usable(struct questions *questions, const struct opencl_traits *traits,
+static bool is_usable(struct device_query *device_query, const struct opencl_traits *traits,
                       unsigned major, unsigned minor, const char *description) {
-    bool available = ask_u32(questions, CL_DEVICE_AVAILABLE);
-    bool compiles = ask_u32(questions, CL_DEVICE_COMPILER_AVAILABLE);
-    bool little = ask_u32(questions, CL_DEVICE_ENDIAN_LITTLE);
-    if (questions->failed)
+    bool available = query_u32(device_query, CL_DEVICE_AVAILABLE);
+    bool compiles = query_u32(device_query, CL_DEVICE_COMPILER_AVAILABLE);
+    bool little = query_u32(device_query, CL_DEVICE_ENDIAN_LITTLE);
+    if (device_query->failed)
         return false;
     if (major < 1 || (major == 1 && minor < 2))
-        return status_fail(questions->status, STATUS_UNSUPPORTED,
-                           "%s has %s; ridge needs OpenCL 1.2, perhaps of a later driver",
+        return status_fail(device_query->status, STATUS_UNSUPPORTED,
+                           "%s has %s; ridge needs OpenCL 1.2; a later driver may have it",
                            description, traits->version);
     if (!available)
-        return status_fail(questions->status, STATUS_UNSUPPORTED,
+        return status_fail(device_query->status, STATUS_UNSUPPORTED,
                            "%s is not available; is it used exclusively by another program?",
                            description);
     if (!compiles)
-        return status_fail(questions->status, STATUS_UNSUPPORTED,
-                           "the driver of %s comes without a compiler; install all of it",
+        return status_fail(device_query->status, STATUS_UNSUPPORTED,
+                           "the driver of %s has no compiler; install the complete driver",
                            description);
     if (!little)
-        return status_fail(questions->status, STATUS_UNSUPPORTED,
+        return status_fail(device_query->status, STATUS_UNSUPPORTED,
                            "%s is big-endian, which ridge does not support", description);
     return true;
 }
@@ -257,28 +262,29 @@ static bool is_usable(struct questions *questions, const struct opencl_traits *t
 bool opencl_describe(const struct opencl_driver *driver, const struct opencl_place *place,
                      struct device_capabilities *capabilities, struct opencl_traits *traits,
                      struct status *status) {
-    struct questions questions = {driver, place->device, status, false};
+    struct device_query device_query = {driver, place->device, status, false};
     unsigned major = 0, minor = 0;
     *capabilities = (struct device_capabilities){.language = LANGUAGE_OPENCL, .queues = 2};
     memset(traits, 0, sizeof *traits);
-    copy_text(&questions, CL_DEVICE_NAME, capabilities->description,
+    copy_text(&device_query, CL_DEVICE_NAME, capabilities->description,
               sizeof capabilities->description);
-    copy_text(&questions, CL_DEVICE_VENDOR, capabilities->vendor, sizeof capabilities->vendor);
-    describe_driver(&questions, place->platform, capabilities->driver, sizeof capabilities->driver);
-    copy_text(&questions, CL_DEVICE_VERSION, traits->version, sizeof traits->version);
+    copy_text(&device_query, CL_DEVICE_VENDOR, capabilities->vendor, sizeof capabilities->vendor);
+    describe_driver(&device_query, place->platform, capabilities->driver,
+                    sizeof capabilities->driver);
+    copy_text(&device_query, CL_DEVICE_VERSION, traits->version, sizeof traits->version);
     sscanf(traits->version, "OpenCL %u.%u", &major, &minor);
-    capabilities->is_gpu = ask_u64(&questions, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU;
-    describe_sizes(&questions, capabilities);
+    capabilities->is_gpu = query_u64(&device_query, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU;
+    describe_sizes(&device_query, capabilities);
     guess_threads(capabilities);
-    traits->allocation_max = ask_u64(&questions, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-    char *extensions = ask_text(&questions, CL_DEVICE_EXTENSIONS);
+    traits->allocation_max = query_u64(&device_query, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    char *extensions = query_text(&device_query, CL_DEVICE_EXTENSIONS);
     if (extensions) {
         capabilities->half = has_word(extensions, "cl_khr_fp16");
-        describe_subgroup(&questions, extensions, capabilities);
+        describe_subgroup(&device_query, extensions, capabilities);
         if (has_word(extensions, "cl_khr_device_uuid"))
-            describe_uuid(&questions, capabilities->uuid);
-        choose_options(&questions, traits);
+            describe_uuid(&device_query, capabilities->uuid);
+        choose_options(&device_query, traits);
     }
     memory_free(extensions);
-    return is_usable(&questions, traits, major, minor, capabilities->description);
+    return is_usable(&device_query, traits, major, minor, capabilities->description);
 }

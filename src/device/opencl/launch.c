@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "device/opencl/opencl.h"
 
-/* One after another; the first failure is kept. */
+/* In order; keeps the first failure. */
 struct parameters {
     const struct opencl_driver *driver;
     cl_kernel kernel;
@@ -58,8 +58,8 @@ static bool check_launch(const struct launch *launch, struct status *status) {
     uint64_t plane = (uint64_t)block[0] * block[1];
     if (block[2] && plane > kernel->block_max / block[2])
         return status_fail(status, STATUS_USAGE,
-                           "kernel %s: blocks of %u x %u x %u threads, but at most %zu as it was "
-                           "compiled for this device",
+                           "kernel %s: blocks of %u x %u x %u threads; compiled for this device, "
+                           "it allows at most %zu",
                            launch->kernel->name, block[0], block[1], block[2], kernel->block_max);
     return true;
 }

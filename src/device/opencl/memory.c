@@ -1,11 +1,11 @@
-/* Buffers, and copies to, from and between them. */
+/* Buffers, pinned host memory, and copies to, from and between buffers. */
 #include "base/memory.h"
 
 #include "base/format.h"
 #include "device/opencl/opencl.h"
 
-/* Drivers put buffers on the device when they are first used, and would report a full device only
- * then. Writing to the last byte, on a queue that waits for nothing, makes them do it here. */
+/* Drivers allocate a buffer on the device when it is first used, and only then report a full
+ * device. Writing its last byte, on an otherwise idle queue, makes them allocate it here. */
 static bool make_resident(struct opencl_device *device, cl_mem object, size_t bytes,
                           struct status *status) {
     const struct opencl_driver *driver = device->driver;
@@ -16,13 +16,15 @@ static bool make_resident(struct opencl_device *device, cl_mem object, size_t by
            opencl_check(driver->clFinish(device->side), "clFinish", status);
 }
 
-/* Whatever the driver calls it: a buffer that cannot be had is a lack of memory. */
+/* Drivers use different errors for this: a buffer that cannot be allocated is always
+ * STATUS_MEMORY. */
 static bool no_room(struct opencl_device *device, size_t bytes, struct status *status) {
     char wanted[FORMAT_SIZE], largest[FORMAT_SIZE], all[FORMAT_SIZE];
-    status_context(status, "no buffer of %s on opencl:%u (%s in all, at most %s in a buffer)",
-                   format_bytes(bytes, wanted), device->base.index,
-                   format_bytes(device->base.capabilities.memory_bytes, all),
-                   format_bytes(device->traits.allocation_max, largest));
+    status_context(
+        status, "cannot allocate a buffer of %s on opencl:%u (%s in total, at most %s per buffer)",
+        format_bytes(bytes, wanted), device->base.index,
+        format_bytes(device->base.capabilities.memory_bytes, all),
+        format_bytes(device->traits.allocation_max, largest));
     status->code = STATUS_MEMORY;
     return false;
 }
@@ -63,8 +65,56 @@ void opencl_release(struct device *base, struct device_memory memory) {
         return;
     opencl_link_remove(&made->link);
     opencl_of(base)->driver->clReleaseMemObject(
-        made->object); /* once queued work is done with it */
+        made->object); /* once queued work no longer needs it */
     memory_free(made);
+}
+
+/* OpenCL has no pinned memory by name. All vendors pin a buffer created with CL_MEM_ALLOC_HOST_PTR
+ * for as long as it is mapped. */
+static bool map_pinned(struct opencl_device *device, struct opencl_pinned *pinned, size_t bytes,
+                       struct status *status) {
+    const struct opencl_driver *driver = device->driver;
+    cl_int error = CL_SUCCESS;
+    pinned->object = driver->clCreateBuffer(
+        device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, NULL, &error);
+    if (!opencl_check(error, "clCreateBuffer", status))
+        return false;
+    pinned->memory =
+        driver->clEnqueueMapBuffer(device->side, pinned->object, true, CL_MAP_READ | CL_MAP_WRITE,
+                                   0, bytes, 0, NULL, NULL, &error);
+    if (opencl_check(error, "clEnqueueMapBuffer", status))
+        return true;
+    driver->clReleaseMemObject(pinned->object);
+    return false;
+}
+
+bool opencl_host_allocate(struct device *base, size_t bytes, void **memory, struct status *status) {
+    struct opencl_device *device = opencl_of(base);
+    struct opencl_pinned *pinned = memory_allocate(1, sizeof *pinned, status);
+    if (!pinned)
+        return false;
+    if (!map_pinned(device, pinned, bytes > 0 ? bytes : 1, status)) {
+        memory_free(pinned);
+        return status_context(status, "%zu bytes of pinned memory", bytes);
+    }
+    opencl_link_add(&device->pinned, &pinned->link);
+    *memory = pinned->memory;
+    return true;
+}
+
+void opencl_host_release(struct device *base, void *memory) {
+    struct opencl_device *device = opencl_of(base);
+    for (struct opencl_link *link = device->pinned; memory && link; link = link->next) {
+        struct opencl_pinned *pinned = (struct opencl_pinned *)link;
+        if (pinned->memory != memory)
+            continue;
+        opencl_link_remove(link);
+        device->driver->clEnqueueUnmapMemObject(device->side, pinned->object, memory, 0, NULL,
+                                                NULL);
+        device->driver->clReleaseMemObject(pinned->object); /* once it is unmapped */
+        memory_free(pinned);
+        return;
+    }
 }
 
 static bool in_bounds(struct device_memory memory, size_t offset, size_t bytes, const char *what,
@@ -75,7 +125,7 @@ static bool in_bounds(struct device_memory memory, size_t offset, size_t bytes, 
                        offset, memory.bytes);
 }
 
-/* What all copies begin with. */
+/* The common start of all copies. */
 static bool begin_copy(struct opencl_device *device, unsigned number, cl_command_queue *queue,
                        struct device_stamp *stamp, cl_event *event, cl_event **wanted,
                        struct status *status) {

@@ -1,8 +1,8 @@
 /* The OpenCL device: OpenCL 1.2 and later, of any vendor, through one context per open device.
  *
- * Devices of all platforms share one numbering, GPUs first. What is open is independent of the
- * others; nothing is kept between calls of count() and probe(), so a device that appears or goes is
- * seen.
+ * Devices of all platforms share one numbering, GPUs first. Open devices are independent of
+ * each other. count() and probe() cache nothing, so devices that appear or disappear are
+ * noticed.
  */
 #include "device/opencl/opencl.h"
 
@@ -42,7 +42,7 @@ static bool find_place(const struct opencl_driver *driver, unsigned index,
         *place = places[index];
     memory_free(places);
     return index < count ||
-           status_fail(status, STATUS_USAGE, "there is no opencl:%u; the last one is opencl:%u",
+           status_fail(status, STATUS_USAGE, "opencl:%u does not exist; the last one is opencl:%u",
                        index, count - 1);
 }
 
@@ -131,7 +131,7 @@ const struct device_ops device_opencl = {
     .graph_replay = opencl_graph_replay,
     .graph_destroy = opencl_graph_destroy,
     .record = opencl_record,
-    .forget = opencl_forget,
+    .event_release = opencl_event_release,
     .reached = opencl_reached,
     .order = opencl_order,
     .finish = opencl_finish,

@@ -12,12 +12,12 @@ struct opencl_place {
     cl_platform_id platform;
     cl_device_id device;
 };
-/* All devices of all platforms: GPUs first, then accelerators, then CPUs. Freed with
- * memory_free(). Fails when there are none. */
+/* All devices of all platforms: GPUs first, then accelerators, then CPUs. Free with
+ * memory_free(). Fails if there are none. */
 bool opencl_places(const struct opencl_driver *driver, struct opencl_place **places,
                    unsigned *count, struct status *status);
 
-/* What ridge must know of a device besides its capabilities. */
+/* Properties of a device in addition to its capabilities. */
 struct opencl_traits {
     uint64_t allocation_max;
     char options[128]; /* for the compiler */
@@ -28,7 +28,7 @@ bool opencl_describe(const struct opencl_driver *driver, const struct opencl_pla
                      struct device_capabilities *capabilities, struct opencl_traits *traits,
                      struct status *status);
 
-/* What a device gives out and takes back when it closes, in a list of each sort. */
+/* Objects that are freed when the device closes, in one list per type. */
 struct opencl_link {
     struct opencl_link *next, **place;
 };
@@ -58,7 +58,7 @@ struct opencl_graph {
     struct opencl_link link;
     unsigned count;
     struct opencl_node {
-        cl_kernel object; /* of the graph's own: it keeps its parameters */
+        cl_kernel object; /* owned by the graph: it keeps its parameters */
         struct opencl_shape {
             size_t global[3], local[3];
         } shape;
@@ -66,8 +66,8 @@ struct opencl_graph {
     } nodes[];
 };
 
-/* The device's time `device` was seen between two readings of the host's clock, `error` around
- * `host`. */
+/* The device's clock read `device` between two readings of the host's clock: at `host`, give or
+ * take `error`. */
 struct opencl_reading {
     int64_t device, host, error;
 };
@@ -105,21 +105,21 @@ void opencl_link_remove(struct opencl_link *link);
 /* queues.c */
 bool opencl_queue(struct opencl_device *device, unsigned number, cl_command_queue *queue,
                   struct status *status);
-/* After a launch: sees to it that the driver does not keep it back for long. */
+/* After a launch: makes sure that the driver submits it soon. */
 bool opencl_submit(struct opencl_device *device, unsigned number, struct status *status);
 bool opencl_queues_create(struct opencl_device *device, bool profiling, struct status *status);
 void opencl_queues_release(struct opencl_device *device);
 bool opencl_record(struct device *device, unsigned queue, struct device_event *event,
                    struct status *status);
-void opencl_forget(struct device *device, struct device_event event);
+void opencl_event_release(struct device *device, struct device_event event);
 bool opencl_reached(struct device *device, struct device_event event);
 bool opencl_order(struct device *device, unsigned queue, struct device_event event,
                   struct status *status);
 bool opencl_finish(struct device *device, struct status *status);
 
 /* clock.c */
-/* Begins a command whose time may be wanted: `wanted` gets where its event is to go, or NULL. Call
- * it before opencl_queue(): from the first stamp on the queues are others. */
+/* Starts a command with an optional stamp: `wanted` is set to the place for its event, or NULL.
+ * Call it before opencl_queue(): the first stamp replaces the queues. */
 bool opencl_stamp(struct opencl_device *device, struct device_stamp *stamp, cl_event *event,
                   cl_event **wanted, struct status *status);
 bool opencl_resolve(struct device *device, struct device_stamp *stamp, int64_t *start, int64_t *end,

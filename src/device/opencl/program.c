@@ -1,7 +1,7 @@
-/* From source to a kernel: compiled by the driver, or read from the cache of what it compiled.
+/* Builds kernels from source, or loads them from the cache of compiled kernels.
  *
- * A cached binary that the driver does not take (it was updated without changing its version, say)
- * is no failure: the source is compiled in its place.
+ * A cached binary that the driver rejects (for example after an update without a new version) is
+ * not a failure: the source is compiled instead.
  */
 #include <stdio.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static void to_cache(const struct opencl_device *device, const struct buffer *ke
     memory_free(bytes);
 }
 
-/* The first line that speaks of an error, else the first that says anything. */
+/* The first line that contains an error, else the first non-empty line. */
 static struct text first_error(struct text log) {
     struct text first = {0};
     while (log.length > 0) {
@@ -83,7 +83,7 @@ static struct text first_error(struct text log) {
     return first;
 }
 
-/* Replaces the message by what the compiler said, as far as it can be had. */
+/* Replaces the message by the compiler's log, if available. */
 static void explain_failure(const struct opencl_device *device, cl_program program,
                             struct status *status) {
     const struct opencl_driver *driver = device->driver;
@@ -119,8 +119,8 @@ static cl_program from_source(const struct opencl_device *device, const struct k
     return NULL;
 }
 
-static cl_program compile(const struct opencl_device *device, const struct kernel_code *code,
-                          struct status *status) {
+static cl_program program_compile(const struct opencl_device *device,
+                                  const struct kernel_code *code, struct status *status) {
     struct buffer key = {0};
     write_key(device, code, &key);
     cl_program program = from_cache(device, &key);
@@ -159,7 +159,7 @@ static bool fill_kernel(struct opencl_device *device, const struct kernel_code *
     if (length < 0 || (size_t)length >= sizeof kernel->base.name)
         return status_fail(status, STATUS_USAGE, "a name of %d characters is too long", length);
     kernel->has_dynamic = code->shared_max > 0;
-    kernel->program = compile(device, code, status);
+    kernel->program = program_compile(device, code, status);
     return kernel->program && create_kernel(device, kernel, status);
 }
 
@@ -167,7 +167,7 @@ bool opencl_load(struct device *base, const struct kernel_code *code, struct dev
                  struct status *status) {
     struct opencl_device *device = opencl_of(base);
     if (code->kind != CODE_SOURCE)
-        return status_fail(status, STATUS_UNSUPPORTED, "kernel %s: opencl takes kernels as source",
+        return status_fail(status, STATUS_UNSUPPORTED, "kernel %s: OpenCL devices need source",
                            code->name);
     struct opencl_kernel *kernel = memory_allocate(1, sizeof *kernel, status);
     if (!kernel)

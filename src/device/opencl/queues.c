@@ -41,8 +41,9 @@ bool opencl_queue(struct opencl_device *device, unsigned number, cl_command_queu
                                  device->base.index, OPENCL_QUEUES - 1, number);
 }
 
-/* A driver may keep commands back until it is asked to submit them, and asking costs up to a third
- * of a launch: the first launches go at once, so that the device has work, then every eighth. */
+/* A driver may hold commands back until they are flushed, and a flush costs up to a third of a
+ * launch. The first launches are flushed at once, so that the device has work, then every
+ * eighth. */
 bool opencl_submit(struct opencl_device *device, unsigned number, struct status *status) {
     enum { EVERY = 8 };
     unsigned launches = ++device->launches[number];
@@ -69,13 +70,12 @@ bool opencl_record(struct device *base, unsigned number, struct device_event *ev
     return true;
 }
 
-void opencl_forget(struct device *base, struct device_event event) {
+void opencl_event_release(struct device *base, struct device_event event) {
     if (event.handle)
         opencl_of(base)->driver->clReleaseEvent((cl_event)(uintptr_t)event.handle);
 }
 
-/* A command that failed, and an event that cannot be asked, will not be done any more than it is.
- */
+/* A failed command, or an event that cannot be queried, will make no further progress. */
 bool opencl_reached(struct device *base, struct device_event event) {
     cl_int state = CL_COMPLETE;
     if (!event.handle || opencl_of(base)->driver->clGetEventInfo(

@@ -23,7 +23,7 @@ bool native_attention(const struct attention_work *work, const struct device_cap
                       struct kernel_request *request, struct status *status) {
     if (work->width > ATTENTION_WIDTH_MAX)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "attention with heads of width %lld; the CPU takes up to %d",
+                           "attention with heads of width %lld; the CPU supports up to %d",
                            (long long)work->width, ATTENTION_WIDTH_MAX);
     struct attention_plan plan = {
         .type = work->type,

@@ -1,9 +1,9 @@
 /* The plan of attention on the CPU.
  *
- * The heads that share keys, times their queries, are the rows of one problem: row r is query r /
- * group of head r % group of those. A unit is a block of rows against a part of the keys. When the
- * keys are cut into several parts, each unit leaves its unfinished rows in the team's shared memory
- * and, after a barrier, they are put together.
+ * The heads that share keys, times their queries, are the rows of one problem: row r is query r
+ * / group of head r % group of those. A unit is a block of rows against a part of the keys. If
+ * the keys are split into parts, each unit stores its partial rows in shared memory and, after
+ * a barrier, they are combined.
  */
 #ifndef RIDGE_GEN_NATIVE_ATTENTION_H
 #define RIDGE_GEN_NATIVE_ATTENTION_H
@@ -34,7 +34,7 @@ struct attention_plan {
 static inline int64_t attention_padded(int64_t width) {
     return (width + 63) / 64 * 64;
 }
-/* Floats that unfinished rows take: their sums, greatest scores and sums of exponentials. */
+/* Floats of partial rows: their sums, maximum scores and sums of exponentials. */
 static inline int64_t attention_partial_floats(int64_t width) {
     return ATTENTION_ROWS * (attention_padded(width) + 2);
 }

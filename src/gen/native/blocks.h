@@ -1,4 +1,4 @@
-/* How quantised weights lie in memory, byte for byte as in GGUF (little-endian).
+/* Memory layout of quantised weights, identical to GGUF (little-endian).
  *
  * Q8_0: 32 weights w[i] = scale * quants[i].
  *

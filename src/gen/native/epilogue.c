@@ -1,4 +1,4 @@
-/* Runs what follows a matrix product on one tile of it. */
+/* Runs the epilogue of a matrix product on one tile of it. */
 #include "base/min_max.h"
 #include "gen/native/epilogue.h"
 
@@ -43,9 +43,9 @@ static void store_rows(const struct program *program, const int64_t *scalars, vo
 }
 
 static void run_region(struct tile_run *run, const struct region *region) {
-    int64_t most = run->steps->tile_values;
-    int64_t width = MIN(region->column_count, most);
-    int64_t lines = width < region->column_count ? 1 : MIN(region->row_count, most / width);
+    int64_t max = run->steps->tile_values;
+    int64_t width = MIN(region->column_count, max);
+    int64_t lines = width < region->column_count ? 1 : MIN(region->row_count, max / width);
     for (int64_t i = 0; i < region->row_count; i += lines)
         for (int64_t j = 0; j < region->column_count; j += width) {
             run->lines = (size_t)MIN(lines, region->row_count - i);
@@ -62,7 +62,7 @@ static void run_region(struct tile_run *run, const struct region *region) {
         }
 }
 
-/* Tiles as large as the scratch memory allows: a program may keep many values at once. */
+/* Tiles as large as the scratch memory allows: a program may need many values at once. */
 static void fit_tiles(struct steps *steps, size_t room) {
     while (tile_run_bytes(steps, false) > room && steps->tile_values > TILE_LANES_MAX)
         steps->tile_values /= 2;

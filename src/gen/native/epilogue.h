@@ -1,4 +1,4 @@
-/* What follows a matrix product: a program without rows run on one tile of it.
+/* The epilogue of a matrix product: a program without rows, run on one tile of it.
  *
  * The program has rank 3, [batch, m, n], not collapsed; OP_ACCUMULATOR is the product. `scalars`
  * are what native_program_scalars() wrote, `buffers` the program's operands. The tile covers

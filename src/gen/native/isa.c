@@ -1,4 +1,4 @@
-/* Chooses the set of vector instructions once, at the first question. */
+/* Selects the vector instruction set once, on first use. */
 #include "gen/native/isa.h"
 
 #include <stdatomic.h>
@@ -17,13 +17,13 @@ static bool has_avx2(void) {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
            __builtin_cpu_supports(
-               "bmi2"); /* f16c is older than avx2, and clang has no word for it */
+               "bmi2"); /* all CPUs with avx2 have f16c, which clang cannot query */
 }
 static bool has_avx512(void) {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
-static const struct simd_set sets[] = {
+static const struct simd_isa isas[] = {
     {"sse2", 0, has_sse2, &tile_functions_sse2},
     {"avx2", 1, has_avx2, &tile_functions_avx2},
     {"avx512", 2, has_avx512, &tile_functions_avx512},
@@ -33,49 +33,49 @@ static bool always(void) {
     return true;
 }
 #if defined(__aarch64__)
-static const struct simd_set sets[] = {{"neon", 0, always, &tile_functions_neon}};
+static const struct simd_isa isas[] = {{"neon", 0, always, &tile_functions_neon}};
 #else
-static const struct simd_set sets[] = {{"generic", 0, always, &tile_functions_generic}};
+static const struct simd_isa isas[] = {{"generic", 0, always, &tile_functions_generic}};
 #endif
 #endif
 
-enum { SETS = ARRAY_COUNT(sets) };
+enum { ISAS = sizeof isas / sizeof isas[0] };
 
-static _Atomic(const struct simd_set *) chosen;
+static _Atomic(const struct simd_isa *) chosen;
 
-const struct simd_set *simd_set(unsigned index) {
-    return index < SETS ? &sets[index] : NULL;
+const struct simd_isa *simd_isa(unsigned index) {
+    return index < ISAS ? &isas[index] : NULL;
 }
 
-static const struct simd_set *named(const char *name) {
-    for (unsigned i = 0; i < SETS; i++)
-        if (strcmp(sets[i].name, name) == 0 && sets[i].supported())
-            return &sets[i];
+static const struct simd_isa *find_isa(const char *name) {
+    for (unsigned i = 0; i < ISAS; i++)
+        if (strcmp(isas[i].name, name) == 0 && isas[i].supported())
+            return &isas[i];
     return NULL;
 }
 
-static const struct simd_set *choose(void) {
+static const struct simd_isa *choose_isa(void) {
     const char *name = getenv("RIDGE_SIMD");
-    const struct simd_set *set = name ? named(name) : NULL;
-    for (unsigned i = SETS; !set; i--)
-        if (sets[i - 1].supported())
-            set = &sets[i - 1];
-    return set;
+    const struct simd_isa *isa = name ? find_isa(name) : NULL;
+    for (unsigned i = ISAS; !isa; i--)
+        if (isas[i - 1].supported())
+            isa = &isas[i - 1];
+    return isa;
 }
 
-const struct simd_set *simd_best(void) {
-    const struct simd_set *set = atomic_load_explicit(&chosen, memory_order_relaxed);
-    if (!set) {
-        set = choose();
-        atomic_store_explicit(&chosen, set, memory_order_relaxed);
+const struct simd_isa *simd_best(void) {
+    const struct simd_isa *isa = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (!isa) {
+        isa = choose_isa();
+        atomic_store_explicit(&chosen, isa, memory_order_relaxed);
     }
-    return set;
+    return isa;
 }
 
 bool simd_use(const char *name) {
-    const struct simd_set *set = name ? named(name) : NULL;
-    if (name && !set)
+    const struct simd_isa *isa = name ? find_isa(name) : NULL;
+    if (name && !isa)
         return false;
-    atomic_store_explicit(&chosen, set, memory_order_relaxed);
+    atomic_store_explicit(&chosen, isa, memory_order_relaxed);
     return true;
 }

@@ -1,8 +1,8 @@
-/* Which set of vector instructions the CPU kernels use.
+/* The vector instruction set (ISA) of the CPU kernels.
  *
- * Every file of src/gen/native/simd/ is compiled once for each set of this build (see the Makefile)
- * and names what it exports with SIMD_NAME() of simd.h: pack becomes pack_avx2. The others reach
- * such functions through a table with a row for each set:
+ * Every file of src/gen/native/simd/ is compiled once for each ISA of this build (see the
+ * Makefile) and names its exports with SIMD_NAME() of simd.h: pack becomes pack_avx2. Others
+ * call such functions through a table with a row for each ISA:
  *
  *   typedef void pack_function(float *to, const float *from, size_t count);
  *   SIMD_DECLARE(pack_function, pack)
@@ -31,19 +31,19 @@
     { name##_generic }
 #endif
 
-struct simd_set {
+struct simd_isa {
     const char *name;                  /* "avx2" */
-    unsigned index;                    /* of its row in tables; more is better */
+    unsigned index;                    /* of its row in tables; higher is better */
     bool (*supported)(void);           /* by this machine */
-    const struct tile_functions *tile; /* what fused programs are run with */
+    const struct tile_functions *tile; /* functions for fused programs */
 };
 
-/* The best set that this machine has, or the one that the environment's RIDGE_SIMD names. */
-const struct simd_set *simd_best(void);
-/* Makes simd_best() give the named set; false when this build or machine has none of that name.
- * NULL takes it back. For tests: no kernel may be running. */
+/* The best ISA of this machine, or the one named by RIDGE_SIMD in the environment. */
+const struct simd_isa *simd_best(void);
+/* Makes simd_best() return the named ISA; false if this build or machine does not have it. NULL
+ * restores the default. For tests: no kernel may be running. */
 bool simd_use(const char *name);
-/* All sets of this build; NULL past the last. */
-const struct simd_set *simd_set(unsigned index);
+/* All ISAs of this build; NULL past the last. */
+const struct simd_isa *simd_isa(unsigned index);
 
 #endif

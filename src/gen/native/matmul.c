@@ -1,5 +1,5 @@
-/* How a matrix product is done on the CPU: which of the three ways of matmul.h, in what blocks, and
- * how its work is shared out. The kernels themselves are in simd/. */
+/* Plans a matrix product on the CPU: which of the three methods of matmul.h, the blocks, and the
+ * distribution of work. The kernels themselves are in simd/. */
 #include "base/min_max.h"
 #include "gen/native/matmul.h"
 
@@ -12,21 +12,21 @@ SIMD_DECLARE(const struct matmul_kernels, matmul_kernels)
 static const struct matmul_kernels *const kernels[] = SIMD_ROWS(&matmul_kernels);
 
 /* Places in the specification's choices. */
-enum { CHOICE_PATH, CHOICE_SET, CHOICE_SWAPPED };
+enum { CHOICE_PATH, CHOICE_ISA, CHOICE_SWAPPED };
 
 enum {
     TINY_WORK = 1 << 20,     /* multiplications that one thread does sooner than two */
     TINY_BYTES = 128 * 1024, /* of B, likewise */
-    UNITS_PER_THREAD = 4,    /* so that a thread that was held up holds up nobody for long */
-    UNITS_MOST = 1 << 20,
+    UNITS_PER_THREAD = 4,    /* so that a delayed thread does not delay the others for long */
+    UNITS_MAX = 1 << 20,
     NARROW = 64,      /* rows or columns: too few to pack the other side for all */
     ALONE_ROWS = 224, /* of blocks that a thread packs for itself */
     ALONE_COLUMNS = 512,
-    ALONE_DEPTH = 512,
-    TILE_ROWS = 224, /* with TILE_COLUMNS: the sums and what they are made of fit a core's cache */
+    PER_THREAD_DEPTH = 512,
+    TILE_ROWS = 224, /* with TILE_COLUMNS: the sums and their operands fit a core's cache */
     TILE_COLUMNS = 256,
     BLOCK_DEPTH = 2048,
-    PART_DEPTH = 1024, /* the least */
+    PART_DEPTH = 1024, /* minimum */
     QUANTIZED_ROWS_BYTES = 64 * 1024 * 1024,
 };
 
@@ -34,7 +34,7 @@ static int64_t round_up(int64_t size, int64_t step) {
     return matmul_blocks(size, step) * step;
 }
 
-/* `size` in equal pieces of at most `piece`, whole multiples of `step`. */
+/* Splits `size` into equal pieces of at most `piece`, multiples of `step`. */
 static int64_t even_piece(int64_t size, int64_t piece, int64_t step) {
     int64_t pieces = MAX(1, matmul_blocks(size, round_up(piece, step)));
     return MAX(step, round_up(matmul_blocks(size, pieces), step));
@@ -57,7 +57,7 @@ static double work_of(const struct matmul_plan *plan) {
 
 static bool better_alone(const struct matmul_plan *plan, int64_t threads) {
     bool small = plan->m <= ALONE_COLUMNS && plan->n <= ALONE_COLUMNS;
-    return work_of(plan) < TINY_WORK || matmul_least(plan->m, plan->n) <= NARROW ||
+    return work_of(plan) < TINY_WORK || MIN(plan->m, plan->n) <= NARROW ||
            (small && plan->batch >= 2 * threads);
 }
 
@@ -66,9 +66,9 @@ static int64_t plan_blocks(const struct matmul_plan *plan) {
            matmul_blocks(plan->n, plan->block_columns);
 }
 
-static void plan_alone(struct matmul_plan *plan, int64_t width, int64_t threads) {
-    plan->alone = true;
-    plan->block_depth = matmul_least(round_up(MAX(plan->k, 1), Q4_K_WEIGHTS), ALONE_DEPTH);
+static void plan_per_thread(struct matmul_plan *plan, int64_t width, int64_t threads) {
+    plan->per_thread = true;
+    plan->block_depth = MIN(round_up(MAX(plan->k, 1), Q4_K_WEIGHTS), PER_THREAD_DEPTH);
     plan->block_rows = even_piece(plan->m, ALONE_ROWS, plan->panel_rows);
     plan->block_columns = even_piece(plan->n, ALONE_COLUMNS, width);
     bool tiny = work_of(plan) < TINY_WORK;
@@ -84,9 +84,9 @@ static void plan_alone(struct matmul_plan *plan, int64_t width, int64_t threads)
     plan->tile_columns = plan->block_columns;
 }
 
-static void plan_team(struct matmul_plan *plan, int64_t width, int64_t threads) {
+static void plan_shared(struct matmul_plan *plan, int64_t width, int64_t threads) {
     int64_t block = threads <= 16 ? 2048 : 4096;
-    plan->block_depth = matmul_least(round_up(MAX(plan->k, 1), Q4_K_WEIGHTS), BLOCK_DEPTH);
+    plan->block_depth = MIN(round_up(MAX(plan->k, 1), Q4_K_WEIGHTS), BLOCK_DEPTH);
     plan->block_rows = even_piece(plan->m, block, plan->panel_rows);
     plan->block_columns = even_piece(plan->n, block, width);
     plan->tile_rows = even_piece(plan->block_rows, TILE_ROWS, plan->panel_rows);
@@ -101,51 +101,51 @@ static void plan_team(struct matmul_plan *plan, int64_t width, int64_t threads) 
     }
 }
 
-static void plan_packed(struct matmul_plan *plan, const struct matmul_kernels *set, int64_t threads,
-                        struct kernel_request *request) {
-    int64_t panels = MAX(1, matmul_blocks(plan->m, set->panel_rows));
+static void plan_packed(struct matmul_plan *plan, const struct matmul_kernels *kernels_of_isa,
+                        int64_t threads, struct kernel_request *request) {
+    int64_t panels = MAX(1, matmul_blocks(plan->m, kernels_of_isa->panel_rows));
     plan->panel_rows = MAX(1, matmul_blocks(plan->m, panels));
     if (better_alone(plan, threads))
-        plan_alone(plan, set->panel_columns, threads);
+        plan_per_thread(plan, kernels_of_isa->panel_columns, threads);
     else
-        plan_team(plan, set->panel_columns, threads);
+        plan_shared(plan, kernels_of_isa->panel_columns, threads);
     plan->total = plan_blocks(plan);
 
     int64_t floats = matmul_a_floats(plan) + matmul_b_floats(plan);
     int64_t tile = matmul_tile_floats(plan), units;
-    if (plan->alone) {
+    if (plan->per_thread) {
         floats = threads * (floats + tile);
         units = work_of(plan) < TINY_WORK ? 1 : plan->total;
     } else {
         int64_t tiles = matmul_block_tiles(plan);
         floats += tile * (plan->k > plan->block_depth ? tiles : threads);
-        units = MAX(tiles,
-                    plan->block_rows / plan->panel_rows + plan->block_columns / set->panel_columns);
+        units = MAX(tiles, plan->block_rows / plan->panel_rows +
+                               plan->block_columns / kernels_of_isa->panel_columns);
     }
-    request->grid[0] = (uint32_t)matmul_least(MAX(units, 1), UNITS_MOST);
+    request->grid[0] = (uint32_t)MIN(MAX(units, 1), UNITS_MAX);
     request->shared_bytes = (uint32_t)(floats * (int64_t)sizeof(float));
 }
 
 /* ---- Streamed and quantized ---- */
 
-/* Sharing out columns, and steps of k where there are too few of them. `least` columns make a unit
- * worth its while. */
-static void plan_units(struct matmul_plan *plan, int64_t least, double b_bytes, int64_t threads,
+/* Distributes columns, and steps of k if there are too few columns. A unit has at least `min`
+ * columns. */
+static void plan_units(struct matmul_plan *plan, int64_t min, double b_bytes, int64_t threads,
                        struct kernel_request *request) {
     bool tiny = b_bytes < TINY_BYTES || threads == 1;
     int64_t columns = tiny ? plan->n : matmul_blocks(plan->n, UNITS_PER_THREAD * threads);
-    plan->columns = matmul_least(round_up(MAX(columns, 1), least), MATMUL_STREAM_COLUMNS);
+    plan->columns = MIN(round_up(MAX(columns, 1), min), MATMUL_STREAM_COLUMNS);
     int64_t units = plan->batch * matmul_blocks(plan->n, plan->columns);
     plan->parts = 1;
     plan->part_depth = round_up(MAX(plan->k, 1), Q4_K_WEIGHTS);
     if (!tiny && units > 0 && units < 2 * threads) {
         int64_t wanted = matmul_blocks(UNITS_PER_THREAD * threads, units);
-        plan->parts = MAX(1, matmul_least(wanted, plan->k / PART_DEPTH));
+        plan->parts = MAX(1, MIN(wanted, plan->k / PART_DEPTH));
         plan->part_depth = round_up(MAX(1, matmul_blocks(plan->k, plan->parts)), Q4_K_WEIGHTS);
         plan->parts = MAX(1, matmul_blocks(plan->k, plan->part_depth));
     }
     plan->total = units * plan->parts;
-    request->grid[0] = tiny ? 1 : (uint32_t)matmul_least(MAX(plan->total, 1), UNITS_MOST);
+    request->grid[0] = tiny ? 1 : (uint32_t)MIN(MAX(plan->total, 1), UNITS_MAX);
     if (plan->parts > 1) {
         plan->part_sums = round_up(request->shared_bytes, 64);
         request->shared_bytes = (uint32_t)(plan->part_sums + plan->total * plan->m * plan->columns *
@@ -180,14 +180,14 @@ static struct matmul_plan swapped(const struct matmul_plan *plan) {
 
 static void plan_streamed(struct matmul_plan *plan, size_t b_element, int64_t threads,
                           struct kernel_request *request) {
-    /* The stride of an axis of one means nothing: let it not stand in the way. */
+    /* The stride of an axis of size 1 is arbitrary: set it to a suitable value. */
     if (plan->n == 1)
         plan->b_column = plan->b_row == 1 ? 0 : 1;
     else if (plan->k == 1 && plan->b_column != 1)
         plan->b_row = 1;
-    int64_t least = plan->b_column == 1 ? 64 : 8;
+    int64_t min = plan->b_column == 1 ? 64 : 8;
     double b_bytes = (double)plan->batch * (double)plan->n * (double)plan->k * (double)b_element;
-    plan_units(plan, least, b_bytes, threads, request);
+    plan_units(plan, min, b_bytes, threads, request);
 }
 
 static void plan_quantized(struct matmul_plan *plan, int64_t threads,
@@ -238,8 +238,8 @@ bool native_matmul(const struct matmul_work *work, const struct device_capabilit
         return false;
     if (MATMUL_SCALARS + epilogue_scalars > LAUNCH_SCALARS_MAX)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "what follows the matrix product has %u sizes, strides and constants, "
-                           "and there is room for %u; compute it in two steps",
+                           "the epilogue of the matrix product has %u sizes, strides and "
+                           "constants; the maximum is %u; compute it in two steps",
                            epilogue_scalars, (unsigned)(LAUNCH_SCALARS_MAX - MATMUL_SCALARS));
     struct matmul_plan plan = {
         .batch = work->batch,
@@ -253,12 +253,12 @@ bool native_matmul(const struct matmul_work *work, const struct device_capabilit
         .b_row = work->b_row,
         .b_column = work->b_column,
     };
-    const struct simd_set *set = simd_best();
+    const struct simd_isa *isa = simd_best();
     int64_t threads = MAX(1, device->compute_units);
     enum matmul_path path = plan_path(&plan, work->b_type);
     enum ridge_dtype streamed_type = plan.swapped ? work->a_type : work->b_type;
     if (path == MATMUL_PACKED)
-        plan_packed(&plan, kernels[set->index], threads, request);
+        plan_packed(&plan, kernels[isa->index], threads, request);
     else if (path == MATMUL_STREAMED)
         plan_streamed(&plan, ridge_dtype_bytes(streamed_type, 1), threads, request);
     else
@@ -268,7 +268,7 @@ bool native_matmul(const struct matmul_work *work, const struct device_capabilit
     request->spec.types[0] = (uint8_t)work->a_type;
     request->spec.types[1] = (uint8_t)work->b_type;
     request->spec.choices[CHOICE_PATH] = path;
-    request->spec.choices[CHOICE_SET] = (int32_t)set->index;
+    request->spec.choices[CHOICE_ISA] = (int32_t)isa->index;
     request->spec.choices[CHOICE_SWAPPED] = plan.swapped != 0;
     request->spec.has_program = true;
     request->spec.program = work->epilogue;
@@ -292,7 +292,7 @@ bool native_matmul_code(const struct kernel_spec *spec, const struct device_capa
     buffer_append(&generated->source, &context, sizeof context);
     if (!buffer_ok(&generated->source, status))
         return false;
-    generated->code.function = kernels[spec->choices[CHOICE_SET]]->run[spec->choices[CHOICE_PATH]];
+    generated->code.function = kernels[spec->choices[CHOICE_ISA]]->run[spec->choices[CHOICE_PATH]];
     generated->code.context = generated->source.data;
     generated->code.context_size = sizeof context;
     generated->code.scratch_bytes = NATIVE_EPILOGUE_SCRATCH + MATMUL_SCRATCH;
@@ -320,7 +320,7 @@ void matmul_finish_unit(const struct native_call *call, int64_t unit, const floa
     const int64_t *scalars = call->scalars + MATMUL_SCALARS;
     int64_t across = matmul_blocks(plan->n, plan->columns);
     int64_t batch = unit / across, column = unit % across * plan->columns;
-    int64_t columns = matmul_least(plan->columns, plan->n - column);
+    int64_t columns = MIN(plan->columns, plan->n - column);
     if (!plan->swapped) {
         native_epilogue(&context->epilogue, scalars, call->buffers + 2, sums, (size_t)plan->columns,
                         batch, 0, plan->m, column, columns, call->scratch);

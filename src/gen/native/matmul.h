@@ -1,7 +1,7 @@
-/* What the parts of a native matrix product share: the plan of a launch, which travels as its
- * scalars, and what each instruction set offers.
+/* Shared by the parts of a native matrix product: the plan of a launch, which is passed as its
+ * scalars, and the kernels of each instruction set.
  *
- * There are three ways, chosen in native_matmul():
+ * There are three methods, selected in native_matmul():
  *   packed     A and B are copied block by block into panels that suit the registers, widened or
  *              dequantised on the way: for everything that is not one of the others.
  *   streamed   few rows, B dense with a contiguous axis: B is read once, where it lies.
@@ -10,13 +10,14 @@
 #ifndef RIDGE_GEN_NATIVE_MATMUL_H
 #define RIDGE_GEN_NATIVE_MATMUL_H
 
+#include "base/min_max.h"
 #include "gen/kernel.h"
 #include "gen/native/epilogue.h"
 
 enum matmul_path { MATMUL_PACKED, MATMUL_STREAMED, MATMUL_QUANTIZED, MATMUL_PATHS };
 
 enum {
-    MATMUL_FEW_ROWS = 8,           /* at most, of the paths that do not pack */
+    MATMUL_FEW_ROWS = 8,           /* maximum, for the methods that do not pack */
     MATMUL_STREAM_DEPTH = 2048,    /* of A's rows that are widened at a time */
     MATMUL_STREAM_COLUMNS = 512,   /* of a unit, at most */
     MATMUL_DEQUANTIZED_DEPTH = 256 /* of columns that are dequantised at a time */
@@ -31,7 +32,7 @@ struct matmul_plan {
     int64_t total; /* pieces of work that the launch's units share out, where no phases do it */
 
     /* packed */
-    int64_t alone;      /* every thread packs and multiplies blocks of its own */
+    int64_t per_thread; /* every thread packs and multiplies its own blocks */
     int64_t panel_rows; /* of a panel of A */
     int64_t block_rows, block_columns, block_depth; /* packed at a time; whole panels */
     int64_t tile_rows, tile_columns; /* of a block, summed up in a thread's scratch; whole panels */
@@ -39,9 +40,9 @@ struct matmul_plan {
     /* streamed and quantized */
     int64_t swapped; /* this is the plan of the transpose: A is buffer 1 and B is buffer 0 */
     int64_t columns; /* of a unit */
-    int64_t parts;   /* k is cut into so many when there are too few columns for all threads */
+    int64_t parts;   /* parts of k, used if there are too few columns for all threads */
     int64_t part_depth;
-    int64_t part_sums; /* where they are in the team's memory, in bytes */
+    int64_t part_sums; /* their offset in the shared memory, in bytes */
 };
 enum { MATMUL_SCALARS = sizeof(struct matmul_plan) / sizeof(int64_t) };
 
@@ -61,14 +62,11 @@ static inline float *matmul_scratch(const struct native_call *call) {
     return (float *)((char *)call->scratch + NATIVE_EPILOGUE_SCRATCH);
 }
 
-/* Floats of room after a panel, because panels are written in whole vectors. */
+/* Padding after a panel in floats, because panels are written in whole vectors. */
 enum { MATMUL_PANEL_SLACK = 16 };
 
 static inline int64_t matmul_blocks(int64_t size, int64_t block) {
     return size / block + (size % block != 0);
-}
-static inline int64_t matmul_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
 }
 
 /* Floats of the packed panels of one block of A and of B, and of the sums of one tile. */
@@ -79,7 +77,7 @@ static inline int64_t matmul_a_floats(const struct matmul_plan *plan) {
 static inline int64_t matmul_b_floats(const struct matmul_plan *plan) {
     return plan->block_depth * plan->block_columns;
 }
-/* Rows of sums are a little apart, lest all of them share the same few places of a cache. */
+/* Rows of sums are padded so that they do not map to the same cache sets. */
 static inline int64_t matmul_tile_stride(const struct matmul_plan *plan) {
     return plan->tile_columns + 16;
 }
@@ -99,17 +97,17 @@ struct matmul_activations {
     float sums[MATMUL_ACTIVATION_PARTS];   /* of the part's elements */
 };
 
-/* For the paths that cut k into parts: piece `number` of the launch puts its sums, m rows of
- * plan->columns floats, here; when all have, matmul_join_parts() adds them and finishes. */
+/* For the methods that split k into parts: piece `number` of the launch stores its sums here, m
+ * rows of plan->columns floats; then matmul_join_parts() adds them up and finishes. */
 float *matmul_part_sums(const struct native_call *call, const struct matmul_plan *plan,
                         int64_t number);
 void matmul_join_parts(const struct native_call *call);
 /* Runs the epilogue on the whole sums of a unit's columns. */
 void matmul_finish_unit(const struct native_call *call, int64_t unit, const float *sums);
 
-/* One instruction set's kernels. */
+/* The kernels of one ISA. */
 struct matmul_kernels {
-    unsigned panel_rows, panel_columns; /* the most rows of an A panel; B's are all this wide */
+    unsigned panel_rows, panel_columns; /* maximum rows of an A panel; width of a B panel */
     native_function *run[MATMUL_PATHS];
 };
 

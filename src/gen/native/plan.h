@@ -1,5 +1,5 @@
-/* A native kernel's launch: a struct of 64-bit members, its plan, that travels as the scalars, and
- * a number of units that the team's threads take one by one. */
+/* A native kernel's launch: its plan, a struct of 64-bit members that is passed as the scalars,
+ * and a number of units that the threads take one by one. */
 #ifndef RIDGE_GEN_NATIVE_PLAN_H
 #define RIDGE_GEN_NATIVE_PLAN_H
 

@@ -1,8 +1,8 @@
-/* Fused programs on the CPU: how one is laid out and shared among threads, and its code.
+/* Fused programs on the CPU: order of axes, distribution among threads, and code.
  *
- * The order of a program's axes is free, so they are put in the order in which memory is walked
- * best: the fastest last. Rows of a reduction whose neighbours in memory are other rows, and short
- * rows, are done side by side in vectors; others one after the other.
+ * The order of a program's axes is free, so they are sorted for memory access: the fastest
+ * last. Rows of a reduction that are interleaved in memory, and short rows, are processed side
+ * by side in vectors; others one after another.
  */
 #include "base/min_max.h"
 #include "gen/native/program.h"
@@ -19,7 +19,7 @@ enum {
     UNITS_PER_THREAD = 32,      /* at most: enough to even out */
     SHARED_ROW = 64 * 1024,     /* elements of a row that all threads work on together */
     SHARED_PARTS_MAX = 64,      /* of such a row */
-    SHORT_ROW = 32,             /* elements of a row that is not worth a vector of its own */
+    SHORT_ROW = 32,             /* elements of a row too short for its own vector */
     STREAMED_BYTES = 16 << 20,  /* results from which on the caches are left to others */
     SIDE_BY_SIDE_VALUES = 2048, /* elements of short rows taken together */
 };
@@ -41,8 +41,8 @@ static void swap_axes(struct program *program, struct program_shape *shape, unsi
     }
 }
 
-/* Whether axis a, for the leading operand, belongs before axis b: it strides further, or not at
- * all. Axes of size 1 may stand anywhere. */
+/* Whether axis a, for the leading operand, belongs before axis b: its stride is larger, or zero.
+ * Axes of size 1 may be anywhere. */
 static bool before(const struct program_shape *shape, unsigned leading, unsigned a, unsigned b) {
     uint64_t stride_a = (uint64_t)shape->strides[leading][a] - 1;
     uint64_t stride_b = (uint64_t)shape->strides[leading][b] - 1;
@@ -73,8 +73,8 @@ static bool has_op(const struct program *program, enum op first, enum op last) {
     return false;
 }
 
-/* The operand by which axes are ordered: what is stored, or with rows what is read element by
- * element. */
+/* The operand that determines the order of axes: a stored one, or with rows one that is read
+ * element by element. */
 static unsigned leading_operand(const struct program *program) {
     bool rows = has_rows(program);
     for (unsigned i = 0; i < program->instruction_count; i++) {
@@ -94,8 +94,8 @@ static unsigned unit_axis(const struct program_shape *shape, unsigned operand, u
     return axis;
 }
 
-/* An operand that is transposed is best walked in squares of its own axis and the last one: that
- * axis goes next to the last. */
+/* A transposed operand is best read in squares of its fastest axis and the last one, so that
+ * axis is placed before the last. */
 static void order_for_squares(struct program *program, struct program_shape *shape) {
     for (unsigned i = 0; i < program->operand_count; i++) {
         unsigned last = program->rank - 1u;
@@ -117,8 +117,8 @@ static int64_t product(const struct program_shape *shape, unsigned first, unsign
     return count;
 }
 
-/* Decides whether rows are done side by side, and puts the axis along which they are last among
- * the outer ones. */
+/* Decides whether rows are processed side by side, and makes their axis the last of the outer
+ * ones. */
 static bool choose_side_by_side(struct program *program, struct program_shape *shape,
                                 unsigned leading) {
     if (program->outer == 0)
@@ -141,7 +141,7 @@ static bool stores_elements(const struct program *program) {
     return false;
 }
 
-/* How many rows lie side by side in a block: all of a short row's elements are to stay in cache
+/* The number of rows side by side in a block: all elements of short rows should stay in cache
  * for the next pass, and there must be work for all threads. */
 static int64_t rows_width(const struct program *program, const struct program_shape *shape,
                           unsigned threads) {
@@ -180,12 +180,11 @@ static bool count_elements(const struct program *program, const struct program_s
     *count = 1;
     for (unsigned axis = 0; axis < program->rank; axis++)
         if (shape->sizes[axis] < 0 || __builtin_mul_overflow(*count, shape->sizes[axis], count))
-            return status_fail(status, STATUS_USAGE,
-                               "a fused program over more elements than can be counted");
+            return status_fail(status, STATUS_USAGE, "a fused program has too many elements");
     return true;
 }
 
-/* Shares the work out: the launch's units, and the scalars that say what they are parts of. */
+/* Distributes the work: the launch's units, and the scalars that describe them. */
 static void share_out(struct kernel_request *request, const struct program_shape *shape,
                       int64_t count, bool side_by_side, unsigned threads) {
     const struct program *program = &request->spec.program;
@@ -200,14 +199,14 @@ static void share_out(struct kernel_request *request, const struct program_shape
     }
     /* Programs of many operations are worth sharing sooner. */
     int64_t work = MIN(count, INT64_MAX / 64) * (8 + program->instruction_count) / 16;
-    int64_t most = MIN(work / UNIT_WORK, (int64_t)UNITS_PER_THREAD * threads);
+    int64_t max = MIN(work / UNIT_WORK, (int64_t)UNITS_PER_THREAD * threads);
     bool shared = !rows || (blocks < 2 * (int64_t)threads && threads > 1 &&
                             MIN(length, INT64_MAX / RUN_ROWS_MAX) * width >= SHARED_ROW);
     if (rows && shared)
-        most = MIN(most, SHARED_PARTS_MAX);
+        max = MIN(max, SHARED_PARTS_MAX);
     else if (rows)
-        most = MIN(most, blocks);
-    request->grid[0] = (uint32_t)MAX(most, 1);
+        max = MIN(max, blocks);
+    request->grid[0] = (uint32_t)MAX(max, 1);
     request->scalars[PROGRAM_SHARED_ROWS] = shared;
     request->scalars[PROGRAM_ROWS_WIDTH] = width;
     request->scalars[PROGRAM_STREAMS] =
@@ -251,8 +250,8 @@ bool native_program(const struct program *program, const struct program_shape *s
     request->scalar_count = PROGRAM_SCALARS + native_program_scalars(own, &ordered, NULL);
     if (request->scalar_count > LAUNCH_SCALARS_MAX)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "a fused program of %u operands over %u axes that do not join; make "
-                           "some of the operands contiguous first",
+                           "a fused program of %u operands over %u axes that cannot be merged; "
+                           "make some of the operands contiguous first",
                            own->operand_count, own->rank);
     native_program_scalars(own, &ordered, request->scalars + PROGRAM_SCALARS);
     request->grid[1] = request->grid[2] = 1;

@@ -1,4 +1,4 @@
-/* What a launch of a fused program brings along, and the function that runs it. */
+/* The scalars of a fused program's launch, and the function that runs it. */
 #ifndef RIDGE_GEN_NATIVE_PROGRAM_H
 #define RIDGE_GEN_NATIVE_PROGRAM_H
 
@@ -7,11 +7,10 @@
 
 /* The launch's scalars: these, then what native_program_scalars() writes. */
 enum {
-    PROGRAM_SHARED_ROWS, /* 1: the team works on one row after the other, the units are parts of it;
-                            0: the units are parts of the rows. A program without rows is one row.
-                          */
+    PROGRAM_SHARED_ROWS, /* 1: all threads work on one row at a time, and units are parts of it; 0:
+                            units are groups of rows. A program without rows is one row. */
     PROGRAM_ROWS_WIDTH,  /* rows side by side in a tile, at most */
-    PROGRAM_STREAMS,     /* 1: what is stored is too much for the caches */
+    PROGRAM_STREAMS,     /* 1: the stored data exceeds the caches */
     PROGRAM_SCALARS
 };
 

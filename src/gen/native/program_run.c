@@ -1,8 +1,8 @@
-/* Walks the space of a fused program, tile by tile, shared out among the threads of the team.
+/* Walks the space of a fused program, tile by tile, distributed among the threads.
  *
- * A block is what is reduced together: a row, or as many rows as fit into a tile. Either
- * the threads take blocks, or all of them work on one block at a time and join their reductions
- * after each pass; then the order of additions depends on the number of units alone, not on the
+ * A block is reduced together: a row, or as many rows as fit into a tile. Either the threads
+ * take blocks, or all of them work on one block at a time and combine their reductions after
+ * each pass; the order of additions then depends only on the number of units, not on the
  * threads. A program without rows is one block and one pass.
  */
 #include "base/min_max.h"
@@ -18,7 +18,7 @@ struct walk {
     struct tile_run run;
     const int64_t *sizes;
     int64_t bases[PROGRAM_OPERANDS_MAX];      /* of the block's first element */
-    int64_t next_bases[PROGRAM_OPERANDS_MAX]; /* of the next block's, if it will come */
+    int64_t next_bases[PROGRAM_OPERANDS_MAX]; /* of the next block, if there is one */
     bool has_next;
     bool down_first; /* the order of tiles: down the lines, then across */
     /* Of the two axes of a tile: how far they go, and a tile's share. */
@@ -53,27 +53,27 @@ static bool transposes(const struct walk *walk) {
     return false;
 }
 
-/* Shares of a tile that are equal but for the last, in whole vectors. */
-static int64_t even_share(int64_t size, int64_t most) {
-    int64_t share = pieces(size, pieces(size, most));
+/* Equal shares of a tile in whole vectors, except the last. */
+static int64_t even_share(int64_t size, int64_t max) {
+    int64_t share = pieces(size, pieces(size, max));
     return MIN((share + TILE_LANES_MAX - 1) / TILE_LANES_MAX * TILE_LANES_MAX, size);
 }
 
 static void shape_packed_tiles(struct walk *walk) {
-    int64_t most = walk->run.steps->tile_values;
+    int64_t max = walk->run.steps->tile_values;
     if (walk->width_size == 0 || walk->line_size == 0) {
         walk->tile_width = walk->tile_lines = 1;
     } else if (transposes(walk) && walk->line_size > 1) {
         walk->down_first = true;
-        walk->tile_width = MIN(walk->width_size, most >= 1024 ? 64 : 16);
-        walk->tile_lines = MIN(walk->line_size, most / walk->tile_width);
+        walk->tile_width = MIN(walk->width_size, max >= 1024 ? 64 : 16);
+        walk->tile_lines = MIN(walk->line_size, max / walk->tile_width);
     } else {
         walk->tile_width =
-            walk->width_size <= most ? walk->width_size : even_share(walk->width_size, most);
+            walk->width_size <= max ? walk->width_size : even_share(walk->width_size, max);
         walk->tile_lines =
-            walk->tile_width < walk->width_size ? 1 : MIN(walk->line_size, most / walk->tile_width);
+            walk->tile_width < walk->width_size ? 1 : MIN(walk->line_size, max / walk->tile_width);
     }
-    /* So that tiles are whole vectors and operands can be used where they lie. */
+    /* So that tiles are whole vectors and operands can be used in place. */
     if (walk->tile_lines > TILE_LANES_MAX && walk->tile_lines < walk->line_size)
         walk->tile_lines = walk->tile_lines / TILE_LANES_MAX * TILE_LANES_MAX;
 }
@@ -142,7 +142,7 @@ static void move_by_index(const struct walk *walk, unsigned first, unsigned coun
     }
 }
 
-/* The operands' offsets of a block, and where it begins along the last of the outer axes. */
+/* The operands' offsets of a block, and its start along the last outer axis. */
 static int64_t find_block(const struct walk *walk, int64_t block, int64_t *bases) {
     const struct steps *steps = walk->run.steps;
     memset(bases, 0, sizeof walk->bases);
@@ -199,8 +199,8 @@ static void go_to_tile(struct walk *walk, int64_t tile) {
     move_by_index(walk, walk->first_other, walk->others, other, run->offsets);
 }
 
-/* While passes after the first compute, memory has time to bring the next block's elements: each
- * such pass asks for its share of the same tile there. */
+/* While passes after the first compute, memory bandwidth is free to prefetch the next block:
+ * each such pass prefetches its share of the same tile there. */
 static void prefetch(const struct walk *walk, unsigned pass) {
     const struct tile_run *run = &walk->run;
     struct step_list list = run->steps->elements[0][0];
@@ -220,8 +220,8 @@ static void prefetch(const struct walk *walk, unsigned pass) {
     }
 }
 
-/* The next lines of a transposed operand: every element of a line is a stream of its own, more than
- * the processor follows by itself. */
+/* Prefetches the next lines of a transposed operand: every element of a line is a separate
+ * stream, more than the hardware prefetcher follows. */
 static void prefetch_down(const struct walk *walk) {
     const struct tile_run *run = &walk->run;
     for (unsigned i = 0; i < run->steps->operand_count; i++) {
@@ -296,7 +296,8 @@ static void run_own_blocks(struct walk *walk, const struct native_call *call) {
     }
 }
 
-/* Part of a pass: the tiles of one unit; what it reduced goes to the unit's place in `parts`. */
+/* Part of a pass: the tiles of one unit; its reductions are stored in the unit's slot of
+ * `parts`. */
 static void run_part(struct walk *walk, unsigned pass, int64_t unit, int64_t units, char *parts,
                      size_t part_bytes) {
     int64_t share = walk->tiles / units, rest = walk->tiles % units;

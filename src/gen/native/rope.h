@@ -6,7 +6,7 @@
 #include "gen/native/isa.h"
 
 enum {
-    ROPE_TOKENS = 64, /* of a unit, at most: so many times an angle is turned on */
+    ROPE_TOKENS = 64, /* per unit, at most: steps by which an angle is rotated */
     ROPE_WIDTH_MAX = 1 << 20,
 };
 

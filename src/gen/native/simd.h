@@ -1,4 +1,4 @@
-/* Vectors of the set that a file of simd/ is compiled for (-DSIMD_SET=avx2).
+/* Vectors of the ISA that a file of simd/ is compiled for (-DSIMD_ISA=avx2).
  *
  * `floats` and `ints` are LANES elements wide; + - * / & | ^ << >> and comparisons (-1 or 0 in each
  * lane) are the compiler's vector extensions; here is what they lack: loading, converting, choosing
@@ -36,7 +36,7 @@
 /* SIMD_NAME(pack) is pack_avx2. */
 #define SIMD_PASTE_(name, set) name##_##set
 #define SIMD_PASTE(name, set) SIMD_PASTE_(name, set)
-#define SIMD_NAME(name) SIMD_PASTE(name, SIMD_SET)
+#define SIMD_NAME(name) SIMD_PASTE(name, SIMD_ISA)
 
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
 
@@ -208,7 +208,8 @@ SIMD_INLINE floats floats_round(floats x) {
 #if defined(SIMD_FMA)
     return floats_round_small(x);
 #else
-    /* Above 2^23 all floats are whole. The sign is put back for -0 and what rounds to it. */
+    /* Above 2^23 all floats are integers. The sign is restored for -0 and values that round
+     * to it. */
     floats magic = (floats)(((ints)x & INT32_MIN) | (ints)floats_of(0x1p23f));
     floats rounded = (floats)((ints)floats_abs((x + magic) - magic) | ((ints)x & INT32_MIN));
     return floats_choose(floats_abs(x) < 0x1p23f, rounded, x);

@@ -1,14 +1,14 @@
-/* Cuts a program into passes and lists of steps, and gives each value a place.
+/* Splits a program into passes and lists of steps, and assigns a place to each value.
  *
- * A program is pure, so any element's value may be computed again in a later pass. What is stored
- * is stored in the last pass: no operand is written before all of them have been read. Two pairs of
- * operations that often follow each other become one: a product and a sum, a square and its sum.
+ * A program is pure, so any element's value may be computed again in a later pass. All stores
+ * are in the last pass: no operand is written before all have been read. Two frequent pairs of
+ * operations are fused: a product and a sum, a square and its sum.
  */
 #include "gen/native/steps.h"
 
 #include <string.h>
 
-/* What is worked out on the way, by instruction. */
+/* Intermediate results, by instruction. */
 struct analysis {
     struct program program; /* with pairs of operations joined */
     bool side_by_side;
@@ -139,7 +139,7 @@ static bool has_four_bytes(const struct program_operand *operand) {
     return operand->dtype == RIDGE_F32 || operand->dtype == RIDGE_I32;
 }
 
-/* Loading again is as good as keeping, unless the elements are far apart or converted. */
+/* Loading again is as fast as keeping, unless the elements are strided or converted. */
 static bool worth_keeping(const struct analysis *analysis, unsigned number) {
     const struct program_instruction *instruction = &analysis->program.instructions[number];
     const struct program *program = &analysis->program;
@@ -168,7 +168,7 @@ static void keep_value(struct analysis *analysis, struct steps *steps, unsigned 
     analysis->kept[number] = steps->kept_count++;
 }
 
-/* Whether the instruction runs over elements in this pass because of what it does there. */
+/* Whether the instruction has an effect on elements in this pass. */
 static bool acts_in(const struct analysis *analysis, const struct steps *steps, unsigned number,
                     unsigned pass) {
     const struct program_instruction *instruction = &analysis->program.instructions[number];
@@ -178,7 +178,7 @@ static bool acts_in(const struct analysis *analysis, const struct steps *steps, 
            pass + 1u == analysis->passes;
 }
 
-/* Marks what the pass has to compute. Keeping, it stops at what earlier passes computed. */
+/* Marks what the pass has to compute. With kept values, stops at those of earlier passes. */
 static void mark_pass(struct analysis *analysis, struct steps *steps, unsigned pass, bool keep,
                       bool *runs) {
     const struct program *program = &analysis->program;
@@ -239,7 +239,7 @@ static struct step *append(struct steps *steps, struct step_list *list, struct s
     return &steps->steps[steps->step_count++];
 }
 
-/* Gives each result of the list a tile for as long as it is used, as few as can be. */
+/* Assigns tiles to the results of the list by their lifetimes, as few as possible. */
 static void place_in_tiles(struct steps *steps, struct step_list list) {
     uint32_t last_use[PROGRAM_INSTRUCTIONS_MAX];
     uint16_t tile_of[PROGRAM_INSTRUCTIONS_MAX];
@@ -253,7 +253,7 @@ static void place_in_tiles(struct steps *steps, struct step_list list) {
     }
     for (uint32_t i = 0; i < list.count; i++) {
         struct step *step = &all[i];
-        /* A result may take the place of an operand that dies with it. */
+        /* A result may reuse the tile of an operand that is dead after it. */
         for (unsigned j = 0; j < step->arity; j++)
             if (last_use[step->operands[j]] == i && tile_of[step->operands[j]] != STEPS_NO_PLACE)
                 busy[tile_of[step->operands[j]]] = false;
@@ -316,7 +316,7 @@ static void list_passes(struct analysis *analysis, struct steps *steps) {
     }
     if (analysis->program.outer == analysis->program.rank)
         return;
-    /* Which values are kept is known after the last pass only. */
+    /* The kept values are only known after the last pass. */
     for (unsigned pass = 0; pass < analysis->passes; pass++)
         mark_pass(analysis, steps, pass, true, runs);
     for (unsigned pass = 0; pass < analysis->passes; pass++) {
@@ -349,9 +349,9 @@ static void list_rows(struct analysis *analysis, struct steps *steps) {
 
 /* Tiles that are live together are to stay in the first level of cache. */
 static uint32_t tile_values(unsigned tiles) {
-    const uint32_t room = 24 * 1024 / sizeof(float), least = 256, most = 2048;
+    const uint32_t room = 24 * 1024 / sizeof(float), min = 256, max = 2048;
     uint32_t values = room / (tiles ? tiles : 1) & ~63u;
-    return values < least ? least : values > most ? most : values;
+    return values < min ? min : values > max ? max : values;
 }
 
 void steps_build(const struct program *given, bool side_by_side, struct steps *steps) {

@@ -1,10 +1,10 @@
-/* A fused program as the CPU runs it: in passes over the elements of a row, each a list of steps
- * over tiles.
+/* A fused program for the CPU: passes over the elements of a row, each a list of steps over
+ * tiles.
  *
- * A pass ends where a reduction must be complete before more can be computed. Values of elements
- * that a later pass needs are kept when the row is short enough, or else computed again: there is a
- * list of each kind for every pass. Between passes the values of the row are computed. Everything
- * here follows from the program alone, not from sizes.
+ * A pass ends where a reduction must be complete before more can be computed. Element values
+ * that a later pass needs are kept if the row is short enough, otherwise computed again: every
+ * pass has a list for either case. Row values are computed between passes. Everything here
+ * depends only on the program, not on sizes.
  */
 #ifndef RIDGE_GEN_NATIVE_STEPS_H
 #define RIDGE_GEN_NATIVE_STEPS_H
@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "gen/program.h"
 
-/* What a value is one of. */
+/* What a value belongs to. */
 enum value_class { VALUE_UNIFORM, VALUE_OF_ROW, VALUE_OF_ELEMENT };
 
 enum { STEPS_PASSES_MAX = PROGRAM_INSTRUCTIONS_MAX + 2, STEPS_NO_PLACE = 0xffff };
@@ -41,7 +41,7 @@ struct steps {
     uint8_t dtypes[PROGRAM_OPERANDS_MAX];
     uint16_t instruction_count;
     uint16_t passes;      /* over the elements: at least 1 */
-    uint16_t tiles;       /* live at once, the most */
+    uint16_t tiles;       /* maximum live at once */
     uint16_t kept_count;  /* values kept from pass to pass, or from row to row */
     uint16_t row_count;   /* values of the row or of everything: they have a place each */
     uint16_t reductions;  /* in all */
@@ -58,11 +58,11 @@ struct steps {
     struct step steps[]; /* that all lists are parts of */
 };
 
-/* The bytes that steps_build() needs at most, and it. `side_by_side`: tiles hold many rows, so that
- * loading is costly. */
+/* Maximum bytes needed by steps_build(). `side_by_side`: tiles hold many rows, so loading is
+ * expensive. */
 size_t steps_bytes(const struct program *program);
 void steps_build(const struct program *program, bool side_by_side, struct steps *steps);
-/* What of it is used. */
+/* The bytes that are used. */
 size_t steps_used_bytes(const struct steps *steps);
 
 #endif

@@ -1,6 +1,5 @@
-/* A run's reductions from the first value to the result: how they start, how those of two parts of
- * a row become one, and what they give. Taking values in is the instruction sets' part (tiles.h).
- */
+/* The reductions of a run: how they start, how those of two parts of a row are merged, and their
+ * results. Accumulating values is part of the ISA's functions (tiles.h). */
 #include "gen/native/tile_run.h"
 
 #include <math.h>
@@ -39,12 +38,12 @@ void tile_run_finish_reduction(const struct tile_run *run, const struct step *st
 }
 
 static uint32_t identity(unsigned op, unsigned type) {
-    float least = -INFINITY, most = INFINITY;
+    float min = -INFINITY, max = INFINITY;
     uint32_t bits = 0;
     if (op == OP_REDUCE_MAX && type == VALUE_F32)
-        memcpy(&bits, &least, sizeof bits);
+        memcpy(&bits, &min, sizeof bits);
     else if (op == OP_REDUCE_MIN && type == VALUE_F32)
-        memcpy(&bits, &most, sizeof bits);
+        memcpy(&bits, &max, sizeof bits);
     else if (op == OP_REDUCE_MAX)
         bits = (uint32_t)INT32_MIN;
     else if (op == OP_REDUCE_MIN)

@@ -1,7 +1,8 @@
-/* The interpreter of steps: where each value comes from and goes to, tile by tile.
+/* The interpreter of steps: the source and destination of each value, tile by tile.
  *
- * What can be used where it lies is not copied: 4-byte operands side by side are read in place, the
- * last result is computed into its operand, and what is the same for a whole tile is one vector.
+ * Values are used in place where possible: contiguous 4-byte operands are read in place, the
+ * last result is computed into its operand, and a value that is constant over a tile is one
+ * vector.
  */
 #include "gen/native/tile_run.h"
 
@@ -138,7 +139,7 @@ static char *element_at(const struct tile_run *run, unsigned operand) {
            run->offsets[operand] * ((int64_t)1 << size_logarithms[run->steps->dtypes[operand]]);
 }
 
-/* Whether the tile's elements of the operand lie as its values do. */
+/* Whether the operand's elements have the layout of the tile's values. */
 static bool lies_packed(const struct tile_run *run, unsigned operand) {
     int64_t stride = stride_of(run, operand, run->width_axis);
     int64_t line = stride_of(run, operand, run->line_axis);

@@ -29,7 +29,7 @@ struct tile_run {
     const float *accumulator; /* of the tile's first element, when the program has one */
     size_t accumulator_stride;
     bool side_by_side;
-    bool streams; /* what is stored is too much for the caches */
+    bool streams; /* the stored data exceeds the caches */
     unsigned width_axis, line_axis;
 
     /* The scratch memory's parts. */
@@ -51,13 +51,13 @@ struct tile_run {
 
 /* Scratch memory that a run needs, in bytes; 64-byte aligned. */
 size_t tile_run_bytes(const struct steps *steps, bool side_by_side);
-/* Divides the scratch memory and computes what is the same everywhere. The members above the
- * scratch memory's are set; the axes may still change. */
+/* Divides the scratch memory and computes uniform values. The members above the scratch memory's
+ * are set; the axes may still change. */
 void tile_run_begin(struct tile_run *run, void *scratch);
 
 /* Values of a tile in all, rounded up to whole vectors. */
 size_t tile_run_values(const struct tile_run *run);
-/* How many values of each kept kind there is room for. */
+/* Capacity for each kept value. */
 size_t tile_run_kept_room(const struct steps *steps);
 
 /* Points at the values that earlier passes kept of this tile. */
@@ -67,8 +67,8 @@ void tile_run_elements(struct tile_run *run, struct step_list list);
 void tile_run_rows(struct tile_run *run, struct step_list list);
 void tile_run_row_stores(struct tile_run *run);
 
-/* All reductions back to nothing; and what another run of the same steps reduced, later in the
- * row, taken in. */
+/* Resets all reductions; merges the reductions of another run of the same steps, later in the
+ * row. */
 void tile_run_reset(struct tile_run *run);
 void tile_run_merge(struct tile_run *run, const void *reductions);
 /* The result as a value of the row. */

@@ -1,8 +1,8 @@
-/* What a set of vector instructions offers to run fused programs with: functions over tiles.
+/* The functions of an ISA for fused programs: operations over tiles.
  *
- * A tile is a run of f32 or i32 values in cache, whole vectors long. Everything here works on tiles
- * or moves elements between tiles and operands; what is done with which tile is decided in
- * tile_run.c, and which tile comes when in program_run.c.
+ * A tile is a run of f32 or i32 values in cache, whole vectors long. Everything here works on
+ * tiles or moves elements between tiles and operands; tile_run.c runs the steps of a tile, and
+ * program_run.c walks over the tiles.
  */
 #ifndef RIDGE_GEN_NATIVE_TILES_H
 #define RIDGE_GEN_NATIVE_TILES_H
@@ -32,7 +32,7 @@ typedef void tile_convert(void *to, const void *from, size_t count);
 typedef void tile_move(void *to, ptrdiff_t to_line, ptrdiff_t to_stride, const void *from,
                        ptrdiff_t from_line, ptrdiff_t from_stride, size_t lines, size_t width);
 
-/* One row's reduction as it goes on. */
+/* The running reduction of one row. */
 struct row_reduction {
     double sum;
     union {
@@ -57,7 +57,7 @@ struct tile_functions {
     tile_expression *const (*expressions)[OP_EXPRESSIONS];
     tile_convert *load[RIDGE_DTYPES], *store[RIDGE_DTYPES]; /* NULL for quantised types */
     tile_convert *stream[RIDGE_DTYPES]; /* store, past the caches; NULL where that is not better */
-    void (*fence)(void);                /* before other threads read what was streamed */
+    void (*fence)(void);                /* before other threads read streamed data */
     tile_convert *fill; /* `count` values, whole vectors, that are all the first one of `from` */
     tile_move *move[TILE_SIZES];
     /* x / y where y is the same in all lanes and does not move on: what the expression gives, only

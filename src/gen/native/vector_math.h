@@ -1,10 +1,11 @@
-/* The functions of the op table on vectors of floats, for every input: subnormals, infinities, NaN
- * and large arguments too. Errors are at most 2 units in the last place, 3 for tan and 4 for pow;
- * tests/unit/gen/vector_math.c holds them to it.
+/* The functions of the op table on vectors of floats, for every input: subnormals, infinities,
+ * NaN and large arguments too. Errors are at most 2 units in the last place, 3 for tan and 4
+ * for pow; tests/unit/gen/vector_math.c checks this.
  *
  * The method is always: reduce the argument to a short interval, evaluate a polynomial there,
- * undo the reduction. Coefficients are minimax fits rounded to float one after another, each time
- * fitting the rest again. Sets without fused multiply-add reduce trigonometric arguments in double.
+ * undo the reduction. Coefficients are minimax fits rounded to float one after another, each
+ * time fitting the rest again. ISAs without fused multiply-add reduce trigonometric arguments
+ * in double.
  */
 #ifndef RIDGE_GEN_NATIVE_VECTOR_MATH_H
 #define RIDGE_GEN_NATIVE_VECTOR_MATH_H
@@ -103,7 +104,7 @@ SIMD_INLINE floats floats_log1p(floats x) {
 
 /* ---- sin, cos, tan ---- */
 
-/* Above it the C library takes the lanes one by one. */
+/* Above it the C library computes the lanes one by one. */
 #define QUARTERS_LIMIT 0x1.8p16f
 
 /* x = quarters * pi/2 + the result, of |x| up to QUARTERS_LIMIT */

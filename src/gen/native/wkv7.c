@@ -9,7 +9,7 @@ bool native_wkv7(const struct wkv7_work *work, const struct device_capabilities 
                  struct kernel_request *request, struct status *status) {
     if (work->width > WKV7_WIDTH_MAX)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "wkv7 with heads of width %lld; the CPU takes up to %d",
+                           "wkv7 with heads of width %lld; the CPU supports up to %d",
                            (long long)work->width, WKV7_WIDTH_MAX);
     struct wkv7_plan plan = {
         .type = work->type,

@@ -1,27 +1,30 @@
-/* The head of a kernel in each language, and the prelude put together from its parts. */
+/* The head of a kernel in each language, and the prelude assembled from its files. */
 #include "gen/source/dialect.h"
 
-#include "gen/source/words.h"
+#include "gen/source/kernel_file.h"
+
+extern const unsigned char embedded_prelude_h[], embedded_prelude_cuda_h[],
+    embedded_prelude_opencl_h[], embedded_prelude_metal_h[];
 
 void source_prelude(struct buffer *out, enum device_language language, bool no_contraction) {
     switch (language) {
     case LANGUAGE_NATIVE:
         return;
     case LANGUAGE_CUDA:
-        buffer_string(out, source_words_cuda);
+        source_section(out, embedded_prelude_cuda_h, NULL);
         break;
     case LANGUAGE_OPENCL:
         if (no_contraction)
             buffer_string(out, "#pragma OPENCL FP_CONTRACT OFF\n");
-        buffer_string(out, source_words_opencl);
+        source_section(out, embedded_prelude_opencl_h, NULL);
         break;
     case LANGUAGE_METAL:
         if (no_contraction)
             buffer_string(out, "#pragma METAL fp contract(off)\n");
-        buffer_string(out, source_words_metal);
+        source_section(out, embedded_prelude_metal_h, NULL);
         break;
     }
-    buffer_string(out, source_words_neutral);
+    source_section(out, embedded_prelude_h, NULL);
 }
 
 const char *source_storage(enum ridge_dtype dtype) {
@@ -53,7 +56,7 @@ static void cuda_head(struct buffer *out, const struct source_kernel *kernel) {
     for (unsigned i = 0; i < kernel->buffer_count; i++) {
         const struct source_parameter *buffer = &kernel->buffers[i];
         buffer_printf(out, "%s%s%s *%s%s", i ? ", " : "", constness(buffer),
-                      source_storage(buffer->dtype), buffer->alone ? "__restrict__ " : "",
+                      source_storage(buffer->dtype), buffer->no_alias ? "__restrict__ " : "",
                       buffer->name);
     }
     if (kernel->scalar_count)
@@ -82,7 +85,7 @@ static void opencl_head(struct buffer *out, const struct source_kernel *kernel) 
         const struct source_parameter *buffer = &kernel->buffers[i];
         const char *storage = source_storage(buffer->dtype), *name = buffer->name;
         buffer_printf(out, "__global %s%s *%s%s = (__global %s%s *)(%s_memory + %s_offset);\n",
-                      constness(buffer), storage, buffer->alone ? "restrict " : "", name,
+                      constness(buffer), storage, buffer->no_alias ? "restrict " : "", name,
                       constness(buffer), storage, name, name);
     }
 }

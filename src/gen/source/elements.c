@@ -1,29 +1,29 @@
-/* The words of an element type, and the one way to lay a launch out along x. */
+/* The macros of an element type, and the launch geometry along x. */
 #include "gen/source/elements.h"
 
 #include "gen/source/weights.h"
 
-static const char *const type_words[RIDGE_DTYPES] = {
+static const char *const type_names[RIDGE_DTYPES] = {
     [RIDGE_F32] = "F32", [RIDGE_F16] = "F16",   [RIDGE_BF16] = "BF16", [RIDGE_I32] = "I32",
     [RIDGE_U8] = "U8",   [RIDGE_Q8_0] = "Q8_0", [RIDGE_Q4_K] = "Q4_K",
 };
 
-const char *source_type_word(enum ridge_dtype type) {
-    return type_words[type];
+const char *source_type_name(enum ridge_dtype type) {
+    return type_names[type];
 }
 
 void source_define(struct buffer *out, const char *name, long value) {
     buffer_printf(out, "#define %s %ld\n", name, value);
 }
 
-void source_words(struct buffer *out, const struct device_capabilities *device) {
+void source_device_prelude(struct buffer *out, const struct device_capabilities *device) {
     source_prelude(out, device->language, false);
     if (device->language == LANGUAGE_OPENCL && !device->is_gpu)
         buffer_string(out, "#undef UNROLL\n#define UNROLL\n");
 }
 
-void source_element_words(struct buffer *out, enum ridge_dtype type) {
-    const char *word = type_words[type];
+void source_element_macros(struct buffer *out, enum ridge_dtype type) {
+    const char *word = type_names[type];
     buffer_printf(out, "#define TYPE %s\n#define LOAD(p, i) LOAD_%s(p, i)\n", source_storage(type),
                   word);
     if (source_is_quantized(type)) {

@@ -1,6 +1,5 @@
-/* The pieces that kernels of fused programs are written with: values, operands' elements, scalars.
- * Instruction i's value is called value<i>, operand i's pointer at the row is row<i>.
- */
+/* The building blocks of kernels of fused programs: values, operands' elements, scalars.
+ * Instruction i's value is called value<i>, operand i's pointer at the row is row<i>. */
 #ifndef RIDGE_GEN_SOURCE_EMIT_H
 #define RIDGE_GEN_SOURCE_EMIT_H
 
@@ -19,12 +18,12 @@ struct scalar_layout {
 };
 void scalar_layout_make(const struct program *program, struct scalar_layout *layout);
 
-/* How many elements a thread takes at once, and where they lie. */
+/* The elements that a thread processes at once, and their positions. */
 struct tile {
     unsigned vector;      /* neighbours */
     unsigned count;       /* vectors */
     const char *position; /* of vector `u` of this thread in the row, an expression; or NULL when */
-    const char *axes;     /* these statements give the indices axis<n> instead */
+    const char *axes;     /* these statements define the indices axis<n> instead */
     const char *condition; /* whether vector `u` exists; NULL: it does */
 };
 
@@ -33,17 +32,17 @@ struct emitter {
     const struct program *program;
     struct passes passes;
     struct scalar_layout scalars;
-    unsigned aligned; /* bit i: operand i's vectors are aligned to their size (at most 16) */
-    unsigned across;  /* bit i: operand i comes through shared memory, see emit_across.c */
-    unsigned team;    /* threads of a row */
-    bool keep;        /* as in passes_plan() */
-    unsigned scratch; /* words of shared memory that a reduction needs; 0: none */
-    bool partial;     /* some rows of the block may not exist: `active` tells */
+    unsigned aligned;     /* bit i: operand i's vectors are aligned to their size (at most 16) */
+    unsigned across;      /* bit i: operand i is read through shared memory, see emit_transpose.c */
+    unsigned row_threads; /* threads of a row */
+    bool keep;            /* as in passes_plan() */
+    unsigned scratch;     /* words of shared memory that a reduction needs; 0: none */
+    bool partial;         /* some rows of the block may not exist: see `active` */
 };
 
 /* "float" or "int". */
 const char *emit_type(enum value_type type);
-/* The dtype in the words of the prelude: "F32". */
+/* The dtype's name in the prelude's macros: "F32". */
 const char *emit_dtype(enum ridge_dtype dtype);
 /* The expression of an operation, on the values of its operands. */
 void emit_expression(struct buffer *out, const struct program *program, unsigned instruction);
@@ -58,12 +57,12 @@ void emit_constants(const struct emitter *emitter);
 
 /* Declares row<i>, the operands' pointers at the row whose outer indices are axis<n>. */
 void emit_row_pointers(const struct emitter *emitter);
-/* Declares the values of the row (or of all elements) that need `level` reductions, but for the
+/* Declares the values of the row (or of all elements) that need `level` reductions, except the
  * reductions themselves. */
 void emit_uniform(const struct emitter *emitter, unsigned level);
-/* Declares what the pass' tiles need of divisors that all their elements share. */
+/* Declares the divisors that all elements of the pass' tiles share. */
 void emit_divisors(const struct emitter *emitter, const bool wanted[PROGRAM_INSTRUCTIONS_MAX]);
-/* What a pass does with one tile: loads, computes, feeds the reductions (sum<i>, and carry<i> or
+/* One tile of a pass: loads, computes, accumulates reductions (sum<i>, and carry<i> or
  * index<i>), stores. */
 void emit_tile(const struct emitter *emitter, const struct tile *tile,
                const bool wanted[PROGRAM_INSTRUCTIONS_MAX]);

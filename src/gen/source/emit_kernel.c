@@ -55,14 +55,14 @@ static bool is_choice(enum op op) {
     return op == OP_REDUCE_ARGMAX || op == OP_REDUCE_ARGMIN;
 }
 
-/* What a reduction of nothing gives. */
+/* The identity of a reduction. */
 static const char *identity(enum op op, enum value_type type) {
     if (op == OP_REDUCE_SUM)
         return type == VALUE_F32 ? "0.0f" : "0";
-    bool least = op == OP_REDUCE_MAX || op == OP_REDUCE_ARGMAX;
+    bool min = op == OP_REDUCE_MAX || op == OP_REDUCE_ARGMAX;
     if (type == VALUE_F32)
-        return least ? "-INFINITE" : "INFINITE";
-    return least ? "-0x7fffffff - 1" : "0x7fffffff";
+        return min ? "-INFINITE" : "INFINITE";
+    return min ? "-0x7fffffff - 1" : "0x7fffffff";
 }
 
 static bool reduces_in(const struct emitter *emitter, unsigned i, unsigned pass) {
@@ -70,8 +70,8 @@ static bool reduces_in(const struct emitter *emitter, unsigned i, unsigned pass)
            emitter->passes.pass[i] == pass;
 }
 
-/* A thread's choice starts at its first element, which may lie beyond the row: every element of the
- * row goes before it then. */
+/* A thread's index starts at its first element, which may be beyond the row: every element of
+ * the row then precedes it. */
 static void emit_accumulators(const struct emitter *emitter, unsigned pass) {
     struct buffer *out = emitter->out;
     const struct program *program = emitter->program;
@@ -88,8 +88,8 @@ static void emit_accumulators(const struct emitter *emitter, unsigned pass) {
     }
 }
 
-/* Joins what the team's threads found. Scratch is used in turn: by the time that a reduction writes
- * to one, the barrier in the reduction between has seen all readers of it off. */
+/* Combines the results of a row's threads. The scratch arrays alternate: when a reduction writes
+ * to one, the barrier of the reduction in between has passed all its readers. */
 static void emit_results(const struct emitter *emitter, unsigned pass, unsigned *number) {
     struct buffer *out = emitter->out;
     const struct program *program = emitter->program;
@@ -98,7 +98,7 @@ static void emit_results(const struct emitter *emitter, unsigned pass, unsigned 
             continue;
         const struct program_instruction *self = &program->instructions[i];
         buffer_printf(out, "const %s value%u = ", emit_type(self->type), i);
-        if (emitter->team == 1) {
+        if (emitter->row_threads == 1) {
             buffer_printf(out, "%s%u;\n", is_choice(self->op) ? "index" : "sum", i);
             continue;
         }
@@ -106,7 +106,7 @@ static void emit_results(const struct emitter *emitter, unsigned pass, unsigned 
         buffer_printf(out, "group_%s%s(sum%u, ", reduction_word(self->op), suffix, i);
         if (is_choice(self->op))
             buffer_printf(out, "index%u, ", i);
-        buffer_printf(out, "%u, ", emitter->team);
+        buffer_printf(out, "%u, ", emitter->row_threads);
         if (emitter->scratch)
             buffer_printf(out, "scratch%u, THREAD_X);\n", (*number)++ % 2);
         else
@@ -128,7 +128,7 @@ static void emit_pass(const struct emitter *emitter, const struct kernel_spec *s
     const struct program_schedule *schedule = &spec->program.schedule;
     char position[64];
     snprintf(position, sizeof position, "%s(u * %u + lane) * %u", emitter->keep ? "" : "base + ",
-             emitter->team, schedule->vector);
+             emitter->row_threads, schedule->vector);
     struct tile tile = {.vector = schedule->vector,
                         .count = schedule->per_thread,
                         .position = position,
@@ -141,7 +141,7 @@ static void emit_pass(const struct emitter *emitter, const struct kernel_spec *s
         buffer_string(out, "{\n");
     } else {
         buffer_printf(out, "for (INDEX base = 0; base < count; base += %u) {\n",
-                      emitter->team * tile.count * tile.vector);
+                      emitter->row_threads * tile.count * tile.vector);
     }
     emit_tile(emitter, &tile, wanted);
     buffer_string(out, "}\n");
@@ -160,16 +160,16 @@ static void emit_row_stores(const struct emitter *emitter) {
     }
 }
 
-/* Row of the block `first` on: which one this thread works on. A team without a row does the last
- * one again, because all threads must come to the barriers, and stores nothing. */
+/* The row of this thread, from `first` on. Threads without a row process the last one again,
+ * because all threads must reach the barriers, and store nothing. */
 static void emit_row_index(const struct emitter *emitter) {
     struct buffer *out = emitter->out;
-    buffer_printf(out, "const UINT32 lane = THREAD_X %% %u;\n", emitter->team);
+    buffer_printf(out, "const UINT32 lane = THREAD_X %% %u;\n", emitter->row_threads);
     if (emitter->partial)
         buffer_printf(out,
                       "const int active = first + THREAD_X / %u < rows;\n"
                       "const INDEX row = active ? first + THREAD_X / %u : rows - 1;\n",
-                      emitter->team, emitter->team);
+                      emitter->row_threads, emitter->row_threads);
     else
         buffer_string(out, "const INDEX row = first;\n");
     emit_axes(emitter, "row", 0, emitter->program->outer);
@@ -205,7 +205,7 @@ static void emit_rows(const struct emitter *emitter, const struct kernel_spec *s
 /* Words of each scratch array. */
 static unsigned scratch_words(const struct emitter *emitter, enum device_language language) {
     unsigned subgroup = language == LANGUAGE_OPENCL ? 1 : 32;
-    if (emitter->passes.reductions == 0 || emitter->team <= subgroup)
+    if (emitter->passes.reductions == 0 || emitter->row_threads <= subgroup)
         return 0;
     unsigned threads = emitter->program->schedule.threads;
     return threads / subgroup * (emitter->passes.choices ? 2 : 1);
@@ -220,7 +220,7 @@ void emit_kernel(struct buffer *out, const struct kernel_spec *spec, const char 
         .program = program,
         .aligned = (unsigned)spec->choices[CHOICE_ALIGNED],
         .across = (unsigned)spec->choices[CHOICE_ACROSS],
-        .team = schedule_team(schedule),
+        .row_threads = schedule_row_threads(schedule),
         .keep = schedule->kind != SCHEDULE_ROW_STREAM && schedule->kind != SCHEDULE_ROW_THREAD,
         .partial = schedule->kind != SCHEDULE_MAP && schedule_rows(schedule) > 1};
     passes_plan(program, emitter.keep, &emitter.passes);
@@ -239,7 +239,7 @@ void emit_kernel(struct buffer *out, const struct kernel_spec *spec, const char 
                                                 .threads = schedule->threads});
     emit_constants(&emitter);
     if (emitter.across)
-        emit_across(&emitter, (unsigned)spec->choices[CHOICE_ACROSS_AXIS]);
+        emit_transpose(&emitter, (unsigned)spec->choices[CHOICE_ACROSS_AXIS]);
     else if (schedule->kind == SCHEDULE_MAP)
         emit_map(&emitter, spec);
     else

@@ -1,9 +1,9 @@
 /* One pass over one tile: the loads of all its vectors first, so that they are in flight together,
  * then each element's arithmetic in registers, then the stores.
  *
- * Loaded and held values are arrays of the tile called kept<i>, those to be stored arrays of a
- * vector; everything else lives within an element. All loops have constant bounds and are unrolled,
- * so the arrays become registers.
+ * Loaded and held values are arrays of the tile called kept<i>, stored ones arrays of a vector;
+ * all other values are local to an element. All loops have constant bounds and are unrolled, so
+ * arrays become registers.
  */
 #include "gen/source/emit.h"
 #include "gen/source/emit_transpose.h"
@@ -58,7 +58,7 @@ static void emit_load(const struct emitter *emitter, const struct tile *tile, un
     unsigned slot = program->instructions[i].slot, vector = tile->vector;
     const char *dtype = emit_dtype(program->operands[slot].dtype);
     if (emitter->across >> slot & 1) {
-        emit_across_load(emitter, i);
+        emit_transpose_load(emitter, i);
         return;
     }
     open_access(emitter, slot);
@@ -118,7 +118,7 @@ static void emit_loads(const struct emitter *emitter, const struct tile *tile, c
     close_vectors(emitter, tile);
 }
 
-/* Sums are taken vector by vector first: shorter chains of additions, smaller errors. */
+/* Sums are accumulated per vector first: shorter chains of additions, smaller errors. */
 static bool sums_floats(const struct program *program, unsigned i) {
     return program->instructions[i].op == OP_REDUCE_SUM &&
            program->instructions[i].type == VALUE_F32;
@@ -193,7 +193,7 @@ static void emit_values(const struct emitter *emitter, const struct tile *tile, 
     }
 }
 
-/* What the pass takes from arrays: its own loads, and what earlier passes left. */
+/* The values that the pass reads from arrays: its own loads, and those of earlier passes. */
 static void find_read(const struct emitter *emitter, const bool *wanted, bool *read) {
     const struct program *program = emitter->program;
     for (unsigned i = 0; i < program->instruction_count; i++) {

@@ -1,8 +1,7 @@
-/* A transposition inside a program: a block takes a square of the space, reads the operands that
- * lie across along their own axis into shared memory, and goes on along the result's. Both ways
- * whole lines of memory are used. The square has a column more than it shows, so that threads that
- * walk it either way meet different banks.
- */
+/* A transposition inside a program: a block processes a square of the space, reads the
+ * transposed operands along their own axis into shared memory, and continues along the result's
+ * axis. Both directions use whole lines of memory. The square has one extra column, so that
+ * accesses in either direction hit different banks. */
 #include "gen/source/emit_transpose.h"
 
 #include <stdio.h>
@@ -14,7 +13,7 @@
 #define LINE "(THREAD_X / 32 + u * 8)"
 _Static_assert(SQUARE_SIDE == 32, "the texts above say so");
 
-void emit_across_load(const struct emitter *emitter, unsigned i) {
+void emit_transpose_load(const struct emitter *emitter, unsigned i) {
     const struct program_instruction *self = &emitter->program->instructions[i];
     buffer_printf(emitter->out, "kept%u[u] = %s(square%u[" LINE " * 33 + " ALONG "]);\n", i,
                   self->type == VALUE_F32 ? "AS_FLOAT" : "AS_INT", self->slot);
@@ -68,7 +67,7 @@ static void emit_squares(const struct emitter *emitter, unsigned axis) {
     buffer_string(out, "}\n}\n");
 }
 
-void emit_across(const struct emitter *emitter, unsigned axis) {
+void emit_transpose(const struct emitter *emitter, unsigned axis) {
     struct buffer *out = emitter->out;
     const struct program *program = emitter->program;
     unsigned last = program->rank - 1;

@@ -6,8 +6,8 @@
 #include "gen/source/emit.h"
 
 /* The body of the kernel; `axis` is the one along which those operands have their neighbours. */
-void emit_across(const struct emitter *emitter, unsigned axis);
+void emit_transpose(const struct emitter *emitter, unsigned axis);
 /* Loads instruction i's value of the element `u` from the square. */
-void emit_across_load(const struct emitter *emitter, unsigned i);
+void emit_transpose_load(const struct emitter *emitter, unsigned i);
 
 #endif

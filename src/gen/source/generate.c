@@ -10,15 +10,14 @@
 #define TEXT_OF(...) TEXT_OF_EXPANDED(__VA_ARGS__)
 #define TEXT_OF_EXPANDED(...) #__VA_ARGS__
 
-/* The prelude's words are passed as they are: they get their meaning when the kernel is compiled.
- */
+/* The prelude's macros are passed by name: they are expanded when the kernel is compiled. */
 static const char random_text[] = TEXT_OF(
     RANDOM_FUNCTIONS(INLINE, CONSTANT_TABLE, int, UINT32, INT64, UINT64, LEADING_ZEROS)) "\n";
 static const char arange_text[] = TEXT_OF(ARANGE_FUNCTIONS(INLINE, int, INT64)) "\n";
 
-/* Neighbouring threads look up different rows, which CUDA's constant memory would serve one after
- * the other: there the table is in ordinary memory. */
-static const char *const language_words[] = {
+/* Neighbouring threads look up different rows, which CUDA's constant memory would serialise:
+ * there the table is in global memory. */
+static const char *const language_macros[] = {
     [LANGUAGE_CUDA] = "#define CONSTANT_TABLE __device__ const\n"
                       "#define LEADING_ZEROS(x) ((UINT32)__clz((int)(x)))\n",
     [LANGUAGE_OPENCL] = "#define CONSTANT_TABLE __constant\n#define LEADING_ZEROS(x) clz(x)\n",
@@ -51,8 +50,8 @@ bool source_generate_values(const struct generate_work *work,
         scalars[1] = (int64_t)random_key(work->seed);
     }
     int64_t blocks = work->count / THREADS + 1;
-    int64_t most = (int64_t)(device->compute_units ? device->compute_units : 1) * BLOCKS_PER_UNIT;
-    request->grid[0] = (uint32_t)(blocks < most ? blocks : most);
+    int64_t max = (int64_t)(device->compute_units ? device->compute_units : 1) * BLOCKS_PER_UNIT;
+    request->grid[0] = (uint32_t)(blocks < max ? blocks : max);
     request->grid[1] = request->grid[2] = 1;
     request->block[0] = THREADS;
     request->block[1] = request->block[2] = 1;
@@ -95,14 +94,15 @@ bool source_generate_values_code(const struct kernel_spec *spec,
     enum ridge_dtype type = (enum ridge_dtype)spec->types[0];
     struct buffer *out = &generated->source;
     if (element_types[type].store == NULL)
-        return status_fail(status, STATUS_USAGE,
-                           "numbers cannot be generated as %s; make them as f32 and quantize them",
-                           ridge_dtype_name(type));
+        return status_fail(
+            status, STATUS_USAGE,
+            "numbers cannot be generated as %s; generate them as f32 and quantize them",
+            ridge_dtype_name(type));
     source_prelude(out, device->language, false);
-    buffer_string(out, language_words[device->language]);
+    buffer_string(out, language_macros[device->language]);
     buffer_string(out, kind == GENERATE_ARANGE ? arange_text : random_text);
     struct source_parameter result = {
-        .name = "result", .dtype = type, .stored = true, .alone = true};
+        .name = "result", .dtype = type, .stored = true, .no_alias = true};
     source_kernel_begin(out, device->language,
                         &(struct source_kernel){
                             .name = generated->name,

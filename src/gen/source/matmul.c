@@ -1,31 +1,20 @@
-/* Chooses among the kernels for matrix products, and writes what they have in common. */
+/* Selects a kernel for a matrix product, and writes the common parts of their source. */
+#include "base/array.h"
 #include "gen/source/matmul.h"
 
 #include <string.h>
 
-#include "base/array.h"
+#include "gen/source/kernel_file.h"
 #include "gen/source/program.h"
 #include "gen/source/weights.h"
 
-const char source_lanes_tail[] =
-    "    UNROLL for (int i = 0; i < ROWS; i++)\n"
-    "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
-    "            float total = GROUP_SUM(sum[i][j], SHUFFLED, (IN_SHARED UINT32 *)0);\n"
-    "            if (lane % SHUFFLED == 0)\n"
-    "                partial[i * ACROSS + j][THREAD_X / SHUFFLED] = total;\n"
-    "        }\n"
-    "    BARRIER();\n"
-    "    for (int e = (int)THREAD_X; e < GROUPS * ROWS * ACROSS; e += THREADS) {\n"
-    "        int part = e % (ROWS * ACROSS);\n"
-    "        INT64 row = part / ACROSS;\n"
-    "        INT64 column = first_column + e / (ROWS * ACROSS) * ACROSS + part % ACROSS;\n"
-    "        float total = 0.0f;\n"
-    "        for (int l = 0; l < LANES / SHUFFLED; l++)\n"
-    "            total += partial[part][e / (ROWS * ACROSS) * (LANES / SHUFFLED) + l];\n"
-    "        if (row >= SIZE_M || column >= SIZE_N)\n"
-    "            continue;\n";
+extern const unsigned char embedded_matmul_lanes_h[];
 
-static const struct matmul_maker *const makers[MATMUL_KINDS] = {
+void source_lanes_tail(struct buffer *out) {
+    source_section(out, embedded_matmul_lanes_h, NULL);
+}
+
+static const struct matmul_kernel *const matmul_kernels[MATMUL_KINDS] = {
     [MATMUL_TILED] = &matmul_tiled,
     [MATMUL_SKINNY_ROWS] = &matmul_skinny_rows,
     [MATMUL_SKINNY_COLUMNS] = &matmul_skinny_columns,
@@ -59,7 +48,7 @@ static bool try_kinds(const struct matmul_work *work, const struct device_capabi
     for (unsigned i = 0; i < count; i++) {
         memset(request->spec.choices, 0, sizeof request->spec.choices);
         request->spec.choices[MATMUL_KIND] = (int32_t)kinds[i];
-        if (makers[kinds[i]]->plan(work, device, request))
+        if (matmul_kernels[kinds[i]]->plan(work, device, request))
             return true;
     }
     return false;
@@ -87,15 +76,16 @@ bool source_matmul_skinny(const struct matmul_work *work,
                           const struct device_capabilities *device) {
     struct matmul_work seen;
     struct kernel_request request;
-    /* One block sums up all of k: with few outputs and many terms the device would stay empty. */
+    /* One block sums over all of k: with few outputs and many terms the device would be
+     * mostly idle. */
     int64_t longer = work->m > work->n ? work->m : work->n;
     if (longer < 256 && work->k > 8192 && device->library_matmul)
         return false;
     return plan_skinny(work, device, &seen, &request);
 }
 
-static bool plan(const struct matmul_work *work, const struct device_capabilities *device,
-                 struct matmul_work *seen, struct kernel_request *request) {
+static bool matmul_plan(const struct matmul_work *work, const struct device_capabilities *device,
+                        struct matmul_work *seen, struct kernel_request *request) {
     if (plan_skinny(work, device, seen, request))
         return true;
     *seen = *work;
@@ -104,7 +94,7 @@ static bool plan(const struct matmul_work *work, const struct device_capabilitie
     return try_kinds(work, device, any_kinds, 1, request);
 }
 
-/* Strides as the code sees them; those of an axis of size 1 are never used. */
+/* Stride kinds for the code; those of an axis of size 1 are never used. */
 static void set_stride_kinds(struct program *program, const struct program_shape *shape) {
     for (unsigned i = 0; i < program->operand_count; i++)
         for (unsigned axis = 0; axis < 3; axis++) {
@@ -154,7 +144,7 @@ bool source_matmul(const struct matmul_work *work, const struct device_capabilit
     request->spec.family = KERNEL_MATMUL;
     request->spec.types[0] = (uint8_t)work->a_type;
     request->spec.types[1] = (uint8_t)work->b_type;
-    if (!plan(work, device, &seen, request))
+    if (!matmul_plan(work, device, &seen, request))
         return status_fail(status, STATUS_UNSUPPORTED,
                            "no kernel multiplies %s by %s on this device",
                            ridge_dtype_name(work->a_type), ridge_dtype_name(work->b_type));
@@ -171,14 +161,14 @@ bool source_matmul_code(const struct kernel_spec *spec, const struct device_capa
                         struct kernel_generated *generated, struct status *status) {
     int32_t kind = spec->choices[MATMUL_KIND];
     if (kind < 0 || kind >= MATMUL_KINDS)
-        return status_fail(status, STATUS_USAGE, "there is no kind %d of matrix products", kind);
-    source_words(&generated->source, device);
-    makers[kind]->code(spec, device, generated);
+        return status_fail(status, STATUS_USAGE, "unknown kind %d of matrix product", kind);
+    source_device_prelude(&generated->source, device);
+    matmul_kernels[kind]->code(spec, device, generated);
     return true;
 }
 
-static void operand_words(struct buffer *out, char letter, enum ridge_dtype type) {
-    const char *name = source_type_word(type);
+static void operand_macros(struct buffer *out, char letter, enum ridge_dtype type) {
+    const char *name = source_type_name(type);
     if (source_is_quantized(type))
         source_weights(out, type);
     buffer_printf(out, "#define TYPE_%c %s\n", letter, source_storage(type));
@@ -196,10 +186,10 @@ static const char *const scalar_names[MATMUL_SCALARS] = {
     [MATMUL_B_COLUMN] = "B_COLUMN",
 };
 
-void source_matmul_words(struct buffer *out, const struct kernel_spec *spec) {
+void source_matmul_macros(struct buffer *out, const struct kernel_spec *spec) {
     bool swapped = spec->choices[MATMUL_SWAPPED];
-    operand_words(out, 'A', spec->types[swapped ? 1 : 0]);
-    operand_words(out, 'B', spec->types[swapped ? 0 : 1]);
+    operand_macros(out, 'A', spec->types[swapped ? 1 : 0]);
+    operand_macros(out, 'B', spec->types[swapped ? 0 : 1]);
     source_define(out, "THREADS", spec->choices[MATMUL_THREADS]);
     for (int i = 0; i < MATMUL_SCALARS; i++)
         buffer_printf(out, "#define %s scalars.v[%d]\n", scalar_names[i], i);

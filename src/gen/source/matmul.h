@@ -1,9 +1,8 @@
-/* Matrix products as kernel source: which of the kinds of kernels does a product, and what the
- * kinds share.
+/* Matrix products as kernel source: the kinds of kernels, and their common parts.
  *
- * The skinny kinds read the larger matrix once and keep a handful of rows of the other in step.
- * They are written for few rows of A; a product with few columns is its transpose, so they are
- * `swapped`: there, "A" is the work's B and "rows" are its columns, until the epilogue.
+ * The skinny kinds read the larger matrix once against a few rows of the other. They are written
+ * for few rows of A; a product with few columns is `swapped`, i.e. transposed: "A" is then the
+ * work's B and "rows" are its columns, until the epilogue.
  */
 #ifndef RIDGE_GEN_SOURCE_MATMUL_H
 #define RIDGE_GEN_SOURCE_MATMUL_H
@@ -43,26 +42,26 @@ enum matmul_scalar {
 
 enum { MATMUL_SKINNY_M = 16 };
 
-/* Whether a kernel of ours is the best for this product because it has few rows or columns. */
+/* Whether a skinny kernel is best for this product because it has few rows or columns. */
 bool source_matmul_skinny(const struct matmul_work *work, const struct device_capabilities *device);
 
-/* One kind: whether it can do the work (which it may see swapped), and if so its choices and
- * geometry; and its code. */
-struct matmul_maker {
+/* One kind: plan() returns whether it supports the (possibly swapped) work, and sets its choices
+ * and geometry; code() writes its source. */
+struct matmul_kernel {
     bool (*plan)(const struct matmul_work *work, const struct device_capabilities *device,
                  struct kernel_request *request);
     void (*code)(const struct kernel_spec *spec, const struct device_capabilities *device,
                  struct kernel_generated *generated);
 };
-extern const struct matmul_maker matmul_tiled, matmul_skinny_rows, matmul_skinny_columns,
+extern const struct matmul_kernel matmul_tiled, matmul_skinny_rows, matmul_skinny_columns,
     matmul_tensor_rows, matmul_tensor_columns, matmul_quantized, matmul_quantized_tensor;
 
 /* Defines TYPE_A, LOAD_A(p, i), TYPE_B, LOAD_B(p, i) and the names of the scalars (SIZE_M,
  * A_ROW, ...). */
-void source_matmul_words(struct buffer *out, const struct kernel_spec *spec);
+void source_matmul_macros(struct buffer *out, const struct kernel_spec *spec);
 
-/* The kernel's head, with the pointers a and b and the epilogue's operands. `generated` is the
- * kernel's; when its code asks for dynamic shared memory, the head has it. */
+/* The kernel's head, with the pointers a and b and the epilogue's operands, and dynamic shared
+ * memory if the code of `generated` needs it. */
 void source_matmul_begin(const struct kernel_spec *spec, const struct device_capabilities *device,
                          struct kernel_generated *generated, unsigned blocks_per_unit);
 
@@ -70,8 +69,8 @@ void source_matmul_begin(const struct kernel_spec *spec, const struct device_cap
 void source_matmul_epilogue(struct buffer *out, const struct kernel_spec *spec,
                             const struct device_capabilities *device, const char *accumulator);
 
-/* Where a group of LANES threads has sums of ROWS x ACROSS elements each: adds them up through
- * `partial` and begins the loop over elements in which `total` is one, at `row` and `column`. */
-extern const char source_lanes_tail[];
+/* For groups of LANES threads with ROWS x ACROSS partial sums each: adds them up through
+ * `partial` and opens the loop over elements, in which `total` is the sum at `row` and `column`. */
+void source_lanes_tail(struct buffer *out);
 
 #endif

@@ -1,11 +1,14 @@
 /* Matrix products with few rows of A, in any language: B is read once, in wide loads, and every
- * thread keeps its sums for all rows.
+ * thread has partial sums for all rows.
  *
- * When B is [k][n], a thread has a few neighbouring columns and every so many-th k; when it is
- * [n][k], a group of threads shares a few columns and goes along k together. Either way k is
- * divided among threads of one block, whose sums meet in shared memory at the end.
+ * If B is [k][n], a thread handles a few neighbouring columns and k at a fixed stride; if it is
+ * [n][k], a group of threads shares a few columns and walks k together. Either way k is divided
+ * among the threads of one block, whose sums are combined in shared memory at the end.
  */
 #include "gen/source/matmul.h"
+#include "gen/source/kernel_file.h"
+
+extern const unsigned char embedded_matmul_skinny_cl[];
 
 enum skinny_choice {
     ROWS = MATMUL_OTHERS, /* at least m: a power of two */
@@ -15,14 +18,14 @@ enum skinny_choice {
     A_VECTOR,             /* whether A's rows can be loaded VECTOR elements at a time */
 };
 
-enum { SUMS_MAX = 64, LANES_LEAST = 8 };
+enum { SUMS_MAX = 64, LANES_MIN = 8 };
 
 static int64_t element_bytes(enum ridge_dtype type) {
     return type == RIDGE_F32 ? 4 : 2;
 }
 
-/* The most elements that can be loaded together everywhere along lines that are `line` and `batch`
- * elements apart and `length` long, at most 16 bytes. */
+/* The widest vector load, up to 16 bytes, that is aligned everywhere along lines that are `line`
+ * and `batch` elements apart and `length` long. */
 static int32_t vector_of(enum ridge_dtype type, uint32_t alignment, int64_t length, int64_t line,
                          int64_t batch) {
     int64_t bytes = element_bytes(type);
@@ -40,18 +43,19 @@ static int32_t rows_of(int64_t m) {
     return rows;
 }
 
-/* Where threads cannot shuffle, each one's sums go to shared memory, so there are fewer. */
+/* Without shuffles all sums go through shared memory, so use fewer threads. */
 static int32_t threads_of(const struct device_capabilities *device) {
-    int32_t most = device->language == LANGUAGE_CUDA ? 256 : 128;
-    return (int32_t)device->block_max >= most ? most : device->block_max >= 64 ? 64 : 1;
+    int32_t max = device->language == LANGUAGE_CUDA ? 256 : 128;
+    return (int32_t)device->block_max >= max ? max : device->block_max >= 64 ? 64 : 1;
 }
 
 static void set_grid(struct kernel_request *request, double blocks) {
     request->grid[0] = (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX);
 }
 
-static bool plan_rows(const struct matmul_work *work, const struct device_capabilities *device,
-                      struct kernel_request *request) {
+static bool matmul_skinny_plan_rows(const struct matmul_work *work,
+                                    const struct device_capabilities *device,
+                                    struct kernel_request *request) {
     int32_t *choices = request->spec.choices, threads = threads_of(device);
     if ((work->b_column != 1 && work->n > 1) || !source_is_float(work->b_type) || threads == 1)
         return false;
@@ -72,8 +76,9 @@ static bool plan_rows(const struct matmul_work *work, const struct device_capabi
     return true;
 }
 
-static bool plan_columns(const struct matmul_work *work, const struct device_capabilities *device,
-                         struct kernel_request *request) {
+static bool matmul_skinny_plan_columns(const struct matmul_work *work,
+                                       const struct device_capabilities *device,
+                                       struct kernel_request *request) {
     int32_t *choices = request->spec.choices, threads = threads_of(device);
     if ((work->b_row != 1 && work->k > 1) || !source_is_float(work->b_type) || threads == 1)
         return false;
@@ -86,7 +91,7 @@ static bool plan_columns(const struct matmul_work *work, const struct device_cap
     int32_t columns = rows >= 16 ? 2 : 4, lanes = threads;
     while (columns > 1 && work->n < (int64_t)columns * device->compute_units * 2)
         columns /= 2;
-    while (lanes > LANES_LEAST &&
+    while (lanes > LANES_MIN &&
            (lanes * vector * 2 > work->k ||
             (double)divide_up(work->n, columns) * lanes > 2.0 * threads * device->compute_units))
         lanes /= 2;
@@ -101,137 +106,49 @@ static bool plan_columns(const struct matmul_work *work, const struct device_cap
     return true;
 }
 
-static const char rows_text[] = "#define COLUMNS (ACROSS * VECTOR)\n"
-                                "#define DOWN (THREADS / ACROSS)\n"
-                                "#define STEPS (SUBGROUP > 1 ? 4 : 2)\n";
-
-static const char rows_body[] =
-    "SHARED float partial[DOWN][COLUMNS];\n"
-    "SHARED float sums[ROWS][COLUMNS];\n"
-    "int across = (int)THREAD_X % ACROSS, down = (int)THREAD_X / ACROSS;\n"
-    "INT64 strips = (SIZE_N + COLUMNS - 1) / COLUMNS;\n"
-    "for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {\n"
-    "    INT64 batch = strip / strips, first = strip % strips * COLUMNS;\n"
-    "    GLOBAL const TYPE_A *a_batch = a + batch * A_BATCH;\n"
-    "    GLOBAL const TYPE_B *b_strip = b + batch * B_BATCH + first + across * VECTOR;\n"
-    "    float sum[ROWS][VECTOR];\n"
-    "    UNROLL for (int i = 0; i < ROWS; i++)\n"
-    "        UNROLL for (int j = 0; j < VECTOR; j++)\n"
-    "            sum[i][j] = 0.0f;\n"
-    "    INT64 end = first + across * VECTOR < SIZE_N ? SIZE_K : 0;\n"
-    "    for (INT64 k0 = down; k0 < end; k0 += DOWN * STEPS) {\n"
-    "        float y[STEPS][VECTOR];\n"
-    "        UNROLL for (int s = 0; s < STEPS; s++) {\n"
-    "            UNROLL for (int j = 0; j < VECTOR; j++)\n"
-    "                y[s][j] = 0.0f;\n"
-    "            if (k0 + s * DOWN < end)\n"
-    "                LOAD_B_VECTOR(b_strip + (k0 + s * DOWN) * B_ROW, y[s]);\n"
-    "        }\n"
-    "        UNROLL for (int s = 0; s < STEPS; s++) {\n"
-    "            INT64 k = k0 + s * DOWN < end ? k0 + s * DOWN : k0;\n"
-    "            UNROLL for (int i = 0; i < ROWS; i++)\n"
-    "                if (i < SIZE_M) {\n"
-    "                    float x = LOAD_A(a_batch, i * A_ROW + k * A_COLUMN);\n"
-    "                    if (k0 + s * DOWN >= end)\n"
-    "                        x = 0.0f;\n"
-    "                    UNROLL for (int j = 0; j < VECTOR; j++)\n"
-    "                        sum[i][j] = FMA(x, y[s][j], sum[i][j]);\n"
-    "                }\n"
-    "        }\n"
-    "    }\n"
-    "    UNROLL for (int i = 0; i < ROWS; i++) {\n"
-    "        UNROLL for (int j = 0; j < VECTOR; j++)\n"
-    "            partial[down][across * VECTOR + j] = sum[i][j];\n"
-    "        BARRIER();\n"
-    "        for (int c = (int)THREAD_X; c < COLUMNS; c += THREADS) {\n"
-    "            float total = 0.0f;\n"
-    "            for (int d = 0; d < DOWN; d++)\n"
-    "                total += partial[d][c];\n"
-    "            sums[i][c] = total;\n"
-    "        }\n"
-    "        BARRIER();\n"
-    "    }\n"
-    "    for (int e = (int)THREAD_X; e < ROWS * COLUMNS; e += THREADS) {\n"
-    "        INT64 row = e / COLUMNS, column = first + e % COLUMNS;\n"
-    "        if (row >= SIZE_M || column >= SIZE_N)\n"
-    "            continue;\n";
-
-static const char columns_text[] = "#define GROUPS (THREADS / LANES)\n"
-                                   "#define SHUFFLED (SUBGROUP < LANES ? SUBGROUP : LANES)\n";
-
-static const char columns_body[] =
-    "SHARED float partial[ROWS * ACROSS][THREADS / SHUFFLED];\n"
-    "int lane = (int)THREAD_X % LANES, group = (int)THREAD_X / LANES;\n"
-    "INT64 strips = (SIZE_N + GROUPS * ACROSS - 1) / (GROUPS * ACROSS);\n"
-    "for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {\n"
-    "    INT64 batch = strip / strips, first_column = strip % strips * (GROUPS * ACROSS);\n"
-    "    INT64 first = first_column + group * ACROSS;\n"
-    "    GLOBAL const TYPE_A *a_batch = a + batch * A_BATCH;\n"
-    "    GLOBAL const TYPE_B *b_strip = b + batch * B_BATCH + first * B_COLUMN;\n"
-    "    float sum[ROWS][ACROSS];\n"
-    "    UNROLL for (int i = 0; i < ROWS; i++)\n"
-    "        UNROLL for (int j = 0; j < ACROSS; j++)\n"
-    "            sum[i][j] = 0.0f;\n"
-    "    for (INT64 k = (INT64)lane * VECTOR; k < SIZE_K; k += LANES * VECTOR) {\n"
-    "        float y[ACROSS][VECTOR];\n"
-    "        UNROLL for (int j = 0; j < ACROSS; j++) {\n"
-    "            UNROLL for (int v = 0; v < VECTOR; v++)\n"
-    "                y[j][v] = 0.0f;\n"
-    "            if (first + j < SIZE_N)\n"
-    "                LOAD_B_VECTOR(b_strip + j * B_COLUMN + k, y[j]);\n"
-    "        }\n"
-    "        UNROLL for (int i = 0; i < ROWS; i++)\n"
-    "            if (i < SIZE_M) {\n"
-    "                float x[VECTOR];\n"
-    "                LOAD_A_VECTOR(a_batch + i * A_ROW + k * A_COLUMN, x);\n"
-    "                UNROLL for (int j = 0; j < ACROSS; j++)\n"
-    "                    UNROLL for (int v = 0; v < VECTOR; v++)\n"
-    "                        sum[i][j] = FMA(x[v], y[j][v], sum[i][j]);\n"
-    "            }\n"
-    "    }\n";
-
 static void define_loads(struct buffer *out, const struct kernel_spec *spec) {
     int vector = spec->choices[VECTOR];
     buffer_printf(out, "#define LOAD_B_VECTOR(p, x) LOAD_B_%d(p, x)\n", vector);
     if (spec->choices[A_VECTOR])
         buffer_printf(out, "#define LOAD_A_VECTOR(p, x) LOAD_A_%d(p, x)\n", vector);
     else
-        buffer_string(out, "#define LOAD_A_VECTOR(p, x) \\\n"
-                           "    UNROLL for (int v = 0; v < VECTOR; v++) \\\n"
-                           "        x[v] = LOAD_A(p, v * A_COLUMN)\n");
+        source_section(out, embedded_matmul_skinny_cl, "gather_a");
 }
 
 static void define(struct buffer *out, const struct kernel_spec *spec) {
-    source_matmul_words(out, spec);
+    source_matmul_macros(out, spec);
     source_define(out, "ROWS", spec->choices[ROWS]);
     source_define(out, "VECTOR", spec->choices[VECTOR]);
     source_define(out, "ACROSS", spec->choices[ACROSS]);
     define_loads(out, spec);
 }
 
-static void code_rows(const struct kernel_spec *spec, const struct device_capabilities *device,
-                      struct kernel_generated *generated) {
+static void matmul_skinny_code_rows(const struct kernel_spec *spec,
+                                    const struct device_capabilities *device,
+                                    struct kernel_generated *generated) {
     struct buffer *out = &generated->source;
     define(out, spec);
-    buffer_string(out, rows_text);
+    source_section(out, embedded_matmul_skinny_cl, "rows_macros");
     source_matmul_begin(spec, device, generated, 0);
-    buffer_string(out, rows_body);
+    source_section(out, embedded_matmul_skinny_cl, "rows");
     source_matmul_epilogue(out, spec, device, "sums[row][e % COLUMNS]");
-    buffer_string(out, "}\nBARRIER();\n}\n}\n");
+    source_section(out, embedded_matmul_skinny_cl, "end");
 }
 
-static void code_columns(const struct kernel_spec *spec, const struct device_capabilities *device,
-                         struct kernel_generated *generated) {
+static void matmul_skinny_code_columns(const struct kernel_spec *spec,
+                                       const struct device_capabilities *device,
+                                       struct kernel_generated *generated) {
     struct buffer *out = &generated->source;
     define(out, spec);
     source_define(out, "LANES", spec->choices[LANES]);
-    buffer_string(out, columns_text);
+    source_section(out, embedded_matmul_skinny_cl, "columns_macros");
     source_matmul_begin(spec, device, generated, 0);
-    buffer_string(out, columns_body);
-    buffer_string(out, source_lanes_tail);
+    source_section(out, embedded_matmul_skinny_cl, "columns");
+    source_lanes_tail(out);
     source_matmul_epilogue(out, spec, device, "total");
-    buffer_string(out, "}\nBARRIER();\n}\n}\n");
+    source_section(out, embedded_matmul_skinny_cl, "end");
 }
 
-const struct matmul_maker matmul_skinny_rows = {plan_rows, code_rows};
-const struct matmul_maker matmul_skinny_columns = {plan_columns, code_columns};
+const struct matmul_kernel matmul_skinny_rows = {matmul_skinny_plan_rows, matmul_skinny_code_rows};
+const struct matmul_kernel matmul_skinny_columns = {matmul_skinny_plan_columns,
+                                                    matmul_skinny_code_columns};

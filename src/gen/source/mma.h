@@ -1,4 +1,4 @@
-/* The words of CUDA's matrix units, for kernels that are written for them alone. */
+/* CUDA's matrix units (mma.sync), for kernels that require them. */
 #ifndef RIDGE_GEN_SOURCE_MMA_H
 #define RIDGE_GEN_SOURCE_MMA_H
 
@@ -6,7 +6,7 @@
 #include "device/device.h"
 
 /* Whether the device has the 16 x 8 x 16 product of both half types. */
-static inline bool tensor_units(const struct device_capabilities *device) {
+static inline bool has_mma(const struct device_capabilities *device) {
     return device->language == LANGUAGE_CUDA && device->major >= 8;
 }
 
@@ -15,9 +15,9 @@ static inline bool tensor_units(const struct device_capabilities *device) {
  *   a0, a2     row g, a1, a3 row g + 8 of A, at two and two of the sixteen k
  *   b0, b1     column g of B, at the same k as a0 and a2
  *   sum[0, 1]  row g, sum[2, 3] row g + 8, columns 2 t and 2 t + 1
- * Which k those are is free as long as A and B agree: the four k of a lane are a lane's own, and
- * each kernel deals them out so that what lies together in memory is loaded together.
- * Also LOAD16_ONCE, LOAD8_ONCE, LOAD4_ONCE(p): loads of what is not read again. */
-void source_tensor_words(struct buffer *out, enum ridge_dtype type);
+ * Which k those are is arbitrary as long as A and B agree: each kernel assigns a lane four k that
+ * are adjacent in memory. Also LOAD16_ONCE, LOAD8_ONCE, LOAD4_ONCE(p): loads of data that is read
+ * only once. */
+void source_mma(struct buffer *out, enum ridge_dtype type);
 
 #endif

@@ -1,8 +1,8 @@
-/* In which order a program's values are computed: passes over the elements of a row, with the
- * values of the row in between.
+/* The order in which a program's values are computed: passes over the elements of a row, with
+ * the values of the row in between.
  *
- * A value's level is the number of reductions that lie before it, one after the other. Pass L walks
- * the elements and feeds the reductions whose operands have level L; the values of the row of level
+ * A value's level is the length of the longest chain of reductions before it. Pass L walks the
+ * elements and feeds the reductions whose operands have level L; the values of the row of level
  * L are computed just before it.
  */
 #ifndef RIDGE_GEN_SOURCE_PASSES_H
@@ -11,7 +11,7 @@
 #include "gen/program.h"
 
 struct passes {
-    unsigned axis; /* the first axis of the elements: 0 when there are no rows */
+    unsigned axis; /* the first axis of the elements: 0 without rows */
     unsigned levels;
     unsigned passes; /* over the elements; at most `levels` */
     unsigned reductions;
@@ -37,7 +37,7 @@ bool passes_row_operand(const struct program *program, const struct passes *pass
 /* Whether OP_STORE instruction `i` is done once for the row. */
 bool passes_row_store(const struct program *program, const struct passes *passes, unsigned i);
 
-/* The operands of an instruction: their number, and the instructions that give them. */
+/* The operands of an instruction: their number, and the instructions that compute them. */
 unsigned instruction_operands(const struct program_instruction *instruction, uint16_t operands[3]);
 
 #endif

@@ -68,11 +68,10 @@ static bool check_sizes(const struct program *program, const struct program_shap
         int64_t size = shape->sizes[axis];
         if (size < 0 || (size == 0 && axis < program->outer))
             return status_fail(status, STATUS_USAGE,
-                               "a fused program over an axis of size %lld has nothing to do",
+                               "a fused program over an axis of size %lld has no work",
                                (long long)size);
         if (__builtin_mul_overflow(elements, size > 0 ? size : 1, &elements))
-            return status_fail(status, STATUS_USAGE,
-                               "a fused program has more elements than can be counted");
+            return status_fail(status, STATUS_USAGE, "a fused program has too many elements");
     }
     return true;
 }
@@ -118,11 +117,11 @@ bool source_program(const struct program *program, const struct program_shape *s
     struct scalar_layout layout;
     scalar_layout_make(&spec->program, &layout);
     if (layout.total > LAUNCH_SCALARS_MAX)
-        return status_fail(
-            status, STATUS_UNSUPPORTED,
-            "a fused program of %u operands with %u axes needs %u scalars, more than "
-            "the %d of a launch; make the operands contiguous first",
-            spec->program.operand_count, spec->program.rank, layout.total, LAUNCH_SCALARS_MAX);
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "a fused program of %u operands with %u axes needs %u scalars, and a "
+                           "launch has at most %d; make the operands contiguous first",
+                           spec->program.operand_count, spec->program.rank, layout.total,
+                           LAUNCH_SCALARS_MAX);
     request->scalar_count = layout.total;
     fill_scalars(&spec->program, &collapsed, &layout, request->scalars);
     return true;

@@ -1,4 +1,4 @@
-/* Fused programs as kernel source: what others use of it. */
+/* Fused programs as kernel source: the part that others use. */
 #ifndef RIDGE_GEN_SOURCE_PROGRAM_H
 #define RIDGE_GEN_SOURCE_PROGRAM_H
 
@@ -15,7 +15,7 @@ void source_program_parameters(const struct program *program, struct source_para
 enum { SOURCE_EPILOGUE_SCALARS_MAX = 3 * PROGRAM_OPERANDS_MAX + PROGRAM_CONSTANTS_MAX };
 
 /* The epilogue's scalars; `scalars` (room for SOURCE_EPILOGUE_SCALARS_MAX) may be NULL to count
- * them. The number depends on the program alone, so `shape` may be NULL then too. */
+ * them. The number depends only on the program, so `shape` may be NULL then too. */
 unsigned source_program_scalars(const struct program *program, const struct program_shape *shape,
                                 int64_t *scalars);
 

@@ -1,8 +1,8 @@
-/* Which schedule a program gets, and when a reduction should be cut into parts.
+/* Selects a program's schedule, and when to split a reduction into parts.
  *
- * Memory-bound work wants 16-byte accesses and enough bytes on their way: about 32 KiB for each
- * compute unit. Rows that fit are kept in registers from the first reduction to the last store, so
- * that each is read once; a team of threads shares a row, the smaller the fewer have to meet.
+ * Memory-bound work needs 16-byte accesses and enough bytes in flight: about 32 KiB per compute
+ * unit. Rows that fit are kept in registers from the first reduction to the last store, so that
+ * each is read once. Several threads share a row, as few as possible.
  */
 #include "gen/source/schedule.h"
 
@@ -12,16 +12,16 @@
 enum {
     MAP_THREADS = 256,
     GROUP_THREADS = 128,    /* several rows to a block */
-    GROUP_WIDTH = 32,       /* the largest team that shares a block with others */
+    GROUP_WIDTH = 32,       /* maximum threads of a row that shares a block with others */
     ROW_THREADS = 128,      /* of SCHEDULE_ROW_THREAD */
-    ELEMENTS_GROUP = 32,    /* a thread keeps of its row, at most */
+    ELEMENTS_GROUP = 32,    /* maximum kept by a thread of its row */
     ELEMENTS_BLOCK = 16,    /* aimed at */
     ELEMENTS_MAX = 32,      /* before rows are streamed */
     ELEMENTS_HELD_MAX = 96, /* counting each held value */
     BYTES_IN_FLIGHT = 64,   /* a thread's loads before it computes */
 };
 
-unsigned schedule_team(const struct program_schedule *schedule) {
+unsigned schedule_row_threads(const struct program_schedule *schedule) {
     switch ((enum schedule_kind)schedule->kind) {
     case SCHEDULE_ROW_THREAD:
         return 1;
@@ -33,7 +33,7 @@ unsigned schedule_team(const struct program_schedule *schedule) {
 }
 
 unsigned schedule_rows(const struct program_schedule *schedule) {
-    return schedule->threads / schedule_team(schedule);
+    return schedule->threads / schedule_row_threads(schedule);
 }
 
 static int64_t product(const int64_t *sizes, unsigned first, unsigned last) {
@@ -47,9 +47,9 @@ static int64_t divide_up(int64_t a, int64_t b) {
     return a / b + (a % b != 0);
 }
 
-static int64_t power_of_two_from(int64_t least) {
+static int64_t power_of_two_from(int64_t min) {
     int64_t power = 1;
-    while (power < least)
+    while (power < min)
         power *= 2;
     return power;
 }
@@ -96,7 +96,7 @@ static bool walks_neighbours(const struct program *program, unsigned slot) {
     return program->rank && program->operands[slot].strides[program->rank - 1] == STRIDE_ONE;
 }
 
-/* Whether every vector of the operand lies on a multiple of its size, 16 bytes at most. */
+/* Whether every vector of the operand is aligned to its size, at most 16 bytes. */
 static bool is_aligned(const struct program *program, const struct program_shape *shape,
                        unsigned slot, unsigned vector) {
     unsigned bytes = element_bytes(program, slot);
@@ -166,20 +166,21 @@ static unsigned map_vectors(const struct program *program, const struct passes *
                             const struct device_capabilities *device, int64_t count,
                             unsigned vector) {
     unsigned bytes = loaded_bytes(program, passes) * vector;
-    unsigned most = limit_to(BYTES_IN_FLIGHT / (bytes ? bytes : 16), 8);
+    unsigned max = limit_to(BYTES_IN_FLIGHT / (bytes ? bytes : 16), 8);
     if (expressions(program) > 16)
-        most = limit_to(most, 1);
+        max = limit_to(max, 1);
     int64_t resident = (int64_t)device->compute_units *
                        (device->threads_per_unit ? device->threads_per_unit : 1024);
     unsigned vectors = 1;
-    while (vectors * 2 <= most && count / vector / (vectors * 2) >= resident)
+    while (vectors * 2 <= max && count / vector / (vectors * 2) >= resident)
         vectors *= 2;
     return vectors;
 }
 
 /* Operands that walk their neighbours along `axis` while the results do so along the last one. */
-static unsigned across_operands(const struct program *program, const struct program_shape *shape,
-                                const struct passes *passes, unsigned axis) {
+static unsigned transposed_operands(const struct program *program,
+                                    const struct program_shape *shape, const struct passes *passes,
+                                    unsigned axis) {
     unsigned mask = 0;
     for (unsigned i = 0; i < program->instruction_count; i++) {
         const struct program_instruction *self = &program->instructions[i];
@@ -194,16 +195,16 @@ static unsigned across_operands(const struct program *program, const struct prog
 }
 
 /* Squares of the space, turned around in shared memory: worth it from some size on. */
-static bool schedule_across(const struct program *program, const struct program_shape *shape,
-                            const struct device_capabilities *device, const struct passes *passes,
-                            struct kernel_request *request) {
+static bool schedule_transpose(const struct program *program, const struct program_shape *shape,
+                               const struct device_capabilities *device,
+                               const struct passes *passes, struct kernel_request *request) {
     struct program_schedule *schedule = &request->spec.program.schedule;
     const int64_t side = SQUARE_SIDE;
     unsigned last = program->rank - 1;
     if (program->rank < 2 || shape->sizes[last] < side / 2 || block_limit(device) < MAP_THREADS)
         return false;
     for (unsigned axis = last; axis-- > 0;) {
-        unsigned mask = across_operands(program, shape, passes, axis);
+        unsigned mask = transposed_operands(program, shape, passes, axis);
         unsigned bytes = (unsigned)__builtin_popcount(mask) * SQUARE_SIDE * (SQUARE_SIDE + 1) * 4;
         if (mask == 0 || shape->sizes[axis] < side / 2 || bytes > device->shared_bytes)
             continue;
@@ -228,7 +229,7 @@ static void schedule_map(const struct program *program, const struct program_sha
     passes_plan(program, true, &passes);
     schedule->kind = SCHEDULE_MAP;
     schedule->rows = 1;
-    if (schedule_across(program, shape, device, &passes, request))
+    if (schedule_transpose(program, shape, device, &passes, request))
         return;
     int64_t count = product(shape->sizes, 0, program->rank);
     unsigned vector = choose_vector(program, shape, program->rank == 1);
@@ -280,26 +281,26 @@ static int64_t rows_grid(const struct rows *rows, const struct program_schedule 
     return divide_up(rows->rows, schedule_rows(schedule));
 }
 
-/* A team of up to a subgroup, if that can keep the row. */
+/* Up to a subgroup of threads per row, if they can keep the row. */
 static bool schedule_group(const struct rows *rows, const struct device_capabilities *device,
                            struct program_schedule *schedule) {
     int64_t vectors = rows->count / rows->vector;
-    unsigned team = limit_to(power_of_two_from(vectors), GROUP_WIDTH);
-    int64_t per_thread = vectors > 0 ? divide_up(vectors, team) : 1;
+    unsigned row_threads = limit_to(power_of_two_from(vectors), GROUP_WIDTH);
+    int64_t per_thread = vectors > 0 ? divide_up(vectors, row_threads) : 1;
     int64_t elements = per_thread * rows->vector;
     if (elements > ELEMENTS_GROUP || elements * rows->held > ELEMENTS_HELD_MAX)
         return false;
     unsigned threads = limit_to(GROUP_THREADS, block_limit(device));
-    if (threads < team)
+    if (threads < row_threads)
         return false;
     schedule->kind = SCHEDULE_ROW_GROUP;
     schedule->threads = (uint16_t)threads;
-    schedule->rows = (uint8_t)(threads / team);
+    schedule->rows = (uint8_t)(threads / row_threads);
     schedule->per_thread = (uint16_t)per_thread;
     return true;
 }
 
-/* A block that keeps the row. */
+/* A block per row that keeps the row. */
 static bool schedule_block(const struct rows *rows, const struct device_capabilities *device,
                            struct program_schedule *schedule) {
     unsigned largest = block_limit(device);
@@ -328,13 +329,13 @@ static unsigned stream_vectors(const struct rows *rows, unsigned vector) {
 
 static void schedule_stream(const struct rows *rows, const struct device_capabilities *device,
                             struct program_schedule *schedule) {
-    unsigned most = rows->rows >= 4 * (int64_t)device->compute_units ? 256 : 1024;
-    most = limit_to(most, block_limit(device));
+    unsigned max = rows->rows >= 4 * (int64_t)device->compute_units ? 256 : 1024;
+    max = limit_to(max, block_limit(device));
     schedule->kind = SCHEDULE_ROW_STREAM;
     schedule->rows = 1;
     schedule->per_thread = (uint16_t)stream_vectors(rows, rows->vector);
     int64_t useful = divide_up(rows->count, (int64_t)rows->vector * schedule->per_thread);
-    schedule->threads = (uint16_t)limit_to(power_of_two_from(useful), most);
+    schedule->threads = (uint16_t)limit_to(power_of_two_from(useful), max);
 }
 
 static void schedule_thread(const struct rows *rows, const struct device_capabilities *device,
@@ -365,7 +366,8 @@ static void schedule_rows_of(const struct program *program, const struct program
         schedule_stream(&rows, device, schedule);
     }
     bool keeps = schedule->kind == SCHEDULE_ROW_GROUP || schedule->kind == SCHEDULE_ROW_BLOCK;
-    int64_t tile = (int64_t)schedule_team(schedule) * schedule->per_thread * schedule->vector;
+    int64_t tile =
+        (int64_t)schedule_row_threads(schedule) * schedule->per_thread * schedule->vector;
     request->spec.choices[CHOICE_EXACT] = keeps ? rows.count == tile : rows.count % tile == 0;
     if (keeps && rows.count != tile)
         schedule->per_thread = (uint16_t)power_of_two_from(schedule->per_thread);
@@ -408,10 +410,10 @@ bool source_split_reduction(const struct program *program, const struct program_
         return false;
     bool by_thread = rows.across && rows.rows >= 32;
     int64_t per_unit = by_thread ? 1024 : 4; /* threads or blocks */
-    int64_t least = by_thread ? 64 : 16384;  /* elements that are worth a part */
+    int64_t min = by_thread ? 64 : 16384;    /* elements that are worth a part */
     int64_t wanted = per_unit * device->compute_units / rows.rows;
-    if (wanted > rows.count / least)
-        wanted = rows.count / least;
+    if (wanted > rows.count / min)
+        wanted = rows.count / min;
     int64_t size = shape->sizes[program->outer];
     if (wanted > size)
         wanted = size;

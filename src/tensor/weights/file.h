@@ -1,4 +1,4 @@
-/* What the readers of both formats share: the bytes of the file and the lists that they fill. */
+/* Shared by the readers of both formats: the bytes of the file and the lists that they fill. */
 #ifndef RIDGE_TENSOR_WEIGHTS_FILE_H
 #define RIDGE_TENSOR_WEIGHTS_FILE_H
 
@@ -24,7 +24,7 @@ struct weights {
     size_t count, capacity;
     struct metadata *metadata;
     size_t metadata_count, metadata_capacity;
-    struct arena names; /* those that do not stand in the file as they are */
+    struct arena names; /* names that are not in the file verbatim */
 };
 
 bool weights_add(struct weights *weights, const struct weights_tensor *tensor,
@@ -34,9 +34,9 @@ bool weights_add_metadata(struct weights *weights, const struct metadata *metada
 /* The product of the sizes; false when it does not fit or a size is negative. */
 bool weights_elements(const struct weights_tensor *tensor, uint64_t *count);
 
-bool gguf_recognise(const unsigned char *bytes, size_t length);
+bool gguf_detect(const unsigned char *bytes, size_t length);
 bool gguf_read(struct weights *weights, struct status *status);
-bool safetensors_recognise(const unsigned char *bytes, size_t length);
+bool safetensors_detect(const unsigned char *bytes, size_t length);
 bool safetensors_read(struct weights *weights, struct status *status);
 
 #endif

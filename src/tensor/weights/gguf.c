@@ -1,9 +1,9 @@
 /* GGUF, the format of llama.cpp: a header of key-value pairs and tensor descriptions, then the data
  * at offsets that are multiples of an alignment which one of the keys may set.
  *
- * Every length is checked against what is left of the file before anything moves, and a list grows
- * only as its elements are read, so a count that lies costs nothing. Arrays among the values (the
- * vocabulary, mostly) are stepped over.
+ * Every length is checked against the rest of the file before it is used, and a list grows only
+ * as its elements are read, so a wrong count costs nothing. Array values (mostly the
+ * vocabulary) are skipped.
  */
 #include <stdio.h>
 #include <string.h>
@@ -138,7 +138,7 @@ static bool skip_array(struct cursor *cursor, struct status *status) {
     if (type >= VALUE_TYPES)
         return status_fail(status, STATUS_INPUT, "an array has elements of unknown type %u", type);
     if (type == VALUE_ARRAY)
-        return status_fail(status, STATUS_UNSUPPORTED, "an array has arrays in it");
+        return status_fail(status, STATUS_UNSUPPORTED, "an array contains arrays");
     if (type != VALUE_TEXT)
         return skip(cursor, count, value_bytes[type], "an array", status);
     struct text ignored;
@@ -217,14 +217,14 @@ static bool take_metadata(struct weights *weights, struct cursor *cursor, struct
     return ok && weights_add_metadata(weights, &value, status);
 }
 
-/* Sizes stand in the file with the fastest one first. */
+/* The file lists the fastest-varying size first. */
 static bool take_sizes(struct cursor *cursor, struct weights_tensor *tensor,
                        struct status *status) {
     uint32_t rank;
     if (!take(cursor, &rank, sizeof rank, "a tensor's description", status))
         return false;
     if (rank > RIDGE_RANK_MAX)
-        return status_fail(status, STATUS_INPUT, "it has %u axes; at most %d make sense", rank,
+        return status_fail(status, STATUS_INPUT, "it has %u axes; the maximum is %d", rank,
                            RIDGE_RANK_MAX);
     tensor->rank = rank;
     for (uint32_t i = 0; i < rank; i++) {
@@ -254,7 +254,7 @@ static bool set_type(struct weights_tensor *tensor, uint32_t number, struct stat
         return true;
     int64_t last = tensor->rank > 0 ? tensor->sizes[tensor->rank - 1] : 1;
     if (last % type->block != 0)
-        return status_fail(status, STATUS_INPUT, "rows of %lld are no whole blocks of %s",
+        return status_fail(status, STATUS_INPUT, "rows of %lld are not whole blocks of %s",
                            (long long)last, type->name);
     if (__builtin_mul_overflow(count / type->block, (uint64_t)type->block_bytes, &total) ||
         total > SIZE_MAX)
@@ -263,7 +263,7 @@ static bool set_type(struct weights_tensor *tensor, uint32_t number, struct stat
     return true;
 }
 
-/* Until the header's end is known the offset is all there is of the data. */
+/* Until the end of the header is known, `data` holds the offset. */
 static bool take_tensor(struct weights *weights, struct cursor *cursor, uint64_t *offset,
                         struct status *status) {
     struct weights_tensor tensor = {.dtype = RIDGE_DTYPES};
@@ -287,7 +287,7 @@ static bool place(const struct weights *weights, struct weights_tensor *tensor, 
     size_t space = weights->length - start;
     if (offset > space || tensor->bytes > space - offset)
         return status_fail(status, STATUS_INPUT,
-                           "the data of tensor \"%.*s\" goes beyond the end of the file",
+                           "the data of tensor \"%.*s\" extends beyond the end of the file",
                            TEXT_ARGS(tensor->name));
     if (tensor->dtype != RIDGE_DTYPES)
         tensor->data = weights->bytes + start + offset;
@@ -299,7 +299,7 @@ static bool read_tensors(struct weights *weights, struct cursor *cursor, uint64_
     int64_t alignment = ALIGNMENT_DEFAULT;
     weights_integer(weights, "general.alignment", &alignment);
     if (alignment <= 0 || alignment > 1 << 20 || (alignment & (alignment - 1)) != 0)
-        return status_fail(status, STATUS_INPUT, "an alignment of %lld bytes makes no sense",
+        return status_fail(status, STATUS_INPUT, "an alignment of %lld bytes is not valid",
                            (long long)alignment);
     uint64_t *offsets = NULL;
     size_t capacity = 0;
@@ -317,7 +317,7 @@ static bool read_tensors(struct weights *weights, struct cursor *cursor, uint64_
     return ok;
 }
 
-bool gguf_recognise(const unsigned char *bytes, size_t length) {
+bool gguf_detect(const unsigned char *bytes, size_t length) {
     return length >= 4 && memcmp(bytes, "GGUF", 4) == 0;
 }
 
@@ -330,8 +330,8 @@ bool gguf_read(struct weights *weights, struct status *status) {
     if (version == 2u << 24 || version == 3u << 24)
         return status_fail(status, STATUS_UNSUPPORTED, "a big-endian GGUF file");
     if (version != 2 && version != 3)
-        return status_fail(status, STATUS_UNSUPPORTED, "GGUF version %u; ridge reads 2 and 3",
-                           version);
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "GGUF version %u is not supported; ridge reads 2 and 3", version);
     if (!take(&cursor, &tensors, sizeof tensors, "the header", status) ||
         !take(&cursor, &values, sizeof values, "the header", status))
         return false;

@@ -28,7 +28,7 @@ static bool header_length(const unsigned char *bytes, size_t length, uint64_t *h
     return true;
 }
 
-bool safetensors_recognise(const unsigned char *bytes, size_t length) {
+bool safetensors_detect(const unsigned char *bytes, size_t length) {
     uint64_t header;
     return header_length(bytes, length, &header) && header > 1 && length > LENGTH_BYTES &&
            bytes[LENGTH_BYTES] == '{';
@@ -52,7 +52,7 @@ static bool plain_text(struct weights *weights, const struct scan_string *string
     return copy != NULL;
 }
 
-/* A list of at most `capacity` integers that are not negative. NULL: it is not one. */
+/* A list of at most `capacity` non-negative integers; NULL if it is not one. */
 static const char *read_integers(struct scan *scan, const char *at, int64_t *values,
                                  unsigned capacity, unsigned *count) {
     *count = 0;
@@ -120,14 +120,14 @@ static bool place(const struct weights *weights, const struct description *descr
     uint64_t count, bytes;
     snprintf(tensor->type, sizeof tensor->type, "%.*s", TEXT_ARGS(description->type.raw));
     if (begin > end || end > space)
-        return status_fail(status, STATUS_INPUT, "its data goes beyond the end of the file");
+        return status_fail(status, STATUS_INPUT, "its data extends beyond the end of the file");
     if (!weights_elements(tensor, &count))
         return status_fail(status, STATUS_INPUT, "its sizes are too large");
     for (size_t i = 0; i < ARRAY_COUNT(types); i++) {
         if (!text_is(description->type.raw, types[i].name))
             continue;
         if (__builtin_mul_overflow(count, (uint64_t)types[i].bytes, &bytes) || bytes != end - begin)
-            return status_fail(status, STATUS_INPUT, "its %llu bytes are not what its shape needs",
+            return status_fail(status, STATUS_INPUT, "its %llu bytes do not match its shape",
                                (unsigned long long)(end - begin));
         tensor->dtype = types[i].dtype;
         tensor->data = weights->bytes + start + begin;
@@ -171,7 +171,8 @@ static bool read_metadata(struct weights *weights, struct scan *scan, struct sta
         struct metadata entry = {.kind = METADATA_TEXT};
         if (!(at = scan_string(scan, at, &key)) || *(at = scan_space(at)) != ':' ||
             !(at = scan_string(scan, scan_space(at + 1), &value)))
-            return status_fail(status, STATUS_INPUT, "__metadata__ has more than strings in it");
+            return status_fail(status, STATUS_INPUT,
+                               "__metadata__ has values that are not strings");
         if (!plain_text(weights, &key, &entry.key, status) ||
             !plain_text(weights, &value, &entry.text, status) ||
             !weights_add_metadata(weights, &entry, status))
@@ -208,10 +209,10 @@ bool safetensors_read(struct weights *weights, struct status *status) {
     uint64_t length = 0;
     header_length(weights->bytes, weights->length, &length);
     if (length > HEADER_MAX)
-        return status_fail(status, STATUS_INPUT,
-                           "neither a GGUF nor a safetensors file: a header of %llu bytes makes no "
-                           "sense",
-                           (unsigned long long)length);
+        return status_fail(
+            status, STATUS_INPUT,
+            "neither a GGUF nor a safetensors file: a header of %llu bytes is not valid",
+            (unsigned long long)length);
     if (length > weights->length - LENGTH_BYTES)
         return status_fail(status, STATUS_INPUT, "the file ends in its header");
     struct input input;

@@ -50,7 +50,7 @@ static bool put_in_order(struct weights *weights, struct status *status) {
         qsort(tensors, weights->count, sizeof *tensors, by_name);
     for (size_t i = 1; i < weights->count; i++)
         if (text_equal(tensors[i - 1].name, tensors[i].name))
-            return status_fail(status, STATUS_INPUT, "two tensors are called \"%.*s\"",
+            return status_fail(status, STATUS_INPUT, "two tensors have the name \"%.*s\"",
                                TEXT_ARGS(tensors[i].name));
     return true;
 }
@@ -58,10 +58,10 @@ static bool put_in_order(struct weights *weights, struct status *status) {
 static bool read_content(struct weights *weights, struct status *status) {
     const unsigned char *bytes = weights->bytes;
     bool ok;
-    if (gguf_recognise(bytes, weights->length)) {
+    if (gguf_detect(bytes, weights->length)) {
         weights->format = "GGUF";
         ok = gguf_read(weights, status);
-    } else if (safetensors_recognise(bytes, weights->length)) {
+    } else if (safetensors_detect(bytes, weights->length)) {
         weights->format = "safetensors";
         ok = safetensors_read(weights, status);
     } else {
@@ -159,7 +159,7 @@ const struct weights_tensor *weights_find(const struct weights *weights, struct 
     return NULL;
 }
 
-/* There are some dozens of keys, asked for once each. */
+/* There are a few dozen keys, each looked up once. */
 static const struct metadata *find_metadata(const struct weights *weights, const char *key) {
     for (size_t i = 0; i < weights->metadata_count; i++)
         if (text_is(weights->metadata[i].key, key))

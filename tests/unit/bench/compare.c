@@ -276,7 +276,7 @@ TEST(lines_that_one_side_lacks_or_has_no_figures_for_are_absent) {
     CHECK_INT(set.rows[2].verdict, COMPARISON_SAME);
     CHECK(set.rows[LINES - 1].before == &first[0] && !set.rows[LINES - 1].after);
     CHECK(set.rows[LINES].before == &first[LINES - 1] && !set.rows[LINES].after);
-    CHECK_STRING(comparison_words(set.rows[2].verdict), "no measurable difference");
+    CHECK_STRING(comparison_verdict_name(set.rows[2].verdict), "no measurable difference");
     comparison_set_finish(&set);
 }
 
@@ -320,7 +320,7 @@ TEST(comparing_with_another_machine_driver_or_size_warns) {
     comparison_set_finish(&set);
     snprintf(after.machine, sizeof after.machine, "another one");
     CHECK_OK(compare_results(&before, &after, &set, &status), status);
-    CHECK_STRING(set.warning, "another machine: it was a machine and is another one");
+    CHECK_STRING(set.warning, "different machines: it was a machine and is another one");
     comparison_set_finish(&set);
 }
 

@@ -276,12 +276,12 @@ TEST(a_sweep_names_the_best_block_and_tile_and_those_as_good) {
     REQUIRE(set.finding_count == 2);
     CHECK_STRING(set.findings[0].key, "best_block");
     CHECK(set.findings[0].value == 256);
-    CHECK(strstr(set.findings[0].text, "block 64 takes 3.0 times as long"));
+    CHECK(strstr(set.findings[0].text, "block 64 takes 3.0x as long"));
     conclude_from(&experiment_tile_sweep, (double[]){100, 102}, 2, &set, &cases);
     REQUIRE(set.finding_count == 3);
     CHECK_STRING(set.findings[2].key, "best_tile");
     CHECK(set.findings[2].value == 8);
-    CHECK(strstr(set.findings[2].text, "; 32 is as good."));
+    CHECK(strstr(set.findings[2].text, "; 32 is equally good."));
     result_set_finish(&set);
 }
 
@@ -295,6 +295,6 @@ TEST(quantization_tells_overhead_or_gain_against_f16) {
     CHECK(set.findings[0].value == 100);
     CHECK(strstr(set.findings[0].text, "an overhead of 100 %"));
     CHECK(strstr(set.findings[1].text, "no overhead and no gain"));
-    CHECK(strstr(set.findings[2].text, "60 % less time, 2.5 times as fast"));
+    CHECK(strstr(set.findings[2].text, "60 % less time, 2.5x as fast"));
     result_set_finish(&set);
 }

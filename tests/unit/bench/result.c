@@ -154,7 +154,7 @@ TEST(a_file_that_is_not_ours_says_so_in_one_line) {
         {TEXT("{\"traceEvents\": []}"), "schema"},
         {TEXT("{\"schema\": \"other\"}"), "schema"},
         {TEXT("{\"schema\": \"ridge.bench\", \"version\": 2}"), "version 2"},
-        {TEXT("{\"schema\": \"ridge.bench\", \"version\": 1} more"), "nothing behind"},
+        {TEXT("{\"schema\": \"ridge.bench\", \"version\": 1} more"), "nothing after"},
         {TEXT("{\"schema\": \"ridge.bench\", \"version\": 1, \"results\": [{\"size\": \"x\"}]}"),
          "results[0]: size: expected a whole number"},
         {TEXT("{\"schema\": \"ridge.bench\", \"version\": 1, \"results\": [{\"dtype\": \"f7\"}]}"),
@@ -164,7 +164,7 @@ TEST(a_file_that_is_not_ours_says_so_in_one_line) {
          "more than 8"},
         {TEXT("{\"schema\": \"ridge.bench\", \"version\": 1, \"results\": [{\"time\":"
               "{\"calls\": -1}}]}"),
-         "not negative"},
+         "non-negative"},
         {TEXT("{\"schema\": \"ridge.bench\", \"version\": 1, \"results\": [{\"time\":"
               "{\"samples_ns\": [1e999]}}]}"),
          "expected a number"},

@@ -75,17 +75,17 @@ static void remove_folder(const char *folder) {
 
 static void check_found_by_name(void) {
     struct roofs roofs, quick = made_up("GPU X", true), thorough = made_up("GPU X", false);
-    CHECK(!roofs_find_kept(NULL, "GPU X", NULL, &roofs));
-    roofs_keep_by_name("cuda", &quick);
-    CHECK(roofs_find_kept("cuda", "GPU X", NULL, &roofs));
+    CHECK(!roofs_cache_find(NULL, "GPU X", NULL, &roofs));
+    roofs_cache_store("cuda", &quick);
+    CHECK(roofs_cache_find("cuda", "GPU X", NULL, &roofs));
     CHECK(roofs.of[ROOF_MEMORY_COPY].value == 3e12);
-    roofs_keep_by_name("cuda", &thorough);
-    CHECK(roofs_find_kept(NULL, "GPU X", "580.1", &roofs));
+    roofs_cache_store("cuda", &thorough);
+    CHECK(roofs_cache_find(NULL, "GPU X", "580.1", &roofs));
     CHECK(roofs.of[ROOF_MEMORY_COPY].value == 4e12);
-    CHECK(!roofs_find_kept(NULL, "GPU X", "999.9", &roofs));
-    CHECK(!roofs_find_kept("opencl", "GPU X", NULL, &roofs));
-    CHECK(!roofs_find_kept(NULL, "GPU Y", NULL, &roofs));
-    CHECK(!roofs_find_kept(NULL, "", NULL, &roofs));
+    CHECK(!roofs_cache_find(NULL, "GPU X", "999.9", &roofs));
+    CHECK(!roofs_cache_find("opencl", "GPU X", NULL, &roofs));
+    CHECK(!roofs_cache_find(NULL, "GPU Y", NULL, &roofs));
+    CHECK(!roofs_cache_find(NULL, "", NULL, &roofs));
 }
 
 TEST(kept_roofs_are_found_by_name_thorough_ones_first) {

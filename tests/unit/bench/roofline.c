@@ -196,14 +196,14 @@ TEST(dots_in_one_character_of_a_roofline_share_its_letter) {
 }
 
 TEST(labels_in_a_drawing_do_not_cover_one_another) {
-    struct room room = {.bounds = {0, 0, 600, 400}};
+    struct label_space label_space = {.bounds = {0, 0, 600, 400}};
     struct box boxes[60];
     unsigned placed = 0;
     struct status status;
     for (unsigned i = 0; i < 60; i++) {
         bool found;
-        REQUIRE(room_find(&room, 100 + i * 37 % 400, 50 + i * 53 % 300, 90, 16, &boxes[placed],
-                          &found, &status));
+        REQUIRE(label_place(&label_space, 100 + i * 37 % 400, 50 + i * 53 % 300, 90, 16,
+                            &boxes[placed], &found, &status));
         placed += found;
     }
     CHECK(placed > 30);
@@ -213,19 +213,19 @@ TEST(labels_in_a_drawing_do_not_cover_one_another) {
         for (unsigned j = 0; j < i; j++)
             CHECK(!box_overlaps(&boxes[i], &boxes[j]));
     }
-    room_finish(&room);
+    label_space_finish(&label_space);
 }
 
 TEST(a_label_that_can_avoid_a_line_does) {
-    struct room room = {.bounds = {0, 0, 600, 400}};
+    struct label_space label_space = {.bounds = {0, 0, 600, 400}};
     struct segment line = {210, 0, 210, 400};
     struct status status;
     struct box box;
     bool found;
-    REQUIRE(room_line(&room, line, &status));
-    REQUIRE(room_find(&room, 200, 200, 90, 16, &box, &found, &status));
+    REQUIRE(label_space_line(&label_space, line, &status));
+    REQUIRE(label_place(&label_space, 200, 200, 90, 16, &box, &found, &status));
     CHECK(found && !box_crosses(&box, &line));
-    room_finish(&room);
+    label_space_finish(&label_space);
 }
 
 TEST(a_picture_without_memory_fails_and_leaves_nothing) {

@@ -263,7 +263,7 @@ TEST(kept_roofs_are_found_by_the_same_device_alone) {
         snprintf(kept, sizeof kept, "%s", cache);
     setenv("RIDGE_CACHE", folder, 1);
     CHECK(!roofs_load(device, true, &back));
-    roofs_keep(device, &roofs);
+    roofs_store(device, &roofs);
     CHECK(!roofs_load(device, false, &back)); /* quick ones are not good enough */
     REQUIRE(roofs_load(device, true, &back));
     CHECK(back.quick && back.of[ROOF_F32].value == 50e12);
@@ -279,7 +279,7 @@ TEST(kept_roofs_are_found_by_the_same_device_alone) {
         unsetenv("RIDGE_THREADS");
     setenv("RIDGE_CACHE", "off", 1);
     device = ridge_device_open("cpu");
-    roofs_keep(device, &roofs);
+    roofs_store(device, &roofs);
     CHECK(device && !roofs_load(device, true, &back));
     ridge_device_close(device);
     if (cache)

@@ -76,7 +76,7 @@ static bool begin(struct run_options *options) {
     ridge_device *device = ridge_device_open("cpu");
     if (!device)
         return false;
-    roofs_keep(device, &(struct roofs){.quick = true});
+    roofs_store(device, &(struct roofs){.quick = true});
     ridge_device_close(device);
     *options = (struct run_options){.experiments = chosen,
                                     .devices = cpu,

@@ -173,12 +173,12 @@ static void run_tokens(const struct rwkv_model *model, int step, bool compiled,
 }
 
 static void check_logits(const struct rwkv_model *model, double tolerance) {
-    for (unsigned way = 0; way < 4; way++) {
+    for (unsigned method = 0; method < 4; method++) {
         float logits[VOCABULARY] = {0};
-        run_tokens(model, way % 2 ? 1 : TOKENS, way / 2, logits);
+        run_tokens(model, method % 2 ? 1 : TOKENS, method / 2, logits);
         for (unsigned i = 0; i < VOCABULARY; i++)
             if (!(fabs((double)logits[i] - (double)expected[i]) < tolerance))
-                test_failed(__FILE__, __LINE__, "way %u: logit %u is %.6f, not %.6f", way, i,
+                test_failed(__FILE__, __LINE__, "way %u: logit %u is %.6f, not %.6f", method, i,
                             (double)logits[i], (double)expected[i]);
     }
 }
@@ -188,29 +188,29 @@ TEST(rwkv_logits_are_those_of_the_equations_from_either_file_and_for_any_type) {
         bool gguf, turned;
         enum ridge_dtype dtype;
         double tolerance;
-    } ways[] = {
+    } methods[] = {
         {false, false, RIDGE_F32, 2e-5}, {true, false, RIDGE_F32, 2e-5},
         {false, true, RIDGE_F32, 2e-5},  {true, true, RIDGE_F32, 2e-5},
         {true, false, RIDGE_F16, 0.02},  {false, false, RIDGE_Q8_0, 0.1},
     };
     ridge_device *device = ridge_device_open("cpu");
-    for (unsigned i = 0; i < ARRAY_COUNT(ways); i++) {
+    for (unsigned i = 0; i < sizeof methods / sizeof methods[0]; i++) {
         struct files files;
         struct buffer bytes = {0};
         struct status status = {0};
         struct rwkv_shape found;
-        make_files(&files, ways[i].gguf, ways[i].turned);
+        make_files(&files, methods[i].gguf, methods[i].turned);
         struct weights *file = open_files(&files, &bytes, &status);
         CHECK_OK(file && rwkv_shape_of_file(file, &found, &status), status);
         CHECK(memcmp(&found, &shape, sizeof shape) == 0);
         struct rwkv_extent whole = rwkv_extent_whole(&shape);
-        enum ridge_dtype product = ways[i].dtype == RIDGE_F16 ? RIDGE_F16 : RIDGE_F32;
-        struct rwkv_model *model =
-            file ? rwkv_model_create(device, &shape, ways[i].dtype, product, &whole, file, &status)
-                 : NULL;
+        enum ridge_dtype product = methods[i].dtype == RIDGE_F16 ? RIDGE_F16 : RIDGE_F32;
+        struct rwkv_model *model = file ? rwkv_model_create(device, &shape, methods[i].dtype,
+                                                            product, &whole, file, &status)
+                                        : NULL;
         CHECK_OK(model != NULL, status);
         if (model)
-            check_logits(model, ways[i].tolerance);
+            check_logits(model, methods[i].tolerance);
         rwkv_model_finish(model);
         weights_close(file);
         buffer_finish(&bytes);
@@ -254,7 +254,7 @@ TEST(a_weight_that_is_missing_or_of_another_shape_or_type_is_named) {
     struct made_tensor *tensor = tensor_of(&files, "blk.1.time_mix_v1.weight");
     REQUIRE(tensor);
     tensor->name = "something.else";
-    check_refused(device, &files, "blk.1.time_mix_v1.weight", "there is no tensor");
+    check_refused(device, &files, "blk.1.time_mix_v1.weight", "is missing");
     tensor->name = "blk.1.time_mix_v1.weight";
     tensor = tensor_of(&files, "blk.1.time_mix_output.weight");
     REQUIRE(tensor);
@@ -267,7 +267,7 @@ TEST(a_weight_that_is_missing_or_of_another_shape_or_type_is_named) {
     check_refused(device, &files, "blk.0.channel_mix_value.weight", "Q6_K");
     tensor->number = 0;
     tensor_of(&files, "blk.0.attn_norm.weight")->name = "norm";
-    check_refused(device, &files, "blk.0.attn_norm.weight", "no RWKV-7 model");
+    check_refused(device, &files, "blk.0.attn_norm.weight", "not an RWKV-7 model");
     free_files(&files);
     ridge_device_close(device);
 }

@@ -91,7 +91,7 @@ TEST(no_gpu_and_no_such_gpu_say_what_to_do) {
     forbid_cache();
     fake_cuda_use();
     CHECK(!cuda->open(2, &device, &status));
-    CHECK(strstr(status.message, "there is no cuda:2: this machine has 2 CUDA GPUs"));
+    CHECK(strstr(status.message, "cuda:2 does not exist: this machine has 2 CUDA GPUs"));
     fake_cuda.devices = 0;
     CHECK(!cuda->count(&count, &status));
     CHECK(strstr(status.message, "CUDA_VISIBLE_DEVICES"));
@@ -121,7 +121,7 @@ TEST(a_probed_gpu_is_described_and_not_opened) {
     CHECK_OK(cuda->probe(1, &found, &status), status);
     fake_cuda.architecture = 61;
     CHECK(!cuda->probe(1, &found, &status));
-    CHECK(strstr(status.message, "NVRTC 99.1 does not compile for GPUs of compute capability 6.1"));
+    CHECK(strstr(status.message, "NVRTC 99.1 does not support compute capability 6.1"));
     CHECK_STRING(found.description, "Fake GPU 1");
     close_fake(NULL);
 }
@@ -151,7 +151,7 @@ TEST(copies_keep_the_data_although_the_host_reuses_its_memory) {
     }
     CHECK_OK(cuda->copy_in(device, 0, memory, 0, NULL, 0, NULL, &status), status);
     CHECK(!cuda->copy_in(device, 4, memory, 0, data, 1, NULL, &status));
-    CHECK(strstr(status.message, "no queue 4"));
+    CHECK(strstr(status.message, "queue 4 does not exist"));
     free(data);
     free(back);
     close_fake(device);
@@ -293,7 +293,7 @@ TEST(a_graph_replays_its_launches) {
     cuda->graph_destroy(device, graph);
     launches[1].block[0] = 4096;
     CHECK(!cuda->graph_create(device, launches, 3, &graph, &status));
-    CHECK(strstr(status.message, "making a graph of 3 launches: launching the kernel twice"));
+    CHECK(strstr(status.message, "creating a graph of 3 launches: launching the kernel twice"));
     launches[1].block[0] = 64; /* the stream that captures is of use again */
     CHECK_OK(cuda->graph_create(device, launches, 3, &graph, &status), status);
     close_fake(device); /* with graphs and kernels left */
@@ -313,7 +313,7 @@ TEST(events_are_reached_when_what_is_before_them_is_done) {
     CHECK_OK(cuda->order(device, 1, event, &status), status);
     CHECK_OK(cuda->finish(device, &status), status);
     CHECK(cuda->reached(device, event));
-    cuda->forget(device, event);
+    cuda->event_release(device, event);
     CHECK_OK(cuda->record(device, 0, &again, &status), status);
     CHECK(again.handle == event.handle); /* reused */
     close_fake(device);
@@ -599,7 +599,7 @@ static bool use_everything(struct device *device, struct status *status) {
         !cuda->order(device, 1, event, status))
         return false;
     cuda->reached(device, event);
-    cuda->forget(device, event);
+    cuda->event_release(device, event);
     cuda->graph_destroy(device, graph);
     cuda->unload(device, product);
     cuda->release(device, other);

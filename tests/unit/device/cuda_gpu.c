@@ -147,7 +147,7 @@ TEST(queues_of_a_gpu_are_ordered_by_events) {
         CHECK_OK(cuda->record(device, i % 4, &event, &status), status);
         CHECK_OK(cuda->order(device, (i + 1) % 4, event, &status), status);
         CHECK_OK(cuda->order(device, 0, event, &status), status);
-        cuda->forget(device, event);
+        cuda->event_release(device, event);
     }
     CHECK_INT(count_wrong(device, &arrays, 10), 0);
     cuda->close(device);
@@ -291,5 +291,5 @@ TEST(a_kernel_that_crashes_loses_the_device_and_says_so) {
     if (cuda->open(0, &device, &status))
         cuda->close(device);
     else
-        CHECK(strstr(status.message, "start the process anew"));
+        CHECK(strstr(status.message, "start a new process"));
 }

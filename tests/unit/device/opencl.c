@@ -95,11 +95,12 @@ TEST(an_opencl_device_that_is_too_old_is_described_and_refused) {
     CHECK(!ops->probe(FAKE_OLD, &capabilities, &status));
     CHECK_STRING(capabilities.description, "Old Board");
     CHECK_INT(status.code, STATUS_UNSUPPORTED);
-    CHECK_STRING(status.message, "Old Board has OpenCL 1.1 fake; ridge needs OpenCL 1.2, perhaps "
-                                 "of a later driver");
+    CHECK_STRING(
+        status.message,
+        "Old Board has OpenCL 1.1 fake; ridge needs OpenCL 1.2; a later driver may have it");
     CHECK(!ops->open(FAKE_OLD, &device, &status));
     CHECK(!ops->open(9, &device, &status));
-    CHECK_STRING(status.message, "opencl:9: there is no opencl:9; the last one is opencl:2");
+    CHECK_STRING(status.message, "opencl:9: opencl:9 does not exist; the last one is opencl:2");
     CHECK_INT(fake_opencl.live, 0);
     stop_fake();
 }
@@ -204,8 +205,8 @@ TEST(opencl_launches_pass_offsets_then_scalars_then_local_memory) {
     launch.block[0] = 129;
     launch.block[1] = 1;
     CHECK(!ops->launch(device, 1, &launch, NULL, &status));
-    CHECK_STRING(status.message, "kernel store: blocks of 129 x 1 x 1 threads, but at most 128 as "
-                                 "it was compiled for this device");
+    CHECK_STRING(status.message, "kernel store: blocks of 129 x 1 x 1 threads; compiled for this "
+                                 "device, it allows at most 128");
     CHECK(!ops->launch(device, 2, &launch, NULL, &status));
     ops->close(device);
     CHECK_INT(fake_opencl.live, 0);
@@ -223,7 +224,8 @@ TEST(opencl_reports_a_full_device_when_allocating) {
     CHECK(!ops->allocate(device, 1, &third, &status));
     CHECK_INT(status.code, STATUS_MEMORY);
     CHECK_STRING(status.message,
-                 "no buffer of 1 B on opencl:0 (1.049 MB in all, at most 524.3 KB in a buffer): "
+                 "cannot allocate a buffer of 1 B on opencl:0 (1.049 MB in total, at most 524.3 KB "
+                 "per buffer): "
                  "clEnqueueFillBuffer failed with CL_MEM_OBJECT_ALLOCATION_FAILURE (-4): the "
                  "device is out of memory");
     ops->release(device, first);
@@ -342,7 +344,7 @@ TEST(opencl_events_are_reached_when_the_driver_says_so) {
     fake_opencl.held = false;
     CHECK(ops->reached(device, event));
     CHECK_OK(ops->order(device, 1, event, &status), status);
-    ops->forget(device, event);
+    ops->event_release(device, event);
     ops->close(device);
     CHECK_INT(fake_opencl.live, 0);
     stop_fake();
@@ -376,7 +378,7 @@ static bool live_a_life(struct device *device, struct status *status) {
         return false;
     ops->reached(device, event);
     bool ok = ops->order(device, 1, event, status);
-    ops->forget(device, event);
+    ops->event_release(device, event);
     if (!ok || !ops->launch(device, 1, &launch, &stamp, status))
         return false;
     ok = ops->copy_within(device, 1, b, 0, a, 0, sizeof data, &copied, status);
@@ -503,7 +505,7 @@ TEST(opencl_on_this_machine_runs_kernels_graphs_and_both_queues) {
         CHECK_OK(ops->copy_out(device, 1, out, a, 0, sizeof out, NULL, &status), status);
         CHECK(ops->reached(device, event));
         check_add(out, 900, 7);
-        ops->forget(device, event);
+        ops->event_release(device, event);
         CHECK_OK(ops->finish(device, &status), status);
     }
     close_real(device);

@@ -49,7 +49,7 @@ static bool record(struct device *device, unsigned queue, struct device_event *e
     return true;
 }
 
-static void forget(struct device *device, struct device_event event) {
+static void event_release(struct device *device, struct device_event event) {
     (void)event;
     counting_of(device)->forgets++;
 }
@@ -81,7 +81,7 @@ static const struct device_ops counting_ops = {
     .allocate = allocate,
     .release = release,
     .record = record,
-    .forget = forget,
+    .event_release = event_release,
     .reached = reached,
     .order = order,
     .finish = finish,
@@ -255,8 +255,8 @@ TEST(a_full_device_is_emptied_of_idle_blocks_before_it_refuses) {
     CHECK(!pool_allocate(pool, 2000, 0, &none, &status));
     CHECK_INT(status.code, STATUS_MEMORY);
     CHECK_STRING(status.message,
-                 "out of memory on Counter: 2.048 KB asked for, 9.216 KB in use by tensors, 0 B "
-                 "idle, of 10.00 KB; release tensors, or work on smaller pieces");
+                 "out of memory on Counter: 2.048 KB requested, 9.216 KB used by tensors, 0 B idle "
+                 "in the pool, 10.00 KB in total; release tensors or use smaller sizes");
     struct ridge_pool_stats stats;
     pool_stats(pool, &stats);
     CHECK_INT(stats.flushes, 2);

@@ -289,7 +289,7 @@ static struct device *open_late(struct device_ops *ops) {
         return NULL;
     *ops = device_cpu;
     ops->record = late_record;
-    ops->forget = late_forget;
+    ops->event_release = late_forget;
     ops->reached = late_reached;
     ops->finish = late_finish;
     ops->resolve = late_resolve;

@@ -109,14 +109,14 @@ TEST(attention_is_softmax_of_scores_times_values) {
         {1, 2, 2, 64, 64, 128, true}, {1, 2, 2, 17, 19, 96, true}, {1, 1, 1, 3, 64, 256, false},
         {0, 4, 2, 5, 7, 8, false},    {2, 2, 2, 0, 7, 8, false},   {1, 2, 1, 7, 150, 0, false},
     };
-    for (unsigned set = 0; use_simd_set(&set); set++)
-        for (size_t i = 0; i < ARRAY_COUNT(shapes); i++)
+    for (unsigned set = 0; use_simd_isa(&set); set++)
+        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
             for (enum ridge_dtype type = RIDGE_F32; type <= RIDGE_BF16; type++)
                 check(type, shapes[i], 0.125, 1 + (unsigned)i % 3);
 }
 
 TEST(attention_over_many_keys_is_cut_into_parts_and_put_together) {
-    for (unsigned set = 0; use_simd_set(&set); set++) {
+    for (unsigned set = 0; use_simd_isa(&set); set++) {
         check(RIDGE_F32, (struct shape){1, 2, 1, 1, 1500, 24, true}, 2.0, 4);
         check(RIDGE_F16, (struct shape){1, 1, 1, 3, 1025, 33, true}, 1.0, 3);
         check(RIDGE_F32, (struct shape){1, 1, 1, 90, 1100, 16, true}, 1.0, 4);
@@ -125,12 +125,12 @@ TEST(attention_over_many_keys_is_cut_into_parts_and_put_together) {
 }
 
 TEST(attention_with_large_scores_does_not_overflow) {
-    for (unsigned set = 0; use_simd_set(&set); set++)
+    for (unsigned set = 0; use_simd_isa(&set); set++)
         check(RIDGE_F32, (struct shape){1, 1, 1, 20, 300, 32, true}, 60.0, 2);
 }
 
 TEST(a_query_that_sees_no_key_gives_zeros) {
-    for (unsigned set = 0; use_simd_set(&set); set++) {
+    for (unsigned set = 0; use_simd_isa(&set); set++) {
         check(RIDGE_F32, (struct shape){1, 2, 1, 9, 4, 5, true}, 1.0, 1);
         check(RIDGE_F32, (struct shape){1, 2, 1, 3, 0, 5, false}, 1.0, 1);
     }

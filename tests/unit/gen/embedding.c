@@ -51,7 +51,7 @@ static dequantize_function *const dequantizers[] = SIMD_ROWS(dequantize_blocks);
 TEST(embedding_of_a_quantised_table_is_f32) {
     enum { ROWS = 4, WIDTH = 512, COUNT = 7 };
     static const enum ridge_dtype types[] = {RIDGE_Q8_0, RIDGE_Q4_K};
-    for (unsigned set = 0; use_simd_set(&set); set++)
+    for (unsigned set = 0; use_simd_isa(&set); set++)
         for (int t = 0; t < 2; t++) {
             struct status status;
             size_t row_bytes = ridge_dtype_bytes(types[t], WIDTH);

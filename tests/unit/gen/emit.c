@@ -288,7 +288,7 @@ TEST(sizes_that_make_no_launch_are_refused) {
     example = softmax_of(RIDGE_F32, INT64_MAX / 2, 1);
     example.shape.sizes[1] = 3;
     CHECK(!kernel_program(&example.program, &example.shape, &device, &request, &status));
-    CHECK(strstr(status.message, "more elements") != NULL);
+    CHECK(strstr(status.message, "too many elements") != NULL);
 }
 
 TEST(a_few_long_rows_are_cut_into_parts) {

@@ -56,7 +56,7 @@ static void check_epilogue(enum ridge_dtype type, bool bias, bool transposed) {
     void *buffers[2] = {noise_array(type, COUNT, 2, &status),
                         noise_array(RIDGE_F16, COLUMNS, 3, &status)};
     static const int64_t tiles[][2] = {{1, 1}, {4, 16}, {6, 33}, {ROWS, COLUMNS}};
-    for (unsigned set = 0; use_simd_set(&set); set++)
+    for (unsigned set = 0; use_simd_isa(&set); set++)
         for (unsigned t = 0; t < 4; t++) {
             memset(buffers[0], 0xff, COUNT * ridge_dtype_bytes(type, 1));
             run_in_tiles(&program, &shape, buffers, product, tiles[t][0], tiles[t][1]);

@@ -303,8 +303,8 @@ static void try_product(const struct product *product, unsigned threads) {
     };
     make_epilogue(product, &work);
     struct launch_buffer buffers[] = {a.buffer, b.buffer, result.buffer, bias.buffer};
-    for (unsigned i = 0; simd_set(i); i++)
-        if (simd_use(simd_set(i)->name))
+    for (unsigned i = 0; simd_isa(i); i++)
+        if (simd_use(simd_isa(i)->name))
             run_product(product, &work, threads, buffers, expected, result.data);
     simd_use(NULL);
     free(expected);

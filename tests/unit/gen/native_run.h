@@ -23,12 +23,12 @@ static inline bool native_run(const struct kernel_request *request, native_code_
                               void *const *buffers, unsigned threads, struct status *status) {
     struct device_capabilities device = native_device(threads);
     struct kernel_generated generated = {0};
-    struct native_team *team = thread_pool_create(threads, threads, status);
+    struct thread_pool *pool = thread_pool_create(threads, threads, status);
     void *shared = memory_allocate_aligned(request->shared_bytes + 1, 64, status);
-    bool ok = team && shared && code(&request->spec, &device, &generated, status) &&
-              thread_pool_reserve_scratch(team, generated.code.scratch_bytes, status);
+    bool ok = pool && shared && code(&request->spec, &device, &generated, status) &&
+              thread_pool_reserve_scratch(pool, generated.code.scratch_bytes, status);
     if (ok)
-        thread_pool_run(team, generated.code.function,
+        thread_pool_run(pool, generated.code.function,
                         &(struct native_call){.buffers = buffers,
                                               .scalars = request->scalars,
                                               .context = generated.code.context,
@@ -36,19 +36,19 @@ static inline bool native_run(const struct kernel_request *request, native_code_
                                               .shared = shared});
     kernel_generated_finish(&generated);
     memory_free(shared);
-    thread_pool_destroy(team);
+    thread_pool_destroy(pool);
     return ok;
 }
 
 /* Chooses the `index`th set, or what comes after it, that this machine has; false, and the best one
  * again, after the last:
  *
- *   for (unsigned set = 0; use_simd_set(&set); set++) { ... }
+ *   for (unsigned set = 0; use_simd_isa(&set); set++) { ... }
  */
-static inline bool use_simd_set(unsigned *index) {
-    while (simd_set(*index) && !simd_set(*index)->supported())
+static inline bool use_simd_isa(unsigned *index) {
+    while (simd_isa(*index) && !simd_isa(*index)->supported())
         ++*index;
-    const struct simd_set *set = simd_set(*index);
+    const struct simd_isa *set = simd_isa(*index);
     simd_use(set ? set->name : NULL);
     return set != NULL;
 }

@@ -161,7 +161,7 @@ static bool close_enough(double got, double want, enum ridge_dtype dtype) {
 static void check(struct example *example, const char *what) {
     struct status status = {0};
     reference_run(&example->program, &example->shape, example->buffers, example->results);
-    for (unsigned set = 0; use_simd_set(&set); set++)
+    for (unsigned set = 0; use_simd_isa(&set); set++)
         for (unsigned threads = 1; threads <= 3; threads += 2) {
             if (!run(example, threads, &status)) {
                 test_failed(__FILE__, __LINE__, "%s: %s", what, status.message);
@@ -176,7 +176,7 @@ static void check(struct example *example, const char *what) {
                     if (example->program.operands[i].stored && !close_enough(got, want, dtype) &&
                         wrong++ == 0)
                         test_failed(__FILE__, __LINE__, "%s, %s, %u threads: [%lld] is %g, not %g",
-                                    what, simd_set(set)->name, threads, (long long)j, got, want);
+                                    what, simd_isa(set)->name, threads, (long long)j, got, want);
                 }
         }
 }
@@ -463,7 +463,7 @@ TEST(more_elements_than_can_be_counted_are_refused) {
     set_sizes(&example, 2, 2, (int64_t[]){INT64_MAX / 2, 3});
     struct status status = {0};
     CHECK(!run(&example, 1, &status));
-    CHECK(strstr(status.message, "more elements") != NULL);
+    CHECK(strstr(status.message, "too many elements") != NULL);
 }
 
 TEST(equal_programs_of_other_sizes_share_their_code) {

@@ -63,7 +63,7 @@ TEST(q8_0_blocks_are_those_of_gguf) {
     float x[64];
     for (int i = 0; i < 64; i++)
         x[i] = i < 32 ? (float)noise((uint64_t)i) : (float)noise((uint64_t)i) * 0.01f;
-    for (unsigned set = 0; use_simd_set(&set); set++) {
+    for (unsigned set = 0; use_simd_isa(&set); set++) {
         REQUIRE(convert(RIDGE_F32, RIDGE_Q8_0, 2, x, blocks, 1));
         CHECK(memcmp(blocks, expected, sizeof blocks) == 0);
     }
@@ -72,7 +72,7 @@ TEST(q8_0_blocks_are_those_of_gguf) {
 TEST(q4_k_blocks_are_read_as_gguf_reads_them) {
     uint8_t block[144];
     REQUIRE(from_hex(q4_k_hex, block) == sizeof block);
-    for (unsigned set = 0; use_simd_set(&set); set++) {
+    for (unsigned set = 0; use_simd_isa(&set); set++) {
         float weights[256];
         REQUIRE(convert(RIDGE_Q4_K, RIDGE_F32, 1, block, weights, 1));
         int wrong = 0;
@@ -128,7 +128,7 @@ TEST(dequantising_is_exact_for_every_type_and_number_of_blocks) {
         set_element(&q4_k[b].minimum, RIDGE_F16, 0, 0.1 * noise((uint64_t)b + 5));
         set_element(&q8_0[b].scale, RIDGE_F16, 0, 0.01 * noise((uint64_t)b + 9));
     }
-    for (unsigned set = 0; use_simd_set(&set); set++)
+    for (unsigned set = 0; use_simd_isa(&set); set++)
         for (enum ridge_dtype to = RIDGE_F32; to <= RIDGE_BF16; to++) {
             int wrong = 0;
             REQUIRE(convert(RIDGE_Q4_K, to, BLOCKS, q4_k, result, 2));
@@ -178,7 +178,7 @@ TEST(quantised_weights_stay_close) {
     void *x = memory_allocate(COUNT, sizeof(float), &status);
     void *blocks = memory_allocate(COUNT / 32, 34, &status);
     REQUIRE(back && x && blocks);
-    for (unsigned set = 0; use_simd_set(&set); set++)
+    for (unsigned set = 0; use_simd_isa(&set); set++)
         for (enum ridge_dtype from = RIDGE_F32; from <= RIDGE_BF16; from++) {
             for (int i = 0; i < COUNT; i++)
                 set_element(x, from, i, weight((uint64_t)i));
@@ -200,7 +200,7 @@ TEST(blocks_of_equal_zero_huge_and_missing_weights_are_sound) {
         x[1024 + i] = 1e38f * (float)noise((uint64_t)i);
         x[1280 + i] = 1e-42f * (float)noise((uint64_t)i);
     }
-    for (unsigned set = 0; use_simd_set(&set); set++) {
+    for (unsigned set = 0; use_simd_isa(&set); set++) {
         REQUIRE(convert(RIDGE_F32, RIDGE_Q4_K, 6, x, blocks, 1));
         REQUIRE(convert(RIDGE_Q4_K, RIDGE_F32, 6, blocks, back, 1));
         for (int i = 0; i < 256; i++) {

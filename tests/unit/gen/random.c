@@ -160,8 +160,8 @@ static void check_elements(enum generate_kind kind, enum ridge_dtype type, int64
 
 TEST(every_instruction_set_gives_the_same_random_bits) {
     static const int64_t counts[] = {0, 1, 3, 511, 513, 20001};
-    for (unsigned set = 0; use_simd_set(&set); set++)
-        for (size_t c = 0; c < ARRAY_COUNT(counts); c++)
+    for (unsigned set = 0; use_simd_isa(&set); set++)
+        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
             for (enum ridge_dtype type = RIDGE_F32; type <= RIDGE_BF16; type++) {
                 check_elements(GENERATE_RAND, type, counts[c]);
                 check_elements(GENERATE_RANDN, type, counts[c]);
@@ -195,7 +195,7 @@ static void check_arange(enum ridge_dtype type, int64_t count, double start, dou
 }
 
 TEST(arange_is_correctly_rounded) {
-    for (unsigned set = 0; use_simd_set(&set); set++) {
+    for (unsigned set = 0; use_simd_isa(&set); set++) {
         check_arange(RIDGE_F32, 0, 0, 1);
         check_arange(RIDGE_F32, 1, -3.5, 2);
         check_arange(RIDGE_F32, 20000, 16777216 - 20000, 1);

@@ -47,7 +47,7 @@ static void check(enum ridge_dtype type, int64_t batch, int64_t heads, int64_t t
 }
 
 TEST(rope_turns_pairs_by_their_position) {
-    for (unsigned set = 0; use_simd_set(&set); set++)
+    for (unsigned set = 0; use_simd_isa(&set); set++)
         for (enum ridge_dtype type = RIDGE_F32; type <= RIDGE_BF16; type++)
             for (int interleaved = 0; interleaved < 2; interleaved++) {
                 check(type, 1, 1, 1, 2, 0, interleaved, 1);
@@ -58,7 +58,7 @@ TEST(rope_turns_pairs_by_their_position) {
 }
 
 TEST(rope_is_exact_far_into_a_text_and_for_one_token_on_many_threads) {
-    for (unsigned set = 0; use_simd_set(&set); set++) {
+    for (unsigned set = 0; use_simd_isa(&set); set++) {
         check(RIDGE_F32, 1, 2, 70, 128, 1000000, false, 2);
         check(RIDGE_F32, 1, 300, 1, 128, 123456, true, 4);
     }

@@ -59,7 +59,7 @@ static void check_function(enum op op, double bound) {
 }
 
 TEST(functions_of_vectors_are_within_their_bounds_for_every_kind_of_float) {
-    for (unsigned set = 0; use_simd_set(&set); set++) {
+    for (unsigned set = 0; use_simd_isa(&set); set++) {
         check_function(OP_EXP, 1.1);
         check_function(OP_LOG, 1.0);
         check_function(OP_LOG1P, 1.0);
@@ -84,7 +84,7 @@ TEST(functions_of_vectors_are_within_their_bounds_for_every_kind_of_float) {
 TEST(activations_are_close_to_what_they_stand_for) {
     static const enum op ops[] = {OP_SILU, OP_GELU, OP_GELU_TANH, OP_SIGMOID};
     static float x[BATCH], got[BATCH];
-    for (unsigned set = 0; use_simd_set(&set); set++)
+    for (unsigned set = 0; use_simd_isa(&set); set++)
         for (unsigned k = 0; k < 4; k++) {
             const size_t moves[3] = {simd_best()->tile->lanes * 4, 0, 0};
             for (unsigned i = 0; i < BATCH; i++)
@@ -105,7 +105,7 @@ TEST(activations_are_close_to_what_they_stand_for) {
 
 TEST(dividing_by_one_number_gives_what_division_gives) {
     static float x[BATCH], got[BATCH];
-    for (unsigned set = 0; use_simd_set(&set); set++)
+    for (unsigned set = 0; use_simd_isa(&set); set++)
         for (unsigned k = 0; k < 400; k++) {
             const struct tile_functions *tile = simd_best()->tile;
             const size_t moves[3] = {tile->lanes * 4, 0, 0};
@@ -139,7 +139,7 @@ static void check_powers(const float *x, const float *y) {
 
 TEST(powers_are_right_for_all_bases_and_exponents) {
     static float x[BATCH], y[BATCH];
-    for (unsigned set = 0; use_simd_set(&set); set++) {
+    for (unsigned set = 0; use_simd_isa(&set); set++) {
         for (unsigned i = 0; i < BATCH; i++) {
             x[i] = special[i / SPECIAL % SPECIAL];
             y[i] = special[i % SPECIAL];
@@ -162,7 +162,7 @@ TEST(halves_are_widened_exactly_and_rounded_to_the_nearest_even) {
     static const enum ridge_dtype types[] = {RIDGE_F16, RIDGE_BF16};
     static uint16_t halves[BATCH], back[BATCH];
     static float wide[BATCH];
-    for (unsigned set = 0; use_simd_set(&set); set++)
+    for (unsigned set = 0; use_simd_isa(&set); set++)
         for (unsigned k = 0; k < 2; k++)
             for (unsigned first = 0; first < 65536; first += BATCH) {
                 const struct tile_functions *tile = simd_best()->tile;
@@ -203,8 +203,8 @@ TEST(integers_divide_towards_zero_wrap_and_never_trap) {
     int32_t x[256], y[256], got[256];
     for (unsigned i = 0; i < 256; i++)
         x[i] = values[i / 16], y[i] = values[i % 16];
-    for (unsigned set = 0; use_simd_set(&set); set++)
-        for (unsigned k = 0; k < ARRAY_COUNT(ops); k++) {
+    for (unsigned set = 0; use_simd_isa(&set); set++)
+        for (unsigned k = 0; k < sizeof ops / sizeof ops[0]; k++) {
             size_t vector = simd_best()->tile->lanes * 4;
             simd_best()->tile->expressions[VALUE_I32][ops[k]](
                 got, x, y, y, 256, (const size_t[3]){vector, vector, vector});
@@ -215,7 +215,7 @@ TEST(integers_divide_towards_zero_wrap_and_never_trap) {
 }
 
 TEST(floats_become_integers_towards_zero_and_saturate) {
-    for (unsigned set = 0; use_simd_set(&set); set++) {
+    for (unsigned set = 0; use_simd_isa(&set); set++) {
         float x[32];
         int32_t got[32];
         for (unsigned i = 0; i < 32; i++)

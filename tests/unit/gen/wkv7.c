@@ -75,14 +75,14 @@ static void check(struct wkv7_work work, unsigned threads) {
 
 TEST(wkv7_follows_its_formula) {
     static const int64_t widths[] = {1, 3, 16, 33, 64, 100};
-    for (unsigned set = 0; use_simd_set(&set); set++)
-        for (size_t i = 0; i < ARRAY_COUNT(widths); i++)
+    for (unsigned set = 0; use_simd_isa(&set); set++)
+        for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
             for (enum ridge_dtype type = RIDGE_F32; type <= RIDGE_BF16; type++)
                 check((struct wkv7_work){type, 2, 5, 3, widths[i]}, 2);
 }
 
 TEST(wkv7_of_one_head_is_shared_by_threads_and_of_no_tokens_keeps_the_state) {
-    for (unsigned set = 0; use_simd_set(&set); set++) {
+    for (unsigned set = 0; use_simd_isa(&set); set++) {
         check((struct wkv7_work){RIDGE_F32, 1, 20, 1, 64}, 4);
         check((struct wkv7_work){RIDGE_F32, 1, 0, 2, 32}, 2);
         check((struct wkv7_work){RIDGE_F32, 0, 3, 2, 32}, 2);

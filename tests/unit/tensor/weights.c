@@ -113,12 +113,12 @@ TEST(files_of_weights_that_contradict_themselves_are_refused_by_name) {
     partial.sizes[1] = 33;
     beyond.sizes[0] = 1000;
     for (unsigned gguf = 0; gguf < 2; gguf++) {
-        check_refused(twice, 2, gguf, "two tensors are called \"b.matrix\"");
+        check_refused(twice, 2, gguf, "two tensors have the name \"b.matrix\"");
         check_refused(&deep, 1, gguf, "\"b.matrix\"");
         check_refused(&huge, 1, gguf, "\"b.matrix\"");
         check_refused(&beyond, 1, gguf, "\"b.matrix\"");
     }
-    check_refused(&partial, 1, true, "no whole blocks of Q8_0");
+    check_refused(&partial, 1, true, "not whole blocks of Q8_0");
 }
 
 TEST(a_file_of_weights_cut_off_anywhere_is_refused_with_a_reason) {

@@ -1,11 +1,12 @@
-/* Attention on the CPU: softmax over the keys as they come, in blocks.
+/* Attention on the CPU: online softmax over blocks of keys.
  *
- * The rows' q are turned once, so that the rows of a block lie in the lanes of vectors. Scores are
- * then k (element by element) times q (in vectors) and stay turned: the greatest score of a row and
- * the sum of its exponentials need nothing across lanes. The sums of the values are probability
- * (one by one) times v (in vectors). Both are the same small matrix product. Rows that are too few
- * to fill vectors, as in decoding, are not turned: their scores are sums across lanes. K and V are
- * read where they lie when they are f32, otherwise block by block through scratch.
+ * The rows' q are transposed once, so that the rows of a block are the lanes of vectors. Scores
+ * are k (element by element) times q (in vectors) and stay transposed: the maximum score of a
+ * row and the sum of its exponentials need no operation across lanes. The sums of the values
+ * are probability (one by one) times v (in vectors). Both are the same small matrix product.
+ * Too few rows to fill vectors, as in decoding, are not transposed: their scores are sums
+ * across lanes. K and V are read in place if they are f32, otherwise block by block through
+ * scratch.
  */
 #include "gen/native/attention.h"
 
@@ -115,8 +116,8 @@ struct block {
     float *q;                       /* [width][ROWS], of few rows [rows][padded width]; scaled */
     float *keys, *values;           /* widened: [KEYS][padded width] */
     float *scores;                  /* [KEYS][ROWS], then probabilities */
-    float *keep;                    /* [ROWS]: what the sums are to be scaled by */
-    float *limits;                  /* [ROWS]: how many of the keys at hand are seen */
+    float *keep;                    /* [ROWS]: factors of the sums */
+    float *limits;                  /* [ROWS]: visible keys of this block */
     float *sums;                    /* [ROWS][padded width] */
     float *greatest, *exponentials; /* [ROWS] */
 };
@@ -187,7 +188,7 @@ static const float *take_keys(const struct native_call *call, const struct block
 }
 
 /* Scores to probabilities of one vector of rows, keeping up their greatest and their sum. */
-static void soften(struct block *block, int64_t row, int64_t count, bool hides) {
+static void softmax_row(struct block *block, int64_t row, int64_t count, bool hides) {
     float *scores = block->scores + row;
     floats before = floats_load(block->greatest + row), greatest = before;
     for (int64_t j = 0; j < count; j++) {
@@ -242,7 +243,7 @@ static void meet_keys(const struct native_call *call, struct block *block, int64
         block->limits[row] = (float)(seen < count ? seen : count);
     }
     for (int64_t row = 0; row < block->rows; row += LANES)
-        soften(block, row, count, hides);
+        softmax_row(block, row, count, hides);
     struct product sums = {.a = block->scores,
                            .a_row = 1,
                            .a_step = ROWS,

@@ -80,27 +80,27 @@ PANEL_HEIGHTS(MULTIPLY)
 #define MULTIPLY_ROW(rows) multiply_##rows,
 static multiply_function *const multiply_functions[] = {PANEL_HEIGHTS(MULTIPLY_ROW)};
 
-/* Who works on a block: the whole team, or this thread by itself. */
-struct crew {
+/* The threads that work on a block: all of them, or only this one. */
+struct thread_group {
     const struct native_call *call;
     const struct matmul_plan *plan;
     const struct matmul_context *context;
     float *a, *b, *sums;
-    bool alone;
+    bool per_thread;
     int64_t taken;
 };
 
 /* The next of `count` pieces of work; false when there are none left. */
-static bool crew_take(struct crew *crew, int64_t count, int64_t *piece) {
-    if (crew->alone) {
-        *piece = crew->taken++;
+static bool group_take(struct thread_group *group, int64_t count, int64_t *piece) {
+    if (group->per_thread) {
+        *piece = group->taken++;
         if (*piece < count)
             return true;
-        crew->taken = 0;
+        group->taken = 0;
         return false;
     }
     size_t begin, end;
-    while (native_take(crew->call, 1, &begin, &end))
+    while (native_take(group->call, 1, &begin, &end))
         if ((int64_t)begin < count) {
             *piece = (int64_t)begin;
             return true;
@@ -108,9 +108,9 @@ static bool crew_take(struct crew *crew, int64_t count, int64_t *piece) {
     return false;
 }
 
-static void crew_wait(const struct crew *crew) {
-    if (!crew->alone)
-        native_barrier(crew->call);
+static void group_wait(const struct thread_group *group) {
+    if (!group->per_thread)
+        native_barrier(group->call);
 }
 
 /* A block of the product: where it begins and how much of it there is. */
@@ -119,35 +119,35 @@ struct block {
     int64_t rows, columns, depth;
 };
 
-static float *a_panel(const struct crew *crew, int64_t panel) {
-    const struct matmul_plan *plan = crew->plan;
-    return crew->a + panel * (plan->block_depth * plan->panel_rows + MATMUL_PANEL_SLACK);
+static float *a_panel(const struct thread_group *group, int64_t panel) {
+    const struct matmul_plan *plan = group->plan;
+    return group->a + panel * (plan->block_depth * plan->panel_rows + MATMUL_PANEL_SLACK);
 }
 
-static float *b_panel(const struct crew *crew, int64_t panel) {
-    return crew->b + panel * crew->plan->block_depth * PANEL_COLUMNS;
+static float *b_panel(const struct thread_group *group, int64_t panel) {
+    return group->b + panel * group->plan->block_depth * PANEL_COLUMNS;
 }
 
-static void pack_a(const struct crew *crew, const struct block *block, int64_t panel) {
-    const struct matmul_plan *plan = crew->plan;
+static void pack_a(const struct thread_group *group, const struct block *block, int64_t panel) {
+    const struct matmul_plan *plan = group->plan;
     int64_t row = block->row + panel * plan->panel_rows;
     struct panel_source source = {
-        .data = crew->call->buffers[0],
-        .type = crew->context->a_type,
+        .data = group->call->buffers[0],
+        .type = group->context->a_type,
         .offset = block->batch * plan->a_batch + row * plan->a_row + block->step * plan->a_column,
         .across = plan->a_row,
         .along = plan->a_column,
         .count = plan->m - row,
     };
-    SIMD_NAME(panel_pack)(a_panel(crew, panel), plan->panel_rows, &source, block->depth);
+    SIMD_NAME(panel_pack)(a_panel(group, panel), plan->panel_rows, &source, block->depth);
 }
 
-static void pack_b(const struct crew *crew, const struct block *block, int64_t panel) {
-    const struct matmul_plan *plan = crew->plan;
+static void pack_b(const struct thread_group *group, const struct block *block, int64_t panel) {
+    const struct matmul_plan *plan = group->plan;
     int64_t column = block->column + panel * PANEL_COLUMNS;
     struct panel_source source = {
-        .data = crew->call->buffers[1],
-        .type = crew->context->b_type,
+        .data = group->call->buffers[1],
+        .type = group->context->b_type,
         .offset =
             block->batch * plan->b_batch + column * plan->b_column + block->step * plan->b_row,
         .across = plan->b_column,
@@ -156,82 +156,82 @@ static void pack_b(const struct crew *crew, const struct block *block, int64_t p
     };
     if (source.type == RIDGE_Q8_0 || source.type == RIDGE_Q4_K)
         SIMD_NAME(panel_pack_quantized)
-    (b_panel(crew, panel), PANEL_COLUMNS, &source, block->depth, crew->call->scratch);
-    else SIMD_NAME(panel_pack)(b_panel(crew, panel), PANEL_COLUMNS, &source, block->depth);
+    (b_panel(group, panel), PANEL_COLUMNS, &source, block->depth, group->call->scratch);
+    else SIMD_NAME(panel_pack)(b_panel(group, panel), PANEL_COLUMNS, &source, block->depth);
 }
 
-static void pack(struct crew *crew, const struct block *block) {
-    int64_t a_panels = matmul_blocks(block->rows, crew->plan->panel_rows);
+static void pack(struct thread_group *group, const struct block *block) {
+    int64_t a_panels = matmul_blocks(block->rows, group->plan->panel_rows);
     int64_t b_panels = matmul_blocks(block->columns, PANEL_COLUMNS);
-    for (int64_t piece; crew_take(crew, a_panels + b_panels, &piece);)
+    for (int64_t piece; group_take(group, a_panels + b_panels, &piece);)
         if (piece < b_panels)
-            pack_b(crew, block, piece);
+            pack_b(group, block, piece);
         else
-            pack_a(crew, block, piece - b_panels);
+            pack_a(group, block, piece - b_panels);
 }
 
 /* Adds what this block's depth contributes to the tile at (row, column) of the block. */
-static void multiply_tile(const struct crew *crew, const struct block *block, int64_t row,
+static void multiply_tile(const struct thread_group *group, const struct block *block, int64_t row,
                           int64_t rows, int64_t column, int64_t columns, float *sums) {
-    const struct matmul_plan *plan = crew->plan;
+    const struct matmul_plan *plan = group->plan;
     int64_t height = plan->panel_rows, stride = matmul_tile_stride(plan);
     multiply_function *function = multiply_functions[height - 1];
     int64_t step = 0;
     do {
-        int64_t depth = matmul_least(block->depth - step, RUN_DEPTH);
+        int64_t depth = MIN(block->depth - step, RUN_DEPTH);
         for (int64_t j = 0; j < columns; j += PANEL_COLUMNS) {
-            const float *b = b_panel(crew, (column + j) / PANEL_COLUMNS) + step * PANEL_COLUMNS;
-            int vectors = (int)matmul_blocks(matmul_least(columns - j, PANEL_COLUMNS), LANES);
+            const float *b = b_panel(group, (column + j) / PANEL_COLUMNS) + step * PANEL_COLUMNS;
+            int vectors = (int)matmul_blocks(MIN(columns - j, PANEL_COLUMNS), LANES);
             for (int64_t i = 0; i < rows; i += height)
-                function(a_panel(crew, (row + i) / height) + step * height, b, depth,
+                function(a_panel(group, (row + i) / height) + step * height, b, depth,
                          sums + i * stride + j, stride, block->step + step > 0, vectors);
         }
         step += depth;
     } while (step < block->depth);
 }
 
-static void finish_tile(const struct crew *crew, const struct block *block, int64_t row,
+static void finish_tile(const struct thread_group *group, const struct block *block, int64_t row,
                         int64_t rows, int64_t column, int64_t columns, const float *sums) {
-    native_epilogue(&crew->context->epilogue, crew->call->scalars + MATMUL_SCALARS,
-                    crew->call->buffers + 2, sums, (size_t)matmul_tile_stride(crew->plan),
+    native_epilogue(&group->context->epilogue, group->call->scalars + MATMUL_SCALARS,
+                    group->call->buffers + 2, sums, (size_t)matmul_tile_stride(group->plan),
                     block->batch, block->row + row, rows, block->column + column, columns,
-                    crew->call->scratch);
+                    group->call->scratch);
 }
 
-static void multiply_tiles(struct crew *crew, const struct block *block) {
-    const struct matmul_plan *plan = crew->plan;
+static void multiply_tiles(struct thread_group *group, const struct block *block) {
+    const struct matmul_plan *plan = group->plan;
     int64_t across = matmul_blocks(block->columns, plan->tile_columns);
     int64_t tiles = across * matmul_blocks(block->rows, plan->tile_rows);
     bool one_step = plan->k <= plan->block_depth;
-    for (int64_t tile; crew_take(crew, tiles, &tile);) {
+    for (int64_t tile; group_take(group, tiles, &tile);) {
         int64_t row = tile / across * plan->tile_rows, column = tile % across * plan->tile_columns;
-        int64_t rows = matmul_least(plan->tile_rows, block->rows - row);
-        int64_t columns = matmul_least(plan->tile_columns, block->columns - column);
-        int64_t place = crew->alone ? 0 : one_step ? crew->call->thread : tile;
-        float *sums = crew->sums + place * matmul_tile_floats(plan);
-        multiply_tile(crew, block, row, rows, column, columns, sums);
+        int64_t rows = MIN(plan->tile_rows, block->rows - row);
+        int64_t columns = MIN(plan->tile_columns, block->columns - column);
+        int64_t place = group->per_thread ? 0 : one_step ? group->call->thread : tile;
+        float *sums = group->sums + place * matmul_tile_floats(plan);
+        multiply_tile(group, block, row, rows, column, columns, sums);
         if (block->step + block->depth == plan->k)
-            finish_tile(crew, block, row, rows, column, columns, sums);
+            finish_tile(group, block, row, rows, column, columns, sums);
     }
 }
 
-static void run_block(struct crew *crew, struct block *block) {
-    const struct matmul_plan *plan = crew->plan;
-    block->rows = matmul_least(plan->block_rows, plan->m - block->row);
-    block->columns = matmul_least(plan->block_columns, plan->n - block->column);
+static void run_block(struct thread_group *group, struct block *block) {
+    const struct matmul_plan *plan = group->plan;
+    block->rows = MIN(plan->block_rows, plan->m - block->row);
+    block->columns = MIN(plan->block_columns, plan->n - block->column);
     block->step = 0;
     do {
-        block->depth = matmul_least(plan->block_depth, plan->k - block->step);
-        pack(crew, block);
-        crew_wait(crew);
-        multiply_tiles(crew, block);
-        crew_wait(crew);
+        block->depth = MIN(plan->block_depth, plan->k - block->step);
+        pack(group, block);
+        group_wait(group);
+        multiply_tiles(group, block);
+        group_wait(group);
         block->step += block->depth;
     } while (block->step < plan->k);
 }
 
-static void run_numbered_block(struct crew *crew, int64_t number) {
-    const struct matmul_plan *plan = crew->plan;
+static void run_numbered_block(struct thread_group *group, int64_t number) {
+    const struct matmul_plan *plan = group->plan;
     int64_t across = matmul_blocks(plan->n, plan->block_columns);
     int64_t down = matmul_blocks(plan->m, plan->block_rows);
     struct block block = {
@@ -239,30 +239,30 @@ static void run_numbered_block(struct crew *crew, int64_t number) {
         .row = number / across % down * plan->block_rows,
         .column = number % across * plan->block_columns,
     };
-    run_block(crew, &block);
+    run_block(group, &block);
 }
 
 static void matmul_packed(const struct native_call *call) {
     const struct matmul_plan *plan = (const struct matmul_plan *)call->scalars;
     int64_t area = matmul_a_floats(plan) + matmul_b_floats(plan) + matmul_tile_floats(plan);
-    float *memory = (float *)call->shared + (plan->alone ? call->thread * area : 0);
-    struct crew crew = {
+    float *memory = (float *)call->shared + (plan->per_thread ? call->thread * area : 0);
+    struct thread_group group = {
         .call = call,
         .plan = plan,
         .context = call->context,
         .a = memory,
         .b = memory + matmul_a_floats(plan),
         .sums = memory + matmul_a_floats(plan) + matmul_b_floats(plan),
-        .alone = plan->alone,
+        .per_thread = plan->per_thread,
     };
-    if (!plan->alone) {
+    if (!plan->per_thread) {
         for (int64_t number = 0; number < plan->total; number++)
-            run_numbered_block(&crew, number);
+            run_numbered_block(&group, number);
         return;
     }
     for (size_t begin, end; native_take(call, 1, &begin, &end);)
         for (int64_t number = (int64_t)begin; number < plan->total; number += (int64_t)call->units)
-            run_numbered_block(&crew, number);
+            run_numbered_block(&group, number);
 }
 
 extern native_function SIMD_NAME(matmul_streamed), SIMD_NAME(matmul_quantized);

@@ -22,7 +22,7 @@ SIMD_INLINE void transpose(floats lines[LANES]) {
 
 SIMD_INLINE void pack_elements(float *panel, int64_t width, const struct panel_source *source,
                                int64_t from, int64_t depth, const enum ridge_dtype type) {
-    int64_t count = matmul_least(width, source->count);
+    int64_t count = MIN(width, source->count);
     for (int64_t p = from; p < depth; p++) {
         float *to = panel + p * width;
         int64_t first = source->offset + p * source->along;
@@ -53,7 +53,7 @@ SIMD_INLINE void pack_square(float *panel, int64_t width, const struct panel_sou
     floats lines[LANES];
     UNROLL for (int i = 0; i < LANES; i++) {
         lines[i] =
-            line + i < matmul_least(width, source->count)
+            line + i < MIN(width, source->count)
                 ? elements(source->data, type, source->offset + (line + i) * source->across + step)
                 : floats_of(0);
     }
@@ -139,10 +139,10 @@ void SIMD_NAME(panel_pack_quantized)(float *panel, int64_t width, const struct p
         .data = scratch,
         .across = MATMUL_DEQUANTIZED_DEPTH,
         .along = 1,
-        .count = matmul_least(width, source->count),
+        .count = MIN(width, source->count),
     };
     for (int64_t p = 0; p < depth; p += MATMUL_DEQUANTIZED_DEPTH) {
-        int64_t steps = matmul_least(MATMUL_DEQUANTIZED_DEPTH, depth - p);
+        int64_t steps = MIN(MATMUL_DEQUANTIZED_DEPTH, depth - p);
         for (int64_t i = 0; i < lines.count; i++)
             dequantize(scratch + i * MATMUL_DEQUANTIZED_DEPTH, source->data, source->type,
                        source->offset + i * source->across + p, steps);

@@ -1,8 +1,8 @@
-/* Products of few rows (at most MATMUL_FEW_ROWS) with a dense B of which one axis is contiguous: B
- * is read once, in order, where it lies, and that is what takes the time.
+/* Products of few rows (at most MATMUL_FEW_ROWS) with a dense B of which one axis is
+ * contiguous: B is read once, in order and in place, which dominates the time.
  *
- * A unit is some columns of the product over all of k, or over a part of it when there are too few
- * columns for all threads: then the parts' sums meet in the team's memory.
+ * A unit is some columns of the product over all of k, or over a part of it if there are too
+ * few columns for all threads; the parts' sums are then combined in shared memory.
  */
 #include "gen/native/matmul.h"
 #include "gen/native/simd/matmul_elements.h"
@@ -233,10 +233,10 @@ static void sum_up(const struct stream_job *job, struct strip *strip, int64_t ba
                    int64_t from, int64_t to) {
     const struct matmul_plan *plan = job->plan;
     bool in_place = job->context->a_type == RIDGE_F32 && (plan->a_column == 1 || plan->k == 1);
-    /* So many steps that all rows of A stay in the first cache while columns go by. */
-    int64_t most = matmul_least(MATMUL_STREAM_DEPTH, FIRST_CACHE_FLOATS / plan->m);
+    /* As many steps as keep all rows of A in the L1 cache. */
+    int64_t max = MIN(MATMUL_STREAM_DEPTH, FIRST_CACHE_FLOATS / plan->m);
     for (int64_t step = from; step < to; step += strip->depth) {
-        strip->depth = matmul_least(most, to - step);
+        strip->depth = MIN(max, to - step);
         int64_t offset = batch * plan->a_batch + step * plan->a_column;
         if (!in_place)
             widen_rows(job, offset, strip->depth);
@@ -262,13 +262,13 @@ static void run_piece(const struct stream_job *job, int64_t number) {
         .b = job->call->buffers[plan->swapped ? 0 : 1],
         .b_row = plan->b_row,
         .b_column = plan->b_column,
-        .columns = matmul_least(plan->columns, plan->n - column),
+        .columns = MIN(plan->columns, plan->n - column),
         .sums = sums,
         .stride = plan->columns,
     };
     memset(sums, 0, (size_t)(plan->m * plan->columns) * sizeof(float));
     sum_up(job, &strip, batch, column, part * plan->part_depth,
-           matmul_least((part + 1) * plan->part_depth, plan->k));
+           MIN((part + 1) * plan->part_depth, plan->k));
     if (plan->parts == 1)
         matmul_finish_unit(job->call, unit, sums);
 }

@@ -6,7 +6,7 @@
  * - low is the least x, at most 0, and high the greatest. Sixteen ways to round are tried: q =
  *   round((x - low) * (14 + c / 8) / (high - low)), c = 0 .. 15, within 0 to 15. Each has the
  *   scale and the offset (at most 0) that minimise the sum of w * (scale * q + offset - x)^2; the
- *   one with the least sum is kept, the first of equals.
+ * one with the smallest sum is used, the first of equals.
  * - The block's scale is the greatest of the parts' / 63 and its minimum likewise of -offset, both
  *   rounded to f16; the parts' own become multiples of them, rounded to 6 bits.
  * - The quants are then rounded anew with the scale and the minimum that a reader will see.
@@ -23,10 +23,10 @@
 enum { WAYS = 16 };
 
 /* b when either is NaN. */
-static inline float least(float a, float b) {
+static inline float min_f32(float a, float b) {
     return a < b ? a : b;
 }
-static inline float greatest(float a, float b) {
+static inline float max_f32(float a, float b) {
     return a > b ? a : b;
 }
 
@@ -42,7 +42,7 @@ struct fit {
     float scale, offset;
 };
 
-/* The best scale for each way to round, as the head of this file says. */
+/* The best scale for each rounding; see the start of this file. */
 static void solve_ways(const float *x, float low, float rms, const float inverse[WAYS],
                        float scales[WAYS], float offsets[WAYS]) {
     float wq[WAYS] = {0}, wqq[WAYS] = {0}, wxq[WAYS] = {0}, sum_w = 0, sum_wx = 0;
@@ -61,7 +61,7 @@ static void solve_ways(const float *x, float low, float rms, const float inverse
         float determinant = sum_w * wqq[c] - wq[c] * wq[c];
         float scale = (sum_w * wxq[c] - sum_wx * wq[c]) / determinant;
         float offset = (wqq[c] * sum_wx - wq[c] * wxq[c]) / determinant;
-        /* All quants alike, but for rounding: only the line through 0 is determined. */
+        /* All quants are equal up to rounding: only the line through 0 is determined. */
         bool line = determinant <= 1e-6f * sum_w * wqq[c] || offset > 0;
         scales[c] = line ? wxq[c] / wqq[c] : scale;
         offsets[c] = line ? 0 : offset;
@@ -71,8 +71,8 @@ static void solve_ways(const float *x, float low, float rms, const float inverse
 static struct fit fit_part(const float *x) {
     float low = 0, high = x[0], squares = 0;
     for (int i = 0; i < Q4_K_PART_WEIGHTS; i++) {
-        low = least(x[i], low);
-        high = greatest(x[i], high);
+        low = min_f32(x[i], low);
+        high = max_f32(x[i], high);
         squares += x[i] * x[i];
     }
     if (!(high > low))
@@ -99,9 +99,9 @@ static struct fit fit_part(const float *x) {
     return best;
 }
 
-/* value / 63 as f16, bounded by what that type holds; *rounded is what a reader will see. */
+/* value / 63 as f16, clamped to its range; *rounded is the value that a reader gets. */
 static uint16_t unit_of(float greatest_value, float *rounded) {
-    uint16_t unit = f16_from_f32(least(greatest_value / 63, 65504));
+    uint16_t unit = f16_from_f32(min_f32(greatest_value / 63, 65504));
     *rounded = f32_from_f16(unit);
     return unit;
 }
@@ -109,7 +109,7 @@ static uint16_t unit_of(float greatest_value, float *rounded) {
 /* 0 .. 63 */
 static uint8_t multiple_of(float value, float unit) {
     float multiple = unit > 0 ? rintf(value / unit) : 0;
-    return (uint8_t)(multiple > 0 ? least(multiple, 63) : 0);
+    return (uint8_t)(multiple > 0 ? min_f32(multiple, 63) : 0);
 }
 
 static void quantize_q4_k(const float *x, struct q4_k_block *block) {
@@ -117,8 +117,8 @@ static void quantize_q4_k(const float *x, struct q4_k_block *block) {
     float scale = 0, minimum = 0;
     for (int p = 0; p < Q4_K_PARTS; p++) {
         fits[p] = fit_part(x + p * Q4_K_PART_WEIGHTS);
-        scale = greatest(scale, fits[p].scale);
-        minimum = greatest(minimum, -fits[p].offset);
+        scale = max_f32(scale, fits[p].scale);
+        minimum = max_f32(minimum, -fits[p].offset);
     }
     block->scale = unit_of(scale, &scale);
     block->minimum = unit_of(minimum, &minimum);
@@ -143,11 +143,11 @@ static void quantize_q4_k(const float *x, struct q4_k_block *block) {
 static void quantize_q8_0(const float *x, struct q8_0_block *block) {
     float magnitude = 0;
     for (int i = 0; i < Q8_0_WEIGHTS; i++)
-        magnitude = greatest(fabsf(x[i]), magnitude);
-    float scale = least(magnitude / 127, 65504), inverse = scale > 0 ? 1 / scale : 0;
+        magnitude = max_f32(fabsf(x[i]), magnitude);
+    float scale = min_f32(magnitude / 127, 65504), inverse = scale > 0 ? 1 / scale : 0;
     block->scale = f16_from_f32(scale);
     for (int i = 0; i < Q8_0_WEIGHTS; i++) {
-        float quant = least(127, fabsf(x[i]) * inverse);
+        float quant = min_f32(127, fabsf(x[i]) * inverse);
         int whole = (int)(quant > 0 ? quant : 0);
         whole += quant - (float)whole >= 0.5f;
         block->quants[i] = (int8_t)(x[i] < 0 ? -whole : whole);

@@ -74,13 +74,13 @@ static void quantize_part(const float *x, int16_t *values, float *scale, float *
         greatest = floats_max(greatest, floats_abs(some));
         poison += some * 0;
     }
-    float most = 0;
+    float max = 0;
     for (int i = 0; i < LANES; i++)
-        most = greatest[i] > most ? greatest[i] : most;
-    /* What is not finite must show in the product. */
-    bool finite = floats_sum(poison) == 0, tiny = most < 0x1p-100f;
-    *scale = finite ? (tiny ? 0 : most / 32767) : NAN;
-    floats inverse = floats_of(finite && !tiny ? 32767 / most : 0);
+        max = greatest[i] > max ? greatest[i] : max;
+    /* Values that are not finite must propagate to the product. */
+    bool finite = floats_sum(poison) == 0, tiny = max < 0x1p-100f;
+    *scale = finite ? (tiny ? 0 : max / 32767) : NAN;
+    floats inverse = floats_of(finite && !tiny ? 32767 / max : 0);
     int32_t total = 0;
     for (int i = 0; i < PART; i += LANES) {
         floats scaled = finite ? floats_load(x + i) * inverse : floats_of(0);
@@ -99,7 +99,7 @@ static void quantize_activations(const struct native_call *call, int64_t row, in
     const struct matmul_plan *plan = (const struct matmul_plan *)call->scalars;
     const struct matmul_context *context = call->context;
     int64_t step = block * MATMUL_ACTIVATIONS;
-    int64_t depth = matmul_least(MATMUL_ACTIVATIONS, plan->k - step);
+    int64_t depth = MIN(MATMUL_ACTIVATIONS, plan->k - step);
     int64_t first = row / plan->m * plan->a_batch + row % plan->m * plan->a_row;
     float x[MATMUL_ACTIVATIONS] = {0};
     element_run(x, call->buffers[0], context->a_type, first + step * plan->a_column, plan->a_column,
@@ -112,8 +112,8 @@ static void quantize_activations(const struct native_call *call, int64_t row, in
         to->values[in_order ? i : place_of(i)] = values[i];
 }
 
-/* Columns follow each other in memory, so what lies ahead is wanted next; the processor's own
- * guesses stop at the end of each page. */
+/* Columns follow each other in memory, so prefetch ahead; the hardware prefetcher stops at page
+ * boundaries. */
 SIMD_INLINE void prefetch(const void *block, size_t bytes) {
     enum { AHEAD = 4096, LINE = 64 };
     for (size_t i = 0; i < bytes; i += LINE)
@@ -192,7 +192,7 @@ SIMD_INLINE struct sides q4_k_sides(const struct q4_k_block *block) {
     return sides;
 }
 
-/* What the sums of a vector of quants, low or high halves, are multiplied with. */
+/* The factors of the sums of a vector of quants, low or high halves. */
 #if defined(SIMD_AVX512)
 typedef floats factors;
 #define FACTORS_OF(all, vector, high)                                                              \
@@ -313,9 +313,9 @@ static void run_piece(const struct native_call *call, int64_t number) {
     int64_t across = matmul_blocks(plan->n, plan->columns);
     int64_t part = number % plan->parts, unit = number / plan->parts;
     int64_t batch = unit / across, column = unit % across * plan->columns;
-    int64_t from = matmul_least(part * plan->part_depth, plan->k);
-    int64_t depth = matmul_least(plan->part_depth, plan->k - from);
-    int64_t columns = matmul_least(plan->columns, plan->n - column);
+    int64_t from = MIN(part * plan->part_depth, plan->k);
+    int64_t depth = MIN(plan->part_depth, plan->k - from);
+    int64_t columns = MIN(plan->columns, plan->n - column);
 
     int64_t a_row = matmul_blocks(plan->k, MATMUL_ACTIVATIONS);
     const struct matmul_activations *a = (const struct matmul_activations *)call->shared +

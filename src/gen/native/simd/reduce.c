@@ -106,9 +106,9 @@ static void amax_f32(struct row_reduction *reduction, const void *x, size_t coun
 static void amin_f32(struct row_reduction *reduction, const void *x, size_t count, int32_t first) {
     (void)first;
     floats lanes = vector_amin_f32(x, count);
-    float least = ints_any(lanes != lanes) ? __builtin_nanf("") : -floats_greatest(-lanes);
-    if (least < reduction->best.f32 || least != least)
-        reduction->best.f32 = least;
+    float min = ints_any(lanes != lanes) ? __builtin_nanf("") : -floats_greatest(-lanes);
+    if (min < reduction->best.f32 || min != min)
+        reduction->best.f32 = min;
 }
 
 #define REDUCE_BEST(name, better)                                                                  \

@@ -1,8 +1,9 @@
-/* Rotary positions on the CPU.
+/* Rotary position embedding on the CPU.
  *
- * Angles are computed in double, where position * frequency keeps its fraction up to positions of
- * many millions. A token's cosines and sines serve all its heads; from token to token they are
- * turned on by a complex product, which over a unit's few tokens loses nothing that f32 could show.
+ * Angles are computed in double, where position * frequency keeps its fraction up to positions
+ * of many millions. A token's cosines and sines serve all its heads; they are advanced from
+ * token to token by a complex product, whose error over a unit's few tokens is below f32
+ * precision.
  */
 #include "gen/native/rope.h"
 
@@ -73,7 +74,7 @@ static void rotate_neighbours(float *restrict to, const float *restrict x,
     }
 }
 
-/* One row; an odd width's last element stays as it is. `room` holds two rows. */
+/* One row; the last element of an odd width is unchanged. `room` holds two rows. */
 static void rotate_row(const struct rope_plan *plan, void *to, const void *from,
                        const struct angles *angles, float *room) {
     enum ridge_dtype type = (enum ridge_dtype)plan->type;

@@ -1,4 +1,4 @@
-/* Moving elements between operands and tiles, and the table of all that this set offers. */
+/* Moves elements between operands and tiles, and the function table of this ISA. */
 #include "gen/native/simd.h"
 #include "gen/native/tiles.h"
 

@@ -1,8 +1,8 @@
 /* The RWKV-7 recurrence on the CPU.
  *
- * The rows of a head's state are the lanes of vectors: the state is turned when it comes and when
- * it goes, and in between S a and S r need nothing across lanes. Each token reads the state twice,
- * once for S a and once to update it and sum up S r; it stays in the first cache.
+ * The rows of a head's state are the lanes of vectors: the state is transposed when loaded and
+ * stored, and in between S a and S r need no operation across lanes. Each token reads the state
+ * twice, once for S a and once to update it and sum up S r; it stays in the first cache.
  */
 #include "gen/native/wkv7.h"
 

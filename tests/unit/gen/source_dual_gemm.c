@@ -12,10 +12,10 @@ static const struct device_capabilities hopper = {
     .major = 9,
 };
 
-static struct joint_work work_of(enum kernel_family family, enum ridge_dtype type, int64_t m,
-                                 int64_t n, int64_t k, int64_t rank, int64_t padding) {
+static struct dual_gemm_work work_of(enum kernel_family family, enum ridge_dtype type, int64_t m,
+                                     int64_t n, int64_t k, int64_t rank, int64_t padding) {
     int64_t second = family == KERNEL_LORA ? rank : n;
-    return (struct joint_work){
+    return (struct dual_gemm_work){
         .family = family,
         .type = type,
         .m = m,
@@ -31,7 +31,7 @@ static struct joint_work work_of(enum kernel_family family, enum ridge_dtype typ
 }
 
 /* Element (row, column) of a product in double, and the sum of its terms' magnitudes. */
-static double product(const struct joint_work *work, const void *x, const void *matrix,
+static double product(const struct dual_gemm_work *work, const void *x, const void *matrix,
                       int64_t line, int64_t row, int64_t column, double *magnitude) {
     double sum = 0;
     for (int64_t k = 0; k < work->k; k++) {
@@ -43,7 +43,7 @@ static double product(const struct joint_work *work, const void *x, const void *
     return sum;
 }
 
-static double expected_of(const struct joint_work *work, void *const *arrays, int64_t row,
+static double expected_of(const struct dual_gemm_work *work, void *const *arrays, int64_t row,
                           int64_t column, double *magnitude) {
     double first = product(work, arrays[0], arrays[1], work->first.row, row, column, magnitude);
     if (work->family == KERNEL_GATED) {
@@ -58,7 +58,7 @@ static double expected_of(const struct joint_work *work, void *const *arrays, in
     return first + work->scale * low;
 }
 
-static void check_joint(struct device *device, const struct joint_work *work) {
+static void check_joint(struct device *device, const struct dual_gemm_work *work) {
     struct status status = {0};
     bool lora = work->family == KERNEL_LORA;
     int64_t counts[5] = {work->m * work->x.row, work->k * work->first.row,
@@ -73,7 +73,7 @@ static void check_joint(struct device *device, const struct joint_work *work) {
         buffers[i] = (struct source_array){arrays[i], ridge_dtype_bytes(work->type, counts[i]), 16};
     }
     struct kernel_request request;
-    CHECK_OK(kernel_joint(work, &device->capabilities, &request, &status) &&
+    CHECK_OK(kernel_dual_gemm(work, &device->capabilities, &request, &status) &&
                  source_run(device, &request, buffers, count, &status),
              status);
     double worst = 0;
@@ -95,7 +95,7 @@ static void check_joint(struct device *device, const struct joint_work *work) {
 }
 
 TEST(joint_products_agree_with_sums_in_double) {
-    const struct joint_work works[] = {
+    const struct dual_gemm_work works[] = {
         work_of(KERNEL_GATED, RIDGE_F16, 1, 64, 32, 0, 0),
         work_of(KERNEL_GATED, RIDGE_F16, 8, 100, 260, 0, 8),
         work_of(KERNEL_GATED, RIDGE_BF16, 16, 34, 68, 0, 4),
@@ -108,67 +108,67 @@ TEST(joint_products_agree_with_sums_in_double) {
         work_of(KERNEL_LORA, RIDGE_F16, 2, 4300, 16, 16, 0),
     };
     FOR_EACH_SOURCE_DEVICE(device)
-    for (unsigned i = 0; i < ARRAY_COUNT(works); i++)
-        if (kernel_joint_fits(&works[i], &device->capabilities))
+    for (unsigned i = 0; i < sizeof works / sizeof *works; i++)
+        if (kernel_dual_gemm_fits(&works[i], &device->capabilities))
             check_joint(device, &works[i]);
 }
 
 TEST(there_is_a_joint_kernel_for_few_rows_of_halves_on_matrix_units_alone) {
-    struct joint_work work = work_of(KERNEL_LORA, RIDGE_F16, 16, 128, 64, 8, 0);
+    struct dual_gemm_work work = work_of(KERNEL_LORA, RIDGE_F16, 16, 128, 64, 8, 0);
     struct device_capabilities device = hopper;
-    CHECK(kernel_joint_fits(&work, &device));
+    CHECK(kernel_dual_gemm_fits(&work, &device));
     device.language = LANGUAGE_OPENCL;
-    CHECK(!kernel_joint_fits(&work, &device));
+    CHECK(!kernel_dual_gemm_fits(&work, &device));
     device = hopper;
     device.major = 7;
-    CHECK(!kernel_joint_fits(&work, &device));
+    CHECK(!kernel_dual_gemm_fits(&work, &device));
     work.m = 17;
-    CHECK(!kernel_joint_fits(&work, &hopper));
+    CHECK(!kernel_dual_gemm_fits(&work, &hopper));
     work = work_of(KERNEL_LORA, RIDGE_F32, 1, 128, 64, 8, 0);
-    CHECK(!kernel_joint_fits(&work, &hopper));
+    CHECK(!kernel_dual_gemm_fits(&work, &hopper));
     work = work_of(KERNEL_LORA, RIDGE_F16, 1, 128, 64, 0, 0);
-    CHECK(!kernel_joint_fits(&work, &hopper));
+    CHECK(!kernel_dual_gemm_fits(&work, &hopper));
     work = work_of(KERNEL_GATED, RIDGE_F16, 1, 128, 0, 0, 0);
-    CHECK(!kernel_joint_fits(&work, &hopper));
+    CHECK(!kernel_dual_gemm_fits(&work, &hopper));
 }
 
 TEST(large_products_have_kernels_of_their_own) {
-    struct joint_work work = work_of(KERNEL_GATED, RIDGE_F16, 8, 5120, 5120, 0, 0);
-    CHECK(kernel_joint_fits(&work, &hopper));
+    struct dual_gemm_work work = work_of(KERNEL_GATED, RIDGE_F16, 8, 5120, 5120, 0, 0);
+    CHECK(kernel_dual_gemm_fits(&work, &hopper));
     work = work_of(KERNEL_GATED, RIDGE_F16, 8, 14336, 4096, 0, 0);
-    CHECK(!kernel_joint_fits(&work, &hopper));
+    CHECK(!kernel_dual_gemm_fits(&work, &hopper));
     work = work_of(KERNEL_LORA, RIDGE_F16, 1, 4096, 4096, 32, 0);
-    CHECK(kernel_joint_fits(&work, &hopper));
+    CHECK(kernel_dual_gemm_fits(&work, &hopper));
     work = work_of(KERNEL_LORA, RIDGE_F16, 1, 4096, 4096, 64, 0);
-    CHECK(!kernel_joint_fits(&work, &hopper));
+    CHECK(!kernel_dual_gemm_fits(&work, &hopper));
 }
 
 TEST(joint_kernels_are_for_operands_that_load_in_words) {
-    struct joint_work work = work_of(KERNEL_LORA, RIDGE_F16, 4, 128, 64, 7, 0);
-    CHECK(!kernel_joint_fits(&work, &hopper));
+    struct dual_gemm_work work = work_of(KERNEL_LORA, RIDGE_F16, 4, 128, 64, 7, 0);
+    CHECK(!kernel_dual_gemm_fits(&work, &hopper));
     work = work_of(KERNEL_LORA, RIDGE_F16, 4, 128, 64, 66, 0);
-    CHECK(!kernel_joint_fits(&work, &hopper));
+    CHECK(!kernel_dual_gemm_fits(&work, &hopper));
     work = work_of(KERNEL_GATED, RIDGE_F16, 4, 127, 64, 0, 1);
-    CHECK(!kernel_joint_fits(&work, &hopper));
+    CHECK(!kernel_dual_gemm_fits(&work, &hopper));
     work = work_of(KERNEL_GATED, RIDGE_F16, 4, 128, 62, 0, 2);
-    CHECK(!kernel_joint_fits(&work, &hopper));
+    CHECK(!kernel_dual_gemm_fits(&work, &hopper));
     work = work_of(KERNEL_GATED, RIDGE_F16, 4, 128, 64, 0, 0);
     work.second.alignment = 2;
-    CHECK(!kernel_joint_fits(&work, &hopper));
+    CHECK(!kernel_dual_gemm_fits(&work, &hopper));
     work.second.alignment = 4;
-    CHECK(kernel_joint_fits(&work, &hopper));
+    CHECK(kernel_dual_gemm_fits(&work, &hopper));
     struct kernel_request request;
     struct status status = {0};
     work.m = 17;
-    CHECK(!kernel_joint(&work, &hopper, &request, &status));
+    CHECK(!kernel_dual_gemm(&work, &hopper, &request, &status));
     CHECK_INT(status.code, STATUS_UNSUPPORTED);
 }
 
-static bool generates(const struct joint_work *work, const struct device_capabilities *device,
+static bool generates(const struct dual_gemm_work *work, const struct device_capabilities *device,
                       const char *word, struct kernel_request *request) {
     struct status status = {0};
     struct kernel_generated generated = {0};
-    CHECK_OK(kernel_joint(work, device, request, &status) &&
+    CHECK_OK(kernel_dual_gemm(work, device, request, &status) &&
                  kernel_generate(&request->spec, device, &generated, &status),
              status);
     bool found = generated.code.source && strstr(generated.code.source, word);
@@ -177,7 +177,7 @@ static bool generates(const struct joint_work *work, const struct device_capabil
 }
 
 TEST(blocks_divide_the_terms_in_clusters_where_columns_are_few_and_the_device_can) {
-    struct joint_work work = work_of(KERNEL_LORA, RIDGE_F16, 1, 2048, 2048, 8, 0);
+    struct dual_gemm_work work = work_of(KERNEL_LORA, RIDGE_F16, 1, 2048, 2048, 8, 0);
     struct device_capabilities ampere = hopper;
     ampere.major = 8;
     struct kernel_request request;

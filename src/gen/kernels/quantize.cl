@@ -1,0 +1,138 @@
+// Weights to Q8_0 or Q4_K blocks; gen/source/quantize.c describes the method.
+
+// section: q8_0
+INT64 stride = (INT64)GRID_X * THREADS_X;
+for (INT64 block = (INT64)BLOCK_X * THREADS_X + THREAD_X; block < scalars.v[0];
+     block += stride) {
+    GLOBAL const TYPE *from = x + block * 32;
+    GLOBAL UCHAR *to = result + block * 34;
+    float magnitude = 0.0f;
+    for (int i = 0; i < 32; i++) {
+        float value = ABS(LOAD(from, i));
+        magnitude = value > magnitude ? value : magnitude;
+    }
+    float scale = magnitude / 127.0f < 65504.0f ? magnitude / 127.0f : 65504.0f;
+    float inverse = scale > 0.0f ? 1.0f / scale : 0.0f;
+    ((GLOBAL UINT16 *)to)[0] = f32_to_f16(scale);
+    for (int i = 0; i < 32; i++) {
+        float value = LOAD(from, i), quant = ABS(value) * inverse;
+        quant = 127.0f < quant ? 127.0f : quant;
+        int whole = (int)(quant > 0.0f ? quant : 0.0f);
+        whole += quant - (float)whole >= 0.5f ? 1 : 0;
+        to[2 + i] = (UCHAR)(value < 0.0f ? -whole : whole);
+    }
+}
+}
+
+// section: q4_k_macros
+INLINE float nearest_quant(float x) {
+    x = x > 0.0f ? x : 0.0f;
+    return RINT(x < 15.0f ? x : 15.0f);
+}
+INLINE UINT32 multiple_of(float value, float unit) {
+    float multiple = unit > 0.0f ? RINT(value / unit) : 0.0f;
+    return multiple > 0.0f ? (UINT32)(multiple < 63.0f ? multiple : 63.0f) : 0u;
+}
+INLINE UINT16 unit_of(float greatest) {
+    return f32_to_f16(greatest / 63.0f < 65504.0f ? greatest / 63.0f : 65504.0f);
+}
+
+// section: q4_k_fit
+SHARED float part[8][33];
+SHARED float errors[8][16], scales[8][16], offsets[8][16];
+SHARED float best_scale[8], best_offset[8];
+SHARED UCHAR quants[256];
+SHARED UINT32 multiples[16];
+int thread = (int)THREAD_X, p = thread / 16, way = thread % 16;
+for (INT64 block = BLOCK_X; block < scalars.v[0]; block += GRID_X) {
+    for (int i = thread; i < 256; i += 128)
+        part[i / 32][i % 32] = LOAD(x, block * 256 + i);
+    BARRIER();
+    float low = 0.0f, high = part[p][0], squares = 0.0f;
+    for (int i = 0; i < 32; i++) {
+        float value = part[p][i];
+        low = value < low ? value : low;
+        high = value > high ? value : high;
+        squares += value * value;
+    }
+    float rms = SQRT(squares / 32.0f), inverse = (14.0f + (float)way / 8.0f) / (high - low);
+    float sum_w = 0.0f, sum_wx = 0.0f, wq = 0.0f, wqq = 0.0f, wxq = 0.0f;
+    for (int i = 0; i < 32; i++) {
+        float value = part[p][i], w = rms + ABS(value);
+        float q = nearest_quant((value - low) * inverse);
+        sum_w += w;
+        sum_wx += w * value;
+        wq += w * q;
+        wqq += w * q * q;
+        wxq += w * value * q;
+    }
+    float determinant = sum_w * wqq - wq * wq;
+    float scale = (sum_w * wxq - sum_wx * wq) / determinant;
+    float offset = (wqq * sum_wx - wq * wxq) / determinant;
+    if (determinant <= 1e-6f * sum_w * wqq || offset > 0.0f) {
+        scale = wxq / wqq;
+        offset = 0.0f;
+    }
+    float error = 0.0f;
+    for (int i = 0; i < 32; i++) {
+        float value = part[p][i];
+        float off = scale * nearest_quant((value - low) * inverse) + offset - value;
+        error += (rms + ABS(value)) * off * off;
+    }
+    errors[p][way] = error;
+    scales[p][way] = scale;
+    offsets[p][way] = offset;
+    BARRIER();
+    if (way == 0) {
+        float least = INFINITE;
+        float best = high > low ? (high - low) / 15.0f : 0.0f, at = low;
+        for (int i = 0; i < 16 && high > low; i++)
+            if (errors[p][i] < least) {
+                least = errors[p][i];
+                best = scales[p][i];
+                at = offsets[p][i];
+            }
+        best_scale[p] = best;
+        best_offset[p] = at;
+    }
+    BARRIER();
+
+// section: q4_k_store
+    float scale_unit = 0.0f, minimum_unit = 0.0f;
+    for (int i = 0; i < 8; i++) {
+        scale_unit = scale_unit > best_scale[i] ? scale_unit : best_scale[i];
+        minimum_unit = minimum_unit > -best_offset[i] ? minimum_unit : -best_offset[i];
+    }
+    UINT32 scale_bits = unit_of(scale_unit), minimum_bits = unit_of(minimum_unit);
+    scale_unit = U32_LO_F16(scale_bits);
+    minimum_unit = U32_LO_F16(minimum_bits);
+    UINT32 scale_multiple = multiple_of(best_scale[p], scale_unit);
+    UINT32 minimum_multiple = multiple_of(-best_offset[p], minimum_unit);
+    float step = scale_unit * (float)scale_multiple;
+    float minimum = minimum_unit * (float)minimum_multiple;
+    float per_step = step > 0.0f ? 1.0f / step : 0.0f;
+    for (int i = way; i < 32; i += 16)
+        quants[p * 32 + i] = (UCHAR)(int)nearest_quant((part[p][i] + minimum) * per_step);
+    if (way == 0) {
+        multiples[p] = scale_multiple;
+        multiples[8 + p] = minimum_multiple;
+    }
+    BARRIER();
+    GLOBAL UCHAR *to = result + block * 144;
+    if (thread == 0) {
+        to[0] = (UCHAR)(scale_bits & 255u);
+        to[1] = (UCHAR)(scale_bits >> 8);
+        to[2] = (UCHAR)(minimum_bits & 255u);
+        to[3] = (UCHAR)(minimum_bits >> 8);
+    }
+    if (thread < 4) {
+        UINT32 s = multiples[thread + 4], m = multiples[thread + 12];
+        to[4 + thread] = (UCHAR)(multiples[thread] | (s >> 4) << 6);
+        to[8 + thread] = (UCHAR)(multiples[thread + 8] | (m >> 4) << 6);
+        to[12 + thread] = (UCHAR)((s & 15u) | (m & 15u) << 4);
+    }
+    int pair = thread / 32 * 64 + thread % 32;
+    to[16 + thread] = (UCHAR)(quants[pair] | quants[pair + 32] << 4);
+    BARRIER();
+}
+}

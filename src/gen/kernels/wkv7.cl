@@ -1,0 +1,76 @@
+// The RWKV-7 recurrence; gen/source/wkv7.c describes the method.
+
+// section: macros
+#define PER_LANE ((WIDTH + LANES - 1) / LANES)
+#define PER_LOAD ((5 * WIDTH + THREADS - 1) / THREADS)
+#define PARTS ((WIDTH + ROWS - 1) / ROWS)
+// Element e of the five vectors of a token, one after the other.
+#define READ_NEXT(place) \
+    UNROLL for (int i = 0; i < PER_LOAD; i++) { \
+        int e = thread + i * THREADS; \
+        if (e < 5 * WIDTH) { \
+            int which = e / WIDTH; \
+            GLOBAL const TYPE *from = which == 0 ? r : which == 1 ? w : which == 2 ? k : \
+                                      which == 3 ? a : b; \
+            next[i] = LOAD(from, (place) + e % WIDTH); \
+        } \
+    }
+#define KEEP_NEXT(side) \
+    UNROLL for (int i = 0; i < PER_LOAD; i++) \
+        if (thread + i * THREADS < 5 * WIDTH) \
+            vectors[side][thread + i * THREADS] = next[i];
+
+// section: body
+SHARED float vectors[2][5 * WIDTH];
+SHARED UINT32 scratch[2][THREADS];
+int thread = (int)THREAD_X, lane = thread % LANES;
+INT64 batches = scalars.v[0], tokens = scalars.v[1], heads = scalars.v[2];
+for (INT64 task = BLOCK_X; task < batches * heads * PARTS; task += GRID_X) {
+    INT64 line = task / PARTS, batch = line / heads, head = line % heads;
+    int row = (int)(task % PARTS) * ROWS + thread / LANES;
+    bool inside = row < WIDTH;
+    INT64 at = (batch * tokens * heads + head) * WIDTH, token_stride = heads * WIDTH;
+    INT64 state_at = (line * WIDTH + (inside ? row : 0)) * WIDTH;
+    float s[PER_LANE], next[PER_LOAD], of_v = 0.0f, next_v = 0.0f;
+    UNROLL for (int i = 0; i < PER_LANE; i++)
+        s[i] = lane + i * LANES < WIDTH ? state[state_at + lane + i * LANES] : 0.0f;
+    if (tokens > 0) {
+        READ_NEXT(at)
+        KEEP_NEXT(0)
+        of_v = inside ? LOAD(v, at + row) : 0.0f;
+    }
+    BARRIER();
+    for (INT64 token = 0; token < tokens; token++, at += token_stride) {
+        int side = (int)(token & 1);
+        if (token + 1 < tokens) {
+            READ_NEXT(at + token_stride)
+            next_v = inside ? LOAD(v, at + token_stride + row) : 0.0f;
+        }
+        IN_SHARED const float *of_r = vectors[side], *of_w = of_r + WIDTH;
+        IN_SHARED const float *of_k = of_w + WIDTH, *of_a = of_k + WIDTH;
+        IN_SHARED const float *of_b = of_a + WIDTH;
+        float sum = 0.0f, y_sum = 0.0f;
+        UNROLL for (int i = 0; i < PER_LANE; i++)
+            if (lane + i * LANES < WIDTH)
+                sum = FMA(s[i], of_a[lane + i * LANES], sum);
+        sum = GROUP_SUM(sum, LANES, scratch[0]);
+        UNROLL for (int i = 0; i < PER_LANE; i++)
+            if (lane + i * LANES < WIDTH) {
+                int j = lane + i * LANES;
+                s[i] = FMA(s[i], of_w[j], FMA(sum, of_b[j], of_v * of_k[j]));
+                y_sum = FMA(s[i], of_r[j], y_sum);
+            }
+        y_sum = GROUP_SUM(y_sum, LANES, scratch[1]);
+        if (inside && lane == 0)
+            STORE(y, at + row, y_sum);
+        if (token + 1 < tokens) {
+            KEEP_NEXT(1 - side)
+        }
+        of_v = next_v;
+        BARRIER();
+    }
+    UNROLL for (int i = 0; i < PER_LANE; i++)
+        if (inside && lane + i * LANES < WIDTH)
+            state_after[state_at + lane + i * LANES] = s[i];
+}
+}
