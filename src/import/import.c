@@ -19,8 +19,7 @@
 #include "trace/merge.h"
 
 static const struct importer *const importers[] = {
-    &import_kineto, &import_nsys,     &import_xctrace,      &import_rpd,
-    &import_xplane, &import_perfetto, &import_ridge_sqlite,
+    &import_kineto, &import_nsys, &import_xctrace, &import_rpd, &import_xplane, &import_perfetto,
 };
 enum { IMPORTERS = sizeof importers / sizeof importers[0] };
 

@@ -36,7 +36,7 @@ struct importer {
 };
 
 extern const struct importer import_kineto, import_nsys, import_xctrace, import_rpd, import_xplane,
-    import_perfetto, import_ridge_sqlite;
+    import_perfetto;
 
 /* Opens any trace: a .ridge file as it is, anything else through its importer into an unnamed
  * temporary file. */

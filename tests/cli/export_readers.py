@@ -58,9 +58,9 @@ def launched_activities():
 def check_sqlite():
     database = sqlite3.connect(EXPORT)
     expect("integrity", database.execute("PRAGMA integrity_check").fetchone()[0], "ok")
-    for table in ["process", "thread", "device", "queue", "stack"] + EVENTS:
+    for table in ["meta", "process", "thread", "device", "queue", "stack"] + EVENTS:
         columns = [row[1] for row in database.execute(f'PRAGMA table_info("{table}")')]
-        if table in EVENTS:
+        if table in EVENTS + ["meta"]:
             columns.remove("id")  # counted from 1, in a query from 0
         known = {row[0] for row in query(f"SELECT \"column\" FROM ridge_columns WHERE \"table\" = '{table}'")}
         shared = ", ".join(f'"{name}"' for name in columns if name in known)
@@ -100,11 +100,14 @@ def check_chrome():
     by_category = defaultdict(list)
     for event in events:
         by_category[event["ph"], event.get("cat")].append(event)
+    labels = {event["pid"]: event["args"]["labels"].split(" (")[0]
+              for event in by_category["M", None] if event["name"] == "process_labels"}
 
     gpu = by_category["X", "kernel"] + by_category["X", "gpu_memcpy"] + by_category["X", "gpu_memset"]
     expect("kernels", len(by_category["X", "kernel"]), query("SELECT count(*) FROM activity WHERE kind = 'kernel'")[0][0])
-    expect("activities", [(e["name"], e["start"], e["duration"]) for e in gpu],
-           query("SELECT name, start, duration FROM activity"))
+    expect("activities", [(e["name"], e["start"], e["duration"], labels.get(e["pid"])) for e in gpu],
+           query("SELECT activity.name, start, duration, 'GPU ' || label FROM activity LEFT JOIN queue ON "
+                 "queue.id = activity.queue LEFT JOIN device ON device.id = queue.device"))
     expect("queues", len({(e["pid"], e["tid"]) for e in gpu}), query("SELECT count(DISTINCT queue) FROM activity")[0][0])
     expect("copied bytes", sum(e["args"].get("bytes", 0) for e in gpu if e["cat"] != "kernel"),
            query("SELECT coalesce(sum(bytes), 0) FROM activity WHERE kind != 'kernel'")[0][0])
@@ -122,13 +125,13 @@ def check_chrome():
               for start in launches[arrows.get((e["pid"], e["tid"], e["start"]))]]
     expect("launches without an arrow", list(Counter(launched_activities()) - Counter(joined)), [])
 
-    known = {"kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "cuda_driver", "cuda_sync", "thread_state", "ridge_state"}
+    known = {"kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "cuda_driver", "cuda_sync", "thread_state"}
     ranges = [e for (phase, category), list_ in by_category.items() if phase == "X" and category not in known for e in list_]
     expect("ranges", [(e["name"], e["start"], e["duration"]) for e in ranges],
            query("SELECT name, start, duration FROM range"))
     expect("waits", [(e["start"], e["duration"]) for e in by_category["X", "cuda_sync"]],
            query("SELECT start, duration FROM wait"))
-    states = by_category["X", "thread_state"] + by_category["X", "ridge_state"]
+    states = by_category["X", "thread_state"]
     expect("states", [(e["name"], e["start"], e["duration"]) for e in states],
            query("SELECT state, start, duration FROM state"))
     memory = [e for e in by_category["i", "cpu_instant_event"] if e["name"] == "[memory]"]

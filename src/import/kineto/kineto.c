@@ -1,6 +1,6 @@
 /* Which trace is in a Chrome-trace JSON file? Kineto (torch.profiler) of any year, XLA's
- * trace.json, our own export, or any other tool's, as an object with traceEvents anywhere in it or
- * as a bare array of events.
+ * trace.json, or any other tool's, as an object with traceEvents anywhere in it or as a bare array
+ * of events.
  *
  * The file streams through a window; each event is read where it lies and becomes a row at once. A
  * bare array may lack its end, as Chrome allows; an object that does is cut off, and that is an
@@ -10,7 +10,6 @@
 
 #include "base/memory.h"
 #include "import/kineto/kineto_header.h"
-#include "import/kineto/kineto_own.h"
 #include "import/kineto/kineto_samples.h"
 
 /* XLA keeps at most this many events in trace.json and does not say when it left some out. */
@@ -50,7 +49,7 @@ static int detect(const struct import_source *source) {
     if (at == source->head_length)
         return 0;
     if (source->head[at] == '{') {
-        if (contains(source, "\"traceEvents\"") || contains(source, "{\"ridge\":{"))
+        if (contains(source, "\"traceEvents\""))
             return 3;
         return contains(source, "\"schemaVersion\"") || contains(source, "\"deviceProperties\"")
                    ? 2
@@ -119,18 +118,6 @@ static bool read_events(struct document *document, bool bare, struct status *sta
     return true;
 }
 
-/* What comes before it has been taken for another tool's. */
-static bool read_own(struct document *document, struct status *status) {
-    if (!document->has_events && places_are_empty(&document->rows.places)) {
-        document->keywords.all_arguments = true;
-        return own_read(&document->rows, status);
-    }
-    trace_writer_meta(document->rows.writer, META_WARNING,
-                      TEXT("the file was rearranged after ridge wrote it: what a Chrome trace has "
-                           "no place for is lost; export the trace again"));
-    return json_skip(&document->scan, status);
-}
-
 static bool read_member(struct document *document, struct status *status) {
     struct scan *scan = &document->scan;
     struct text key;
@@ -142,8 +129,6 @@ static bool read_member(struct document *document, struct status *status) {
         return kineto_samples_read_frames(&document->samples, &document->rows, status);
     if (text_is(key, "samples") && *scan->at == '[')
         return kineto_samples_read(&document->samples, &document->rows, status);
-    if (text_is(key, "ridge") && *scan->at == '{')
-        return read_own(document, status);
     return header_read(&document->header, &document->rows, key, status);
 }
 
@@ -211,8 +196,6 @@ static void write_source(struct document *document, struct trace_writer *writer)
     bool unix_clock = header->has_base || document->last_time >= UNIX_TIME_FROM;
     if (header->has_base)
         trace_writer_meta_integer(writer, META_CLOCK_OFFSET, header->base);
-    if (document->rows.own) /* its notes have said all this */
-        return;
     trace_writer_meta(writer, META_SOURCE_FORMAT, kineto ? TEXT("kineto") : TEXT("chrome"));
     trace_writer_meta(writer, META_SOURCE_TOOL,
                       kineto ? TEXT("torch.profiler (Kineto)")

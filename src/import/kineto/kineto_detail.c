@@ -10,7 +10,6 @@ enum { DETAIL_BYTES_MAX = 64 * 1024 };
 
 void details_finish(struct details *details) {
     buffer_finish(&details->text);
-    buffer_finish(&details->joined);
 }
 
 static uint32_t remember(struct details *details, uint64_t hash) {
@@ -56,36 +55,6 @@ uint32_t details_chosen(struct details *details, const struct kineto_event *even
     }
     if (out->length)
         buffer_byte(out, '}');
-    return remember(details, hash);
-}
-
-static uint32_t own_string(struct details *details, struct text raw) {
-    buffer_clear(&details->text);
-    scan_decode(raw, &details->text);
-    details->out_of_memory |= details->text.failed;
-    return trace_writer_string(details->writer, buffer_as_text(&details->text));
-}
-
-uint32_t details_own(struct details *details, const struct kineto_event *event) {
-    struct text members = event->own_detail;
-    if (!members.data || members.length > DETAIL_BYTES_MAX)
-        return 0;
-    if (event->own_detail_is_string)
-        return own_string(details, members);
-    uint64_t hash = checksum64(members.data, members.length);
-    const struct detail_fact *known = &details->facts[hash % DETAIL_FACTS];
-    if (known->hash == hash)
-        return known->string;
-    while (members.length > 1 && (members.data[members.length - 1] == ',' ||
-                                  scan_is_space(members.data[members.length - 1])))
-        members.length--;
-    buffer_clear(&details->joined);
-    buffer_text(&details->joined, members);
-    buffer_byte(&details->joined, '}');
-    details->out_of_memory |= details->joined.failed;
-    buffer_clear(&details->text);
-    if (!scan_compact(buffer_as_text(&details->joined), &details->text))
-        buffer_clear(&details->text);
     return remember(details, hash);
 }
 

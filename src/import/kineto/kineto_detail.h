@@ -10,7 +10,7 @@ enum { DETAIL_FACTS = 4096 };
 /* Zeroed but for its writer. */
 struct details {
     struct trace_writer *writer;
-    struct buffer text, joined;
+    struct buffer text;
     bool out_of_memory;  /* some detail is missing */
     struct detail_fact { /* a cache: replaced at will */
         uint64_t hash;
@@ -23,8 +23,6 @@ void details_finish(struct details *details);
 /* An object of the event's arguments in these groups (enum event_detail_group); 0 when it has none.
  */
 uint32_t details_chosen(struct details *details, const struct kineto_event *event, unsigned groups);
-/* What our own exports mark as the detail; 0 when there is none. */
-uint32_t details_own(struct details *details, const struct kineto_event *event);
 /* All arguments; 0 when there are none or they are damaged or very long. */
 uint32_t details_whole(struct details *details, const struct kineto_event *event);
 

@@ -285,38 +285,6 @@ void places_describe_device(struct places *places, const struct event_id *device
         place->id = id;
 }
 
-void places_adopt_device(struct places *places, const struct event_id *device,
-                         const struct row_device *row, uint32_t id) {
-    size_t index =
-        add_record(places, &places->device_by_key, key_of(device), (void **)&places->devices,
-                   &places->device_count, &places->device_capacity, sizeof *places->devices);
-    if (index != SIZE_MAX)
-        places->devices[index] = (struct device_place){.row = *row, .id = id};
-}
-
-void places_adopt_thread(struct places *places, const struct event_id *process,
-                         const struct event_id *thread, const struct row_thread *row, uint32_t id) {
-    struct thread_place *place = find_thread(places, process, thread);
-    if (!place)
-        return;
-    place->tid = row->tid;
-    place->name = row->name;
-    place->row = id;
-}
-
-void places_adopt_queue(struct places *places, const struct event_id *device,
-                        const struct event_id *stream, const struct row_queue *row, uint32_t id) {
-    size_t index = add_record(places, &places->queue_by_key, key_of_pair(device, stream),
-                              (void **)&places->queues, &places->queue_count,
-                              &places->queue_capacity, sizeof *places->queues);
-    if (index != SIZE_MAX)
-        places->queues[index] = (struct queue_place){.row = *row, .id = id};
-}
-
-bool places_are_empty(const struct places *places) {
-    return places->process_count == 0 && places->device_count == 0 && places->queue_count == 0;
-}
-
 void places_set_vendor(struct places *places, struct text vendor) {
     for (size_t i = 0; i < places->device_count; i++) {
         struct device_place *place = &places->devices[i];

@@ -57,16 +57,6 @@ void places_describe_device(struct places *places, const struct event_id *device
 /* Gives every device of unknown maker this one. */
 void places_set_vendor(struct places *places, struct text vendor);
 
-/* Rows that our own export lists, by what stands for them in events; `id` is the row's. */
-void places_adopt_device(struct places *places, const struct event_id *device,
-                         const struct row_device *row, uint32_t id);
-void places_adopt_thread(struct places *places, const struct event_id *process,
-                         const struct event_id *thread, const struct row_thread *row, uint32_t id);
-void places_adopt_queue(struct places *places, const struct event_id *device,
-                        const struct event_id *stream, const struct row_queue *row, uint32_t id);
-/* Whether nothing has been seen yet. */
-bool places_are_empty(const struct places *places);
-
 struct place_device places_device_of(struct places *places, const struct event_id *process,
                                      const struct event_id *thread);
 

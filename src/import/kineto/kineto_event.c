@@ -51,10 +51,6 @@ static const struct keyword category_list[] = {
     {"mtia_ccp_events", CATEGORY_DEVICE_RANGE, 0},
     {"cuda_event", CATEGORY_DEVICE_RANGE, 0},
     {"python_function", CATEGORY_PYTHON, 0},
-    {"ridge_driver", CATEGORY_DRIVER, 0}, /* these four are of our own exports */
-    {"ridge_device", CATEGORY_DEVICE_PART, 0},
-    {"ridge_other", CATEGORY_OTHER, 0},
-    {"ridge_state", CATEGORY_STATE, 0},
     {"cuda_sync", CATEGORY_SYNC, 0},
     {"overhead", CATEGORY_OVERHEAD, 0},
     {"Trace", CATEGORY_TRACE, 0},
@@ -70,8 +66,7 @@ enum argument_kind {
     ARGUMENT_WORD,
     ARGUMENT_GRID,
     ARGUMENT_BLOCK,
-    ARGUMENT_DETAIL,
-    ARGUMENT_OWN_DETAIL
+    ARGUMENT_DETAIL
 };
 
 static const struct keyword argument_list[] = {
@@ -99,20 +94,6 @@ static const struct keyword argument_list[] = {
     {"cuda_sync_kind", ARGUMENT_WORD, WORD_SYNC_KIND},
     {"kernel_details", ARGUMENT_WORD, WORD_KERNEL_DETAILS},
     {"memcpy_details", ARGUMENT_WORD, WORD_COPY_DETAILS},
-    {"ridge dynamic shared memory", ARGUMENT_NUMBER, NUMBER_RIDGE_SHARED},
-    {"ridge flops", ARGUMENT_NUMBER, NUMBER_RIDGE_FLOPS},
-    {"ridge bytes", ARGUMENT_NUMBER, NUMBER_RIDGE_BYTES},
-    {"ridge result", ARGUMENT_NUMBER, NUMBER_RIDGE_RESULT},
-    {"ridge class", ARGUMENT_WORD, WORD_RIDGE_CLASS},
-    {"ridge domain", ARGUMENT_WORD, WORD_RIDGE_DOMAIN},
-    {"ridge pid", ARGUMENT_NUMBER, NUMBER_RIDGE_PID},
-    {"ridge tid", ARGUMENT_NUMBER, NUMBER_RIDGE_TID},
-    {"ridge awaited device", ARGUMENT_NUMBER, NUMBER_RIDGE_AWAITED},
-    {"ridge correlation", ARGUMENT_NUMBER, NUMBER_RIDGE_CORRELATION},
-    {"ridge record correlation", ARGUMENT_NUMBER, NUMBER_RIDGE_WAIT_RECORD},
-    {"ridge processor", ARGUMENT_NUMBER, NUMBER_RIDGE_PROCESSOR},
-    {"ridge operation", ARGUMENT_WORD, WORD_RIDGE_OPERATION},
-    {"ridge detail", ARGUMENT_OWN_DETAIL, 0},
     {"grid", ARGUMENT_GRID, 0},
     {"block", ARGUMENT_BLOCK, 0},
     {"Input Dims", ARGUMENT_DETAIL, DETAIL_INPUT},
@@ -142,13 +123,6 @@ static const struct keyword argument_list[] = {
 };
 
 #define LENGTH(list) (sizeof(list) / sizeof(list)[0])
-
-bool event_category_known(struct text category) {
-    for (size_t i = 0; i < LENGTH(category_list); i++)
-        if (text_is(category, category_list[i].word))
-            return true;
-    return false;
-}
 
 void event_keywords_init(struct event_keywords *keywords) {
     keywords_init(&keywords->members, member_list, LENGTH(member_list));
@@ -205,8 +179,6 @@ static const char *scan_argument(struct scan *scan, const char *at, const struct
         return scan_triple(scan, at, event->grid, &event->has_grid);
     case ARGUMENT_BLOCK:
         return scan_triple(scan, at, event->block, &event->has_block);
-    case ARGUMENT_OWN_DETAIL:
-        break;
     case ARGUMENT_DETAIL:
         after = scan_skip(scan, at);
         if (after)
@@ -220,21 +192,6 @@ static void forget_arguments(struct kineto_event *event) {
     event->has_number = event->has_word = 0;
     event->has_grid = event->has_block = false;
     event->detail_count = 0;
-    event->own_detail = (struct text){0};
-}
-
-/* true: the members before it are those of the detail, and mean nothing else. */
-static const char *scan_own_detail(struct scan *scan, const char *at, struct text before,
-                                   struct kineto_event *event) {
-    struct scan_string string;
-    forget_arguments(event);
-    event->own_detail_is_string = *at == '"';
-    event->own_detail = before;
-    if (*at != '"')
-        return scan_skip(scan, at);
-    at = scan_string(scan, at, &string);
-    event->own_detail = string.raw;
-    return at;
 }
 
 static const char *scan_arguments(struct scan *scan, const struct keywords *keywords,
@@ -245,14 +202,11 @@ static const char *scan_arguments(struct scan *scan, const struct keywords *keyw
     event->args_read = true;
     at = scan_first_member(at, &closed);
     while (!closed) {
-        struct text key, before = {start, (size_t)(at - start)};
+        struct text key;
         if (!(at = scan_key(scan, at, &key)))
             return NULL;
         const struct keyword *keyword = keywords_find(keywords, key);
-        if (keyword && keyword->kind == ARGUMENT_OWN_DETAIL)
-            at = scan_own_detail(scan, at, before, event);
-        else
-            at = keyword ? scan_argument(scan, at, keyword, event) : scan_skip(scan, at);
+        at = keyword ? scan_argument(scan, at, keyword, event) : scan_skip(scan, at);
         if (!at || !(at = scan_next_member(scan, at, &closed)))
             return NULL;
     }
@@ -268,7 +222,7 @@ static bool wants_arguments(const struct kineto_event *event) {
 
 static const char *scan_args(struct scan *scan, const struct event_keywords *keywords,
                              const char *at, struct kineto_event *event) {
-    if (*at == '{' && (keywords->all_arguments || wants_arguments(event)))
+    if (*at == '{' && wants_arguments(event))
         return scan_arguments(scan, &keywords->arguments, at, event);
     const char *after = scan_skip(scan, at);
     if (after && *at == '{')

@@ -17,16 +17,12 @@ enum event_category {
     CATEGORY_OP,
     CATEGORY_ANNOTATION,
     CATEGORY_DEVICE_RANGE,
-    CATEGORY_DEVICE_PART, /* of a device that has no streams */
-    CATEGORY_DRIVER,
-    CATEGORY_OTHER,
     CATEGORY_PYTHON,
     CATEGORY_SYNC,
     CATEGORY_OVERHEAD,
     CATEGORY_TRACE,
     CATEGORY_INSTANT,
     CATEGORY_FLOW,
-    CATEGORY_STATE, /* of a thread; only our own exports have it */
 };
 
 /* Arguments that are numbers. */
@@ -48,16 +44,6 @@ enum event_number {
     NUMBER_MEMORY_ADDRESS,
     NUMBER_MEMORY_ALLOCATED,
     NUMBER_MEMORY_RESERVED,
-    NUMBER_RIDGE_SHARED, /* these are of our own exports */
-    NUMBER_RIDGE_FLOPS,
-    NUMBER_RIDGE_BYTES,
-    NUMBER_RIDGE_RESULT,
-    NUMBER_RIDGE_PID,
-    NUMBER_RIDGE_TID,
-    NUMBER_RIDGE_AWAITED,
-    NUMBER_RIDGE_CORRELATION,
-    NUMBER_RIDGE_WAIT_RECORD,
-    NUMBER_RIDGE_PROCESSOR,
     NUMBER_COUNT
 };
 
@@ -69,9 +55,6 @@ enum event_word {
     WORD_SYNC_KIND,
     WORD_KERNEL_DETAILS,
     WORD_COPY_DETAILS,
-    WORD_RIDGE_CLASS,
-    WORD_RIDGE_DOMAIN,
-    WORD_RIDGE_OPERATION,
     WORD_COUNT
 };
 
@@ -102,11 +85,6 @@ struct kineto_event {
     struct text args; /* the whole object, or empty */
     bool args_read;
 
-    /* What our own exports mark as the row's detail: the beginning of args, up to where the members
-     * of the detail end, or a string; data is NULL when there is none. */
-    struct text own_detail;
-    bool own_detail_is_string;
-
     uint32_t has_number, has_word;
     bool has_grid, has_block;
     int64_t numbers[NUMBER_COUNT];
@@ -118,11 +96,7 @@ struct kineto_event {
 
 struct event_keywords {
     struct keywords members, arguments, categories;
-    bool all_arguments; /* of every category, as our own exports need it */
 };
-
-/* Whether an event of this category is more than a range of an unknown kind. */
-bool event_category_known(struct text category);
 
 void event_keywords_init(struct event_keywords *keywords);
 

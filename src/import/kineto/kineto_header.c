@@ -1,7 +1,6 @@
 /* What does a Kineto trace say about its run? Members around traceEvents, before it or after it.
  * The known ones become device rows, ranks, the clock's base and warnings; other short scalars are
- * kept as meta "kineto.NAME"; anything else of any size is passed over. Our own exports say all of
- * it elsewhere (kineto_own.c), and more exactly, so that only the clock's base counts in them.
+ * kept as meta "kineto.NAME"; anything else of any size is passed over.
  */
 #include "import/kineto/kineto_header.h"
 
@@ -189,8 +188,7 @@ static const char *read_base(struct kineto_header *header, struct kineto_rows *r
     const char *after = scan_integer(rows->scan, at, &base, &is_number);
     if (!is_number)
         return after;
-    int64_t least = rows->own ? -TRACE_TIME_LIMIT : 0;
-    if (base >= least && base <= TRACE_TIME_LIMIT) {
+    if (base >= 0 && base <= TRACE_TIME_LIMIT) {
         header->base = base;
         header->has_base = true;
     } else {
@@ -254,8 +252,7 @@ bool header_read(struct kineto_header *header, struct kineto_rows *rows, struct 
     if (!scan_peek(scan, &byte, status))
         return false;
     bool scalar = byte != '{' && byte != '[';
-    bool known_already = rows->own && member != HEADER_BASE;
-    if (known_already || (member == HEADER_OTHER && (!scalar || header->notes >= NOTES_MAX)))
+    if (member == HEADER_OTHER && (!scalar || header->notes >= NOTES_MAX))
         return json_skip(scan, status);
 
     /* All of the value first, so that reading it has effects only once. */

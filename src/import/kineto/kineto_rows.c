@@ -10,7 +10,6 @@
 #include <inttypes.h>
 
 #include "base/checksum.h"
-#include "import/kineto/kineto_own.h"
 #include "import/kineto/kineto_xla.h"
 
 void rows_init(struct kineto_rows *rows, struct scan *scan, struct trace_writer *writer,
@@ -55,11 +54,6 @@ static const struct name_fact *facts_of(struct kineto_rows *rows, uint32_t id, s
     return fact;
 }
 
-uint8_t rows_call_class(struct kineto_rows *rows, const struct kineto_event *event) {
-    struct text name = rows_text(rows, &event->name);
-    return facts_of(rows, trace_writer_string(rows->writer, name), name)->class;
-}
-
 static struct event_id device_of(const struct kineto_event *event) {
     if (event_has(event, NUMBER_DEVICE))
         return (struct event_id){.number = event->numbers[NUMBER_DEVICE]};
@@ -102,7 +96,7 @@ static void describe_copy(struct kineto_rows *rows, const struct kineto_event *e
     xla_read_copy(event_word(event, WORD_COPY_DETAILS), row);
 }
 
-void rows_shape(const struct kineto_event *event, struct row_activity *row) {
+static void read_shape(const struct kineto_event *event, struct row_activity *row) {
     if (event->has_grid) {
         row->grid_x = event->grid[0];
         row->grid_y = event->grid[1];
@@ -116,7 +110,7 @@ void rows_shape(const struct kineto_event *event, struct row_activity *row) {
 }
 
 static void describe_kernel(const struct kineto_event *event, struct row_activity *row) {
-    rows_shape(event, row);
+    read_shape(event, row);
     row->registers = event_u32(event, NUMBER_REGISTERS);
     row->shared_static = event_u32(event, NUMBER_SHARED);
     row->graph = event_u32(event, NUMBER_GRAPH);
@@ -157,7 +151,7 @@ static enum wait_kind wait_kind_named(struct text name) {
     return WAIT_UNKNOWN;
 }
 
-enum wait_kind rows_wait_kind(const struct kineto_event *event) {
+static enum wait_kind wait_kind_of(const struct kineto_event *event) {
     struct text kind = event_word(event, WORD_SYNC_KIND);
     return wait_kind_named(kind.length ? kind : event->name.raw);
 }
@@ -167,7 +161,7 @@ static void add_wait(struct kineto_rows *rows, const struct kineto_event *event)
         .start = event->start,
         .duration = event->duration,
         .queue = queue_of(rows, event),
-        .kind = (uint8_t)rows_wait_kind(event),
+        .kind = (uint8_t)wait_kind_of(event),
         .correlation = event_unsigned(event, NUMBER_CORRELATION),
         .event = event_unsigned(event, NUMBER_WAIT_EVENT),
         .record_correlation = event_unsigned(event, NUMBER_WAIT_RECORD),
@@ -181,14 +175,8 @@ static void add_wait(struct kineto_rows *rows, const struct kineto_event *event)
     trace_write_wait(rows->writer, &row);
 }
 
-uint32_t rows_thread(struct kineto_rows *rows, const struct event_id *process,
-                     const struct event_id *thread) {
-    bool nowhere = rows->own && process->word.length == 0 && process->number == OWN_NOWHERE;
-    return nowhere ? 0 : places_thread(&rows->places, process, thread);
-}
-
 static uint32_t thread_of(struct kineto_rows *rows, const struct kineto_event *event) {
-    return rows_thread(rows, &event->process, &event->thread);
+    return places_thread(&rows->places, &event->process, &event->thread);
 }
 
 /* Without a suffix such as _v7000. */
@@ -283,7 +271,7 @@ static void add_mark(struct kineto_rows *rows, const struct kineto_event *event)
 }
 
 /* Device Type 0 is the host; a size below zero is a release. */
-struct row_memory rows_memory(struct kineto_rows *rows, const struct kineto_event *event) {
+static void add_memory(struct kineto_rows *rows, const struct kineto_event *event) {
     int64_t bytes = event->numbers[NUMBER_MEMORY_BYTES];
     struct row_memory row = {
         .time = event->start,
@@ -298,11 +286,6 @@ struct row_memory rows_memory(struct kineto_rows *rows, const struct kineto_even
         struct event_id device = {.number = (int64_t)event_unsigned(event, NUMBER_MEMORY_DEVICE)};
         row.device = places_device(&rows->places, &device);
     }
-    return row;
-}
-
-static void add_memory(struct kineto_rows *rows, const struct kineto_event *event) {
-    struct row_memory row = rows_memory(rows, event);
     trace_write_memory(rows->writer, &row);
 }
 
@@ -501,7 +484,7 @@ static void add_complete(struct kineto_rows *rows, const struct kineto_event *ev
 
 /* Kineto labels its devices' processes "GPU 0": their names are the host process's. */
 static void add_metadata(struct kineto_rows *rows, const struct kineto_event *event) {
-    if (rows->own || !(event->has_word >> WORD_NAME & 1))
+    if (!(event->has_word >> WORD_NAME & 1))
         return;
     struct text name = rows_text(rows, &event->words[WORD_NAME]);
     if (text_is(event->name.raw, "process_name"))
@@ -547,7 +530,7 @@ bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64
     case 0: /* XLA ends its list with an empty object */
         return true;
     case 'X':
-        if (event->category == CATEGORY_TRACE && !rows->own)
+        if (event->category == CATEGORY_TRACE)
             return true;
         break;
     case 'B':
@@ -569,8 +552,7 @@ bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64
     const char *trouble = time_trouble(event);
     if (trouble)
         return invalid(rows, event, offset, number, trouble, status);
-    bool taken = rows->own && own_add(rows, event);
-    if (!taken && !add_timed(rows, event, offset, number, status))
+    if (!add_timed(rows, event, offset, number, status))
         return false;
     if (rows->places.failed) {
         *status = rows->places.why;
@@ -596,8 +578,6 @@ void rows_end(struct kineto_rows *rows) {
     warn(rows, rows->unpaired_ends, "ends of ranges have no begin; they are left out");
     warn(rows, rows->unused_events, "events are of kinds (ph) that ridge has no use for");
     trace_writer_dropped(rows->writer, rows->open.open + rows->unpaired_ends);
-    if (rows->own)
-        return;
     if (rows->hip_calls > rows->cuda_calls)
         places_set_vendor(&rows->places, TEXT("AMD"));
     else if (rows->cuda_calls)

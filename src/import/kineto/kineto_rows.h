@@ -20,7 +20,6 @@ struct kineto_rows {
     struct details details;
     struct buffer name_text, note_text;
     bool out_of_memory; /* some name is incomplete */
-    bool own;           /* ridge exported it: kineto_own.h has the agreement */
 
     /* What is known about a name, so that it is not worked out for every event again. */
     struct name_fact {
@@ -43,18 +42,6 @@ void rows_finish(struct kineto_rows *rows);
 struct text rows_text(struct kineto_rows *rows, const struct scan_string *string);
 /* The same, as one of the trace's. */
 uint32_t rows_string(struct kineto_rows *rows, const struct scan_string *string);
-/* The thread of that pid and tid; 0 where an export of ours says that there is none. */
-uint32_t rows_thread(struct kineto_rows *rows, const struct event_id *process,
-                     const struct event_id *thread);
-
-/* The class of the call that an event is named after, and the kind of wait that it says. */
-uint8_t rows_call_class(struct kineto_rows *rows, const struct kineto_event *event);
-enum wait_kind rows_wait_kind(const struct kineto_event *event);
-
-/* What an event's arguments say of a kernel's grid and block, and of an allocation or release. */
-void rows_shape(const struct kineto_event *event, struct row_activity *row);
-struct row_memory rows_memory(struct kineto_rows *rows, const struct kineto_event *event);
-
 /* `offset` and `number` say which event it is, for messages. */
 bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64_t offset,
               uint64_t number, struct status *status);

@@ -26,7 +26,7 @@ struct sample_text {
     struct text frame; /* the parent's id, or the sampled frame's */
     struct event_id process, thread;
     bool has_process, time_ok;
-    int64_t time, weight;
+    int64_t time;
 };
 
 /* An id is a string or a number; 5 and "5" are the same. */
@@ -58,7 +58,6 @@ static const char *scan_place(struct scan *scan, const char *at, struct event_id
 
 static const char *scan_member(struct scan *scan, const char *at, struct text key,
                                struct sample_text *text) {
-    bool is_number = false;
     if (text_is(key, "name"))
         return scan_string_or_skip(scan, at, &text->name);
     if (text_is(key, "category"))
@@ -69,8 +68,6 @@ static const char *scan_member(struct scan *scan, const char *at, struct text ke
         return scan_microseconds(scan, at, &text->time, &text->time_ok);
     if (text_is(key, "tid"))
         return scan_place(scan, at, &text->thread);
-    if (text_is(key, "weight"))
-        return scan_integer(scan, at, &text->weight, &is_number);
     if (!text_is(key, "pid"))
         return scan_skip(scan, at);
     text->has_process = true;
@@ -202,15 +199,13 @@ static uint32_t stack_of(struct kineto_samples *samples, struct text id) {
     return index ? samples->frames[*index].row : 0;
 }
 
-/* Only in our own exports is it known what a weight counts. */
 static void add_sample(struct kineto_samples *samples, struct kineto_rows *rows,
                        const struct sample_text *text) {
     struct row_sample row = {
         .time = text->time,
-        .thread = text->has_process ? rows_thread(rows, &text->process, &text->thread)
+        .thread = text->has_process ? places_thread(&rows->places, &text->process, &text->thread)
                                     : places_thread_anywhere(&rows->places, &text->thread),
         .stack = stack_of(samples, text->frame),
-        .weight = rows->own ? text->weight : 0,
     };
     trace_write_sample(rows->writer, &row);
 }

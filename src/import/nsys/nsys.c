@@ -88,10 +88,14 @@ static int detect(const struct import_source *source) {
 
 static bool explain_unknown_schema(struct sqlite_source *source, struct status *status) {
     char tables[240];
+    if (sqlite_source_has_table(source, "ridge_meta"))
+        return status_fail(status, STATUS_INPUT,
+                           "is a database that 'ridge export' wrote for other programs; give the "
+                           ".ridge file that it was exported from");
     sqlite_source_list_tables(source, tables, sizeof tables);
     return status_fail(status, STATUS_INPUT,
-                       "is a SQLite database, but not one that ridge knows (it reads exports "
-                       "of Nsight Systems, RPD traces and its own); its tables are: %s",
+                       "is a SQLite database, but not one that ridge reads (exports of Nsight "
+                       "Systems and RPD traces); its tables are: %s",
                        tables[0] ? tables : "none");
 }
 

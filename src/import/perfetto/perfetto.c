@@ -1,7 +1,7 @@
-/* Perfetto traces (.pftrace): ridge's own exports come back exactly; of anyone else's, track events
- * become ranges, marks and counters, and GPU render stages activities. This file reads the packets
- * one by one, undoes their compression and keeps what each sequence has interned. Packets are read
- * in file order, in which the events of one track are ordered in time. */
+/* Perfetto traces (.pftrace): track events become ranges, marks and counters, and GPU render stages
+ * become activities. This file reads the packets one by one, decompresses them and keeps what each
+ * sequence has interned. Packets are read in file order, in which the events of one track are
+ * ordered in time. */
 #include "import/perfetto/perfetto.h"
 
 #include <inttypes.h>
@@ -74,16 +74,25 @@ void perfetto_annotation(struct perfetto_import *import, const struct perfetto_s
     }
 }
 
-bool perfetto_check_row(struct perfetto_import *import, const struct import_row *row, bool *drop) {
-    const char *why = NULL;
-    *drop = !import_row_valid(row, &why);
-    if (!*drop)
+static const char *time_fault(int64_t time, int64_t duration) {
+    if (time > TRACE_TIME_LIMIT || time < -TRACE_TIME_LIMIT)
+        return "a time that is out of range";
+    if (duration < 0)
+        return "a negative duration";
+    return duration > TRACE_TIME_LIMIT ? "a duration that is out of range" : NULL;
+}
+
+bool perfetto_check_times(struct perfetto_import *import, enum trace_table table, int64_t time,
+                          int64_t duration, bool *drop) {
+    const char *fault = time_fault(time, duration);
+    *drop = fault != NULL;
+    if (!fault)
         return true;
     if (!import->options->skip_invalid)
         return status_fail(import->status, STATUS_INPUT,
                            "the %s in the packet at byte %" PRIu64 " has %s; --skip-invalid drops "
                            "such events",
-                           trace_tables[row->table].name, import->offset, why);
+                           trace_tables[table].name, import->offset, fault);
     trace_writer_dropped(import->writer, 1);
     return true;
 }
@@ -280,10 +289,7 @@ static bool read_event(struct perfetto_import *import, struct perfetto_packet *p
     import->events++;
     if (packet->time > import->last_time && packet->time <= TRACE_TIME_LIMIT)
         import->last_time = packet->time;
-    if (perfetto_is_header(import, &event))
-        return perfetto_own_header(import, packet, &event);
-    return packet->sequence->own ? perfetto_own_event(import, packet, &event)
-                                 : perfetto_foreign_event(import, packet, &event);
+    return perfetto_track_event(import, packet, &event);
 }
 
 static bool read_packets(struct perfetto_import *import, struct text bytes);
@@ -492,11 +498,9 @@ static bool read_file(struct perfetto_import *import, struct input *input) {
 static void write_notes(struct perfetto_import *import) {
     struct trace_writer *writer = import->writer;
     char line[200];
-    if (!import->has_format)
-        trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("perfetto"));
-    if (!import->has_own)
-        trace_writer_meta_integer(writer, "source.events", (int64_t)import->events);
-    if (import->has_foreign && !import->has_own) {
+    trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("perfetto"));
+    trace_writer_meta_integer(writer, "source.events", (int64_t)import->events);
+    if (import->has_events) {
         trace_writer_meta(writer, META_CLOCK_BASE,
                           import->has_realtime ? TEXT("unix") : TEXT("monotonic"));
         if (import->has_realtime && import->realtime > 0 && import->realtime < TRACE_TIME_LIMIT)
@@ -532,12 +536,6 @@ static void finish(struct perfetto_import *import) {
         forget_names(&import->sequences[i]);
     for (size_t i = 0; i < import->track_count; i++)
         memory_free(import->tracks[i].open);
-    for (unsigned table = 0; table < TABLE_COUNT; table++) {
-        memory_free(import->held[table].rows);
-        memory_free(import->held[table].numbers);
-    }
-    for (unsigned table = 0; table < TABLE_ACTIVITY; table++)
-        map_finish(&import->entities[table]);
     memory_free(import->sequences);
     memory_free(import->tracks);
     memory_free(import->clocks);
@@ -546,7 +544,6 @@ static void finish(struct perfetto_import *import) {
     map_finish(&import->clock_by_id);
     map_finish(&import->counter_names);
     map_finish(&import->places);
-    map_finish(&import->columns);
     intern_finish(&import->texts);
     buffer_finish(&import->json);
 }
@@ -558,8 +555,7 @@ static bool run(const struct import_source *source, const struct import_options 
     if (!input_open(&input, source->path, status))
         return false;
     *status = (struct status){0};
-    bool ok =
-        read_file(&import, &input) && perfetto_own_end(&import) && perfetto_close_slices(&import);
+    bool ok = read_file(&import, &input) && perfetto_close_slices(&import);
     if (ok)
         write_notes(&import);
     else if (status->code == STATUS_OK)

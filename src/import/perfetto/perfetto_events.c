@@ -111,10 +111,8 @@ static uint32_t detail_of(struct perfetto_import *import, const struct perfetto_
 
 static bool write_range(struct perfetto_import *import, uint32_t thread,
                         const struct open_slice *slice, int64_t duration) {
-    struct import_row row;
     bool drop;
-    import_row_begin(&row, TABLE_RANGE);
-    row.of.range = (struct row_range){
+    struct row_range row = {
         .start = slice->start,
         .duration = duration,
         .thread = thread,
@@ -123,10 +121,10 @@ static bool write_range(struct perfetto_import *import, uint32_t thread,
         .domain = slice->domain,
         .detail = slice->detail,
     };
-    if (!perfetto_check_row(import, &row, &drop))
+    if (!perfetto_check_times(import, TABLE_RANGE, row.start, duration, &drop))
         return false;
     if (!drop)
-        trace_write_range(import->writer, &row.of.range);
+        trace_write_range(import->writer, &row);
     return true;
 }
 
@@ -153,37 +151,33 @@ static bool end_slice(struct perfetto_import *import, struct perfetto_track *tra
 
 static bool write_mark(struct perfetto_import *import, uint32_t thread,
                        const struct open_slice *mark) {
-    struct import_row row;
     bool drop;
-    import_row_begin(&row, TABLE_MARK);
-    row.of.mark = (struct row_mark){
+    struct row_mark row = {
         .time = mark->start,
         .thread = thread,
         .name = mark->name,
         .domain = mark->domain,
         .detail = mark->detail,
     };
-    if (!perfetto_check_row(import, &row, &drop))
+    if (!perfetto_check_times(import, TABLE_MARK, row.time, 0, &drop))
         return false;
     if (!drop)
-        trace_write_mark(import->writer, &row.of.mark);
+        trace_write_mark(import->writer, &row);
     return true;
 }
 
 static bool write_counter(struct perfetto_import *import, const struct perfetto_event *event,
                           const struct perfetto_track *track, int64_t time) {
-    struct import_row row;
     bool drop;
-    import_row_begin(&row, TABLE_COUNTER);
-    row.of.counter = (struct row_counter){
+    struct row_counter row = {
         .time = time,
         .name = perfetto_string(import, track->name ? track->name : event->name),
         .value = event->value,
     };
-    if (!perfetto_check_row(import, &row, &drop))
+    if (!perfetto_check_times(import, TABLE_COUNTER, time, 0, &drop))
         return false;
     if (!drop)
-        trace_write_counter(import->writer, &row.of.counter);
+        trace_write_counter(import->writer, &row);
     return true;
 }
 
@@ -203,12 +197,12 @@ static unsigned type_of_phase(int32_t phase) {
     }
 }
 
-bool perfetto_foreign_event(struct perfetto_import *import, const struct perfetto_packet *packet,
-                            const struct perfetto_event *event) {
+bool perfetto_track_event(struct perfetto_import *import, const struct perfetto_packet *packet,
+                          const struct perfetto_event *event) {
     struct perfetto_track *track = perfetto_track(import, event->track);
     if (!track)
         return false;
-    import->has_foreign = true;
+    import->has_events = true;
     unsigned type = event->type ? event->type : type_of_phase(event->phase);
     if (type == TYPE_COUNTER)
         return !event->has_value || write_counter(import, event, track, packet->time);

@@ -185,20 +185,16 @@ static uint32_t name_of_stage(struct perfetto_import *import, const struct stage
 bool perfetto_gpu_stage(struct perfetto_import *import, const struct perfetto_packet *packet,
                         struct text bytes) {
     struct stage stage = {0};
-    struct import_row row;
+    struct row_activity row = {.start = packet->time, .kind = ACTIVITY_KERNEL};
     bool drop;
-    import_row_begin(&row, TABLE_ACTIVITY);
-    row.of.activity.start = packet->time;
-    read_stage(packet, bytes, &stage, &row.of.activity);
-    import->has_foreign = true;
-    row.of.activity.kind = ACTIVITY_KERNEL;
-    row.of.activity.name = name_of_stage(import, &stage);
-    row.of.activity.queue =
-        find_queue(import, stage.gpu, stage.context, stage.queue, stage.queue_name);
-    if (!perfetto_check_row(import, &row, &drop))
+    read_stage(packet, bytes, &stage, &row);
+    import->has_events = true;
+    row.name = name_of_stage(import, &stage);
+    row.queue = find_queue(import, stage.gpu, stage.context, stage.queue, stage.queue_name);
+    if (!perfetto_check_times(import, TABLE_ACTIVITY, row.start, row.duration, &drop))
         return false;
     if (!drop)
-        trace_write_activity(import->writer, &row.of.activity);
+        trace_write_activity(import->writer, &row);
     return true;
 }
 
@@ -227,24 +223,22 @@ static bool write_counter(struct perfetto_import *import, const struct perfetto_
                           struct text bytes, uint32_t device) {
     struct protobuf message = protobuf_of(bytes);
     struct protobuf_field field;
-    struct import_row row;
+    struct row_counter row = {.time = packet->time, .device = device};
     bool drop;
-    import_row_begin(&row, TABLE_COUNTER);
-    row.of.counter = (struct row_counter){.time = packet->time, .device = device};
     while (protobuf_next(&message, &field)) {
         if (field.number == VALUE_ID) {
             uint64_t *name = map_find(&import->counter_names, (uint64_t)protobuf_integer(&field));
-            row.of.counter.name = name ? perfetto_string(import, (uint32_t)*name) : 0;
+            row.name = name ? perfetto_string(import, (uint32_t)*name) : 0;
         } else if (field.number == VALUE_INT) {
-            row.of.counter.value = (double)protobuf_integer(&field);
+            row.value = (double)protobuf_integer(&field);
         } else if (field.number == VALUE_DOUBLE) {
-            row.of.counter.value = protobuf_number(&field);
+            row.value = protobuf_number(&field);
         }
     }
-    if (!perfetto_check_row(import, &row, &drop))
+    if (!perfetto_check_times(import, TABLE_COUNTER, row.time, 0, &drop))
         return false;
     if (!drop)
-        trace_write_counter(import->writer, &row.of.counter);
+        trace_write_counter(import->writer, &row);
     return true;
 }
 
@@ -253,7 +247,7 @@ bool perfetto_gpu_counters(struct perfetto_import *import, const struct perfetto
     struct protobuf message = protobuf_of(bytes);
     struct protobuf_field field;
     int64_t gpu = 0;
-    import->has_foreign = true;
+    import->has_events = true;
     while (protobuf_next(&message, &field))
         if (field.number == COUNTERS_GPU)
             gpu = (int64_t)(int32_t)protobuf_integer(&field);
@@ -275,27 +269,25 @@ static bool write_submit(struct perfetto_import *import, const struct perfetto_p
     struct protobuf_field field;
     uint64_t pid = 0;
     int64_t tid = 0;
-    struct import_row row;
+    struct row_call row = {.start = packet->time, .class = CALL_LAUNCH};
     bool drop;
-    import_row_begin(&row, TABLE_CALL);
-    row.of.call = (struct row_call){.start = packet->time, .class = CALL_LAUNCH};
     while (protobuf_next(&message, &field)) {
         int64_t value = protobuf_integer(&field);
         if (field.number == SUBMIT_DURATION)
-            row.of.call.duration = value;
+            row.duration = value;
         else if (field.number == SUBMIT_PID)
             pid = (uint64_t)value;
         else if (field.number == SUBMIT_TID)
             tid = value;
         else if (field.number == SUBMIT_ID)
-            row.of.call.correlation = (uint64_t)value;
+            row.correlation = (uint64_t)value;
     }
-    row.of.call.thread = find_thread(import, pid, tid);
-    row.of.call.name = trace_writer_string(import->writer, TEXT("vkQueueSubmit"));
-    if (!perfetto_check_row(import, &row, &drop))
+    row.thread = find_thread(import, pid, tid);
+    row.name = trace_writer_string(import->writer, TEXT("vkQueueSubmit"));
+    if (!perfetto_check_times(import, TABLE_CALL, row.start, row.duration, &drop))
         return false;
     if (!drop)
-        trace_write_call(import->writer, &row.of.call);
+        trace_write_call(import->writer, &row);
     return true;
 }
 
@@ -303,7 +295,7 @@ bool perfetto_vulkan_call(struct perfetto_import *import, const struct perfetto_
                           struct text bytes) {
     struct protobuf message = protobuf_of(bytes);
     struct protobuf_field field;
-    import->has_foreign = true;
+    import->has_events = true;
     while (protobuf_next(&message, &field))
         if (field.number == VULKAN_SUBMIT && !write_submit(import, packet, protobuf_text(&field)))
             return false;

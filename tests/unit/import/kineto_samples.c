@@ -110,10 +110,6 @@ TEST(damaged_lists_of_samples_are_refused_with_their_place) {
         "{\"stackFrames\":{},\"samples\":[{\"ts\":1}",
         "{\"stackFrames\":{},\"samples\":[{\"ts\":1}}",
         "{\"stackFrames\":{},\"samples\":[{\"ts\":1",
-        "{\"ridge\":{\"meta\":[7]}}",
-        "{\"ridge\":{\"meta\":[{\"key\":\"a\",",
-        "{\"ridge\":{\"thread\":[{\"tid\":1} {}]}}",
-        "{\"ridge\":{\"layout\":",
     };
     for (size_t i = 0; i < sizeof damaged / sizeof damaged[0]; i++) {
         struct status status;
