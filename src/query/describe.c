@@ -1,7 +1,5 @@
 /* What tables and columns are there? Views over VALUES hold the answer, so that it comes out in
  * every format and can be searched with SQL like anything else. */
-#ifdef RIDGE_HAVE_SQLITE
-
 #include "query/describe.h"
 
 #include "query/views.h"
@@ -137,7 +135,3 @@ bool describe_statement(const char *words, struct buffer *sql, struct status *st
     buffer_byte(sql, '\0');
     return buffer_ok(sql, status);
 }
-
-#else
-typedef int describe_needs_sqlite; /* a file must declare something */
-#endif

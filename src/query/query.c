@@ -3,8 +3,6 @@
  * statement it went wrong and what there is instead. */
 #include "query/query.h"
 
-#ifdef RIDGE_HAVE_SQLITE
-
 #include <sqlite3.h>
 #include <string.h>
 
@@ -257,7 +255,3 @@ void query_interrupt(struct query *query) {
 bool query_interrupted(const struct query *query) {
     return query->failure == SQLITE_INTERRUPT;
 }
-
-#else
-typedef int query_needs_sqlite; /* a file must declare something */
-#endif

@@ -1,8 +1,6 @@
 /* A column is set right when all of its values are numbers. */
 #include "query/result.h"
 
-#ifdef RIDGE_HAVE_SQLITE
-
 #include <sqlite3.h>
 
 #include "base/json_write.h"
@@ -161,7 +159,3 @@ bool result_write(struct query *query, struct sqlite3_stmt *statement, enum resu
         return write_json(query, statement, output, status);
     return write_table(query, statement, format, width, output, status);
 }
-
-#else
-typedef int result_needs_sqlite; /* a file must declare something */
-#endif

@@ -2,8 +2,6 @@
  * its id, rows by the value of a column (value_index), rows by time (sorted once), and all rows.
  * What is found is always a superset that SQLite checks again, so collations and odd types cannot
  * make an answer wrong. */
-#ifdef RIDGE_HAVE_SQLITE
-
 #include "query/tables.h"
 
 #include <math.h>
@@ -583,7 +581,3 @@ const sqlite3_module table_module = {
     .xColumn = give_column,
     .xRowid = give_rowid,
 };
-
-#else
-typedef int tables_need_sqlite; /* a file must declare something */
-#endif

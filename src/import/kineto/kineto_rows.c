@@ -10,7 +10,215 @@
 #include <inttypes.h>
 
 #include "base/checksum.h"
-#include "import/kineto/kineto_xla.h"
+#include "base/memory.h"
+
+/* ---- ranges whose begin and end are two events ---- */
+
+struct open_range {
+    struct row_range row;
+    size_t below; /* index + 1 of the one beneath it, or of the next free one */
+};
+
+static bool open_ranges_begin(struct open_ranges *ranges, uint64_t key, const struct row_range *row,
+                              struct status *status) {
+    size_t index = ranges->free;
+    if (index) {
+        index--;
+    } else {
+        if (!memory_grow((void **)&ranges->ranges, &ranges->capacity, ranges->count + 1,
+                         sizeof *ranges->ranges, status))
+            return false;
+        index = ranges->count;
+    }
+    uint64_t *top = map_find(&ranges->top, key);
+    size_t below = top ? (size_t)*top : 0;
+    if (!map_set(&ranges->top, key, index + 1, status))
+        return false;
+    if (index == ranges->count)
+        ranges->count++;
+    else
+        ranges->free = ranges->ranges[index].below;
+    ranges->ranges[index] = (struct open_range){*row, below};
+    ranges->open++;
+    return true;
+}
+
+static bool open_ranges_end(struct open_ranges *ranges, uint64_t key, struct row_range *row) {
+    uint64_t *top = map_find(&ranges->top, key);
+    if (!top || *top == 0)
+        return false;
+    size_t index = (size_t)*top - 1;
+    *row = ranges->ranges[index].row;
+    *top = ranges->ranges[index].below;
+    ranges->ranges[index].below = ranges->free;
+    ranges->free = index + 1;
+    ranges->open--;
+    return true;
+}
+
+static void open_ranges_finish(struct open_ranges *ranges) {
+    map_finish(&ranges->top);
+    memory_free(ranges->ranges);
+    *ranges = (struct open_ranges){0};
+}
+
+/* ---- arguments as details ---- */
+
+enum { DETAIL_BYTES_MAX = 64 * 1024 };
+
+static void details_finish(struct details *details) {
+    buffer_finish(&details->text);
+}
+
+static uint32_t remember(struct details *details, uint64_t hash) {
+    struct text text = buffer_as_text(&details->text);
+    details->out_of_memory |= details->text.failed;
+    bool valid = !details->text.failed && text.length <= DETAIL_BYTES_MAX &&
+                 text_utf8_valid(text) == text.length;
+    uint32_t string = valid ? trace_writer_string(details->writer, text) : 0;
+    details->facts[hash % DETAIL_FACTS] = (struct detail_fact){hash, string};
+    return string;
+}
+
+/* The canonical spelling of keys that older files write differently. */
+static const char *detail_key(const struct keyword *key) {
+    return strcmp(key->word, "Input dims") == 0 ? "Input Dims" : key->word;
+}
+
+static uint32_t details_chosen(struct details *details, const struct kineto_event *event,
+                               unsigned groups) {
+    uint64_t hash = 0;
+    for (unsigned i = 0; i < event->detail_count; i++) {
+        const struct event_detail *detail = &event->details[i];
+        if (detail->key->slot & groups)
+            hash = checksum_integer(hash + (uintptr_t)detail->key) ^
+                   checksum64(detail->value.data, detail->value.length);
+    }
+    if (hash == 0)
+        return 0;
+    const struct detail_fact *known = &details->facts[hash % DETAIL_FACTS];
+    if (known->hash == hash)
+        return known->string;
+
+    struct buffer *out = &details->text;
+    buffer_clear(out);
+    for (unsigned i = 0; i < event->detail_count; i++) {
+        const struct event_detail *detail = &event->details[i];
+        if (!(detail->key->slot & groups))
+            continue;
+        size_t before = out->length;
+        buffer_printf(out, "%c\"%s\":", before ? ',' : '{', detail_key(detail->key));
+        if (!scan_compact(detail->value, out))
+            out->length = before;
+    }
+    if (out->length)
+        buffer_byte(out, '}');
+    return remember(details, hash);
+}
+
+static uint32_t details_whole(struct details *details, const struct kineto_event *event) {
+    if (event->args.length <= 2 || event->args.length > DETAIL_BYTES_MAX)
+        return 0;
+    uint64_t hash = checksum64(event->args.data, event->args.length);
+    const struct detail_fact *known = &details->facts[hash % DETAIL_FACTS];
+    if (known->hash == hash)
+        return known->string;
+    buffer_clear(&details->text);
+    if (!scan_compact(event->args, &details->text))
+        buffer_clear(&details->text);
+    return remember(details, hash);
+}
+
+/* ---- XLA's descriptions of kernels and copies ---- */
+
+/* The next "key:value" of `rest`, which shrinks; false when there is none. */
+static bool next_pair(struct text *rest, struct text *key, struct text *value) {
+    const char *at = rest->data, *end = at + rest->length;
+    while (at < end && *at == ' ')
+        at++;
+    const char *stop = at;
+    while (stop < end && *stop != ' ')
+        stop++;
+    *rest = (struct text){stop, (size_t)(end - stop)};
+    const char *colon = memchr(at, ':', (size_t)(stop - at));
+    if (at == stop)
+        return false;
+    if (!colon)
+        colon = stop;
+    *key = (struct text){at, (size_t)(colon - at)};
+    *value = colon == stop ? TEXT("") : (struct text){colon + 1, (size_t)(stop - colon) - 1};
+    return true;
+}
+
+static uint32_t number(struct text value) {
+    uint64_t n;
+    return text_to_u64(value, &n) && n <= UINT32_MAX ? (uint32_t)n : 0;
+}
+
+static void triple(struct text value, uint32_t *x, uint32_t *y, uint32_t *z) {
+    uint32_t *parts[3] = {x, y, z};
+    for (int i = 0; i < 3; i++) {
+        const char *comma = memchr(value.data, ',', value.length);
+        size_t length = comma ? (size_t)(comma - value.data) : value.length;
+        *parts[i] = number((struct text){value.data, length});
+        if (!comma)
+            return;
+        value = (struct text){comma + 1, value.length - length - 1};
+    }
+}
+
+static void xla_read_kernel(struct text details, struct row_activity *row) {
+    struct text key, value;
+    while (next_pair(&details, &key, &value)) {
+        if (text_is(key, "grid"))
+            triple(value, &row->grid_x, &row->grid_y, &row->grid_z);
+        else if (text_is(key, "block"))
+            triple(value, &row->block_x, &row->block_y, &row->block_z);
+        else if (text_is(key, "regs"))
+            row->registers = number(value);
+        else if (text_is(key, "static_shared") || text_is(key, "group_mem"))
+            row->shared_static = number(value);
+        else if (text_is(key, "dynamic_shared"))
+            row->shared_dynamic = number(value);
+    }
+}
+
+static enum memory_kind memory_named(struct text word) {
+    static const struct {
+        const char *word;
+        enum memory_kind kind;
+    } words[] = {
+        {"pageable", MEMORY_PAGEABLE}, {"pinned", MEMORY_PINNED},   {"device", MEMORY_DEVICE},
+        {"array", MEMORY_ARRAY},       {"managed", MEMORY_MANAGED},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (text_is(word, words[i].word))
+            return words[i].kind;
+    return MEMORY_UNKNOWN;
+}
+
+static bool on_host(enum memory_kind kind) {
+    return kind == MEMORY_PAGEABLE || kind == MEMORY_PINNED;
+}
+
+static void xla_read_copy(struct text details, struct row_activity *row) {
+    struct text key, value;
+    while (next_pair(&details, &key, &value)) {
+        if (text_is(key, "kind_src"))
+            row->from_memory = (uint8_t)memory_named(value);
+        else if (text_is(key, "kind_dst"))
+            row->to_memory = (uint8_t)memory_named(value);
+        else if (text_is(key, "size") && !text_to_u64(value, &row->bytes))
+            row->bytes = BYTES_UNKNOWN;
+    }
+    if (row->direction == COPY_UNKNOWN && row->from_memory && row->to_memory) {
+        bool from_host = on_host(row->from_memory), to_host = on_host(row->to_memory);
+        row->direction =
+            from_host ? (to_host ? COPY_HTOH : COPY_HTOD) : (to_host ? COPY_DTOH : COPY_DTOD);
+    }
+}
+
+/* ---- rows ---- */
 
 void rows_init(struct kineto_rows *rows, struct scan *scan, struct trace_writer *writer,
                const struct import_options *options) {

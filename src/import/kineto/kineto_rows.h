@@ -4,10 +4,31 @@
 #define RIDGE_IMPORT_KINETO_KINETO_ROWS_H
 
 #include "import/import.h"
-#include "import/kineto/kineto_detail.h"
 #include "import/kineto/kineto_event.h"
-#include "import/kineto/kineto_pairs.h"
 #include "import/kineto/kineto_entities.h"
+
+/* Ranges whose begin and end are two events: B and E on a thread, b and e of one asynchronous id.
+ * Each key has its own stack: an end closes the youngest open begin of its key. */
+struct open_ranges {
+    struct open_range *ranges;
+    size_t count, capacity;
+    size_t free;    /* index + 1 of a range that can be used again */
+    struct map top; /* by key: index + 1 of the youngest, 0 = none */
+    uint64_t open;  /* begun and not ended yet */
+};
+
+/* An event's arguments as strings of the trace: the `detail` columns. */
+enum { DETAIL_FACTS = 4096 };
+
+struct details {
+    struct trace_writer *writer;
+    struct buffer text;
+    bool out_of_memory;  /* some detail is missing */
+    struct detail_fact { /* a cache: replaced at will */
+        uint64_t hash;
+        uint32_t string;
+    } facts[DETAIL_FACTS];
+};
 
 enum { NAME_FACTS = 1024 };
 

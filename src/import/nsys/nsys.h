@@ -1,8 +1,8 @@
-/* What the parts of the Nsight Systems importer share while one report is read.
+/* Shared by the parts of the Nsight Systems importer while one report is read.
  *
- * nsys.c runs the parts in order: first who and where (nsys_entities.c), then calls and device work
- * (nsys_activities.c), then what the host did (nsys_ranges.c) and what was sampled
- * (nsys_samples.c). Every function returns false with a status when the import must end.
+ * nsys.c runs the parts in order: processes, threads, devices and queues (nsys_entities.c), then API
+ * calls and device activity (nsys_activities.c), then ranges and samples (nsys_host.c). Every
+ * function returns false with a status when the import must stop.
  */
 #ifndef RIDGE_IMPORT_NSYS_NSYS_H
 #define RIDGE_IMPORT_NSYS_NSYS_H

@@ -1,8 +1,6 @@
 /* What did the devices do, and which calls told them to? Kernels, copies, sets and whole graphs
  * become activities, runtime and driver calls become calls; both keep the source's correlation id,
  * which is unique within a process. Rows are read in the order of their tables. */
-#ifdef RIDGE_HAVE_SQLITE
-
 #include "import/nsys/nsys.h"
 
 #include <stdio.h>
@@ -427,6 +425,68 @@ bool nsys_memory(struct nsys *nsys, struct status *status) {
     return sqlite_rows_close(&rows);
 }
 
-#else
-typedef int nsys_activities_needs_sqlite;
-#endif
+/* ---- GPU metrics ---- */
+
+struct metric_key {
+    int64_t type, metric;
+};
+
+struct metrics {
+    struct intern keys;
+    uint32_t *names; /* by id of keys */
+    size_t capacity;
+};
+
+static bool load_metrics(struct nsys *nsys, struct metrics *metrics, struct status *status) {
+    struct sqlite_rows rows;
+    sqlite_rows_open(&rows, &nsys->source, "TARGET_INFO_GPU_METRICS", "typeId metricId metricName",
+                     NULL, status);
+    while (sqlite_rows_next(&rows, status)) {
+        struct metric_key key = {sqlite_rows_integer(&rows, 0, 0),
+                                 sqlite_rows_integer(&rows, 1, 0)};
+        uint32_t place, name;
+        rows.failed = !sqlite_strings_column(&nsys->strings, &rows, 2, &name, status) ||
+                      !intern_add(&metrics->keys, (struct text){(const char *)&key, sizeof key},
+                                  &place, status) ||
+                      !memory_grow((void **)&metrics->names, &metrics->capacity, (size_t)place + 1,
+                                   sizeof *metrics->names, status);
+        if (!rows.failed)
+            metrics->names[place] = name;
+    }
+    return sqlite_rows_close(&rows);
+}
+
+static uint32_t metric_name(struct nsys *nsys, const struct metrics *metrics,
+                            struct metric_key key) {
+    uint32_t place = intern_find(&metrics->keys, (struct text){(const char *)&key, sizeof key});
+    if (place != UINT32_MAX && metrics->names[place])
+        return metrics->names[place];
+    char name[40];
+    snprintf(name, sizeof name, "metric %lld", (long long)key.metric);
+    return trace_writer_string(nsys->writer, text_of(name));
+}
+
+/* The low byte of the type is the board's number. */
+bool nsys_counters(struct nsys *nsys, struct status *status) {
+    struct sqlite_rows rows;
+    struct metrics metrics = {0};
+    bool ok = load_metrics(nsys, &metrics, status);
+    if (ok) {
+        sqlite_rows_open(&rows, &nsys->source, "GPU_METRICS", "timestamp typeId metricId value",
+                         NULL, status);
+        while (nsys_next(nsys, &rows, status)) {
+            struct metric_key key = {sqlite_rows_integer(&rows, 1, 0),
+                                     sqlite_rows_integer(&rows, 2, 0)};
+            struct row_counter row = {.value = sqlite_rows_number(&rows, 3)};
+            if (!sqlite_rows_time(&rows, nsys->options, nsys->writer, &row.time, status))
+                continue;
+            row.name = metric_name(nsys, &metrics, key);
+            row.device = nsys_board_device(nsys, key.type & 0xFF);
+            trace_write_counter(nsys->writer, &row);
+        }
+        ok = sqlite_rows_close(&rows);
+    }
+    intern_finish(&metrics.keys);
+    memory_free(metrics.names);
+    return ok;
+}

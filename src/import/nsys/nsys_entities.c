@@ -3,8 +3,6 @@
  * listed. A process knows its devices by its own numbering. That number is the device's label as
  * long as all processes mean the same boards by it; where they do not, which
  * TARGET_INFO_CUDA_DEVICE tells, the board's number is. */
-#ifdef RIDGE_HAVE_SQLITE
-
 #include "import/nsys/nsys.h"
 
 #include <stdio.h>
@@ -414,7 +412,3 @@ bool nsys_queue(struct nsys *nsys, int64_t global, int64_t device, int64_t conte
     entities->last_queue = *queue;
     return true;
 }
-
-#else
-typedef int nsys_entities_needs_sqlite;
-#endif

@@ -1,6 +1,5 @@
-/* What the parts of the Perfetto importer share: perfetto.c reads packets, their clocks and
- * interned names; perfetto_events.c makes ranges, marks and counters of track events;
- * perfetto_gpu.c makes activities of GPU render stages. */
+/* Shared by the parts of the Perfetto importer: perfetto.c reads packets, clocks, interned names and
+ * track events; perfetto_gpu.c turns GPU render stages into activities. */
 #ifndef RIDGE_IMPORT_PERFETTO_PERFETTO_H
 #define RIDGE_IMPORT_PERFETTO_PERFETTO_H
 
@@ -191,21 +190,10 @@ struct perfetto_track *perfetto_track(struct perfetto_import *import, uint64_t u
 void perfetto_annotation(struct perfetto_import *import, const struct perfetto_sequence *sequence,
                          struct text message, struct perfetto_annotation *annotation);
 
-/* Relates the clocks of a snapshot to the trace's. */
-bool perfetto_read_snapshot(struct perfetto_import *import, uint64_t sequence, struct text message);
-/* The trace's time of a reading of that clock. */
-int64_t perfetto_time(struct perfetto_import *import, uint64_t sequence, uint64_t clock,
-                      uint64_t value);
-
 /* Checks the times of a row of `table`; marks have no duration. Impossible times fail, or, with
  * --skip-invalid, set *drop. */
 bool perfetto_check_times(struct perfetto_import *import, enum trace_table table, int64_t time,
                           int64_t duration, bool *drop);
-
-bool perfetto_track_event(struct perfetto_import *import, const struct perfetto_packet *packet,
-                          const struct perfetto_event *event);
-/* Ends what is still open. */
-bool perfetto_close_slices(struct perfetto_import *import);
 
 bool perfetto_gpu_stage(struct perfetto_import *import, const struct perfetto_packet *packet,
                         struct text message);

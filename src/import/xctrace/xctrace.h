@@ -23,13 +23,6 @@ struct xctrace_toc {
     struct intern schemas;
 };
 
-/* Fills a zeroed `toc` from the file. */
-bool xctrace_toc_read(const char *path, struct xctrace_toc *toc, struct status *status);
-void xctrace_toc_finish(struct xctrace_toc *toc);
-/* "2026-03-30T18:55:31.999-07:00" as nanoseconds since 1970; false without a zone or a sane year.
- */
-bool xctrace_date(struct text date, int64_t *unix_ns);
-
 struct xctrace_signposts {
     struct intern keys; /* of intervals that have begun: process, identifier, name, subsystem */
     size_t *open;       /* by key: index + 1 of the innermost begin, 0 = none */
@@ -102,10 +95,5 @@ bool xctrace_thread(struct xctrace *import, const struct xctrace_table *table, u
 uint32_t xctrace_string(struct xctrace *import, const struct xctrace_table *table, uint32_t cell);
 /* A label cell's first text that says something: a child's, or its own. */
 struct text xctrace_label(const struct xctrace_table *table, uint32_t cell);
-
-/* Exports the tables that ridge reads from a .trace bundle into a new folder by running xctrace;
- * *folder is then to be removed by xctrace_bundle_remove() and freed. */
-bool xctrace_bundle_export(const char *bundle, char **folder, struct status *status);
-void xctrace_bundle_remove(const char *folder);
 
 #endif

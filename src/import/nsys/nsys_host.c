@@ -1,9 +1,7 @@
-/* What was the host doing, by name? NVTX ranges and marks, the calls of libraries that the profiler
- * traced (OS runtime, MPI, cuBLAS, ...) and the profiler's own overhead become ranges, each with
- * the library or NVTX domain it belongs to. A range that was still open when the capture stopped
- * ends with the capture. */
-#ifdef RIDGE_HAVE_SQLITE
-
+/* What was the host doing? NVTX ranges and marks, calls of traced libraries (OS runtime, MPI, cuBLAS,
+ * ...) and the profiler's own overhead become ranges, each with its library or NVTX domain. A range
+ * that was open when the capture stopped ends with the capture. Sampled call chains become stacks,
+ * shared as a tree. */
 #include "import/nsys/nsys.h"
 
 #include <stdio.h>
@@ -290,6 +288,122 @@ bool nsys_ranges(struct nsys *nsys, struct status *status) {
     return ok;
 }
 
-#else
-typedef int nsys_ranges_needs_sqlite;
-#endif
+/* ---- samples ---- */
+
+struct frame {
+    int64_t depth; /* 0 is where the CPU was, its caller is 1 */
+    uint32_t function, module;
+};
+
+struct stacks {
+    struct map by_sample; /* COMPOSITE_EVENTS.id -> stack */
+    struct intern nodes;  /* {parent, function, module} */
+    uint32_t *ids;        /* by id of nodes -> stack */
+    size_t capacity;
+    struct frame *chain; /* of the sample that is being read */
+    size_t chain_length, chain_capacity;
+    int64_t sample;
+};
+
+/* Chains come in order of depth; one that does not is put into it. */
+static void order_chain(struct frame *chain, size_t length) {
+    for (size_t i = 1; i < length; i++) {
+        struct frame frame = chain[i];
+        size_t at = i;
+        for (; at > 0 && chain[at - 1].depth > frame.depth; at--)
+            chain[at] = chain[at - 1];
+        chain[at] = frame;
+    }
+}
+
+static bool find_node(struct nsys *nsys, struct stacks *stacks, uint32_t parent,
+                      const struct frame *frame, uint32_t *stack, struct status *status) {
+    uint32_t key[3] = {parent, frame->function, frame->module}, place;
+    size_t before = stacks->nodes.count;
+    if (!intern_add(&stacks->nodes, (struct text){(const char *)key, sizeof key}, &place, status) ||
+        !memory_grow((void **)&stacks->ids, &stacks->capacity, (size_t)place + 1,
+                     sizeof *stacks->ids, status))
+        return false;
+    if (stacks->nodes.count > before)
+        stacks->ids[place] =
+            trace_write_stack(nsys->writer, &(struct row_stack){.parent = parent,
+                                                                .function = frame->function,
+                                                                .module = frame->module});
+    *stack = stacks->ids[place];
+    return true;
+}
+
+static bool end_chain(struct nsys *nsys, struct stacks *stacks, struct status *status) {
+    uint32_t stack = 0;
+    if (stacks->chain_length == 0)
+        return true;
+    order_chain(stacks->chain, stacks->chain_length);
+    for (size_t i = stacks->chain_length; i-- > 0;)
+        if (!find_node(nsys, stacks, stack, &stacks->chain[i], &stack, status))
+            return false;
+    stacks->chain_length = 0;
+    return map_set(&stacks->by_sample, (uint64_t)stacks->sample, stack, status);
+}
+
+enum { CHAIN_LONGEST = 4096 };
+
+static bool add_frame(struct nsys *nsys, struct sqlite_rows *rows, struct stacks *stacks,
+                      struct status *status) {
+    int64_t sample = sqlite_rows_integer(rows, 0, 0);
+    struct frame frame = {.depth = sqlite_rows_integer(rows, 1, 0)};
+    if (sample != stacks->sample && !end_chain(nsys, stacks, status))
+        return false;
+    stacks->sample = sample;
+    if (stacks->chain_length == CHAIN_LONGEST)
+        return true; /* deeper callers are cut off */
+    if (!sqlite_strings_column(&nsys->strings, rows, 2, &frame.function, status) ||
+        !sqlite_strings_column(&nsys->strings, rows, 3, &frame.module, status) ||
+        !memory_grow((void **)&stacks->chain, &stacks->chain_capacity, stacks->chain_length + 1,
+                     sizeof frame, status))
+        return false;
+    stacks->chain[stacks->chain_length++] = frame;
+    return true;
+}
+
+static bool load_stacks(struct nsys *nsys, struct stacks *stacks, struct status *status) {
+    struct sqlite_rows rows;
+    sqlite_rows_open(&rows, &nsys->source, "SAMPLING_CALLCHAINS", "id stackDepth symbol module",
+                     NULL, status);
+    while (sqlite_rows_next(&rows, status)) {
+        rows.failed = !add_frame(nsys, &rows, stacks, status);
+        if (trace_writer_failed(nsys->writer))
+            break;
+    }
+    if (!rows.failed)
+        rows.failed = !end_chain(nsys, stacks, status);
+    return sqlite_rows_close(&rows);
+}
+
+static bool write_samples(struct nsys *nsys, const struct stacks *stacks, struct status *status) {
+    struct sqlite_rows rows;
+    sqlite_rows_open(&rows, &nsys->source, "COMPOSITE_EVENTS", "start globalTid id", NULL, status);
+    while (nsys_next(nsys, &rows, status)) {
+        struct row_sample row = {0};
+        if (!sqlite_rows_time(&rows, nsys->options, nsys->writer, &row.time, status))
+            continue;
+        const uint64_t *stack =
+            map_find(&stacks->by_sample, (uint64_t)sqlite_rows_integer(&rows, 2, 0));
+        row.stack = stack ? (uint32_t)*stack : 0;
+        rows.failed = !nsys_thread(nsys, sqlite_rows_integer(&rows, 1, 0), &row.thread, status);
+        if (!rows.failed)
+            trace_write_sample(nsys->writer, &row);
+    }
+    return sqlite_rows_close(&rows);
+}
+
+bool nsys_samples(struct nsys *nsys, struct status *status) {
+    struct stacks stacks = {0};
+    if (!sqlite_source_has_table(&nsys->source, "COMPOSITE_EVENTS"))
+        return true;
+    bool ok = load_stacks(nsys, &stacks, status) && write_samples(nsys, &stacks, status);
+    map_finish(&stacks.by_sample);
+    intern_finish(&stacks.nodes);
+    memory_free(stacks.ids);
+    memory_free(stacks.chain);
+    return ok;
+}
