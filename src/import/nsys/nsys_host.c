@@ -1,4 +1,5 @@
-/* What was the host doing? NVTX ranges and marks, calls of traced libraries (OS runtime, MPI, cuBLAS,
+/* What was the host doing? NVTX ranges and marks, calls of traced libraries (OS runtime, MPI,
+ * cuBLAS,
  * ...) and the profiler's own overhead become ranges, each with its library or NVTX domain. A range
  * that was open when the capture stopped ends with the capture. Sampled call chains become stacks,
  * shared as a tree. */
@@ -198,6 +199,7 @@ static bool read_open_annotations(struct nsys *nsys, const struct domains *domai
 /* A range named by whichever of nameId and textId the table has. */
 static bool read_library(struct nsys *nsys, const char *table, const char *domain,
                          enum range_category category, struct status *status) {
+    enum { LIBRARY_THREAD = 2, LIBRARY_NAME_ID, LIBRARY_TEXT_ID };
     struct sqlite_rows rows;
     uint32_t domain_string = 0;
     sqlite_rows_open(&rows, &nsys->source, table, "start end globalTid nameId textId", NULL,
@@ -206,10 +208,11 @@ static bool read_library(struct nsys *nsys, const char *table, const char *domai
         struct row_range row = {.category = (uint8_t)category};
         if (!nsys_span(nsys, &rows, &row.start, &row.duration, status))
             continue;
-        rows.failed = !sqlite_strings_column(&nsys->strings, &rows, 3, &row.name, status) ||
-                      (row.name == 0 &&
-                       !sqlite_strings_column(&nsys->strings, &rows, 4, &row.name, status)) ||
-                      !nsys_thread(nsys, sqlite_rows_integer(&rows, 2, 0), &row.thread, status);
+        rows.failed =
+            !sqlite_strings_column(&nsys->strings, &rows, LIBRARY_NAME_ID, &row.name, status) ||
+            (row.name == 0 &&
+             !sqlite_strings_column(&nsys->strings, &rows, LIBRARY_TEXT_ID, &row.name, status)) ||
+            !nsys_thread(nsys, sqlite_rows_integer(&rows, LIBRARY_THREAD, 0), &row.thread, status);
         if (rows.failed)
             continue;
         if (domain_string == 0)
@@ -222,21 +225,23 @@ static bool read_library(struct nsys *nsys, const char *table, const char *domai
 
 /* CUDA's own costs are recorded by the same table as the profiler's. */
 static bool read_overhead(struct nsys *nsys, struct status *status) {
+    enum { OVERHEAD_THREAD = 2, OVERHEAD_NAME_ID, OVERHEAD_TYPE };
     enum { COMPILER = 2, MODULE_LOADING = 6, FUNCTION_LOADING = 7, COMMAND_BUFFER_FULL = 8 };
     struct sqlite_rows rows;
     sqlite_rows_open(&rows, &nsys->source, "CUPTI_ACTIVITY_KIND_OVERHEAD",
                      "start end globalTid nameId overheadType", NULL, status);
     while (nsys_next(nsys, &rows, status)) {
         struct row_range row = {0};
-        int64_t type = sqlite_rows_integer(&rows, 4, 0);
+        int64_t type = sqlite_rows_integer(&rows, OVERHEAD_TYPE, 0);
         bool cuda = type == COMPILER || type == MODULE_LOADING || type == FUNCTION_LOADING ||
                     type == COMMAND_BUFFER_FULL;
         if (!nsys_span(nsys, &rows, &row.start, &row.duration, status))
             continue;
         row.category = cuda ? RANGE_DRIVER : RANGE_OVERHEAD;
         row.domain = trace_writer_string(nsys->writer, cuda ? TEXT("CUDA") : TEXT("CUPTI"));
-        rows.failed = !sqlite_strings_column(&nsys->strings, &rows, 3, &row.name, status) ||
-                      !nsys_thread(nsys, sqlite_rows_integer(&rows, 2, 0), &row.thread, status);
+        rows.failed =
+            !sqlite_strings_column(&nsys->strings, &rows, OVERHEAD_NAME_ID, &row.name, status) ||
+            !nsys_thread(nsys, sqlite_rows_integer(&rows, OVERHEAD_THREAD, 0), &row.thread, status);
         if (!rows.failed)
             trace_write_range(nsys->writer, &row);
     }
@@ -345,19 +350,20 @@ static bool end_chain(struct nsys *nsys, struct stacks *stacks, struct status *s
     return map_set(&stacks->by_sample, (uint64_t)stacks->sample, stack, status);
 }
 
-enum { CHAIN_LONGEST = 4096 };
+enum { CHAIN_MAX = 4096 };
 
 static bool add_frame(struct nsys *nsys, struct sqlite_rows *rows, struct stacks *stacks,
                       struct status *status) {
-    int64_t sample = sqlite_rows_integer(rows, 0, 0);
-    struct frame frame = {.depth = sqlite_rows_integer(rows, 1, 0)};
+    enum { CHAIN_SAMPLE, CHAIN_DEPTH, CHAIN_SYMBOL, CHAIN_MODULE };
+    int64_t sample = sqlite_rows_integer(rows, CHAIN_SAMPLE, 0);
+    struct frame frame = {.depth = sqlite_rows_integer(rows, CHAIN_DEPTH, 0)};
     if (sample != stacks->sample && !end_chain(nsys, stacks, status))
         return false;
     stacks->sample = sample;
-    if (stacks->chain_length == CHAIN_LONGEST)
+    if (stacks->chain_length == CHAIN_MAX)
         return true; /* deeper callers are cut off */
-    if (!sqlite_strings_column(&nsys->strings, rows, 2, &frame.function, status) ||
-        !sqlite_strings_column(&nsys->strings, rows, 3, &frame.module, status) ||
+    if (!sqlite_strings_column(&nsys->strings, rows, CHAIN_SYMBOL, &frame.function, status) ||
+        !sqlite_strings_column(&nsys->strings, rows, CHAIN_MODULE, &frame.module, status) ||
         !memory_grow((void **)&stacks->chain, &stacks->chain_capacity, stacks->chain_length + 1,
                      sizeof frame, status))
         return false;
@@ -380,6 +386,7 @@ static bool load_stacks(struct nsys *nsys, struct stacks *stacks, struct status 
 }
 
 static bool write_samples(struct nsys *nsys, const struct stacks *stacks, struct status *status) {
+    enum { SAMPLE_TIME, SAMPLE_THREAD, SAMPLE_ID };
     struct sqlite_rows rows;
     sqlite_rows_open(&rows, &nsys->source, "COMPOSITE_EVENTS", "start globalTid id", NULL, status);
     while (nsys_next(nsys, &rows, status)) {
@@ -387,9 +394,10 @@ static bool write_samples(struct nsys *nsys, const struct stacks *stacks, struct
         if (!sqlite_rows_time(&rows, nsys->options, nsys->writer, &row.time, status))
             continue;
         const uint64_t *stack =
-            map_find(&stacks->by_sample, (uint64_t)sqlite_rows_integer(&rows, 2, 0));
+            map_find(&stacks->by_sample, (uint64_t)sqlite_rows_integer(&rows, SAMPLE_ID, 0));
         row.stack = stack ? (uint32_t)*stack : 0;
-        rows.failed = !nsys_thread(nsys, sqlite_rows_integer(&rows, 1, 0), &row.thread, status);
+        rows.failed =
+            !nsys_thread(nsys, sqlite_rows_integer(&rows, SAMPLE_THREAD, 0), &row.thread, status);
         if (!rows.failed)
             trace_write_sample(nsys->writer, &row);
     }

@@ -340,7 +340,7 @@ TEST(one_number_for_two_boards_makes_two_devices) {
     trace_close(trace);
 }
 
-TEST(a_hidden_board_is_listed_beside_the_one_that_cuda_calls_0) {
+TEST(a_hidden_gpu_is_listed_beside_the_one_that_cuda_calls_0) {
     const char *path =
         database_of(STRINGS KERNELS TWO_BOARDS CUDA_DEVICES
                     "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (1, 0, 16);" ONE_KERNEL
