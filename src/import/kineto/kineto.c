@@ -20,11 +20,11 @@ struct kineto_header {
     struct keywords members, device_members, rank_members;
     bool is_kineto; /* has a member that only Kineto writes */
     bool has_base;
-    int64_t base;   /* nanoseconds of the Unix epoch at time 0 */
-    unsigned notes; /* scalar members that became meta */
+    int64_t base;        /* nanoseconds of the Unix epoch at time 0 */
+    unsigned meta_count; /* scalar members that became meta */
 };
 
-enum { NOTES_MAX = 64, NOTE_BYTES_MAX = 1024, WARNINGS_MAX = 8 };
+enum { META_MAX = 64, META_BYTES_MAX = 1024, WARNINGS_MAX = 8 };
 
 enum header_member {
     HEADER_OTHER,
@@ -137,7 +137,7 @@ static const char *read_device(struct kineto_header *header, struct kineto_rows 
         .listed = 1,
     };
     struct event_id id = {.number = values[DEVICE_ID]};
-    places_describe_device(&rows->places, &id, &row);
+    entities_describe_device(&rows->entities, &id, &row);
     return at;
 }
 
@@ -160,12 +160,12 @@ static const char *read_devices(struct kineto_header *header, struct kineto_rows
 }
 
 /* A scalar as meta text; containers are passed over. */
-static const char *read_note(struct kineto_rows *rows, const char *at, const char *key) {
+static const char *read_meta(struct kineto_rows *rows, const char *at, const char *key) {
     struct scan_string string;
     if (*at == '{' || *at == '[')
         return scan_skip(rows->scan, at);
     const char *after = scan_skip(rows->scan, at);
-    if (!after || after - at > NOTE_BYTES_MAX)
+    if (!after || after - at > META_BYTES_MAX)
         return after;
     struct text value = {at, (size_t)(after - at)};
     if (*at == '"' && scan_string(rows->scan, at, &string))
@@ -191,14 +191,14 @@ static const char *read_ranks(struct kineto_header *header, struct kineto_rows *
         if (!(at = scan_key(rows->scan, at, &key)))
             return NULL;
         const struct keyword *keyword = keywords_find(&header->rank_members, key);
-        at = keyword ? read_note(rows, at, keys[keyword->kind]) : scan_skip(rows->scan, at);
+        at = keyword ? read_meta(rows, at, keys[keyword->kind]) : scan_skip(rows->scan, at);
         if (!at || !(at = scan_next_member(rows->scan, at, &closed)))
             return NULL;
     }
     return at;
 }
 
-/* A base so far off that sums with it could overflow is left out, and said. */
+/* A base so far off that sums with it could overflow is left out with a warning. */
 static const char *read_base(struct kineto_header *header, struct kineto_rows *rows,
                              const char *at) {
     int64_t base;
@@ -226,13 +226,13 @@ static const char *read_warnings(struct kineto_rows *rows, const char *at) {
         struct scan_string string;
         if (!(at = scan_string(rows->scan, at, &string)))
             return NULL;
-        struct buffer *out = &rows->note_text;
-        struct text said = rows_text(rows, &string);
-        if (said.length > NOTE_BYTES_MAX)
-            said.length = NOTE_BYTES_MAX;
+        struct buffer *out = &rows->meta_text;
+        struct text message = rows_text(rows, &string);
+        if (message.length > META_BYTES_MAX)
+            message.length = META_BYTES_MAX;
         buffer_clear(out);
         buffer_string(out, "the profiler said: ");
-        buffer_text(out, said);
+        buffer_text(out, message);
         trace_writer_meta(rows->writer, META_WARNING, buffer_as_text(out));
         at = scan_space(at);
         at = scan_space(*at == ',' ? at + 1 : at);
@@ -250,12 +250,12 @@ static const char *read_header_member(struct kineto_header *header, struct kinet
     case HEADER_BASE:
         return read_base(header, rows, at);
     case HEADER_HOST:
-        return read_note(rows, at, META_HOST);
+        return read_meta(rows, at, META_HOST);
     case HEADER_WARNINGS:
         return read_warnings(rows, at);
     default:
-        header->notes++;
-        return read_note(rows, at, key);
+        header->meta_count++;
+        return read_meta(rows, at, key);
     }
 }
 
@@ -270,7 +270,7 @@ static bool header_read(struct kineto_header *header, struct kineto_rows *rows, 
     if (!scan_peek(scan, &byte, status))
         return false;
     bool scalar = byte != '{' && byte != '[';
-    if (member == HEADER_OTHER && (!scalar || header->notes >= NOTES_MAX))
+    if (member == HEADER_OTHER && (!scalar || header->meta_count >= META_MAX))
         return json_skip(scan, status);
 
     /* All of the value first, so that reading it has effects only once. */
@@ -317,7 +317,7 @@ static size_t skip_mark_and_space(const unsigned char *head, size_t length) {
     return at;
 }
 
-static int detect(const struct import_source *source) {
+static int kineto_detect(const struct import_source *source) {
     if (source->is_folder || source->head_length == 0)
         return 0;
     size_t at = skip_mark_and_space(source->head, source->head_length);
@@ -467,7 +467,7 @@ static bool read_document(struct document *document, struct status *status) {
 static void write_source(struct document *document, struct trace_writer *writer) {
     const struct kineto_header *header = &document->header;
     bool kineto = header->is_kineto || document->rows.kineto_events > 0;
-    bool xla = !kineto && document->rows.places.has_device_processes;
+    bool xla = !kineto && document->rows.entities.has_device_processes;
     bool unix_clock = header->has_base || document->last_time >= UNIX_TIME_FROM;
     if (header->has_base)
         trace_writer_meta_integer(writer, META_CLOCK_OFFSET, header->base);
@@ -523,8 +523,8 @@ static bool explain_other_json(const struct import_source *source, struct status
     return true;
 }
 
-static bool run(const struct import_source *source, const struct import_options *options,
-                struct trace_writer *writer, struct status *status) {
+static bool kineto_run(const struct import_source *source, const struct import_options *options,
+                       struct trace_writer *writer, struct status *status) {
     struct input input;
     if (!contains(source, "\"traceEvents\"") && !explain_other_json(source, status))
         return false;
@@ -534,6 +534,6 @@ static bool run(const struct import_source *source, const struct import_options 
 
 const struct importer import_kineto = {
     .format = "kineto",
-    .detect = detect,
-    .run = run,
+    .detect = kineto_detect,
+    .run = kineto_run,
 };

@@ -131,7 +131,8 @@ void event_keywords_init(struct event_keywords *keywords) {
 }
 
 /* [x, y, z]; anything else is passed over. */
-static const char *scan_triple(struct scan *scan, const char *at, uint32_t *triple, bool *present) {
+static const char *scan_triple(struct scan *scan, const char *at, uint32_t *read_xla_triple,
+                               bool *present) {
     const char *p = at;
     if (*p != '[')
         return scan_skip(scan, at);
@@ -144,7 +145,7 @@ static const char *scan_triple(struct scan *scan, const char *at, uint32_t *trip
         p = scan_space(p);
         if (!is_number || *p != (i < 2 ? ',' : ']'))
             return scan_skip(scan, at);
-        triple[i] = clamp_u32(value);
+        read_xla_triple[i] = clamp_u32(value);
     }
     *present = true;
     return p + 1;
@@ -188,7 +189,7 @@ static const char *scan_argument(struct scan *scan, const char *at, const struct
     return NULL;
 }
 
-static void forget_arguments(struct kineto_event *event) {
+static void clear_arguments(struct kineto_event *event) {
     event->has_number = event->has_word = 0;
     event->has_grid = event->has_block = false;
     event->detail_count = 0;
@@ -198,7 +199,7 @@ static const char *scan_arguments(struct scan *scan, const struct keywords *keyw
                                   const char *at, struct kineto_event *event) {
     bool closed;
     const char *start = at;
-    forget_arguments(event);
+    clear_arguments(event);
     event->args_read = true;
     at = scan_first_member(at, &closed);
     while (!closed) {
@@ -305,7 +306,7 @@ static const char *scan_member(struct scan *scan, const struct event_keywords *k
     return NULL;
 }
 
-static void clear(struct kineto_event *event) {
+static void event_clear(struct kineto_event *event) {
     memset(event, 0, offsetof(struct kineto_event, numbers));
     event->category_text.raw = event->name.raw = event->args = TEXT("");
     event->detail_count = 0;
@@ -314,7 +315,7 @@ static void clear(struct kineto_event *event) {
 const char *event_scan(struct scan *scan, const struct event_keywords *keywords, const char *at,
                        struct kineto_event *event) {
     bool closed;
-    clear(event);
+    event_clear(event);
     at = scan_first_member(at, &closed);
     while (!closed) {
         struct text key;

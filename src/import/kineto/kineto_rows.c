@@ -70,13 +70,13 @@ static void details_finish(struct details *details) {
     buffer_finish(&details->text);
 }
 
-static uint32_t remember(struct details *details, uint64_t hash) {
+static uint32_t details_store(struct details *details, uint64_t hash) {
     struct text text = buffer_as_text(&details->text);
     details->out_of_memory |= details->text.failed;
     bool valid = !details->text.failed && text.length <= DETAIL_BYTES_MAX &&
                  text_utf8_valid(text) == text.length;
     uint32_t string = valid ? trace_writer_string(details->writer, text) : 0;
-    details->facts[hash % DETAIL_FACTS] = (struct detail_fact){hash, string};
+    details->facts[hash % DETAIL_CACHE] = (struct detail_entry){hash, string};
     return string;
 }
 
@@ -85,8 +85,8 @@ static const char *detail_key(const struct keyword *key) {
     return strcmp(key->word, "Input dims") == 0 ? "Input Dims" : key->word;
 }
 
-static uint32_t details_chosen(struct details *details, const struct kineto_event *event,
-                               unsigned groups) {
+static uint32_t details_of_groups(struct details *details, const struct kineto_event *event,
+                                  unsigned groups) {
     uint64_t hash = 0;
     for (unsigned i = 0; i < event->detail_count; i++) {
         const struct event_detail *detail = &event->details[i];
@@ -96,7 +96,7 @@ static uint32_t details_chosen(struct details *details, const struct kineto_even
     }
     if (hash == 0)
         return 0;
-    const struct detail_fact *known = &details->facts[hash % DETAIL_FACTS];
+    const struct detail_entry *known = &details->facts[hash % DETAIL_CACHE];
     if (known->hash == hash)
         return known->string;
 
@@ -113,26 +113,26 @@ static uint32_t details_chosen(struct details *details, const struct kineto_even
     }
     if (out->length)
         buffer_byte(out, '}');
-    return remember(details, hash);
+    return details_store(details, hash);
 }
 
-static uint32_t details_whole(struct details *details, const struct kineto_event *event) {
+static uint32_t details_of_args(struct details *details, const struct kineto_event *event) {
     if (event->args.length <= 2 || event->args.length > DETAIL_BYTES_MAX)
         return 0;
     uint64_t hash = checksum64(event->args.data, event->args.length);
-    const struct detail_fact *known = &details->facts[hash % DETAIL_FACTS];
+    const struct detail_entry *known = &details->facts[hash % DETAIL_CACHE];
     if (known->hash == hash)
         return known->string;
     buffer_clear(&details->text);
     if (!scan_compact(event->args, &details->text))
         buffer_clear(&details->text);
-    return remember(details, hash);
+    return details_store(details, hash);
 }
 
 /* ---- XLA's descriptions of kernels and copies ---- */
 
 /* The next "key:value" of `rest`, which shrinks; false when there is none. */
-static bool next_pair(struct text *rest, struct text *key, struct text *value) {
+static bool next_xla_pair(struct text *rest, struct text *key, struct text *value) {
     const char *at = rest->data, *end = at + rest->length;
     while (at < end && *at == ' ')
         at++;
@@ -155,7 +155,7 @@ static uint32_t number(struct text value) {
     return text_to_u64(value, &n) && n <= UINT32_MAX ? (uint32_t)n : 0;
 }
 
-static void triple(struct text value, uint32_t *x, uint32_t *y, uint32_t *z) {
+static void read_xla_triple(struct text value, uint32_t *x, uint32_t *y, uint32_t *z) {
     uint32_t *parts[3] = {x, y, z};
     for (int i = 0; i < 3; i++) {
         const char *comma = memchr(value.data, ',', value.length);
@@ -167,13 +167,13 @@ static void triple(struct text value, uint32_t *x, uint32_t *y, uint32_t *z) {
     }
 }
 
-static void xla_read_kernel(struct text details, struct row_activity *row) {
+static void read_xla_kernel(struct text details, struct row_activity *row) {
     struct text key, value;
-    while (next_pair(&details, &key, &value)) {
+    while (next_xla_pair(&details, &key, &value)) {
         if (text_is(key, "grid"))
-            triple(value, &row->grid_x, &row->grid_y, &row->grid_z);
+            read_xla_triple(value, &row->grid_x, &row->grid_y, &row->grid_z);
         else if (text_is(key, "block"))
-            triple(value, &row->block_x, &row->block_y, &row->block_z);
+            read_xla_triple(value, &row->block_x, &row->block_y, &row->block_z);
         else if (text_is(key, "regs"))
             row->registers = number(value);
         else if (text_is(key, "static_shared") || text_is(key, "group_mem"))
@@ -197,13 +197,13 @@ static enum memory_kind memory_named(struct text word) {
     return MEMORY_UNKNOWN;
 }
 
-static bool on_host(enum memory_kind kind) {
+static bool is_host_memory(enum memory_kind kind) {
     return kind == MEMORY_PAGEABLE || kind == MEMORY_PINNED;
 }
 
-static void xla_read_copy(struct text details, struct row_activity *row) {
+static void read_xla_copy(struct text details, struct row_activity *row) {
     struct text key, value;
-    while (next_pair(&details, &key, &value)) {
+    while (next_xla_pair(&details, &key, &value)) {
         if (text_is(key, "kind_src"))
             row->from_memory = (uint8_t)memory_named(value);
         else if (text_is(key, "kind_dst"))
@@ -212,7 +212,7 @@ static void xla_read_copy(struct text details, struct row_activity *row) {
             row->bytes = BYTES_UNKNOWN;
     }
     if (row->direction == COPY_UNKNOWN && row->from_memory && row->to_memory) {
-        bool from_host = on_host(row->from_memory), to_host = on_host(row->to_memory);
+        bool from_host = is_host_memory(row->from_memory), to_host = is_host_memory(row->to_memory);
         row->direction =
             from_host ? (to_host ? COPY_HTOH : COPY_HTOD) : (to_host ? COPY_DTOH : COPY_DTOD);
     }
@@ -226,14 +226,14 @@ void rows_init(struct kineto_rows *rows, struct scan *scan, struct trace_writer 
     rows->writer = writer;
     rows->options = options;
     rows->details.writer = writer;
-    places_init(&rows->places, writer);
+    entities_init(&rows->entities, writer);
 }
 
 void rows_finish(struct kineto_rows *rows) {
-    places_finish(&rows->places);
+    entities_finish(&rows->entities);
     open_ranges_finish(&rows->open);
     buffer_finish(&rows->name_text);
-    buffer_finish(&rows->note_text);
+    buffer_finish(&rows->meta_text);
     details_finish(&rows->details);
 }
 
@@ -250,16 +250,17 @@ uint32_t rows_string(struct kineto_rows *rows, const struct scan_string *string)
     return trace_writer_string(rows->writer, rows_text(rows, string));
 }
 
-static const struct name_fact *facts_of(struct kineto_rows *rows, uint32_t id, struct text name) {
-    struct name_fact *fact = &rows->name_facts[id % NAME_FACTS];
-    if (fact->name != id) {
+static const struct name_info *name_info_of(struct kineto_rows *rows, uint32_t id,
+                                            struct text name) {
+    struct name_info *info = &rows->name_cache[id % NAME_CACHE];
+    if (info->name != id) {
         enum copy_direction direction;
         enum memory_kind from, to;
         import_copy_name(name, &direction, &from, &to);
-        *fact = (struct name_fact){id, (uint8_t)import_call_class(name), (uint8_t)direction,
+        *info = (struct name_info){id, (uint8_t)import_call_class(name), (uint8_t)direction,
                                    (uint8_t)from, (uint8_t)to};
     }
-    return fact;
+    return info;
 }
 
 static struct event_id device_of(const struct kineto_event *event) {
@@ -277,7 +278,7 @@ static uint32_t queue_of(struct kineto_rows *rows, const struct kineto_event *ev
     struct event_id device = device_of(event), stream = event->thread;
     if (event_has(event, NUMBER_STREAM))
         stream = (struct event_id){.number = stream_number(event->numbers[NUMBER_STREAM])};
-    return places_queue(&rows->places, &device, &stream, event_unsigned(event, NUMBER_CONTEXT));
+    return entities_queue(&rows->entities, &device, &stream, event_unsigned(event, NUMBER_CONTEXT));
 }
 
 static uint64_t bytes_of(const struct kineto_event *event) {
@@ -287,10 +288,10 @@ static uint64_t bytes_of(const struct kineto_event *event) {
 
 static void describe_copy(struct kineto_rows *rows, const struct kineto_event *event,
                           struct row_activity *row) {
-    const struct name_fact *fact = facts_of(rows, row->name, event->name.raw);
-    row->direction = fact->direction;
-    row->from_memory = fact->from;
-    row->to_memory = fact->to;
+    const struct name_info *info = name_info_of(rows, row->name, event->name.raw);
+    row->direction = info->direction;
+    row->from_memory = info->from;
+    row->to_memory = info->to;
     row->bytes = bytes_of(event);
     struct text kind = event_word(event, WORD_KIND);
     if (row->direction == COPY_UNKNOWN && kind.length) {
@@ -301,7 +302,7 @@ static void describe_copy(struct kineto_rows *rows, const struct kineto_event *e
         row->from_memory = (uint8_t)from;
         row->to_memory = (uint8_t)to;
     }
-    xla_read_copy(event_word(event, WORD_COPY_DETAILS), row);
+    read_xla_copy(event_word(event, WORD_COPY_DETAILS), row);
 }
 
 static void read_shape(const struct kineto_event *event, struct row_activity *row) {
@@ -323,7 +324,7 @@ static void describe_kernel(const struct kineto_event *event, struct row_activit
     row->shared_static = event_u32(event, NUMBER_SHARED);
     row->graph = event_u32(event, NUMBER_GRAPH);
     row->bytes = BYTES_UNKNOWN;
-    xla_read_kernel(event_word(event, WORD_KERNEL_DETAILS), row);
+    read_xla_kernel(event_word(event, WORD_KERNEL_DETAILS), row);
 }
 
 static void add_activity(struct kineto_rows *rows, const struct kineto_event *event,
@@ -343,7 +344,7 @@ static void add_activity(struct kineto_rows *rows, const struct kineto_event *ev
     else
         row.bytes = bytes_of(event);
     if (event->detail_count)
-        row.detail = details_chosen(&rows->details, event, DETAIL_COLLECTIVE | DETAIL_XLA);
+        row.detail = details_of_groups(&rows->details, event, DETAIL_COLLECTIVE | DETAIL_XLA);
     trace_write_activity(rows->writer, &row);
 }
 
@@ -377,14 +378,14 @@ static void add_wait(struct kineto_rows *rows, const struct kineto_event *event)
     int64_t awaited = stream_number(event->numbers[NUMBER_WAIT_STREAM]);
     if (event_has(event, NUMBER_WAIT_STREAM) && awaited >= 0) {
         struct event_id device = device_of(event), stream = {.number = awaited};
-        row.awaited =
-            places_queue(&rows->places, &device, &stream, event_unsigned(event, NUMBER_CONTEXT));
+        row.awaited = entities_queue(&rows->entities, &device, &stream,
+                                     event_unsigned(event, NUMBER_CONTEXT));
     }
     trace_write_wait(rows->writer, &row);
 }
 
 static uint32_t thread_of(struct kineto_rows *rows, const struct kineto_event *event) {
-    return places_thread(&rows->places, &event->process, &event->thread);
+    return entities_thread(&rows->entities, &event->process, &event->thread);
 }
 
 /* Without a suffix such as _v7000. */
@@ -407,7 +408,7 @@ static void add_call(struct kineto_rows *rows, const struct kineto_event *event)
         .duration = event->duration,
         .thread = thread_of(rows, event),
         .name = id,
-        .class = facts_of(rows, id, name)->class,
+        .class = name_info_of(rows, id, name)->class,
         .correlation = event_unsigned(event, NUMBER_CORRELATION),
     };
     trace_write_call(rows->writer, &row);
@@ -432,17 +433,17 @@ static void add_host_range(struct kineto_rows *rows, const struct kineto_event *
     struct row_range row = range_of(rows, event, category);
     row.thread = thread_of(rows, event);
     if (event->detail_count)
-        row.detail = details_chosen(&rows->details, event, DETAIL_INPUT | DETAIL_COLLECTIVE);
+        row.detail = details_of_groups(&rows->details, event, DETAIL_INPUT | DETAIL_COLLECTIVE);
     trace_write_range(rows->writer, &row);
 }
 
-static void add_device_range(struct kineto_rows *rows, const struct kineto_event *event) {
+static void add_gpu_annotation(struct kineto_rows *rows, const struct kineto_event *event) {
     struct row_range row = range_of(rows, event, RANGE_DEVICE);
     row.queue = queue_of(rows, event);
     if (!text_is(event->category_text.raw, "gpu_user_annotation"))
         row.domain = domain_of(rows, event);
     if (event->detail_count)
-        row.detail = details_chosen(&rows->details, event, DETAIL_COLLECTIVE);
+        row.detail = details_of_groups(&rows->details, event, DETAIL_COLLECTIVE);
     trace_write_range(rows->writer, &row);
 }
 
@@ -458,7 +459,7 @@ static struct row_range other_range(struct kineto_rows *rows, const struct kinet
     struct row_range row = range_of(rows, event, RANGE_OTHER);
     row.thread = thread_of(rows, event);
     row.domain = domain_of(rows, event);
-    row.detail = details_whole(&rows->details, event);
+    row.detail = details_of_args(&rows->details, event);
     return row;
 }
 
@@ -473,7 +474,7 @@ static void add_mark(struct kineto_rows *rows, const struct kineto_event *event)
         .thread = thread_of(rows, event),
         .name = rows_string(rows, &event->name),
         .domain = domain_of(rows, event),
-        .detail = details_whole(&rows->details, event),
+        .detail = details_of_args(&rows->details, event),
     };
     trace_write_mark(rows->writer, &row);
 }
@@ -492,7 +493,7 @@ static void add_memory(struct kineto_rows *rows, const struct kineto_event *even
     };
     if (event_unsigned(event, NUMBER_MEMORY_DEVICE_TYPE) != 0) {
         struct event_id device = {.number = (int64_t)event_unsigned(event, NUMBER_MEMORY_DEVICE)};
-        row.device = places_device(&rows->places, &device);
+        row.device = entities_device(&rows->entities, &device);
     }
     trace_write_memory(rows->writer, &row);
 }
@@ -509,7 +510,7 @@ static uint32_t counter_name(struct kineto_rows *rows, const struct kineto_event
     struct text name = rows_text(rows, &event->name);
     if (text_is(series, "value") || text_equal(series, name))
         return trace_writer_string(rows->writer, name);
-    struct buffer *out = &rows->note_text;
+    struct buffer *out = &rows->meta_text;
     buffer_clear(out);
     buffer_text(out, name);
     buffer_byte(out, ' ');
@@ -582,7 +583,7 @@ static bool invalid(struct kineto_rows *rows, const struct kineto_event *event, 
 }
 
 /* Why the event's times cannot be used, or NULL. */
-static const char *time_trouble(const struct kineto_event *event) {
+static const char *time_error(const struct kineto_event *event) {
     if (!event->has_start)
         return "has no time (ts)";
     if (!event->start_ok)
@@ -606,7 +607,7 @@ static bool end_range(struct kineto_rows *rows, const struct kineto_event *event
                       uint64_t number, struct status *status) {
     struct row_range row;
     if (!open_ranges_end(&rows->open, pair_key(rows, event), &row)) {
-        rows->unpaired_ends++;
+        rows->unmatched_ends++;
         return true;
     }
     if (event->start < row.start)
@@ -618,11 +619,11 @@ static bool end_range(struct kineto_rows *rows, const struct kineto_event *event
 
 /* Events without a category in a file where processes stand for devices: XLA's trace.json. */
 static void add_xla(struct kineto_rows *rows, const struct kineto_event *event) {
-    struct place_device place = places_device_of(&rows->places, &event->process, &event->thread);
+    struct xla_track place = entities_xla_track(&rows->entities, &event->process, &event->thread);
     struct text name = event->name.raw;
     if (place.is_stream) {
         struct event_id device = {.number = place.device}, stream = {.number = place.stream};
-        uint32_t queue = places_queue(&rows->places, &device, &stream, 0);
+        uint32_t queue = entities_queue(&rows->entities, &device, &stream, 0);
         bool copy = event->has_word >> WORD_COPY_DETAILS & 1 || text_starts(name, "Memcpy") ||
                     (place.copies && !text_starts(name, "Memset"));
         add_activity(rows, event,
@@ -668,7 +669,7 @@ static void add_complete(struct kineto_rows *rows, const struct kineto_event *ev
         add_host_range(rows, event, RANGE_PYTHON);
         return;
     case CATEGORY_DEVICE_RANGE:
-        add_device_range(rows, event);
+        add_gpu_annotation(rows, event);
         return;
     case CATEGORY_OVERHEAD:
         add_overhead(rows, event);
@@ -676,7 +677,7 @@ static void add_complete(struct kineto_rows *rows, const struct kineto_event *ev
     case CATEGORY_TRACE:
         return;
     case CATEGORY_NONE:
-        if (rows->places.has_device_processes) {
+        if (rows->entities.has_device_processes) {
             add_xla(rows, event);
             return;
         }
@@ -696,9 +697,9 @@ static void add_metadata(struct kineto_rows *rows, const struct kineto_event *ev
         return;
     struct text name = rows_text(rows, &event->words[WORD_NAME]);
     if (text_is(event->name.raw, "process_name"))
-        places_name_process(&rows->places, &event->process, name);
+        entities_name_process(&rows->entities, &event->process, name);
     else if (text_is(event->name.raw, "thread_name"))
-        places_name_thread(&rows->places, &event->process, &event->thread, name);
+        entities_name_thread(&rows->entities, &event->process, &event->thread, name);
 }
 
 static bool add_timed(struct kineto_rows *rows, const struct kineto_event *event, uint64_t offset,
@@ -754,16 +755,16 @@ bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64
     case 'n':
         break;
     default:
-        rows->unused_events++;
+        rows->unsupported_events++;
         return true;
     }
-    const char *trouble = time_trouble(event);
-    if (trouble)
-        return invalid(rows, event, offset, number, trouble, status);
+    const char *error = time_error(event);
+    if (error)
+        return invalid(rows, event, offset, number, error, status);
     if (!add_timed(rows, event, offset, number, status))
         return false;
-    if (rows->places.failed) {
-        *status = rows->places.why;
+    if (rows->entities.failed) {
+        *status = rows->entities.why;
         return false;
     }
     return true;
@@ -773,21 +774,22 @@ bool rows_ok(const struct kineto_rows *rows, struct status *status) {
     return !(rows->out_of_memory || rows->details.out_of_memory) || status_no_memory(status);
 }
 
-static void warn(struct kineto_rows *rows, uint64_t count, const char *what) {
+static void warn_count(struct kineto_rows *rows, uint64_t count, const char *what) {
     if (count == 0)
         return;
-    buffer_clear(&rows->note_text);
-    buffer_printf(&rows->note_text, "%" PRIu64 " %s", count, what);
-    trace_writer_meta(rows->writer, META_WARNING, buffer_as_text(&rows->note_text));
+    buffer_clear(&rows->meta_text);
+    buffer_printf(&rows->meta_text, "%" PRIu64 " %s", count, what);
+    trace_writer_meta(rows->writer, META_WARNING, buffer_as_text(&rows->meta_text));
 }
 
 void rows_end(struct kineto_rows *rows) {
-    warn(rows, rows->open.open, "ranges were begun and never ended; they are left out");
-    warn(rows, rows->unpaired_ends, "ends of ranges have no begin; they are left out");
-    warn(rows, rows->unused_events, "events are of kinds (ph) that ridge has no use for");
-    trace_writer_dropped(rows->writer, rows->open.open + rows->unpaired_ends);
+    warn_count(rows, rows->open.open, "ranges were begun and never ended; they are left out");
+    warn_count(rows, rows->unmatched_ends, "ends of ranges have no begin; they are left out");
+    warn_count(rows, rows->unsupported_events,
+               "events are of kinds (ph) that ridge has no use for");
+    trace_writer_dropped(rows->writer, rows->open.open + rows->unmatched_ends);
     if (rows->hip_calls > rows->cuda_calls)
-        places_set_vendor(&rows->places, TEXT("AMD"));
+        entities_set_vendor(&rows->entities, TEXT("AMD"));
     else if (rows->cuda_calls)
-        places_set_vendor(&rows->places, TEXT("NVIDIA"));
+        entities_set_vendor(&rows->entities, TEXT("NVIDIA"));
 }

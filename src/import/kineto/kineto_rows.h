@@ -18,40 +18,40 @@ struct open_ranges {
 };
 
 /* An event's arguments as strings of the trace: the `detail` columns. */
-enum { DETAIL_FACTS = 4096 };
+enum { DETAIL_CACHE = 4096 };
 
 struct details {
     struct trace_writer *writer;
     struct buffer text;
-    bool out_of_memory;  /* some detail is missing */
-    struct detail_fact { /* a cache: replaced at will */
+    bool out_of_memory;   /* some detail is missing */
+    struct detail_entry { /* a cache: replaced at will */
         uint64_t hash;
         uint32_t string;
-    } facts[DETAIL_FACTS];
+    } facts[DETAIL_CACHE];
 };
 
-enum { NAME_FACTS = 1024 };
+enum { NAME_CACHE = 1024 };
 
 struct kineto_rows {
     struct scan *scan; /* that events come from */
     struct trace_writer *writer;
     const struct import_options *options;
-    struct places places;
+    struct kineto_entities entities;
     struct open_ranges open;
     struct details details;
-    struct buffer name_text, note_text;
+    struct buffer name_text, meta_text;
     bool out_of_memory; /* some name is incomplete */
 
     /* What is known about a name, so that it is not worked out for every event again. */
-    struct name_fact {
+    struct name_info {
         uint32_t name;
         uint8_t class, direction, from, to;
-    } name_facts[NAME_FACTS];
+    } name_cache[NAME_CACHE];
 
     uint64_t kineto_events;   /* in categories that only Kineto writes */
     uint64_t complete_events; /* ph X */
-    uint64_t unpaired_ends;
-    uint64_t unused_events; /* in phases that have no place in a trace */
+    uint64_t unmatched_ends;
+    uint64_t unsupported_events; /* in phases that have no place in a trace */
     uint64_t cuda_calls, hip_calls;
 };
 

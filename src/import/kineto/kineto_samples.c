@@ -47,7 +47,7 @@ static const char *scan_string_or_skip(struct scan *scan, const char *at,
     return *at == '"' ? scan_string(scan, at, string) : scan_skip(scan, at);
 }
 
-static const char *scan_place(struct scan *scan, const char *at, struct event_id *id) {
+static const char *scan_event_id(struct scan *scan, const char *at, struct event_id *id) {
     bool is_number = false;
     *id = (struct event_id){0};
     const char *after = scan_integer(scan, at, &id->number, &is_number);
@@ -67,11 +67,11 @@ static const char *scan_member(struct scan *scan, const char *at, struct text ke
     if (text_is(key, "ts"))
         return scan_microseconds(scan, at, &text->time, &text->time_ok);
     if (text_is(key, "tid"))
-        return scan_place(scan, at, &text->thread);
+        return scan_event_id(scan, at, &text->thread);
     if (!text_is(key, "pid"))
         return scan_skip(scan, at);
     text->has_process = true;
-    return scan_place(scan, at, &text->process);
+    return scan_event_id(scan, at, &text->process);
 }
 
 static const char *scan_object(struct scan *scan, const char *at, struct sample_text *text) {
@@ -183,7 +183,7 @@ bool kineto_samples_read_frames(struct kineto_samples *samples, struct kineto_ro
     return ok && write_frames(samples, rows->writer, status);
 }
 
-static const char *sample_trouble(const struct sample_text *text) {
+static const char *sample_time_error(const struct sample_text *text) {
     if (!text->time_ok)
         return "has no time (ts), or one that is not a number or too large";
     if (text->time < 0)
@@ -203,8 +203,9 @@ static void add_sample(struct kineto_samples *samples, struct kineto_rows *rows,
                        const struct sample_text *text) {
     struct row_sample row = {
         .time = text->time,
-        .thread = text->has_process ? places_thread(&rows->places, &text->process, &text->thread)
-                                    : places_thread_anywhere(&rows->places, &text->thread),
+        .thread = text->has_process
+                      ? entities_thread(&rows->entities, &text->process, &text->thread)
+                      : entities_thread_of_any_process(&rows->entities, &text->thread),
         .stack = stack_of(samples, text->frame),
     };
     trace_write_sample(rows->writer, &row);
@@ -217,17 +218,17 @@ static bool read_sample(struct kineto_samples *samples, struct kineto_rows *rows
     const char *after;
     if (!take_object(scan, "a sample (an object)", &text, &after, status))
         return false;
-    const char *trouble = sample_trouble(&text);
-    if (trouble && !rows->options->skip_invalid)
+    const char *error = sample_time_error(&text);
+    if (error && !rows->options->skip_invalid)
         return status_fail(status, STATUS_INPUT,
                            "the sample at byte %" PRIu64 " %s; --skip-invalid drops such events",
-                           scan_offset(scan), trouble);
-    if (trouble)
+                           scan_offset(scan), error);
+    if (error)
         trace_writer_dropped(rows->writer, 1);
     else
         add_sample(samples, rows, &text);
-    if (rows->places.failed) {
-        *status = rows->places.why;
+    if (rows->entities.failed) {
+        *status = rows->entities.why;
         return false;
     }
     scan->at = after;
@@ -246,7 +247,7 @@ bool kineto_samples_read(struct kineto_samples *samples, struct kineto_rows *row
     return ok;
 }
 
-static void warn(struct trace_writer *writer, uint64_t count, const char *what) {
+static void warn_count(struct trace_writer *writer, uint64_t count, const char *what) {
     char sentence[120];
     if (count == 0)
         return;
@@ -259,8 +260,9 @@ void kineto_samples_end(const struct kineto_samples *samples, struct trace_write
         trace_writer_meta(
             writer, META_WARNING,
             TEXT("samples come before their stackFrames in the file and are left out"));
-    warn(writer, samples->cut, "stack frames name a parent that is missing or leads back to them");
-    warn(writer, samples->unknown, "samples name a stack frame that there is not");
+    warn_count(writer, samples->cut,
+               "stack frames name a parent that is missing or leads back to them");
+    warn_count(writer, samples->unknown, "samples name a stack frame that there is not");
 }
 
 void kineto_samples_finish(struct kineto_samples *samples) {

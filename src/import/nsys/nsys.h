@@ -44,7 +44,7 @@ bool nsys_queue(struct nsys *nsys, int64_t global, int64_t device, int64_t conte
 /* The device number of a context. Tables of synchronisations and events have a deviceId of 0 for
  * all rows, so they need this. Only complete after the activities have been read. */
 int64_t nsys_context_device(const struct nsys *nsys, int64_t global, int64_t context,
-                            int64_t otherwise);
+                            int64_t fallback);
 
 bool nsys_calls(struct nsys *nsys, struct map *sync_calls, struct status *status);
 bool nsys_activities(struct nsys *nsys, struct status *status);

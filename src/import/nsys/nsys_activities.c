@@ -103,8 +103,8 @@ static bool name_call(struct nsys *nsys, const struct sqlite_rows *rows, struct 
                    name->string | (uint64_t)name->class << 32 | (uint64_t)name->wait << 40, status);
 }
 
-static bool one_call(struct nsys *nsys, struct sqlite_rows *rows, struct map *classified,
-                     struct map *sync_calls, struct status *status) {
+static bool read_call(struct nsys *nsys, struct sqlite_rows *rows, struct map *classified,
+                      struct map *sync_calls, struct status *status) {
     struct row_call row = {0};
     struct call_name name;
     int64_t global = sqlite_rows_integer(rows, RUNTIME_THREAD, 0);
@@ -135,7 +135,7 @@ bool nsys_calls(struct nsys *nsys, struct map *sync_calls, struct status *status
     sqlite_rows_open(&rows, &nsys->source, "CUPTI_ACTIVITY_KIND_RUNTIME", RUNTIME_COLUMNS, NULL,
                      status);
     while (nsys_next(nsys, &rows, status))
-        if (!one_call(nsys, &rows, &classified, sync_calls, status))
+        if (!read_call(nsys, &rows, &classified, sync_calls, status))
             rows.failed = true;
     map_finish(&classified);
     return sqlite_rows_close(&rows);
@@ -388,8 +388,8 @@ static bool load_event_records(struct nsys *nsys, struct event_records *events,
     return sqlite_rows_close(&rows);
 }
 
-static bool one_wait(struct nsys *nsys, struct sqlite_rows *rows, const struct map *sync_calls,
-                     const struct event_records *events, struct status *status) {
+static bool read_wait(struct nsys *nsys, struct sqlite_rows *rows, const struct map *sync_calls,
+                      const struct event_records *events, struct status *status) {
     enum { SYNC_TYPE = AFTER_COMMON, EVENT, EVENT_SYNC };
     static const uint8_t kinds[] = {WAIT_UNKNOWN, WAIT_EVENT, WAIT_STREAM_EVENT, WAIT_STREAM,
                                     WAIT_CONTEXT};
@@ -434,7 +434,7 @@ bool nsys_waits(struct nsys *nsys, const struct map *sync_calls, struct status *
         sqlite_rows_open(&rows, &nsys->source, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
                          COMMON_COLUMNS "syncType eventId eventSyncId", NULL, status);
         while (nsys_next(nsys, &rows, status))
-            if (!one_wait(nsys, &rows, sync_calls, &events, status))
+            if (!read_wait(nsys, &rows, sync_calls, &events, status))
                 rows.failed = true;
         ok = sqlite_rows_close(&rows);
     }

@@ -392,10 +392,10 @@ bool nsys_device(struct nsys *nsys, int64_t global, int64_t device, uint32_t *id
 }
 
 int64_t nsys_context_device(const struct nsys *nsys, int64_t global, int64_t context,
-                            int64_t otherwise) {
+                            int64_t fallback) {
     const uint64_t *device =
         map_find(&nsys->entities->context_devices, process_number_key(pid_of(global), context));
-    return device ? (int64_t)*device : otherwise;
+    return device ? (int64_t)*device : fallback;
 }
 
 bool nsys_queue(struct nsys *nsys, int64_t global, int64_t device, int64_t context, int64_t stream,

@@ -127,8 +127,9 @@ static bool split_operator(struct nsys *nsys, const struct sqlite_rows *rows, st
 }
 
 /* Fills in what ranges and marks share. */
-static bool describe(struct nsys *nsys, const struct sqlite_rows *rows,
-                     const struct domains *domains, struct row_range *row, struct status *status) {
+static bool describe_annotation(struct nsys *nsys, const struct sqlite_rows *rows,
+                                const struct domains *domains, struct row_range *row,
+                                struct status *status) {
     int64_t global = sqlite_rows_integer(rows, THREAD, 0);
     row->category = RANGE_ANNOTATION;
     row->domain = domain_name(domains, global, sqlite_rows_integer(rows, DOMAIN, 0));
@@ -140,8 +141,8 @@ static bool describe(struct nsys *nsys, const struct sqlite_rows *rows,
            split_operator(nsys, rows, row, status);
 }
 
-static bool one_annotation(struct nsys *nsys, struct sqlite_rows *rows,
-                           const struct domains *domains, uint64_t *open, struct status *status) {
+static bool read_annotation(struct nsys *nsys, struct sqlite_rows *rows,
+                            const struct domains *domains, uint64_t *open, struct status *status) {
     int64_t type = sqlite_rows_integer(rows, TYPE, 0);
     struct row_range row = {0};
     bool mark = type == NVTX_MARK || type == NVTXT_MARK;
@@ -153,7 +154,7 @@ static bool one_annotation(struct nsys *nsys, struct sqlite_rows *rows,
     }
     if (is_range(type) && !nsys_span(nsys, rows, &row.start, &row.duration, status))
         return !rows->failed;
-    if (!describe(nsys, rows, domains, &row, status))
+    if (!describe_annotation(nsys, rows, domains, &row, status))
         return false;
     if (mark)
         return write_mark(nsys, rows, &row, status);
@@ -166,7 +167,7 @@ static bool read_annotations(struct nsys *nsys, const struct domains *domains, u
     struct sqlite_rows rows;
     sqlite_rows_open(&rows, &nsys->source, "NVTX_EVENTS", NVTX_COLUMNS, NULL, status);
     while (nsys_next(nsys, &rows, status))
-        if (!one_annotation(nsys, &rows, domains, open, status))
+        if (!read_annotation(nsys, &rows, domains, open, status))
             rows.failed = true;
     return sqlite_rows_close(&rows);
 }
@@ -184,7 +185,7 @@ static bool read_open_annotations(struct nsys *nsys, const struct domains *domai
             !sqlite_rows_time(&rows, nsys->options, nsys->writer, &row.start, status))
             continue;
         row.duration = nsys->last_time > row.start ? nsys->last_time - row.start : 0;
-        rows.failed = !describe(nsys, &rows, domains, &row, status);
+        rows.failed = !describe_annotation(nsys, &rows, domains, &row, status);
         if (!rows.failed)
             trace_write_range(nsys->writer, &row);
     }
@@ -311,7 +312,7 @@ struct stacks {
 };
 
 /* Chains come in order of depth; one that does not is put into it. */
-static void order_chain(struct frame *chain, size_t length) {
+static void sort_chain(struct frame *chain, size_t length) {
     for (size_t i = 1; i < length; i++) {
         struct frame frame = chain[i];
         size_t at = i;
@@ -342,7 +343,7 @@ static bool end_chain(struct nsys *nsys, struct stacks *stacks, struct status *s
     uint32_t stack = 0;
     if (stacks->chain_length == 0)
         return true;
-    order_chain(stacks->chain, stacks->chain_length);
+    sort_chain(stacks->chain, stacks->chain_length);
     for (size_t i = stacks->chain_length; i-- > 0;)
         if (!find_node(nsys, stacks, stack, &stacks->chain[i], &stack, status))
             return false;

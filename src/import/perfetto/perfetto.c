@@ -24,7 +24,7 @@ uint32_t perfetto_name(const struct perfetto_sequence *sequence, enum name_kind 
     return known ? (uint32_t)*known : 0;
 }
 
-bool perfetto_keep(struct perfetto_import *import, struct text text, uint32_t *id) {
+bool perfetto_intern(struct perfetto_import *import, struct text text, uint32_t *id) {
     if (import->texts.count == 0 && !intern_add(&import->texts, TEXT(""), id, import->status))
         return false;
     return intern_add(&import->texts, text, id, import->status);
@@ -57,7 +57,7 @@ void perfetto_annotation(struct perfetto_import *import, const struct perfetto_s
             annotation->name =
                 perfetto_name(sequence, NAME_ANNOTATION, (uint64_t)protobuf_integer(&field));
         } else if (field.number == ANNOTATION_NAME) {
-            if (!perfetto_keep(import, protobuf_text(&field), &annotation->name))
+            if (!perfetto_intern(import, protobuf_text(&field), &annotation->name))
                 return;
         } else if (field.number == ANNOTATION_STRING) {
             annotation->field = ANNOTATION_STRING;
@@ -353,7 +353,7 @@ static bool begin_slice(struct perfetto_import *import, struct perfetto_track *t
 
 static bool end_slice(struct perfetto_import *import, struct perfetto_track *track, int64_t time) {
     if (track->depth == 0) {
-        import->unopened++; /* it began before the recording did */
+        import->without_begin++; /* it began before the recording did */
         return true;
     }
     const struct open_slice *slice = &track->open[--track->depth];
@@ -451,7 +451,7 @@ static bool perfetto_close_slices(struct perfetto_import *import) {
         while (track->depth > 0) {
             const struct open_slice *slice = &track->open[--track->depth];
             int64_t until = import->last_time > slice->start ? import->last_time : slice->start;
-            import->unclosed++;
+            import->without_end++;
             if (!write_range(import, thread_of(import, track), slice, until - slice->start))
                 return false;
         }
@@ -474,7 +474,7 @@ static struct perfetto_sequence *find_sequence(struct perfetto_import *import, u
     return sequence;
 }
 
-static void forget_names(struct perfetto_sequence *sequence) {
+static void clear_names(struct perfetto_sequence *sequence) {
     for (unsigned kind = 0; kind < NAME_KINDS; kind++)
         map_finish(&sequence->names[kind]);
     sequence->default_track = sequence->default_clock = 0;
@@ -493,7 +493,7 @@ static bool read_interned_entry(struct perfetto_import *import, struct perfetto_
             name = protobuf_text(&field);
     }
     uint32_t text;
-    return perfetto_keep(import, name, &text) &&
+    return perfetto_intern(import, name, &text) &&
            map_set(&sequence->names[kind], id, text, import->status);
 }
 
@@ -543,7 +543,7 @@ static bool read_track_ids(struct perfetto_import *import, struct text bytes,
         else if (thread && field.number == THREAD_TID)
             track->tid = protobuf_integer(&field);
         else if (field.number == (thread ? THREAD_NAME : PROCESS_NAME) && name.length &&
-                 !perfetto_keep(import, name, &track->name))
+                 !perfetto_intern(import, name, &track->name))
             return false;
     }
     return true;
@@ -564,7 +564,7 @@ static bool read_track(struct perfetto_import *import, struct text bytes) {
         if (field.number == TRACK_PARENT) {
             track->parent = (uint64_t)protobuf_integer(&field);
         } else if (field.number == TRACK_NAME || field.number == TRACK_STATIC_NAME) {
-            ok = text.length == 0 || perfetto_keep(import, text, &track->name);
+            ok = text.length == 0 || perfetto_intern(import, text, &track->name);
         } else if (field.number == TRACK_PROCESS) {
             track->is_process = true;
             ok = read_track_ids(import, text, track, false);
@@ -615,12 +615,12 @@ static bool read_event_field(struct perfetto_import *import, struct perfetto_pac
         event->name = perfetto_name(sequence, NAME_EVENT, value);
         break;
     case EVENT_NAME:
-        return perfetto_keep(import, protobuf_text(field), &event->name);
+        return perfetto_intern(import, protobuf_text(field), &event->name);
     case EVENT_CATEGORY_ID:
         event->category = perfetto_name(sequence, NAME_CATEGORY, value);
         break;
     case EVENT_CATEGORY:
-        return perfetto_keep(import, protobuf_text(field), &event->category);
+        return perfetto_intern(import, protobuf_text(field), &event->category);
     case EVENT_COUNTER:
         event->has_value = true;
         event->value = (double)(int64_t)value;
@@ -755,7 +755,7 @@ static bool read_payload(struct perfetto_import *import, struct perfetto_packet 
     case PACKET_COMPRESSED:
         return read_compressed(import, bytes);
     default:
-        import->unread += holds_unread_events(field->number);
+        import->unsupported += holds_unread_events(field->number);
         return true;
     }
 }
@@ -787,7 +787,7 @@ static bool read_packet(struct perfetto_import *import, struct text bytes) {
     if (!packet.sequence)
         return false;
     if (head.cleared)
-        forget_names(packet.sequence);
+        clear_names(packet.sequence);
     if (!read_state(import, packet.sequence, head.sequence, bytes))
         return false;
     if (head.has_timestamp)
@@ -819,7 +819,7 @@ static bool read_packets(struct perfetto_import *import, struct text bytes) {
 
 /* How many bytes of the window the next packet and what stands in front of it take; 0 when it is
  * not all there, and SIZE_MAX when it cannot be a packet. */
-static size_t measure(const struct input *input, struct text *packet) {
+static size_t packet_size(const struct input *input, struct text *packet) {
     struct protobuf message = protobuf_of((struct text){input->data, input->length});
     uint64_t tag, length;
     if (!protobuf_varint(&message, &tag) || !protobuf_varint(&message, &length))
@@ -835,7 +835,7 @@ static size_t measure(const struct input *input, struct text *packet) {
 static bool read_file(struct perfetto_import *import, struct input *input) {
     for (;;) {
         struct text packet;
-        size_t size = measure(input, &packet);
+        size_t size = packet_size(input, &packet);
         import->offset = input->offset;
         if (size == SIZE_MAX)
             return status_fail(import->status, STATUS_INPUT,
@@ -859,7 +859,7 @@ static bool read_file(struct perfetto_import *import, struct input *input) {
     return true;
 }
 
-static void write_notes(struct perfetto_import *import) {
+static void write_meta(struct perfetto_import *import) {
     struct trace_writer *writer = import->writer;
     char line[200];
     trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("perfetto"));
@@ -874,30 +874,30 @@ static void write_notes(struct perfetto_import *import) {
         trace_writer_meta(writer, META_WARNING,
                           TEXT("some packets are on a clock that no snapshot relates to the "
                                "trace's: their times were taken as they stand"));
-    if (import->unclosed) {
+    if (import->without_end) {
         snprintf(line, sizeof line,
                  "%" PRIu64 " slices have no end in the trace; they were ended with it",
-                 import->unclosed);
+                 import->without_end);
         trace_writer_meta(writer, META_WARNING, text_of(line));
     }
-    if (import->unread) {
+    if (import->unsupported) {
         snprintf(line, sizeof line,
                  "%" PRIu64 " packets hold system events (ftrace, process statistics, CPU samples) "
                  "that ridge does not read; it reads track events and GPU stages",
-                 import->unread);
+                 import->unsupported);
         trace_writer_meta(writer, META_WARNING, text_of(line));
     }
-    if (import->unopened) {
+    if (import->without_begin) {
         snprintf(line, sizeof line,
                  "%" PRIu64 " slices end that have no beginning in the trace; they were left out",
-                 import->unopened);
+                 import->without_begin);
         trace_writer_meta(writer, META_WARNING, text_of(line));
     }
 }
 
-static void finish(struct perfetto_import *import) {
+static void perfetto_finish(struct perfetto_import *import) {
     for (size_t i = 0; i < import->sequence_count; i++)
-        forget_names(&import->sequences[i]);
+        clear_names(&import->sequences[i]);
     for (size_t i = 0; i < import->track_count; i++)
         memory_free(import->tracks[i].open);
     memory_free(import->sequences);
@@ -907,13 +907,13 @@ static void finish(struct perfetto_import *import) {
     map_finish(&import->track_by_uuid);
     map_finish(&import->clock_by_id);
     map_finish(&import->counter_names);
-    map_finish(&import->places);
+    map_finish(&import->entities);
     intern_finish(&import->texts);
     buffer_finish(&import->json);
 }
 
-static bool run(const struct import_source *source, const struct import_options *options,
-                struct trace_writer *writer, struct status *status) {
+static bool perfetto_run(const struct import_source *source, const struct import_options *options,
+                         struct trace_writer *writer, struct status *status) {
     struct perfetto_import import = {.options = options, .writer = writer, .status = status};
     struct input input;
     if (!input_open(&input, source->path, status))
@@ -921,16 +921,16 @@ static bool run(const struct import_source *source, const struct import_options 
     *status = (struct status){0};
     bool ok = read_file(&import, &input) && perfetto_close_slices(&import);
     if (ok)
-        write_notes(&import);
+        write_meta(&import);
     else if (status->code == STATUS_OK)
         ok = trace_writer_failed(writer); /* trace_writer_finish() says why */
-    finish(&import);
+    perfetto_finish(&import);
     input_close(&input);
     return ok;
 }
 
 /* Whether a field has the wire type that TracePacket gives it, where the number is well known. */
-static bool plausible(const struct protobuf_field *field, bool *typical) {
+static bool has_wire_type(const struct protobuf_field *field, bool *typical) {
     switch (field->number) {
     case PACKET_TIMESTAMP:
     case PACKET_SEQUENCE:
@@ -960,7 +960,7 @@ static bool plausible(const struct protobuf_field *field, bool *typical) {
     }
 }
 
-static int detect(const struct import_source *source) {
+static int perfetto_detect(const struct import_source *source) {
     struct text head = {(const char *)source->head, source->head_length};
     struct protobuf file = protobuf_of(head), packet;
     struct protobuf_field field, part;
@@ -974,7 +974,7 @@ static int detect(const struct import_source *source) {
             return 0;
         packet = protobuf_of(field.bytes);
         while (protobuf_next(&packet, &part))
-            if (!plausible(&part, &typical))
+            if (!has_wire_type(&part, &typical))
                 return 0;
         if (packet.damaged)
             return 0;
@@ -985,6 +985,6 @@ static int detect(const struct import_source *source) {
 
 const struct importer import_perfetto = {
     .format = "perfetto",
-    .detect = detect,
-    .run = run,
+    .detect = perfetto_detect,
+    .run = perfetto_run,
 };

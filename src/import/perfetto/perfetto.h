@@ -1,5 +1,5 @@
-/* Shared by the parts of the Perfetto importer: perfetto.c reads packets, clocks, interned names and
- * track events; perfetto_gpu.c turns GPU render stages into activities. */
+/* Shared by the parts of the Perfetto importer: perfetto.c reads packets, clocks, interned names
+ * and track events; perfetto_gpu.c turns GPU render stages into activities. */
 #ifndef RIDGE_IMPORT_PERFETTO_PERFETTO_H
 #define RIDGE_IMPORT_PERFETTO_PERFETTO_H
 
@@ -146,12 +146,12 @@ struct perfetto_import {
     int64_t realtime; /* minus the trace's clock */
     bool has_realtime, has_events, unknown_clock, in_compressed;
     int64_t last_time;
-    uint64_t unclosed, unopened;
-    uint64_t unread; /* packets of system events */
+    uint64_t without_end, without_begin;
+    uint64_t unsupported; /* packets of system events */
     struct buffer json;
     /* perfetto_gpu.c */
     struct map counter_names;
-    struct map places; /* of the current session: devices, queues and threads that have rows */
+    struct map entities; /* of the current session: devices, queues and threads that have rows */
 };
 
 /* One packet's fields that events need. */
@@ -183,7 +183,7 @@ struct perfetto_event {
 /* Text id of an interned name of this sequence; 0 when it is not known. */
 uint32_t perfetto_name(const struct perfetto_sequence *sequence, enum name_kind kind,
                        uint64_t interned);
-bool perfetto_keep(struct perfetto_import *import, struct text text, uint32_t *id);
+bool perfetto_intern(struct perfetto_import *import, struct text text, uint32_t *id);
 uint32_t perfetto_string(struct perfetto_import *import, uint32_t text);
 /* The track of that uuid, made where it is not known; NULL when out of memory. */
 struct perfetto_track *perfetto_track(struct perfetto_import *import, uint64_t uuid);

@@ -41,26 +41,26 @@ enum {
 };
 
 /* Rows of devices, queues and threads are written once and found again by what they stand for. */
-static uint64_t place_key(enum trace_table table, uint64_t a, uint64_t b, uint64_t c) {
+static uint64_t entity_key(enum trace_table table, uint64_t a, uint64_t b, uint64_t c) {
     uint64_t parts[4] = {table, a, b, c};
     return checksum64(parts, sizeof parts);
 }
 
-static uint32_t place_find(const struct perfetto_import *import, uint64_t key) {
-    const uint64_t *known = map_find(&import->places, key);
+static uint32_t entity_find(const struct perfetto_import *import, uint64_t key) {
+    const uint64_t *known = map_find(&import->entities, key);
     return known ? (uint32_t)*known : 0;
 }
 
 /* A failure to remember costs a second row, no more. */
-static uint32_t place_keep(struct perfetto_import *import, uint64_t key, uint32_t id) {
+static uint32_t entity_add(struct perfetto_import *import, uint64_t key, uint32_t id) {
     struct status ignored;
-    map_set(&import->places, key, id, &ignored);
+    map_set(&import->entities, key, id, &ignored);
     return id;
 }
 
 static uint32_t find_device(struct perfetto_import *import, int64_t gpu) {
-    uint64_t key = place_key(TABLE_DEVICE, (uint64_t)gpu, 0, 0);
-    uint32_t known = place_find(import, key);
+    uint64_t key = entity_key(TABLE_DEVICE, (uint64_t)gpu, 0, 0);
+    uint32_t known = entity_find(import, key);
     if (known)
         return known;
     char label[24];
@@ -69,13 +69,13 @@ static uint32_t find_device(struct perfetto_import *import, int64_t gpu) {
         .index = (uint32_t)gpu,
         .label = trace_writer_string(import->writer, text_of(label)),
     };
-    return place_keep(import, key, trace_write_device(import->writer, &row));
+    return entity_add(import, key, trace_write_device(import->writer, &row));
 }
 
 static uint32_t find_queue(struct perfetto_import *import, int64_t gpu, uint64_t context,
                            uint64_t queue, uint32_t name) {
-    uint64_t key = place_key(TABLE_QUEUE, (uint64_t)gpu, context, queue);
-    uint32_t known = place_find(import, key);
+    uint64_t key = entity_key(TABLE_QUEUE, (uint64_t)gpu, context, queue);
+    uint32_t known = entity_find(import, key);
     if (known)
         return known;
     struct row_queue row = {
@@ -84,17 +84,17 @@ static uint32_t find_queue(struct perfetto_import *import, int64_t gpu, uint64_t
         .stream = (int64_t)queue,
         .name = perfetto_string(import, name),
     };
-    return place_keep(import, key, trace_write_queue(import->writer, &row));
+    return entity_add(import, key, trace_write_queue(import->writer, &row));
 }
 
 static uint32_t find_thread(struct perfetto_import *import, uint64_t pid, int64_t tid) {
-    uint64_t key = place_key(TABLE_THREAD, pid, (uint64_t)tid, 0);
-    uint32_t known = place_find(import, key);
+    uint64_t key = entity_key(TABLE_THREAD, pid, (uint64_t)tid, 0);
+    uint32_t known = entity_find(import, key);
     if (known)
         return known;
     uint32_t process = trace_write_process(import->writer, &(struct row_process){.pid = pid});
     struct row_thread row = {.process = process, .tid = tid};
-    return place_keep(import, key, trace_write_thread(import->writer, &row));
+    return entity_add(import, key, trace_write_thread(import->writer, &row));
 }
 
 static void read_dimensions(struct text bytes, uint32_t *x, uint32_t *y, uint32_t *z) {
@@ -211,7 +211,7 @@ static bool read_counter_names(struct perfetto_import *import, struct text bytes
             if (part.number == SPEC_ID)
                 id = (uint64_t)protobuf_integer(&part);
             else if (part.number == SPEC_NAME &&
-                     !perfetto_keep(import, protobuf_text(&part), &name))
+                     !perfetto_intern(import, protobuf_text(&part), &name))
                 return false;
         if (!map_set(&import->counter_names, id, name, import->status))
             return false;

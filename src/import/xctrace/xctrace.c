@@ -102,7 +102,7 @@ static unsigned rank_of(struct text schema) {
 
 /* Sets kind and rank of the file. A file that cannot be opened or decompressed is no part of an
  * export; fails when memory is short or reading fails. */
-static bool xctrace_file_look(struct xctrace_file *file, struct status *status) {
+static bool xctrace_file_inspect(struct xctrace_file *file, struct status *status) {
     struct input input;
     struct status why = {0};
     struct text schema;
@@ -150,7 +150,7 @@ static bool add_file(struct xctrace_files *files, const char *folder, const char
     *file = (struct xctrace_file){.path = text_copy(text_of(path), status)};
     if (!file->path)
         return false;
-    if (!xctrace_file_look(file, status)) {
+    if (!xctrace_file_inspect(file, status)) {
         memory_free(file->path);
         return status_context(status, "%s", name);
     }
@@ -177,18 +177,18 @@ static bool xctrace_files_list(const char *folder, struct xctrace_files *files,
     DIR *directory = opendir(folder);
     if (!directory)
         return status_fail_errno(status, "cannot read the folder %s", folder);
-    bool good = true;
+    bool ok = true;
     unsigned seen = 0;
-    for (struct dirent *entry; good && seen < FILES_MAX && (entry = readdir(directory)); seen++) {
+    for (struct dirent *entry; ok && seen < FILES_MAX && (entry = readdir(directory)); seen++) {
         if (is_bundle_entry(entry->d_name))
             files->is_bundle = true;
         if (entry->d_name[0] != '.')
-            good = add_file(files, folder, entry->d_name, status);
+            ok = add_file(files, folder, entry->d_name, status);
     }
     closedir(directory);
     if (files->count)
         qsort(files->files, files->count, sizeof *files->files, by_reading_order);
-    return good;
+    return ok;
 }
 
 static void xctrace_files_finish(struct xctrace_files *files) {
@@ -197,27 +197,27 @@ static void xctrace_files_finish(struct xctrace_files *files) {
     memory_free(files->files);
 }
 
-static int recognise_folder(const char *path) {
+static int detect_folder(const char *path) {
     struct xctrace_files files = {0};
     struct status ignored = {0};
-    int sure = 0;
+    int confidence = 0;
     if (xctrace_files_list(path, &files, &ignored)) {
         if (files.is_bundle)
-            sure = 3;
+            confidence = 3;
         for (size_t i = 0; i < files.count; i++)
             if (files.files[i].kind == XCTRACE_TOC || files.files[i].kind == XCTRACE_TABLE)
-                sure = 3;
-        if (files.count && sure == 0)
-            sure = 1;
+                confidence = 3;
+        if (files.count && confidence == 0)
+            confidence = 1;
     }
     xctrace_files_finish(&files);
-    return sure;
+    return confidence;
 }
 
-static int detect(const struct import_source *source) {
+static int xctrace_detect(const struct import_source *source) {
     struct text schema;
     if (source->is_folder)
-        return recognise_folder(source->path);
+        return detect_folder(source->path);
     switch (xctrace_file_kind((struct text){(const char *)source->head, source->head_length},
                               &schema)) {
     case XCTRACE_TOC:
@@ -273,8 +273,8 @@ static const char *attribute(const XML_Char **attributes, const char *name) {
     return "";
 }
 
-static void keep_attribute(struct toc_parser *toc, const XML_Char **attributes, const char *name,
-                           struct text *kept) {
+static void toc_keep_attribute(struct toc_parser *toc, const XML_Char **attributes,
+                               const char *name, struct text *kept) {
     toc_keep(toc, text_of(attribute(attributes, name)), kept);
 }
 
@@ -296,14 +296,14 @@ static void begin_in_target(struct toc_parser *toc, const XML_Char *name,
                             const XML_Char **attributes) {
     struct xctrace_toc *result = toc->toc;
     if (strcmp(name, "device") == 0) {
-        keep_attribute(toc, attributes, "name", &result->host);
-        keep_attribute(toc, attributes, "model", &result->model);
-        keep_attribute(toc, attributes, "platform", &result->system);
-        keep_attribute(toc, attributes, "os-version", &result->system_version);
+        toc_keep_attribute(toc, attributes, "name", &result->host);
+        toc_keep_attribute(toc, attributes, "model", &result->model);
+        toc_keep_attribute(toc, attributes, "platform", &result->system);
+        toc_keep_attribute(toc, attributes, "os-version", &result->system_version);
     } else if (strcmp(name, "process") == 0 && result->target_pid == 0 &&
                text_to_u64(text_of(attribute(attributes, "pid")), &result->target_pid)) {
-        keep_attribute(toc, attributes, "name", &result->target_name);
-        keep_attribute(toc, attributes, "arguments", &result->target_arguments);
+        toc_keep_attribute(toc, attributes, "name", &result->target_name);
+        toc_keep_attribute(toc, attributes, "arguments", &result->target_arguments);
     }
 }
 
@@ -408,26 +408,26 @@ static bool parse_toc(struct input *input, struct xctrace_toc *toc, struct statu
     XML_SetElementHandler(parser.parser, start_element, end_element);
     XML_SetCharacterDataHandler(parser.parser, character_data);
     XML_SetStartDoctypeDeclHandler(parser.parser, start_doctype);
-    bool good = true, ended = false;
-    while (good && !ended) {
-        good = (input->at_end || input_more(input, DOCUMENT_BYTES_MAX, status)) &&
-               parse_window(&parser, input);
+    bool ok = true, ended = false;
+    while (ok && !ended) {
+        ok = (input->at_end || input_more(input, DOCUMENT_BYTES_MAX, status)) &&
+             parse_window(&parser, input);
         ended = input->at_end;
     }
-    if (good)
-        good = buffer_ok(&parser.content, status);
+    if (ok)
+        ok = buffer_ok(&parser.content, status);
     buffer_finish(&parser.content);
     XML_ParserFree(parser.parser);
-    return good;
+    return ok;
 }
 
 static bool xctrace_toc_read(const char *path, struct xctrace_toc *toc, struct status *status) {
     struct input input;
     if (!input_open(&input, path, status))
         return false;
-    bool good = parse_toc(&input, toc, status);
+    bool ok = parse_toc(&input, toc, status);
     input_close(&input);
-    return good;
+    return ok;
 }
 
 static void xctrace_toc_finish(struct xctrace_toc *toc) {
@@ -587,10 +587,10 @@ static bool export_into(const char *bundle, const char *folder, struct status *s
     struct xctrace_toc toc = {0};
     char path[4096];
     snprintf(path, sizeof path, "%s/toc.xml", folder);
-    bool good = export_one(bundle, NULL, path, status) && xctrace_toc_read(path, &toc, status) &&
-                export_tables(bundle, folder, &toc, status);
+    bool ok = export_one(bundle, NULL, path, status) && xctrace_toc_read(path, &toc, status) &&
+              export_tables(bundle, folder, &toc, status);
     xctrace_toc_finish(&toc);
-    return good;
+    return ok;
 }
 
 static void xctrace_bundle_remove(const char *folder) {
@@ -653,9 +653,9 @@ static bool read_table(const char *path, struct xctrace_reader *reader, struct s
     struct input input;
     if (!input_open(&input, path, status))
         return false;
-    bool good = xctrace_table_read(&input, reader, status);
+    bool ok = xctrace_table_read(&input, reader, status);
     input_close(&input);
-    return good;
+    return ok;
 }
 
 /* A table that is being imported. */
@@ -697,9 +697,9 @@ static bool import_table(struct xctrace *import, const char *path, struct status
     struct document document = {.import = import};
     struct xctrace_reader reader = {
         .schema = document_schema, .row = document_row, .context = &document};
-    bool good = read_table(path, &reader, status);
+    bool ok = read_table(path, &reader, status);
     import->unresolved += reader.unresolved;
-    return good;
+    return ok;
 }
 
 static bool read_toc(const char *path, struct xctrace_toc *toc, struct status *status) {
@@ -720,9 +720,9 @@ static bool count_processes(const struct xctrace_file *tables, size_t count, str
 static bool guess_target(struct xctrace *import, const struct xctrace_file *tables, size_t count,
                          struct status *status) {
     struct census census = {0};
-    bool good = count_processes(tables, count, &census, status);
+    bool ok = count_processes(tables, count, &census, status);
     import->target_pid = census.best_pid;
-    if (good && census.rows.count > 0) {
+    if (ok && census.rows.count > 0) {
         struct buffer warning = {0};
         buffer_printf(&warning,
                       "no table of contents names the target process, so process %llu, which has "
@@ -732,7 +732,7 @@ static bool guess_target(struct xctrace *import, const struct xctrace_file *tabl
         buffer_finish(&warning);
     }
     map_finish(&census.rows);
-    return good;
+    return ok;
 }
 
 /* Of several tables of contents beside one table, the one whose target has rows in it. */
@@ -742,19 +742,19 @@ static bool choose_toc(struct xctrace *import, const struct xctrace_files *besid
     size_t toc_count = 0;
     while (toc_count < beside->count && beside->files[toc_count].kind == XCTRACE_TOC)
         toc_count++;
-    bool good = toc_count < 2 || count_processes(table, 1, &census, status);
+    bool ok = toc_count < 2 || count_processes(table, 1, &census, status);
     bool chosen = false;
-    for (size_t i = 0; good && !chosen && i < toc_count; i++) {
+    for (size_t i = 0; ok && !chosen && i < toc_count; i++) {
         struct xctrace_toc toc = {0};
-        good = read_toc(beside->files[i].path, &toc, status);
-        chosen = good && (toc_count == 1 || map_find(&census.rows, toc.target_pid));
+        ok = read_toc(beside->files[i].path, &toc, status);
+        chosen = ok && (toc_count == 1 || map_find(&census.rows, toc.target_pid));
         if (chosen)
             import->toc = toc;
         else
             xctrace_toc_finish(&toc);
     }
     map_finish(&census.rows);
-    return good;
+    return ok;
 }
 
 static void write_text(struct xctrace *import, const char *key, struct text value) {
@@ -891,23 +891,22 @@ static bool import_bundle(struct xctrace *import, const char *bundle, struct sta
     char *folder;
     if (!xctrace_bundle_export(bundle, &folder, status))
         return false;
-    bool good =
-        xctrace_files_list(folder, &files, status) && import_exports(import, &files, status);
+    bool ok = xctrace_files_list(folder, &files, status) && import_exports(import, &files, status);
     xctrace_files_finish(&files);
     xctrace_bundle_remove(folder);
     memory_free(folder);
-    return good;
+    return ok;
 }
 
 static bool import_folder(struct xctrace *import, const char *folder, struct status *status) {
     struct xctrace_files files = {0};
-    bool good = xctrace_files_list(folder, &files, status);
-    if (good && files.is_bundle && files.count == 0)
-        good = import_bundle(import, folder, status);
-    else if (good)
-        good = import_exports(import, &files, status);
+    bool ok = xctrace_files_list(folder, &files, status);
+    if (ok && files.is_bundle && files.count == 0)
+        ok = import_bundle(import, folder, status);
+    else if (ok)
+        ok = import_exports(import, &files, status);
     xctrace_files_finish(&files);
-    return good;
+    return ok;
 }
 
 /* The folder that a file lies in. */
@@ -920,7 +919,7 @@ static char *folder_of(const char *path, struct status *status) {
 
 static bool import_one(struct xctrace *import, const char *path, struct status *status) {
     struct xctrace_file table = {.path = (char *)path};
-    if (!xctrace_file_look(&table, status))
+    if (!xctrace_file_inspect(&table, status))
         return false;
     if (table.kind == XCTRACE_TOC)
         return status_fail(
@@ -934,15 +933,15 @@ static bool import_one(struct xctrace *import, const char *path, struct status *
     if (!folder)
         return false;
     bool listed = xctrace_files_list(folder, &beside, &unlisted);
-    bool good = listed || unlisted.code != STATUS_MEMORY || status_no_memory(status);
-    good = good && choose_toc(import, &beside, &table, status) &&
-           import_tables(import, &table, 1, status);
+    bool ok = listed || unlisted.code != STATUS_MEMORY || status_no_memory(status);
+    ok = ok && choose_toc(import, &beside, &table, status) &&
+         import_tables(import, &table, 1, status);
     xctrace_files_finish(&beside);
     memory_free(folder);
-    return good;
+    return ok;
 }
 
-static void finish(struct xctrace *import) {
+static void xctrace_finish(struct xctrace *import) {
     xctrace_signposts_finish(import);
     xctrace_toc_finish(&import->toc);
     intern_finish(&import->devices);
@@ -956,19 +955,19 @@ static void finish(struct xctrace *import) {
     map_finish(&import->stacks);
 }
 
-static bool run(const struct import_source *source, const struct import_options *options,
-                struct trace_writer *writer, struct status *status) {
+static bool xctrace_run(const struct import_source *source, const struct import_options *options,
+                        struct trace_writer *writer, struct status *status) {
     struct xctrace import = {.options = options, .writer = writer};
-    bool good = source->is_folder ? import_folder(&import, source->path, status)
-                                  : import_one(&import, source->path, status);
-    finish(&import);
-    return good;
+    bool ok = source->is_folder ? import_folder(&import, source->path, status)
+                                : import_one(&import, source->path, status);
+    xctrace_finish(&import);
+    return ok;
 }
 
-const struct importer import_xctrace = {"xctrace", detect, run, NULL};
+const struct importer import_xctrace = {"xctrace", xctrace_detect, xctrace_run, NULL};
 
 #else
 
-const struct importer import_xctrace = {"xctrace", detect, NULL, "expat"};
+const struct importer import_xctrace = {"xctrace", xctrace_detect, NULL, "expat"};
 
 #endif

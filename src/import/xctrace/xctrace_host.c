@@ -43,14 +43,14 @@ static bool key_of(struct xctrace *import, const struct xctrace_table *table, co
         buffer_byte(&text, 0);
     }
     size_t known = signposts->keys.count;
-    bool good = buffer_ok(&text, status) &&
-                intern_add(&signposts->keys, buffer_as_text(&text), key, status) &&
-                memory_grow((void **)&signposts->open, &signposts->open_capacity,
-                            signposts->keys.count, sizeof *signposts->open, status);
-    for (; good && known < signposts->keys.count; known++)
+    bool ok = buffer_ok(&text, status) &&
+              intern_add(&signposts->keys, buffer_as_text(&text), key, status) &&
+              memory_grow((void **)&signposts->open, &signposts->open_capacity,
+                          signposts->keys.count, sizeof *signposts->open, status);
+    for (; ok && known < signposts->keys.count; known++)
         signposts->open[known] = 0;
     buffer_finish(&text);
-    return good;
+    return ok;
 }
 
 static bool begin(struct xctrace_signposts *signposts, uint32_t key, int64_t time, uint32_t thread,

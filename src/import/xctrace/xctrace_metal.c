@@ -59,10 +59,10 @@ static bool queue_of(struct xctrace *import, uint32_t device, struct text channe
     buffer_printf(&name, "%u %.*s", device, TEXT_ARGS(channel));
     size_t known = import->queues.count;
     uint32_t key = 0;
-    bool good = buffer_ok(&name, status) &&
-                intern_add(&import->queues, buffer_as_text(&name), &key, status);
+    bool ok = buffer_ok(&name, status) &&
+              intern_add(&import->queues, buffer_as_text(&name), &key, status);
     buffer_finish(&name);
-    if (!good)
+    if (!ok)
         return false;
     if (import->queues.count == known) {
         *queue = (uint32_t)*map_find(&import->queue_ids, key);

@@ -419,7 +419,7 @@ static bool parse_input(struct xctrace_table *table, struct input *input) {
     return !table->failed;
 }
 
-static void finish(struct xctrace_table *table) {
+static void xctrace_finish(struct xctrace_table *table) {
     if (table->parser)
         XML_ParserFree(table->parser);
     memory_free(table->values);
@@ -441,10 +441,10 @@ bool xctrace_table_read(struct input *input, struct xctrace_reader *reader, stru
     table->reader = reader;
     table->status = status;
     table->parser = XML_ParserCreate(NULL);
-    bool good = table->parser && memory_grow((void **)&table->values, &table->value_capacity, 64,
-                                             sizeof *table->values, status);
-    if (!good) {
-        finish(table);
+    bool ok = table->parser && memory_grow((void **)&table->values, &table->value_capacity, 64,
+                                           sizeof *table->values, status);
+    if (!ok) {
+        xctrace_finish(table);
         return status_no_memory(status);
     }
     table->values[0] = (struct value){0};
@@ -453,9 +453,9 @@ bool xctrace_table_read(struct input *input, struct xctrace_reader *reader, stru
     XML_SetElementHandler(table->parser, start_element, end_element);
     XML_SetCharacterDataHandler(table->parser, character_data);
     XML_SetStartDoctypeDeclHandler(table->parser, start_doctype);
-    good = parse_input(table, input);
-    finish(table);
-    return good;
+    ok = parse_input(table, input);
+    xctrace_finish(table);
+    return ok;
 }
 
 struct text xctrace_text(const struct xctrace_table *table, uint32_t cell) {
@@ -518,7 +518,7 @@ const struct xctrace_kind *xctrace_kind_of(struct text schema, unsigned *rank) {
     return xctrace_kinds[*rank];
 }
 
-static bool refuse_time(struct xctrace *import, const struct xctrace_table *table, const char *what,
+static bool reject_time(struct xctrace *import, const struct xctrace_table *table, const char *what,
                         uint32_t cell, struct status *status) {
     if (import->options->skip_invalid) {
         trace_writer_dropped(import->writer, 1);
@@ -550,9 +550,9 @@ bool xctrace_span(struct xctrace *import, const struct xctrace_table *table, uin
         return true;
     }
     if (!time_of(table, start_cell, import->time_limit, start))
-        return refuse_time(import, table, "start", start_cell, status);
+        return reject_time(import, table, "start", start_cell, status);
     if (duration && !time_of(table, duration_cell, import->time_limit - *start, duration))
-        return refuse_time(import, table, "duration", duration_cell, status);
+        return reject_time(import, table, "duration", duration_cell, status);
     *use = true;
     return true;
 }
@@ -597,7 +597,7 @@ uint32_t xctrace_string(struct xctrace *import, const struct xctrace_table *tabl
     return trace_writer_string(import->writer, xctrace_text(table, cell));
 }
 
-static struct text without_blanks(struct text text) {
+static struct text trim_spaces(struct text text) {
     while (text.length && text.data[0] == ' ')
         text.data++, text.length--;
     while (text.length && text.data[text.length - 1] == ' ')
@@ -611,9 +611,9 @@ struct text xctrace_label(const struct xctrace_table *table, uint32_t cell) {
     const uint32_t *children = xctrace_children(table, cell, &count);
     for (size_t kind = 0; kind < sizeof plain / sizeof plain[0]; kind++)
         for (size_t i = 0; i < count; i++) {
-            struct text text = without_blanks(xctrace_text(table, children[i]));
+            struct text text = trim_spaces(xctrace_text(table, children[i]));
             if (text.length && text_is(xctrace_tag(table, children[i]), plain[kind]))
                 return text;
         }
-    return without_blanks(xctrace_text(table, cell));
+    return trim_spaces(xctrace_text(table, cell));
 }

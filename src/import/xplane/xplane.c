@@ -609,8 +609,8 @@ static void write_counts(struct xplane *import) {
     buffer_finish(&warning);
 }
 
-static bool run(const struct import_source *source, const struct import_options *options,
-                struct trace_writer *writer, struct status *status) {
+static bool xplane_run(const struct import_source *source, const struct import_options *options,
+                       struct trace_writer *writer, struct status *status) {
     struct input input;
     struct xplane import = {
         .options = options, .writer = writer, .status = status, .input = &input};
@@ -646,7 +646,7 @@ static struct text first_plane_name(struct text head) {
     return TEXT("");
 }
 
-static int detect(const struct import_source *source) {
+static int xplane_detect(const struct import_source *source) {
     struct text head = {(const char *)source->head, source->head_length};
     if (source->is_folder || head.length == 0)
         return 0;
@@ -657,4 +657,4 @@ static int detect(const struct import_source *source) {
                : 0;
 }
 
-const struct importer import_xplane = {"xplane", detect, run, NULL};
+const struct importer import_xplane = {"xplane", xplane_detect, xplane_run, NULL};
