@@ -34,21 +34,22 @@ static bool find_table(const char *name, enum trace_table *table, struct status 
     return false;
 }
 
-static bool choose(const struct command_line *line, const struct export_format **format,
-                   struct export_options *chosen, struct status *status) {
+static bool parse_options(const struct command_line *line, const struct export_format **format,
+                          struct export_options *settings, struct status *status) {
     const char *name = command_value(line, "format"), *table = command_value(line, "table");
-    *chosen = (struct export_options){.table = TABLE_ACTIVITY};
+    *settings = (struct export_options){.table = TABLE_ACTIVITY};
     if (!name)
         return status_fail(status, STATUS_USAGE,
                            "say what to write with --format perfetto, chrome, sqlite or csv");
     *format = export_find(name);
     if (!*format)
         return status_fail(status, STATUS_USAGE,
-                           "there is no format '%s'; choose perfetto, chrome, sqlite or csv", name);
+                           "there is no format '%s'; parse_options perfetto, chrome, sqlite or csv",
+                           name);
     if (table && strcmp(name, "csv") != 0)
         return status_fail(status, STATUS_USAGE, "--table is for --format csv; %s holds all tables",
                            name);
-    return !table || find_table(table, &chosen->table, status);
+    return !table || find_table(table, &settings->table, status);
 }
 
 static bool is_standard_output(const char *path) {
@@ -56,34 +57,34 @@ static bool is_standard_output(const char *path) {
 }
 
 static bool write_trace(const char *source, const struct import_options *import,
-                        const struct export_format *format, const struct export_options *chosen,
+                        const struct export_format *format, const struct export_options *settings,
                         struct output *output, struct status *status) {
     struct trace *trace;
     if (!import_open(source, import, &trace, status))
         return false;
-    bool ok = format->write(trace, chosen, output, status);
+    bool ok = format->write(trace, settings, output, status);
     if (!ok && status->code == STATUS_INPUT)
         status_context(status, "%s", source);
     trace_close(trace);
     return ok;
 }
 
-static int run(const struct command_line *line) {
+static int run_export(const struct command_line *line) {
     struct import_options import = {.skip_invalid = command_flag(line, "skip-invalid")};
     const char *const *arguments = command_arguments(line, NULL);
     const char *path = command_value(line, "output");
     const struct export_format *format = NULL;
-    struct export_options chosen;
+    struct export_options settings;
     struct status status = {0};
     struct output output;
-    if (!choose(line, &format, &chosen, &status))
+    if (!parse_options(line, &format, &settings, &status))
         return command_usage(line, "%s", status.message);
     if (format->binary && is_standard_output(path) && isatty(STDOUT_FILENO))
         return command_usage(line, "%s is not for a terminal; write it to a file with -o FILE",
                              format->name);
     if (!output_open(&output, path, command_flag(line, "force"), &status))
         return command_fail(line, &status);
-    bool ok = write_trace(arguments[0], &import, format, &chosen, &output, &status);
+    bool ok = write_trace(arguments[0], &import, format, &settings, &output, &status);
     ok = output_close(&output, ok, &status);
     return ok ? 0 : command_fail(line, &status);
 }
@@ -106,5 +107,5 @@ const struct command command_export = {
     .options = options,
     .arguments_min = 1,
     .arguments_max = 1,
-    .run = run,
+    .run = run_export,
 };

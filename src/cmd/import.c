@@ -112,7 +112,7 @@ static int import_to(const struct command_line *line, const char *path) {
     return 0;
 }
 
-static int run(const struct command_line *line) {
+static int run_import(const struct command_line *line) {
     unsigned count;
     struct status status = {0};
     const char *const *paths = command_arguments(line, &count);
@@ -122,11 +122,11 @@ static int run(const struct command_line *line) {
                              "a .ridge file cannot be written to standard output; name it with -o");
     if (path)
         return import_to(line, path);
-    char *own = default_output(paths[0], &status);
-    if (!own)
+    char *default_path = default_output(paths[0], &status);
+    if (!default_path)
         return command_fail(line, &status);
-    int result = import_to(line, own);
-    memory_free(own);
+    int result = import_to(line, default_path);
+    memory_free(default_path);
     return result;
 }
 
@@ -158,5 +158,5 @@ const struct command command_import = {
     .options = options,
     .arguments_min = 1,
     .arguments_max = 100000,
-    .run = run,
+    .run = run_import,
 };

@@ -30,7 +30,7 @@ static bool print(const struct info *info, bool as_json, struct status *status) 
     return false;
 }
 
-static int run(const struct command_line *line) {
+static int run_info(const struct command_line *line) {
     const char *path = command_arguments(line, NULL)[0];
     struct import_options options = {.skip_invalid = command_flag(line, "skip-invalid")};
     struct status status = {0};
@@ -70,5 +70,5 @@ const struct command command_info = {
     .options = options,
     .arguments_min = 1,
     .arguments_max = 1,
-    .run = run,
+    .run = run_info,
 };

@@ -71,8 +71,8 @@ static bool write_rows(const struct command_line *line, struct query *query,
     return output_close(&output, ok, status);
 }
 
-static bool answer(const struct command_line *line, struct trace *trace, const char *sql,
-                   bool *interrupted, struct status *status) {
+static bool execute_query(const struct command_line *line, struct trace *trace, const char *sql,
+                          bool *interrupted, struct status *status) {
     struct query *query = NULL;
     struct sqlite3_stmt *statement = NULL;
     bool ok = query_open(trace, &query, status) && query_prepare(query, sql, &statement, status) &&
@@ -83,7 +83,7 @@ static bool answer(const struct command_line *line, struct trace *trace, const c
     return ok;
 }
 
-static int run(const struct command_line *line) {
+static int run_query(const struct command_line *line) {
     struct import_options import = {.skip_invalid = command_flag(line, "skip-invalid")};
     const char *const *arguments = command_arguments(line, NULL);
     struct status status = {0};
@@ -91,7 +91,7 @@ static int run(const struct command_line *line) {
     bool interrupted = false;
     if (!import_open(arguments[0], &import, &trace, &status))
         return command_fail(line, &status);
-    bool ok = answer(line, trace, arguments[1], &interrupted, &status);
+    bool ok = execute_query(line, trace, arguments[1], &interrupted, &status);
     trace_close(trace);
     if (interrupted) {
         interrupt_arm();
@@ -102,7 +102,7 @@ static int run(const struct command_line *line) {
 
 #else
 
-static int run(const struct command_line *line) {
+static int run_query(const struct command_line *line) {
     struct status status;
     status_fail(&status, STATUS_UNSUPPORTED,
                 "this build has no SQLite; install libsqlite3-dev and run make again");
@@ -137,5 +137,5 @@ const struct command command_query = {
     .options = options,
     .arguments_min = 2,
     .arguments_max = 2,
-    .run = run,
+    .run = run_query,
 };

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-struct column_notes {
+struct column_doc {
     const char *table, *column, *meaning;
     enum shown_absent absent;
 };
@@ -26,7 +26,7 @@ static const char *const table_meanings[TABLE_COUNT] = {
     [TABLE_STATE] = "when threads ran and when they waited",
 };
 
-static const struct column_notes notes[] = {
+static const struct column_doc column_docs[] = {
     {"meta", "key", "what it says", ABSENT_NEVER},
     {"meta", "value", "its value", ABSENT_NEVER},
 
@@ -91,7 +91,7 @@ static const struct column_notes notes[] = {
     {"activity", "to_memory", "as from_memory, at the other end", ABSENT_NEVER},
     {"activity", "flops", "floating point operations; NULL = not known", ABSENT_ZERO},
     {"activity", "graph", "graph that launched it", ABSENT_ZERO},
-    {"activity", "detail", "JSON object with what only some sources know", ABSENT_ZERO},
+    {"activity", "detail", "JSON object with what only comparable sources know", ABSENT_ZERO},
 
     {"call", "start", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"call", "duration", "nanoseconds", ABSENT_NEVER},
@@ -100,7 +100,7 @@ static const struct column_notes notes[] = {
     {"call", "class", "launch, copy, sync, alloc, compile or other", ABSENT_NEVER},
     {"call", "correlation", "equals that of the work it launched", ABSENT_ZERO},
     {"call", "result", "what the API returned; 0 = success", ABSENT_NEVER},
-    {"call", "detail", "JSON object with what only some sources know", ABSENT_ZERO},
+    {"call", "detail", "JSON object with what only comparable sources know", ABSENT_ZERO},
 
     {"range", "start", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"range", "duration", "nanoseconds", ABSENT_NEVER},
@@ -116,7 +116,7 @@ static const struct column_notes notes[] = {
     {"mark", "thread", "thread.id", ABSENT_ZERO},
     {"mark", "name", "its name", ABSENT_NEVER},
     {"mark", "domain", "NVTX domain, signpost subsystem or Chrome category", ABSENT_NEVER},
-    {"mark", "detail", "JSON object with what only some sources know", ABSENT_ZERO},
+    {"mark", "detail", "JSON object with what only comparable sources know", ABSENT_ZERO},
 
     {"wait", "start", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"wait", "duration", "nanoseconds", ABSENT_NEVER},
@@ -172,10 +172,11 @@ static void add_stored(struct shown_table *shown, unsigned stored) {
         .stored = stored,
         .name_of = column_names(shown->table, stored),
     };
-    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
-        if (strcmp(notes[i].table, shown->name) == 0 && strcmp(notes[i].column, name) == 0) {
-            column->meaning = notes[i].meaning;
-            column->absent = notes[i].absent;
+    for (size_t i = 0; i < sizeof column_docs / sizeof column_docs[0]; i++)
+        if (strcmp(column_docs[i].table, shown->name) == 0 &&
+            strcmp(column_docs[i].column, name) == 0) {
+            column->meaning = column_docs[i].meaning;
+            column->absent = column_docs[i].absent;
         }
 }
 

@@ -72,7 +72,7 @@ static void list_tables(struct buffer *sql, const struct table_source *sources) 
     }
 }
 
-static bool run(sqlite3 *database, struct buffer *sql, struct status *status) {
+static bool execute(sqlite3 *database, struct buffer *sql, struct status *status) {
     buffer_byte(sql, '\0');
     bool ok = buffer_ok(sql, status);
     if (ok && sqlite3_exec(database, sql->data, NULL, NULL, NULL) != SQLITE_OK)
@@ -85,8 +85,8 @@ bool describe_add(sqlite3 *database, const struct table_source *sources, struct 
     struct buffer columns = {0}, tables = {0};
     list_columns(&columns, sources);
     list_tables(&tables, sources);
-    bool ok = run(database, &columns, status);
-    return run(database, &tables, status) && ok;
+    bool ok = execute(database, &columns, status);
+    return execute(database, &tables, status) && ok;
 }
 
 void describe_names(struct buffer *list) {

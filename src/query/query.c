@@ -12,7 +12,7 @@
 #include "query/tables.h"
 #include "query/views.h"
 
-enum { LONGEST_VALUE = 1 << 28 }; /* bytes of one string or blob that a statement may make */
+enum { VALUE_BYTES_MAX = 1 << 28 }; /* bytes of one string or blob that a statement may make */
 
 struct query {
     struct trace *trace;
@@ -50,8 +50,8 @@ static int authorize(void *context, int action, const char *first, const char *s
     }
 }
 
-static void lock_down(sqlite3 *database) {
-    sqlite3_limit(database, SQLITE_LIMIT_LENGTH, LONGEST_VALUE);
+static void restrict_database(sqlite3 *database) {
+    sqlite3_limit(database, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
     sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
     sqlite3_limit(database, SQLITE_LIMIT_WORKER_THREADS, 0);
 #ifdef SQLITE_DBCONFIG_DEFENSIVE
@@ -132,7 +132,7 @@ bool query_open(struct trace *trace, struct query **out, struct status *status) 
         return false;
     }
     connect_tables(query->database);
-    lock_down(query->database);
+    restrict_database(query->database);
     *out = query;
     return true;
 }
@@ -149,7 +149,7 @@ void query_close(struct query *query) {
 /* ---- running ---- */
 
 /* Where in the statement it happened, as " at character 9, before 'FORM kernel'". */
-static void append_place(struct buffer *message, sqlite3 *database, const char *sql) {
+static void append_position(struct buffer *message, sqlite3 *database, const char *sql) {
 #if SQLITE_VERSION_NUMBER >= 3038000
     int offset = sqlite3_error_offset(database);
     size_t length = strlen(sql);
@@ -169,7 +169,7 @@ static void append_place(struct buffer *message, sqlite3 *database, const char *
 }
 
 static bool explain(struct query *query, int code, const char *sql, struct status *status) {
-    struct text said = text_of(sqlite3_errmsg(query->database));
+    struct text message_text = text_of(sqlite3_errmsg(query->database));
     query->failure = code;
     if (code == SQLITE_NOMEM)
         return status_no_memory(status);
@@ -178,14 +178,14 @@ static bool explain(struct query *query, int code, const char *sql, struct statu
     if (code == SQLITE_AUTH)
         return status_fail(status, STATUS_USAGE,
                            "%.*s; a query can only read: SELECT, WITH, VALUES, EXPLAIN",
-                           TEXT_ARGS(said));
+                           TEXT_ARGS(message_text));
     struct buffer message = {0};
-    buffer_text(&message, said);
-    append_place(&message, query->database, sql);
-    if (text_starts(said, "no such table")) {
+    buffer_text(&message, message_text);
+    append_position(&message, query->database, sql);
+    if (text_starts(message_text, "no such table")) {
         buffer_string(&message, "; there are ");
         describe_names(&message);
-    } else if (text_starts(said, "no such column")) {
+    } else if (text_starts(message_text, "no such column")) {
         buffer_string(&message, "; '.schema' in place of the SQL lists tables and columns");
     }
     if (buffer_ok(&message, status))

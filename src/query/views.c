@@ -31,7 +31,7 @@ static const struct view_column kernel_columns[] = {
     {"bytes", "a.bytes", "INTEGER", "read and written; NULL = not known"},
     {"flops", "a.flops", "INTEGER", "floating point operations; NULL = not known"},
     {"graph", "a.graph", "INTEGER", "graph that launched it"},
-    {"detail", "a.detail", "TEXT", "JSON object with what only some sources know"},
+    {"detail", "a.detail", "TEXT", "JSON object with what only comparable sources know"},
 };
 
 static const struct view_column copy_columns[] = {
