@@ -9,11 +9,11 @@
 #include "import/import.h"
 
 static const struct command_option options[] = {
-    {"format", 'F', "perfetto|chrome|sqlite|csv", "what to write (required)"},
-    {"output", 'o', "FILE", "where to; standard output when absent or -"},
+    {"format", 'F', "perfetto|chrome|sqlite|csv", "output format (required)"},
+    {"output", 'o', "FILE", "output file (default: standard output, also -)"},
     {"force", 'f', NULL, "replace FILE if it exists"},
-    {"table", 't', "NAME", "csv: which table (default: activity)"},
-    {"skip-invalid", 0, NULL, "drop events with impossible times instead of failing"},
+    {"table", 't', "NAME", "csv: the table to write (default: activity)"},
+    {"skip-invalid", 0, NULL, "drop events with invalid times instead of failing"},
     {0},
 };
 
@@ -28,7 +28,7 @@ static bool find_table(const char *name, enum trace_table *table, struct status 
         buffer_printf(&names, "%s%s", i ? ", " : "", trace_tables[i].name);
     }
     if (buffer_ok(&names, status))
-        status_fail(status, STATUS_USAGE, "there is no table '%s'; the tables are %.*s", name,
+        status_fail(status, STATUS_USAGE, "unknown table '%s'; the tables are %.*s", name,
                     (int)names.length, names.data);
     buffer_finish(&names);
     return false;
@@ -40,12 +40,11 @@ static bool parse_options(const struct command_line *line, const struct export_f
     *settings = (struct export_options){.table = TABLE_ACTIVITY};
     if (!name)
         return status_fail(status, STATUS_USAGE,
-                           "say what to write with --format perfetto, chrome, sqlite or csv");
+                           "--format is required: perfetto, chrome, sqlite or csv");
     *format = export_find(name);
     if (!*format)
         return status_fail(status, STATUS_USAGE,
-                           "there is no format '%s'; parse_options perfetto, chrome, sqlite or csv",
-                           name);
+                           "unknown format '%s'; choose perfetto, chrome, sqlite or csv", name);
     if (table && strcmp(name, "csv") != 0)
         return status_fail(status, STATUS_USAGE, "--table is for --format csv; %s holds all tables",
                            name);
@@ -80,7 +79,7 @@ static int run_export(const struct command_line *line) {
     if (!parse_options(line, &format, &settings, &status))
         return command_usage(line, "%s", status.message);
     if (format->binary && is_standard_output(path) && isatty(STDOUT_FILENO))
-        return command_usage(line, "%s is not for a terminal; write it to a file with -o FILE",
+        return command_usage(line, "%s is a binary format; write it to a file with -o FILE",
                              format->name);
     if (!output_open(&output, path, command_flag(line, "force"), &status))
         return command_fail(line, &status);
@@ -92,17 +91,17 @@ static int run_export(const struct command_line *line) {
 const struct command command_export = {
     .name = "export",
     .arguments = "TRACE",
-    .summary = "Write a trace in a format that other programs open",
+    .summary = "Write a trace in the format of another program",
     .details =
         "perfetto is for ui.perfetto.dev: queues, threads and counters on tracks, with arrows from "
         "calls to what they launched. chrome is the JSON of torch.profiler, for chrome://tracing "
         "and everything else that reads it. sqlite is a database with the tables of ridge query. "
         "csv is one table for a spreadsheet, with names in place of ids; a cell that a spreadsheet "
         "would run as a formula gets an apostrophe in front.\n\n"
-        "Times are exact to the nanosecond in all of them. ridge reads the first three back: the "
-        "account of a trace and of its export are the same.",
+        "Times are exact to the nanosecond in all of them. Exports are for other programs; to keep "
+        "a trace, keep the .ridge file.",
     .examples = "ridge export t.ridge --format perfetto -o t.pftrace\topen it in ui.perfetto.dev\n"
-                "ridge export nsys.sqlite --format chrome -o t.json\tany trace will do\n"
+                "ridge export nsys.sqlite --format chrome -o t.json\tfrom any trace\n"
                 "ridge export t.ridge --format csv --table call > calls.csv\tone table",
     .options = options,
     .arguments_min = 1,

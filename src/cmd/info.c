@@ -50,16 +50,16 @@ static int run_info(const struct command_line *line) {
 }
 
 static const struct command_option options[] = {
-    {"format", 0, "text|json", "how to print it (default: text)"},
+    {"format", 0, "text|json", "output format (default: text)"},
     {"json", 0, NULL, "short for --format json"},
-    {"skip-invalid", 0, NULL, "drop and count events with impossible times instead of stopping"},
+    {"skip-invalid", 0, NULL, "drop and count events with invalid times instead of failing"},
     {0},
 };
 
 const struct command command_info = {
     .name = "info",
     .arguments = "TRACE",
-    .summary = "Say what a trace holds and how far it can be trusted",
+    .summary = "Show what a trace contains and what is missing from it",
     .details = "Prints where the trace comes from (tool, machine, command), the span of time it "
                "covers, its "
                "devices with their properties, queues, processes and threads, how many rows each "

@@ -12,11 +12,11 @@
 #include "import/import.h"
 
 static const struct command_option options[] = {
-    {"format", 0, "text|md|json|csv", "how to write the rows (text)"},
+    {"format", 0, "text|md|json|csv", "output format (default: text)"},
     {"json", 0, NULL, "short for --format json"},
-    {"output", 'o', "FILE", "write there instead of to the terminal"},
+    {"output", 'o', "FILE", "output file (default: standard output)"},
     {"force", 'f', NULL, "replace FILE if it exists"},
-    {"skip-invalid", 0, NULL, "drop events with impossible times when importing"},
+    {"skip-invalid", 0, NULL, "drop events with invalid times when importing"},
     {0},
 };
 
@@ -116,21 +116,20 @@ const struct command command_query = {
     .arguments = "TRACE SQL",
     .summary = "Run SQL over a trace",
     .details =
-        "Runs one SELECT over the tables of a trace and prints the rows. The tables are the "
-        "trace's "
-        "own columns, read where they lie: activity (work on a device), call (API calls), range "
-        "(operators and annotations) and so on. The views kernel, copy and launch join an activity "
+        "Runs one SELECT over the tables of a trace and prints the rows. The tables are read "
+        "directly from the trace without a copy: activity (work on a device), call (API calls), "
+        "range (operators and annotations) and so on. The views kernel, copy and launch join an "
+        "activity "
         "with its device, its stream and the call that launched it. Times are integer nanoseconds; "
-        "what is not known is NULL.\n\n"
-        "'.tables' in place of the SQL lists the tables with their sizes, '.schema' all their "
-        "columns and '.schema TABLE' those of one. Ctrl-C stops a query that takes too long. A "
+        "unknown values are NULL.\n\n"
+        "'.tables' instead of SQL lists the tables with their sizes, '.schema' all columns and "
+        "'.schema TABLE' those of one table. Ctrl-C stops a query that takes too long. A "
         "query can only read.",
     .examples =
         "ridge query t.ridge \"SELECT name, count(*), sum(duration) FROM kernel GROUP BY name "
-        "ORDER BY 3 DESC LIMIT 10\"\tthe kernels that take most time\n"
-        "ridge query t.ridge \"SELECT direction, sum(bytes) FROM copy GROUP BY 1\"\tbytes moved "
-        "each "
-        "way\n"
+        "ORDER BY 3 DESC LIMIT 10\"\tthe kernels that take the most time\n"
+        "ridge query t.ridge \"SELECT direction, sum(bytes) FROM copy GROUP BY 1\"\tbytes moved in "
+        "each direction\n"
         "ridge query t.ridge \"SELECT * FROM launch ORDER BY delay DESC LIMIT 5\"\tthe slowest "
         "launches\n"
         "ridge query t.ridge \".schema activity\"\tthe columns of a table",

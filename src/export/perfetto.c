@@ -864,7 +864,8 @@ bool export_perfetto(struct trace *trace, const struct export_options *options,
     struct sequence sequences[TABLE_COUNT] = {0};
     (void)options;
     if (trace->device.count > TRACK_LANES)
-        return status_fail(status, STATUS_UNSUPPORTED, "%zu devices are too many for Perfetto",
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "%zu devices are too many for a Perfetto trace",
                            trace->device.count - 1);
     *status = (struct status){0};
     bool ok = find_offset(&perfetto, status) && write_recordings(&perfetto, sequences, status);

@@ -1,8 +1,8 @@
-/* The trace as an SQLite database: one SQL table for each table of the schema, with the same columns.
- * Enumerators and strings are text. Ids are rowids, or NULL for none. An unknown number of bytes is
- * NULL. Unsigned values from 2^63 on keep their bits and read as negative. The database is built in
- * one transaction, in the output's temporary file or, when the output is a pipe, in a file of its
- * own. docs/commands/export.md describes the result. */
+/* The trace as an SQLite database: one SQL table for each table of the schema, with the same
+ * columns. Enumerators and strings are text. Ids are rowids, or NULL for none. An unknown number of
+ * bytes is NULL. Unsigned values from 2^63 on keep their bits and read as negative. The database is
+ * built in one transaction, in the output's temporary file or, when the output is a pipe, in a file
+ * of its own. docs/commands/export.md describes the result. */
 #include "export/export.h"
 
 #ifdef RIDGE_HAVE_SQLITE

@@ -50,7 +50,8 @@ static bool copy_stream(int from, int to, struct status *status) {
         if (got < 0)
             return status_fail_errno(status, "cannot read");
         if (!output_write_fd(to, block, (size_t)got, status))
-            return status_context(status, "its temporary copy (set TMPDIR to a folder with room)");
+            return status_context(status,
+                                  "its temporary copy (set TMPDIR to a folder with enough space)");
     }
 }
 
@@ -77,7 +78,7 @@ static bool inspect_file(struct source_file *file, const char *path, struct stat
     file->size = (uint64_t)info.st_size;
     file->source.is_folder = S_ISDIR(info.st_mode);
     if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode))
-        return status_fail(status, STATUS_INPUT, "is a device, not a trace; give a trace file");
+        return status_fail(status, STATUS_INPUT, "is a device, not a trace; pass a trace file");
     if (standard_input)
         return copy_pipe(file, STDIN_FILENO, status);
     if (S_ISREG(info.st_mode) || file->source.is_folder)
@@ -140,10 +141,10 @@ static const struct importer *choose_importer(const struct source_file *file,
     if (best && best->run)
         return best;
     if (best)
-        status_fail(status, STATUS_UNSUPPORTED,
-                    "is a %s trace, which this ridge cannot read because it was built without %s; "
-                    "install it and build ridge again",
-                    best->format, best->missing);
+        status_fail(
+            status, STATUS_UNSUPPORTED,
+            "is a %s trace, but this ridge was built without %s; install it and build ridge again",
+            best->format, best->missing);
     else if (file->head_error.code != STATUS_OK)
         *status = file->head_error;
     else
@@ -210,7 +211,7 @@ static bool open_through_temporary(const struct source_file *file, const char *p
     bool write_failed = false;
     bool ok = import_one(file, path, 0, fd, 0, options, &merge, &write_failed, status);
     if (!ok && write_failed && status->code == STATUS_IO)
-        status_context(status, "its temporary trace (set TMPDIR to a folder with room)");
+        status_context(status, "its temporary trace (set TMPDIR to a folder with enough space)");
     if (!ok)
         status_context(status, "%s", path);
     ok = ok && trace_open_fd(fd, path, trace, status);

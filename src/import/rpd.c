@@ -389,10 +389,10 @@ static bool check_schema(struct rpd *rpd, struct status *status) {
     if (has_tables)
         return status_fail(status, STATUS_UNSUPPORTED,
                            "is an RPD trace of schema %s; ridge reads schema 2", schema);
-    return status_fail(status, STATUS_UNSUPPORTED,
-                       "is a rocpd database of schema 3, as rocprofv3 writes it; ridge reads "
-                       "schema 2 (RPD): convert it with rocpd2pftrace -i FILE and give ridge the "
-                       ".pftrace");
+    return status_fail(
+        status, STATUS_UNSUPPORTED,
+        "is a rocpd database of schema 3, as rocprofv3 writes it; ridge reads "
+        "schema 2 (RPD): convert it with rocpd2pftrace -i FILE and pass the .pftrace");
 }
 
 static void write_meta(struct rpd *rpd) {
@@ -404,8 +404,8 @@ static void write_meta(struct rpd *rpd) {
     sqlite_source_warn(&rpd->source, rpd->writer);
     if (rpd->other_ops > 0) {
         snprintf(warning, sizeof warning,
-                 "%llu device operations are neither kernels, copies nor fills (barriers, mostly) "
-                 "and were left out",
+                 "skipped device operations that are not kernels, copies or fills (mostly "
+                 "barriers): %llu",
                  (unsigned long long)rpd->other_ops);
         trace_writer_meta(rpd->writer, META_WARNING, text_of(warning));
     }

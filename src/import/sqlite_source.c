@@ -239,11 +239,12 @@ bool sqlite_source_find_table(struct sqlite_source *source, const char *table, b
                                  "AND name = ?1 COLLATE NOCASE",
                                  table);
     if (is_view)
-        return status_fail(status, STATUS_UNSUPPORTED,
-                           "%s is a view or a virtual table of the SQLite database, and ridge runs "
-                           "no queries from a file; replace it with a table (CREATE TABLE t AS "
-                           "SELECT * FROM %s) or export the trace again",
-                           table, table);
+        return status_fail(
+            status, STATUS_UNSUPPORTED,
+            "%s is a view or a virtual table of the SQLite database, and ridge does not run "
+            "queries that a file contains; replace it with a table (CREATE TABLE t AS "
+            "SELECT * FROM %s) or export the trace again",
+            table, table);
     return sqlite_source_ok(source, status);
 }
 
@@ -255,7 +256,7 @@ static bool find_columns(struct sqlite_rows *rows, const char *columns, struct s
                            &statement, NULL) != SQLITE_OK ||
         sqlite3_bind_text(statement, 1, rows->table, -1, SQLITE_STATIC) != SQLITE_OK) {
         sqlite3_finalize(statement);
-        return database_failed(source, "asking for a table's columns", status);
+        return database_failed(source, "reading a table's columns", status);
     }
     int code;
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -313,15 +314,15 @@ void sqlite_source_list_tables(struct sqlite_source *source, char *list, size_t 
 void sqlite_source_warn(const struct sqlite_source *source, struct trace_writer *writer) {
     char warning[96];
     if (source->incomplete > 0) {
-        snprintf(warning, sizeof warning,
-                 "%llu rows have no time where one is needed and were left out",
+        snprintf(warning, sizeof warning, "skipped rows without a timestamp: %llu",
                  (unsigned long long)source->incomplete);
         trace_writer_meta(writer, META_WARNING, text_of(warning));
     }
     if (source->write_ahead)
-        trace_writer_meta(writer, META_WARNING,
-                          TEXT("a write-ahead log (-wal) lies beside the database: what it holds "
-                               "is not in this trace; close the program that writes it"));
+        trace_writer_meta(
+            writer, META_WARNING,
+            TEXT("a write-ahead log (-wal) exists beside the database; its rows are not in this "
+                 "trace; close the program that writes it and import again"));
 }
 
 static bool build_select(const struct sqlite_rows *rows, const char *columns, const char *where,
@@ -451,7 +452,7 @@ bool sqlite_rows_time(struct sqlite_rows *rows, const struct import_options *opt
     *time = sqlite3_column_int64(rows->statement, 0);
     /* time 0 is where the capture began: what was going on then started a little before it */
     if (*time < -SQLITE_TIME_EARLY || *time > TRACE_TIME_LIMIT)
-        return reject_time(rows, options, writer, "starts at an impossible time", *time, status);
+        return reject_time(rows, options, writer, "starts at an invalid time", *time, status);
     return true;
 }
 
@@ -460,10 +461,9 @@ bool sqlite_rows_span(struct sqlite_rows *rows, const struct import_options *opt
                       struct status *status) {
     if (!sqlite_rows_has(rows, 0) || !sqlite_rows_has(rows, 1)) {
         rows->failed = true;
-        return status_fail(status, STATUS_INPUT,
-                           "table %s has no columns of start and end times: not an export that "
-                           "ridge knows",
-                           rows->table);
+        return status_fail(
+            status, STATUS_INPUT,
+            "table %s has no start and end columns, so ridge cannot read this export", rows->table);
     }
     if (!sqlite_rows_is_integer(rows, 1))
         return skip_incomplete(rows, writer);
@@ -471,7 +471,7 @@ bool sqlite_rows_span(struct sqlite_rows *rows, const struct import_options *opt
         return false;
     int64_t end = sqlite3_column_int64(rows->statement, 1);
     if (end > TRACE_TIME_LIMIT)
-        return reject_time(rows, options, writer, "ends at an impossible time", end, status);
+        return reject_time(rows, options, writer, "ends at an invalid time", end, status);
     if (end < *start)
         return reject_time(rows, options, writer, "ends before it starts", end, status);
     *duration = end - *start;

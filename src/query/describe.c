@@ -118,7 +118,7 @@ bool describe_statement(const char *words, struct buffer *sql, struct status *st
         if (!is_table(name)) {
             struct buffer names = {0};
             describe_names(&names);
-            status_fail(status, STATUS_USAGE, "no such table: %.60s; there are %.*s", name,
+            status_fail(status, STATUS_USAGE, "no such table: %.60s; the tables are %.*s", name,
                         TEXT_ARGS(buffer_as_text(&names)));
             buffer_finish(&names);
             return false;
@@ -129,8 +129,7 @@ bool describe_statement(const char *words, struct buffer *sql, struct status *st
         buffer_string(sql, " COLLATE NOCASE");
     } else {
         return status_fail(status, STATUS_USAGE,
-                           "'%.60s' is not known; there are .tables, .schema and .schema TABLE",
-                           words);
+                           "unknown command '%.60s'; use .tables, .schema or .schema TABLE", words);
     }
     buffer_byte(sql, '\0');
     return buffer_ok(sql, status);

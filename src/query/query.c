@@ -183,10 +183,10 @@ static bool explain(struct query *query, int code, const char *sql, struct statu
     buffer_text(&message, message_text);
     append_position(&message, query->database, sql);
     if (text_starts(message_text, "no such table")) {
-        buffer_string(&message, "; there are ");
+        buffer_string(&message, "; the tables are ");
         describe_names(&message);
     } else if (text_starts(message_text, "no such column")) {
-        buffer_string(&message, "; '.schema' in place of the SQL lists tables and columns");
+        buffer_string(&message, "; use '.schema' instead of SQL to list tables and columns");
     }
     if (buffer_ok(&message, status))
         status_fail(status, STATUS_USAGE, "%.*s", TEXT_ARGS(buffer_as_text(&message)));
@@ -233,7 +233,7 @@ bool query_prepare(struct query *query, const char *sql, struct sqlite3_stmt **s
     if (!is_blank(query, rest)) {
         sqlite3_finalize(*statement);
         *statement = NULL;
-        return status_fail(status, STATUS_USAGE, "one statement at a time: leave out '%.40s'",
+        return status_fail(status, STATUS_USAGE, "only one statement is allowed; remove '%.40s'",
                            rest + strspn(rest, " \t\r\n;"));
     }
     return true;

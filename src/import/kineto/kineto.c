@@ -211,7 +211,7 @@ static const char *read_base(struct kineto_header *header, struct kineto_rows *r
         header->has_base = true;
     } else {
         trace_writer_meta(rows->writer, META_WARNING,
-                          TEXT("baseTimeNanoseconds is out of range and not used"));
+                          TEXT("baseTimeNanoseconds is out of range and was ignored"));
     }
     return after;
 }
@@ -231,7 +231,7 @@ static const char *read_warnings(struct kineto_rows *rows, const char *at) {
         if (message.length > META_BYTES_MAX)
             message.length = META_BYTES_MAX;
         buffer_clear(out);
-        buffer_string(out, "the profiler said: ");
+        buffer_string(out, "profiler message: ");
         buffer_text(out, message);
         trace_writer_meta(rows->writer, META_WARNING, buffer_as_text(out));
         at = scan_space(at);
@@ -375,8 +375,8 @@ static bool read_events(struct document *document, bool bare, struct status *sta
         if (bare && document->events == 0 &&
             (byte == '[' || byte == '"' || (byte >= '0' && byte <= '9')))
             return status_fail(status, STATUS_INPUT,
-                               "is a JSON list, but not of trace events: not a torch.profiler or "
-                               "Chrome trace");
+                               "is a JSON array, but not of trace events; it is not a "
+                               "torch.profiler or Chrome trace");
         if (byte == '{' ? !read_event(document, status)
                         : !read_other_element(document, byte, status))
             return false;
@@ -456,8 +456,9 @@ static bool read_document(struct document *document, struct status *status) {
     if (trace_writer_failed(document->rows.writer))
         return true;
     if (!document->has_events)
-        return status_fail(status, STATUS_INPUT,
-                           "is JSON without traceEvents: not a torch.profiler or Chrome trace");
+        return status_fail(
+            status, STATUS_INPUT,
+            "is JSON without traceEvents; it is not a torch.profiler or Chrome trace");
     if (!scan_peek(scan, &byte, status))
         return false;
     return scan->at == scan->end ||
@@ -480,8 +481,8 @@ static void write_source(struct document *document, struct trace_writer *writer)
     trace_writer_meta(writer, META_CLOCK_BASE, unix_clock ? TEXT("unix") : TEXT("trace"));
     if (xla && document->rows.complete_events >= XLA_EVENTS_MAX)
         trace_writer_meta(writer, META_WARNING,
-                          TEXT("XLA writes at most 1,000,000 events to trace.json: this file is "
-                               "probably cut; import the .xplane.pb beside it"));
+                          TEXT("XLA writes at most 1,000,000 events to trace.json, so this file is "
+                               "probably incomplete; import the .xplane.pb beside it"));
 }
 
 bool kineto_import(const struct input *input, const struct import_options *options,

@@ -778,15 +778,14 @@ static void warn_count(struct kineto_rows *rows, uint64_t count, const char *wha
     if (count == 0)
         return;
     buffer_clear(&rows->meta_text);
-    buffer_printf(&rows->meta_text, "%" PRIu64 " %s", count, what);
+    buffer_printf(&rows->meta_text, "%s: %" PRIu64, what, count);
     trace_writer_meta(rows->writer, META_WARNING, buffer_as_text(&rows->meta_text));
 }
 
 void rows_end(struct kineto_rows *rows) {
-    warn_count(rows, rows->open.open, "ranges were begun and never ended; they are left out");
-    warn_count(rows, rows->unmatched_ends, "ends of ranges have no begin; they are left out");
-    warn_count(rows, rows->unsupported_events,
-               "events are of kinds (ph) that ridge has no use for");
+    warn_count(rows, rows->open.open, "skipped ranges without an end event");
+    warn_count(rows, rows->unmatched_ends, "skipped range ends without a begin event");
+    warn_count(rows, rows->unsupported_events, "skipped events of unsupported phases (ph)");
     trace_writer_dropped(rows->writer, rows->open.open + rows->unmatched_ends);
     if (rows->hip_calls > rows->cuda_calls)
         entities_set_vendor(&rows->entities, TEXT("AMD"));

@@ -251,18 +251,16 @@ static void warn_count(struct trace_writer *writer, uint64_t count, const char *
     char sentence[120];
     if (count == 0)
         return;
-    snprintf(sentence, sizeof sentence, "%" PRIu64 " %s", count, what);
+    snprintf(sentence, sizeof sentence, "%s: %" PRIu64, what, count);
     trace_writer_meta(writer, META_WARNING, text_of(sentence));
 }
 
 void kineto_samples_end(const struct kineto_samples *samples, struct trace_writer *writer) {
     if (samples->too_early)
-        trace_writer_meta(
-            writer, META_WARNING,
-            TEXT("samples come before their stackFrames in the file and are left out"));
-    warn_count(writer, samples->cut,
-               "stack frames name a parent that is missing or leads back to them");
-    warn_count(writer, samples->unknown, "samples name a stack frame that there is not");
+        trace_writer_meta(writer, META_WARNING,
+                          TEXT("skipped samples that precede stackFrames in the file"));
+    warn_count(writer, samples->cut, "stack frames whose parent is missing or cyclic");
+    warn_count(writer, samples->unknown, "samples of an unknown stack frame");
 }
 
 void kineto_samples_finish(struct kineto_samples *samples) {

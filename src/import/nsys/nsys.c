@@ -32,10 +32,11 @@ static bool explain_report(const struct import_source *source, struct status *st
     name = name ? name + 1 : source->path;
     const char *dot = strrchr(name, '.');
     int stem = dot ? (int)(dot - source->path) : (int)strlen(source->path);
-    return status_fail(status, STATUS_UNSUPPORTED,
-                       "is a closed Nsight Systems report; export it first: nsys export "
-                       "--type sqlite -o %.*s.sqlite %s",
-                       stem, source->path, source->path);
+    return status_fail(
+        status, STATUS_UNSUPPORTED,
+        "is an Nsight Systems report in a closed format; export it first: nsys export "
+        "--type sqlite -o %.*s.sqlite %s",
+        stem, source->path, source->path);
 }
 
 #ifdef RIDGE_HAVE_SQLITE
@@ -90,7 +91,7 @@ static bool explain_unknown_schema(struct sqlite_source *source, struct status *
     char tables[240];
     if (sqlite_source_has_table(source, "ridge_meta"))
         return status_fail(status, STATUS_INPUT,
-                           "is a database that 'ridge export' wrote for other programs; give the "
+                           "is a database that 'ridge export' wrote for other programs; pass the "
                            ".ridge file that it was exported from");
     sqlite_source_list_tables(source, tables, sizeof tables);
     return status_fail(status, STATUS_INPUT,
@@ -258,11 +259,10 @@ static bool nsys_run(const struct import_source *source, const struct import_opt
     if (detect_report(source) > 0)
         return explain_report(source, status);
     return status_fail(status, STATUS_UNSUPPORTED,
-                       "is a SQLite database, which this ridge cannot read because it was built "
-                       "without SQLite; install it and build ridge again");
+                       "is a SQLite database, but this ridge was built without SQLite; install it "
+                       "and build ridge again");
 }
 
 #endif
 
-const struct importer import_nsys = {
-    .format = "nsys", .detect = nsys_detect, .run = nsys_run};
+const struct importer import_nsys = {.format = "nsys", .detect = nsys_detect, .run = nsys_run};

@@ -190,9 +190,8 @@ static bool read_open_annotations(struct nsys *nsys, const struct domains *domai
             trace_write_range(nsys->writer, &row);
     }
     snprintf(warning, sizeof warning,
-             "%llu NVTX range%s still open when the capture stopped; %s given its end",
-             (unsigned long long)open, open == 1 ? " was" : "s were",
-             open == 1 ? "it is" : "they are");
+             "NVTX ranges still open when the capture stopped, closed at its end: %llu",
+             (unsigned long long)open);
     trace_writer_meta(nsys->writer, META_WARNING, text_of(warning));
     return sqlite_rows_close(&rows);
 }

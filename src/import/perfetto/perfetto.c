@@ -680,7 +680,7 @@ static bool read_compressed(struct perfetto_import *import, struct text bytes) {
     if (ok && code != Z_STREAM_END)
         ok = status_fail(import->status, STATUS_INPUT,
                          unpacked.length > UNPACKED_MAX ? "the compressed packet at byte %" PRIu64
-                                                          " is over 512 MB unpacked"
+                                                          " decompresses to more than 512 MB"
                                                         : "the compressed packet at byte %" PRIu64
                                                           " is damaged; copy the file again",
                          import->offset);
@@ -839,8 +839,8 @@ static bool read_file(struct perfetto_import *import, struct input *input) {
         import->offset = input->offset;
         if (size == SIZE_MAX)
             return status_fail(import->status, STATUS_INPUT,
-                               "at byte %" PRIu64 " there is no Perfetto packet, the file is "
-                               "damaged from there; copy it again",
+                               "at byte %" PRIu64
+                               ": not a Perfetto packet; the file is damaged; copy it again",
                                input->offset);
         if (size > 0) {
             if (!read_packet(import, packet))
@@ -872,24 +872,24 @@ static void write_meta(struct perfetto_import *import) {
     }
     if (import->unknown_clock)
         trace_writer_meta(writer, META_WARNING,
-                          TEXT("some packets are on a clock that no snapshot relates to the "
-                               "trace's: their times were taken as they stand"));
+                          TEXT("some packets use a clock that no snapshot relates to the trace's "
+                               "clock; their timestamps are used unchanged"));
     if (import->without_end) {
         snprintf(line, sizeof line,
-                 "%" PRIu64 " slices have no end in the trace; they were ended with it",
+                 "slices without an end, closed at the end of the trace: %" PRIu64,
                  import->without_end);
         trace_writer_meta(writer, META_WARNING, text_of(line));
     }
     if (import->unsupported) {
-        snprintf(line, sizeof line,
-                 "%" PRIu64 " packets hold system events (ftrace, process statistics, CPU samples) "
-                 "that ridge does not read; it reads track events and GPU stages",
-                 import->unsupported);
+        snprintf(
+            line, sizeof line,
+            "skipped packets of system events (ftrace, process statistics, CPU samples): %" PRIu64
+            "; ridge reads track events and GPU stages",
+            import->unsupported);
         trace_writer_meta(writer, META_WARNING, text_of(line));
     }
     if (import->without_begin) {
-        snprintf(line, sizeof line,
-                 "%" PRIu64 " slices end that have no beginning in the trace; they were left out",
+        snprintf(line, sizeof line, "skipped slice ends without a begin: %" PRIu64,
                  import->without_begin);
         trace_writer_meta(writer, META_WARNING, text_of(line));
     }

@@ -517,8 +517,8 @@ static bool no_xctrace(const char *bundle, struct status *status) {
         "xctrace export --input %s --toc --output x/toc.xml; for t in metal-gpu-intervals "
         "metal-application-encoders-list metal-command-buffer-completed metal-driver-intervals "
         "time-profile; do xctrace export --input %s --xpath "
-        "\"/trace-toc/run[1]/data/table[@schema='$t']\" --output x/$t.xml; done` and give ridge "
-        "the folder x",
+        "\"/trace-toc/run[1]/data/table[@schema='$t']\" --output x/$t.xml; done` and pass the "
+        "folder x",
         bundle, bundle);
 }
 
@@ -725,8 +725,8 @@ static bool guess_target(struct xctrace *import, const struct xctrace_file *tabl
     if (ok && census.rows.count > 0) {
         struct buffer warning = {0};
         buffer_printf(&warning,
-                      "no table of contents names the target process, so process %llu, which has "
-                      "the most rows, was taken",
+                      "no table of contents names the target process; using process %llu, which "
+                      "has the most rows",
                       (unsigned long long)census.best_pid);
         trace_writer_meta_of(import->writer, META_WARNING, &warning);
         buffer_finish(&warning);
@@ -802,7 +802,7 @@ static void write_header(struct xctrace *import) {
     write_clock(import);
     if (toc->run_count > 1)
         trace_writer_meta(import->writer, META_WARNING,
-                          TEXT("the trace holds several runs; only the first was imported"));
+                          TEXT("the trace contains several runs; only the first was imported"));
 }
 
 static void write_count(struct xctrace *import, const char *key, uint64_t count) {
@@ -821,7 +821,7 @@ static void write_counts(struct xctrace *import) {
     if (import->unresolved)
         trace_writer_meta(
             import->writer, META_WARNING,
-            TEXT("some values refer to ids that the XML does not define; they are missing"));
+            TEXT("some values refer to ids that the XML does not define and are missing"));
 }
 
 static void write_target(struct xctrace *import) {
@@ -865,16 +865,16 @@ static bool check_files(const struct xctrace_files *files, struct status *status
         contents += file->kind == XCTRACE_TOC;
     }
     if (contents > 1)
-        return status_fail(
-            status, STATUS_INPUT,
-            "the folder holds %zu tables of contents (%s, %s); put the files of each "
-            "recording into a folder of their own",
-            contents, base_name(files->files[0].path), base_name(files->files[1].path));
+        return status_fail(status, STATUS_INPUT,
+                           "the folder holds %zu tables of contents (%s, %s); put each recording "
+                           "into its own folder",
+                           contents, base_name(files->files[0].path),
+                           base_name(files->files[1].path));
     if (tables == 0)
         return status_fail(
             status, STATUS_INPUT,
-            "is a folder without tables that xctrace exported; give a trace file, or "
-            "run `xctrace export --xpath` for tables such as metal-gpu-intervals");
+            "is a folder without tables that xctrace exported; pass a trace file, or run `xctrace "
+            "export --xpath` for tables such as metal-gpu-intervals");
     return true;
 }
 
@@ -922,10 +922,9 @@ static bool import_one(struct xctrace *import, const char *path, struct status *
     if (!xctrace_file_inspect(&table, status))
         return false;
     if (table.kind == XCTRACE_TOC)
-        return status_fail(
-            status, STATUS_INPUT,
-            "is a table of contents and holds no events; give ridge the folder that holds "
-            "it and the exported tables");
+        return status_fail(status, STATUS_INPUT,
+                           "is a table of contents without events; pass the folder that contains "
+                           "it and the exported tables");
     table.kind = XCTRACE_TABLE;
     struct xctrace_files beside = {0};
     struct status unlisted = {0};

@@ -336,7 +336,7 @@ static void XMLCALL start_element(void *context, const XML_Char *name,
     if (table->depth > DEPTH_MAX)
         fail(table, "elements nested more than 64 deep");
     else if (table->depth == 1 && strcmp(name, "trace-query-result") != 0)
-        fail(table, "a root element that is not <trace-query-result>, so no xctrace table,");
+        fail(table, "a root element that is not <trace-query-result> (not an xctrace table)");
     else if (table->row_depth)
         begin_cell(table, name, attributes);
     else if (table->schema_depth)
@@ -529,7 +529,7 @@ static bool reject_time(struct xctrace *import, const struct xctrace_table *tabl
     if (text.length > 40)
         text.length = 40;
     return status_fail(status, STATUS_INPUT,
-                       "row %llu of %.*s (byte %llu) has the %s \"%.*s\", which is no time in "
+                       "row %llu of %.*s (byte %llu) has the %s \"%.*s\", which is not a time in "
                        "nanoseconds; --skip-invalid drops such events",
                        (unsigned long long)xctrace_table_row(table), TEXT_ARGS(schema),
                        (unsigned long long)xctrace_table_offset(table), what, TEXT_ARGS(text));

@@ -74,7 +74,7 @@ static bool event_time(struct xplane *import, const struct xplane_line *line,
     return status_fail(
         import->status, STATUS_INPUT,
         "an event of line \"%.*s\" (byte %llu) starts at %lld ns + %lld ps and lasts %lld ps, "
-        "which is no time; --skip-invalid drops such events",
+        "which is not a valid time; --skip-invalid drops such events",
         line->name.length > 80 ? 80 : (int)line->name.length, line->name.data,
         (unsigned long long)(import->input->offset +
                              (uint64_t)(event->at - (unsigned char *)import->input->data)),
@@ -600,11 +600,8 @@ static void write_counts(struct xplane *import) {
     if (import->undirected_copies == 0)
         return;
     struct buffer warning = {0};
-    buffer_printf(
-        &warning,
-        "%llu copies among devices, of a kind that the profile calls unknown, are counted "
-        "as kernels",
-        (unsigned long long)import->undirected_copies);
+    buffer_printf(&warning, "device copies of unknown kind, counted as kernels: %llu",
+                  (unsigned long long)import->undirected_copies);
     trace_writer_meta_of(import->writer, META_WARNING, &warning);
     buffer_finish(&warning);
 }

@@ -178,5 +178,5 @@ TEST(an_sqlite_export_is_not_a_trace_and_the_message_asks_for_the_ridge_file) {
     }
     CHECK_OK(ok, status);
     CHECK(!import_open(path, &(struct import_options){0}, &read, &status));
-    CHECK(strstr(status.message, "give the .ridge file"));
+    CHECK(strstr(status.message, "pass the .ridge file"));
 }

@@ -387,7 +387,7 @@ TEST(a_slice_that_ends_before_it_began_fails_or_is_dropped) {
     buffer_finish(&file);
 }
 
-TEST(a_slice_without_an_end_is_ended_with_the_trace_and_said) {
+TEST(a_slice_without_an_end_ends_with_the_trace_and_a_warning) {
     struct buffer file = {0};
     struct status status;
     put_event(&file, 1, 100, 0, TYPE_END, 9, 0);

@@ -327,7 +327,7 @@ TEST(impossible_times_are_refused_or_dropped_and_counted) {
     trace_close(trace);
 }
 
-TEST(rows_without_a_time_are_passed_over_and_counted) {
+TEST(rows_without_a_time_are_skipped_and_counted) {
     struct status status;
     struct trace *trace = open_table(
         GPU_TABLE("<row><sentinel/><u>1</u>" REST "</row>" ROW("1", "2", AGAIN)), false, &status);
@@ -355,7 +355,7 @@ TEST(damaged_and_hostile_documents_are_refused_in_one_sentence) {
     memset(wide + strlen(wide), 'x', LONG);
     check_refused(wide, "more than 4 MiB");
     free(wide);
-    check_refused(TOC(APP), "give ridge the folder");
+    check_refused(TOC(APP), "pass the folder");
 }
 
 TEST(a_value_of_many_mebibytes_is_refused) {
