@@ -1,8 +1,7 @@
-/* Which importer reads this file, and what trace comes of it? Files are recognised by content,
- * after gzip or zstd is undone. A foreign trace is imported into a temporary file without a name,
- * stored uncompressed, since it lives only as long as the command; a .ridge file is read in place.
- * What arrives through a pipe is put into a named temporary file first, because importers may
- * read a source twice. */
+/* Opens any trace file. The format is detected from the content, after decompression. A foreign
+ * trace is imported into an unnamed temporary .ridge file, stored uncompressed because it lives
+ * only as long as the command; a .ridge file is read in place. Input from a pipe is copied to a
+ * temporary file first, because importers may read a source twice. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -23,14 +22,14 @@ static const struct importer *const importers[] = {
 };
 enum { IMPORTERS = sizeof importers / sizeof importers[0] };
 
-/* A source file: its kind, its first bytes, and where to read it. */
+/* A file to import. */
 struct source_file {
     struct import_source source;
     unsigned char head[IMPORT_HEAD_BYTES];
-    char *temporary_copy;     /* temporary copy of what came through a pipe, or NULL */
-    uint64_t size;            /* in bytes, 0 for a folder */
+    char *temporary_copy;     /* a copy of what a pipe delivered, or NULL */
+    uint64_t size;            /* bytes, 0 for a folder */
     bool compressed;          /* gzip or zstd */
-    struct status head_error; /* why the head ends early, if it does */
+    struct status head_error; /* why the head could not be read completely */
 };
 
 static void source_file_close(struct source_file *file) {
@@ -68,7 +67,7 @@ static bool copy_pipe(struct source_file *file, int from, struct status *status)
     return ok;
 }
 
-/* Finds out what kind of file it is; a pipe is read to its end here. */
+/* Gets the file's type and size; reads a pipe to its end. */
 static bool inspect_file(struct source_file *file, const char *path, struct status *status) {
     struct stat info;
     bool standard_input = strcmp(path, "-") == 0;
@@ -91,8 +90,8 @@ static bool inspect_file(struct source_file *file, const char *path, struct stat
     return ok;
 }
 
-/* The first bytes. A fault after some bytes is kept aside: the importer will meet it too, and knows
- * better what to say. */
+/* Reads the first bytes. An error after some bytes is kept: the importer will hit it too, with a
+ * better message. */
 static bool read_head(struct source_file *file, struct status *status) {
     struct input input;
     file->source.head = file->head;
@@ -126,7 +125,7 @@ static struct source_file *source_file_open(const char *path, struct status *sta
     return NULL;
 }
 
-/* The importer that is surest, or NULL and why there is none. */
+/* The importer with the highest confidence, or NULL and a status. */
 static const struct importer *choose_importer(const struct source_file *file,
                                               struct status *status) {
     const struct importer *best = NULL;
@@ -152,8 +151,8 @@ static const struct importer *choose_importer(const struct source_file *file,
     return NULL;
 }
 
-/* Distinguishes this recording from all others: the same file at the same place in the same command
- * always gets the same number. */
+/* The session id of a recording: the same file at the same position of the same command always gets
+ * the same id. */
 static uint64_t session_id(const struct source_file *file, const char *path, size_t index) {
     uint64_t parts[4] = {
         checksum64(path, strlen(path)),
@@ -164,7 +163,7 @@ static uint64_t session_id(const struct source_file *file, const char *path, siz
     return checksum64(parts, sizeof parts);
 }
 
-/* Runs the importer; *write_failed tells a failure to write from one to read. */
+/* Runs the importer. *write_failed distinguishes a failed write from a failed read. */
 static bool import_foreign(const struct source_file *file, const char *path, size_t index, int fd,
                            int level, const struct import_options *options, bool *write_failed,
                            struct status *status) {

@@ -1,11 +1,11 @@
-/* Which trace is in a Chrome-trace JSON file? Kineto (torch.profiler) of any year, XLA's
- * trace.json, or any other tool's, as an object with traceEvents anywhere in it or as a bare array
- * of events.
+/* Chrome trace JSON: Kineto (torch.profiler) of any version, XLA's trace.json, or any other tool's;
+ * an object with traceEvents anywhere in it, or a bare array of events.
  *
- * The file streams through a window; each event is read where it lies and becomes a row at once. A
- * bare array may lack its end, as Chrome allows; an object that does is cut off, and that is an
- * error.
- */
+ * The file streams through a window; each event is parsed in place and becomes a row immediately. A
+ * bare array may lack its closing bracket, as Chrome allows; a truncated object is an error.
+ *
+ * Members around traceEvents can precede or follow it. Known ones become device rows, ranks, the
+ * clock base and warnings; other short scalars become meta "kineto.NAME"; the rest is skipped. */
 #include "import/kineto/kineto.h"
 
 #include <stdio.h>
@@ -15,20 +15,20 @@
 
 /* ---- members around traceEvents ---- */
 
-/* What the file holds outside its events. */
+/* Members of the file outside traceEvents. */
 struct kineto_header {
     struct keywords members, device_members, rank_members;
     bool is_kineto; /* has a member that only Kineto writes */
     bool has_base;
-    int64_t base;        /* nanoseconds of the Unix epoch at time 0 */
-    unsigned meta_count; /* scalar members that became meta */
+    int64_t base;        /* Unix time of time 0, in nanoseconds */
+    unsigned meta_count; /* scalar members written as meta */
 };
 
 enum { META_MAX = 64, META_BYTES_MAX = 1024, WARNINGS_MAX = 8 };
 
 enum header_member {
     HEADER_OTHER,
-    HEADER_MARK, /* tells that the file is Kineto's, and is kept as a note */
+    HEADER_MARK, /* identifies Kineto, and is kept as meta */
     HEADER_DEVICES,
     HEADER_RANKS,
     HEADER_BASE,
@@ -159,7 +159,7 @@ static const char *read_devices(struct kineto_header *header, struct kineto_rows
     return at + 1;
 }
 
-/* A scalar as meta text; containers are passed over. */
+/* Writes a scalar as meta; skips containers. */
 static const char *read_meta(struct kineto_rows *rows, const char *at, const char *key) {
     struct scan_string string;
     if (*at == '{' || *at == '[')
@@ -198,7 +198,7 @@ static const char *read_ranks(struct kineto_header *header, struct kineto_rows *
     return at;
 }
 
-/* A base so far off that sums with it could overflow is left out with a warning. */
+/* A base that could make sums overflow is ignored with a warning. */
 static const char *read_base(struct kineto_header *header, struct kineto_rows *rows,
                              const char *at) {
     int64_t base;
@@ -216,7 +216,7 @@ static const char *read_base(struct kineto_header *header, struct kineto_rows *r
     return after;
 }
 
-/* What the profiler itself complained about. */
+/* Warnings and errors of the profiler itself. */
 static const char *read_warnings(struct kineto_rows *rows, const char *at) {
     const char *after = scan_skip(rows->scan, at);
     if (!after || *at != '[')
@@ -273,7 +273,7 @@ static bool header_read(struct kineto_header *header, struct kineto_rows *rows, 
     if (member == HEADER_OTHER && (!scalar || header->meta_count >= META_MAX))
         return json_skip(scan, status);
 
-    /* All of the value first, so that reading it has effects only once. */
+    /* Wait for the whole value: reading it has side effects. */
     const char *after;
     while (!(after = scan_skip(scan, scan->at)))
         if (!scan_more(scan, "a value", status))
@@ -287,10 +287,10 @@ static bool header_read(struct kineto_header *header, struct kineto_rows *rows, 
 
 /* ---- the document ---- */
 
-/* XLA keeps at most this many events in trace.json and does not say when it left some out. */
+/* XLA writes at most this many events to trace.json, without a note when it drops some. */
 #define XLA_EVENTS_MAX 1000000
 
-/* Times from 2001 on are taken for those of the Unix clock. */
+/* Times from 2001 on are taken to be Unix times. */
 #define UNIX_TIME_FROM ((int64_t)1000000000 * 1000000000)
 
 struct document {
@@ -301,9 +301,9 @@ struct document {
     struct kineto_rows rows;
     struct kineto_samples samples;
     uint64_t events;
-    bool has_events; /* a list of events was there, even if empty */
+    bool has_events; /* traceEvents was present, even if empty */
     int64_t last_time;
-    struct buffer key; /* of a top-level member; padded for keywords_find() */
+    struct buffer key; /* name of a top-level member; padded for keywords_find() */
 };
 
 static bool contains(const struct import_source *source, const char *word) {
@@ -351,7 +351,7 @@ static bool read_event(struct document *document, struct status *status) {
     return true;
 }
 
-/* null is let through: some writers end their list with it. */
+/* Some writers end their list with null. */
 static bool read_other_element(struct document *document, char byte, struct status *status) {
     if (byte != 'n')
         return scan_unexpected(&document->scan, "an event (an object)", status);
@@ -359,7 +359,7 @@ static bool read_other_element(struct document *document, char byte, struct stat
     return json_skip(&document->scan, status);
 }
 
-/* The list of events; `bare` when it is all there is, and its end may be missing. */
+/* Reads the array of events. `bare`: it is the whole file, and its end may be missing. */
 static bool read_events(struct document *document, bool bare, struct status *status) {
     struct scan *scan = &document->scan;
     char byte;
@@ -511,7 +511,7 @@ bool kineto_import(const struct input *input, const struct import_options *optio
     return ok;
 }
 
-/* JSON of other tools in this field, so that the message can say what it is. */
+/* Explains JSON of other profiling tools. */
 static bool explain_other_json(const struct import_source *source, struct status *status) {
     if (contains(source, "\"rocprofiler-sdk-tool\""))
         return status_fail(status, STATUS_UNSUPPORTED,

@@ -1,6 +1,5 @@
-/* Where does an event happen? Ids of the source are hashed to keys; a key finds the place's record,
- * and the record its row. An id that is a word gets a number above all that operating systems use.
- */
+/* Ids of the source are hashed to keys that find an entity's record, and the record its row. An id
+ * that is not a number gets one above all that operating systems use. */
 #include "import/kineto/kineto_entities.h"
 
 #include <inttypes.h>
@@ -65,7 +64,7 @@ static int64_t number_of(struct kineto_entities *entities, const struct event_id
     return id->word.length ? STRING_IDS_FROM + (int64_t)entities->string_ids++ : id->number;
 }
 
-/* Room for one more record under `key`; its index, or SIZE_MAX after a failure. */
+/* Adds a zeroed record under `key`; returns its index, or SIZE_MAX on failure. */
 static size_t add_record(struct kineto_entities *entities, struct map *map, uint64_t key,
                          void **records, size_t *count, size_t *capacity, size_t size) {
     if (entities->failed || !memory_grow(records, capacity, *count + 1, size, &entities->why) ||
@@ -124,7 +123,7 @@ static struct kineto_thread *find_thread(struct kineto_entities *entities,
     return place;
 }
 
-/* The first row's id stays the place's: readers fold later rows into it. */
+/* The first row's id stays the entity's: readers merge later rows into it. */
 static void write_process(struct kineto_entities *entities, struct kineto_process *place) {
     uint32_t row = trace_write_process(
         entities->writer, &(struct row_process){.pid = (uint64_t)place->pid, .name = place->name});
@@ -163,7 +162,7 @@ uint32_t entities_thread_of_any_process(struct kineto_entities *entities,
     return entities->threads[*first].row;
 }
 
-/* The number at the end of a word such as "GPU 3" or "stream 7"; false when it has none. */
+/* The number at the end of "GPU 3" or "stream 7"; false when there is none. */
 static bool trailing_number(struct text word, int64_t *number) {
     size_t from = word.length;
     while (from > 0 && word.data[from - 1] >= '0' && word.data[from - 1] <= '9')
@@ -247,7 +246,7 @@ void entities_name_process(struct kineto_entities *entities, const struct event_
         write_process(entities, place);
 }
 
-/* "Stream #16(MemcpyH2D)": the number, and whether all that it carries are copies. */
+/* "Stream #16(MemcpyH2D)": the stream's number, and whether it has only copies. */
 static void read_stream_name(struct kineto_thread *place, struct text name) {
     if (!text_starts(name, "Stream #"))
         return;

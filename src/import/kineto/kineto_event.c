@@ -1,9 +1,8 @@
-/* What does an event of a Chrome trace hold? Its members are read in one pass, in any order, and a
- * repeated member replaces the earlier one, as JSON parsers have it.
+/* Parses one event in a single pass. Members can be in any order; a repeated member replaces the
+ * earlier one, as in other JSON parsers.
  *
- * Most bytes of a trace are arguments that nobody asks for. When the category is known before the
- * arguments (as profilers write it), arguments without use are skipped as a block.
- */
+ * Most bytes of a trace are arguments that no row needs. Profilers write the category before the
+ * arguments, so arguments of categories without use are skipped as a block. */
 #include "import/kineto/kineto_event.h"
 
 enum member {
@@ -27,8 +26,8 @@ static const struct keyword member_list[] = {
     {"id2", MEMBER_ID2, 0},      {"scope", MEMBER_SCOPE, 0},
 };
 
-/* Kineto's names of all years; torch's other devices (xpu, privateuse1, mtia) follow its pattern.
- */
+/* Names in all versions of Kineto; other devices of torch (xpu, privateuse1, mtia) follow the
+ * pattern. */
 static const struct keyword category_list[] = {
     {"kernel", CATEGORY_KERNEL, 0},
     {"Kernel", CATEGORY_KERNEL, 0},
@@ -130,7 +129,7 @@ void event_keywords_init(struct event_keywords *keywords) {
     keywords_init(&keywords->categories, category_list, LENGTH(category_list));
 }
 
-/* [x, y, z]; anything else is passed over. */
+/* [x, y, z]; any other value is skipped. */
 static const char *scan_triple(struct scan *scan, const char *at, uint32_t *read_xla_triple,
                                bool *present) {
     const char *p = at;
@@ -215,7 +214,7 @@ static const char *scan_arguments(struct scan *scan, const struct keywords *keyw
     return at;
 }
 
-/* Whether anything in the arguments can end up in a row. */
+/* Whether a row can use any of the arguments. */
 static bool wants_arguments(const struct kineto_event *event) {
     return event->category != CATEGORY_PYTHON && event->category != CATEGORY_TRACE &&
            event->category != CATEGORY_FLOW && event->category != CATEGORY_OVERHEAD;
@@ -251,7 +250,7 @@ static const char *scan_text(struct scan *scan, const char *at, struct scan_stri
     if (*at == '"')
         return scan_string(scan, at, string);
     string->escaped = false;
-    return scan_raw(scan, at, &string->raw); /* a name that is a number is shown as it stands */
+    return scan_raw(scan, at, &string->raw); /* a name that is a number is kept as text */
 }
 
 static const char *scan_category(struct scan *scan, const struct keywords *categories,
@@ -327,7 +326,7 @@ const char *event_scan(struct scan *scan, const struct event_keywords *keywords,
         if (!at || !(at = scan_next_member(scan, at, &closed)))
             return NULL;
     }
-    /* The category came after the arguments and wants them after all. */
+    /* The category came after the arguments and needs them. */
     if (event->args.length && !event->args_read && wants_arguments(event) &&
         !scan_arguments(scan, &keywords->arguments, event->args.data, event))
         return NULL;

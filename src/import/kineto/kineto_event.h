@@ -1,6 +1,5 @@
-/* One event of a Chrome trace as it stands in the file: which members it has and what they hold.
- * Nothing is interpreted yet; kineto_rows.c makes rows of it. Slices point into the scan's window.
- */
+/* One parsed event of a Chrome trace, not yet interpreted: kineto_rows.c turns it into a row.
+ * Slices point into the scan's window. */
 #ifndef RIDGE_IMPORT_KINETO_KINETO_EVENT_H
 #define RIDGE_IMPORT_KINETO_KINETO_EVENT_H
 
@@ -8,7 +7,7 @@
 #include "base/keywords.h"
 
 enum event_category {
-    CATEGORY_NONE, /* the event has none */
+    CATEGORY_NONE, /* no category */
     CATEGORY_UNKNOWN,
     CATEGORY_KERNEL,
     CATEGORY_COPY,
@@ -58,31 +57,31 @@ enum event_word {
     WORD_COUNT
 };
 
-/* Arguments that are kept as JSON text: bits, because a row takes several groups. */
+/* Groups of arguments that are kept as JSON text; a bit set, because a row takes several. */
 enum event_detail_group { DETAIL_INPUT = 1, DETAIL_COLLECTIVE = 2, DETAIL_XLA = 4 };
 
 struct event_detail {
-    const struct keyword *key; /* kind holds no meaning here; slot is the group */
+    const struct keyword *key; /* its slot is the group */
     struct text value;
 };
 
 enum { EVENT_DETAILS_MAX = 24 };
 
-/* A pid, tid or device: a number, or (length > 0) a word that is not one. */
+/* A pid, tid or device: a number, or a string when word.length > 0. */
 struct event_id {
     int64_t number;
     struct text word;
 };
 
 struct kineto_event {
-    char phase; /* the event's ph; 0 when it has none */
+    char phase; /* ph; 0 when absent */
     enum event_category category;
     struct scan_string category_text, name;
     struct event_id process, thread;
     struct text id, id2, scope; /* of asynchronous events, as JSON text; empty when absent */
     bool has_start, has_duration, start_ok, duration_ok;
     int64_t start, duration;
-    struct text args; /* the whole object, or empty */
+    struct text args; /* the whole JSON object, or empty */
     bool args_read;
 
     uint32_t has_number, has_word;
@@ -100,7 +99,7 @@ struct event_keywords {
 
 void event_keywords_init(struct event_keywords *keywords);
 
-/* Reads the object at `at`; the result as of every scanning function. */
+/* Parses the object at `at`; returns what all scan functions return. */
 const char *event_scan(struct scan *scan, const struct event_keywords *keywords, const char *at,
                        struct kineto_event *event);
 
@@ -110,7 +109,7 @@ static inline bool event_has(const struct kineto_event *event, enum event_number
 static inline uint64_t event_unsigned(const struct kineto_event *event, enum event_number number) {
     return event_has(event, number) ? (uint64_t)event->numbers[number] : 0;
 }
-/* The nearest number of 32 bits. */
+/* Clamps to 32 bits. */
 static inline uint32_t clamp_u32(int64_t value) {
     return value < 0 ? 0 : value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }

@@ -1,10 +1,12 @@
-/* What does an event of a Chrome trace mean? Kineto says it by the category, XLA by the names of
- * processes and threads, other tools not at all: theirs become plain ranges, marks and counters.
+/* Turns events of a Chrome trace into rows. Kineto classifies events by category, XLA by the names
+ * of processes and threads; events of other tools become plain ranges, marks and counters.
  *
- * Rules that come from the format: device and stream are args.device and args.stream where present,
- * else pid and tid; annotations on a stream overlap its kernels and are ranges, never work; the
- * profiler's own "Trace" span is dropped; flow arrows repeat what correlation ids say.
- */
+ * Device and stream are args.device and args.stream where present, else pid and tid. Annotations on
+ * a stream overlap its kernels, so they are ranges and never device work. The profiler's own
+ * "Trace" span and flow arrows, which repeat the correlation ids, are skipped.
+ *
+ * Details are JSON objects: compact, valid, and stored once per distinct content. A cache by hash
+ * of the source text avoids composing the same object for every event. */
 #include "import/kineto/kineto_rows.h"
 
 #include <inttypes.h>
@@ -16,7 +18,7 @@
 
 struct open_range {
     struct row_range row;
-    size_t below; /* index + 1 of the one beneath it, or of the next free one */
+    size_t below; /* index + 1 of the range below it on the stack, or of the next free one */
 };
 
 static bool open_ranges_begin(struct open_ranges *ranges, uint64_t key, const struct row_range *row,
@@ -80,7 +82,7 @@ static uint32_t details_store(struct details *details, uint64_t hash) {
     return string;
 }
 
-/* The canonical spelling of keys that older files write differently. */
+/* The canonical spelling of keys that older versions spell differently. */
 static const char *detail_key(const struct keyword *key) {
     return strcmp(key->word, "Input dims") == 0 ? "Input Dims" : key->word;
 }
@@ -131,7 +133,7 @@ static uint32_t details_of_args(struct details *details, const struct kineto_eve
 
 /* ---- XLA's descriptions of kernels and copies ---- */
 
-/* The next "key:value" of `rest`, which shrinks; false when there is none. */
+/* Takes the next "key:value" off `rest`; false at the end. */
 static bool next_xla_pair(struct text *rest, struct text *key, struct text *value) {
     const char *at = rest->data, *end = at + rest->length;
     while (at < end && *at == ' ')
@@ -269,7 +271,7 @@ static struct event_id device_of(const struct kineto_event *event) {
     return event->process;
 }
 
-/* Both spellings of "no stream" in 32 and 64 bits. */
+/* UINT32_MAX means "no stream" too. */
 static int64_t stream_number(int64_t number) {
     return number == UINT32_MAX ? -1 : number;
 }
@@ -388,7 +390,7 @@ static uint32_t thread_of(struct kineto_rows *rows, const struct kineto_event *e
     return entities_thread(&rows->entities, &event->process, &event->thread);
 }
 
-/* Without a suffix such as _v7000. */
+/* Removes a suffix such as _v7000. */
 static struct text unversioned(struct text name) {
     size_t end = name.length;
     while (end > 0 && name.data[end - 1] >= '0' && name.data[end - 1] <= '9')
@@ -447,7 +449,7 @@ static void add_gpu_annotation(struct kineto_rows *rows, const struct kineto_eve
     trace_write_range(rows->writer, &row);
 }
 
-/* The profiler has no thread of its own: pid -1. */
+/* The profiler's own overhead has pid -1 and no thread. */
 static void add_overhead(struct kineto_rows *rows, const struct kineto_event *event) {
     struct row_range row = range_of(rows, event, RANGE_OVERHEAD);
     if (event->process.number >= 0 && event->process.word.length == 0)
@@ -479,7 +481,7 @@ static void add_mark(struct kineto_rows *rows, const struct kineto_event *event)
     trace_write_mark(rows->writer, &row);
 }
 
-/* Device Type 0 is the host; a size below zero is a release. */
+/* Device Type 0 is the host; a negative size is a release. */
 static void add_memory(struct kineto_rows *rows, const struct kineto_event *event) {
     int64_t bytes = event->numbers[NUMBER_MEMORY_BYTES];
     struct row_memory row = {
@@ -582,7 +584,7 @@ static bool invalid(struct kineto_rows *rows, const struct kineto_event *event, 
                        number, TEXT_ARGS(name), offset, why);
 }
 
-/* Why the event's times cannot be used, or NULL. */
+/* What is wrong with the event's times, or NULL. */
 static const char *time_error(const struct kineto_event *event) {
     if (!event->has_start)
         return "has no time (ts)";
@@ -617,7 +619,7 @@ static bool end_range(struct kineto_rows *rows, const struct kineto_event *event
     return true;
 }
 
-/* Events without a category in a file where processes stand for devices: XLA's trace.json. */
+/* An event of XLA's trace.json: no category, and processes that are devices. */
 static void add_xla(struct kineto_rows *rows, const struct kineto_event *event) {
     struct xla_track place = entities_xla_track(&rows->entities, &event->process, &event->thread);
     struct text name = event->name.raw;
@@ -691,7 +693,7 @@ static void add_complete(struct kineto_rows *rows, const struct kineto_event *ev
         add_mark(rows, event);
 }
 
-/* Kineto labels its devices' processes "GPU 0": their names are the host process's. */
+/* Kineto names the processes of its devices after the host process and labels them "GPU 0". */
 static void add_metadata(struct kineto_rows *rows, const struct kineto_event *event) {
     if (!(event->has_word >> WORD_NAME & 1))
         return;

@@ -1,8 +1,5 @@
-/* Where was the program when it was sampled? Frames may stand in any order and name their callers
- * by any id, so they are collected first and become rows callers first, as a trace has them. A
- * caller that there is not, or a chain of callers that leads back into itself, ends the stack
- * there.
- */
+/* Frames can be in any order and refer to their callers by any id, so they are collected first and
+ * written callers first, as a trace needs them. A missing or cyclic caller ends the stack. */
 #include "import/kineto/kineto_samples.h"
 
 #include <inttypes.h>
@@ -17,10 +14,10 @@ struct stack_frame {
     uint64_t parent; /* hash of its id; 0 = none */
     uint32_t function, module;
     uint32_t row;
-    bool on_path; /* being followed to its root */
+    bool on_path; /* on the path that is being followed */
 };
 
-/* A frame or a sample as it stands in the file. */
+/* A parsed frame or sample. */
 struct sample_text {
     struct scan_string name, category;
     struct text frame; /* the parent's id, or the sampled frame's */
@@ -29,7 +26,7 @@ struct sample_text {
     int64_t time;
 };
 
-/* An id is a string or a number; 5 and "5" are the same. */
+/* An id is a string or a number; 5 and "5" are equal. */
 static const char *scan_frame_id(struct scan *scan, const char *at, struct text *id) {
     const char *after = scan_skip(scan, at);
     size_t quoted = *at == '"';
@@ -87,7 +84,8 @@ static const char *scan_object(struct scan *scan, const char *at, struct sample_
     return at;
 }
 
-/* The object at scan->at; the caller moves on to *after when it is done with the slices. */
+/* Parses the object at scan->at. The caller sets scan->at to *after when it no longer needs the
+ * slices. */
 static bool take_object(struct scan *scan, const char *what, struct sample_text *text,
                         const char **after, struct status *status) {
     if (*scan->at != '{')
@@ -127,7 +125,7 @@ static size_t parent_of(const struct kineto_samples *samples, const struct stack
     return index ? (size_t)*index : NO_FRAME;
 }
 
-/* From a frame towards its root, as far as there are no rows yet. */
+/* Collects the path from a frame towards its root, up to a frame that has a row. */
 static bool follow(struct kineto_samples *samples, size_t from, size_t **path, size_t *capacity,
                    size_t *length, struct status *status) {
     *length = 0;
@@ -135,7 +133,7 @@ static bool follow(struct kineto_samples *samples, size_t from, size_t **path, s
         struct stack_frame *frame = &samples->frames[at];
         if (frame->row)
             return true;
-        if (frame->on_path) { /* a circle: it is cut where it closes */
+        if (frame->on_path) { /* a cycle is cut where it closes */
             samples->frames[(*path)[*length - 1]].parent = 0;
             samples->cut++;
             return true;
@@ -150,7 +148,7 @@ static bool follow(struct kineto_samples *samples, size_t from, size_t **path, s
     return true;
 }
 
-/* Rows for all frames that have none, callers first. Each frame is on a path once. */
+/* Writes rows for all frames that have none, callers first. Each frame is on one path only. */
 static bool write_frames(struct kineto_samples *samples, struct trace_writer *writer,
                          struct status *status) {
     size_t *path = NULL, capacity = 0, length = 0;
