@@ -53,8 +53,14 @@ endif
 
 # The probe runs inside other people's programs and is a library of its own.
 probe_sources := $(wildcard src/probe/*.c src/probe/*/*.c)
-sources := $(filter-out $(probe_sources),$(wildcard src/*/*.c src/*/*/*.c))
-# Native kernels are built once for each vector instruction set; the best is chosen at run time.
+# Only built where the library is that they need; the others report what is missing.
+needs_sqlite := $(wildcard src/query/*.c) src/import/sqlite_strings.c \
+    $(filter-out %/nsys.c,$(wildcard src/import/nsys/*.c))
+needs_expat := $(filter-out %/xctrace.c,$(wildcard src/import/xctrace/*.c))
+left_out := $(if $(findstring HAVE_SQLITE,$(LIBRARY_DEFINES)),,$(needs_sqlite)) \
+    $(if $(findstring HAVE_EXPAT,$(LIBRARY_DEFINES)),,$(needs_expat))
+sources := $(filter-out $(probe_sources) $(left_out),$(wildcard src/*/*.c src/*/*/*.c))
+# Native kernels are built once for each set of vector instructions; the best is chosen at run time.
 simd_sources := $(wildcard src/gen/native/simd/*.c)
 machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2> /dev/null)))
 simd_isas := $(if $(filter x86_64,$(machine)),sse2 avx2 avx512,$(if $(filter aarch64 arm64,$(machine)),neon,generic))

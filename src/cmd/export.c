@@ -9,11 +9,11 @@
 #include "import/import.h"
 
 static const struct command_option options[] = {
-    {"format", 'F', "perfetto|chrome|sqlite|csv", "what to write (required)"},
-    {"output", 'o', "FILE", "where to; standard output when absent or -"},
+    {"format", 'F', "perfetto|chrome|sqlite|csv", "output format (required)"},
+    {"output", 'o', "FILE", "output file (default: standard output, also -)"},
     {"force", 'f', NULL, "replace FILE if it exists"},
-    {"table", 't', "NAME", "csv: which table (default: activity)"},
-    {"skip-invalid", 0, NULL, "drop events with impossible times instead of failing"},
+    {"table", 't', "NAME", "csv: the table to write (default: activity)"},
+    {"skip-invalid", 0, NULL, "drop events with invalid times instead of failing"},
     {0},
 };
 
@@ -28,27 +28,27 @@ static bool find_table(const char *name, enum trace_table *table, struct status 
         buffer_printf(&names, "%s%s", i ? ", " : "", trace_tables[i].name);
     }
     if (buffer_ok(&names, status))
-        status_fail(status, STATUS_USAGE, "there is no table '%s'; the tables are %.*s", name,
+        status_fail(status, STATUS_USAGE, "unknown table '%s'; the tables are %.*s", name,
                     (int)names.length, names.data);
     buffer_finish(&names);
     return false;
 }
 
-static bool choose(const struct command_line *line, const struct export_format **format,
-                   struct export_options *chosen, struct status *status) {
+static bool parse_options(const struct command_line *line, const struct export_format **format,
+                          struct export_options *settings, struct status *status) {
     const char *name = command_value(line, "format"), *table = command_value(line, "table");
-    *chosen = (struct export_options){.table = TABLE_ACTIVITY};
+    *settings = (struct export_options){.table = TABLE_ACTIVITY};
     if (!name)
         return status_fail(status, STATUS_USAGE,
-                           "say what to write with --format perfetto, chrome, sqlite or csv");
+                           "--format is required: perfetto, chrome, sqlite or csv");
     *format = export_find(name);
     if (!*format)
         return status_fail(status, STATUS_USAGE,
-                           "there is no format '%s'; choose perfetto, chrome, sqlite or csv", name);
+                           "unknown format '%s'; choose perfetto, chrome, sqlite or csv", name);
     if (table && strcmp(name, "csv") != 0)
         return status_fail(status, STATUS_USAGE, "--table is for --format csv; %s holds all tables",
                            name);
-    return !table || find_table(table, &chosen->table, status);
+    return !table || find_table(table, &settings->table, status);
 }
 
 static bool is_standard_output(const char *path) {
@@ -56,34 +56,34 @@ static bool is_standard_output(const char *path) {
 }
 
 static bool write_trace(const char *source, const struct import_options *import,
-                        const struct export_format *format, const struct export_options *chosen,
+                        const struct export_format *format, const struct export_options *settings,
                         struct output *output, struct status *status) {
     struct trace *trace;
     if (!import_open(source, import, &trace, status))
         return false;
-    bool ok = format->write(trace, chosen, output, status);
+    bool ok = format->write(trace, settings, output, status);
     if (!ok && status->code == STATUS_INPUT)
         status_context(status, "%s", source);
     trace_close(trace);
     return ok;
 }
 
-static int run(const struct command_line *line) {
+static int run_export(const struct command_line *line) {
     struct import_options import = {.skip_invalid = command_flag(line, "skip-invalid")};
     const char *const *arguments = command_arguments(line, NULL);
     const char *path = command_value(line, "output");
     const struct export_format *format = NULL;
-    struct export_options chosen;
+    struct export_options settings;
     struct status status = {0};
     struct output output;
-    if (!choose(line, &format, &chosen, &status))
+    if (!parse_options(line, &format, &settings, &status))
         return command_usage(line, "%s", status.message);
     if (format->binary && is_standard_output(path) && isatty(STDOUT_FILENO))
-        return command_usage(line, "%s is not for a terminal; write it to a file with -o FILE",
+        return command_usage(line, "%s is a binary format; write it to a file with -o FILE",
                              format->name);
     if (!output_open(&output, path, command_flag(line, "force"), &status))
         return command_fail(line, &status);
-    bool ok = write_trace(arguments[0], &import, format, &chosen, &output, &status);
+    bool ok = write_trace(arguments[0], &import, format, &settings, &output, &status);
     ok = output_close(&output, ok, &status);
     return ok ? 0 : command_fail(line, &status);
 }
@@ -91,20 +91,20 @@ static int run(const struct command_line *line) {
 const struct command command_export = {
     .name = "export",
     .arguments = "TRACE",
-    .summary = "Write a trace in a format that other programs open",
+    .summary = "Write a trace in the format of another program",
     .details =
         "perfetto is for ui.perfetto.dev: queues, threads and counters on tracks, with arrows from "
         "calls to what they launched. chrome is the JSON of torch.profiler, for chrome://tracing "
         "and everything else that reads it. sqlite is a database with the tables of ridge query. "
         "csv is one table for a spreadsheet, with names in place of ids; a cell that a spreadsheet "
         "would run as a formula gets an apostrophe in front.\n\n"
-        "Times are exact to the nanosecond in all of them. ridge reads the first three back: the "
-        "account of a trace and of its export are the same.",
+        "Times are exact to the nanosecond in all of them. Exports are for other programs; to keep "
+        "a trace, keep the .ridge file.",
     .examples = "ridge export t.ridge --format perfetto -o t.pftrace\topen it in ui.perfetto.dev\n"
-                "ridge export nsys.sqlite --format chrome -o t.json\tany trace will do\n"
+                "ridge export nsys.sqlite --format chrome -o t.json\tfrom any trace\n"
                 "ridge export t.ridge --format csv --table call > calls.csv\tone table",
     .options = options,
     .arguments_min = 1,
     .arguments_max = 1,
-    .run = run,
+    .run = run_export,
 };

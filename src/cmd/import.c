@@ -113,28 +113,29 @@ static int import_to(const struct command_line *line, const char *path) {
     return 0;
 }
 
-static int run(const struct command_line *line) {
+static int run_import(const struct command_line *line) {
     unsigned count;
     struct status status = {0};
     const char *const *paths = command_arguments(line, &count);
     const char *path = command_value(line, "output");
     if (path && strcmp(path, "-") == 0)
         return command_usage(line,
-                             "a .ridge file cannot be written to standard output; name it with -o");
+                             "a .ridge file cannot be written to standard output; use -o FILE");
     if (path)
         return import_to(line, path);
-    char *own = default_output(paths[0], &status);
-    if (!own)
+    char *default_path = default_output(paths[0], &status);
+    if (!default_path)
         return command_fail(line, &status);
-    int result = import_to(line, own);
-    memory_free(own);
+    int result = import_to(line, default_path);
+    memory_free(default_path);
     return result;
 }
 
 static const struct command_option options[] = {
-    {"output", 'o', "FILE", "the file to write (default: the first FILE's name with .ridge, here)"},
+    {"output", 'o', "FILE",
+     "output file (default: the first FILE's name with .ridge, in the current folder)"},
     {"force", 'f', NULL, "replace the output if it exists"},
-    {"skip-invalid", 0, NULL, "drop and count events with impossible times instead of stopping"},
+    {"skip-invalid", 0, NULL, "drop and count events with invalid times instead of failing"},
     {"quiet", 'q', NULL, "print nothing"},
     {0},
 };
@@ -142,22 +143,21 @@ static const struct command_option options[] = {
 const struct command command_import = {
     .name = "import",
     .arguments = "FILE...",
-    .summary = "Turn other tools' traces into one .ridge file",
+    .summary = "Convert traces of other tools into one .ridge file",
     .details =
         "Each FILE is a trace of torch.profiler (Kineto), Nsight Systems (SQLite export), Apple "
         "Instruments (xctrace export), rocmProfileData (.rpd), JAX (.xplane.pb) or Perfetto, "
-        "any Chrome trace JSON, or a .ridge file; gzip and zstd are undone. The format is "
-        "recognised by content, not by name. A FILE of - is standard input.\n\n"
-        "Several files become one trace: give the files of all ranks of a distributed run. The "
-        "other "
-        "commands read all these formats too; importing once makes them quicker, and the file "
+        "any Chrome trace JSON, or a .ridge file. gzip and zstd files are decompressed. The format "
+        "is detected from the content, not from the name. A FILE of - is standard input.\n\n"
+        "Several files become one trace: pass the files of all ranks of a distributed run. The "
+        "other commands read all these formats too; importing once makes them faster and the file "
         "smaller.\n\n"
         "The output appears under its name only when it is complete.",
     .examples = "ridge import trace.json.gz\twrites trace.ridge\n"
                 "ridge import rank*.json -o run.ridge\tall ranks in one trace\n"
-                "ridge import report.sqlite -f -q\treplace report.ridge, say nothing",
+                "ridge import report.sqlite -f -q\treplace report.ridge, print nothing",
     .options = options,
     .arguments_min = 1,
     .arguments_max = 100000,
-    .run = run,
+    .run = run_import,
 };

@@ -30,7 +30,7 @@ static bool print(const struct info *info, bool as_json, struct status *status) 
     return false;
 }
 
-static int run(const struct command_line *line) {
+static int run_info(const struct command_line *line) {
     const char *path = command_arguments(line, NULL)[0];
     struct import_options options = {.skip_invalid = command_flag(line, "skip-invalid")};
     struct status status = {0};
@@ -50,16 +50,16 @@ static int run(const struct command_line *line) {
 }
 
 static const struct command_option options[] = {
-    {"format", 0, "text|json", "how to print it (default: text)"},
+    {"format", 0, "text|json", "output format (default: text)"},
     {"json", 0, NULL, "short for --format json"},
-    {"skip-invalid", 0, NULL, "drop and count events with impossible times instead of stopping"},
+    {"skip-invalid", 0, NULL, "drop and count events with invalid times instead of failing"},
     {0},
 };
 
 const struct command command_info = {
     .name = "info",
     .arguments = "TRACE",
-    .summary = "Say what a trace holds and how far it can be trusted",
+    .summary = "Show what a trace contains and what is missing from it",
     .details = "Prints where the trace comes from (tool, machine, command), the span of time it "
                "covers, its "
                "devices with their properties, queues, processes and threads, how many rows each "
@@ -70,5 +70,5 @@ const struct command command_info = {
     .options = options,
     .arguments_min = 1,
     .arguments_max = 1,
-    .run = run,
+    .run = run_info,
 };

@@ -1,4 +1,4 @@
-/* `ridge info` for people: the same facts in 80 columns, the long lists cut short with a count of
+/* `ridge info` for people: the same facts in 80 columns, the long lists truncated with a count of
  * what was left out. */
 #include "base/array.h"
 #include "cmd/info.h"
@@ -19,7 +19,7 @@ static const struct fact {
 } facts[] = {
     {"format", META_SOURCE_FORMAT}, {"tool", META_SOURCE_TOOL}, {"machine", META_HOST},
     {"command", META_COMMAND},      {"rank", META_RANK},        {"world size", META_WORLD_SIZE},
-    {"cut short", META_TRUNCATED},
+    {"truncated", META_TRUNCATED},
 };
 enum { FACTS = ARRAY_COUNT(facts) };
 
@@ -325,22 +325,21 @@ static void print_trust(const struct info *info, struct output *output) {
     const struct trace *trace = info->trace;
     bool any = false;
     int64_t drops = trace_meta_sum(trace, META_DROPS);
-    output_printf(output, "\nTrust\n");
+    output_printf(output, "\nData quality\n");
     print_fault(output, "dropped events", drops > 0 ? (uint64_t)drops : 0, &any);
-    print_fault(output, "writers that did not finish (stopped, or the file is cut off)",
+    print_fault(output, "unfinished writers (stopped, or the file is truncated)",
                 trace->writers_unfinished, &any);
     print_fault(output, "missing chunks", trace->missing_chunks, &any);
     print_fault(output, "repeated chunks", trace->repeated_chunks, &any);
-    print_fault(output, "damaged bytes, left out", trace->damaged_bytes, &any);
-    print_fault(output, "bytes of an unfinished chunk, left out", trace->truncated_bytes, &any);
-    print_fault(output, "chunks of a kind that this ridge does not know", trace->unknown_chunks,
-                &any);
+    print_fault(output, "damaged bytes, skipped", trace->damaged_bytes, &any);
+    print_fault(output, "bytes of an incomplete chunk, skipped", trace->truncated_bytes, &any);
+    print_fault(output, "chunks of unknown kind", trace->unknown_chunks, &any);
     if (trace_meta(trace, META_WARNING).length > 0) {
         print_values(trace, "warning", META_WARNING, output);
         any = true;
     }
     if (!any)
-        output_printf(output, "  nothing is known to be missing\n");
+        output_printf(output, "  no losses known\n");
 }
 
 bool info_print_text(const struct info *info, struct output *output, struct status *status) {

@@ -13,11 +13,11 @@
 #include "import/import.h"
 
 static const struct command_option options[] = {
-    {"format", 0, "text|md|json|csv", "how to write the rows (text)"},
+    {"format", 0, "text|md|json|csv", "output format (default: text)"},
     {"json", 0, NULL, "short for --format json"},
-    {"output", 'o', "FILE", "write there instead of to the terminal"},
+    {"output", 'o', "FILE", "output file (default: standard output)"},
     {"force", 'f', NULL, "replace FILE if it exists"},
-    {"skip-invalid", 0, NULL, "drop events with impossible times when importing"},
+    {"skip-invalid", 0, NULL, "drop events with invalid times when importing"},
     {0},
 };
 
@@ -72,8 +72,8 @@ static bool write_rows(const struct command_line *line, struct query *query,
     return output_close(&output, ok, status);
 }
 
-static bool answer(const struct command_line *line, struct trace *trace, const char *sql,
-                   bool *interrupted, struct status *status) {
+static bool execute_query(const struct command_line *line, struct trace *trace, const char *sql,
+                          bool *interrupted, struct status *status) {
     struct query *query = NULL;
     struct sqlite3_stmt *statement = NULL;
     bool ok = query_open(trace, &query, status) && query_prepare(query, sql, &statement, status) &&
@@ -84,7 +84,7 @@ static bool answer(const struct command_line *line, struct trace *trace, const c
     return ok;
 }
 
-static int run(const struct command_line *line) {
+static int run_query(const struct command_line *line) {
     struct import_options import = {.skip_invalid = command_flag(line, "skip-invalid")};
     const char *const *arguments = command_arguments(line, NULL);
     struct status status = {0};
@@ -92,7 +92,7 @@ static int run(const struct command_line *line) {
     bool interrupted = false;
     if (!import_open(arguments[0], &import, &trace, &status))
         return command_fail(line, &status);
-    bool ok = answer(line, trace, arguments[1], &interrupted, &status);
+    bool ok = execute_query(line, trace, arguments[1], &interrupted, &status);
     trace_close(trace);
     if (interrupted) {
         interrupt_arm();
@@ -103,7 +103,7 @@ static int run(const struct command_line *line) {
 
 #else
 
-static int run(const struct command_line *line) {
+static int run_query(const struct command_line *line) {
     struct status status;
     status_fail(&status, STATUS_UNSUPPORTED,
                 "this build has no SQLite; install libsqlite3-dev and run make again");
@@ -117,26 +117,25 @@ const struct command command_query = {
     .arguments = "TRACE SQL",
     .summary = "Run SQL over a trace",
     .details =
-        "Runs one SELECT over the tables of a trace and prints the rows. The tables are the "
-        "trace's "
-        "own columns, read where they lie: activity (work on a device), call (API calls), range "
-        "(operators and annotations) and so on. The views kernel, copy and launch join an activity "
+        "Runs one SELECT over the tables of a trace and prints the rows. The tables are read "
+        "directly from the trace without a copy: activity (work on a device), call (API calls), "
+        "range (operators and annotations) and so on. The views kernel, copy and launch join an "
+        "activity "
         "with its device, its stream and the call that launched it. Times are integer nanoseconds; "
-        "what is not known is NULL.\n\n"
-        "'.tables' in place of the SQL lists the tables with their sizes, '.schema' all their "
-        "columns and '.schema TABLE' those of one. Ctrl-C stops a query that takes too long. A "
+        "unknown values are NULL.\n\n"
+        "'.tables' instead of SQL lists the tables with their sizes, '.schema' all columns and "
+        "'.schema TABLE' those of one table. Ctrl-C stops a query that takes too long. A "
         "query can only read.",
     .examples =
         "ridge query t.ridge \"SELECT name, count(*), sum(duration) FROM kernel GROUP BY name "
-        "ORDER BY 3 DESC LIMIT 10\"\tthe kernels that take most time\n"
-        "ridge query t.ridge \"SELECT direction, sum(bytes) FROM copy GROUP BY 1\"\tbytes moved "
-        "each "
-        "way\n"
+        "ORDER BY 3 DESC LIMIT 10\"\tthe kernels that take the most time\n"
+        "ridge query t.ridge \"SELECT direction, sum(bytes) FROM copy GROUP BY 1\"\tbytes moved in "
+        "each direction\n"
         "ridge query t.ridge \"SELECT * FROM launch ORDER BY delay DESC LIMIT 5\"\tthe slowest "
         "launches\n"
         "ridge query t.ridge \".schema activity\"\tthe columns of a table",
     .options = options,
     .arguments_min = 2,
     .arguments_max = 2,
-    .run = run,
+    .run = run_query,
 };

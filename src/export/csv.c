@@ -12,8 +12,6 @@
 #include "base/table.h"
 #include "base/text.h"
 
-enum { FRAMES_MAX = 1024 };
-
 struct csv {
     const struct trace *trace;
     struct output *output;
@@ -59,21 +57,10 @@ static void put_double(struct csv *csv, uint64_t bits) {
         output_printf(csv->output, "%.17g", value);
 }
 
-/* Callers first; a stack deeper than FRAMES_MAX loses its outermost frames. */
 static void put_stack(struct csv *csv, uint32_t stack) {
-    uint32_t frames[FRAMES_MAX];
-    size_t depth = 0;
-    for (; stack != 0 && depth < FRAMES_MAX; stack = csv->trace->stack.parent[stack])
-        frames[depth++] = stack;
-    struct buffer line = {0};
-    while (depth > 0) {
-        buffer_text(&line, trace_text(csv->trace, csv->trace->stack.function[frames[--depth]]));
-        if (depth > 0)
-            buffer_byte(&line, ';');
-    }
-    put_text(csv, buffer_as_text(&line));
-    csv->text.failed |= line.failed;
-    buffer_finish(&line);
+    buffer_clear(&csv->text);
+    export_stack(csv->trace, stack, &csv->text);
+    put_text(csv, buffer_as_text(&csv->text));
 }
 
 static void put_process(struct csv *csv, uint32_t process) {

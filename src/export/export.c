@@ -1,10 +1,7 @@
-/* Which formats there are, and what they all do alike: what becomes of meta rows, and giving back
- * the columns of a table that has been written. */
+/* The list of export formats, and what they share. */
 #include "export/export.h"
 
-#include "trace/writer.h"
-
-#define ORIGINAL_FILE "original.source.file"
+enum { FRAMES_MAX = 1024 };
 
 const struct export_format export_formats[] = {
     {"perfetto", true, export_perfetto},
@@ -21,20 +18,19 @@ const struct export_format *export_find(const char *name) {
     return NULL;
 }
 
-bool export_meta_key(const struct trace *trace, size_t row, struct buffer *key) {
-    struct text name = trace_text(trace, trace->meta.key[row]);
-    buffer_clear(key);
-    if (text_is(name, META_CLOCK_OFFSET))
-        return false;
-    if (text_is(name, META_SOURCE_FILE)) {
-        buffer_string(key, ORIGINAL_FILE);
-        return !key->failed && trace_meta(trace, ORIGINAL_FILE).length == 0;
-    }
-    buffer_text(key, name);
-    return !key->failed;
-}
-
 void export_unload(struct trace *trace, enum trace_table table) {
     for (unsigned column = 0; column < trace_tables[table].column_count; column++)
         trace_unload(trace, table, trace_tables[table].columns[column].name);
+}
+
+void export_stack(const struct trace *trace, uint32_t stack, struct buffer *text) {
+    uint32_t frames[FRAMES_MAX];
+    size_t depth = 0;
+    for (; stack != 0 && depth < FRAMES_MAX; stack = trace->stack.parent[stack])
+        frames[depth++] = stack;
+    while (depth > 0) {
+        buffer_text(text, trace_text(trace, trace->stack.function[frames[--depth]]));
+        if (depth > 0)
+            buffer_byte(text, ';');
+    }
 }

@@ -1,7 +1,7 @@
-/* A trace as a file that another program opens.
+/* Writes a trace in another program's format.
  *
- * Each format is one function: it loads what it needs from the trace, streams to the output and
- * leaves opening and committing the output to its caller:
+ * Each format is one function. It loads what it needs from the trace and streams to the output; the
+ * caller opens and commits the output:
  *
  *   const struct export_format *format = export_find("chrome");
  *   if (output_open(&output, path, replace, &status))
@@ -10,8 +10,8 @@
  *       else
  *           output_abandon(&output);
  *
- * What is written reads back through ridge's own importers to the same account: times to the
- * nanosecond, entities, correlation, every column that the format has a place for.
+ * An export is for other programs: to keep a trace, keep the .ridge file. Times are exact to the
+ * nanosecond in every format.
  */
 #ifndef RIDGE_EXPORT_EXPORT_H
 #define RIDGE_EXPORT_EXPORT_H
@@ -42,18 +42,12 @@ bool export_sqlite(struct trace *trace, const struct export_options *options, st
 bool export_csv(struct trace *trace, const struct export_options *options, struct output *output,
                 struct status *status);
 
-/* The formats, ended by one without a name. */
+/* Ends with a format whose name is NULL. */
 extern const struct export_format export_formats[];
-/* NULL when there is none of that name. */
+/* NULL when there is no such format. */
 const struct export_format *export_find(const char *name);
 
-/* The key under which an export keeps a meta row: the source's file becomes "original.source.file",
- * since whoever reads the export back has a file of their own. False when the row must not be
- * written: clock offsets are part of the times already, and the first original file is the one that
- * counts. */
-bool export_meta_key(const struct trace *trace, size_t row, struct buffer *key);
-
-/* One value of a column as bits, whatever its width; signed and floating ones as their 64 bits. */
+/* One value of a column as 64 bits; narrow values are zero-extended. */
 static inline uint64_t export_cell(const void *values, const struct column_info *info, size_t row) {
     const char *at = (const char *)values + row * info->size;
     uint64_t wide = 0;
@@ -68,7 +62,11 @@ static inline uint64_t export_cell(const void *values, const struct column_info 
     return wide;
 }
 
-/* Frees the event columns of a table that has been written. */
+/* Appends the functions of a stack, outermost first, separated by ";". A stack of more than 1024
+ * frames loses the outermost. */
+void export_stack(const struct trace *trace, uint32_t stack, struct buffer *text);
+
+/* Unloads the columns of a table of events. */
 void export_unload(struct trace *trace, enum trace_table table);
 
 #endif

@@ -1,8 +1,8 @@
-/* The trace as an SQLite database: one SQL table for each table of the schema, one column for each
- * column. Enumerators and strings are text, ids are the rowids of their tables and NULL for none,
- * an unknown number of bytes is NULL. Unsigned values beyond 2^63 keep their bits and read as
- * negative. The database is built in the output's temporary file in one transaction, or in one of
- * its own when the output is a pipe. docs/commands/export.md describes the result. */
+/* The trace as an SQLite database: one SQL table for each table of the schema, with the same
+ * columns. Enumerators and strings are text. Ids are rowids, or NULL for none. An unknown number of
+ * bytes is NULL. Unsigned values from 2^63 on keep their bits and read as negative. The database is
+ * built in one transaction, in the output's temporary file or, when the output is a pipe, in a file
+ * of its own. docs/commands/export.md describes the result. */
 #include "export/export.h"
 
 #ifdef RIDGE_HAVE_SQLITE
@@ -30,7 +30,7 @@ static bool execute(sqlite3 *database, const char *sql, struct status *status) {
            sql_failed(database, status);
 }
 
-/* Tables whose rows belong to a recording carry its number. */
+/* The recording of each row, for tables that have a column for it. */
 static const uint32_t *sessions_of(const struct trace *trace, enum trace_table table) {
     switch (table) {
     case TABLE_PROCESS:
@@ -125,36 +125,14 @@ static bool insert_row(sqlite3 *database, sqlite3_stmt *insert, const struct tra
     return true;
 }
 
-/* Meta keys are not always written as they are. */
-static bool insert_meta(sqlite3 *database, sqlite3_stmt *insert, const struct trace *trace,
-                        struct status *status) {
-    struct buffer key = {0};
-    bool ok = true;
-    for (size_t row = 0; row < trace->meta.count && ok; row++) {
-        if (!export_meta_key(trace, row, &key))
-            continue;
-        ok = sqlite3_bind_int64(insert, 1, (int64_t)row + 1) == SQLITE_OK &&
-             bind_text(insert, 2, buffer_as_text(&key)) == SQLITE_OK &&
-             bind_text(insert, 3, trace_text(trace, trace->meta.value[row])) == SQLITE_OK &&
-             sqlite3_step(insert) == SQLITE_DONE;
-        sqlite3_reset(insert);
-        if (!ok)
-            sql_failed(database, status);
-    }
-    ok = ok && buffer_ok(&key, status);
-    buffer_finish(&key);
-    return ok;
-}
-
 static bool insert_rows(sqlite3 *database, sqlite3_stmt *insert, struct trace *trace,
                         enum trace_table table, struct status *status) {
-    if (table == TABLE_META)
-        return insert_meta(database, insert, trace, status);
-    bool entities = table < TABLE_ACTIVITY;
+    bool entities = table > TABLE_META && table < TABLE_ACTIVITY;
     bool ok = trace_load(trace, table, NULL, status);
     for (size_t row = entities; ok && row < trace_rows(trace, table); row++)
         ok = insert_row(database, insert, trace, table, row, (int64_t)(row + !entities), status);
-    export_unload(trace, table);
+    if (table >= TABLE_ACTIVITY)
+        export_unload(trace, table);
     return ok;
 }
 
@@ -172,7 +150,7 @@ static bool write_database(struct trace *trace, const char *path, struct status 
     sqlite3 *database = NULL;
     bool ok = sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK ||
               sql_failed(database, status);
-    /* A half-written file is thrown away, so nothing needs a journal; 'ridg' tells the importer. */
+    /* A half-written file is thrown away, so no journal is needed. */
     ok = ok && execute(database,
                        "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
                        "PRAGMA application_id=0x72696467; BEGIN;"
@@ -202,7 +180,7 @@ static bool copy_file(int fd, struct output *output, struct status *status) {
     return length >= 0 || status_fail_errno(status, "cannot read the database back");
 }
 
-/* A pipe cannot hold a database while it grows: build it in a file without a lasting name. */
+/* SQLite needs a file that it can seek in: build the database in a temporary one. */
 static bool write_through_file(struct trace *trace, struct output *output, struct status *status) {
     char *name;
     int fd;

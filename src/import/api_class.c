@@ -1,10 +1,9 @@
-/* What does a name say? Traces of every source name API calls and copies much alike, so one table
- * of prefixes tells a call's class, and the words in a copy's name its direction and memories.
+/* Classifies API calls and copies by their names, which are similar in all sources.
  *
- * A call is recognised by its API's prefix (cuda, cu, hip, cl, vk) and then by the longest matching
- * beginning of the rest, so that version suffixes (_v7000, _v2, _ptsz) and variants (Async, 2D)
- * need no rows of their own. Objective-C methods of Metal are recognised by their whole beginning.
- */
+ * A call is matched by the prefix of its API (cuda, cu, hip, cl, vk) and then by the first row
+ * whose text the rest begins with, so version suffixes (_v7000, _v2, _ptsz) and variants (Async,
+ * 2D) need no rows. Metal's Objective-C methods are matched from their start. The words in a copy's
+ * name give its direction and the kinds of memory. */
 #include "base/array.h"
 #include "import/import.h"
 
@@ -13,7 +12,7 @@ struct class_row {
     enum call_class class;
 };
 
-/* Shared by the CUDA runtime and HIP: cudaX and hipX mean the same. */
+/* The CUDA runtime and HIP: cudaX and hipX are the same call. */
 static const struct class_row runtime_rows[] = {
     {"LaunchHostFunc", CALL_OTHER},
     {"Launch", CALL_LAUNCH},
@@ -160,7 +159,7 @@ static const struct class_row metal_rows[] = {
     {0},
 };
 
-/* The longer prefix of two comes first: "cuda" before "cu". nvrtc and hiprtc read as their APIs. */
+/* Longer prefixes come first: "cuda" before "cu". nvrtc and hiprtc match through "nv" and "hip". */
 static const struct {
     const char *prefix;
     const struct class_row *rows;
@@ -181,7 +180,7 @@ static enum call_class class_in(const struct class_row *rows, struct text rest) 
     return CALL_OTHER;
 }
 
-/* "-[MTLCommandBuffer commit]" and "MTLCommandBuffer commit" are about the method. */
+/* The method of "-[MTLCommandBuffer commit]" or "MTLCommandBuffer commit". */
 static struct text metal_method(struct text name) {
     if (!text_starts(name, "-[MTL") && !text_starts(name, "MTL"))
         return name;
@@ -197,7 +196,7 @@ enum call_class import_call_class(struct text name) {
     return CALL_OTHER;
 }
 
-/* Spellings of directions in names of copies, by tool; the first that occurs in the name counts. */
+/* Spellings of directions in names of copies; the first that occurs in the name counts. */
 static const struct {
     const char *word;
     enum copy_direction direction;
@@ -237,7 +236,7 @@ static const struct {
     {"Array", MEMORY_ARRAY},       {"Managed", MEMORY_MANAGED},
 };
 
-/* Kinds of memory are written with a capital by CUPTI and without by ridge. */
+/* CUPTI capitalises kinds of memory, ridge does not. */
 static enum memory_kind memory_named(struct text word) {
     while (word.length && word.data[0] == ' ')
         word = text_after(word, 1);

@@ -1,8 +1,7 @@
-/* Which importer reads this file, and what trace comes of it? Files are recognised by content,
- * after gzip or zstd is undone. A foreign trace is imported into a temporary file without a name,
- * stored uncompressed, since it lives only as long as the command; a .ridge file is read in place.
- * What arrives through a pipe is put into a named temporary file first, because importers may
- * read a source twice. */
+/* Opens any trace file. The format is detected from the content, after decompression. A foreign
+ * trace is imported into an unnamed temporary .ridge file, stored uncompressed because it lives
+ * only as long as the command; a .ridge file is read in place. Input from a pipe is copied to a
+ * temporary file first, because importers may read a source twice. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,25 +19,24 @@
 #include "trace/merge.h"
 
 static const struct importer *const importers[] = {
-    &import_kineto, &import_nsys,     &import_xctrace,      &import_rpd,
-    &import_xplane, &import_perfetto, &import_ridge_sqlite,
+    &import_kineto, &import_nsys, &import_xctrace, &import_rpd, &import_xplane, &import_perfetto,
 };
 enum { IMPORTERS = ARRAY_COUNT(importers) };
 
-/* A file as it was found: its kind, its first bytes, and where to read it. */
-struct found {
+/* A file to import. */
+struct source_file {
     struct import_source source;
     unsigned char head[IMPORT_HEAD_BYTES];
-    char *spool;              /* temporary copy of what came through a pipe, or NULL */
-    uint64_t size;            /* in bytes, 0 for a folder */
-    bool packed;              /* gzip or zstd */
-    struct status head_fault; /* why the head ends early, if it does */
+    char *temporary_copy;     /* a copy of what a pipe delivered, or NULL */
+    uint64_t size;            /* bytes, 0 for a folder */
+    bool compressed;          /* gzip or zstd */
+    struct status head_error; /* why the head could not be read completely */
 };
 
-static void forget(struct found *found) {
-    if (found)
-        temporary_remove(found->spool);
-    memory_free(found);
+static void source_file_close(struct source_file *file) {
+    if (file)
+        temporary_remove(file->temporary_copy);
+    memory_free(file);
 }
 
 static bool copy_stream(int from, int to, struct status *status) {
@@ -52,87 +50,89 @@ static bool copy_stream(int from, int to, struct status *status) {
         if (got < 0)
             return status_fail_errno(status, "cannot read");
         if (!output_write_fd(to, block, (size_t)got, status))
-            return status_context(status, "its temporary copy (set TMPDIR to a folder with room)");
+            return status_context(status,
+                                  "its temporary copy (set TMPDIR to a folder with enough space)");
     }
 }
 
-static bool spool_pipe(struct found *found, int from, struct status *status) {
+static bool copy_pipe(struct source_file *file, int from, struct status *status) {
     int to;
-    if (!temporary_named_file(&found->spool, &to, status))
+    if (!temporary_named_file(&file->temporary_copy, &to, status))
         return false;
     bool ok = copy_stream(from, to, status);
     struct stat info;
     if (ok && fstat(to, &info) == 0)
-        found->size = (uint64_t)info.st_size;
+        file->size = (uint64_t)info.st_size;
     close(to);
-    found->source.path = found->spool;
+    file->source.path = file->temporary_copy;
     return ok;
 }
 
-/* Finds out what kind of file it is; a pipe is read to its end here. */
-static bool examine(struct found *found, const char *path, struct status *status) {
+/* Gets the file's type and size; reads a pipe to its end. */
+static bool inspect_file(struct source_file *file, const char *path, struct status *status) {
     struct stat info;
     bool standard_input = strcmp(path, "-") == 0;
-    found->source.path = path;
+    file->source.path = path;
     if ((standard_input ? fstat(STDIN_FILENO, &info) : stat(path, &info)) != 0)
         return status_fail_errno(status, "cannot open it");
-    found->size = (uint64_t)info.st_size;
-    found->source.is_folder = S_ISDIR(info.st_mode);
+    file->size = (uint64_t)info.st_size;
+    file->source.is_folder = S_ISDIR(info.st_mode);
     if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode))
-        return status_fail(status, STATUS_INPUT, "is a device, not a trace; give a trace file");
+        return status_fail(status, STATUS_INPUT, "is a device, not a trace; pass a trace file");
     if (standard_input)
-        return spool_pipe(found, STDIN_FILENO, status);
-    if (S_ISREG(info.st_mode) || found->source.is_folder)
+        return copy_pipe(file, STDIN_FILENO, status);
+    if (S_ISREG(info.st_mode) || file->source.is_folder)
         return true;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return status_fail_errno(status, "cannot open it");
-    bool ok = spool_pipe(found, fd, status);
+    bool ok = copy_pipe(file, fd, status);
     close(fd);
     return ok;
 }
 
-/* The first bytes. A fault after some bytes is kept aside: the importer will meet it too, and knows
- * better what to say. */
-static bool read_head(struct found *found, struct status *status) {
+/* Reads the first bytes. An error after some bytes is kept: the importer will hit it too, with a
+ * better message. */
+static bool read_head(struct source_file *file, struct status *status) {
     struct input input;
-    found->source.head = found->head;
-    if (found->source.is_folder)
+    file->source.head = file->head;
+    if (file->source.is_folder)
         return true;
-    if (access(found->source.path, R_OK) != 0)
+    if (access(file->source.path, R_OK) != 0)
         return status_fail_errno(status, "cannot open it");
-    if (!input_open(&input, found->source.path, status))
+    if (!input_open(&input, file->source.path, status))
         return false;
-    found->packed = input.compression != 0;
+    file->compressed = input.compression != 0;
     while (input.length < IMPORT_HEAD_BYTES && !input.at_end)
-        if (!input_more(&input, 2 * IMPORT_HEAD_BYTES, &found->head_fault))
+        if (!input_more(&input, 2 * IMPORT_HEAD_BYTES, &file->head_error))
             break;
     size_t length = input.length < IMPORT_HEAD_BYTES ? input.length : IMPORT_HEAD_BYTES;
     if (length)
-        memcpy(found->head, input.data, length);
-    found->source.head_length = length;
+        memcpy(file->head, input.data, length);
+    file->source.head_length = length;
     input_close(&input);
-    if (length == 0 && found->head_fault.code != STATUS_OK) {
-        *status = found->head_fault;
+    if (length == 0 && file->head_error.code != STATUS_OK) {
+        *status = file->head_error;
         return false;
     }
     return true;
 }
 
-static struct found *find(const char *path, struct status *status) {
-    struct found *found = memory_allocate(1, sizeof *found, status);
-    if (found && examine(found, path, status) && read_head(found, status))
-        return found;
-    forget(found);
+static struct source_file *source_file_open(const char *path, struct status *status) {
+    struct source_file *file = memory_allocate(1, sizeof *file, status);
+    if (file && inspect_file(file, path, status) && read_head(file, status))
+        return file;
+    source_file_close(file);
     return NULL;
 }
 
-/* The importer that is surest, or NULL and why there is none. */
-static const struct importer *choose_importer(const struct found *found, struct status *status) {
+/* The importer with the highest confidence, or NULL and a status. */
+static const struct importer *choose_importer(const struct source_file *file,
+                                              struct status *status) {
     const struct importer *best = NULL;
     int best_confidence = 0;
     for (unsigned i = 0; i < IMPORTERS; i++) {
-        int confidence = importers[i]->detect(&found->source);
+        int confidence = importers[i]->detect(&file->source);
         if (confidence > best_confidence) {
             best_confidence = confidence;
             best = importers[i];
@@ -141,44 +141,44 @@ static const struct importer *choose_importer(const struct found *found, struct 
     if (best && best->run)
         return best;
     if (best)
-        status_fail(status, STATUS_UNSUPPORTED,
-                    "is a %s trace, which this ridge cannot read because it was built without %s; "
-                    "install it and build ridge again",
-                    best->format, best->missing);
-    else if (found->head_fault.code != STATUS_OK)
-        *status = found->head_fault;
+        status_fail(
+            status, STATUS_UNSUPPORTED,
+            "is a %s trace, but this ridge was built without %s; install it and build ridge again",
+            best->format, best->missing);
+    else if (file->head_error.code != STATUS_OK)
+        *status = file->head_error;
     else
-        import_explain_unknown(&found->source, status);
+        import_explain_unknown(&file->source, status);
     return NULL;
 }
 
-/* Distinguishes this recording from all others: the same file at the same place in the same command
- * always gets the same number. */
-static uint64_t identify(const struct found *found, const char *path, size_t index) {
+/* The session id of a recording: the same file at the same position of the same command always gets
+ * the same id. */
+static uint64_t session_id(const struct source_file *file, const char *path, size_t index) {
     uint64_t parts[4] = {
         checksum64(path, strlen(path)),
-        checksum64(found->head, found->source.head_length),
-        found->size,
+        checksum64(file->head, file->source.head_length),
+        file->size,
         index,
     };
     return checksum64(parts, sizeof parts);
 }
 
-/* Runs the importer; *write_failed tells a failure to write from one to read. */
-static bool import_foreign(const struct found *found, const char *path, size_t index, int fd,
+/* Runs the importer. *write_failed distinguishes a failed write from a failed read. */
+static bool import_foreign(const struct source_file *file, const char *path, size_t index, int fd,
                            int level, const struct import_options *options, bool *write_failed,
                            struct status *status) {
-    const struct importer *importer = choose_importer(found, status);
+    const struct importer *importer = choose_importer(file, status);
     if (!importer)
         return false;
-    uint64_t session = identify(found, path, index);
+    uint64_t session = session_id(file, path, index);
     struct trace_writer *writer = trace_writer_create(
         fd, &(struct trace_writer_options){.session = session, .writer = index + 1, .level = level},
         status);
     if (!writer)
         return false;
     trace_writer_meta(writer, META_SOURCE_FILE, text_of(path));
-    bool ok = importer->run(&found->source, options, writer, status);
+    bool ok = importer->run(&file->source, options, writer, status);
     *write_failed = trace_writer_failed(writer);
     if (ok || *write_failed) {
         ok = trace_writer_finish(writer, status);
@@ -188,17 +188,17 @@ static bool import_foreign(const struct found *found, const char *path, size_t i
     return ok;
 }
 
-static bool import_one(const struct found *found, const char *path, size_t index, int fd, int level,
-                       const struct import_options *options, struct merge *merge,
+static bool import_one(const struct source_file *file, const char *path, size_t index, int fd,
+                       int level, const struct import_options *options, struct merge *merge,
                        bool *write_failed, struct status *status) {
-    if (trace_detect(found->head, found->source.head_length))
-        return merge_trace(merge, found->source.path, path, fd, write_failed, status);
-    if (!import_foreign(found, path, index, fd, level, options, write_failed, status))
+    if (trace_detect(file->head, file->source.head_length))
+        return merge_trace(merge, file->source.path, path, fd, write_failed, status);
+    if (!import_foreign(file, path, index, fd, level, options, write_failed, status))
         return false;
-    return merge_claim(merge, identify(found, path, index), index + 1, status);
+    return merge_claim(merge, session_id(file, path, index), index + 1, status);
 }
 
-static bool open_through_temporary(const struct found *found, const char *path,
+static bool open_through_temporary(const struct source_file *file, const char *path,
                                    const struct import_options *options, struct trace **trace,
                                    struct status *status) {
     char *name;
@@ -209,9 +209,9 @@ static bool open_through_temporary(const struct found *found, const char *path,
     memory_free(name);
     struct merge merge = {0};
     bool write_failed = false;
-    bool ok = import_one(found, path, 0, fd, 0, options, &merge, &write_failed, status);
+    bool ok = import_one(file, path, 0, fd, 0, options, &merge, &write_failed, status);
     if (!ok && write_failed && status->code == STATUS_IO)
-        status_context(status, "its temporary trace (set TMPDIR to a folder with room)");
+        status_context(status, "its temporary trace (set TMPDIR to a folder with enough space)");
     if (!ok)
         status_context(status, "%s", path);
     ok = ok && trace_open_fd(fd, path, trace, status);
@@ -222,15 +222,16 @@ static bool open_through_temporary(const struct found *found, const char *path,
 
 bool import_open(const char *path, const struct import_options *options, struct trace **trace,
                  struct status *status) {
-    struct found *found = find(path, status);
-    if (!found)
+    struct source_file *file = source_file_open(path, status);
+    if (!file)
         return status_context(status, "%s", path);
     bool ok;
-    if (!found->packed && !found->spool && trace_detect(found->head, found->source.head_length))
+    if (!file->compressed && !file->temporary_copy &&
+        trace_detect(file->head, file->source.head_length))
         ok = trace_open(path, trace, status);
     else
-        ok = open_through_temporary(found, path, options, trace, status);
-    forget(found);
+        ok = open_through_temporary(file, path, options, trace, status);
+    source_file_close(file);
     return ok;
 }
 
@@ -241,12 +242,12 @@ bool import_files(const char *const *paths, size_t count, int fd,
     bool ok = true;
     for (size_t i = 0; i < count && ok; i++) {
         bool write_failed = false;
-        struct found *found = find(paths[i], status);
-        ok = found &&
-             import_one(found, paths[i], i, fd, LEVEL, options, &merge, &write_failed, status);
+        struct source_file *file = source_file_open(paths[i], status);
+        ok = file &&
+             import_one(file, paths[i], i, fd, LEVEL, options, &merge, &write_failed, status);
         if (!ok && !write_failed)
             status_context(status, "%s", paths[i]);
-        forget(found);
+        source_file_close(file);
     }
     merge_finish(&merge);
     return ok;

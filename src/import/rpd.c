@@ -1,8 +1,9 @@
 /* RPD, the SQLite trace of rocmProfileData ("rocpd schema 2"): what did AMD's devices do, and which
- * HIP calls told them to? A row of rocpd_api_ops joins an operation to its call, so the call's row
- * number serves as the correlation id; it is unique in the file. What a kernel's grid or a copy's
- * size is hangs on the call, in side tables that are loaded first. Times are nanoseconds since the
- * machine's start. Schema 3, which rocprofv3 writes, is another format and only recognised. */
+ * HIP calls launched it? A row of rocpd_api_ops joins an operation to its call, so the call's
+ * row number serves as the correlation id; it is unique in the file. What a kernel's grid or a
+ * copy's size is hangs on the call, in side tables that are loaded first. Times are nanoseconds
+ * since the machine's start. Schema 3, which rocprofv3 writes, is another format and only
+ * recognised. */
 #include "base/array.h"
 #include "import/sqlite_strings.h"
 
@@ -10,7 +11,7 @@
 
 #ifdef RIDGE_HAVE_SQLITE
 
-enum sort_of_call { CALL_PLAIN, CALL_IN_WORK_ITEMS, CALL_MARKER };
+enum call_variant { CALL_PLAIN, CALL_IN_WORK_ITEMS, CALL_MARKER };
 
 struct kernel_shape {
     uint32_t grid[3], block[3];
@@ -163,12 +164,12 @@ static bool find_queue(struct rpd *rpd, int64_t gpu, int64_t stream, uint32_t *q
 
 struct call_name {
     uint32_t string;
-    uint8_t class, sort;
+    uint8_t class, variant;
 };
 
 /* hipExtModuleLaunchKernel and its predecessor take the grid in work items, all others in blocks.
  */
-static enum sort_of_call sort_of(struct text name) {
+static enum call_variant variant_of(struct text name) {
     if (text_is(name, "UserMarker"))
         return CALL_MARKER;
     return text_starts(name, "hipExtModuleLaunch") || text_starts(name, "hipHccModuleLaunch")
@@ -187,12 +188,13 @@ static bool name_call(struct rpd *rpd, int64_t id, struct call_name *name, struc
     if (!sqlite_strings_text(&rpd->strings, id, &text, status))
         return false;
     *name = (struct call_name){trace_writer_string(rpd->writer, text),
-                               (uint8_t)import_call_class(text), (uint8_t)sort_of(text)};
+                               (uint8_t)import_call_class(text), (uint8_t)variant_of(text)};
     return map_set(&rpd->call_names, (uint64_t)id,
-                   name->string | (uint64_t)name->class << 32 | (uint64_t)name->sort << 40, status);
+                   name->string | (uint64_t)name->class << 32 | (uint64_t)name->variant << 40,
+                   status);
 }
 
-static bool one_call(struct rpd *rpd, struct sqlite_rows *rows, struct status *status) {
+static bool read_call(struct rpd *rpd, struct sqlite_rows *rows, struct status *status) {
     int64_t start, duration, id = sqlite_rows_integer(rows, 2, 0);
     uint32_t thread, arguments = 0;
     struct call_name name;
@@ -202,7 +204,7 @@ static bool one_call(struct rpd *rpd, struct sqlite_rows *rows, struct status *s
         !find_thread(rpd, sqlite_rows_integer(rows, 3, 0), sqlite_rows_integer(rows, 4, 0), &thread,
                      status))
         return false;
-    if (name.sort == CALL_MARKER) {
+    if (name.variant == CALL_MARKER) {
         if (!sqlite_strings_column(&rpd->strings, rows, 6, &arguments, status))
             return false;
         trace_write_range(rpd->writer, &(struct row_range){.start = start,
@@ -218,7 +220,8 @@ static bool one_call(struct rpd *rpd, struct sqlite_rows *rows, struct status *s
                                                      .name = name.string,
                                                      .class = name.class,
                                                      .correlation = id > 0 ? (uint64_t)id : 0});
-    return name.sort != CALL_IN_WORK_ITEMS || map_set(&rpd->in_work_items, (uint64_t)id, 1, status);
+    return name.variant != CALL_IN_WORK_ITEMS ||
+           map_set(&rpd->in_work_items, (uint64_t)id, 1, status);
 }
 
 static bool read_calls(struct rpd *rpd, struct status *status) {
@@ -226,7 +229,7 @@ static bool read_calls(struct rpd *rpd, struct status *status) {
     sqlite_rows_open(&rows, &rpd->source, "rocpd_api", "start end id pid tid apiName_id args_id",
                      NULL, status);
     while (next_event(rpd, &rows, status))
-        if (!one_call(rpd, &rows, status))
+        if (!read_call(rpd, &rows, status))
             rows.failed = true;
     return sqlite_rows_close(&rows);
 }
@@ -248,7 +251,7 @@ static enum op_kind kind_of(struct text type) {
     return text_starts(type, "Copy") ? OP_COPY : OP_OTHER;
 }
 
-static bool judge_op(struct rpd *rpd, int64_t type, enum op_kind *kind, struct status *status) {
+static bool classify_op(struct rpd *rpd, int64_t type, enum op_kind *kind, struct status *status) {
     const uint64_t *known = map_find(&rpd->op_kinds, (uint64_t)type);
     struct text text;
     if (known) {
@@ -286,11 +289,11 @@ static void describe_copy(struct rpd *rpd, enum op_kind kind, struct row_activit
     static const uint8_t by_kind[] = {COPY_HTOH, COPY_HTOD, COPY_DTOH, COPY_DTOD};
     const uint64_t *bytes = map_find(&rpd->copy_bytes, row->correlation);
     const uint64_t *known = map_find(&rpd->copy_kinds, row->correlation);
-    uint64_t told = known && row->correlation ? *known & 0xFF : UINT64_MAX;
+    uint64_t call_kind = known && row->correlation ? *known & 0xFF : UINT64_MAX;
     bool pinned = known && row->correlation && *known >> 8;
     row->bytes = bytes && row->correlation ? *bytes : BYTES_UNKNOWN;
     if (kind == OP_COPY)
-        row->direction = told < sizeof by_kind ? by_kind[told] : COPY_UNKNOWN;
+        row->direction = call_kind < sizeof by_kind ? by_kind[call_kind] : COPY_UNKNOWN;
     else
         row->direction = kind == OP_HTOD ? COPY_HTOD : kind == OP_DTOH ? COPY_DTOH : COPY_DTOD;
     /* The tracer writes 0 for "pinned" where it does not know. */
@@ -304,11 +307,11 @@ static void describe_copy(struct rpd *rpd, enum op_kind kind, struct row_activit
 }
 
 /* Where the operation itself has no description, its type is its name. */
-static bool one_op(struct rpd *rpd, struct sqlite_rows *rows, struct status *status) {
+static bool read_op(struct rpd *rpd, struct sqlite_rows *rows, struct status *status) {
     struct row_activity row = {0};
     enum op_kind kind;
     int64_t id = sqlite_rows_integer(rows, 2, 0), type = sqlite_rows_integer(rows, 6, 0);
-    if (!judge_op(rpd, type, &kind, status))
+    if (!classify_op(rpd, type, &kind, status))
         return false;
     if (kind == OP_OTHER) {
         rpd->other_ops++;
@@ -339,7 +342,7 @@ static bool read_ops(struct rpd *rpd, struct status *status) {
     sqlite_rows_open(&rows, &rpd->source, "rocpd_op",
                      "start end id gpuId queueId description_id opType_id", NULL, status);
     while (next_event(rpd, &rows, status))
-        if (!one_op(rpd, &rows, status))
+        if (!read_op(rpd, &rows, status))
             rows.failed = true;
     return sqlite_rows_close(&rows);
 }
@@ -377,17 +380,17 @@ static bool check_schema(struct rpd *rpd, struct status *status) {
     }
     if (!sqlite_rows_close(&rows))
         return false;
-    bool whole = sqlite_source_has_table(&rpd->source, "rocpd_op") &&
-                 sqlite_source_has_table(&rpd->source, "rocpd_api");
-    if (whole && (schema[0] == '\0' || schema[0] == '2'))
+    bool has_tables = sqlite_source_has_table(&rpd->source, "rocpd_op") &&
+                      sqlite_source_has_table(&rpd->source, "rocpd_api");
+    if (has_tables && (schema[0] == '\0' || schema[0] == '2'))
         return true;
-    if (whole)
+    if (has_tables)
         return status_fail(status, STATUS_UNSUPPORTED,
                            "is an RPD trace of schema %s; ridge reads schema 2", schema);
-    return status_fail(status, STATUS_UNSUPPORTED,
-                       "is a rocpd database of schema 3, as rocprofv3 writes it; ridge reads "
-                       "schema 2 (RPD): convert it with rocpd2pftrace -i FILE and give ridge the "
-                       ".pftrace");
+    return status_fail(
+        status, STATUS_UNSUPPORTED,
+        "is a rocpd database of schema 3, as rocprofv3 writes it; ridge reads "
+        "schema 2 (RPD): convert it with rocpd2pftrace -i FILE and pass the .pftrace");
 }
 
 static void write_meta(struct rpd *rpd) {
@@ -399,14 +402,14 @@ static void write_meta(struct rpd *rpd) {
     sqlite_source_warn(&rpd->source, rpd->writer);
     if (rpd->other_ops > 0) {
         snprintf(warning, sizeof warning,
-                 "%llu device operations are neither kernels, copies nor fills (barriers, mostly) "
-                 "and were left out",
+                 "skipped device operations that are not kernels, copies or fills (mostly "
+                 "barriers): %llu",
                  (unsigned long long)rpd->other_ops);
         trace_writer_meta(rpd->writer, META_WARNING, text_of(warning));
     }
 }
 
-static void finish(struct rpd *rpd) {
+static void rpd_finish(struct rpd *rpd) {
     sqlite_strings_close(&rpd->strings);
     sqlite_source_close(&rpd->source);
     map_finish(&rpd->call_of_op);
@@ -425,8 +428,8 @@ static void finish(struct rpd *rpd) {
     map_finish(&rpd->devices);
 }
 
-static bool run(const struct import_source *source, const struct import_options *options,
-                struct trace_writer *writer, struct status *status) {
+static bool rpd_run(const struct import_source *source, const struct import_options *options,
+                    struct trace_writer *writer, struct status *status) {
     struct rpd rpd = {.writer = writer, .options = options};
     bool ok =
         sqlite_source_open(&rpd.source, source->path, status) && check_schema(&rpd, status) &&
@@ -436,34 +439,34 @@ static bool run(const struct import_source *source, const struct import_options 
         sqlite_source_ok(&rpd.source, status);
     if (ok)
         write_meta(&rpd);
-    finish(&rpd);
+    rpd_finish(&rpd);
     return ok;
 }
 
-static int detect(const struct import_source *source) {
+static int rpd_detect(const struct import_source *source) {
     struct sqlite_source database;
     struct status ignored = {0};
-    if (source->is_folder || !sqlite_source_recognise(source->head, source->head_length) ||
+    if (source->is_folder || !sqlite_source_detect(source->head, source->head_length) ||
         !sqlite_source_open(&database, source->path, &ignored))
         return 0;
-    bool ours = sqlite_source_has_table(&database, "rocpd_op") ||
-                sqlite_source_has_table(&database, "rocpd_metadata") ||
-                sqlite_source_has_prefix(&database, "rocpd_kernel_dispatch") ||
-                sqlite_source_has_prefix(&database, "rocpd_info_");
+    bool is_rpd = sqlite_source_has_table(&database, "rocpd_op") ||
+                  sqlite_source_has_table(&database, "rocpd_metadata") ||
+                  sqlite_source_has_prefix(&database, "rocpd_kernel_dispatch") ||
+                  sqlite_source_has_prefix(&database, "rocpd_info_");
     sqlite_source_close(&database);
-    return ours ? 3 : 0;
+    return is_rpd ? 3 : 0;
 }
 
-const struct importer import_rpd = {.format = "rpd", .detect = detect, .run = run};
+const struct importer import_rpd = {.format = "rpd", .detect = rpd_detect, .run = rpd_run};
 
 #else
 
 /* Any SQLite database may be one; the Nsight Systems importer speaks for them all. */
-static int detect(const struct import_source *source) {
+static int rpd_detect(const struct import_source *source) {
     (void)source;
     return 0;
 }
 
-const struct importer import_rpd = {.format = "rpd", .detect = detect, .missing = "SQLite"};
+const struct importer import_rpd = {.format = "rpd", .detect = rpd_detect, .missing = "SQLite"};
 
 #endif

@@ -5,7 +5,7 @@
  * the file. */
 #include "import/sqlite_source.h"
 
-bool sqlite_source_recognise(const unsigned char *head, size_t length) {
+bool sqlite_source_detect(const unsigned char *head, size_t length) {
     return length >= 16 && memcmp(head, "SQLite format 3", 16) == 0;
 }
 
@@ -25,8 +25,8 @@ bool sqlite_source_recognise(const unsigned char *head, size_t length) {
 
 enum {
     HEADER_BYTES = 100,
-    ROW_BYTES_LEAST = 4,        /* a cell has a pointer, a size and a key at least */
-    VALUE_BYTES_LEAST = 1 << 20 /* a value may be as long as the file, and at least this */
+    ROW_BYTES_MIN = 4,        /* a cell has a pointer, a size and a key at least */
+    VALUE_BYTES_MIN = 1 << 20 /* a value may be as long as the file, and at least this */
 };
 
 static bool database_failed(struct sqlite_source *source, const char *doing,
@@ -40,15 +40,15 @@ static bool database_failed(struct sqlite_source *source, const char *doing,
 }
 
 /* For functions that return no status. */
-static void note_fault(struct sqlite_source *source, const char *doing) {
-    if (source->fault.code == STATUS_OK)
-        database_failed(source, doing, &source->fault);
+static void keep_first_error(struct sqlite_source *source, const char *doing) {
+    if (source->error.code == STATUS_OK)
+        database_failed(source, doing, &source->error);
 }
 
 bool sqlite_source_ok(const struct sqlite_source *source, struct status *status) {
-    if (source->fault.code != STATUS_OK)
-        *status = source->fault;
-    return source->fault.code == STATUS_OK;
+    if (source->error.code != STATUS_OK)
+        *status = source->error;
+    return source->error.code == STATUS_OK;
 }
 
 /* "file:" addresses give some characters a meaning of their own. */
@@ -85,8 +85,9 @@ static bool restrict_database(struct sqlite_source *source, struct status *statu
 #ifdef SQLITE_DBCONFIG_ENABLE_VIEW
     sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 #endif
-    uint64_t longest = source->bytes < VALUE_BYTES_LEAST ? VALUE_BYTES_LEAST : source->bytes;
-    sqlite3_limit(database, SQLITE_LIMIT_LENGTH, longest > INT32_MAX ? INT32_MAX : (int)longest);
+    uint64_t value_bytes_max = source->bytes < VALUE_BYTES_MIN ? VALUE_BYTES_MIN : source->bytes;
+    sqlite3_limit(database, SQLITE_LIMIT_LENGTH,
+                  value_bytes_max > INT32_MAX ? INT32_MAX : (int)value_bytes_max);
     sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
     sqlite3_limit(database, SQLITE_LIMIT_TRIGGER_DEPTH, 0);
     if (sqlite3_exec(database,
@@ -125,7 +126,8 @@ static bool check_length(int fd, uint64_t bytes, struct status *status) {
     return true;
 }
 
-static bool find_log(struct sqlite_source *source, const char *path, struct status *status) {
+static bool find_write_ahead_log(struct sqlite_source *source, const char *path,
+                                 struct status *status) {
     struct buffer name = {0};
     struct stat found;
     buffer_printf(&name, "%s-wal%c", path, '\0');
@@ -135,7 +137,7 @@ static bool find_log(struct sqlite_source *source, const char *path, struct stat
     return ok;
 }
 
-static bool copy_unpacked(const char *path, int fd, uint64_t *bytes, struct status *status) {
+static bool copy_decompressed(const char *path, int fd, uint64_t *bytes, struct status *status) {
     struct input input;
     if (!input_open(&input, path, status))
         return false;
@@ -155,12 +157,13 @@ static bool copy_unpacked(const char *path, int fd, uint64_t *bytes, struct stat
 }
 
 /* SQLite reads files, not streams. The temporary file has no name once it is open. */
-static bool open_unpacked(struct sqlite_source *source, const char *path, struct status *status) {
+static bool open_decompressed(struct sqlite_source *source, const char *path,
+                              struct status *status) {
     char *name;
     int fd;
     if (!temporary_file(&name, &fd, status))
         return false;
-    bool ok = copy_unpacked(path, fd, &source->bytes, status) &&
+    bool ok = copy_decompressed(path, fd, &source->bytes, status) &&
               check_length(fd, source->bytes, status) && open_database(source, name, status) &&
               restrict_database(source, status);
     close(fd);
@@ -181,7 +184,7 @@ static bool read_head(const char *path, bool *plain, uint64_t *bytes, struct sta
         return false;
     }
     ssize_t length = S_ISREG(found.st_mode) ? read(fd, head, sizeof head) : 0;
-    *plain = length == sizeof head && sqlite_source_recognise(head, sizeof head);
+    *plain = length == sizeof head && sqlite_source_detect(head, sizeof head);
     *bytes = (uint64_t)found.st_size;
     if (*plain)
         ok = check_length(fd, *bytes, status);
@@ -195,8 +198,8 @@ bool sqlite_source_open(struct sqlite_source *source, const char *path, struct s
     if (!read_head(path, &plain, &source->bytes, status))
         return false;
     bool ok = plain ? open_database(source, path, status) && restrict_database(source, status)
-                    : open_unpacked(source, path, status);
-    ok = ok && (!plain || find_log(source, path, status));
+                    : open_decompressed(source, path, status);
+    ok = ok && (!plain || find_write_ahead_log(source, path, status));
     if (!ok)
         sqlite_source_close(source);
     return ok;
@@ -207,39 +210,41 @@ void sqlite_source_close(struct sqlite_source *source) {
     source->database = NULL;
 }
 
-static bool any_row(struct sqlite_source *source, const char *query, const char *argument) {
+static bool query_has_row(struct sqlite_source *source, const char *query, const char *argument) {
     sqlite3_stmt *statement = NULL;
     int code = SQLITE_ERROR;
     if (sqlite3_prepare_v2(source->database, query, -1, &statement, NULL) == SQLITE_OK &&
         sqlite3_bind_text(statement, 1, argument, -1, SQLITE_STATIC) == SQLITE_OK)
         code = sqlite3_step(statement);
     if (code != SQLITE_ROW && code != SQLITE_DONE)
-        note_fault(source, "reading its schema");
+        keep_first_error(source, "reading its schema");
     sqlite3_finalize(statement);
     return code == SQLITE_ROW;
 }
 
 /* A view and a virtual table have no root page. */
 bool sqlite_source_has_table(struct sqlite_source *source, const char *table) {
-    return any_row(source,
-                   "SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND "
-                   "name = ?1 COLLATE NOCASE",
-                   table);
+    return query_has_row(source,
+                         "SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND "
+                         "name = ?1 COLLATE NOCASE",
+                         table);
 }
 
 bool sqlite_source_find_table(struct sqlite_source *source, const char *table, bool *found,
                               struct status *status) {
     *found = sqlite_source_has_table(source, table);
-    bool is_view = !*found && any_row(source,
-                                      "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') "
-                                      "AND name = ?1 COLLATE NOCASE",
-                                      table);
+    bool is_view =
+        !*found && query_has_row(source,
+                                 "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') "
+                                 "AND name = ?1 COLLATE NOCASE",
+                                 table);
     if (is_view)
-        return status_fail(status, STATUS_UNSUPPORTED,
-                           "%s is a view or a virtual table of the SQLite database, and ridge runs "
-                           "no queries from a file; replace it with a table (CREATE TABLE t AS "
-                           "SELECT * FROM %s) or export the trace again",
-                           table, table);
+        return status_fail(
+            status, STATUS_UNSUPPORTED,
+            "%s is a view or a virtual table of the SQLite database, and ridge does not run "
+            "queries that a file contains; replace it with a table (CREATE TABLE t AS "
+            "SELECT * FROM %s) or export the trace again",
+            table, table);
     return sqlite_source_ok(source, status);
 }
 
@@ -251,18 +256,18 @@ static bool find_columns(struct sqlite_rows *rows, const char *columns, struct s
                            &statement, NULL) != SQLITE_OK ||
         sqlite3_bind_text(statement, 1, rows->table, -1, SQLITE_STATIC) != SQLITE_OK) {
         sqlite3_finalize(statement);
-        return database_failed(source, "asking for a table's columns", status);
+        return database_failed(source, "reading a table's columns", status);
     }
     int code;
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(statement, 0);
-        unsigned place = 0;
+        unsigned index = 0;
         if (!name)
             break;
-        for (const char *at = columns; *at; place++) {
+        for (const char *at = columns; *at; index++) {
             size_t length = strcspn(at, " ");
             if (sqlite3_strnicmp(name, at, (int)length) == 0 && name[length] == '\0')
-                rows->present |= (uint64_t)1 << place;
+                rows->present |= (uint64_t)1 << index;
             at += length + (at[length] == ' ');
         }
     }
@@ -276,16 +281,16 @@ bool sqlite_source_has_column(struct sqlite_source *source, const char *table, c
     struct status status = {0};
     if (!sqlite_source_has_table(source, table))
         return false;
-    if (!find_columns(&rows, column, &status) && source->fault.code == STATUS_OK)
-        source->fault = status;
+    if (!find_columns(&rows, column, &status) && source->error.code == STATUS_OK)
+        source->error = status;
     return sqlite_rows_has(&rows, 0);
 }
 
 bool sqlite_source_has_prefix(struct sqlite_source *source, const char *prefix) {
-    return any_row(source,
-                   "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND "
-                   "substr(name, 1, length(?1)) = ?1 COLLATE NOCASE",
-                   prefix);
+    return query_has_row(source,
+                         "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND "
+                         "substr(name, 1, length(?1)) = ?1 COLLATE NOCASE",
+                         prefix);
 }
 
 void sqlite_source_list_tables(struct sqlite_source *source, char *list, size_t size) {
@@ -309,25 +314,25 @@ void sqlite_source_list_tables(struct sqlite_source *source, char *list, size_t 
 void sqlite_source_warn(const struct sqlite_source *source, struct trace_writer *writer) {
     char warning[96];
     if (source->incomplete > 0) {
-        snprintf(warning, sizeof warning,
-                 "%llu rows have no time where one is needed and were left out",
+        snprintf(warning, sizeof warning, "skipped rows without a timestamp: %llu",
                  (unsigned long long)source->incomplete);
         trace_writer_meta(writer, META_WARNING, text_of(warning));
     }
     if (source->write_ahead)
-        trace_writer_meta(writer, META_WARNING,
-                          TEXT("a write-ahead log (-wal) lies beside the database: what it holds "
-                               "is not in this trace; close the program that writes it"));
+        trace_writer_meta(
+            writer, META_WARNING,
+            TEXT("a write-ahead log (-wal) exists beside the database; its rows are not in this "
+                 "trace; close the program that writes it and import again"));
 }
 
 static bool build_select(const struct sqlite_rows *rows, const char *columns, const char *where,
                          struct buffer *query, struct status *status) {
-    unsigned place = 0;
+    unsigned index = 0;
     buffer_string(query, "SELECT ");
-    for (const char *at = columns; *at; place++) {
+    for (const char *at = columns; *at; index++) {
         int length = (int)strcspn(at, " ");
-        buffer_string(query, place ? ", " : "");
-        if (sqlite_rows_has(rows, place))
+        buffer_string(query, index ? ", " : "");
+        if (sqlite_rows_has(rows, index))
             buffer_printf(query, "\"%.*s\"", length, at);
         else
             buffer_string(query, "NULL");
@@ -370,7 +375,7 @@ bool sqlite_rows_next(struct sqlite_rows *rows, struct status *status) {
     rows->row++;
     if (code != SQLITE_ROW)
         rows->failed = !database_failed(rows->source, "reading its rows", status);
-    else if (rows->row > rows->source->bytes / ROW_BYTES_LEAST)
+    else if (rows->row > rows->source->bytes / ROW_BYTES_MIN)
         rows->failed = !status_fail(status, STATUS_INPUT,
                                     "the SQLite database is damaged: it has more rows than its "
                                     "size allows; export it again");
@@ -393,9 +398,9 @@ bool sqlite_rows_is_null(const struct sqlite_rows *rows, unsigned column) {
     return sqlite3_column_type(rows->statement, (int)column) == SQLITE_NULL;
 }
 
-int64_t sqlite_rows_integer(const struct sqlite_rows *rows, unsigned column, int64_t otherwise) {
+int64_t sqlite_rows_integer(const struct sqlite_rows *rows, unsigned column, int64_t fallback) {
     return sqlite_rows_is_integer(rows, column) ? sqlite3_column_int64(rows->statement, (int)column)
-                                                : otherwise;
+                                                : fallback;
 }
 
 uint32_t sqlite_rows_u32(const struct sqlite_rows *rows, unsigned column) {
@@ -409,7 +414,7 @@ struct text sqlite_rows_text(const struct sqlite_rows *rows, unsigned column) {
     const unsigned char *data = sqlite3_column_text(rows->statement, (int)column);
     int length = sqlite3_column_bytes(rows->statement, (int)column);
     if (!data)
-        note_fault(rows->source, "reading a text");
+        keep_first_error(rows->source, "reading a text");
     return data && length > 0 ? (struct text){(const char *)data, (size_t)length} : TEXT("");
 }
 
@@ -417,15 +422,15 @@ double sqlite_rows_number(const struct sqlite_rows *rows, unsigned column) {
     return sqlite3_column_double(rows->statement, (int)column);
 }
 
-static bool leave_out_incomplete(struct sqlite_rows *rows, struct trace_writer *writer) {
+static bool skip_incomplete(struct sqlite_rows *rows, struct trace_writer *writer) {
     rows->source->incomplete++;
     trace_writer_dropped(writer, 1);
     return false;
 }
 
-static bool leave_out_impossible(struct sqlite_rows *rows, const struct import_options *options,
-                                 struct trace_writer *writer, const char *what, int64_t value,
-                                 struct status *status) {
+static bool reject_time(struct sqlite_rows *rows, const struct import_options *options,
+                        struct trace_writer *writer, const char *what, int64_t value,
+                        struct status *status) {
     if (options->skip_invalid) {
         trace_writer_dropped(writer, 1);
         return false;
@@ -443,12 +448,11 @@ static bool leave_out_impossible(struct sqlite_rows *rows, const struct import_o
 bool sqlite_rows_time(struct sqlite_rows *rows, const struct import_options *options,
                       struct trace_writer *writer, int64_t *time, struct status *status) {
     if (!sqlite_rows_is_integer(rows, 0))
-        return leave_out_incomplete(rows, writer);
+        return skip_incomplete(rows, writer);
     *time = sqlite3_column_int64(rows->statement, 0);
     /* time 0 is where the capture began: what was going on then started a little before it */
     if (*time < -SQLITE_TIME_EARLY || *time > TRACE_TIME_LIMIT)
-        return leave_out_impossible(rows, options, writer, "starts at an impossible time", *time,
-                                    status);
+        return reject_time(rows, options, writer, "starts at an invalid time", *time, status);
     return true;
 }
 
@@ -457,21 +461,19 @@ bool sqlite_rows_span(struct sqlite_rows *rows, const struct import_options *opt
                       struct status *status) {
     if (!sqlite_rows_has(rows, 0) || !sqlite_rows_has(rows, 1)) {
         rows->failed = true;
-        return status_fail(status, STATUS_INPUT,
-                           "table %s has no columns of start and end times: not an export that "
-                           "ridge knows",
-                           rows->table);
+        return status_fail(
+            status, STATUS_INPUT,
+            "table %s has no start and end columns, so ridge cannot read this export", rows->table);
     }
     if (!sqlite_rows_is_integer(rows, 1))
-        return leave_out_incomplete(rows, writer);
+        return skip_incomplete(rows, writer);
     if (!sqlite_rows_time(rows, options, writer, start, status))
         return false;
     int64_t end = sqlite3_column_int64(rows->statement, 1);
     if (end > TRACE_TIME_LIMIT)
-        return leave_out_impossible(rows, options, writer, "ends at an impossible time", end,
-                                    status);
+        return reject_time(rows, options, writer, "ends at an invalid time", end, status);
     if (end < *start)
-        return leave_out_impossible(rows, options, writer, "ends before it starts", end, status);
+        return reject_time(rows, options, writer, "ends before it starts", end, status);
     *duration = end - *start;
     return true;
 }

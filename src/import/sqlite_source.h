@@ -6,7 +6,7 @@
  *
  *   sqlite_rows_open(&rows, &source, "COPIES", "start end bytes", NULL, status);
  *   while (sqlite_rows_next(&rows, status))
- *       ... sqlite_rows_integer(&rows, 2, -1) ...          columns by their place in the list
+ *       ... sqlite_rows_integer(&rows, 2, -1) ...          columns by their index in the list
  *   ok = sqlite_rows_close(&rows);
  *
  * A body that fails sets rows.failed, which ends the loop.
@@ -24,11 +24,11 @@ struct sqlite_source {
     uint64_t bytes;      /* size of the file */
     uint64_t incomplete; /* events left out because a value that they need is missing */
     bool write_ahead;    /* a write-ahead log lies beside the file: its rows are not seen */
-    struct status fault; /* the first failure of a function that returns no status */
+    struct status error; /* the first failure of a function that returns no status */
 };
 
 /* Whether these are the first bytes of a SQLite database. */
-bool sqlite_source_recognise(const unsigned char *head, size_t length);
+bool sqlite_source_detect(const unsigned char *head, size_t length);
 
 /* Read-only and without touching anything beside the file. A gzip or zstd file is unpacked into a
  * temporary one first. */
@@ -76,8 +76,8 @@ bool sqlite_rows_close(struct sqlite_rows *rows);
 static inline bool sqlite_rows_has(const struct sqlite_rows *rows, unsigned column) {
     return rows->present >> column & 1;
 }
-/* The value if it is an integer, else `otherwise`. */
-int64_t sqlite_rows_integer(const struct sqlite_rows *rows, unsigned column, int64_t otherwise);
+/* The value if it is an integer, else `fallback`. */
+int64_t sqlite_rows_integer(const struct sqlite_rows *rows, unsigned column, int64_t fallback);
 /* The same, when it lies in 0 .. UINT32_MAX, else 0. */
 uint32_t sqlite_rows_u32(const struct sqlite_rows *rows, unsigned column);
 bool sqlite_rows_is_integer(const struct sqlite_rows *rows, unsigned column);

@@ -1,8 +1,6 @@
 /* What text does this number stand for? Where the id is the table's integer primary key, as the
  * tools declare it, one b-tree descent finds it. A copied or trimmed database may have lost the
  * key, and a lookup would scan the table: then all texts are loaded once. */
-#ifdef RIDGE_HAVE_SQLITE
-
 #include "import/sqlite_strings.h"
 
 #include <sqlite3.h>
@@ -127,7 +125,3 @@ bool sqlite_strings_column(struct sqlite_strings *strings, const struct sqlite_r
     *string = trace_writer_string(strings->writer, sqlite_rows_text(rows, column));
     return true;
 }
-
-#else
-typedef int sqlite_strings_needs_sqlite;
-#endif

@@ -25,16 +25,16 @@ static const struct signature signatures[] = {
     STARTS("version https://git-lfs",
            "is a Git LFS pointer, not the file itself; run 'git lfs pull' where it came from"),
     STARTS("%PDF", "is a PDF document, not a trace; " KNOWN_FORMATS),
-    STARTS("PK\x03\x04", "is a ZIP archive; unpack it and give the trace inside"),
+    STARTS("PK\x03\x04", "is a ZIP archive; unpack it and pass the trace inside"),
     STARTS("PK\x05\x06", "is an empty ZIP archive; " KNOWN_FORMATS),
-    STARTS("7z\xBC\xAF\x27\x1C", "is a 7-Zip archive; unpack it and give the trace inside"),
+    STARTS("7z\xBC\xAF\x27\x1C", "is a 7-Zip archive; unpack it and pass the trace inside"),
     STARTS("BZh", "is compressed with bzip2; unpack it with bunzip2 first"),
     STARTS("\xFD"
            "7zXZ",
            "is compressed with xz; unpack it with unxz first"),
     STARTS("\x04\x22\x4D\x18", "is compressed with lz4; unpack it with unlz4 first"),
     STARTS("\x1F\x8B\x08", "is a gzip file inside a gzip file; unpack it once with gunzip first"),
-    {"ustar", 5, 257, "is a tar archive; unpack it and give the trace inside"},
+    {"ustar", 5, 257, "is a tar archive; unpack it and pass the trace inside"},
     STARTS("\x7F"
            "ELF",
            "is a program or library, not a trace; " KNOWN_FORMATS),
@@ -74,10 +74,9 @@ static bool is_plain_text(struct text head) {
 }
 
 static bool explain_folder(struct status *status) {
-    return status_fail(
-        status, STATUS_INPUT,
-        "is a folder without a trace that ridge knows; give a trace file, or a folder "
-        "of 'xctrace export' XML tables");
+    return status_fail(status, STATUS_INPUT,
+                       "is a folder without a known trace; pass a trace file, or a folder of "
+                       "'xctrace export' XML tables");
 }
 
 static bool explain_text(struct text head, struct status *status) {
@@ -87,8 +86,7 @@ static bool explain_text(struct text head, struct status *status) {
             "is a web page, not a trace (a download that needed a login?); download the "
             "file itself");
     if (head.data[0] == '{' || head.data[0] == '[')
-        return status_fail(status, STATUS_INPUT,
-                           "is JSON, but has no trace events in it; " KNOWN_FORMATS);
+        return status_fail(status, STATUS_INPUT, "is JSON without trace events; " KNOWN_FORMATS);
     if (head.data[0] == '<')
         return status_fail(status, STATUS_INPUT,
                            "is XML, but not a table that 'xctrace export' wrote; " KNOWN_FORMATS);
@@ -100,9 +98,8 @@ bool import_explain_unknown(const struct import_source *source, struct status *s
     if (source->is_folder)
         return explain_folder(status);
     if (head.length == 0)
-        return status_fail(
-            status, STATUS_INPUT,
-            "is empty; was the program that wrote it stopped before it could finish?");
+        return status_fail(status, STATUS_INPUT,
+                           "is empty; was the program that wrote it stopped early?");
     for (unsigned i = 0; i < SIGNATURES; i++) {
         const struct signature *s = &signatures[i];
         if (head.length >= s->offset + s->length &&
@@ -111,8 +108,8 @@ bool import_explain_unknown(const struct import_source *source, struct status *s
     }
     struct text text = skip_blanks(head);
     if (text.length == 0)
-        return status_fail(status, STATUS_INPUT, "holds nothing but blanks; " KNOWN_FORMATS);
+        return status_fail(status, STATUS_INPUT, "contains only white space; " KNOWN_FORMATS);
     if (is_plain_text(head))
         return explain_text(text, status);
-    return status_fail(status, STATUS_INPUT, "is not a trace that ridge knows; " KNOWN_FORMATS);
+    return status_fail(status, STATUS_INPUT, "is not a known trace format; " KNOWN_FORMATS);
 }

@@ -3,17 +3,15 @@
 
 #include <string.h>
 
-#include "base/array.h"
-
-struct column_notes {
+struct column_doc {
     const char *table, *column, *meaning;
     enum shown_absent absent;
 };
 
 static const char *const table_meanings[TABLE_COUNT] = {
-    [TABLE_META] = "what is known about the recording as a whole",
+    [TABLE_META] = "metadata of the recording",
     [TABLE_PROCESS] = "processes that were recorded",
-    [TABLE_THREAD] = "threads of the host",
+    [TABLE_THREAD] = "host threads",
     [TABLE_DEVICE] = "GPUs and other accelerators",
     [TABLE_QUEUE] = "streams and command queues of a device",
     [TABLE_STACK] = "call stacks, as a tree of frames",
@@ -21,88 +19,88 @@ static const char *const table_meanings[TABLE_COUNT] = {
     [TABLE_CALL] = "calls of a driver or runtime API on the host",
     [TABLE_RANGE] = "named spans: operators, annotations, Python functions",
     [TABLE_MARK] = "named points in time",
-    [TABLE_WAIT] = "synchronisations as the device's driver recorded them",
+    [TABLE_WAIT] = "synchronisations recorded by the driver",
     [TABLE_MEMORY] = "allocations and releases",
-    [TABLE_SAMPLE] = "samples of what threads were doing",
+    [TABLE_SAMPLE] = "CPU samples of threads",
     [TABLE_COUNTER] = "values over time: clocks, power, temperature, hardware counters",
-    [TABLE_STATE] = "when threads ran and when they waited",
+    [TABLE_STATE] = "thread states: running, ready, blocked",
 };
 
-static const struct column_notes notes[] = {
-    {"meta", "key", "what it says", ABSENT_NEVER},
+static const struct column_doc column_docs[] = {
+    {"meta", "key", "name of the entry", ABSENT_NEVER},
     {"meta", "value", "its value", ABSENT_NEVER},
 
-    {"process", "pid", "the system's number for it", ABSENT_NEVER},
+    {"process", "pid", "process id", ABSENT_NEVER},
     {"process", "name", "program or label", ABSENT_NEVER},
-    {"process", "host", "machine it ran on", ABSENT_NEVER},
+    {"process", "host", "host name", ABSENT_NEVER},
 
     {"thread", "process", "process.id", ABSENT_ZERO},
-    {"thread", "tid", "the system's number for it", ABSENT_NEVER},
+    {"thread", "tid", "thread id", ABSENT_NEVER},
     {"thread", "name", "its name", ABSENT_NEVER},
 
     {"device", "index", "the device's number (quote it in SQL: \"index\")", ABSENT_NEVER},
-    {"device", "label", "what the source calls it", ABSENT_NEVER},
+    {"device", "label", "name in the source", ABSENT_NEVER},
     {"device", "name", "model", ABSENT_NEVER},
-    {"device", "vendor", "who made it", ABSENT_NEVER},
+    {"device", "vendor", "manufacturer", ABSENT_NEVER},
     {"device", "uuid", "unique id", ABSENT_NEVER},
     {"device", "memory_bytes", "memory size", ABSENT_ZERO},
     {"device", "multiprocessors", "SMs, compute units or cores", ABSENT_ZERO},
-    {"device", "clock_hz", "highest clock", ABSENT_ZERO},
-    {"device", "bandwidth", "memory bytes a second, as the vendor states it", ABSENT_ZERO},
+    {"device", "clock_hz", "maximum clock", ABSENT_ZERO},
+    {"device", "bandwidth", "memory bytes per second, as stated by the vendor", ABSENT_ZERO},
     {"device", "compute_major", "compute capability, major", ABSENT_ZERO},
     {"device", "compute_minor", "compute capability, minor", ABSENT_NEVER},
-    {"device", "warp_size", "threads that run in step", ABSENT_ZERO},
-    {"device", "threads_per_multiprocessor", "most threads at once", ABSENT_ZERO},
+    {"device", "warp_size", "threads per warp", ABSENT_ZERO},
+    {"device", "threads_per_multiprocessor", "maximum resident threads", ABSENT_ZERO},
     {"device", "registers_per_multiprocessor", "32-bit registers", ABSENT_ZERO},
     {"device", "shared_per_multiprocessor", "bytes of shared memory", ABSENT_ZERO},
-    {"device", "listed", "1: the source lists it, whether or not it worked", ABSENT_NEVER},
-    {"device", "blocks_per_multiprocessor", "most thread blocks at once", ABSENT_ZERO},
-    {"device", "shared_reserved_per_block", "bytes of shared memory the driver keeps of each block",
-     ABSENT_ZERO},
+    {"device", "listed", "1: listed by the source, even if unused", ABSENT_NEVER},
+    {"device", "blocks_per_multiprocessor", "maximum resident thread blocks", ABSENT_ZERO},
+    {"device", "shared_reserved_per_block",
+     "bytes of shared memory per block that the driver reserves", ABSENT_ZERO},
 
     {"queue", "device", "device.id", ABSENT_ZERO},
-    {"queue", "process", "process.id, where the source tells", ABSENT_ZERO},
+    {"queue", "process", "process.id, where known", ABSENT_ZERO},
     {"queue", "context", "driver context", ABSENT_NEVER},
     {"queue", "stream", "stream number", ABSENT_NEVER},
     {"queue", "name", "its name", ABSENT_NEVER},
 
     {"stack", "parent", "stack.id of the caller", ABSENT_ZERO},
     {"stack", "function", "function of this frame", ABSENT_NEVER},
-    {"stack", "module", "library or source file it is in", ABSENT_NEVER},
+    {"stack", "module", "library or source file", ABSENT_NEVER},
 
     {"activity", "start", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"activity", "duration", "nanoseconds", ABSENT_NEVER},
     {"activity", "queue", "queue.id", ABSENT_ZERO},
     {"activity", "kind", "kernel, copy or set", ABSENT_NEVER},
-    {"activity", "name", "kernel's or copy's full name", ABSENT_NEVER},
+    {"activity", "name", "full name", ABSENT_NEVER},
     {"activity", "correlation", "equals the launching call's, within a process", ABSENT_ZERO},
     {"activity", "grid_x", "thread blocks, x", ABSENT_NEVER},
     {"activity", "grid_y", "thread blocks, y", ABSENT_NEVER},
     {"activity", "grid_z", "thread blocks, z", ABSENT_NEVER},
-    {"activity", "block_x", "threads of a block, x", ABSENT_NEVER},
-    {"activity", "block_y", "threads of a block, y", ABSENT_NEVER},
-    {"activity", "block_z", "threads of a block, z", ABSENT_NEVER},
-    {"activity", "registers", "registers a thread", ABSENT_NEVER},
-    {"activity", "shared_static", "bytes of shared memory a block, fixed", ABSENT_NEVER},
-    {"activity", "shared_dynamic", "bytes of shared memory a block, at launch", ABSENT_NEVER},
-    {"activity", "bytes", "copies, sets: moved; kernels: read and written; NULL = not known",
+    {"activity", "block_x", "threads per block, x", ABSENT_NEVER},
+    {"activity", "block_y", "threads per block, y", ABSENT_NEVER},
+    {"activity", "block_z", "threads per block, z", ABSENT_NEVER},
+    {"activity", "registers", "registers per thread", ABSENT_NEVER},
+    {"activity", "shared_static", "static shared memory per block, bytes", ABSENT_NEVER},
+    {"activity", "shared_dynamic", "dynamic shared memory per block, bytes", ABSENT_NEVER},
+    {"activity", "bytes", "copies, sets: moved; kernels: read and written; NULL = unknown",
      ABSENT_ALL_ONES},
     {"activity", "direction", "of a copy: HtoD, DtoH, DtoD, HtoH, PtoP or unknown", ABSENT_NEVER},
     {"activity", "from_memory", "pageable, pinned, device, array, managed or unknown",
      ABSENT_NEVER},
     {"activity", "to_memory", "as from_memory, at the other end", ABSENT_NEVER},
-    {"activity", "flops", "floating point operations; NULL = not known", ABSENT_ZERO},
+    {"activity", "flops", "floating-point operations; NULL = unknown", ABSENT_ZERO},
     {"activity", "graph", "graph that launched it", ABSENT_ZERO},
-    {"activity", "detail", "JSON object with what only some sources know", ABSENT_ZERO},
+    {"activity", "detail", "JSON object with source-specific fields", ABSENT_ZERO},
 
     {"call", "start", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"call", "duration", "nanoseconds", ABSENT_NEVER},
     {"call", "thread", "thread.id of the caller", ABSENT_ZERO},
     {"call", "name", "API function", ABSENT_NEVER},
     {"call", "class", "launch, copy, sync, alloc, compile or other", ABSENT_NEVER},
-    {"call", "correlation", "equals that of the work it launched", ABSENT_ZERO},
-    {"call", "result", "what the API returned; 0 = success", ABSENT_NEVER},
-    {"call", "detail", "JSON object with what only some sources know", ABSENT_ZERO},
+    {"call", "correlation", "equals that of the activity it launched", ABSENT_ZERO},
+    {"call", "result", "return value; 0 = success", ABSENT_NEVER},
+    {"call", "detail", "JSON object with source-specific fields", ABSENT_ZERO},
 
     {"range", "start", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"range", "duration", "nanoseconds", ABSENT_NEVER},
@@ -118,15 +116,15 @@ static const struct column_notes notes[] = {
     {"mark", "thread", "thread.id", ABSENT_ZERO},
     {"mark", "name", "its name", ABSENT_NEVER},
     {"mark", "domain", "NVTX domain, signpost subsystem or Chrome category", ABSENT_NEVER},
-    {"mark", "detail", "JSON object with what only some sources know", ABSENT_ZERO},
+    {"mark", "detail", "JSON object with source-specific fields", ABSENT_ZERO},
 
     {"wait", "start", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"wait", "duration", "nanoseconds", ABSENT_NEVER},
-    {"wait", "queue", "queue.id of the one that waits", ABSENT_ZERO},
+    {"wait", "queue", "queue.id of the waiting queue", ABSENT_ZERO},
     {"wait", "kind", "event, stream-wait, stream, context or unknown", ABSENT_NEVER},
     {"wait", "correlation", "equals the waiting call's", ABSENT_ZERO},
-    {"wait", "awaited", "queue.id of the one whose work is awaited", ABSENT_ZERO},
-    {"wait", "event", "event that is awaited", ABSENT_NEVER},
+    {"wait", "awaited", "queue.id of the queue that is waited for", ABSENT_ZERO},
+    {"wait", "event", "event that is waited for", ABSENT_NEVER},
     {"wait", "record_correlation", "of the call that recorded the event", ABSENT_ZERO},
 
     {"memory", "time", "nanoseconds on the trace's clock", ABSENT_NEVER},
@@ -134,14 +132,14 @@ static const struct column_notes notes[] = {
     {"memory", "device", "device.id; NULL = host memory", ABSENT_ZERO},
     {"memory", "operation", "alloc or free", ABSENT_NEVER},
     {"memory", "bytes", "size", ABSENT_ALL_ONES},
-    {"memory", "address", "where", ABSENT_NEVER},
-    {"memory", "allocated", "running total after it, where told", ABSENT_ZERO},
-    {"memory", "reserved", "held by the allocator after it, where told", ABSENT_ZERO},
+    {"memory", "address", "address", ABSENT_NEVER},
+    {"memory", "allocated", "bytes allocated afterwards, where known", ABSENT_ZERO},
+    {"memory", "reserved", "bytes reserved by the allocator afterwards, where known", ABSENT_ZERO},
 
     {"sample", "time", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"sample", "thread", "thread.id", ABSENT_ZERO},
     {"sample", "stack", "stack.id of the innermost frame", ABSENT_ZERO},
-    {"sample", "weight", "nanoseconds it stands for", ABSENT_NEVER},
+    {"sample", "weight", "nanoseconds that the sample represents", ABSENT_NEVER},
 
     {"counter", "time", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"counter", "device", "device.id", ABSENT_ZERO},
@@ -151,8 +149,8 @@ static const struct column_notes notes[] = {
     {"state", "start", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"state", "duration", "nanoseconds", ABSENT_NEVER},
     {"state", "thread", "thread.id", ABSENT_ZERO},
-    {"state", "state", "running, ready (it had no processor) or blocked", ABSENT_NEVER},
-    {"state", "processor", "that it ran on, or the one it left", ABSENT_NEVER},
+    {"state", "state", "running, ready (waiting for a CPU) or blocked", ABSENT_NEVER},
+    {"state", "processor", "CPU that it ran on, or last ran on", ABSENT_NEVER},
 };
 
 static void add_computed(struct shown_table *shown, const char *name, enum shown_kind kind,
@@ -174,10 +172,11 @@ static void add_stored(struct shown_table *shown, unsigned stored) {
         .stored = stored,
         .name_of = column_names(shown->table, stored),
     };
-    for (size_t i = 0; i < ARRAY_COUNT(notes); i++)
-        if (strcmp(notes[i].table, shown->name) == 0 && strcmp(notes[i].column, name) == 0) {
-            column->meaning = notes[i].meaning;
-            column->absent = notes[i].absent;
+    for (size_t i = 0; i < sizeof column_docs / sizeof column_docs[0]; i++)
+        if (strcmp(column_docs[i].table, shown->name) == 0 &&
+            strcmp(column_docs[i].column, name) == 0) {
+            column->meaning = column_docs[i].meaning;
+            column->absent = column_docs[i].absent;
         }
 }
 
@@ -198,7 +197,7 @@ void shown_table_init(struct shown_table *shown, enum trace_table table) {
             add_computed(shown, "launch", SHOWN_LAUNCH, "call.id of the call that launched it");
     }
     if (table >= TABLE_PROCESS && table < TABLE_STACK)
-        add_computed(shown, "session", SHOWN_SESSION, "number of the recording it came from");
+        add_computed(shown, "session", SHOWN_SESSION, "number of the recording");
 }
 
 const char *shown_column_type(const struct shown_table *shown, unsigned column) {

@@ -1,7 +1,5 @@
 /* What tables and columns are there? Views over VALUES hold the answer, so that it comes out in
  * every format and can be searched with SQL like anything else. */
-#ifdef RIDGE_HAVE_SQLITE
-
 #include "query/describe.h"
 
 #include "query/views.h"
@@ -74,7 +72,7 @@ static void list_tables(struct buffer *sql, const struct table_source *sources) 
     }
 }
 
-static bool run(sqlite3 *database, struct buffer *sql, struct status *status) {
+static bool execute(sqlite3 *database, struct buffer *sql, struct status *status) {
     buffer_byte(sql, '\0');
     bool ok = buffer_ok(sql, status);
     if (ok && sqlite3_exec(database, sql->data, NULL, NULL, NULL) != SQLITE_OK)
@@ -87,8 +85,8 @@ bool describe_add(sqlite3 *database, const struct table_source *sources, struct 
     struct buffer columns = {0}, tables = {0};
     list_columns(&columns, sources);
     list_tables(&tables, sources);
-    bool ok = run(database, &columns, status);
-    return run(database, &tables, status) && ok;
+    bool ok = execute(database, &columns, status);
+    return execute(database, &tables, status) && ok;
 }
 
 void describe_names(struct buffer *list) {
@@ -120,7 +118,7 @@ bool describe_statement(const char *words, struct buffer *sql, struct status *st
         if (!is_table(name)) {
             struct buffer names = {0};
             describe_names(&names);
-            status_fail(status, STATUS_USAGE, "no such table: %.60s; there are %.*s", name,
+            status_fail(status, STATUS_USAGE, "no such table: %.60s; the tables are %.*s", name,
                         TEXT_ARGS(buffer_as_text(&names)));
             buffer_finish(&names);
             return false;
@@ -131,13 +129,8 @@ bool describe_statement(const char *words, struct buffer *sql, struct status *st
         buffer_string(sql, " COLLATE NOCASE");
     } else {
         return status_fail(status, STATUS_USAGE,
-                           "'%.60s' is not known; there are .tables, .schema and .schema TABLE",
-                           words);
+                           "unknown command '%.60s'; use .tables, .schema or .schema TABLE", words);
     }
     buffer_byte(sql, '\0');
     return buffer_ok(sql, status);
 }
-
-#else
-typedef int describe_needs_sqlite; /* a file must declare something */
-#endif

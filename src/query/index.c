@@ -14,7 +14,7 @@ static bool build_dense(struct value_index *index, const void *values, size_t si
         return false;
     memset(index->dense, 0xFF, (size_t)index->dense_count * sizeof *index->dense);
     for (size_t row = count; row-- > first;) {
-        uint32_t *head = &index->dense[index_value(values, size, row) - index->least];
+        uint32_t *head = &index->dense[index_value(values, size, row) - index->min];
         index->next[row] = *head;
         *head = (uint32_t)row;
     }
@@ -35,7 +35,7 @@ static bool build_sparse(struct value_index *index, const void *values, size_t s
 
 bool value_index_build(struct value_index *index, const void *values, size_t size, size_t first,
                        size_t count, struct status *status) {
-    uint64_t least = UINT64_MAX, most = 0;
+    uint64_t min = UINT64_MAX, max = 0;
     *index = (struct value_index){0};
     index->next = memory_allocate(count, sizeof *index->next, status);
     if (!index->next)
@@ -44,13 +44,13 @@ bool value_index_build(struct value_index *index, const void *values, size_t siz
         return true;
     for (size_t row = first; row < count; row++) {
         uint64_t value = index_value(values, size, row);
-        least = value < least ? value : least;
-        most = value > most ? value : most;
+        min = value < min ? value : min;
+        max = value > max ? value : max;
     }
     bool ok;
-    if (most - least < 4 * (uint64_t)count + 1024) {
-        index->least = least;
-        index->dense_count = most - least + 1;
+    if (max - min < 4 * (uint64_t)count + 1024) {
+        index->min = min;
+        index->dense_count = max - min + 1;
         ok = build_dense(index, values, size, first, count, status);
     } else {
         ok = build_sparse(index, values, size, first, count, status);
@@ -62,7 +62,7 @@ bool value_index_build(struct value_index *index, const void *values, size_t siz
 
 uint32_t value_index_find(const struct value_index *index, uint64_t value) {
     if (index->dense) {
-        uint64_t at = value - index->least;
+        uint64_t at = value - index->min;
         return at < index->dense_count ? index->dense[at] : INDEX_NO_ROW;
     }
     const uint64_t *head = map_find(&index->sparse, value);

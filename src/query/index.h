@@ -15,8 +15,8 @@
 struct value_index {
     uint32_t *next; /* by row: the next row with the same value, or INDEX_NO_ROW */
     /* The first row of each value: in an array where values lie close together, else in a map. */
-    uint32_t *dense; /* by value - least */
-    uint64_t least, dense_count;
+    uint32_t *dense; /* by value - min */
+    uint64_t min, dense_count;
     struct map sparse;
 };
 

@@ -1,11 +1,8 @@
 /* Opens an empty database in memory, hangs the trace's tables and views into it, and then locks it:
  * an authorizer lets only reading through. SQLite's errors become one line that says where in the
  * statement it went wrong and what there is instead. */
-#include "query/query.h"
-
 #include "base/array.h"
-
-#ifdef RIDGE_HAVE_SQLITE
+#include "query/query.h"
 
 #include <sqlite3.h>
 #include <string.h>
@@ -16,7 +13,7 @@
 #include "query/tables.h"
 #include "query/views.h"
 
-enum { LONGEST_VALUE = 1 << 28 }; /* bytes of one string or blob that a statement may make */
+enum { VALUE_BYTES_MAX = 1 << 28 }; /* bytes of one string or blob that a statement may make */
 
 struct query {
     struct trace *trace;
@@ -54,8 +51,8 @@ static int authorize(void *context, int action, const char *first, const char *s
     }
 }
 
-static void lock_down(sqlite3 *database) {
-    sqlite3_limit(database, SQLITE_LIMIT_LENGTH, LONGEST_VALUE);
+static void restrict_database(sqlite3 *database) {
+    sqlite3_limit(database, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
     sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
     sqlite3_limit(database, SQLITE_LIMIT_WORKER_THREADS, 0);
 #ifdef SQLITE_DBCONFIG_DEFENSIVE
@@ -136,7 +133,7 @@ bool query_open(struct trace *trace, struct query **out, struct status *status) 
         return false;
     }
     connect_tables(query->database);
-    lock_down(query->database);
+    restrict_database(query->database);
     *out = query;
     return true;
 }
@@ -153,7 +150,7 @@ void query_close(struct query *query) {
 /* ---- running ---- */
 
 /* Where in the statement it happened, as " at character 9, before 'FORM kernel'". */
-static void append_place(struct buffer *message, sqlite3 *database, const char *sql) {
+static void append_position(struct buffer *message, sqlite3 *database, const char *sql) {
 #if SQLITE_VERSION_NUMBER >= 3038000
     int offset = sqlite3_error_offset(database);
     size_t length = strlen(sql);
@@ -173,7 +170,7 @@ static void append_place(struct buffer *message, sqlite3 *database, const char *
 }
 
 static bool explain(struct query *query, int code, const char *sql, struct status *status) {
-    struct text said = text_of(sqlite3_errmsg(query->database));
+    struct text message_text = text_of(sqlite3_errmsg(query->database));
     query->failure = code;
     if (code == SQLITE_NOMEM)
         return status_no_memory(status);
@@ -182,15 +179,15 @@ static bool explain(struct query *query, int code, const char *sql, struct statu
     if (code == SQLITE_AUTH)
         return status_fail(status, STATUS_USAGE,
                            "%.*s; a query can only read: SELECT, WITH, VALUES, EXPLAIN",
-                           TEXT_ARGS(said));
+                           TEXT_ARGS(message_text));
     struct buffer message = {0};
-    buffer_text(&message, said);
-    append_place(&message, query->database, sql);
-    if (text_starts(said, "no such table")) {
-        buffer_string(&message, "; there are ");
+    buffer_text(&message, message_text);
+    append_position(&message, query->database, sql);
+    if (text_starts(message_text, "no such table")) {
+        buffer_string(&message, "; the tables are ");
         describe_names(&message);
-    } else if (text_starts(said, "no such column")) {
-        buffer_string(&message, "; '.schema' in place of the SQL lists tables and columns");
+    } else if (text_starts(message_text, "no such column")) {
+        buffer_string(&message, "; use '.schema' instead of SQL to list tables and columns");
     }
     if (buffer_ok(&message, status))
         status_fail(status, STATUS_USAGE, "%.*s", TEXT_ARGS(buffer_as_text(&message)));
@@ -237,7 +234,7 @@ bool query_prepare(struct query *query, const char *sql, struct sqlite3_stmt **s
     if (!is_blank(query, rest)) {
         sqlite3_finalize(*statement);
         *statement = NULL;
-        return status_fail(status, STATUS_USAGE, "one statement at a time: leave out '%.40s'",
+        return status_fail(status, STATUS_USAGE, "only one statement is allowed; remove '%.40s'",
                            rest + strspn(rest, " \t\r\n;"));
     }
     return true;
@@ -259,7 +256,3 @@ void query_interrupt(struct query *query) {
 bool query_interrupted(const struct query *query) {
     return query->failure == SQLITE_INTERRUPT;
 }
-
-#else
-typedef int query_needs_sqlite; /* a file must declare something */
-#endif

@@ -1,28 +1,26 @@
 /* A column is set right when all of its values are numbers. */
 #include "query/result.h"
 
-#ifdef RIDGE_HAVE_SQLITE
-
 #include <sqlite3.h>
 
 #include "base/json_write.h"
 #include "base/memory.h"
 #include "base/table.h"
 
-/* A value as text; a blob's digits are put into `spare`, which fails when out of memory. */
-static struct text value_text(sqlite3_stmt *statement, int column, struct buffer *spare) {
+/* A value as text; a blob's digits are put into `scratch`, which fails when out of memory. */
+static struct text value_text(sqlite3_stmt *statement, int column, struct buffer *scratch) {
     if (sqlite3_column_type(statement, column) == SQLITE_BLOB) {
         const unsigned char *bytes = sqlite3_column_blob(statement, column);
         int length = bytes ? sqlite3_column_bytes(statement, column) : 0;
-        buffer_clear(spare);
+        buffer_clear(scratch);
         for (int i = 0; i < length; i++) {
-            buffer_byte(spare, "0123456789ABCDEF"[bytes[i] >> 4]);
-            buffer_byte(spare, "0123456789ABCDEF"[bytes[i] & 15]);
+            buffer_byte(scratch, "0123456789ABCDEF"[bytes[i] >> 4]);
+            buffer_byte(scratch, "0123456789ABCDEF"[bytes[i] & 15]);
         }
-        return buffer_as_text(spare);
+        return buffer_as_text(scratch);
     }
     const char *text = (const char *)sqlite3_column_text(statement, column);
-    spare->failed |= !text && sqlite3_column_type(statement, column) != SQLITE_NULL;
+    scratch->failed |= !text && sqlite3_column_type(statement, column) != SQLITE_NULL;
     return text ? (struct text){text, (size_t)sqlite3_column_bytes(statement, column)} : TEXT("");
 }
 
@@ -38,15 +36,15 @@ static void begin_table(struct table *table, sqlite3_stmt *statement) {
 
 /* `seen` holds for each column: 1 a number was there, 2 something else was. */
 static void add_row(struct table *table, sqlite3_stmt *statement, unsigned char *seen,
-                    struct buffer *spare) {
+                    struct buffer *scratch) {
     int columns = sqlite3_column_count(statement);
     for (int column = 0; column < columns; column++) {
         int type = sqlite3_column_type(statement, column);
         if (type != SQLITE_NULL)
             seen[column] |= is_number(type) ? 1 : 2;
-        table_cell(table, value_text(statement, column, spare));
+        table_cell(table, value_text(statement, column, scratch));
     }
-    table->failed |= spare->failed;
+    table->failed |= scratch->failed;
 }
 
 static bool end_block(struct table *table, const unsigned char *seen, enum result_format format,
@@ -63,7 +61,7 @@ static bool end_block(struct table *table, const unsigned char *seen, enum resul
 static bool write_table(struct query *query, sqlite3_stmt *statement, enum result_format format,
                         unsigned width, struct output *output, struct status *status) {
     struct table table = {0};
-    struct buffer spare = {0};
+    struct buffer scratch = {0};
     bool row = true, header = true, ok;
     size_t columns = (size_t)sqlite3_column_count(statement);
     unsigned char *seen = memory_allocate(columns, 1, status);
@@ -71,7 +69,7 @@ static bool write_table(struct query *query, sqlite3_stmt *statement, enum resul
         return false;
     begin_table(&table, statement);
     while ((ok = query_step(query, statement, &row, status)) && row && !output->failed) {
-        add_row(&table, statement, seen, &spare);
+        add_row(&table, statement, seen, &scratch);
         if (table_rows(&table) < RESULT_BLOCK)
             continue;
         ok = end_block(&table, seen, format, width, header, output, status);
@@ -83,14 +81,14 @@ static bool write_table(struct query *query, sqlite3_stmt *statement, enum resul
     if (ok && columns > 0 && (header || table.failed || table_rows(&table) > 0))
         ok = end_block(&table, seen, format, width, header, output, status);
     table_finish(&table);
-    buffer_finish(&spare);
+    buffer_finish(&scratch);
     memory_free(seen);
     return ok;
 }
 
 static bool write_csv(struct query *query, sqlite3_stmt *statement, struct output *output,
                       struct status *status) {
-    struct buffer spare = {0};
+    struct buffer scratch = {0};
     int columns = sqlite3_column_count(statement);
     bool row, ok;
     for (int column = 0; column < columns; column++) {
@@ -103,17 +101,17 @@ static bool write_csv(struct query *query, sqlite3_stmt *statement, struct outpu
         for (int column = 0; column < columns; column++) {
             if (column > 0)
                 output_write(output, ",", 1);
-            table_csv_field(output, value_text(statement, column, &spare));
+            table_csv_field(output, value_text(statement, column, &scratch));
         }
         output_write(output, "\r\n", 2);
     }
-    ok = ok && buffer_ok(&spare, status);
-    buffer_finish(&spare);
+    ok = ok && buffer_ok(&scratch, status);
+    buffer_finish(&scratch);
     return ok;
 }
 
 static void write_json_value(struct json *json, sqlite3_stmt *statement, int column,
-                             struct buffer *spare) {
+                             struct buffer *scratch) {
     switch (sqlite3_column_type(statement, column)) {
     case SQLITE_NULL:
         json_null(json);
@@ -125,14 +123,14 @@ static void write_json_value(struct json *json, sqlite3_stmt *statement, int col
         json_number(json, sqlite3_column_double(statement, column));
         break;
     default:
-        json_text(json, value_text(statement, column, spare));
+        json_text(json, value_text(statement, column, scratch));
     }
 }
 
 static bool write_json(struct query *query, sqlite3_stmt *statement, struct output *output,
                        struct status *status) {
     struct json json = {.output = output};
-    struct buffer spare = {0};
+    struct buffer scratch = {0};
     int columns = sqlite3_column_count(statement);
     bool row, first = true, ok;
     output_write(output, "[", 1);
@@ -143,13 +141,13 @@ static bool write_json(struct query *query, sqlite3_stmt *statement, struct outp
         json_begin_object(&json);
         for (int column = 0; column < columns; column++) {
             json_key(&json, sqlite3_column_name(statement, column));
-            write_json_value(&json, statement, column, &spare);
+            write_json_value(&json, statement, column, &scratch);
         }
         json_end_object(&json);
     }
     output_printf(output, first ? "]\n" : "\n]\n");
-    ok = ok && buffer_ok(&spare, status);
-    buffer_finish(&spare);
+    ok = ok && buffer_ok(&scratch, status);
+    buffer_finish(&scratch);
     return ok;
 }
 
@@ -161,7 +159,3 @@ bool result_write(struct query *query, struct sqlite3_stmt *statement, enum resu
         return write_json(query, statement, output, status);
     return write_table(query, statement, format, width, output, status);
 }
-
-#else
-typedef int result_needs_sqlite; /* a file must declare something */
-#endif

@@ -2,8 +2,6 @@
  * its id, rows by the value of a column (value_index), rows by time (sorted once), and all rows.
  * What is found is always a superset that SQLite checks again, so collations and odd types cannot
  * make an answer wrong. */
-#ifdef RIDGE_HAVE_SQLITE
-
 #include "query/tables.h"
 
 #include <math.h>
@@ -158,7 +156,7 @@ static size_t current_row(const struct table_cursor *cursor) {
     return cursor->plan == PLAN_TIME && cursor->order ? cursor->order[cursor->at] : cursor->at;
 }
 
-static int give_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index) {
+static int read_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index) {
     struct table_source *source = source_of(base->pVtab);
     unsigned column = (unsigned)index;
     size_t row = current_row((struct table_cursor *)base), size;
@@ -240,14 +238,14 @@ static bool compares_bytes(sqlite3_index_info *info, int constraint) {
 #endif
 }
 
-struct choice {
+struct constraints {
     int equal_id, equal_value, low, high; /* constraints, or -1 */
     double value_rows;
 };
 
-static struct choice find_constraints(const struct table_source *source, sqlite3_index_info *info,
-                                      double rows) {
-    struct choice choice = {-1, -1, -1, -1, rows};
+static struct constraints find_constraints(const struct table_source *source,
+                                           sqlite3_index_info *info, double rows) {
+    struct constraints choice = {-1, -1, -1, -1, rows};
     for (int i = 0; i < info->nConstraint; i++) {
         int column = info->aConstraint[i].iColumn;
         unsigned char comparison = info->aConstraint[i].op;
@@ -275,7 +273,7 @@ static struct choice find_constraints(const struct table_source *source, sqlite3
     return choice;
 }
 
-static void settle(sqlite3_index_info *info, int plan, double cost, double rows) {
+static void set_plan(sqlite3_index_info *info, int plan, double cost, double rows) {
     info->idxNum = plan;
     info->estimatedCost = cost;
     info->estimatedRows = (sqlite3_int64)rows;
@@ -283,11 +281,11 @@ static void settle(sqlite3_index_info *info, int plan, double cost, double rows)
 
 /* How many rows lie between two times, or on one side of one. A pair is nearly always a join of
  * short spans ("calls inside a range"), and SQLite should prefer it. */
-static double time_rows(const struct choice *choice, double rows) {
+static double time_rows(const struct constraints *choice, double rows) {
     return choice->low >= 0 && choice->high >= 0 ? rows / 2000 + 5 : rows / 2 + 1;
 }
 
-static void plan_by_time(const struct choice *choice, sqlite3_index_info *info, double rows) {
+static void plan_by_time(const struct constraints *choice, sqlite3_index_info *info, double rows) {
     int plan = PLAN_TIME, argument = 0;
     if (choice->low >= 0) {
         info->aConstraintUsage[choice->low].argvIndex = ++argument;
@@ -298,13 +296,13 @@ static void plan_by_time(const struct choice *choice, sqlite3_index_info *info, 
         plan |= PLAN_HIGH;
     }
     double expected = argument > 0 ? time_rows(choice, rows) : rows;
-    settle(info, plan, expected + 10, expected);
+    set_plan(info, plan, expected + 10, expected);
 }
 
 static int choose_plan(sqlite3_vtab *table, sqlite3_index_info *info) {
     const struct table_source *source = source_of(table);
     double rows = (double)(rows_end(source) - rows_first(source)) + 1;
-    struct choice choice = find_constraints(source, info, rows);
+    struct constraints choice = find_constraints(source, info, rows);
     bool countable = rows_end(source) < INDEX_NO_ROW;
     bool ordered = info->nOrderBy == 1 && !info->aOrderBy[0].desc;
     bool by_id = ordered && is_id(source, info->aOrderBy[0].iColumn);
@@ -312,21 +310,21 @@ static int choose_plan(sqlite3_vtab *table, sqlite3_index_info *info) {
     bool bounded = choice.low >= 0 || choice.high >= 0;
     if (choice.equal_id >= 0) {
         info->aConstraintUsage[choice.equal_id].argvIndex = 1;
-        settle(info, PLAN_ID, 1, 1);
+        set_plan(info, PLAN_ID, 1, 1);
         info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
         info->orderByConsumed = ordered;
     } else if (countable && choice.equal_value >= 0 &&
                (!bounded || choice.value_rows <= time_rows(&choice, rows))) {
         int column = info->aConstraint[choice.equal_value].iColumn;
         info->aConstraintUsage[choice.equal_value].argvIndex = 1;
-        settle(info, PLAN_VALUE | column << PLAN_COLUMN_SHIFT, choice.value_rows + 5,
-               choice.value_rows);
+        set_plan(info, PLAN_VALUE | column << PLAN_COLUMN_SHIFT, choice.value_rows + 5,
+                 choice.value_rows);
         info->orderByConsumed = by_id;
     } else if (countable && (bounded || by_time)) {
         plan_by_time(&choice, info, rows);
         info->orderByConsumed = by_time;
     } else {
-        settle(info, PLAN_SCAN, rows, rows);
+        set_plan(info, PLAN_SCAN, rows, rows);
         info->orderByConsumed = by_id;
     }
     return SQLITE_OK;
@@ -334,34 +332,34 @@ static int choose_plan(sqlite3_vtab *table, sqlite3_index_info *info) {
 
 /* ---- going through the rows ---- */
 
-enum sought { SOUGHT_FOUND, LOOKUP_EMPTY, LOOKUP_UNUSABLE };
+enum lookup { LOOKUP_FOUND, LOOKUP_EMPTY, LOOKUP_UNUSABLE };
 
 /* The stored integer that equals an SQL value. Unclear: SQLite's own rules must decide, row by row.
  */
-static enum sought seek_integer(sqlite3_value *value, uint64_t *stored) {
+static enum lookup lookup_integer(sqlite3_value *value, uint64_t *stored) {
     int64_t integer;
     switch (sqlite3_value_type(value)) {
     case SQLITE_NULL:
         return LOOKUP_EMPTY;
     case SQLITE_INTEGER:
         *stored = (uint64_t)sqlite3_value_int64(value);
-        return SOUGHT_FOUND;
+        return LOOKUP_FOUND;
     case SQLITE_TEXT: {
         struct text digits = text_of((const char *)sqlite3_value_text(value));
         if (text_to_u64(digits, stored))
-            return SOUGHT_FOUND;
+            return LOOKUP_FOUND;
         if (!text_to_i64(digits, &integer))
             return LOOKUP_UNUSABLE;
         *stored = (uint64_t)integer;
-        return SOUGHT_FOUND;
+        return LOOKUP_FOUND;
     }
     default:
         return LOOKUP_UNUSABLE;
     }
 }
 
-static enum sought seek_text(const struct table_source *source, unsigned column,
-                             sqlite3_value *value, uint64_t *stored) {
+static enum lookup lookup_text(const struct table_source *source, unsigned column,
+                               sqlite3_value *value, uint64_t *stored) {
     const struct shown_column *about = &source->shown.columns[column];
     if (sqlite3_value_type(value) == SQLITE_NULL)
         return LOOKUP_EMPTY;
@@ -373,7 +371,7 @@ static enum sought seek_text(const struct table_source *source, unsigned column,
         return LOOKUP_UNUSABLE;
     if (!about->name_of) {
         *stored = intern_find(&source->trace->strings, text);
-        return *stored == UINT32_MAX ? LOOKUP_EMPTY : SOUGHT_FOUND;
+        return *stored == UINT32_MAX ? LOOKUP_EMPTY : LOOKUP_FOUND;
     }
     for (unsigned enumerator = 0; enumerator < 256; enumerator++) {
         const char *name = about->name_of(enumerator);
@@ -381,7 +379,7 @@ static enum sought seek_text(const struct table_source *source, unsigned column,
             break;
         if (text_is(text, name)) {
             *stored = enumerator;
-            return SOUGHT_FOUND;
+            return LOOKUP_FOUND;
         }
     }
     return LOOKUP_UNUSABLE;
@@ -396,11 +394,11 @@ static void scan_all(struct table_cursor *cursor, const struct table_source *sou
 static void find_id(struct table_cursor *cursor, const struct table_source *source,
                     sqlite3_value *value) {
     uint64_t row;
-    enum sought sought = seek_integer(value, &row);
+    enum lookup lookup = lookup_integer(value, &row);
     scan_all(cursor, source);
-    if (sought == LOOKUP_UNUSABLE)
+    if (lookup == LOOKUP_UNUSABLE)
         return;
-    if (sought == LOOKUP_EMPTY || row < cursor->at || row >= cursor->to) {
+    if (lookup == LOOKUP_EMPTY || row < cursor->at || row >= cursor->to) {
         cursor->at = cursor->to;
     } else {
         cursor->at = (size_t)row;
@@ -413,15 +411,15 @@ static bool find_value(struct table_cursor *cursor, struct table_source *source,
     struct value_index *index = &source->by_value[column];
     bool is_text = strcmp(shown_column_type(&source->shown, column), "TEXT") == 0;
     uint64_t stored = 0;
-    enum sought sought =
-        is_text ? seek_text(source, column, value, &stored) : seek_integer(value, &stored);
+    enum lookup lookup =
+        is_text ? lookup_text(source, column, value, &stored) : lookup_integer(value, &stored);
     scan_all(cursor, source);
-    if (sought == LOOKUP_UNUSABLE || cursor->at == cursor->to)
+    if (lookup == LOOKUP_UNUSABLE || cursor->at == cursor->to)
         return true;
     cursor->to = INDEX_NO_ROW;
     cursor->plan = PLAN_VALUE;
     cursor->at = INDEX_NO_ROW;
-    if (sought == LOOKUP_EMPTY)
+    if (lookup == LOOKUP_EMPTY)
         return true;
     if (!index->next) {
         size_t size;
@@ -448,7 +446,7 @@ static bool sort_by_time(struct table_source *source, const int64_t *times, stru
 /* Narrows a bound to an SQL value, letting through at least what SQLite will. Text and blobs
  * compare with integers in ways of their own and narrow nothing. False: NULL, with which nothing
  * compares. */
-static bool bound_of(sqlite3_value *value, int64_t *bound) {
+static bool narrow_bound(sqlite3_value *value, int64_t *bound) {
     int type = sqlite3_value_numeric_type(value);
     if (type == SQLITE_INTEGER) {
         *bound = sqlite3_value_int64(value);
@@ -463,15 +461,15 @@ static bool find_times(struct table_cursor *cursor, struct table_source *source,
                        sqlite3_value **arguments, struct status *status) {
     size_t size;
     int64_t low = INT64_MIN, high = INT64_MAX;
-    bool some = true;
+    bool comparable = true;
     if (plan & PLAN_LOW)
-        some = bound_of(*arguments++, &low);
+        comparable = narrow_bound(*arguments++, &low);
     if (plan & PLAN_HIGH)
-        some = bound_of(*arguments, &high) && some;
+        comparable = narrow_bound(*arguments, &high) && comparable;
     cursor->plan = PLAN_TIME;
     cursor->at = cursor->to = 0;
     cursor->order = NULL;
-    if (!some || rows_end(source) == 0)
+    if (!comparable || rows_end(source) == 0)
         return true;
     const int64_t *times = values_of(source, 1, &size, status);
     if (!times || !sort_by_time(source, times, status))
@@ -481,8 +479,8 @@ static bool find_times(struct table_cursor *cursor, struct table_source *source,
     return true;
 }
 
-static int start_rows(sqlite3_vtab_cursor *base, int plan, const char *unused, int count,
-                      sqlite3_value **arguments) {
+static int filter_rows(sqlite3_vtab_cursor *base, int plan, const char *unused, int count,
+                       sqlite3_value **arguments) {
     struct table_cursor *cursor = (struct table_cursor *)base;
     struct table_source *source = source_of(base->pVtab);
     struct status status = {0};
@@ -515,7 +513,7 @@ static int at_end(sqlite3_vtab_cursor *base) {
     return cursor->at == cursor->to;
 }
 
-static int give_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
+static int read_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     *rowid = (sqlite3_int64)current_row((const struct table_cursor *)base);
     return SQLITE_OK;
 }
@@ -577,13 +575,9 @@ const sqlite3_module table_module = {
     .xBestIndex = choose_plan,
     .xOpen = open_cursor,
     .xClose = close_cursor,
-    .xFilter = start_rows,
+    .xFilter = filter_rows,
     .xNext = next_row,
     .xEof = at_end,
-    .xColumn = give_column,
-    .xRowid = give_rowid,
+    .xColumn = read_column,
+    .xRowid = read_rowid,
 };
-
-#else
-typedef int tables_need_sqlite; /* a file must declare something */
-#endif

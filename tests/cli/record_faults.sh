@@ -2,7 +2,7 @@
 export TMPDIR=$PWD/temporary
 mkdir temporary
 unset XDG_RUNTIME_DIR
-trust() { "$RIDGE" info "$1" | sed -n '/^Trust/,$p' | sed 's/[0-9][0-9,]*$/N/'; }
+trust() { "$RIDGE" info "$1" | sed -n '/^Data quality/,$p' | sed 's/[0-9][0-9,]*$/N/'; }
 
 echo "- a recorder that is killed"
 "$RIDGE" record --no-sampling -q -o killed.ridge -- sh -c 'echo > up; sleep 0.6; echo > finished' &

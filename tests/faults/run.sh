@@ -36,7 +36,7 @@ if ! $cc -O1 -shared -fPIC -o "$folder/inject.so" $source_folder/inject.c -ldl |
 fi
 cp tests/corpus/traces/host-busy-sampled.ridge "$in/trace.ridge"
 cp tests/fixtures/graph.json.gz "$in/kineto.json.gz"
-for format in perfetto chrome sqlite; do
+for format in perfetto chrome; do
     "$ridge" export "$in/trace.ridge" --format $format -o "$in/trace.$format" || exit 1
 done
 cd "$work" || exit 1
@@ -154,7 +154,6 @@ import-several import -q "$in/trace.ridge" "$in/xplane.pb" -o file
 import-kineto import -q "$in/kineto.json.gz" -o file
 import-chrome import -q "$in/trace.chrome" -o file
 import-perfetto import -q "$in/trace.perfetto" -o file
-import-sqlite import -q "$in/trace.sqlite" -o file
 import-nsys import -q "$in/nsys.sqlite" -o file
 import-rpd import -q "$in/rpd.rpd" -o file
 import-xplane import -q "$in/xplane.pb" -o file

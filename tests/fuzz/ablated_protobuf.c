@@ -2,8 +2,9 @@
  * the schema: a field of bytes is taken for a message when all of it reads as one. */
 #include "ablated.h"
 #include "consume.h"
-#include "import/perfetto/perfetto_layout.h"
 #include "base/protobuf.h"
+#include "base/protobuf.h"
+#include "import/perfetto/perfetto.h"
 #include "targets.h"
 
 enum { FILE_MAX = 200000, DEPTH_MAX = 12 };
@@ -196,7 +197,7 @@ int fuzz_ablated_perfetto(const uint8_t *data, size_t size) {
 
 /* ---- a small XSpace ---- */
 
-enum { NAME_KERNEL = 1, NAME_COPY, NAME_LAUNCH, NAME_STEP };
+enum { XSPACE_KERNEL = 1, XSPACE_COPY, XSPACE_LAUNCH, XSPACE_STEP };
 enum { STAT_KERNEL = 1, STAT_COPY, STAT_CORRELATION, STAT_STEP };
 
 static void put_name(struct buffer *out, uint32_t field, uint64_t id, const char *name) {
@@ -250,10 +251,10 @@ static void put_plane(struct buffer *out, const char *name, const struct line *l
     protobuf_put_text(out, 2, text_of(name));
     for (size_t i = 0; i < count; i++)
         put_line(out, &lines[i]);
-    put_name(out, 4, NAME_KERNEL, "void gemm<float>(float*)");
-    put_name(out, 4, NAME_COPY, "MemcpyH2D");
-    put_name(out, 4, NAME_LAUNCH, "cuLaunchKernel");
-    put_name(out, 4, NAME_STEP, "train");
+    put_name(out, 4, XSPACE_KERNEL, "void gemm<float>(float*)");
+    put_name(out, 4, XSPACE_COPY, "MemcpyH2D");
+    put_name(out, 4, XSPACE_LAUNCH, "cuLaunchKernel");
+    put_name(out, 4, XSPACE_STEP, "train");
     put_name(out, 5, STAT_KERNEL, "kernel_details");
     put_name(out, 5, STAT_COPY, "memcpy_details");
     put_name(out, 5, STAT_CORRELATION, "correlation_id");
@@ -263,13 +264,13 @@ static void put_plane(struct buffer *out, const char *name, const struct line *l
 
 static struct text small_xspace(void) {
     static const struct line device[] = {
-        {"Stream #14(Compute)", NAME_KERNEL, STAT_KERNEL,
+        {"Stream #14(Compute)", XSPACE_KERNEL, STAT_KERNEL,
          "regs:32 static_shared:0 dynamic_shared:1024 grid:64,1,1 block:256,1,1 occ_pct:50",
          8000000},
-        {"Stream #15(MemcpyH2D)", NAME_COPY, STAT_COPY,
+        {"Stream #15(MemcpyH2D)", XSPACE_COPY, STAT_COPY,
          "kind_src:pageable kind_dst:device size:4096 dest:0 async:1", 1000000}};
-    static const struct line host[] = {{"python", NAME_LAUNCH, 0, NULL, 500000},
-                                       {"steps", NAME_STEP, STAT_STEP, NULL, 0}};
+    static const struct line host[] = {{"python", XSPACE_LAUNCH, 0, NULL, 500000},
+                                       {"steps", XSPACE_STEP, STAT_STEP, NULL, 0}};
     struct buffer bytes = {0};
     put_plane(&bytes, "/device:GPU:0", device, 2);
     put_plane(&bytes, "/host:CPU", host, 2);

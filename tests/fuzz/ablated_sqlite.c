@@ -137,16 +137,6 @@ int fuzz_ablated_rpd(const uint8_t *data, size_t size) {
     return ablate(ablated_choose(&files, &decisions), &decisions, data, size);
 }
 
-int fuzz_ablated_ridge_sqlite(const uint8_t *data, size_t size) {
-    static struct base_files files;
-    struct decisions decisions = {data, data + size};
-    if (files.count == 0) {
-        base_add(&files, ablated_export("sqlite"));
-        add_schema(&files, fuzz_schema_ridge_sqlite);
-    }
-    return ablate(ablated_choose(&files, &decisions), &decisions, data, size);
-}
-
 #else
 
 #define WITHOUT_SQLITE(name)                                                                       \
@@ -156,6 +146,5 @@ int fuzz_ablated_ridge_sqlite(const uint8_t *data, size_t size) {
     }
 WITHOUT_SQLITE(nsys)
 WITHOUT_SQLITE(rpd)
-WITHOUT_SQLITE(ridge_sqlite)
 
 #endif

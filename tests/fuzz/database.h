@@ -13,7 +13,7 @@
 #include "import/import.h"
 
 /* SQL that makes a small sound database of each format. */
-extern const char fuzz_schema_nsys[], fuzz_schema_rpd[], fuzz_schema_ridge_sqlite[];
+extern const char fuzz_schema_nsys[], fuzz_schema_rpd[];
 
 struct fuzz_bytes {
     unsigned char *data;

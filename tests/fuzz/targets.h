@@ -11,7 +11,6 @@
     X(ablated_kineto)                                                                              \
     X(ablated_nsys)                                                                                \
     X(ablated_perfetto)                                                                            \
-    X(ablated_ridge_sqlite)                                                                        \
     X(ablated_rpd)                                                                                 \
     X(ablated_xctrace)                                                                             \
     X(ablated_xplane)                                                                              \
@@ -21,7 +20,6 @@
     X(open)                                                                                        \
     X(perfetto)                                                                                    \
     X(report)                                                                                      \
-    X(ridge_sqlite)                                                                                \
     X(rpd)                                                                                         \
     X(safetensors)                                                                                 \
     X(spool)                                                                                       \

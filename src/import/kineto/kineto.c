@@ -1,22 +1,296 @@
-/* Which trace is in a Chrome-trace JSON file? Kineto (torch.profiler) of any year, XLA's
- * trace.json, our own export, or any other tool's, as an object with traceEvents anywhere in it or
- * as a bare array of events.
+/* Chrome trace JSON: Kineto (torch.profiler) of any version, XLA's trace.json, or any other tool's;
+ * an object with traceEvents anywhere in it, or a bare array of events.
  *
- * The file streams through a window; each event is read where it lies and becomes a row at once. A
- * bare array may lack its end, as Chrome allows; an object that does is cut off, and that is an
- * error.
- */
+ * The file streams through a window; each event is parsed in place and becomes a row immediately. A
+ * bare array may lack its closing bracket, as Chrome allows; a truncated object is an error.
+ *
+ * Members around traceEvents can precede or follow it. Known ones become device rows, ranks, the
+ * clock base and warnings; other short scalars become meta "kineto.NAME"; the rest is skipped. */
 #include "import/kineto/kineto.h"
 
+#include <stdio.h>
+
 #include "base/memory.h"
-#include "import/kineto/kineto_header.h"
-#include "import/kineto/kineto_own.h"
 #include "import/kineto/kineto_samples.h"
 
-/* XLA keeps at most this many events in trace.json and does not say when it left some out. */
+/* ---- members around traceEvents ---- */
+
+/* Members of the file outside traceEvents. */
+struct kineto_header {
+    struct keywords members, device_members, rank_members;
+    bool is_kineto; /* has a member that only Kineto writes */
+    bool has_base;
+    int64_t base;        /* Unix time of time 0, in nanoseconds */
+    unsigned meta_count; /* scalar members written as meta */
+};
+
+enum { META_MAX = 64, META_BYTES_MAX = 1024, WARNINGS_MAX = 8 };
+
+enum header_member {
+    HEADER_OTHER,
+    HEADER_MARK, /* identifies Kineto, and is kept as meta */
+    HEADER_DEVICES,
+    HEADER_RANKS,
+    HEADER_BASE,
+    HEADER_HOST,
+    HEADER_WARNINGS,
+};
+
+static const struct keyword member_list[] = {
+    {"schemaVersion", HEADER_MARK, 0},       {"traceName", HEADER_MARK, 0},
+    {"cupti_version", HEADER_MARK, 0},       {"roctracer_version", HEADER_MARK, 0},
+    {"deviceProperties", HEADER_DEVICES, 0}, {"computeProperties", HEADER_DEVICES, 0},
+    {"distributedInfo", HEADER_RANKS, 0},    {"baseTimeNanoseconds", HEADER_BASE, 0},
+    {"baseTimeNanosecond", HEADER_BASE, 0},  {"host_name", HEADER_HOST, 0},
+    {"WARNING", HEADER_WARNINGS, 0},         {"ERROR", HEADER_WARNINGS, 0},
+};
+
+enum device_member {
+    DEVICE_ID,
+    DEVICE_NAME,
+    DEVICE_MEMORY,
+    DEVICE_MAJOR,
+    DEVICE_MINOR,
+    DEVICE_WARP,
+    DEVICE_THREADS,
+    DEVICE_REGISTERS,
+    DEVICE_SHARED,
+    DEVICE_MULTIPROCESSORS,
+    DEVICE_MEMBERS
+};
+
+static const struct keyword device_list[] = {
+    {"id", DEVICE_ID, 0},
+    {"name", DEVICE_NAME, 0},
+    {"totalGlobalMem", DEVICE_MEMORY, 0},
+    {"computeMajor", DEVICE_MAJOR, 0},
+    {"computeMinor", DEVICE_MINOR, 0},
+    {"warpSize", DEVICE_WARP, 0},
+    {"maxThreadsPerMultiprocessor", DEVICE_THREADS, 0},
+    {"regsPerMultiprocessor", DEVICE_REGISTERS, 0},
+    {"sharedMemPerMultiprocessor", DEVICE_SHARED, 0},
+    {"numSms", DEVICE_MULTIPROCESSORS, 0},
+};
+
+enum rank_member { RANK_RANK, RANK_WORLD, RANK_BACKEND, RANK_NCCL };
+
+static const struct keyword rank_list[] = {
+    {"rank", RANK_RANK, 0},
+    {"world_size", RANK_WORLD, 0},
+    {"backend", RANK_BACKEND, 0},
+    {"nccl_version", RANK_NCCL, 0},
+};
+
+#define LENGTH(list) (sizeof(list) / sizeof(list)[0])
+
+static void header_init(struct kineto_header *header) {
+    *header = (struct kineto_header){0};
+    keywords_init(&header->members, member_list, LENGTH(member_list));
+    keywords_init(&header->device_members, device_list, LENGTH(device_list));
+    keywords_init(&header->rank_members, rank_list, LENGTH(rank_list));
+}
+
+static struct text vendor_of(struct text name) {
+    static const char *const nvidia[] = {"NVIDIA", "Tesla", "Quadro", "GeForce", "TITAN"};
+    static const char *const amd[] = {"AMD", "Radeon", "gfx", "Instinct"};
+    for (size_t i = 0; i < LENGTH(nvidia); i++)
+        if (text_starts(name, nvidia[i]))
+            return TEXT("NVIDIA");
+    for (size_t i = 0; i < LENGTH(amd); i++)
+        if (text_starts(name, amd[i]))
+            return TEXT("AMD");
+    return TEXT("");
+}
+
+static const char *read_device(struct kineto_header *header, struct kineto_rows *rows,
+                               const char *at, int64_t order) {
+    int64_t values[DEVICE_MEMBERS] = {[DEVICE_ID] = order};
+    struct scan_string name = {0};
+    bool closed;
+    at = scan_first_member(at, &closed);
+    while (!closed) {
+        struct text key;
+        bool is_number = false;
+        if (!(at = scan_key(rows->scan, at, &key)))
+            return NULL;
+        const struct keyword *keyword = keywords_find(&header->device_members, key);
+        if (keyword && keyword->kind == DEVICE_NAME && *at == '"')
+            at = scan_string(rows->scan, at, &name);
+        else if (keyword)
+            at = scan_integer(rows->scan, at, &values[keyword->kind], &is_number);
+        else
+            at = scan_skip(rows->scan, at);
+        if (!at || !(at = scan_next_member(rows->scan, at, &closed)))
+            return NULL;
+    }
+    struct row_device row = {
+        .name = trace_writer_string(rows->writer, rows_text(rows, &name)),
+        .vendor = trace_writer_string(rows->writer, vendor_of(name.raw)),
+        .memory_bytes = values[DEVICE_MEMORY] < 0 ? 0 : (uint64_t)values[DEVICE_MEMORY],
+        .multiprocessors = clamp_u32(values[DEVICE_MULTIPROCESSORS]),
+        .compute_major = clamp_u32(values[DEVICE_MAJOR]),
+        .compute_minor = clamp_u32(values[DEVICE_MINOR]),
+        .warp_size = clamp_u32(values[DEVICE_WARP]),
+        .threads_per_multiprocessor = clamp_u32(values[DEVICE_THREADS]),
+        .registers_per_multiprocessor = clamp_u32(values[DEVICE_REGISTERS]),
+        .shared_per_multiprocessor = clamp_u32(values[DEVICE_SHARED]),
+        .listed = 1,
+    };
+    struct event_id id = {.number = values[DEVICE_ID]};
+    entities_describe_device(&rows->entities, &id, &row);
+    return at;
+}
+
+static const char *read_devices(struct kineto_header *header, struct kineto_rows *rows,
+                                const char *at) {
+    if (*at != '[')
+        return scan_skip(rows->scan, at);
+    at = scan_space(at + 1);
+    for (int64_t order = 0; *at != ']'; order++) {
+        at = *at == '{' ? read_device(header, rows, at, order) : scan_skip(rows->scan, at);
+        if (!at)
+            return NULL;
+        at = scan_space(at);
+        if (*at == ',')
+            at = scan_space(at + 1);
+        else if (*at != ']')
+            return scan_fail(rows->scan, at, "expected a comma or a closing bracket");
+    }
+    return at + 1;
+}
+
+/* Writes a scalar as meta; skips containers. */
+static const char *read_meta(struct kineto_rows *rows, const char *at, const char *key) {
+    struct scan_string string;
+    if (*at == '{' || *at == '[')
+        return scan_skip(rows->scan, at);
+    const char *after = scan_skip(rows->scan, at);
+    if (!after || after - at > META_BYTES_MAX)
+        return after;
+    struct text value = {at, (size_t)(after - at)};
+    if (*at == '"' && scan_string(rows->scan, at, &string))
+        value = rows_text(rows, &string);
+    trace_writer_meta(rows->writer, key, value);
+    return after;
+}
+
+static const char *read_ranks(struct kineto_header *header, struct kineto_rows *rows,
+                              const char *at) {
+    static const char *const keys[] = {
+        [RANK_RANK] = META_RANK,
+        [RANK_WORLD] = META_WORLD_SIZE,
+        [RANK_BACKEND] = "kineto.backend",
+        [RANK_NCCL] = "kineto.nccl_version",
+    };
+    bool closed;
+    if (*at != '{')
+        return scan_skip(rows->scan, at);
+    at = scan_first_member(at, &closed);
+    while (!closed) {
+        struct text key;
+        if (!(at = scan_key(rows->scan, at, &key)))
+            return NULL;
+        const struct keyword *keyword = keywords_find(&header->rank_members, key);
+        at = keyword ? read_meta(rows, at, keys[keyword->kind]) : scan_skip(rows->scan, at);
+        if (!at || !(at = scan_next_member(rows->scan, at, &closed)))
+            return NULL;
+    }
+    return at;
+}
+
+/* A base that could make sums overflow is ignored with a warning. */
+static const char *read_base(struct kineto_header *header, struct kineto_rows *rows,
+                             const char *at) {
+    int64_t base;
+    bool is_number = false;
+    const char *after = scan_integer(rows->scan, at, &base, &is_number);
+    if (!is_number)
+        return after;
+    if (base >= 0 && base <= TRACE_TIME_LIMIT) {
+        header->base = base;
+        header->has_base = true;
+    } else {
+        trace_writer_meta(rows->writer, META_WARNING,
+                          TEXT("baseTimeNanoseconds is out of range and was ignored"));
+    }
+    return after;
+}
+
+/* Warnings and errors of the profiler itself. */
+static const char *read_warnings(struct kineto_rows *rows, const char *at) {
+    const char *after = scan_skip(rows->scan, at);
+    if (!after || *at != '[')
+        return after;
+    at = scan_space(at + 1);
+    for (int i = 0; i < WARNINGS_MAX && at < after && *at == '"'; i++) {
+        struct scan_string string;
+        if (!(at = scan_string(rows->scan, at, &string)))
+            return NULL;
+        struct buffer *out = &rows->meta_text;
+        struct text message = rows_text(rows, &string);
+        if (message.length > META_BYTES_MAX)
+            message.length = META_BYTES_MAX;
+        buffer_clear(out);
+        buffer_string(out, "profiler message: ");
+        buffer_text(out, message);
+        trace_writer_meta(rows->writer, META_WARNING, buffer_as_text(out));
+        at = scan_space(at);
+        at = scan_space(*at == ',' ? at + 1 : at);
+    }
+    return after;
+}
+
+static const char *read_header_member(struct kineto_header *header, struct kineto_rows *rows,
+                                      enum header_member member, const char *key, const char *at) {
+    switch (member) {
+    case HEADER_DEVICES:
+        return read_devices(header, rows, at);
+    case HEADER_RANKS:
+        return read_ranks(header, rows, at);
+    case HEADER_BASE:
+        return read_base(header, rows, at);
+    case HEADER_HOST:
+        return read_meta(rows, at, META_HOST);
+    case HEADER_WARNINGS:
+        return read_warnings(rows, at);
+    default:
+        header->meta_count++;
+        return read_meta(rows, at, key);
+    }
+}
+
+static bool header_read(struct kineto_header *header, struct kineto_rows *rows, struct text key,
+                        struct status *status) {
+    struct scan *scan = rows->scan;
+    const struct keyword *keyword = keywords_find(&header->members, key);
+    enum header_member member = keyword ? (enum header_member)keyword->kind : HEADER_OTHER;
+    char note[80], byte;
+    snprintf(note, sizeof note, "kineto.%.*s", key.length < 64 ? (int)key.length : 64, key.data);
+    header->is_kineto |= member != HEADER_OTHER && member != HEADER_HOST;
+    if (!scan_peek(scan, &byte, status))
+        return false;
+    bool scalar = byte != '{' && byte != '[';
+    if (member == HEADER_OTHER && (!scalar || header->meta_count >= META_MAX))
+        return json_skip(scan, status);
+
+    /* Wait for the whole value: reading it has side effects. */
+    const char *after;
+    while (!(after = scan_skip(scan, scan->at)))
+        if (!scan_more(scan, "a value", status))
+            return false;
+    while (!(after = read_header_member(header, rows, member, note, scan->at)))
+        if (!scan_more(scan, "a value", status))
+            return false;
+    scan->at = after;
+    return true;
+}
+
+/* ---- the document ---- */
+
+/* XLA writes at most this many events to trace.json, without a note when it drops some. */
 #define XLA_EVENTS_MAX 1000000
 
-/* Times from 2001 on are taken for those of the Unix clock. */
+/* Times from 2001 on are taken to be Unix times. */
 #define UNIX_TIME_FROM ((int64_t)1000000000 * 1000000000)
 
 struct document {
@@ -27,9 +301,9 @@ struct document {
     struct kineto_rows rows;
     struct kineto_samples samples;
     uint64_t events;
-    bool has_events; /* a list of events was there, even if empty */
+    bool has_events; /* traceEvents was present, even if empty */
     int64_t last_time;
-    struct buffer key; /* of a top-level member; padded for keywords_find() */
+    struct buffer key; /* name of a top-level member; padded for keywords_find() */
 };
 
 static bool contains(const struct import_source *source, const char *word) {
@@ -43,14 +317,14 @@ static size_t skip_mark_and_space(const unsigned char *head, size_t length) {
     return at;
 }
 
-static int detect(const struct import_source *source) {
+static int kineto_detect(const struct import_source *source) {
     if (source->is_folder || source->head_length == 0)
         return 0;
     size_t at = skip_mark_and_space(source->head, source->head_length);
     if (at == source->head_length)
         return 0;
     if (source->head[at] == '{') {
-        if (contains(source, "\"traceEvents\"") || contains(source, "{\"ridge\":{"))
+        if (contains(source, "\"traceEvents\""))
             return 3;
         return contains(source, "\"schemaVersion\"") || contains(source, "\"deviceProperties\"")
                    ? 2
@@ -77,7 +351,7 @@ static bool read_event(struct document *document, struct status *status) {
     return true;
 }
 
-/* null is let through: some writers end their list with it. */
+/* Some writers end their list with null. */
 static bool read_other_element(struct document *document, char byte, struct status *status) {
     if (byte != 'n')
         return scan_unexpected(&document->scan, "an event (an object)", status);
@@ -85,7 +359,7 @@ static bool read_other_element(struct document *document, char byte, struct stat
     return json_skip(&document->scan, status);
 }
 
-/* The list of events; `bare` when it is all there is, and its end may be missing. */
+/* Reads the array of events. `bare`: it is the whole file, and its end may be missing. */
 static bool read_events(struct document *document, bool bare, struct status *status) {
     struct scan *scan = &document->scan;
     char byte;
@@ -101,8 +375,8 @@ static bool read_events(struct document *document, bool bare, struct status *sta
         if (bare && document->events == 0 &&
             (byte == '[' || byte == '"' || (byte >= '0' && byte <= '9')))
             return status_fail(status, STATUS_INPUT,
-                               "is a JSON list, but not of trace events: not a torch.profiler or "
-                               "Chrome trace");
+                               "is a JSON array, but not of trace events; it is not a "
+                               "torch.profiler or Chrome trace");
         if (byte == '{' ? !read_event(document, status)
                         : !read_other_element(document, byte, status))
             return false;
@@ -119,18 +393,6 @@ static bool read_events(struct document *document, bool bare, struct status *sta
     return true;
 }
 
-/* What comes before it has been taken for another tool's. */
-static bool read_own(struct document *document, struct status *status) {
-    if (!document->has_events && places_are_empty(&document->rows.places)) {
-        document->keywords.all_arguments = true;
-        return own_read(&document->rows, status);
-    }
-    trace_writer_meta(document->rows.writer, META_WARNING,
-                      TEXT("the file was rearranged after ridge wrote it: what a Chrome trace has "
-                           "no place for is lost; export the trace again"));
-    return json_skip(&document->scan, status);
-}
-
 static bool read_member(struct document *document, struct status *status) {
     struct scan *scan = &document->scan;
     struct text key;
@@ -142,8 +404,6 @@ static bool read_member(struct document *document, struct status *status) {
         return kineto_samples_read_frames(&document->samples, &document->rows, status);
     if (text_is(key, "samples") && *scan->at == '[')
         return kineto_samples_read(&document->samples, &document->rows, status);
-    if (text_is(key, "ridge") && *scan->at == '{')
-        return read_own(document, status);
     return header_read(&document->header, &document->rows, key, status);
 }
 
@@ -196,8 +456,9 @@ static bool read_document(struct document *document, struct status *status) {
     if (trace_writer_failed(document->rows.writer))
         return true;
     if (!document->has_events)
-        return status_fail(status, STATUS_INPUT,
-                           "is JSON without traceEvents: not a torch.profiler or Chrome trace");
+        return status_fail(
+            status, STATUS_INPUT,
+            "is JSON without traceEvents; it is not a torch.profiler or Chrome trace");
     if (!scan_peek(scan, &byte, status))
         return false;
     return scan->at == scan->end ||
@@ -207,12 +468,10 @@ static bool read_document(struct document *document, struct status *status) {
 static void write_source(struct document *document, struct trace_writer *writer) {
     const struct kineto_header *header = &document->header;
     bool kineto = header->is_kineto || document->rows.kineto_events > 0;
-    bool xla = !kineto && document->rows.places.has_device_processes;
+    bool xla = !kineto && document->rows.entities.has_device_processes;
     bool unix_clock = header->has_base || document->last_time >= UNIX_TIME_FROM;
     if (header->has_base)
         trace_writer_meta_integer(writer, META_CLOCK_OFFSET, header->base);
-    if (document->rows.own) /* its notes have said all this */
-        return;
     trace_writer_meta(writer, META_SOURCE_FORMAT, kineto ? TEXT("kineto") : TEXT("chrome"));
     trace_writer_meta(writer, META_SOURCE_TOOL,
                       kineto ? TEXT("torch.profiler (Kineto)")
@@ -222,8 +481,8 @@ static void write_source(struct document *document, struct trace_writer *writer)
     trace_writer_meta(writer, META_CLOCK_BASE, unix_clock ? TEXT("unix") : TEXT("trace"));
     if (xla && document->rows.complete_events >= XLA_EVENTS_MAX)
         trace_writer_meta(writer, META_WARNING,
-                          TEXT("XLA writes at most 1,000,000 events to trace.json: this file is "
-                               "probably cut; import the .xplane.pb beside it"));
+                          TEXT("XLA writes at most 1,000,000 events to trace.json, so this file is "
+                               "probably incomplete; import the .xplane.pb beside it"));
 }
 
 bool kineto_import(const struct input *input, const struct import_options *options,
@@ -252,7 +511,7 @@ bool kineto_import(const struct input *input, const struct import_options *optio
     return ok;
 }
 
-/* JSON of other tools in this field, so that the message can say what it is. */
+/* Explains JSON of other profiling tools. */
 static bool explain_other_json(const struct import_source *source, struct status *status) {
     if (contains(source, "\"rocprofiler-sdk-tool\""))
         return status_fail(status, STATUS_UNSUPPORTED,
@@ -265,8 +524,8 @@ static bool explain_other_json(const struct import_source *source, struct status
     return true;
 }
 
-static bool run(const struct import_source *source, const struct import_options *options,
-                struct trace_writer *writer, struct status *status) {
+static bool kineto_run(const struct import_source *source, const struct import_options *options,
+                       struct trace_writer *writer, struct status *status) {
     struct input input;
     if (!contains(source, "\"traceEvents\"") && !explain_other_json(source, status))
         return false;
@@ -276,6 +535,6 @@ static bool run(const struct import_source *source, const struct import_options 
 
 const struct importer import_kineto = {
     .format = "kineto",
-    .detect = detect,
-    .run = run,
+    .detect = kineto_detect,
+    .run = kineto_run,
 };

@@ -1,12 +1,11 @@
-/* Chrome-trace JSON from any input. The importer's entry is import_kineto (import.h); this is the
- * same for bytes that are not a file. */
+/* Imports Chrome trace JSON from any input; import_kineto (import.h) is the importer for files. */
 #ifndef RIDGE_IMPORT_KINETO_KINETO_H
 #define RIDGE_IMPORT_KINETO_KINETO_H
 
 #include "base/input.h"
 #include "import/import.h"
 
-/* Takes over the opened input and closes it. */
+/* Takes ownership of the input and closes it. */
 bool kineto_import(const struct input *input, const struct import_options *options,
                    struct trace_writer *writer, struct status *status);
 

@@ -1,9 +1,8 @@
-/* What does an event of a Chrome trace hold? Its members are read in one pass, in any order, and a
- * repeated member replaces the earlier one, as JSON parsers have it.
+/* Parses one event in a single pass. Members can be in any order; a repeated member replaces the
+ * earlier one, as in other JSON parsers.
  *
- * Most bytes of a trace are arguments that nobody asks for. When the category is known before the
- * arguments (as profilers write it), arguments without use are skipped as a block.
- */
+ * Most bytes of a trace are arguments that no row needs. Profilers write the category before the
+ * arguments, so arguments of categories without use are skipped as a block. */
 #include "import/kineto/kineto_event.h"
 
 #include "base/array.h"
@@ -29,8 +28,8 @@ static const struct keyword member_list[] = {
     {"id2", MEMBER_ID2, 0},      {"scope", MEMBER_SCOPE, 0},
 };
 
-/* Kineto's names of all years; torch's other devices (xpu, privateuse1, mtia) follow its pattern.
- */
+/* Names in all versions of Kineto; other devices of torch (xpu, privateuse1, mtia) follow the
+ * pattern. */
 static const struct keyword category_list[] = {
     {"kernel", CATEGORY_KERNEL, 0},
     {"Kernel", CATEGORY_KERNEL, 0},
@@ -53,10 +52,6 @@ static const struct keyword category_list[] = {
     {"mtia_ccp_events", CATEGORY_DEVICE_RANGE, 0},
     {"cuda_event", CATEGORY_DEVICE_RANGE, 0},
     {"python_function", CATEGORY_PYTHON, 0},
-    {"ridge_driver", CATEGORY_DRIVER, 0}, /* these four are of our own exports */
-    {"ridge_device", CATEGORY_DEVICE_PART, 0},
-    {"ridge_other", CATEGORY_OTHER, 0},
-    {"ridge_state", CATEGORY_STATE, 0},
     {"cuda_sync", CATEGORY_SYNC, 0},
     {"overhead", CATEGORY_OVERHEAD, 0},
     {"Trace", CATEGORY_TRACE, 0},
@@ -72,8 +67,7 @@ enum argument_kind {
     ARGUMENT_WORD,
     ARGUMENT_GRID,
     ARGUMENT_BLOCK,
-    ARGUMENT_DETAIL,
-    ARGUMENT_OWN_DETAIL
+    ARGUMENT_DETAIL
 };
 
 static const struct keyword argument_list[] = {
@@ -101,20 +95,6 @@ static const struct keyword argument_list[] = {
     {"cuda_sync_kind", ARGUMENT_WORD, WORD_SYNC_KIND},
     {"kernel_details", ARGUMENT_WORD, WORD_KERNEL_DETAILS},
     {"memcpy_details", ARGUMENT_WORD, WORD_COPY_DETAILS},
-    {"ridge dynamic shared memory", ARGUMENT_NUMBER, NUMBER_RIDGE_SHARED},
-    {"ridge flops", ARGUMENT_NUMBER, NUMBER_RIDGE_FLOPS},
-    {"ridge bytes", ARGUMENT_NUMBER, NUMBER_RIDGE_BYTES},
-    {"ridge result", ARGUMENT_NUMBER, NUMBER_RIDGE_RESULT},
-    {"ridge class", ARGUMENT_WORD, WORD_RIDGE_CLASS},
-    {"ridge domain", ARGUMENT_WORD, WORD_RIDGE_DOMAIN},
-    {"ridge pid", ARGUMENT_NUMBER, NUMBER_RIDGE_PID},
-    {"ridge tid", ARGUMENT_NUMBER, NUMBER_RIDGE_TID},
-    {"ridge awaited device", ARGUMENT_NUMBER, NUMBER_RIDGE_AWAITED},
-    {"ridge correlation", ARGUMENT_NUMBER, NUMBER_RIDGE_CORRELATION},
-    {"ridge record correlation", ARGUMENT_NUMBER, NUMBER_RIDGE_WAIT_RECORD},
-    {"ridge processor", ARGUMENT_NUMBER, NUMBER_RIDGE_PROCESSOR},
-    {"ridge operation", ARGUMENT_WORD, WORD_RIDGE_OPERATION},
-    {"ridge detail", ARGUMENT_OWN_DETAIL, 0},
     {"grid", ARGUMENT_GRID, 0},
     {"block", ARGUMENT_BLOCK, 0},
     {"Input Dims", ARGUMENT_DETAIL, DETAIL_INPUT},
@@ -143,12 +123,7 @@ static const struct keyword argument_list[] = {
     {"program_id", ARGUMENT_DETAIL, DETAIL_XLA},
 };
 
-bool event_category_known(struct text category) {
-    for (size_t i = 0; i < ARRAY_COUNT(category_list); i++)
-        if (text_is(category, category_list[i].word))
-            return true;
-    return false;
-}
+#define LENGTH(list) (sizeof(list) / sizeof(list)[0])
 
 void event_keywords_init(struct event_keywords *keywords) {
     keywords_init(&keywords->members, member_list, ARRAY_COUNT(member_list));
@@ -156,8 +131,9 @@ void event_keywords_init(struct event_keywords *keywords) {
     keywords_init(&keywords->categories, category_list, ARRAY_COUNT(category_list));
 }
 
-/* [x, y, z]; anything else is passed over. */
-static const char *scan_triple(struct scan *scan, const char *at, uint32_t *triple, bool *present) {
+/* [x, y, z]; any other value is skipped. */
+static const char *scan_triple(struct scan *scan, const char *at, uint32_t *read_xla_triple,
+                               bool *present) {
     const char *p = at;
     if (*p != '[')
         return scan_skip(scan, at);
@@ -170,7 +146,7 @@ static const char *scan_triple(struct scan *scan, const char *at, uint32_t *trip
         p = scan_space(p);
         if (!is_number || *p != (i < 2 ? ',' : ']'))
             return scan_skip(scan, at);
-        triple[i] = clamp_u32(value);
+        read_xla_triple[i] = clamp_u32(value);
     }
     *present = true;
     return p + 1;
@@ -205,8 +181,6 @@ static const char *scan_argument(struct scan *scan, const char *at, const struct
         return scan_triple(scan, at, event->grid, &event->has_grid);
     case ARGUMENT_BLOCK:
         return scan_triple(scan, at, event->block, &event->has_block);
-    case ARGUMENT_OWN_DETAIL:
-        break;
     case ARGUMENT_DETAIL:
         after = scan_skip(scan, at);
         if (after)
@@ -216,43 +190,25 @@ static const char *scan_argument(struct scan *scan, const char *at, const struct
     return NULL;
 }
 
-static void forget_arguments(struct kineto_event *event) {
+static void clear_arguments(struct kineto_event *event) {
     event->has_number = event->has_word = 0;
     event->has_grid = event->has_block = false;
     event->detail_count = 0;
-    event->own_detail = (struct text){0};
-}
-
-/* true: the members before it are those of the detail, and mean nothing else. */
-static const char *scan_own_detail(struct scan *scan, const char *at, struct text before,
-                                   struct kineto_event *event) {
-    struct scan_string string;
-    forget_arguments(event);
-    event->own_detail_is_string = *at == '"';
-    event->own_detail = before;
-    if (*at != '"')
-        return scan_skip(scan, at);
-    at = scan_string(scan, at, &string);
-    event->own_detail = string.raw;
-    return at;
 }
 
 static const char *scan_arguments(struct scan *scan, const struct keywords *keywords,
                                   const char *at, struct kineto_event *event) {
     bool closed;
     const char *start = at;
-    forget_arguments(event);
+    clear_arguments(event);
     event->args_read = true;
     at = scan_first_member(at, &closed);
     while (!closed) {
-        struct text key, before = {start, (size_t)(at - start)};
+        struct text key;
         if (!(at = scan_key(scan, at, &key)))
             return NULL;
         const struct keyword *keyword = keywords_find(keywords, key);
-        if (keyword && keyword->kind == ARGUMENT_OWN_DETAIL)
-            at = scan_own_detail(scan, at, before, event);
-        else
-            at = keyword ? scan_argument(scan, at, keyword, event) : scan_skip(scan, at);
+        at = keyword ? scan_argument(scan, at, keyword, event) : scan_skip(scan, at);
         if (!at || !(at = scan_next_member(scan, at, &closed)))
             return NULL;
     }
@@ -260,7 +216,7 @@ static const char *scan_arguments(struct scan *scan, const struct keywords *keyw
     return at;
 }
 
-/* Whether anything in the arguments can end up in a row. */
+/* Whether a row can use any of the arguments. */
 static bool wants_arguments(const struct kineto_event *event) {
     return event->category != CATEGORY_PYTHON && event->category != CATEGORY_TRACE &&
            event->category != CATEGORY_FLOW && event->category != CATEGORY_OVERHEAD;
@@ -268,7 +224,7 @@ static bool wants_arguments(const struct kineto_event *event) {
 
 static const char *scan_args(struct scan *scan, const struct event_keywords *keywords,
                              const char *at, struct kineto_event *event) {
-    if (*at == '{' && (keywords->all_arguments || wants_arguments(event)))
+    if (*at == '{' && wants_arguments(event))
         return scan_arguments(scan, &keywords->arguments, at, event);
     const char *after = scan_skip(scan, at);
     if (after && *at == '{')
@@ -296,7 +252,7 @@ static const char *scan_text(struct scan *scan, const char *at, struct scan_stri
     if (*at == '"')
         return scan_string(scan, at, string);
     string->escaped = false;
-    return scan_raw(scan, at, &string->raw); /* a name that is a number is shown as it stands */
+    return scan_raw(scan, at, &string->raw); /* a name that is a number is kept as text */
 }
 
 static const char *scan_category(struct scan *scan, const struct keywords *categories,
@@ -351,7 +307,7 @@ static const char *scan_member(struct scan *scan, const struct event_keywords *k
     return NULL;
 }
 
-static void clear(struct kineto_event *event) {
+static void event_clear(struct kineto_event *event) {
     memset(event, 0, offsetof(struct kineto_event, numbers));
     event->category_text.raw = event->name.raw = event->args = TEXT("");
     event->detail_count = 0;
@@ -360,7 +316,7 @@ static void clear(struct kineto_event *event) {
 const char *event_scan(struct scan *scan, const struct event_keywords *keywords, const char *at,
                        struct kineto_event *event) {
     bool closed;
-    clear(event);
+    event_clear(event);
     at = scan_first_member(at, &closed);
     while (!closed) {
         struct text key;
@@ -372,7 +328,7 @@ const char *event_scan(struct scan *scan, const struct event_keywords *keywords,
         if (!at || !(at = scan_next_member(scan, at, &closed)))
             return NULL;
     }
-    /* The category came after the arguments and wants them after all. */
+    /* The category came after the arguments and needs them. */
     if (event->args.length && !event->args_read && wants_arguments(event) &&
         !scan_arguments(scan, &keywords->arguments, event->args.data, event))
         return NULL;

@@ -1,6 +1,5 @@
-/* One event of a Chrome trace as it stands in the file: which members it has and what they hold.
- * Nothing is interpreted yet; kineto_rows.c makes rows of it. Slices point into the scan's window.
- */
+/* One parsed event of a Chrome trace, not yet interpreted: kineto_rows.c turns it into a row.
+ * Slices point into the scan's window. */
 #ifndef RIDGE_IMPORT_KINETO_KINETO_EVENT_H
 #define RIDGE_IMPORT_KINETO_KINETO_EVENT_H
 
@@ -8,7 +7,7 @@
 #include "base/keywords.h"
 
 enum event_category {
-    CATEGORY_NONE, /* the event has none */
+    CATEGORY_NONE, /* no category */
     CATEGORY_UNKNOWN,
     CATEGORY_KERNEL,
     CATEGORY_COPY,
@@ -17,16 +16,12 @@ enum event_category {
     CATEGORY_OP,
     CATEGORY_ANNOTATION,
     CATEGORY_DEVICE_RANGE,
-    CATEGORY_DEVICE_PART, /* of a device that has no streams */
-    CATEGORY_DRIVER,
-    CATEGORY_OTHER,
     CATEGORY_PYTHON,
     CATEGORY_SYNC,
     CATEGORY_OVERHEAD,
     CATEGORY_TRACE,
     CATEGORY_INSTANT,
     CATEGORY_FLOW,
-    CATEGORY_STATE, /* of a thread; only our own exports have it */
 };
 
 /* Arguments that are numbers. */
@@ -48,16 +43,6 @@ enum event_number {
     NUMBER_MEMORY_ADDRESS,
     NUMBER_MEMORY_ALLOCATED,
     NUMBER_MEMORY_RESERVED,
-    NUMBER_RIDGE_SHARED, /* these are of our own exports */
-    NUMBER_RIDGE_FLOPS,
-    NUMBER_RIDGE_BYTES,
-    NUMBER_RIDGE_RESULT,
-    NUMBER_RIDGE_PID,
-    NUMBER_RIDGE_TID,
-    NUMBER_RIDGE_AWAITED,
-    NUMBER_RIDGE_CORRELATION,
-    NUMBER_RIDGE_WAIT_RECORD,
-    NUMBER_RIDGE_PROCESSOR,
     NUMBER_COUNT
 };
 
@@ -69,43 +54,35 @@ enum event_word {
     WORD_SYNC_KIND,
     WORD_KERNEL_DETAILS,
     WORD_COPY_DETAILS,
-    WORD_RIDGE_CLASS,
-    WORD_RIDGE_DOMAIN,
-    WORD_RIDGE_OPERATION,
     WORD_COUNT
 };
 
-/* Arguments that are kept as JSON text: bits, because a row takes several groups. */
+/* Groups of arguments that are kept as JSON text; a bit set, because a row takes several. */
 enum event_detail_group { DETAIL_INPUT = 1, DETAIL_COLLECTIVE = 2, DETAIL_XLA = 4 };
 
 struct event_detail {
-    const struct keyword *key; /* kind holds no meaning here; slot is the group */
+    const struct keyword *key; /* its slot is the group */
     struct text value;
 };
 
 enum { EVENT_DETAILS_MAX = 24 };
 
-/* A pid, tid or device: a number, or (length > 0) a word that is not one. */
+/* A pid, tid or device: a number, or a string when word.length > 0. */
 struct event_id {
     int64_t number;
     struct text word;
 };
 
 struct kineto_event {
-    char phase; /* the event's ph; 0 when it has none */
+    char phase; /* ph; 0 when absent */
     enum event_category category;
     struct scan_string category_text, name;
     struct event_id process, thread;
     struct text id, id2, scope; /* of asynchronous events, as JSON text; empty when absent */
     bool has_start, has_duration, start_ok, duration_ok;
     int64_t start, duration;
-    struct text args; /* the whole object, or empty */
+    struct text args; /* the whole JSON object, or empty */
     bool args_read;
-
-    /* What our own exports mark as the row's detail: the beginning of args, up to where the members
-     * of the detail end, or a string; data is NULL when there is none. */
-    struct text own_detail;
-    bool own_detail_is_string;
 
     uint32_t has_number, has_word;
     bool has_grid, has_block;
@@ -118,15 +95,11 @@ struct kineto_event {
 
 struct event_keywords {
     struct keywords members, arguments, categories;
-    bool all_arguments; /* of every category, as our own exports need it */
 };
-
-/* Whether an event of this category is more than a range of an unknown kind. */
-bool event_category_known(struct text category);
 
 void event_keywords_init(struct event_keywords *keywords);
 
-/* Reads the object at `at`; the result as of every scanning function. */
+/* Parses the object at `at`; returns what all scan functions return. */
 const char *event_scan(struct scan *scan, const struct event_keywords *keywords, const char *at,
                        struct kineto_event *event);
 
@@ -136,7 +109,7 @@ static inline bool event_has(const struct kineto_event *event, enum event_number
 static inline uint64_t event_unsigned(const struct kineto_event *event, enum event_number number) {
     return event_has(event, number) ? (uint64_t)event->numbers[number] : 0;
 }
-/* The nearest number of 32 bits. */
+/* Clamps to 32 bits. */
 static inline uint32_t clamp_u32(int64_t value) {
     return value < 0 ? 0 : value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }

@@ -1,18 +1,227 @@
-/* What does an event of a Chrome trace mean? Kineto says it by the category, XLA by the names of
- * processes and threads, other tools not at all: theirs become plain ranges, marks and counters.
+/* Turns events of a Chrome trace into rows. Kineto classifies events by category, XLA by the names
+ * of processes and threads; events of other tools become plain ranges, marks and counters.
  *
- * Rules that come from the format: device and stream are args.device and args.stream where present,
- * else pid and tid; annotations on a stream overlap its kernels and are ranges, never work; the
- * profiler's own "Trace" span is dropped; flow arrows repeat what correlation ids say.
- */
+ * Device and stream are args.device and args.stream where present, else pid and tid. Annotations on
+ * a stream overlap its kernels, so they are ranges and never device work. The profiler's own
+ * "Trace" span and flow arrows, which repeat the correlation ids, are skipped.
+ *
+ * Details are JSON objects: compact, valid, and stored once per distinct content. A cache by hash
+ * of the source text avoids composing the same object for every event. */
 #include "import/kineto/kineto_rows.h"
 
 #include <inttypes.h>
 
 #include "base/array.h"
 #include "base/checksum.h"
-#include "import/kineto/kineto_own.h"
-#include "import/kineto/kineto_xla.h"
+#include "base/memory.h"
+
+/* ---- ranges whose begin and end are two events ---- */
+
+struct open_range {
+    struct row_range row;
+    size_t below; /* index + 1 of the range below it on the stack, or of the next free one */
+};
+
+static bool open_ranges_begin(struct open_ranges *ranges, uint64_t key, const struct row_range *row,
+                              struct status *status) {
+    size_t index = ranges->free;
+    if (index) {
+        index--;
+    } else {
+        if (!memory_grow((void **)&ranges->ranges, &ranges->capacity, ranges->count + 1,
+                         sizeof *ranges->ranges, status))
+            return false;
+        index = ranges->count;
+    }
+    uint64_t *top = map_find(&ranges->top, key);
+    size_t below = top ? (size_t)*top : 0;
+    if (!map_set(&ranges->top, key, index + 1, status))
+        return false;
+    if (index == ranges->count)
+        ranges->count++;
+    else
+        ranges->free = ranges->ranges[index].below;
+    ranges->ranges[index] = (struct open_range){*row, below};
+    ranges->open++;
+    return true;
+}
+
+static bool open_ranges_end(struct open_ranges *ranges, uint64_t key, struct row_range *row) {
+    uint64_t *top = map_find(&ranges->top, key);
+    if (!top || *top == 0)
+        return false;
+    size_t index = (size_t)*top - 1;
+    *row = ranges->ranges[index].row;
+    *top = ranges->ranges[index].below;
+    ranges->ranges[index].below = ranges->free;
+    ranges->free = index + 1;
+    ranges->open--;
+    return true;
+}
+
+static void open_ranges_finish(struct open_ranges *ranges) {
+    map_finish(&ranges->top);
+    memory_free(ranges->ranges);
+    *ranges = (struct open_ranges){0};
+}
+
+/* ---- arguments as details ---- */
+
+enum { DETAIL_BYTES_MAX = 64 * 1024 };
+
+static void details_finish(struct details *details) {
+    buffer_finish(&details->text);
+}
+
+static uint32_t details_store(struct details *details, uint64_t hash) {
+    struct text text = buffer_as_text(&details->text);
+    details->out_of_memory |= details->text.failed;
+    bool valid = !details->text.failed && text.length <= DETAIL_BYTES_MAX &&
+                 text_utf8_valid(text) == text.length;
+    uint32_t string = valid ? trace_writer_string(details->writer, text) : 0;
+    details->facts[hash % DETAIL_CACHE] = (struct detail_entry){hash, string};
+    return string;
+}
+
+/* The canonical spelling of keys that older versions spell differently. */
+static const char *detail_key(const struct keyword *key) {
+    return strcmp(key->word, "Input dims") == 0 ? "Input Dims" : key->word;
+}
+
+static uint32_t details_of_groups(struct details *details, const struct kineto_event *event,
+                                  unsigned groups) {
+    uint64_t hash = 0;
+    for (unsigned i = 0; i < event->detail_count; i++) {
+        const struct event_detail *detail = &event->details[i];
+        if (detail->key->slot & groups)
+            hash = hash_u64(hash + (uintptr_t)detail->key) ^
+                   checksum64(detail->value.data, detail->value.length);
+    }
+    if (hash == 0)
+        return 0;
+    const struct detail_entry *known = &details->facts[hash % DETAIL_CACHE];
+    if (known->hash == hash)
+        return known->string;
+
+    struct buffer *out = &details->text;
+    buffer_clear(out);
+    for (unsigned i = 0; i < event->detail_count; i++) {
+        const struct event_detail *detail = &event->details[i];
+        if (!(detail->key->slot & groups))
+            continue;
+        size_t before = out->length;
+        buffer_printf(out, "%c\"%s\":", before ? ',' : '{', detail_key(detail->key));
+        if (!scan_compact(detail->value, out))
+            out->length = before;
+    }
+    if (out->length)
+        buffer_byte(out, '}');
+    return details_store(details, hash);
+}
+
+static uint32_t details_of_args(struct details *details, const struct kineto_event *event) {
+    if (event->args.length <= 2 || event->args.length > DETAIL_BYTES_MAX)
+        return 0;
+    uint64_t hash = checksum64(event->args.data, event->args.length);
+    const struct detail_entry *known = &details->facts[hash % DETAIL_CACHE];
+    if (known->hash == hash)
+        return known->string;
+    buffer_clear(&details->text);
+    if (!scan_compact(event->args, &details->text))
+        buffer_clear(&details->text);
+    return details_store(details, hash);
+}
+
+/* ---- XLA's descriptions of kernels and copies ---- */
+
+/* Takes the next "key:value" off `rest`; false at the end. */
+static bool next_xla_pair(struct text *rest, struct text *key, struct text *value) {
+    const char *at = rest->data, *end = at + rest->length;
+    while (at < end && *at == ' ')
+        at++;
+    const char *stop = at;
+    while (stop < end && *stop != ' ')
+        stop++;
+    *rest = (struct text){stop, (size_t)(end - stop)};
+    const char *colon = memchr(at, ':', (size_t)(stop - at));
+    if (at == stop)
+        return false;
+    if (!colon)
+        colon = stop;
+    *key = (struct text){at, (size_t)(colon - at)};
+    *value = colon == stop ? TEXT("") : (struct text){colon + 1, (size_t)(stop - colon) - 1};
+    return true;
+}
+
+static uint32_t number(struct text value) {
+    uint64_t n;
+    return text_to_u64(value, &n) && n <= UINT32_MAX ? (uint32_t)n : 0;
+}
+
+static void read_xla_triple(struct text value, uint32_t *x, uint32_t *y, uint32_t *z) {
+    uint32_t *parts[3] = {x, y, z};
+    for (int i = 0; i < 3; i++) {
+        const char *comma = memchr(value.data, ',', value.length);
+        size_t length = comma ? (size_t)(comma - value.data) : value.length;
+        *parts[i] = number((struct text){value.data, length});
+        if (!comma)
+            return;
+        value = (struct text){comma + 1, value.length - length - 1};
+    }
+}
+
+static void read_xla_kernel(struct text details, struct row_activity *row) {
+    struct text key, value;
+    while (next_xla_pair(&details, &key, &value)) {
+        if (text_is(key, "grid"))
+            read_xla_triple(value, &row->grid_x, &row->grid_y, &row->grid_z);
+        else if (text_is(key, "block"))
+            read_xla_triple(value, &row->block_x, &row->block_y, &row->block_z);
+        else if (text_is(key, "regs"))
+            row->registers = number(value);
+        else if (text_is(key, "static_shared") || text_is(key, "group_mem"))
+            row->shared_static = number(value);
+        else if (text_is(key, "dynamic_shared"))
+            row->shared_dynamic = number(value);
+    }
+}
+
+static enum memory_kind memory_named(struct text word) {
+    static const struct {
+        const char *word;
+        enum memory_kind kind;
+    } words[] = {
+        {"pageable", MEMORY_PAGEABLE}, {"pinned", MEMORY_PINNED},   {"device", MEMORY_DEVICE},
+        {"array", MEMORY_ARRAY},       {"managed", MEMORY_MANAGED},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (text_is(word, words[i].word))
+            return words[i].kind;
+    return MEMORY_UNKNOWN;
+}
+
+static bool is_host_memory(enum memory_kind kind) {
+    return kind == MEMORY_PAGEABLE || kind == MEMORY_PINNED;
+}
+
+static void read_xla_copy(struct text details, struct row_activity *row) {
+    struct text key, value;
+    while (next_xla_pair(&details, &key, &value)) {
+        if (text_is(key, "kind_src"))
+            row->from_memory = (uint8_t)memory_named(value);
+        else if (text_is(key, "kind_dst"))
+            row->to_memory = (uint8_t)memory_named(value);
+        else if (text_is(key, "size") && !text_to_u64(value, &row->bytes))
+            row->bytes = BYTES_UNKNOWN;
+    }
+    if (row->direction == COPY_UNKNOWN && row->from_memory && row->to_memory) {
+        bool from_host = is_host_memory(row->from_memory), to_host = is_host_memory(row->to_memory);
+        row->direction =
+            from_host ? (to_host ? COPY_HTOH : COPY_HTOD) : (to_host ? COPY_DTOH : COPY_DTOD);
+    }
+}
+
+/* ---- rows ---- */
 
 void rows_init(struct kineto_rows *rows, struct scan *scan, struct trace_writer *writer,
                const struct import_options *options) {
@@ -20,14 +229,14 @@ void rows_init(struct kineto_rows *rows, struct scan *scan, struct trace_writer 
     rows->writer = writer;
     rows->options = options;
     rows->details.writer = writer;
-    places_init(&rows->places, writer);
+    entities_init(&rows->entities, writer);
 }
 
 void rows_finish(struct kineto_rows *rows) {
-    places_finish(&rows->places);
+    entities_finish(&rows->entities);
     open_ranges_finish(&rows->open);
     buffer_finish(&rows->name_text);
-    buffer_finish(&rows->note_text);
+    buffer_finish(&rows->meta_text);
     details_finish(&rows->details);
 }
 
@@ -44,21 +253,17 @@ uint32_t rows_string(struct kineto_rows *rows, const struct scan_string *string)
     return trace_writer_string(rows->writer, rows_text(rows, string));
 }
 
-static const struct name_fact *facts_of(struct kineto_rows *rows, uint32_t id, struct text name) {
-    struct name_fact *fact = &rows->name_facts[id % NAME_FACTS];
-    if (fact->name != id) {
+static const struct name_info *name_info_of(struct kineto_rows *rows, uint32_t id,
+                                            struct text name) {
+    struct name_info *info = &rows->name_cache[id % NAME_CACHE];
+    if (info->name != id) {
         enum copy_direction direction;
         enum memory_kind from, to;
         import_copy_name(name, &direction, &from, &to);
-        *fact = (struct name_fact){id, (uint8_t)import_call_class(name), (uint8_t)direction,
+        *info = (struct name_info){id, (uint8_t)import_call_class(name), (uint8_t)direction,
                                    (uint8_t)from, (uint8_t)to};
     }
-    return fact;
-}
-
-uint8_t rows_call_class(struct kineto_rows *rows, const struct kineto_event *event) {
-    struct text name = rows_text(rows, &event->name);
-    return facts_of(rows, trace_writer_string(rows->writer, name), name)->class;
+    return info;
 }
 
 static struct event_id device_of(const struct kineto_event *event) {
@@ -67,7 +272,7 @@ static struct event_id device_of(const struct kineto_event *event) {
     return event->process;
 }
 
-/* Both spellings of "no stream" in 32 and 64 bits. */
+/* UINT32_MAX means "no stream" too. */
 static int64_t stream_number(int64_t number) {
     return number == UINT32_MAX ? -1 : number;
 }
@@ -76,7 +281,7 @@ static uint32_t queue_of(struct kineto_rows *rows, const struct kineto_event *ev
     struct event_id device = device_of(event), stream = event->thread;
     if (event_has(event, NUMBER_STREAM))
         stream = (struct event_id){.number = stream_number(event->numbers[NUMBER_STREAM])};
-    return places_queue(&rows->places, &device, &stream, event_unsigned(event, NUMBER_CONTEXT));
+    return entities_queue(&rows->entities, &device, &stream, event_unsigned(event, NUMBER_CONTEXT));
 }
 
 static uint64_t bytes_of(const struct kineto_event *event) {
@@ -86,10 +291,10 @@ static uint64_t bytes_of(const struct kineto_event *event) {
 
 static void describe_copy(struct kineto_rows *rows, const struct kineto_event *event,
                           struct row_activity *row) {
-    const struct name_fact *fact = facts_of(rows, row->name, event->name.raw);
-    row->direction = fact->direction;
-    row->from_memory = fact->from;
-    row->to_memory = fact->to;
+    const struct name_info *info = name_info_of(rows, row->name, event->name.raw);
+    row->direction = info->direction;
+    row->from_memory = info->from;
+    row->to_memory = info->to;
     row->bytes = bytes_of(event);
     struct text kind = event_word(event, WORD_KIND);
     if (row->direction == COPY_UNKNOWN && kind.length) {
@@ -100,10 +305,10 @@ static void describe_copy(struct kineto_rows *rows, const struct kineto_event *e
         row->from_memory = (uint8_t)from;
         row->to_memory = (uint8_t)to;
     }
-    xla_read_copy(event_word(event, WORD_COPY_DETAILS), row);
+    read_xla_copy(event_word(event, WORD_COPY_DETAILS), row);
 }
 
-void rows_shape(const struct kineto_event *event, struct row_activity *row) {
+static void read_shape(const struct kineto_event *event, struct row_activity *row) {
     if (event->has_grid) {
         row->grid_x = event->grid[0];
         row->grid_y = event->grid[1];
@@ -117,12 +322,12 @@ void rows_shape(const struct kineto_event *event, struct row_activity *row) {
 }
 
 static void describe_kernel(const struct kineto_event *event, struct row_activity *row) {
-    rows_shape(event, row);
+    read_shape(event, row);
     row->registers = event_u32(event, NUMBER_REGISTERS);
     row->shared_static = event_u32(event, NUMBER_SHARED);
     row->graph = event_u32(event, NUMBER_GRAPH);
     row->bytes = BYTES_UNKNOWN;
-    xla_read_kernel(event_word(event, WORD_KERNEL_DETAILS), row);
+    read_xla_kernel(event_word(event, WORD_KERNEL_DETAILS), row);
 }
 
 static void add_activity(struct kineto_rows *rows, const struct kineto_event *event,
@@ -142,7 +347,7 @@ static void add_activity(struct kineto_rows *rows, const struct kineto_event *ev
     else
         row.bytes = bytes_of(event);
     if (event->detail_count)
-        row.detail = details_chosen(&rows->details, event, DETAIL_COLLECTIVE | DETAIL_XLA);
+        row.detail = details_of_groups(&rows->details, event, DETAIL_COLLECTIVE | DETAIL_XLA);
     trace_write_activity(rows->writer, &row);
 }
 
@@ -158,7 +363,7 @@ static enum wait_kind wait_kind_named(struct text name) {
     return WAIT_UNKNOWN;
 }
 
-enum wait_kind rows_wait_kind(const struct kineto_event *event) {
+static enum wait_kind wait_kind_of(const struct kineto_event *event) {
     struct text kind = event_word(event, WORD_SYNC_KIND);
     return wait_kind_named(kind.length ? kind : event->name.raw);
 }
@@ -168,7 +373,7 @@ static void add_wait(struct kineto_rows *rows, const struct kineto_event *event)
         .start = event->start,
         .duration = event->duration,
         .queue = queue_of(rows, event),
-        .kind = (uint8_t)rows_wait_kind(event),
+        .kind = (uint8_t)wait_kind_of(event),
         .correlation = event_unsigned(event, NUMBER_CORRELATION),
         .event = event_unsigned(event, NUMBER_WAIT_EVENT),
         .record_correlation = event_unsigned(event, NUMBER_WAIT_RECORD),
@@ -176,23 +381,17 @@ static void add_wait(struct kineto_rows *rows, const struct kineto_event *event)
     int64_t awaited = stream_number(event->numbers[NUMBER_WAIT_STREAM]);
     if (event_has(event, NUMBER_WAIT_STREAM) && awaited >= 0) {
         struct event_id device = device_of(event), stream = {.number = awaited};
-        row.awaited =
-            places_queue(&rows->places, &device, &stream, event_unsigned(event, NUMBER_CONTEXT));
+        row.awaited = entities_queue(&rows->entities, &device, &stream,
+                                     event_unsigned(event, NUMBER_CONTEXT));
     }
     trace_write_wait(rows->writer, &row);
 }
 
-uint32_t rows_thread(struct kineto_rows *rows, const struct event_id *process,
-                     const struct event_id *thread) {
-    bool nowhere = rows->own && process->word.length == 0 && process->number == OWN_NOWHERE;
-    return nowhere ? 0 : places_thread(&rows->places, process, thread);
-}
-
 static uint32_t thread_of(struct kineto_rows *rows, const struct kineto_event *event) {
-    return rows_thread(rows, &event->process, &event->thread);
+    return entities_thread(&rows->entities, &event->process, &event->thread);
 }
 
-/* Without a suffix such as _v7000. */
+/* Removes a suffix such as _v7000. */
 static struct text unversioned(struct text name) {
     size_t end = name.length;
     while (end > 0 && name.data[end - 1] >= '0' && name.data[end - 1] <= '9')
@@ -212,7 +411,7 @@ static void add_call(struct kineto_rows *rows, const struct kineto_event *event)
         .duration = event->duration,
         .thread = thread_of(rows, event),
         .name = id,
-        .class = facts_of(rows, id, name)->class,
+        .class = name_info_of(rows, id, name)->class,
         .correlation = event_unsigned(event, NUMBER_CORRELATION),
     };
     trace_write_call(rows->writer, &row);
@@ -237,21 +436,21 @@ static void add_host_range(struct kineto_rows *rows, const struct kineto_event *
     struct row_range row = range_of(rows, event, category);
     row.thread = thread_of(rows, event);
     if (event->detail_count)
-        row.detail = details_chosen(&rows->details, event, DETAIL_INPUT | DETAIL_COLLECTIVE);
+        row.detail = details_of_groups(&rows->details, event, DETAIL_INPUT | DETAIL_COLLECTIVE);
     trace_write_range(rows->writer, &row);
 }
 
-static void add_device_range(struct kineto_rows *rows, const struct kineto_event *event) {
+static void add_gpu_annotation(struct kineto_rows *rows, const struct kineto_event *event) {
     struct row_range row = range_of(rows, event, RANGE_DEVICE);
     row.queue = queue_of(rows, event);
     if (!text_is(event->category_text.raw, "gpu_user_annotation"))
         row.domain = domain_of(rows, event);
     if (event->detail_count)
-        row.detail = details_chosen(&rows->details, event, DETAIL_COLLECTIVE);
+        row.detail = details_of_groups(&rows->details, event, DETAIL_COLLECTIVE);
     trace_write_range(rows->writer, &row);
 }
 
-/* The profiler has no thread of its own: pid -1. */
+/* The profiler's own overhead has pid -1 and no thread. */
 static void add_overhead(struct kineto_rows *rows, const struct kineto_event *event) {
     struct row_range row = range_of(rows, event, RANGE_OVERHEAD);
     if (event->process.number >= 0 && event->process.word.length == 0)
@@ -263,7 +462,7 @@ static struct row_range other_range(struct kineto_rows *rows, const struct kinet
     struct row_range row = range_of(rows, event, RANGE_OTHER);
     row.thread = thread_of(rows, event);
     row.domain = domain_of(rows, event);
-    row.detail = details_whole(&rows->details, event);
+    row.detail = details_of_args(&rows->details, event);
     return row;
 }
 
@@ -278,13 +477,13 @@ static void add_mark(struct kineto_rows *rows, const struct kineto_event *event)
         .thread = thread_of(rows, event),
         .name = rows_string(rows, &event->name),
         .domain = domain_of(rows, event),
-        .detail = details_whole(&rows->details, event),
+        .detail = details_of_args(&rows->details, event),
     };
     trace_write_mark(rows->writer, &row);
 }
 
-/* Device Type 0 is the host; a size below zero is a release. */
-struct row_memory rows_memory(struct kineto_rows *rows, const struct kineto_event *event) {
+/* Device Type 0 is the host; a negative size is a release. */
+static void add_memory(struct kineto_rows *rows, const struct kineto_event *event) {
     int64_t bytes = event->numbers[NUMBER_MEMORY_BYTES];
     struct row_memory row = {
         .time = event->start,
@@ -297,13 +496,8 @@ struct row_memory rows_memory(struct kineto_rows *rows, const struct kineto_even
     };
     if (event_unsigned(event, NUMBER_MEMORY_DEVICE_TYPE) != 0) {
         struct event_id device = {.number = (int64_t)event_unsigned(event, NUMBER_MEMORY_DEVICE)};
-        row.device = places_device(&rows->places, &device);
+        row.device = entities_device(&rows->entities, &device);
     }
-    return row;
-}
-
-static void add_memory(struct kineto_rows *rows, const struct kineto_event *event) {
-    struct row_memory row = rows_memory(rows, event);
     trace_write_memory(rows->writer, &row);
 }
 
@@ -319,7 +513,7 @@ static uint32_t counter_name(struct kineto_rows *rows, const struct kineto_event
     struct text name = rows_text(rows, &event->name);
     if (text_is(series, "value") || text_equal(series, name))
         return trace_writer_string(rows->writer, name);
-    struct buffer *out = &rows->note_text;
+    struct buffer *out = &rows->meta_text;
     buffer_clear(out);
     buffer_text(out, name);
     buffer_byte(out, ' ');
@@ -391,8 +585,8 @@ static bool invalid(struct kineto_rows *rows, const struct kineto_event *event, 
                        number, TEXT_ARGS(name), offset, why);
 }
 
-/* Why the event's times cannot be used, or NULL. */
-static const char *time_trouble(const struct kineto_event *event) {
+/* What is wrong with the event's times, or NULL. */
+static const char *time_error(const struct kineto_event *event) {
     if (!event->has_start)
         return "has no time (ts)";
     if (!event->start_ok)
@@ -416,7 +610,7 @@ static bool end_range(struct kineto_rows *rows, const struct kineto_event *event
                       uint64_t number, struct status *status) {
     struct row_range row;
     if (!open_ranges_end(&rows->open, pair_key(rows, event), &row)) {
-        rows->unpaired_ends++;
+        rows->unmatched_ends++;
         return true;
     }
     if (event->start < row.start)
@@ -426,13 +620,13 @@ static bool end_range(struct kineto_rows *rows, const struct kineto_event *event
     return true;
 }
 
-/* Events without a category in a file where processes stand for devices: XLA's trace.json. */
+/* An event of XLA's trace.json: no category, and processes that are devices. */
 static void add_xla(struct kineto_rows *rows, const struct kineto_event *event) {
-    struct place_device place = places_device_of(&rows->places, &event->process, &event->thread);
+    struct xla_track place = entities_xla_track(&rows->entities, &event->process, &event->thread);
     struct text name = event->name.raw;
     if (place.is_stream) {
         struct event_id device = {.number = place.device}, stream = {.number = place.stream};
-        uint32_t queue = places_queue(&rows->places, &device, &stream, 0);
+        uint32_t queue = entities_queue(&rows->entities, &device, &stream, 0);
         bool copy = event->has_word >> WORD_COPY_DETAILS & 1 || text_starts(name, "Memcpy") ||
                     (place.copies && !text_starts(name, "Memset"));
         add_activity(rows, event,
@@ -478,7 +672,7 @@ static void add_complete(struct kineto_rows *rows, const struct kineto_event *ev
         add_host_range(rows, event, RANGE_PYTHON);
         return;
     case CATEGORY_DEVICE_RANGE:
-        add_device_range(rows, event);
+        add_gpu_annotation(rows, event);
         return;
     case CATEGORY_OVERHEAD:
         add_overhead(rows, event);
@@ -486,7 +680,7 @@ static void add_complete(struct kineto_rows *rows, const struct kineto_event *ev
     case CATEGORY_TRACE:
         return;
     case CATEGORY_NONE:
-        if (rows->places.has_device_processes) {
+        if (rows->entities.has_device_processes) {
             add_xla(rows, event);
             return;
         }
@@ -500,15 +694,15 @@ static void add_complete(struct kineto_rows *rows, const struct kineto_event *ev
         add_mark(rows, event);
 }
 
-/* Kineto labels its devices' processes "GPU 0": their names are the host process's. */
+/* Kineto names the processes of its devices after the host process and labels them "GPU 0". */
 static void add_metadata(struct kineto_rows *rows, const struct kineto_event *event) {
-    if (rows->own || !(event->has_word >> WORD_NAME & 1))
+    if (!(event->has_word >> WORD_NAME & 1))
         return;
     struct text name = rows_text(rows, &event->words[WORD_NAME]);
     if (text_is(event->name.raw, "process_name"))
-        places_name_process(&rows->places, &event->process, name);
+        entities_name_process(&rows->entities, &event->process, name);
     else if (text_is(event->name.raw, "thread_name"))
-        places_name_thread(&rows->places, &event->process, &event->thread, name);
+        entities_name_thread(&rows->entities, &event->process, &event->thread, name);
 }
 
 static bool add_timed(struct kineto_rows *rows, const struct kineto_event *event, uint64_t offset,
@@ -548,7 +742,7 @@ bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64
     case 0: /* XLA ends its list with an empty object */
         return true;
     case 'X':
-        if (event->category == CATEGORY_TRACE && !rows->own)
+        if (event->category == CATEGORY_TRACE)
             return true;
         break;
     case 'B':
@@ -564,17 +758,16 @@ bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64
     case 'n':
         break;
     default:
-        rows->unused_events++;
+        rows->unsupported_events++;
         return true;
     }
-    const char *trouble = time_trouble(event);
-    if (trouble)
-        return invalid(rows, event, offset, number, trouble, status);
-    bool taken = rows->own && own_add(rows, event);
-    if (!taken && !add_timed(rows, event, offset, number, status))
+    const char *error = time_error(event);
+    if (error)
+        return invalid(rows, event, offset, number, error, status);
+    if (!add_timed(rows, event, offset, number, status))
         return false;
-    if (rows->places.failed) {
-        *status = rows->places.why;
+    if (rows->entities.failed) {
+        *status = rows->entities.why;
         return false;
     }
     return true;
@@ -584,23 +777,21 @@ bool rows_ok(const struct kineto_rows *rows, struct status *status) {
     return !(rows->out_of_memory || rows->details.out_of_memory) || status_no_memory(status);
 }
 
-static void warn(struct kineto_rows *rows, uint64_t count, const char *what) {
+static void warn_count(struct kineto_rows *rows, uint64_t count, const char *what) {
     if (count == 0)
         return;
-    buffer_clear(&rows->note_text);
-    buffer_printf(&rows->note_text, "%" PRIu64 " %s", count, what);
-    trace_writer_meta(rows->writer, META_WARNING, buffer_as_text(&rows->note_text));
+    buffer_clear(&rows->meta_text);
+    buffer_printf(&rows->meta_text, "%s: %" PRIu64, what, count);
+    trace_writer_meta(rows->writer, META_WARNING, buffer_as_text(&rows->meta_text));
 }
 
 void rows_end(struct kineto_rows *rows) {
-    warn(rows, rows->open.open, "ranges were begun and never ended; they are left out");
-    warn(rows, rows->unpaired_ends, "ends of ranges have no begin; they are left out");
-    warn(rows, rows->unused_events, "events are of kinds (ph) that ridge has no use for");
-    trace_writer_dropped(rows->writer, rows->open.open + rows->unpaired_ends);
-    if (rows->own)
-        return;
+    warn_count(rows, rows->open.open, "skipped ranges without an end event");
+    warn_count(rows, rows->unmatched_ends, "skipped range ends without a begin event");
+    warn_count(rows, rows->unsupported_events, "skipped events of unsupported phases (ph)");
+    trace_writer_dropped(rows->writer, rows->open.open + rows->unmatched_ends);
     if (rows->hip_calls > rows->cuda_calls)
-        places_set_vendor(&rows->places, TEXT("AMD"));
+        entities_set_vendor(&rows->entities, TEXT("AMD"));
     else if (rows->cuda_calls)
-        places_set_vendor(&rows->places, TEXT("NVIDIA"));
+        entities_set_vendor(&rows->entities, TEXT("NVIDIA"));
 }

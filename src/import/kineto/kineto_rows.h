@@ -1,37 +1,56 @@
-/* Makes rows of a trace from the events of a Chrome trace: which event is a kernel, a call, a
- * range, and whose. The caller counts and locates the events; messages name both. */
+/* Turns parsed events of a Chrome trace into rows. */
 #ifndef RIDGE_IMPORT_KINETO_KINETO_ROWS_H
 #define RIDGE_IMPORT_KINETO_KINETO_ROWS_H
 
 #include "import/import.h"
-#include "import/kineto/kineto_detail.h"
 #include "import/kineto/kineto_event.h"
-#include "import/kineto/kineto_pairs.h"
 #include "import/kineto/kineto_entities.h"
 
-enum { NAME_FACTS = 1024 };
+/* Open ranges whose begin and end are two events: B and E on a thread, b and e of one asynchronous
+ * id. Each key has its own stack: an end closes the innermost open begin of its key. */
+struct open_ranges {
+    struct open_range *ranges;
+    size_t count, capacity;
+    size_t free;    /* index + 1 of a free entry */
+    struct map top; /* by key: index + 1 of the innermost, 0 = none */
+    uint64_t open;  /* number of open ranges */
+};
+
+/* Cache of the `detail` columns. */
+enum { DETAIL_CACHE = 4096 };
+
+struct details {
+    struct trace_writer *writer;
+    struct buffer text;
+    bool out_of_memory;   /* a detail is missing */
+    struct detail_entry { /* direct-mapped */
+        uint64_t hash;
+        uint32_t string;
+    } facts[DETAIL_CACHE];
+};
+
+enum { NAME_CACHE = 1024 };
 
 struct kineto_rows {
-    struct scan *scan; /* that events come from */
+    struct scan *scan; /* source of the events */
     struct trace_writer *writer;
     const struct import_options *options;
-    struct places places;
+    struct kineto_entities entities;
     struct open_ranges open;
     struct details details;
-    struct buffer name_text, note_text;
-    bool out_of_memory; /* some name is incomplete */
-    bool own;           /* ridge exported it: kineto_own.h has the agreement */
+    struct buffer name_text, meta_text;
+    bool out_of_memory; /* a name is incomplete */
 
-    /* What is known about a name, so that it is not worked out for every event again. */
-    struct name_fact {
+    /* Classification of a name, direct-mapped. */
+    struct name_info {
         uint32_t name;
         uint8_t class, direction, from, to;
-    } name_facts[NAME_FACTS];
+    } name_cache[NAME_CACHE];
 
-    uint64_t kineto_events;   /* in categories that only Kineto writes */
+    uint64_t kineto_events;   /* with categories that only Kineto writes */
     uint64_t complete_events; /* ph X */
-    uint64_t unpaired_ends;
-    uint64_t unused_events; /* in phases that have no place in a trace */
+    uint64_t unmatched_ends;
+    uint64_t unsupported_events; /* with phases that have no row type */
     uint64_t cuda_calls, hip_calls;
 };
 
@@ -39,28 +58,16 @@ void rows_init(struct kineto_rows *rows, struct scan *scan, struct trace_writer 
                const struct import_options *options);
 void rows_finish(struct kineto_rows *rows);
 
-/* The string without escapes; good until the next call. */
+/* The unescaped string; valid until the next call. */
 struct text rows_text(struct kineto_rows *rows, const struct scan_string *string);
-/* The same, as one of the trace's. */
+/* The unescaped string as a string id of the trace. */
 uint32_t rows_string(struct kineto_rows *rows, const struct scan_string *string);
-/* The thread of that pid and tid; 0 where an export of ours says that there is none. */
-uint32_t rows_thread(struct kineto_rows *rows, const struct event_id *process,
-                     const struct event_id *thread);
-
-/* The class of the call that an event is named after, and the kind of wait that it says. */
-uint8_t rows_call_class(struct kineto_rows *rows, const struct kineto_event *event);
-enum wait_kind rows_wait_kind(const struct kineto_event *event);
-
-/* What an event's arguments say of a kernel's grid and block, and of an allocation or release. */
-void rows_shape(const struct kineto_event *event, struct row_activity *row);
-struct row_memory rows_memory(struct kineto_rows *rows, const struct kineto_event *event);
-
-/* `offset` and `number` say which event it is, for messages. */
+/* `offset` and `number` of the event are for error messages. */
 bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64_t offset,
               uint64_t number, struct status *status);
-/* Whether memory sufficed for all names and details. */
+/* Whether all names and details could be stored. */
 bool rows_ok(const struct kineto_rows *rows, struct status *status);
-/* After the last event: what was left over becomes warnings. */
+/* Writes warnings and the vendor after the last event. */
 void rows_end(struct kineto_rows *rows);
 
 #endif

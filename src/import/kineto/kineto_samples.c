@@ -1,8 +1,5 @@
-/* Where was the program when it was sampled? Frames may stand in any order and name their callers
- * by any id, so they are collected first and become rows callers first, as a trace has them. A
- * caller that there is not, or a chain of callers that leads back into itself, ends the stack
- * there.
- */
+/* Frames can be in any order and refer to their callers by any id, so they are collected first and
+ * written callers first, as a trace needs them. A missing or cyclic caller ends the stack. */
 #include "import/kineto/kineto_samples.h"
 
 #include <inttypes.h>
@@ -17,19 +14,19 @@ struct stack_frame {
     uint64_t parent; /* hash of its id; 0 = none */
     uint32_t function, module;
     uint32_t row;
-    bool on_path; /* being followed to its root */
+    bool on_path; /* on the path that is being followed */
 };
 
-/* A frame or a sample as it stands in the file. */
+/* A parsed frame or sample. */
 struct sample_text {
     struct scan_string name, category;
     struct text frame; /* the parent's id, or the sampled frame's */
     struct event_id process, thread;
     bool has_process, time_ok;
-    int64_t time, weight;
+    int64_t time;
 };
 
-/* An id is a string or a number; 5 and "5" are the same. */
+/* An id is a string or a number; 5 and "5" are equal. */
 static const char *scan_frame_id(struct scan *scan, const char *at, struct text *id) {
     const char *after = scan_skip(scan, at);
     size_t quoted = *at == '"';
@@ -47,7 +44,7 @@ static const char *scan_string_or_skip(struct scan *scan, const char *at,
     return *at == '"' ? scan_string(scan, at, string) : scan_skip(scan, at);
 }
 
-static const char *scan_place(struct scan *scan, const char *at, struct event_id *id) {
+static const char *scan_event_id(struct scan *scan, const char *at, struct event_id *id) {
     bool is_number = false;
     *id = (struct event_id){0};
     const char *after = scan_integer(scan, at, &id->number, &is_number);
@@ -58,7 +55,6 @@ static const char *scan_place(struct scan *scan, const char *at, struct event_id
 
 static const char *scan_member(struct scan *scan, const char *at, struct text key,
                                struct sample_text *text) {
-    bool is_number = false;
     if (text_is(key, "name"))
         return scan_string_or_skip(scan, at, &text->name);
     if (text_is(key, "category"))
@@ -68,13 +64,11 @@ static const char *scan_member(struct scan *scan, const char *at, struct text ke
     if (text_is(key, "ts"))
         return scan_microseconds(scan, at, &text->time, &text->time_ok);
     if (text_is(key, "tid"))
-        return scan_place(scan, at, &text->thread);
-    if (text_is(key, "weight"))
-        return scan_integer(scan, at, &text->weight, &is_number);
+        return scan_event_id(scan, at, &text->thread);
     if (!text_is(key, "pid"))
         return scan_skip(scan, at);
     text->has_process = true;
-    return scan_place(scan, at, &text->process);
+    return scan_event_id(scan, at, &text->process);
 }
 
 static const char *scan_object(struct scan *scan, const char *at, struct sample_text *text) {
@@ -90,7 +84,8 @@ static const char *scan_object(struct scan *scan, const char *at, struct sample_
     return at;
 }
 
-/* The object at scan->at; the caller moves on to *after when it is done with the slices. */
+/* Parses the object at scan->at. The caller sets scan->at to *after when it no longer needs the
+ * slices. */
 static bool take_object(struct scan *scan, const char *what, struct sample_text *text,
                         const char **after, struct status *status) {
     if (*scan->at != '{')
@@ -129,7 +124,7 @@ static size_t parent_of(const struct kineto_samples *samples, const struct stack
     return index ? (size_t)*index : NO_FRAME;
 }
 
-/* From a frame towards its root, as far as there are no rows yet. */
+/* Collects the path from a frame towards its root, up to a frame that has a row. */
 static bool follow(struct kineto_samples *samples, size_t from, size_t **path, size_t *capacity,
                    size_t *length, struct status *status) {
     *length = 0;
@@ -137,7 +132,7 @@ static bool follow(struct kineto_samples *samples, size_t from, size_t **path, s
         struct stack_frame *frame = &samples->frames[at];
         if (frame->row)
             return true;
-        if (frame->on_path) { /* a circle: it is cut where it closes */
+        if (frame->on_path) { /* a cycle is cut where it closes */
             samples->frames[(*path)[*length - 1]].parent = 0;
             samples->cut++;
             return true;
@@ -152,7 +147,7 @@ static bool follow(struct kineto_samples *samples, size_t from, size_t **path, s
     return true;
 }
 
-/* Rows for all frames that have none, callers first. Each frame is on a path once. */
+/* Writes rows for all frames that have none, callers first. Each frame is on one path only. */
 static bool write_frames(struct kineto_samples *samples, struct trace_writer *writer,
                          struct status *status) {
     size_t *path = NULL, capacity = 0, length = 0;
@@ -185,7 +180,7 @@ bool kineto_samples_read_frames(struct kineto_samples *samples, struct kineto_ro
     return ok && write_frames(samples, rows->writer, status);
 }
 
-static const char *sample_trouble(const struct sample_text *text) {
+static const char *sample_time_error(const struct sample_text *text) {
     if (!text->time_ok)
         return "has no time (ts), or one that is not a number or too large";
     if (text->time < 0)
@@ -201,15 +196,14 @@ static uint32_t stack_of(struct kineto_samples *samples, struct text id) {
     return index ? samples->frames[*index].row : 0;
 }
 
-/* Only in our own exports is it known what a weight counts. */
 static void add_sample(struct kineto_samples *samples, struct kineto_rows *rows,
                        const struct sample_text *text) {
     struct row_sample row = {
         .time = text->time,
-        .thread = text->has_process ? rows_thread(rows, &text->process, &text->thread)
-                                    : places_thread_anywhere(&rows->places, &text->thread),
+        .thread = text->has_process
+                      ? entities_thread(&rows->entities, &text->process, &text->thread)
+                      : entities_thread_of_any_process(&rows->entities, &text->thread),
         .stack = stack_of(samples, text->frame),
-        .weight = rows->own ? text->weight : 0,
     };
     trace_write_sample(rows->writer, &row);
 }
@@ -221,17 +215,17 @@ static bool read_sample(struct kineto_samples *samples, struct kineto_rows *rows
     const char *after;
     if (!take_object(scan, "a sample (an object)", &text, &after, status))
         return false;
-    const char *trouble = sample_trouble(&text);
-    if (trouble && !rows->options->skip_invalid)
+    const char *error = sample_time_error(&text);
+    if (error && !rows->options->skip_invalid)
         return status_fail(status, STATUS_INPUT,
                            "the sample at byte %" PRIu64 " %s; --skip-invalid drops such events",
-                           scan_offset(scan), trouble);
-    if (trouble)
+                           scan_offset(scan), error);
+    if (error)
         trace_writer_dropped(rows->writer, 1);
     else
         add_sample(samples, rows, &text);
-    if (rows->places.failed) {
-        *status = rows->places.why;
+    if (rows->entities.failed) {
+        *status = rows->entities.why;
         return false;
     }
     scan->at = after;
@@ -250,21 +244,20 @@ bool kineto_samples_read(struct kineto_samples *samples, struct kineto_rows *row
     return ok;
 }
 
-static void warn(struct trace_writer *writer, uint64_t count, const char *what) {
+static void warn_count(struct trace_writer *writer, uint64_t count, const char *what) {
     char sentence[120];
     if (count == 0)
         return;
-    snprintf(sentence, sizeof sentence, "%" PRIu64 " %s", count, what);
+    snprintf(sentence, sizeof sentence, "%s: %" PRIu64, what, count);
     trace_writer_meta(writer, META_WARNING, text_of(sentence));
 }
 
 void kineto_samples_end(const struct kineto_samples *samples, struct trace_writer *writer) {
     if (samples->too_early)
-        trace_writer_meta(
-            writer, META_WARNING,
-            TEXT("samples come before their stackFrames in the file and are left out"));
-    warn(writer, samples->cut, "stack frames name a parent that is missing or leads back to them");
-    warn(writer, samples->unknown, "samples name a stack frame that there is not");
+        trace_writer_meta(writer, META_WARNING,
+                          TEXT("skipped samples that precede stackFrames in the file"));
+    warn_count(writer, samples->cut, "stack frames whose parent is missing or cyclic");
+    warn_count(writer, samples->unknown, "samples of an unknown stack frame");
 }
 
 void kineto_samples_finish(struct kineto_samples *samples) {

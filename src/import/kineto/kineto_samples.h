@@ -1,5 +1,5 @@
 /* The members "stackFrames" and "samples" of a Chrome trace: a tree of frames by id, and samples
- * that name one each. Frames must come first: the file is read once. */
+ * that refer to a frame. Frames must come first, because the file is read once. */
 #ifndef RIDGE_IMPORT_KINETO_KINETO_SAMPLES_H
 #define RIDGE_IMPORT_KINETO_KINETO_SAMPLES_H
 

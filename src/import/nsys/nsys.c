@@ -21,7 +21,7 @@ static bool has_signature(const struct import_source *source) {
 
 /* 3 by its content; 1 by its name alone, when it is binary and nothing that is known better. */
 static int detect_report(const struct import_source *source) {
-    if (source->is_folder || sqlite_source_recognise(source->head, source->head_length))
+    if (source->is_folder || sqlite_source_detect(source->head, source->head_length))
         return 0;
     if (has_signature(source))
         return 3;
@@ -34,10 +34,11 @@ static bool explain_report(const struct import_source *source, struct status *st
     name = name ? name + 1 : source->path;
     const char *dot = strrchr(name, '.');
     int stem = dot ? (int)(dot - source->path) : (int)strlen(source->path);
-    return status_fail(status, STATUS_UNSUPPORTED,
-                       "is a closed Nsight Systems report; export it first: nsys export "
-                       "--type sqlite -o %.*s.sqlite %s",
-                       stem, source->path, source->path);
+    return status_fail(
+        status, STATUS_UNSUPPORTED,
+        "is an Nsight Systems report in a closed format; export it first: nsys export "
+        "--type sqlite -o %.*s.sqlite %s",
+        stem, source->path, source->path);
 }
 
 #ifdef RIDGE_HAVE_SQLITE
@@ -76,10 +77,10 @@ static bool is_export(struct sqlite_source *source) {
 
 /* Any SQLite database is taken as a last resort, so that one that nobody knows gets a message that
  * says what it is. */
-static int detect(const struct import_source *source) {
+static int nsys_detect(const struct import_source *source) {
     struct sqlite_source database;
     struct status ignored = {0};
-    if (source->is_folder || !sqlite_source_recognise(source->head, source->head_length))
+    if (source->is_folder || !sqlite_source_detect(source->head, source->head_length))
         return detect_report(source);
     if (!sqlite_source_open(&database, source->path, &ignored))
         return 1;
@@ -90,10 +91,14 @@ static int detect(const struct import_source *source) {
 
 static bool explain_unknown_schema(struct sqlite_source *source, struct status *status) {
     char tables[240];
+    if (sqlite_source_has_table(source, "ridge_meta"))
+        return status_fail(status, STATUS_INPUT,
+                           "is a database that 'ridge export' wrote for other programs; pass the "
+                           ".ridge file that it was exported from");
     sqlite_source_list_tables(source, tables, sizeof tables);
     return status_fail(status, STATUS_INPUT,
-                       "is a SQLite database, but not one that ridge knows (it reads exports "
-                       "of Nsight Systems, RPD traces and its own); its tables are: %s",
+                       "is a SQLite database, but not one that ridge reads (exports of Nsight "
+                       "Systems and RPD traces); its tables are: %s",
                        tables[0] ? tables : "none");
 }
 
@@ -117,34 +122,34 @@ static bool read_command(struct nsys *nsys, struct status *status) {
     return sqlite_rows_close(&rows);
 }
 
-struct export_facts {
+struct export_info {
     char product[64], version[64], schema[64];
     bool unix_times; /* the exporter was told to normalise them */
 };
 
-static void keep_text(char *to, size_t size, struct text text) {
+static void copy_text(char *to, size_t size, struct text text) {
     snprintf(to, size, "%.*s", text.length < size ? (int)text.length : (int)size - 1, text.data);
 }
 
-static bool read_export_facts(struct nsys *nsys, const char *table, struct export_facts *facts,
-                              struct status *status) {
+static bool read_export_info(struct nsys *nsys, const char *table, struct export_info *info,
+                             struct status *status) {
     struct sqlite_rows rows;
     sqlite_rows_open(&rows, &nsys->source, table, "name value", NULL, status);
     while (sqlite_rows_next(&rows, status)) {
         struct text name = sqlite_rows_text(&rows, 0), value = sqlite_rows_text(&rows, 1);
         if (text_is(name, "EXPORT_PRODUCT_NAME"))
-            keep_text(facts->product, sizeof facts->product, value);
+            copy_text(info->product, sizeof info->product, value);
         else if (text_is(name, "EXPORT_PRODUCT_VERSION"))
-            keep_text(facts->version, sizeof facts->version, value);
+            copy_text(info->version, sizeof info->version, value);
         else if (text_is(name, "EXPORT_SCHEMA_VERSION"))
-            keep_text(facts->schema, sizeof facts->schema, value);
+            copy_text(info->schema, sizeof info->schema, value);
         else if (text_is(name, "EXPORT_PARAM_TIME_NORMALIZE"))
-            facts->unix_times = text_is(value, "true");
+            info->unix_times = text_is(value, "true");
     }
     return sqlite_rows_close(&rows);
 }
 
-static bool read_clock(struct nsys *nsys, const struct export_facts *facts, struct status *status) {
+static bool read_clock(struct nsys *nsys, const struct export_info *info, struct status *status) {
     const int64_t year_2000 = INT64_C(946684800000000000);
     struct sqlite_rows rows;
     int64_t start = 0;
@@ -152,29 +157,29 @@ static bool read_clock(struct nsys *nsys, const struct export_facts *facts, stru
                      status);
     while (start == 0 && sqlite_rows_next(&rows, status))
         start = sqlite_rows_integer(&rows, 0, 0);
-    bool sound = start > year_2000 && start < TRACE_TIME_LIMIT;
-    if (sound && !facts->unix_times)
+    bool valid = start > year_2000 && start < TRACE_TIME_LIMIT;
+    if (valid && !info->unix_times)
         trace_writer_meta_integer(nsys->writer, META_CLOCK_OFFSET, start);
     trace_writer_meta(nsys->writer, META_CLOCK_BASE,
-                      sound || facts->unix_times ? TEXT("unix") : TEXT("trace"));
+                      valid || info->unix_times ? TEXT("unix") : TEXT("trace"));
     return sqlite_rows_close(&rows);
 }
 
-static bool read_facts(struct nsys *nsys, struct status *status) {
-    struct export_facts facts = {.product = "NVIDIA Nsight Systems"};
+static bool read_meta(struct nsys *nsys, struct status *status) {
+    struct export_info info = {.product = "NVIDIA Nsight Systems"};
     struct buffer tool = {0};
-    if (!read_export_facts(nsys, "EXPORT_META_DATA", &facts, status) ||
-        !read_export_facts(nsys, "META_DATA_EXPORT", &facts, status))
+    if (!read_export_info(nsys, "EXPORT_META_DATA", &info, status) ||
+        !read_export_info(nsys, "META_DATA_EXPORT", &info, status))
         return false;
-    buffer_string(&tool, facts.product);
-    if (facts.version[0])
-        buffer_printf(&tool, " %s", facts.version);
-    if (facts.schema[0])
-        buffer_printf(&tool, " (schema %s)", facts.schema);
+    buffer_string(&tool, info.product);
+    if (info.version[0])
+        buffer_printf(&tool, " %s", info.version);
+    if (info.schema[0])
+        buffer_printf(&tool, " (schema %s)", info.schema);
     trace_writer_meta(nsys->writer, META_SOURCE_FORMAT, TEXT("nsys"));
     trace_writer_meta_of(nsys->writer, META_SOURCE_TOOL, &tool);
     buffer_finish(&tool);
-    return read_command(nsys, status) && read_clock(nsys, &facts, status);
+    return read_command(nsys, status) && read_clock(nsys, &info, status);
 }
 
 /* What the profiler itself warned of. */
@@ -212,7 +217,7 @@ static void write_summary(struct nsys *nsys) {
 
 static bool read_all(struct nsys *nsys, struct status *status) {
     struct map sync_calls = {0};
-    bool ok = read_facts(nsys, status) &&
+    bool ok = read_meta(nsys, status) &&
               sqlite_strings_open(&nsys->strings, &nsys->source, nsys->writer, "StringIds", "value",
                                   status) &&
               nsys_entities_load(nsys, status) && nsys_calls(nsys, &sync_calls, status) &&
@@ -226,8 +231,8 @@ static bool read_all(struct nsys *nsys, struct status *status) {
     return ok;
 }
 
-static bool run(const struct import_source *source, const struct import_options *options,
-                struct trace_writer *writer, struct status *status) {
+static bool nsys_run(const struct import_source *source, const struct import_options *options,
+                     struct trace_writer *writer, struct status *status) {
     struct nsys nsys = {.writer = writer, .options = options};
     if (detect_report(source) > 0)
         return explain_report(source, status);
@@ -244,23 +249,22 @@ static bool run(const struct import_source *source, const struct import_options 
 
 #else
 
-static int detect(const struct import_source *source) {
-    bool database =
-        !source->is_folder && sqlite_source_recognise(source->head, source->head_length);
+static int nsys_detect(const struct import_source *source) {
+    bool database = !source->is_folder && sqlite_source_detect(source->head, source->head_length);
     return database ? 1 : detect_report(source);
 }
 
 /* Not left out as other importers are: what to do about a .nsys-rep can be said without SQLite. */
-static bool run(const struct import_source *source, const struct import_options *options,
-                struct trace_writer *writer, struct status *status) {
+static bool nsys_run(const struct import_source *source, const struct import_options *options,
+                     struct trace_writer *writer, struct status *status) {
     (void)options, (void)writer;
     if (detect_report(source) > 0)
         return explain_report(source, status);
     return status_fail(status, STATUS_UNSUPPORTED,
-                       "is a SQLite database, which this ridge cannot read because it was built "
-                       "without SQLite; install it and build ridge again");
+                       "is a SQLite database, but this ridge was built without SQLite; install it "
+                       "and build ridge again");
 }
 
 #endif
 
-const struct importer import_nsys = {.format = "nsys", .detect = detect, .run = run};
+const struct importer import_nsys = {.format = "nsys", .detect = nsys_detect, .run = nsys_run};

@@ -1,8 +1,6 @@
-/* What did the devices do, and which calls told them to? Kernels, copies, sets and whole graphs
- * become activities, runtime and driver calls become calls; both keep the source's correlation id,
- * which is unique within a process. Rows are read in the order of their tables. */
-#ifdef RIDGE_HAVE_SQLITE
-
+/* API calls and device work: runtime and driver calls, kernels, copies, memsets, whole graphs,
+ * waits, memory and GPU metrics. Calls and activities keep the source's correlation id, which is
+ * unique within a process. Rows are read in the order of their tables. */
 #include "base/array.h"
 #include "import/nsys/nsys.h"
 
@@ -66,22 +64,32 @@ struct call_name {
     uint8_t class, wait;
 };
 
-static struct call_name judge_call(struct nsys *nsys, struct text text) {
+static struct call_name classify_call(struct nsys *nsys, struct text text) {
     struct text name = without_version(text);
     return (struct call_name){.string = trace_writer_string(nsys->writer, name),
                               .class = (uint8_t)import_call_class(name),
                               .wait = (uint8_t)wait_of_call(name)};
 }
 
-/* Names repeat, so each is judged once; `judged` maps StringIds.id to the packed verdict. */
-static bool name_call(struct nsys *nsys, const struct sqlite_rows *rows, unsigned column,
-                      struct map *judged, struct call_name *name, struct status *status) {
-    if (!sqlite_rows_is_integer(rows, column)) {
-        *name = judge_call(nsys, sqlite_rows_text(rows, column + 1));
+#define RUNTIME_COLUMNS "start end eventClass globalTid correlationId nameId name returnValue"
+enum {
+    RUNTIME_CLASS = 2,
+    RUNTIME_THREAD,
+    RUNTIME_CORRELATION,
+    RUNTIME_NAME_ID,
+    RUNTIME_NAME,
+    RUNTIME_RESULT,
+};
+
+/* Names repeat, so each is classified once; `classified` maps StringIds.id to the packed result. */
+static bool name_call(struct nsys *nsys, const struct sqlite_rows *rows, struct map *classified,
+                      struct call_name *name, struct status *status) {
+    if (!sqlite_rows_is_integer(rows, RUNTIME_NAME_ID)) {
+        *name = classify_call(nsys, sqlite_rows_text(rows, RUNTIME_NAME));
         return true;
     }
-    uint64_t id = (uint64_t)sqlite_rows_integer(rows, column, 0);
-    const uint64_t *known = map_find(judged, id);
+    uint64_t id = (uint64_t)sqlite_rows_integer(rows, RUNTIME_NAME_ID, 0);
+    const uint64_t *known = map_find(classified, id);
     if (known) {
         *name = (struct call_name){.string = (uint32_t)*known,
                                    .class = (uint8_t)(*known >> 32),
@@ -91,28 +99,28 @@ static bool name_call(struct nsys *nsys, const struct sqlite_rows *rows, unsigne
     struct text text;
     if (!sqlite_strings_text(&nsys->strings, (int64_t)id, &text, status))
         return false;
-    *name = judge_call(nsys, text);
-    return map_set(judged, id,
+    *name = classify_call(nsys, text);
+    return map_set(classified, id,
                    name->string | (uint64_t)name->class << 32 | (uint64_t)name->wait << 40, status);
 }
 
-static bool one_call(struct nsys *nsys, struct sqlite_rows *rows, struct map *judged,
-                     struct map *sync_calls, struct status *status) {
+static bool read_call(struct nsys *nsys, struct sqlite_rows *rows, struct map *classified,
+                      struct map *sync_calls, struct status *status) {
     struct row_call row = {0};
     struct call_name name;
-    int64_t global = sqlite_rows_integer(rows, 3, 0);
-    int64_t class = sqlite_rows_integer(rows, 2, EVENT_CLASS_RUNTIME);
+    int64_t global = sqlite_rows_integer(rows, RUNTIME_THREAD, 0);
+    int64_t class = sqlite_rows_integer(rows, RUNTIME_CLASS, EVENT_CLASS_RUNTIME);
     if (class != EVENT_CLASS_RUNTIME && class != EVENT_CLASS_DRIVER)
         return true; /* such as the rows that carry a backtrace and repeat a call */
     if (!nsys_span(nsys, rows, &row.start, &row.duration, status))
         return !rows->failed;
-    if (!name_call(nsys, rows, 5, judged, &name, status) ||
+    if (!name_call(nsys, rows, classified, &name, status) ||
         !nsys_thread(nsys, global, &row.thread, status))
         return false;
     row.name = name.string;
     row.class = name.class;
-    row.correlation = correlation_of(rows, 4);
-    row.result = sqlite_rows_integer(rows, 7, 0);
+    row.correlation = correlation_of(rows, RUNTIME_CORRELATION);
+    row.result = sqlite_rows_integer(rows, RUNTIME_RESULT, 0);
     trace_write_call(nsys->writer, &row);
 
     uint32_t process;
@@ -124,29 +132,36 @@ static bool one_call(struct nsys *nsys, struct sqlite_rows *rows, struct map *ju
 
 bool nsys_calls(struct nsys *nsys, struct map *sync_calls, struct status *status) {
     struct sqlite_rows rows;
-    struct map judged = {0};
-    sqlite_rows_open(&rows, &nsys->source, "CUPTI_ACTIVITY_KIND_RUNTIME",
-                     "start end eventClass globalTid correlationId nameId name returnValue", NULL,
+    struct map classified = {0};
+    sqlite_rows_open(&rows, &nsys->source, "CUPTI_ACTIVITY_KIND_RUNTIME", RUNTIME_COLUMNS, NULL,
                      status);
     while (nsys_next(nsys, &rows, status))
-        if (!one_call(nsys, &rows, &judged, sync_calls, status))
+        if (!read_call(nsys, &rows, &classified, sync_calls, status))
             rows.failed = true;
-    map_finish(&judged);
+    map_finish(&classified);
     return sqlite_rows_close(&rows);
 }
 
-/* Every activity table is selected with these first, so that one function reads them. */
-#define PLACE_COLUMNS "start end deviceId contextId streamId correlationId globalPid "
-enum { AFTER_PLACE = 7 };
+/* Tables of activities and waits are selected with these columns first. */
+#define COMMON_COLUMNS "start end deviceId contextId streamId correlationId globalPid "
+enum {
+    COMMON_DEVICE = 2,
+    COMMON_CONTEXT,
+    COMMON_STREAM,
+    COMMON_CORRELATION,
+    COMMON_PROCESS,
+    AFTER_COMMON,
+};
 
-static bool place_activity(struct nsys *nsys, struct sqlite_rows *rows, struct row_activity *row,
-                           struct status *status) {
+static bool read_common(struct nsys *nsys, struct sqlite_rows *rows, struct row_activity *row,
+                        struct status *status) {
     if (!nsys_span(nsys, rows, &row->start, &row->duration, status))
         return false;
-    row->correlation = correlation_of(rows, 5);
-    if (!nsys_queue(nsys, sqlite_rows_integer(rows, 6, 0), sqlite_rows_integer(rows, 2, 0),
-                    sqlite_rows_integer(rows, 3, 0), sqlite_rows_integer(rows, 4, 0), &row->queue,
-                    status))
+    row->correlation = correlation_of(rows, COMMON_CORRELATION);
+    if (!nsys_queue(nsys, sqlite_rows_integer(rows, COMMON_PROCESS, 0),
+                    sqlite_rows_integer(rows, COMMON_DEVICE, 0),
+                    sqlite_rows_integer(rows, COMMON_CONTEXT, 0),
+                    sqlite_rows_integer(rows, COMMON_STREAM, 0), &row->queue, status))
         rows->failed = true;
     return !rows->failed;
 }
@@ -159,10 +174,31 @@ static uint32_t graph_of(const struct sqlite_rows *rows, unsigned graph, unsigne
     return id >> 32 ? (uint32_t)(id >> 32) : (uint32_t)id;
 }
 
+#define KERNEL_COLUMNS                                                                             \
+    COMMON_COLUMNS "demangledName shortName mangledName gridX gridY gridZ blockX blockY blockZ "   \
+                   "registersPerThread staticSharedMemory dynamicSharedMemory graphId graphNodeId"
+enum {
+    KERNEL_DEMANGLED_NAME = AFTER_COMMON,
+    KERNEL_SHORT_NAME,
+    KERNEL_MANGLED_NAME,
+    KERNEL_GRID_X,
+    KERNEL_GRID_Y,
+    KERNEL_GRID_Z,
+    KERNEL_BLOCK_X,
+    KERNEL_BLOCK_Y,
+    KERNEL_BLOCK_Z,
+    KERNEL_REGISTERS,
+    KERNEL_SHARED_STATIC,
+    KERNEL_SHARED_DYNAMIC,
+    KERNEL_GRAPH,
+    KERNEL_GRAPH_NODE,
+};
+
 static bool name_kernel(struct nsys *nsys, struct sqlite_rows *rows, uint32_t *name,
                         struct status *status) {
     *name = 0;
-    for (unsigned column = AFTER_PLACE; column < AFTER_PLACE + 3 && *name == 0; column++)
+    for (unsigned column = KERNEL_DEMANGLED_NAME; column <= KERNEL_MANGLED_NAME && *name == 0;
+         column++)
         if (!sqlite_strings_column(&nsys->strings, rows, column, name, status))
             return false;
     if (*name == 0)
@@ -172,30 +208,26 @@ static bool name_kernel(struct nsys *nsys, struct sqlite_rows *rows, uint32_t *n
 
 static bool read_kernels(struct nsys *nsys, struct status *status) {
     struct sqlite_rows rows;
-    sqlite_rows_open(&rows, &nsys->source, "CUPTI_ACTIVITY_KIND_KERNEL",
-                     PLACE_COLUMNS
-                     "demangledName shortName mangledName gridX gridY gridZ blockX blockY blockZ "
-                     "registersPerThread staticSharedMemory dynamicSharedMemory graphId "
-                     "graphNodeId",
-                     NULL, status);
+    sqlite_rows_open(&rows, &nsys->source, "CUPTI_ACTIVITY_KIND_KERNEL", KERNEL_COLUMNS, NULL,
+                     status);
     while (nsys_next(nsys, &rows, status)) {
         struct row_activity row = {.kind = ACTIVITY_KERNEL};
-        if (!place_activity(nsys, &rows, &row, status))
+        if (!read_common(nsys, &rows, &row, status))
             continue;
         if (!name_kernel(nsys, &rows, &row.name, status)) {
             rows.failed = true;
             continue;
         }
-        row.grid_x = sqlite_rows_u32(&rows, 10);
-        row.grid_y = sqlite_rows_u32(&rows, 11);
-        row.grid_z = sqlite_rows_u32(&rows, 12);
-        row.block_x = sqlite_rows_u32(&rows, 13);
-        row.block_y = sqlite_rows_u32(&rows, 14);
-        row.block_z = sqlite_rows_u32(&rows, 15);
-        row.registers = sqlite_rows_u32(&rows, 16);
-        row.shared_static = sqlite_rows_u32(&rows, 17);
-        row.shared_dynamic = sqlite_rows_u32(&rows, 18);
-        row.graph = graph_of(&rows, 19, 20);
+        row.grid_x = sqlite_rows_u32(&rows, KERNEL_GRID_X);
+        row.grid_y = sqlite_rows_u32(&rows, KERNEL_GRID_Y);
+        row.grid_z = sqlite_rows_u32(&rows, KERNEL_GRID_Z);
+        row.block_x = sqlite_rows_u32(&rows, KERNEL_BLOCK_X);
+        row.block_y = sqlite_rows_u32(&rows, KERNEL_BLOCK_Y);
+        row.block_z = sqlite_rows_u32(&rows, KERNEL_BLOCK_Z);
+        row.registers = sqlite_rows_u32(&rows, KERNEL_REGISTERS);
+        row.shared_static = sqlite_rows_u32(&rows, KERNEL_SHARED_STATIC);
+        row.shared_dynamic = sqlite_rows_u32(&rows, KERNEL_SHARED_DYNAMIC);
+        row.graph = graph_of(&rows, KERNEL_GRAPH, KERNEL_GRAPH_NODE);
         row.bytes = BYTES_UNKNOWN;
         trace_write_activity(nsys->writer, &row);
     }
@@ -204,16 +236,17 @@ static bool read_kernels(struct nsys *nsys, struct status *status) {
 
 /* One launch of a whole graph, whose kernels were not recorded. */
 static bool read_graphs(struct nsys *nsys, struct status *status) {
+    enum { GRAPH_ID = AFTER_COMMON, GRAPH_EXEC_ID };
     struct sqlite_rows rows;
     sqlite_rows_open(&rows, &nsys->source, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-                     PLACE_COLUMNS "graphId graphExecId", NULL, status);
+                     COMMON_COLUMNS "graphId graphExecId", NULL, status);
     while (nsys_next(nsys, &rows, status)) {
         struct row_activity row = {.kind = ACTIVITY_KERNEL, .bytes = BYTES_UNKNOWN};
-        if (!place_activity(nsys, &rows, &row, status))
+        if (!read_common(nsys, &rows, &row, status))
             continue;
         char name[40];
-        row.graph =
-            sqlite_rows_u32(&rows, 7) ? sqlite_rows_u32(&rows, 7) : sqlite_rows_u32(&rows, 8);
+        row.graph = sqlite_rows_u32(&rows, GRAPH_ID) ? sqlite_rows_u32(&rows, GRAPH_ID)
+                                                     : sqlite_rows_u32(&rows, GRAPH_EXEC_ID);
         snprintf(name, sizeof name, "CUDA graph %u", row.graph);
         row.name = trace_writer_string(nsys->writer, text_of(name));
         trace_write_activity(nsys->writer, &row);
@@ -250,20 +283,21 @@ static uint32_t copy_name(struct nsys *nsys, const struct row_activity *row) {
 }
 
 static bool read_copies(struct nsys *nsys, struct status *status) {
+    enum { BYTES = AFTER_COMMON, COPY_KIND, SOURCE_KIND, TARGET_KIND, GRAPH, GRAPH_NODE };
     struct sqlite_rows rows;
     uint32_t names[COPY_DIRECTIONS][MEMORY_KINDS][MEMORY_KINDS] = {0};
     sqlite_rows_open(&rows, &nsys->source, "CUPTI_ACTIVITY_KIND_MEMCPY",
-                     PLACE_COLUMNS "bytes copyKind srcKind dstKind graphId graphNodeId", NULL,
+                     COMMON_COLUMNS "bytes copyKind srcKind dstKind graphId graphNodeId", NULL,
                      status);
     while (nsys_next(nsys, &rows, status)) {
         struct row_activity row = {.kind = ACTIVITY_COPY};
-        if (!place_activity(nsys, &rows, &row, status))
+        if (!read_common(nsys, &rows, &row, status))
             continue;
-        row.bytes = bytes_of(&rows, 7);
-        row.direction = direction_of(sqlite_rows_integer(&rows, 8, 0));
-        row.from_memory = memory_kind_of(sqlite_rows_integer(&rows, 9, -1));
-        row.to_memory = memory_kind_of(sqlite_rows_integer(&rows, 10, -1));
-        row.graph = graph_of(&rows, 11, 12);
+        row.bytes = bytes_of(&rows, BYTES);
+        row.direction = direction_of(sqlite_rows_integer(&rows, COPY_KIND, 0));
+        row.from_memory = memory_kind_of(sqlite_rows_integer(&rows, SOURCE_KIND, -1));
+        row.to_memory = memory_kind_of(sqlite_rows_integer(&rows, TARGET_KIND, -1));
+        row.graph = graph_of(&rows, GRAPH, GRAPH_NODE);
         uint32_t *name = &names[row.direction][row.from_memory][row.to_memory];
         if (*name == 0)
             *name = copy_name(nsys, &row);
@@ -274,17 +308,18 @@ static bool read_copies(struct nsys *nsys, struct status *status) {
 }
 
 static bool read_sets(struct nsys *nsys, struct status *status) {
+    enum { BYTES = AFTER_COMMON, MEMORY_KIND, GRAPH, GRAPH_NODE };
     struct sqlite_rows rows;
     sqlite_rows_open(&rows, &nsys->source, "CUPTI_ACTIVITY_KIND_MEMSET",
-                     PLACE_COLUMNS "bytes memKind graphId graphNodeId", NULL, status);
+                     COMMON_COLUMNS "bytes memKind graphId graphNodeId", NULL, status);
     while (nsys_next(nsys, &rows, status)) {
         struct row_activity row = {.kind = ACTIVITY_SET};
         char name[40];
-        if (!place_activity(nsys, &rows, &row, status))
+        if (!read_common(nsys, &rows, &row, status))
             continue;
-        row.bytes = bytes_of(&rows, 7);
-        row.to_memory = memory_kind_of(sqlite_rows_integer(&rows, 8, -1));
-        row.graph = graph_of(&rows, 9, 10);
+        row.bytes = bytes_of(&rows, BYTES);
+        row.to_memory = memory_kind_of(sqlite_rows_integer(&rows, MEMORY_KIND, -1));
+        row.graph = graph_of(&rows, GRAPH, GRAPH_NODE);
         snprintf(name, sizeof name, "Memset (%s)", memory_words(row.to_memory));
         row.name = trace_writer_string(nsys->writer, text_of(name));
         trace_write_activity(nsys->writer, &row);
@@ -323,22 +358,23 @@ struct event_key {
 /* eventSyncId is what makes a record unique: without it an event's records cannot be told apart. */
 static bool load_event_records(struct nsys *nsys, struct event_records *events,
                                struct status *status) {
+    enum { DEVICE, CONTEXT, STREAM, CORRELATION, PROCESS, EVENT, EVENT_SYNC };
     struct sqlite_rows rows;
     sqlite_rows_open(&rows, &nsys->source, "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
                      "deviceId contextId streamId correlationId globalPid eventId eventSyncId",
                      NULL, status);
-    while (sqlite_rows_has(&rows, 6) && nsys_next(nsys, &rows, status)) {
-        struct event_record record = {.correlation = correlation_of(&rows, 3)};
-        struct event_key key = {.event = sqlite_rows_integer(&rows, 5, -1),
-                                .sync = sqlite_rows_integer(&rows, 6, -1)};
-        int64_t global = sqlite_rows_integer(&rows, 4, 0);
+    while (sqlite_rows_has(&rows, EVENT_SYNC) && nsys_next(nsys, &rows, status)) {
+        struct event_record record = {.correlation = correlation_of(&rows, CORRELATION)};
+        struct event_key key = {.event = sqlite_rows_integer(&rows, EVENT, -1),
+                                .sync = sqlite_rows_integer(&rows, EVENT_SYNC, -1)};
+        int64_t global = sqlite_rows_integer(&rows, PROCESS, 0);
         uint32_t process, place;
         if (!is_number(key.event) || !is_number(key.sync))
             continue;
         if (!nsys_process(nsys, global, &process, status) ||
-            !host_side_queue(nsys, global, sqlite_rows_integer(&rows, 0, 0),
-                             sqlite_rows_integer(&rows, 1, 0), sqlite_rows_integer(&rows, 2, 0),
-                             &record.queue, status)) {
+            !host_side_queue(nsys, global, sqlite_rows_integer(&rows, DEVICE, 0),
+                             sqlite_rows_integer(&rows, CONTEXT, 0),
+                             sqlite_rows_integer(&rows, STREAM, 0), &record.queue, status)) {
             rows.failed = true;
             continue;
         }
@@ -352,30 +388,34 @@ static bool load_event_records(struct nsys *nsys, struct event_records *events,
     return sqlite_rows_close(&rows);
 }
 
-static bool one_wait(struct nsys *nsys, struct sqlite_rows *rows, const struct map *sync_calls,
-                     const struct event_records *events, struct status *status) {
+static bool read_wait(struct nsys *nsys, struct sqlite_rows *rows, const struct map *sync_calls,
+                      const struct event_records *events, struct status *status) {
+    enum { SYNC_TYPE = AFTER_COMMON, EVENT, EVENT_SYNC };
     static const uint8_t kinds[] = {WAIT_UNKNOWN, WAIT_EVENT, WAIT_STREAM_EVENT, WAIT_STREAM,
                                     WAIT_CONTEXT};
-    struct row_wait row = {.correlation = correlation_of(rows, 5)};
-    int64_t global = sqlite_rows_integer(rows, 6, 0), stream = sqlite_rows_integer(rows, 4, -1);
-    int64_t type = sqlite_rows_integer(rows, 7, 0), event = sqlite_rows_integer(rows, 8, -1);
+    struct row_wait row = {.correlation = correlation_of(rows, COMMON_CORRELATION)};
+    int64_t global = sqlite_rows_integer(rows, COMMON_PROCESS, 0),
+            stream = sqlite_rows_integer(rows, COMMON_STREAM, -1);
+    int64_t type = sqlite_rows_integer(rows, SYNC_TYPE, 0),
+            event = sqlite_rows_integer(rows, EVENT, -1);
     uint32_t process;
     uint64_t key;
     if (!nsys_span(nsys, rows, &row.start, &row.duration, status))
         return !rows->failed;
     if (!nsys_process(nsys, global, &process, status) ||
         (is_number(stream) &&
-         !host_side_queue(nsys, global, sqlite_rows_integer(rows, 2, 0),
-                          sqlite_rows_integer(rows, 3, 0), stream, &row.queue, status)))
+         !host_side_queue(nsys, global, sqlite_rows_integer(rows, COMMON_DEVICE, 0),
+                          sqlite_rows_integer(rows, COMMON_CONTEXT, 0), stream, &row.queue,
+                          status)))
         return false;
-    /* Some versions number the types differently: the call knows better. */
+    /* Some versions number the types differently: the call is right. */
     const uint64_t *call =
         call_key(process, row.correlation, &key) ? map_find(sync_calls, key) : NULL;
     row.kind = type >= 0 && type < (int64_t)sizeof kinds ? kinds[type] : WAIT_UNKNOWN;
     if (call)
         row.kind = (uint8_t)*call;
     row.event = is_number(event) ? (uint64_t)event : 0;
-    struct event_key wanted = {process, event, sqlite_rows_integer(rows, 9, -1)};
+    struct event_key wanted = {process, event, sqlite_rows_integer(rows, EVENT_SYNC, -1)};
     uint32_t place =
         intern_find(&events->keys, (struct text){(const char *)&wanted, sizeof wanted});
     if (place != UINT32_MAX) {
@@ -392,9 +432,9 @@ bool nsys_waits(struct nsys *nsys, const struct map *sync_calls, struct status *
     bool ok = load_event_records(nsys, &events, status);
     if (ok) {
         sqlite_rows_open(&rows, &nsys->source, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-                         PLACE_COLUMNS "syncType eventId eventSyncId", NULL, status);
+                         COMMON_COLUMNS "syncType eventId eventSyncId", NULL, status);
         while (nsys_next(nsys, &rows, status))
-            if (!one_wait(nsys, &rows, sync_calls, &events, status))
+            if (!read_wait(nsys, &rows, sync_calls, &events, status))
                 rows.failed = true;
         ok = sqlite_rows_close(&rows);
     }
@@ -404,6 +444,8 @@ bool nsys_waits(struct nsys *nsys, const struct map *sync_calls, struct status *
 }
 
 bool nsys_memory(struct nsys *nsys, struct status *status) {
+    enum { TIME, PROCESS, DEVICE, ADDRESS, BYTES, MEMORY_KIND, OPERATION };
+    enum { OPERATION_FREE = 1, KIND_DEVICE = 2 };
     struct sqlite_rows rows;
     sqlite_rows_open(&rows, &nsys->source, "CUDA_GPU_MEMORY_USAGE_EVENTS",
                      "start globalPid deviceId address bytes memKind memoryOperationType", NULL,
@@ -412,21 +454,87 @@ bool nsys_memory(struct nsys *nsys, struct status *status) {
         struct row_memory row = {0};
         if (!sqlite_rows_time(&rows, nsys->options, nsys->writer, &row.time, status))
             continue;
-        enum memory_kind kind = memory_kind_of(sqlite_rows_integer(&rows, 5, 2));
+        enum memory_kind kind =
+            memory_kind_of(sqlite_rows_integer(&rows, MEMORY_KIND, KIND_DEVICE));
         bool on_host = kind == MEMORY_PAGEABLE || kind == MEMORY_PINNED;
-        row.address = (uint64_t)sqlite_rows_integer(&rows, 3, 0);
-        row.bytes =
-            sqlite_rows_integer(&rows, 4, 0) > 0 ? (uint64_t)sqlite_rows_integer(&rows, 4, 0) : 0;
-        row.operation = sqlite_rows_integer(&rows, 6, 0) == 1 ? MEMORY_FREE : MEMORY_ALLOC;
+        row.address = (uint64_t)sqlite_rows_integer(&rows, ADDRESS, 0);
+        int64_t bytes = sqlite_rows_integer(&rows, BYTES, 0);
+        row.bytes = bytes > 0 ? (uint64_t)bytes : 0;
+        row.operation =
+            sqlite_rows_integer(&rows, OPERATION, 0) == OPERATION_FREE ? MEMORY_FREE : MEMORY_ALLOC;
         rows.failed =
-            !on_host && !nsys_device(nsys, sqlite_rows_integer(&rows, 1, 0),
-                                     sqlite_rows_integer(&rows, 2, 0), &row.device, status);
+            !on_host && !nsys_device(nsys, sqlite_rows_integer(&rows, PROCESS, 0),
+                                     sqlite_rows_integer(&rows, DEVICE, 0), &row.device, status);
         if (!rows.failed)
             trace_write_memory(nsys->writer, &row);
     }
     return sqlite_rows_close(&rows);
 }
 
-#else
-typedef int nsys_activities_needs_sqlite;
-#endif
+/* ---- GPU metrics ---- */
+
+struct metric_key {
+    int64_t type, metric;
+};
+
+struct metrics {
+    struct intern keys;
+    uint32_t *names; /* by id of keys */
+    size_t capacity;
+};
+
+static bool load_metrics(struct nsys *nsys, struct metrics *metrics, struct status *status) {
+    enum { TYPE, METRIC, NAME };
+    struct sqlite_rows rows;
+    sqlite_rows_open(&rows, &nsys->source, "TARGET_INFO_GPU_METRICS", "typeId metricId metricName",
+                     NULL, status);
+    while (sqlite_rows_next(&rows, status)) {
+        struct metric_key key = {sqlite_rows_integer(&rows, TYPE, 0),
+                                 sqlite_rows_integer(&rows, METRIC, 0)};
+        uint32_t place, name;
+        rows.failed = !sqlite_strings_column(&nsys->strings, &rows, NAME, &name, status) ||
+                      !intern_add(&metrics->keys, (struct text){(const char *)&key, sizeof key},
+                                  &place, status) ||
+                      !memory_grow((void **)&metrics->names, &metrics->capacity, (size_t)place + 1,
+                                   sizeof *metrics->names, status);
+        if (!rows.failed)
+            metrics->names[place] = name;
+    }
+    return sqlite_rows_close(&rows);
+}
+
+static uint32_t metric_name(struct nsys *nsys, const struct metrics *metrics,
+                            struct metric_key key) {
+    uint32_t place = intern_find(&metrics->keys, (struct text){(const char *)&key, sizeof key});
+    if (place != UINT32_MAX && metrics->names[place])
+        return metrics->names[place];
+    char name[40];
+    snprintf(name, sizeof name, "metric %lld", (long long)key.metric);
+    return trace_writer_string(nsys->writer, text_of(name));
+}
+
+/* The low byte of the type is the gpu's number. */
+bool nsys_counters(struct nsys *nsys, struct status *status) {
+    enum { TIME, TYPE, METRIC, VALUE };
+    struct sqlite_rows rows;
+    struct metrics metrics = {0};
+    bool ok = load_metrics(nsys, &metrics, status);
+    if (ok) {
+        sqlite_rows_open(&rows, &nsys->source, "GPU_METRICS", "timestamp typeId metricId value",
+                         NULL, status);
+        while (nsys_next(nsys, &rows, status)) {
+            struct metric_key key = {sqlite_rows_integer(&rows, TYPE, 0),
+                                     sqlite_rows_integer(&rows, METRIC, 0)};
+            struct row_counter row = {.value = sqlite_rows_number(&rows, VALUE)};
+            if (!sqlite_rows_time(&rows, nsys->options, nsys->writer, &row.time, status))
+                continue;
+            row.name = metric_name(nsys, &metrics, key);
+            row.device = nsys_gpu_device(nsys, key.type & 0xFF);
+            trace_write_counter(nsys->writer, &row);
+        }
+        ok = sqlite_rows_close(&rows);
+    }
+    intern_finish(&metrics.keys);
+    memory_free(metrics.names);
+    return ok;
+}

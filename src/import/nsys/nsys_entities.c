@@ -1,17 +1,16 @@
-/* Who are the processes, threads, devices and streams of a report? Reports list every process of
- * the machine, so rows are written when an event first needs them; only devices are written as
- * listed. A process knows its devices by its own numbering. That number is the device's label as
- * long as all processes mean the same boards by it; where they do not, which
- * TARGET_INFO_CUDA_DEVICE tells, the board's number is. */
-#ifdef RIDGE_HAVE_SQLITE
-
+/* Processes, threads, devices and queues of a report. Reports list every process of the machine, so
+ * rows are written when an event first needs them; only devices are written as listed.
+ *
+ * A process numbers its devices itself (CUDA_VISIBLE_DEVICES). That number is the device's label as
+ * long as it means the same GPU in all processes; where TARGET_INFO_CUDA_DEVICE shows that it does
+ * not, the label is the GPU's id. */
 #include "import/nsys/nsys.h"
 
 #include <stdio.h>
 
 enum { THREAD_BITS = 24 };
 
-struct board {
+struct gpu {
     int64_t id;
     int64_t cuda_device; /* the number the exporter gives it; -1: none */
     uint32_t device;     /* row in the trace */
@@ -37,15 +36,15 @@ struct nsys_entities {
     size_t name_count, name_capacity;
     uint32_t host;
 
-    struct board *boards;
-    size_t board_count, board_capacity;
-    struct map board_by_id;      /* TARGET_INFO_GPU.id -> index of `boards` */
-    struct map board_by_number;  /* CUDA's number -> index of `boards` */
-    struct map board_of_process; /* (pid, CUDA's number) -> index of `boards` */
-    struct map number_by_board;  /* index of `boards` -> CUDA's number */
-    bool by_board;
+    struct gpu *gpus;
+    size_t gpu_count, gpu_capacity;
+    struct map gpu_by_id;       /* TARGET_INFO_GPU.id -> index of `gpus` */
+    struct map gpu_by_number;   /* CUDA's number -> index of `gpus` */
+    struct map gpu_of_process;  /* (pid, CUDA's number) -> index of `gpus` */
+    struct map number_by_gpu;   /* index of `gpus` -> CUDA's number */
+    bool by_gpu;                /* CUDA's numbers differ between processes, so labels are GPU ids */
     struct map context_devices; /* (pid, context) -> CUDA's number */
-    struct map unlisted;        /* number, or (pid, number) when by_board -> row in the trace */
+    struct map unlisted;        /* number, or (pid, number) when by_gpu -> row in the trace */
 
     struct intern queue_keys;
     uint32_t *queues; /* by id of queue_keys */
@@ -97,7 +96,7 @@ static bool name_thread(struct nsys_entities *entities, int64_t global, struct t
     return true;
 }
 
-/* A name that the program itself gave has the smallest priority number. */
+/* The lowest priority wins: names that the program itself set. */
 static bool load_thread_names(struct nsys *nsys, struct status *status) {
     struct sqlite_rows rows;
     sqlite_rows_open(&rows, &nsys->source, "ThreadNames", "globalTid nameId priority", NULL,
@@ -144,7 +143,7 @@ static uint64_t size_or_zero(const struct sqlite_rows *rows, unsigned column) {
     return value > 0 ? (uint64_t)value : 0;
 }
 
-/* A UUID of zeros only stands for none. */
+/* A UUID of zeros means that there is none. */
 static uint32_t uuid_string(struct nsys *nsys, struct text uuid) {
     for (size_t i = 0; i < uuid.length; i++)
         if (uuid.data[i] != '0' && uuid.data[i] != '-')
@@ -152,105 +151,122 @@ static uint32_t uuid_string(struct nsys *nsys, struct text uuid) {
     return 0;
 }
 
-static bool load_boards(struct nsys *nsys, struct status *status) {
+#define GPU_COLUMNS                                                                                \
+    "id name totalMemory memoryBandwidth clockRate smCount uuid cuDevice threadsPerWarp "          \
+    "maxWarpsPerSm maxRegistersPerSm maxShmemPerSm computeMajor computeMinor"
+enum {
+    GPU_ID,
+    GPU_NAME,
+    GPU_MEMORY,
+    GPU_BANDWIDTH,
+    GPU_CLOCK,
+    GPU_SM_COUNT,
+    GPU_UUID,
+    GPU_CUDA_DEVICE,
+    GPU_WARP_SIZE,
+    GPU_WARPS_PER_SM,
+    GPU_REGISTERS_PER_SM,
+    GPU_SHARED_PER_SM,
+    GPU_COMPUTE_MAJOR,
+    GPU_COMPUTE_MINOR,
+};
+
+static bool load_gpus(struct nsys *nsys, struct status *status) {
     struct nsys_entities *entities = nsys->entities;
     struct sqlite_rows rows;
-    sqlite_rows_open(&rows, &nsys->source, "TARGET_INFO_GPU",
-                     "id name totalMemory memoryBandwidth clockRate smCount uuid cuDevice "
-                     "threadsPerWarp maxWarpsPerSm maxRegistersPerSm maxShmemPerSm computeMajor "
-                     "computeMinor",
-                     NULL, status);
+    sqlite_rows_open(&rows, &nsys->source, "TARGET_INFO_GPU", GPU_COLUMNS, NULL, status);
     while (sqlite_rows_next(&rows, status)) {
-        struct board board = {
-            .id = sqlite_rows_integer(&rows, 0, rows.row - 1),
-            .cuda_device = sqlite_rows_integer(&rows, 7, -1),
-            .row = {.name = trace_writer_string(nsys->writer, sqlite_rows_text(&rows, 1)),
+        struct gpu gpu = {
+            .id = sqlite_rows_integer(&rows, GPU_ID, rows.row - 1),
+            .cuda_device = sqlite_rows_integer(&rows, GPU_CUDA_DEVICE, -1),
+            .row = {.name = trace_writer_string(nsys->writer, sqlite_rows_text(&rows, GPU_NAME)),
                     .vendor = trace_writer_string(nsys->writer, TEXT("NVIDIA")),
-                    .uuid = uuid_string(nsys, sqlite_rows_text(&rows, 6)),
-                    .memory_bytes = size_or_zero(&rows, 2),
-                    .bandwidth = size_or_zero(&rows, 3),
-                    .clock_hz = size_or_zero(&rows, 4),
-                    .multiprocessors = sqlite_rows_u32(&rows, 5),
-                    .warp_size = sqlite_rows_u32(&rows, 8),
-                    .registers_per_multiprocessor = sqlite_rows_u32(&rows, 10),
-                    .shared_per_multiprocessor = sqlite_rows_u32(&rows, 11),
-                    .compute_major = sqlite_rows_u32(&rows, 12),
-                    .compute_minor = sqlite_rows_u32(&rows, 13),
+                    .uuid = uuid_string(nsys, sqlite_rows_text(&rows, GPU_UUID)),
+                    .memory_bytes = size_or_zero(&rows, GPU_MEMORY),
+                    .bandwidth = size_or_zero(&rows, GPU_BANDWIDTH),
+                    .clock_hz = size_or_zero(&rows, GPU_CLOCK),
+                    .multiprocessors = sqlite_rows_u32(&rows, GPU_SM_COUNT),
+                    .warp_size = sqlite_rows_u32(&rows, GPU_WARP_SIZE),
+                    .registers_per_multiprocessor = sqlite_rows_u32(&rows, GPU_REGISTERS_PER_SM),
+                    .shared_per_multiprocessor = sqlite_rows_u32(&rows, GPU_SHARED_PER_SM),
+                    .compute_major = sqlite_rows_u32(&rows, GPU_COMPUTE_MAJOR),
+                    .compute_minor = sqlite_rows_u32(&rows, GPU_COMPUTE_MINOR),
                     .listed = 1},
         };
-        uint64_t threads = (uint64_t)board.row.warp_size * sqlite_rows_u32(&rows, 9);
-        board.row.threads_per_multiprocessor = threads <= UINT32_MAX ? (uint32_t)threads : 0;
-        if (map_find(&entities->board_by_id, (uint64_t)board.id))
+        uint64_t threads = (uint64_t)gpu.row.warp_size * sqlite_rows_u32(&rows, GPU_WARPS_PER_SM);
+        gpu.row.threads_per_multiprocessor = threads <= UINT32_MAX ? (uint32_t)threads : 0;
+        if (map_find(&entities->gpu_by_id, (uint64_t)gpu.id))
             continue;
-        rows.failed =
-            !GROW(entities->boards, &entities->board_capacity, entities->board_count + 1, status) ||
-            !map_set(&entities->board_by_id, (uint64_t)board.id, entities->board_count, status);
+        rows.failed = !memory_grow((void **)&entities->gpus, &entities->gpu_capacity,
+                                   entities->gpu_count + 1, sizeof gpu, status) ||
+                      !map_set(&entities->gpu_by_id, (uint64_t)gpu.id, entities->gpu_count, status);
         if (!rows.failed)
-            entities->boards[entities->board_count++] = board;
+            entities->gpus[entities->gpu_count++] = gpu;
     }
     return sqlite_rows_close(&rows);
 }
 
-/* Records that CUDA's `number` is this board; a second meaning of either makes numbers useless. */
-static bool match_number(struct nsys_entities *entities, int64_t number, uint64_t board,
+/* Records that CUDA's `number` is this GPU. A second meaning of either sets by_gpu. */
+static bool match_number(struct nsys_entities *entities, int64_t number, uint64_t gpu,
                          struct status *status) {
-    const uint64_t *other_board = map_find(&entities->board_by_number, (uint64_t)number);
-    const uint64_t *other_number = map_find(&entities->number_by_board, board);
-    if ((other_board && *other_board != board) ||
-        (other_number && *other_number != (uint64_t)number))
-        entities->by_board = true;
-    return (other_board || map_set(&entities->board_by_number, (uint64_t)number, board, status)) &&
-           (other_number || map_set(&entities->number_by_board, board, (uint64_t)number, status));
+    const uint64_t *other_gpu = map_find(&entities->gpu_by_number, (uint64_t)number);
+    const uint64_t *other_number = map_find(&entities->number_by_gpu, gpu);
+    if ((other_gpu && *other_gpu != gpu) || (other_number && *other_number != (uint64_t)number))
+        entities->by_gpu = true;
+    return (other_gpu || map_set(&entities->gpu_by_number, (uint64_t)number, gpu, status)) &&
+           (other_number || map_set(&entities->number_by_gpu, gpu, (uint64_t)number, status));
 }
 
 static bool load_cuda_devices(struct nsys *nsys, struct status *status) {
+    enum { GPU, CUDA_ID, PID };
     struct nsys_entities *entities = nsys->entities;
     struct sqlite_rows rows;
     sqlite_rows_open(&rows, &nsys->source, "TARGET_INFO_CUDA_DEVICE", "gpuId cudaId pid", NULL,
                      status);
     while (sqlite_rows_next(&rows, status)) {
-        const uint64_t *board =
-            map_find(&entities->board_by_id, (uint64_t)sqlite_rows_integer(&rows, 0, -1));
-        int64_t number = sqlite_rows_integer(&rows, 1, -1);
-        uint64_t pid = (uint64_t)sqlite_rows_integer(&rows, 2, 0);
-        if (!board || number < 0)
+        const uint64_t *gpu =
+            map_find(&entities->gpu_by_id, (uint64_t)sqlite_rows_integer(&rows, GPU, -1));
+        int64_t number = sqlite_rows_integer(&rows, CUDA_ID, -1);
+        uint64_t pid = (uint64_t)sqlite_rows_integer(&rows, PID, 0);
+        if (!gpu || number < 0)
             continue;
         rows.failed =
-            !match_number(entities, number, *board, status) ||
-            !map_set(&entities->board_of_process, process_number_key(pid, number), *board, status);
+            !match_number(entities, number, *gpu, status) ||
+            !map_set(&entities->gpu_of_process, process_number_key(pid, number), *gpu, status);
     }
     return sqlite_rows_close(&rows);
 }
 
 static bool load_contexts(struct nsys *nsys, struct status *status) {
+    enum { PID, CONTEXT, DEVICE };
     struct sqlite_rows rows;
     sqlite_rows_open(&rows, &nsys->source, "TARGET_INFO_CUDA_CONTEXT_INFO",
                      "processId contextId deviceId", NULL, status);
     while (sqlite_rows_next(&rows, status)) {
-        uint64_t pid = (uint64_t)sqlite_rows_integer(&rows, 0, 0);
-        if (sqlite_rows_is_integer(&rows, 1) && sqlite_rows_is_integer(&rows, 2))
+        uint64_t pid = (uint64_t)sqlite_rows_integer(&rows, PID, 0);
+        if (sqlite_rows_is_integer(&rows, CONTEXT) && sqlite_rows_is_integer(&rows, DEVICE))
             rows.failed = !map_set(&nsys->entities->context_devices,
-                                   process_number_key(pid, sqlite_rows_integer(&rows, 1, 0)),
-                                   (uint64_t)sqlite_rows_integer(&rows, 2, 0), status);
+                                   process_number_key(pid, sqlite_rows_integer(&rows, CONTEXT, 0)),
+                                   (uint64_t)sqlite_rows_integer(&rows, DEVICE, 0), status);
     }
     return sqlite_rows_close(&rows);
 }
 
-/* Without TARGET_INFO_CUDA_DEVICE the boards' own cuDevice numbers, if they are distinct, or else
- * their ids are what CUDA counts. */
-static bool number_boards(struct nsys_entities *entities, struct status *status) {
-    if (entities->number_by_board.count > 0 || entities->number_by_board.has_zero)
+/* Without TARGET_INFO_CUDA_DEVICE, CUDA's numbers are the cuDevice column if it is distinct, else
+ * the GPU ids. */
+static bool number_gpus(struct nsys_entities *entities, struct status *status) {
+    if (entities->number_by_gpu.count > 0 || entities->number_by_gpu.has_zero)
         return true;
     struct map seen = {0};
     bool distinct = true, ok = true;
-    for (size_t i = 0; i < entities->board_count && ok; i++) {
-        int64_t number = entities->boards[i].cuda_device;
+    for (size_t i = 0; i < entities->gpu_count && ok; i++) {
+        int64_t number = entities->gpus[i].cuda_device;
         distinct = distinct && number >= 0 && !map_find(&seen, (uint64_t)number);
         ok = map_set(&seen, (uint64_t)number, 1, status);
     }
-    for (size_t i = 0; i < entities->board_count && ok; i++) {
-        const struct board *board = &entities->boards[i];
-        ok = match_number(entities, distinct ? board->cuda_device : board->id, i, status);
+    for (size_t i = 0; i < entities->gpu_count && ok; i++) {
+        const struct gpu *gpu = &entities->gpus[i];
+        ok = match_number(entities, distinct ? gpu->cuda_device : gpu->id, i, status);
     }
     map_finish(&seen);
     return ok;
@@ -265,18 +281,18 @@ static uint32_t write_device(struct nsys *nsys, struct row_device row, const cha
     return trace_write_device(nsys->writer, &row);
 }
 
-static void write_boards(struct nsys *nsys) {
+static void write_gpus(struct nsys *nsys) {
     struct nsys_entities *entities = nsys->entities;
-    for (size_t i = 0; i < entities->board_count; i++) {
-        struct board *board = &entities->boards[i];
-        const uint64_t *number = map_find(&entities->number_by_board, i);
-        bool taken = map_find(&entities->board_by_number, (uint64_t)board->id) != NULL;
-        if (entities->by_board)
-            board->device = write_device(nsys, board->row, "%lld", board->id);
+    for (size_t i = 0; i < entities->gpu_count; i++) {
+        struct gpu *gpu = &entities->gpus[i];
+        const uint64_t *number = map_find(&entities->number_by_gpu, i);
+        bool taken = map_find(&entities->gpu_by_number, (uint64_t)gpu->id) != NULL;
+        if (entities->by_gpu)
+            gpu->device = write_device(nsys, gpu->row, "%lld", gpu->id);
         else if (number)
-            board->device = write_device(nsys, board->row, "%lld", (int64_t)*number);
+            gpu->device = write_device(nsys, gpu->row, "%lld", (int64_t)*number);
         else
-            board->device = write_device(nsys, board->row, taken ? "gpu %lld" : "%lld", board->id);
+            gpu->device = write_device(nsys, gpu->row, taken ? "gpu %lld" : "%lld", gpu->id);
     }
 }
 
@@ -284,10 +300,10 @@ bool nsys_entities_load(struct nsys *nsys, struct status *status) {
     nsys->entities = memory_allocate(1, sizeof *nsys->entities, status);
     if (!nsys->entities || !load_host(nsys, status) || !load_processes(nsys, status) ||
         !load_thread_names(nsys, status) || !load_nvtx_thread_names(nsys, status) ||
-        !load_contexts(nsys, status) || !load_boards(nsys, status) ||
-        !load_cuda_devices(nsys, status) || !number_boards(nsys->entities, status))
+        !load_contexts(nsys, status) || !load_gpus(nsys, status) ||
+        !load_cuda_devices(nsys, status) || !number_gpus(nsys->entities, status))
         return false;
-    write_boards(nsys);
+    write_gpus(nsys);
     return true;
 }
 
@@ -301,11 +317,11 @@ void nsys_entities_finish(struct nsys *nsys) {
     map_finish(&entities->threads);
     map_finish(&entities->thread_names);
     memory_free(entities->names);
-    memory_free(entities->boards);
-    map_finish(&entities->board_by_id);
-    map_finish(&entities->board_by_number);
-    map_finish(&entities->board_of_process);
-    map_finish(&entities->number_by_board);
+    memory_free(entities->gpus);
+    map_finish(&entities->gpu_by_id);
+    map_finish(&entities->gpu_by_number);
+    map_finish(&entities->gpu_of_process);
+    map_finish(&entities->number_by_gpu);
     map_finish(&entities->context_devices);
     map_finish(&entities->unlisted);
     intern_finish(&entities->queue_keys);
@@ -350,25 +366,24 @@ bool nsys_thread(struct nsys *nsys, int64_t global, uint32_t *thread, struct sta
     return map_set(&entities->threads, (uint64_t)global, *thread, status);
 }
 
-uint32_t nsys_board_device(const struct nsys *nsys, int64_t board) {
-    const uint64_t *place = map_find(&nsys->entities->board_by_id, (uint64_t)board);
-    return place ? nsys->entities->boards[*place].device : 0;
+uint32_t nsys_gpu_device(const struct nsys *nsys, int64_t gpu) {
+    const uint64_t *place = map_find(&nsys->entities->gpu_by_id, (uint64_t)gpu);
+    return place ? nsys->entities->gpus[*place].device : 0;
 }
 
 bool nsys_device(struct nsys *nsys, int64_t global, int64_t device, uint32_t *id,
                  struct status *status) {
     struct nsys_entities *entities = nsys->entities;
-    uint64_t key =
-        entities->by_board ? process_number_key(pid_of(global), device) : (uint64_t)device;
-    const uint64_t *board = entities->by_board ? map_find(&entities->board_of_process, key)
-                                               : map_find(&entities->board_by_number, key);
-    const uint64_t *known = board ? NULL : map_find(&entities->unlisted, key);
-    if (board || known) {
-        *id = board ? entities->boards[*board].device : (uint32_t)*known;
+    uint64_t key = entities->by_gpu ? process_number_key(pid_of(global), device) : (uint64_t)device;
+    const uint64_t *gpu = entities->by_gpu ? map_find(&entities->gpu_of_process, key)
+                                           : map_find(&entities->gpu_by_number, key);
+    const uint64_t *known = gpu ? NULL : map_find(&entities->unlisted, key);
+    if (gpu || known) {
+        *id = gpu ? entities->gpus[*gpu].device : (uint32_t)*known;
         return true;
     }
     char format[40] = "%lld";
-    if (entities->by_board)
+    if (entities->by_gpu)
         snprintf(format, sizeof format, "pid %u device %%lld", (unsigned)pid_of(global));
     struct row_device row = {.vendor = trace_writer_string(nsys->writer, TEXT("NVIDIA"))};
     *id = write_device(nsys, row, format, device);
@@ -376,10 +391,10 @@ bool nsys_device(struct nsys *nsys, int64_t global, int64_t device, uint32_t *id
 }
 
 int64_t nsys_context_device(const struct nsys *nsys, int64_t global, int64_t context,
-                            int64_t otherwise) {
+                            int64_t fallback) {
     const uint64_t *device =
         map_find(&nsys->entities->context_devices, process_number_key(pid_of(global), context));
-    return device ? (int64_t)*device : otherwise;
+    return device ? (int64_t)*device : fallback;
 }
 
 bool nsys_queue(struct nsys *nsys, int64_t global, int64_t device, int64_t context, int64_t stream,
@@ -411,7 +426,3 @@ bool nsys_queue(struct nsys *nsys, int64_t global, int64_t device, int64_t conte
     entities->last_queue = *queue;
     return true;
 }
-
-#else
-typedef int nsys_entities_needs_sqlite;
-#endif

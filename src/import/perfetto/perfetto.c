@@ -1,10 +1,11 @@
-/* Perfetto traces (.pftrace): ridge's own exports come back exactly; of anyone else's, track events
- * become ranges, marks and counters, and GPU render stages activities. This file reads the packets
- * one by one, undoes their compression and keeps what each sequence has interned. Packets are read
- * in file order, in which the events of one track are ordered in time. */
+/* Perfetto traces (.pftrace): track events become ranges, marks and counters, and GPU render stages
+ * become activities. This file reads the packets one by one, decompresses them and keeps what each
+ * sequence has interned. Packets are read in file order, in which the events of one track are
+ * ordered in time. */
 #include "import/perfetto/perfetto.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
@@ -24,7 +25,7 @@ uint32_t perfetto_name(const struct perfetto_sequence *sequence, enum name_kind 
     return known ? (uint32_t)*known : 0;
 }
 
-bool perfetto_keep(struct perfetto_import *import, struct text text, uint32_t *id) {
+bool perfetto_intern(struct perfetto_import *import, struct text text, uint32_t *id) {
     if (import->texts.count == 0 && !intern_add(&import->texts, TEXT(""), id, import->status))
         return false;
     return intern_add(&import->texts, text, id, import->status);
@@ -56,7 +57,7 @@ void perfetto_annotation(struct perfetto_import *import, const struct perfetto_s
             annotation->name =
                 perfetto_name(sequence, NAME_ANNOTATION, (uint64_t)protobuf_integer(&field));
         } else if (field.number == ANNOTATION_NAME) {
-            if (!perfetto_keep(import, protobuf_text(&field), &annotation->name))
+            if (!perfetto_intern(import, protobuf_text(&field), &annotation->name))
                 return;
         } else if (field.number == ANNOTATION_STRING) {
             annotation->field = ANNOTATION_STRING;
@@ -74,19 +75,391 @@ void perfetto_annotation(struct perfetto_import *import, const struct perfetto_s
     }
 }
 
-bool perfetto_check_row(struct perfetto_import *import, const struct import_row *row, bool *drop) {
-    const char *why = NULL;
-    *drop = !import_row_valid(row, &why);
-    if (!*drop)
+static const char *time_fault(int64_t time, int64_t duration) {
+    if (time > TRACE_TIME_LIMIT || time < -TRACE_TIME_LIMIT)
+        return "a time that is out of range";
+    if (duration < 0)
+        return "a negative duration";
+    return duration > TRACE_TIME_LIMIT ? "a duration that is out of range" : NULL;
+}
+
+bool perfetto_check_times(struct perfetto_import *import, enum trace_table table, int64_t time,
+                          int64_t duration, bool *drop) {
+    const char *fault = time_fault(time, duration);
+    *drop = fault != NULL;
+    if (!fault)
         return true;
     if (!import->options->skip_invalid)
         return status_fail(import->status, STATUS_INPUT,
                            "the %s in the packet at byte %" PRIu64 " has %s; --skip-invalid drops "
                            "such events",
-                           trace_tables[row->table].name, import->offset, why);
+                           trace_tables[table].name, import->offset, fault);
     trace_writer_dropped(import->writer, 1);
     return true;
 }
+
+/* ---- clocks ---- */
+
+enum {
+    CLOCK_REALTIME_ID = 1,
+    CLOCK_BOOTTIME_ID = 6,
+    CLOCK_SCOPED_FIRST = 64, /* clocks that belong to one sequence */
+    CLOCK_SCOPED_LAST = 127,
+
+    SNAPSHOT_CLOCK = 1,
+    SNAPSHOT_PRIMARY = 2,
+    CLOCK_ID = 1,
+    CLOCK_TIME = 2,
+    CLOCK_INCREMENTAL = 3,
+    CLOCK_MULTIPLIER = 4,
+};
+
+static uint64_t clock_key(uint64_t sequence, uint64_t clock) {
+    bool scoped = clock >= CLOCK_SCOPED_FIRST && clock <= CLOCK_SCOPED_LAST;
+    return (scoped ? sequence + 1 : 0) << 32 | (clock & UINT32_MAX);
+}
+
+static struct perfetto_clock *find_clock(struct perfetto_import *import, uint64_t key, bool add) {
+    uint64_t *known = map_find(&import->clock_by_id, key);
+    if (known)
+        return &import->clocks[*known];
+    if (!add ||
+        !memory_grow((void **)&import->clocks, &import->clock_capacity, import->clock_count + 1,
+                     sizeof *import->clocks, import->status) ||
+        !map_set(&import->clock_by_id, key, import->clock_count, import->status))
+        return NULL;
+    struct perfetto_clock *clock = &import->clocks[import->clock_count++];
+    *clock = (struct perfetto_clock){.multiplier = 1};
+    return clock;
+}
+
+struct snapshot_clock {
+    uint64_t id, time, multiplier;
+    bool incremental;
+};
+
+static struct snapshot_clock read_snapshot_clock(struct text bytes) {
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    struct snapshot_clock clock = {.multiplier = 1};
+    while (protobuf_next(&message, &field)) {
+        uint64_t value = (uint64_t)protobuf_integer(&field);
+        if (field.number == CLOCK_ID)
+            clock.id = value;
+        else if (field.number == CLOCK_TIME)
+            clock.time = value;
+        else if (field.number == CLOCK_INCREMENTAL)
+            clock.incremental = value != 0;
+        else if (field.number == CLOCK_MULTIPLIER && value > 0)
+            clock.multiplier = value;
+    }
+    return clock;
+}
+
+/* The reading of the trace's own clock in a snapshot; false when it has none. */
+static bool snapshot_reference(struct text bytes, uint64_t primary, uint64_t *time) {
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    bool found = false;
+    while (protobuf_next(&message, &field)) {
+        if (field.number != SNAPSHOT_CLOCK)
+            continue;
+        struct snapshot_clock clock = read_snapshot_clock(protobuf_text(&field));
+        if (clock.id == primary) {
+            *time = clock.time * clock.multiplier;
+            found = true;
+        }
+    }
+    return found;
+}
+
+static bool perfetto_read_snapshot(struct perfetto_import *import, uint64_t sequence,
+                                   struct text bytes) {
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    uint64_t reference = 0;
+    while (protobuf_next(&message, &field))
+        if (field.number == SNAPSHOT_PRIMARY && import->primary_clock == 0)
+            import->primary_clock = (uint64_t)protobuf_integer(&field);
+    uint64_t primary = import->primary_clock ? import->primary_clock : CLOCK_BOOTTIME_ID;
+    if (!snapshot_reference(bytes, primary, &reference))
+        return true;
+    message = protobuf_of(bytes);
+    while (protobuf_next(&message, &field)) {
+        if (field.number != SNAPSHOT_CLOCK)
+            continue;
+        struct snapshot_clock seen = read_snapshot_clock(protobuf_text(&field));
+        struct perfetto_clock *clock = find_clock(import, clock_key(sequence, seen.id), true);
+        if (!clock)
+            return false;
+        clock->multiplier = seen.multiplier;
+        clock->incremental = seen.incremental;
+        clock->last = seen.time;
+        clock->offset = (int64_t)(reference - seen.time * seen.multiplier);
+        if (seen.id == CLOCK_REALTIME_ID && !import->has_realtime) {
+            import->realtime = (int64_t)(seen.time - reference);
+            import->has_realtime = true;
+        }
+    }
+    return true;
+}
+
+/* Sums wrap around as the unsigned values of the file do; what is impossible is found by the rows'
+ * checks. */
+static int64_t perfetto_time(struct perfetto_import *import, uint64_t sequence, uint64_t clock_id,
+                             uint64_t value) {
+    uint64_t primary = import->primary_clock ? import->primary_clock : CLOCK_BOOTTIME_ID;
+    if (clock_id == 0 || clock_id == primary)
+        return (int64_t)value;
+    struct perfetto_clock *clock = find_clock(import, clock_key(sequence, clock_id), false);
+    if (!clock) {
+        import->unknown_clock = true;
+        return (int64_t)value;
+    }
+    if (clock->incremental)
+        value = clock->last += value;
+    return (int64_t)(value * clock->multiplier + (uint64_t)clock->offset);
+}
+
+/* ---- track events ---- */
+
+static uint32_t thread_of(struct perfetto_import *import, struct perfetto_track *track) {
+    uint32_t name = track->name;
+    if (track->thread && (track->named || !name))
+        return track->thread;
+    uint64_t pid = track->pid;
+    uint64_t *parent = map_find(&import->track_by_uuid, track->parent);
+    if (!track->is_thread && !track->is_process && parent)
+        pid = import->tracks[*parent].pid;
+    uint32_t process_name = 0;
+    if (parent && import->tracks[*parent].is_process)
+        process_name = import->tracks[*parent].name;
+    uint32_t process = trace_write_process(
+        import->writer,
+        &(struct row_process){.pid = pid, .name = perfetto_string(import, process_name)});
+    struct row_thread row = {.process = process, .tid = track->tid};
+    char unnamed[40];
+    if (!track->is_thread)
+        row.tid = -1 - (int64_t)(track - import->tracks);
+    snprintf(unnamed, sizeof unnamed, "track %" PRIu64, track->uuid);
+    row.name = name               ? perfetto_string(import, name)
+               : track->is_thread ? 0
+                                  : trace_writer_string(import->writer, text_of(unnamed));
+    track->thread = trace_write_thread(import->writer, &row);
+    track->named = name != 0;
+    return track->thread;
+}
+
+static void json_escaped(struct buffer *json, struct text text) {
+    buffer_byte(json, '"');
+    while (text.length > 0) {
+        size_t valid = text_utf8_valid(text);
+        for (size_t i = 0; i < valid; i++) {
+            unsigned char c = (unsigned char)text.data[i];
+            if (c == '"' || c == '\\')
+                buffer_printf(json, "\\%c", c);
+            else if (c < 0x20)
+                buffer_printf(json, "\\u%04x", c);
+            else
+                buffer_byte(json, (char)c);
+        }
+        if (valid < text.length) {
+            buffer_string(json, "\xEF\xBF\xBD");
+            valid++;
+        }
+        text = (struct text){text.data + valid, text.length - valid};
+    }
+    buffer_byte(json, '"');
+}
+
+static void json_value(struct buffer *json, const struct perfetto_annotation *value) {
+    double number;
+    switch (value->field) {
+    case ANNOTATION_BOOL:
+        buffer_string(json, value->bits ? "true" : "false");
+        break;
+    case ANNOTATION_INT:
+        buffer_printf(json, "%" PRId64, (int64_t)value->bits);
+        break;
+    case ANNOTATION_DOUBLE:
+        memcpy(&number, &value->bits, sizeof number);
+        if (isfinite(number))
+            buffer_printf(json, "%.17g", number);
+        else
+            buffer_string(json, "null");
+        break;
+    case ANNOTATION_STRING:
+    case ANNOTATION_STRING_ID:
+        json_escaped(json, value->text);
+        break;
+    default:
+        buffer_printf(json, "%" PRIu64, value->bits);
+    }
+}
+
+/* The annotations with plain values as a JSON object; the writer's string, 0 when there are none.
+ */
+static uint32_t detail_of(struct perfetto_import *import, const struct perfetto_packet *packet,
+                          const struct perfetto_event *event) {
+    struct protobuf message = protobuf_of(event->message);
+    struct protobuf_field field;
+    struct buffer *json = &import->json;
+    buffer_clear(json);
+    while (protobuf_next(&message, &field)) {
+        struct perfetto_annotation value;
+        if (field.number != EVENT_ANNOTATION || field.type != PROTOBUF_BYTES)
+            continue;
+        perfetto_annotation(import, packet->sequence, field.bytes, &value);
+        if (value.field == 0)
+            continue;
+        buffer_byte(json, json->length ? ',' : '{');
+        json_escaped(json, intern_text(&import->texts, value.name));
+        buffer_byte(json, ':');
+        json_value(json, &value);
+    }
+    if (json->length == 0 || json->failed)
+        return 0;
+    buffer_byte(json, '}');
+    return trace_writer_string(import->writer, buffer_as_text(json));
+}
+
+static bool write_range(struct perfetto_import *import, uint32_t thread,
+                        const struct open_slice *slice, int64_t duration) {
+    bool drop;
+    struct row_range row = {
+        .start = slice->start,
+        .duration = duration,
+        .thread = thread,
+        .name = slice->name,
+        .category = RANGE_ANNOTATION,
+        .domain = slice->domain,
+        .detail = slice->detail,
+    };
+    if (!perfetto_check_times(import, TABLE_RANGE, row.start, duration, &drop))
+        return false;
+    if (!drop)
+        trace_write_range(import->writer, &row);
+    return true;
+}
+
+static bool begin_slice(struct perfetto_import *import, struct perfetto_track *track,
+                        const struct open_slice *slice) {
+    if (!memory_grow((void **)&track->open, &track->capacity, track->depth + 1, sizeof *track->open,
+                     import->status))
+        return false;
+    track->open[track->depth++] = *slice;
+    return true;
+}
+
+static bool end_slice(struct perfetto_import *import, struct perfetto_track *track, int64_t time) {
+    if (track->depth == 0) {
+        import->without_begin++; /* it began before the recording did */
+        return true;
+    }
+    const struct open_slice *slice = &track->open[--track->depth];
+    int64_t duration;
+    if (__builtin_sub_overflow(time, slice->start, &duration))
+        duration = INT64_MAX;
+    return write_range(import, thread_of(import, track), slice, duration);
+}
+
+static bool write_mark(struct perfetto_import *import, uint32_t thread,
+                       const struct open_slice *mark) {
+    bool drop;
+    struct row_mark row = {
+        .time = mark->start,
+        .thread = thread,
+        .name = mark->name,
+        .domain = mark->domain,
+        .detail = mark->detail,
+    };
+    if (!perfetto_check_times(import, TABLE_MARK, row.time, 0, &drop))
+        return false;
+    if (!drop)
+        trace_write_mark(import->writer, &row);
+    return true;
+}
+
+static bool write_counter(struct perfetto_import *import, const struct perfetto_event *event,
+                          const struct perfetto_track *track, int64_t time) {
+    bool drop;
+    struct row_counter row = {
+        .time = time,
+        .name = perfetto_string(import, track->name ? track->name : event->name),
+        .value = event->value,
+    };
+    if (!perfetto_check_times(import, TABLE_COUNTER, time, 0, &drop))
+        return false;
+    if (!drop)
+        trace_write_counter(import->writer, &row);
+    return true;
+}
+
+/* What a legacy event's phase means as a type; 0: not one that is read. */
+static unsigned type_of_phase(int32_t phase) {
+    switch (phase) {
+    case 'B':
+        return TYPE_BEGIN;
+    case 'E':
+        return TYPE_END;
+    case 'I':
+    case 'i':
+    case 'R':
+        return TYPE_INSTANT;
+    default:
+        return 0;
+    }
+}
+
+static bool perfetto_track_event(struct perfetto_import *import,
+                                 const struct perfetto_packet *packet,
+                                 const struct perfetto_event *event) {
+    struct perfetto_track *track = perfetto_track(import, event->track);
+    if (!track)
+        return false;
+    import->has_events = true;
+    unsigned type = event->type ? event->type : type_of_phase(event->phase);
+    if (type == TYPE_COUNTER)
+        return !event->has_value || write_counter(import, event, track, packet->time);
+    if (type == TYPE_END)
+        return end_slice(import, track, packet->time);
+    bool complete = type == 0 && event->phase == 'X';
+    if (type != TYPE_BEGIN && type != TYPE_INSTANT && !complete)
+        return true;
+    struct open_slice slice = {
+        .start = packet->time,
+        .name = perfetto_string(import, event->name),
+        .domain = perfetto_string(import, event->category),
+        .detail = detail_of(import, packet, event),
+    };
+    if (import->json.failed)
+        return status_no_memory(import->status);
+    if (type == TYPE_BEGIN)
+        return begin_slice(import, track, &slice);
+    uint32_t thread = thread_of(import, track);
+    if (type == TYPE_INSTANT)
+        return write_mark(import, thread, &slice);
+    int64_t duration;
+    if (__builtin_mul_overflow(event->duration_us, (int64_t)1000, &duration))
+        duration = INT64_MAX;
+    return write_range(import, thread, &slice, duration);
+}
+
+static bool perfetto_close_slices(struct perfetto_import *import) {
+    for (size_t i = 0; i < import->track_count; i++) {
+        struct perfetto_track *track = &import->tracks[i];
+        while (track->depth > 0) {
+            const struct open_slice *slice = &track->open[--track->depth];
+            int64_t until = import->last_time > slice->start ? import->last_time : slice->start;
+            import->without_end++;
+            if (!write_range(import, thread_of(import, track), slice, until - slice->start))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- packets ---- */
 
 static struct perfetto_sequence *find_sequence(struct perfetto_import *import, uint64_t id) {
     uint64_t *known = map_find(&import->sequence_by_id, id);
@@ -101,7 +474,7 @@ static struct perfetto_sequence *find_sequence(struct perfetto_import *import, u
     return sequence;
 }
 
-static void forget_names(struct perfetto_sequence *sequence) {
+static void clear_names(struct perfetto_sequence *sequence) {
     for (unsigned kind = 0; kind < NAME_KINDS; kind++)
         map_finish(&sequence->names[kind]);
     sequence->default_track = sequence->default_clock = 0;
@@ -120,7 +493,7 @@ static bool read_interned_entry(struct perfetto_import *import, struct perfetto_
             name = protobuf_text(&field);
     }
     uint32_t text;
-    return perfetto_keep(import, name, &text) &&
+    return perfetto_intern(import, name, &text) &&
            map_set(&sequence->names[kind], id, text, import->status);
 }
 
@@ -170,7 +543,7 @@ static bool read_track_ids(struct perfetto_import *import, struct text bytes,
         else if (thread && field.number == THREAD_TID)
             track->tid = protobuf_integer(&field);
         else if (field.number == (thread ? THREAD_NAME : PROCESS_NAME) && name.length &&
-                 !perfetto_keep(import, name, &track->name))
+                 !perfetto_intern(import, name, &track->name))
             return false;
     }
     return true;
@@ -191,7 +564,7 @@ static bool read_track(struct perfetto_import *import, struct text bytes) {
         if (field.number == TRACK_PARENT) {
             track->parent = (uint64_t)protobuf_integer(&field);
         } else if (field.number == TRACK_NAME || field.number == TRACK_STATIC_NAME) {
-            ok = text.length == 0 || perfetto_keep(import, text, &track->name);
+            ok = text.length == 0 || perfetto_intern(import, text, &track->name);
         } else if (field.number == TRACK_PROCESS) {
             track->is_process = true;
             ok = read_track_ids(import, text, track, false);
@@ -242,12 +615,12 @@ static bool read_event_field(struct perfetto_import *import, struct perfetto_pac
         event->name = perfetto_name(sequence, NAME_EVENT, value);
         break;
     case EVENT_NAME:
-        return perfetto_keep(import, protobuf_text(field), &event->name);
+        return perfetto_intern(import, protobuf_text(field), &event->name);
     case EVENT_CATEGORY_ID:
         event->category = perfetto_name(sequence, NAME_CATEGORY, value);
         break;
     case EVENT_CATEGORY:
-        return perfetto_keep(import, protobuf_text(field), &event->category);
+        return perfetto_intern(import, protobuf_text(field), &event->category);
     case EVENT_COUNTER:
         event->has_value = true;
         event->value = (double)(int64_t)value;
@@ -280,10 +653,7 @@ static bool read_event(struct perfetto_import *import, struct perfetto_packet *p
     import->events++;
     if (packet->time > import->last_time && packet->time <= TRACE_TIME_LIMIT)
         import->last_time = packet->time;
-    if (perfetto_is_header(import, &event))
-        return perfetto_own_header(import, packet, &event);
-    return packet->sequence->own ? perfetto_own_event(import, packet, &event)
-                                 : perfetto_foreign_event(import, packet, &event);
+    return perfetto_track_event(import, packet, &event);
 }
 
 static bool read_packets(struct perfetto_import *import, struct text bytes);
@@ -310,7 +680,7 @@ static bool read_compressed(struct perfetto_import *import, struct text bytes) {
     if (ok && code != Z_STREAM_END)
         ok = status_fail(import->status, STATUS_INPUT,
                          unpacked.length > UNPACKED_MAX ? "the compressed packet at byte %" PRIu64
-                                                          " is over 512 MB unpacked"
+                                                          " decompresses to more than 512 MB"
                                                         : "the compressed packet at byte %" PRIu64
                                                           " is damaged; copy the file again",
                          import->offset);
@@ -385,7 +755,7 @@ static bool read_payload(struct perfetto_import *import, struct perfetto_packet 
     case PACKET_COMPRESSED:
         return read_compressed(import, bytes);
     default:
-        import->unread += holds_unread_events(field->number);
+        import->unsupported += holds_unread_events(field->number);
         return true;
     }
 }
@@ -417,7 +787,7 @@ static bool read_packet(struct perfetto_import *import, struct text bytes) {
     if (!packet.sequence)
         return false;
     if (head.cleared)
-        forget_names(packet.sequence);
+        clear_names(packet.sequence);
     if (!read_state(import, packet.sequence, head.sequence, bytes))
         return false;
     if (head.has_timestamp)
@@ -449,7 +819,7 @@ static bool read_packets(struct perfetto_import *import, struct text bytes) {
 
 /* How many bytes of the window the next packet and what stands in front of it take; 0 when it is
  * not all there, and SIZE_MAX when it cannot be a packet. */
-static size_t measure(const struct input *input, struct text *packet) {
+static size_t packet_size(const struct input *input, struct text *packet) {
     struct protobuf message = protobuf_of((struct text){input->data, input->length});
     uint64_t tag, length;
     if (!protobuf_varint(&message, &tag) || !protobuf_varint(&message, &length))
@@ -465,12 +835,12 @@ static size_t measure(const struct input *input, struct text *packet) {
 static bool read_file(struct perfetto_import *import, struct input *input) {
     for (;;) {
         struct text packet;
-        size_t size = measure(input, &packet);
+        size_t size = packet_size(input, &packet);
         import->offset = input->offset;
         if (size == SIZE_MAX)
             return status_fail(import->status, STATUS_INPUT,
-                               "at byte %" PRIu64 " there is no Perfetto packet, the file is "
-                               "damaged from there; copy it again",
+                               "at byte %" PRIu64
+                               ": not a Perfetto packet; the file is damaged; copy it again",
                                input->offset);
         if (size > 0) {
             if (!read_packet(import, packet))
@@ -489,14 +859,12 @@ static bool read_file(struct perfetto_import *import, struct input *input) {
     return true;
 }
 
-static void write_notes(struct perfetto_import *import) {
+static void write_meta(struct perfetto_import *import) {
     struct trace_writer *writer = import->writer;
     char line[200];
-    if (!import->has_format)
-        trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("perfetto"));
-    if (!import->has_own)
-        trace_writer_meta_integer(writer, "source.events", (int64_t)import->events);
-    if (import->has_foreign && !import->has_own) {
+    trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("perfetto"));
+    trace_writer_meta_integer(writer, "source.events", (int64_t)import->events);
+    if (import->has_events) {
         trace_writer_meta(writer, META_CLOCK_BASE,
                           import->has_realtime ? TEXT("unix") : TEXT("monotonic"));
         if (import->has_realtime && import->realtime > 0 && import->realtime < TRACE_TIME_LIMIT)
@@ -504,40 +872,34 @@ static void write_notes(struct perfetto_import *import) {
     }
     if (import->unknown_clock)
         trace_writer_meta(writer, META_WARNING,
-                          TEXT("some packets are on a clock that no snapshot relates to the "
-                               "trace's: their times were taken as they stand"));
-    if (import->unclosed) {
+                          TEXT("some packets use a clock that no snapshot relates to the trace's "
+                               "clock; their timestamps are used unchanged"));
+    if (import->without_end) {
         snprintf(line, sizeof line,
-                 "%" PRIu64 " slices have no end in the trace; they were ended with it",
-                 import->unclosed);
+                 "slices without an end, closed at the end of the trace: %" PRIu64,
+                 import->without_end);
         trace_writer_meta(writer, META_WARNING, text_of(line));
     }
-    if (import->unread) {
-        snprintf(line, sizeof line,
-                 "%" PRIu64 " packets hold system events (ftrace, process statistics, CPU samples) "
-                 "that ridge does not read; it reads track events and GPU stages",
-                 import->unread);
+    if (import->unsupported) {
+        snprintf(
+            line, sizeof line,
+            "skipped packets of system events (ftrace, process statistics, CPU samples): %" PRIu64
+            "; ridge reads track events and GPU stages",
+            import->unsupported);
         trace_writer_meta(writer, META_WARNING, text_of(line));
     }
-    if (import->unopened) {
-        snprintf(line, sizeof line,
-                 "%" PRIu64 " slices end that have no beginning in the trace; they were left out",
-                 import->unopened);
+    if (import->without_begin) {
+        snprintf(line, sizeof line, "skipped slice ends without a begin: %" PRIu64,
+                 import->without_begin);
         trace_writer_meta(writer, META_WARNING, text_of(line));
     }
 }
 
-static void finish(struct perfetto_import *import) {
+static void perfetto_finish(struct perfetto_import *import) {
     for (size_t i = 0; i < import->sequence_count; i++)
-        forget_names(&import->sequences[i]);
+        clear_names(&import->sequences[i]);
     for (size_t i = 0; i < import->track_count; i++)
         memory_free(import->tracks[i].open);
-    for (unsigned table = 0; table < TABLE_COUNT; table++) {
-        memory_free(import->held[table].rows);
-        memory_free(import->held[table].numbers);
-    }
-    for (unsigned table = 0; table < TABLE_ACTIVITY; table++)
-        map_finish(&import->entities[table]);
     memory_free(import->sequences);
     memory_free(import->tracks);
     memory_free(import->clocks);
@@ -545,32 +907,30 @@ static void finish(struct perfetto_import *import) {
     map_finish(&import->track_by_uuid);
     map_finish(&import->clock_by_id);
     map_finish(&import->counter_names);
-    map_finish(&import->places);
-    map_finish(&import->columns);
+    map_finish(&import->entities);
     intern_finish(&import->texts);
     buffer_finish(&import->json);
 }
 
-static bool run(const struct import_source *source, const struct import_options *options,
-                struct trace_writer *writer, struct status *status) {
+static bool perfetto_run(const struct import_source *source, const struct import_options *options,
+                         struct trace_writer *writer, struct status *status) {
     struct perfetto_import import = {.options = options, .writer = writer, .status = status};
     struct input input;
     if (!input_open(&input, source->path, status))
         return false;
     *status = (struct status){0};
-    bool ok =
-        read_file(&import, &input) && perfetto_own_end(&import) && perfetto_close_slices(&import);
+    bool ok = read_file(&import, &input) && perfetto_close_slices(&import);
     if (ok)
-        write_notes(&import);
+        write_meta(&import);
     else if (status->code == STATUS_OK)
         ok = trace_writer_failed(writer); /* trace_writer_finish() says why */
-    finish(&import);
+    perfetto_finish(&import);
     input_close(&input);
     return ok;
 }
 
 /* Whether a field has the wire type that TracePacket gives it, where the number is well known. */
-static bool plausible(const struct protobuf_field *field, bool *typical) {
+static bool has_wire_type(const struct protobuf_field *field, bool *typical) {
     switch (field->number) {
     case PACKET_TIMESTAMP:
     case PACKET_SEQUENCE:
@@ -600,7 +960,7 @@ static bool plausible(const struct protobuf_field *field, bool *typical) {
     }
 }
 
-static int detect(const struct import_source *source) {
+static int perfetto_detect(const struct import_source *source) {
     struct text head = {(const char *)source->head, source->head_length};
     struct protobuf file = protobuf_of(head), packet;
     struct protobuf_field field, part;
@@ -614,7 +974,7 @@ static int detect(const struct import_source *source) {
             return 0;
         packet = protobuf_of(field.bytes);
         while (protobuf_next(&packet, &part))
-            if (!plausible(&part, &typical))
+            if (!has_wire_type(&part, &typical))
                 return 0;
         if (packet.damaged)
             return 0;
@@ -625,6 +985,6 @@ static int detect(const struct import_source *source) {
 
 const struct importer import_perfetto = {
     .format = "perfetto",
-    .detect = detect,
-    .run = run,
+    .detect = perfetto_detect,
+    .run = perfetto_run,
 };

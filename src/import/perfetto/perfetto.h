@@ -1,16 +1,90 @@
-/* What the parts of the Perfetto importer share: perfetto.c reads packets, their clocks and
- * interned names; perfetto_events.c makes ranges, marks and counters of any producer's track
- * events; perfetto_gpu.c makes activities of GPU render stages; perfetto_own.c puts the rows of
- * ridge's own exports back together. */
+/* Shared by the parts of the Perfetto importer: perfetto.c reads packets, clocks, interned names
+ * and track events; perfetto_gpu.c turns GPU render stages into activities. */
 #ifndef RIDGE_IMPORT_PERFETTO_PERFETTO_H
 #define RIDGE_IMPORT_PERFETTO_PERFETTO_H
 
 #include "base/intern.h"
 #include "base/map.h"
-#include "import/perfetto/perfetto_layout.h"
 #include "import/import.h"
 #include "base/protobuf.h"
-#include "import/row.h"
+
+/* Field numbers and values of Perfetto's protocol buffers. */
+enum {
+    TRACE_PACKET = 1,
+
+    PACKET_CLOCK_SNAPSHOT = 6,
+    PACKET_TIMESTAMP = 8,
+    PACKET_SEQUENCE = 10,
+    PACKET_TRACK_EVENT = 11,
+    PACKET_INTERNED = 12,
+    PACKET_FLAGS = 13,
+    PACKET_CLEARED = 41,
+    PACKET_THREAD = 44,
+    PACKET_COMPRESSED = 50,
+    PACKET_GPU_COUNTER = 52,
+    PACKET_GPU_STAGE = 53,
+    PACKET_CLOCK = 58,
+    PACKET_DEFAULTS = 59,
+    PACKET_TRACK = 60,
+    PACKET_VULKAN = 65,
+
+    FLAG_CLEARED = 1,
+
+    INTERNED_CATEGORIES = 1,
+    INTERNED_NAMES = 2,
+    INTERNED_ANNOTATION_NAMES = 3,
+    INTERNED_GPU_SPECIFICATIONS = 24,
+    INTERNED_KERNELS = 1000,
+    INTERNED_STRINGS = 29,
+    INTERNED_ENTRY_ID = 1,
+    INTERNED_ENTRY_TEXT = 2,
+
+    EVENT_DELTA_US = 1,
+    EVENT_CATEGORY_ID = 3,
+    EVENT_ANNOTATION = 4,
+    EVENT_LEGACY = 6,
+    EVENT_TYPE = 9,
+    EVENT_NAME_ID = 10,
+    EVENT_TRACK = 11,
+    EVENT_ABSOLUTE_US = 16,
+    EVENT_CATEGORY = 22,
+    EVENT_NAME = 23,
+    EVENT_COUNTER = 30,
+    EVENT_COUNTER_DOUBLE = 44,
+
+    TYPE_BEGIN = 1,
+    TYPE_END = 2,
+    TYPE_INSTANT = 3,
+    TYPE_COUNTER = 4,
+
+    LEGACY_NAME_ID = 1,
+    LEGACY_PHASE = 2,
+    LEGACY_DURATION_US = 3,
+
+    ANNOTATION_NAME_ID = 1,
+    ANNOTATION_BOOL = 2,
+    ANNOTATION_UINT = 3,
+    ANNOTATION_INT = 4,
+    ANNOTATION_DOUBLE = 5,
+    ANNOTATION_STRING = 6,
+    ANNOTATION_NAME = 10,
+    ANNOTATION_STRING_ID = 17,
+
+    TRACK_UUID = 1,
+    TRACK_NAME = 2,
+    TRACK_PROCESS = 3,
+    TRACK_THREAD = 4,
+    TRACK_PARENT = 5,
+    TRACK_COUNTER = 8,
+    TRACK_STATIC_NAME = 10,
+
+    PROCESS_PID = 1,
+    PROCESS_NAME = 6,
+    THREAD_PID = 1,
+    THREAD_TID = 2,
+    THREAD_NAME = 5,
+    THREAD_REFERENCE_US = 6,
+};
 
 enum name_kind {
     NAME_CATEGORY,
@@ -28,7 +102,6 @@ struct perfetto_sequence {
     struct map names[NAME_KINDS]; /* interned id to text id */
     uint64_t default_track, default_clock;
     int64_t reference_us;
-    bool own; /* written by ridge */
 };
 
 struct open_slice {
@@ -55,13 +128,6 @@ struct perfetto_clock {
     int64_t offset; /* from this clock, in ns, to the trace's */
 };
 
-/* Rows of one table that are to be put into another order at the end. */
-struct held_rows {
-    unsigned char *rows;
-    int64_t *numbers;
-    size_t count, rows_capacity, numbers_capacity;
-};
-
 struct perfetto_import {
     const struct import_options *options;
     struct trace_writer *writer;
@@ -78,25 +144,14 @@ struct perfetto_import {
     size_t clock_count, clock_capacity;
     uint64_t primary_clock;
     int64_t realtime; /* minus the trace's clock */
-    bool has_realtime, has_own, has_foreign, unknown_clock, in_compressed;
+    bool has_realtime, has_events, unknown_clock, in_compressed;
     int64_t last_time;
-    uint64_t unclosed, unopened;
-    uint64_t unread; /* packets of system events */
+    uint64_t without_end, without_begin;
+    uint64_t unsupported; /* packets of system events */
     struct buffer json;
     /* perfetto_gpu.c */
     struct map counter_names;
-    struct map places; /* of the current session: devices, queues and threads that have rows */
-    /* perfetto_own.c */
-    struct map entities[TABLE_ACTIVITY]; /* the file's ids to the writer's */
-    struct map columns;                  /* (table, text id) to column + 1 */
-    struct held_rows held[TABLE_COUNT];
-    struct import_row pending; /* a slice whose end is the next packet */
-    bool has_pending;
-    uint64_t pending_track;
-    int64_t pending_number;
-    int64_t own_offset;
-    unsigned recordings; /* begun after the first */
-    bool has_format;     /* the export says what the trace was made from */
+    struct map entities; /* of the current session: devices, queues and threads that have rows */
 };
 
 /* One packet's fields that events need. */
@@ -128,26 +183,17 @@ struct perfetto_event {
 /* Text id of an interned name of this sequence; 0 when it is not known. */
 uint32_t perfetto_name(const struct perfetto_sequence *sequence, enum name_kind kind,
                        uint64_t interned);
-bool perfetto_keep(struct perfetto_import *import, struct text text, uint32_t *id);
+bool perfetto_intern(struct perfetto_import *import, struct text text, uint32_t *id);
 uint32_t perfetto_string(struct perfetto_import *import, uint32_t text);
 /* The track of that uuid, made where it is not known; NULL when out of memory. */
 struct perfetto_track *perfetto_track(struct perfetto_import *import, uint64_t uuid);
 void perfetto_annotation(struct perfetto_import *import, const struct perfetto_sequence *sequence,
                          struct text message, struct perfetto_annotation *annotation);
 
-/* Relates the clocks of a snapshot to the trace's. */
-bool perfetto_read_snapshot(struct perfetto_import *import, uint64_t sequence, struct text message);
-/* The trace's time of a reading of that clock. */
-int64_t perfetto_time(struct perfetto_import *import, uint64_t sequence, uint64_t clock,
-                      uint64_t value);
-
-/* Whether the row's times are possible; *drop says that it is to be left out. */
-bool perfetto_check_row(struct perfetto_import *import, const struct import_row *row, bool *drop);
-
-bool perfetto_foreign_event(struct perfetto_import *import, const struct perfetto_packet *packet,
-                            const struct perfetto_event *event);
-/* Ends what is still open. */
-bool perfetto_close_slices(struct perfetto_import *import);
+/* Checks the times of a row of `table`; marks have no duration. Impossible times fail, or, with
+ * --skip-invalid, set *drop. */
+bool perfetto_check_times(struct perfetto_import *import, enum trace_table table, int64_t time,
+                          int64_t duration, bool *drop);
 
 bool perfetto_gpu_stage(struct perfetto_import *import, const struct perfetto_packet *packet,
                         struct text message);
@@ -155,14 +201,5 @@ bool perfetto_gpu_counters(struct perfetto_import *import, const struct perfetto
                            struct text message);
 bool perfetto_vulkan_call(struct perfetto_import *import, const struct perfetto_packet *packet,
                           struct text message);
-
-/* Whether the event begins a recording of ridge's. */
-bool perfetto_is_header(const struct perfetto_import *import, const struct perfetto_event *event);
-bool perfetto_own_header(struct perfetto_import *import, const struct perfetto_packet *packet,
-                         const struct perfetto_event *event);
-bool perfetto_own_event(struct perfetto_import *import, const struct perfetto_packet *packet,
-                        const struct perfetto_event *event);
-/* Writes the rows that were held back. */
-bool perfetto_own_end(struct perfetto_import *import);
 
 #endif

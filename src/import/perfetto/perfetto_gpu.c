@@ -41,26 +41,26 @@ enum {
 };
 
 /* Rows of devices, queues and threads are written once and found again by what they stand for. */
-static uint64_t place_key(enum trace_table table, uint64_t a, uint64_t b, uint64_t c) {
+static uint64_t entity_key(enum trace_table table, uint64_t a, uint64_t b, uint64_t c) {
     uint64_t parts[4] = {table, a, b, c};
     return checksum64(parts, sizeof parts);
 }
 
-static uint32_t place_find(const struct perfetto_import *import, uint64_t key) {
-    const uint64_t *known = map_find(&import->places, key);
+static uint32_t entity_find(const struct perfetto_import *import, uint64_t key) {
+    const uint64_t *known = map_find(&import->entities, key);
     return known ? (uint32_t)*known : 0;
 }
 
 /* A failure to remember costs a second row, no more. */
-static uint32_t place_keep(struct perfetto_import *import, uint64_t key, uint32_t id) {
+static uint32_t entity_add(struct perfetto_import *import, uint64_t key, uint32_t id) {
     struct status ignored;
-    map_set(&import->places, key, id, &ignored);
+    map_set(&import->entities, key, id, &ignored);
     return id;
 }
 
 static uint32_t find_device(struct perfetto_import *import, int64_t gpu) {
-    uint64_t key = place_key(TABLE_DEVICE, (uint64_t)gpu, 0, 0);
-    uint32_t known = place_find(import, key);
+    uint64_t key = entity_key(TABLE_DEVICE, (uint64_t)gpu, 0, 0);
+    uint32_t known = entity_find(import, key);
     if (known)
         return known;
     char label[24];
@@ -69,13 +69,13 @@ static uint32_t find_device(struct perfetto_import *import, int64_t gpu) {
         .index = (uint32_t)gpu,
         .label = trace_writer_string(import->writer, text_of(label)),
     };
-    return place_keep(import, key, trace_write_device(import->writer, &row));
+    return entity_add(import, key, trace_write_device(import->writer, &row));
 }
 
 static uint32_t find_queue(struct perfetto_import *import, int64_t gpu, uint64_t context,
                            uint64_t queue, uint32_t name) {
-    uint64_t key = place_key(TABLE_QUEUE, (uint64_t)gpu, context, queue);
-    uint32_t known = place_find(import, key);
+    uint64_t key = entity_key(TABLE_QUEUE, (uint64_t)gpu, context, queue);
+    uint32_t known = entity_find(import, key);
     if (known)
         return known;
     struct row_queue row = {
@@ -84,17 +84,17 @@ static uint32_t find_queue(struct perfetto_import *import, int64_t gpu, uint64_t
         .stream = (int64_t)queue,
         .name = perfetto_string(import, name),
     };
-    return place_keep(import, key, trace_write_queue(import->writer, &row));
+    return entity_add(import, key, trace_write_queue(import->writer, &row));
 }
 
 static uint32_t find_thread(struct perfetto_import *import, uint64_t pid, int64_t tid) {
-    uint64_t key = place_key(TABLE_THREAD, pid, (uint64_t)tid, 0);
-    uint32_t known = place_find(import, key);
+    uint64_t key = entity_key(TABLE_THREAD, pid, (uint64_t)tid, 0);
+    uint32_t known = entity_find(import, key);
     if (known)
         return known;
     uint32_t process = trace_write_process(import->writer, &(struct row_process){.pid = pid});
     struct row_thread row = {.process = process, .tid = tid};
-    return place_keep(import, key, trace_write_thread(import->writer, &row));
+    return entity_add(import, key, trace_write_thread(import->writer, &row));
 }
 
 static void read_dimensions(struct text bytes, uint32_t *x, uint32_t *y, uint32_t *z) {
@@ -185,20 +185,16 @@ static uint32_t name_of_stage(struct perfetto_import *import, const struct stage
 bool perfetto_gpu_stage(struct perfetto_import *import, const struct perfetto_packet *packet,
                         struct text bytes) {
     struct stage stage = {0};
-    struct import_row row;
+    struct row_activity row = {.start = packet->time, .kind = ACTIVITY_KERNEL};
     bool drop;
-    import_row_begin(&row, TABLE_ACTIVITY);
-    row.of.activity.start = packet->time;
-    read_stage(packet, bytes, &stage, &row.of.activity);
-    import->has_foreign = true;
-    row.of.activity.kind = ACTIVITY_KERNEL;
-    row.of.activity.name = name_of_stage(import, &stage);
-    row.of.activity.queue =
-        find_queue(import, stage.gpu, stage.context, stage.queue, stage.queue_name);
-    if (!perfetto_check_row(import, &row, &drop))
+    read_stage(packet, bytes, &stage, &row);
+    import->has_events = true;
+    row.name = name_of_stage(import, &stage);
+    row.queue = find_queue(import, stage.gpu, stage.context, stage.queue, stage.queue_name);
+    if (!perfetto_check_times(import, TABLE_ACTIVITY, row.start, row.duration, &drop))
         return false;
     if (!drop)
-        trace_write_activity(import->writer, &row.of.activity);
+        trace_write_activity(import->writer, &row);
     return true;
 }
 
@@ -215,7 +211,7 @@ static bool read_counter_names(struct perfetto_import *import, struct text bytes
             if (part.number == SPEC_ID)
                 id = (uint64_t)protobuf_integer(&part);
             else if (part.number == SPEC_NAME &&
-                     !perfetto_keep(import, protobuf_text(&part), &name))
+                     !perfetto_intern(import, protobuf_text(&part), &name))
                 return false;
         if (!map_set(&import->counter_names, id, name, import->status))
             return false;
@@ -227,24 +223,22 @@ static bool write_counter(struct perfetto_import *import, const struct perfetto_
                           struct text bytes, uint32_t device) {
     struct protobuf message = protobuf_of(bytes);
     struct protobuf_field field;
-    struct import_row row;
+    struct row_counter row = {.time = packet->time, .device = device};
     bool drop;
-    import_row_begin(&row, TABLE_COUNTER);
-    row.of.counter = (struct row_counter){.time = packet->time, .device = device};
     while (protobuf_next(&message, &field)) {
         if (field.number == VALUE_ID) {
             uint64_t *name = map_find(&import->counter_names, (uint64_t)protobuf_integer(&field));
-            row.of.counter.name = name ? perfetto_string(import, (uint32_t)*name) : 0;
+            row.name = name ? perfetto_string(import, (uint32_t)*name) : 0;
         } else if (field.number == VALUE_INT) {
-            row.of.counter.value = (double)protobuf_integer(&field);
+            row.value = (double)protobuf_integer(&field);
         } else if (field.number == VALUE_DOUBLE) {
-            row.of.counter.value = protobuf_number(&field);
+            row.value = protobuf_number(&field);
         }
     }
-    if (!perfetto_check_row(import, &row, &drop))
+    if (!perfetto_check_times(import, TABLE_COUNTER, row.time, 0, &drop))
         return false;
     if (!drop)
-        trace_write_counter(import->writer, &row.of.counter);
+        trace_write_counter(import->writer, &row);
     return true;
 }
 
@@ -253,7 +247,7 @@ bool perfetto_gpu_counters(struct perfetto_import *import, const struct perfetto
     struct protobuf message = protobuf_of(bytes);
     struct protobuf_field field;
     int64_t gpu = 0;
-    import->has_foreign = true;
+    import->has_events = true;
     while (protobuf_next(&message, &field))
         if (field.number == COUNTERS_GPU)
             gpu = (int64_t)(int32_t)protobuf_integer(&field);
@@ -275,27 +269,25 @@ static bool write_submit(struct perfetto_import *import, const struct perfetto_p
     struct protobuf_field field;
     uint64_t pid = 0;
     int64_t tid = 0;
-    struct import_row row;
+    struct row_call row = {.start = packet->time, .class = CALL_LAUNCH};
     bool drop;
-    import_row_begin(&row, TABLE_CALL);
-    row.of.call = (struct row_call){.start = packet->time, .class = CALL_LAUNCH};
     while (protobuf_next(&message, &field)) {
         int64_t value = protobuf_integer(&field);
         if (field.number == SUBMIT_DURATION)
-            row.of.call.duration = value;
+            row.duration = value;
         else if (field.number == SUBMIT_PID)
             pid = (uint64_t)value;
         else if (field.number == SUBMIT_TID)
             tid = value;
         else if (field.number == SUBMIT_ID)
-            row.of.call.correlation = (uint64_t)value;
+            row.correlation = (uint64_t)value;
     }
-    row.of.call.thread = find_thread(import, pid, tid);
-    row.of.call.name = trace_writer_string(import->writer, TEXT("vkQueueSubmit"));
-    if (!perfetto_check_row(import, &row, &drop))
+    row.thread = find_thread(import, pid, tid);
+    row.name = trace_writer_string(import->writer, TEXT("vkQueueSubmit"));
+    if (!perfetto_check_times(import, TABLE_CALL, row.start, row.duration, &drop))
         return false;
     if (!drop)
-        trace_write_call(import->writer, &row.of.call);
+        trace_write_call(import->writer, &row);
     return true;
 }
 
@@ -303,7 +295,7 @@ bool perfetto_vulkan_call(struct perfetto_import *import, const struct perfetto_
                           struct text bytes) {
     struct protobuf message = protobuf_of(bytes);
     struct protobuf_field field;
-    import->has_foreign = true;
+    import->has_events = true;
     while (protobuf_next(&message, &field))
         if (field.number == VULKAN_SUBMIT && !write_submit(import, packet, protobuf_text(&field)))
             return false;

@@ -9,6 +9,16 @@
 #include "import/import.h"
 #include "import/xctrace/xctrace_table.h"
 
+/* A file of an export, by its first bytes. `schema`: of a table, "" where they do not hold it. */
+enum xctrace_file_kind {
+    XCTRACE_OTHER,
+    XCTRACE_TOC,
+    XCTRACE_TABLE,
+    XCTRACE_LFS_POINTER, /* Git left a pointer in place of an XML file */
+    XCTRACE_EMPTY,       /* an XML file whose export failed */
+};
+enum xctrace_file_kind xctrace_file_kind(struct text head, struct text *schema);
+
 /* What a table of contents says about its first run. Texts are "" where it is silent; they live in
  * the arena. A zeroed one is what a missing table of contents says. */
 struct xctrace_toc {
@@ -22,13 +32,6 @@ struct xctrace_toc {
     uint64_t sample_ns; /* between two samples, of the time-sample table; 0 = not told */
     struct intern schemas;
 };
-
-/* Fills a zeroed `toc` from the file. */
-bool xctrace_toc_read(const char *path, struct xctrace_toc *toc, struct status *status);
-void xctrace_toc_finish(struct xctrace_toc *toc);
-/* "2026-03-30T18:55:31.999-07:00" as nanoseconds since 1970; false without a zone or a sane year.
- */
-bool xctrace_date(struct text date, int64_t *unix_ns);
 
 struct xctrace_signposts {
     struct intern keys; /* of intervals that have begun: process, identifier, name, subsystem */
@@ -102,10 +105,5 @@ bool xctrace_thread(struct xctrace *import, const struct xctrace_table *table, u
 uint32_t xctrace_string(struct xctrace *import, const struct xctrace_table *table, uint32_t cell);
 /* A label cell's first text that says something: a child's, or its own. */
 struct text xctrace_label(const struct xctrace_table *table, uint32_t cell);
-
-/* Exports the tables that ridge reads from a .trace bundle into a new folder by running xctrace;
- * *folder is then to be removed by xctrace_bundle_remove() and freed. */
-bool xctrace_bundle_export(const char *bundle, char **folder, struct status *status);
-void xctrace_bundle_remove(const char *folder);
 
 #endif

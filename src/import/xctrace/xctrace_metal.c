@@ -5,9 +5,9 @@
  * Tables of GPU and driver hold every process of the machine; only the target's rows are taken.
  * Completions name no process, so they are told by the command buffers of the target.
  */
-#ifdef RIDGE_HAVE_EXPAT
-
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/json_write.h"
 #include "import/xctrace/xctrace.h"
@@ -59,10 +59,10 @@ static bool queue_of(struct xctrace *import, uint32_t device, struct text channe
     buffer_printf(&name, "%u %.*s", device, TEXT_ARGS(channel));
     size_t known = import->queues.count;
     uint32_t key = 0;
-    bool good = buffer_ok(&name, status) &&
-                intern_add(&import->queues, buffer_as_text(&name), &key, status);
+    bool ok = buffer_ok(&name, status) &&
+              intern_add(&import->queues, buffer_as_text(&name), &key, status);
     buffer_finish(&name);
-    if (!good)
+    if (!ok)
         return false;
     if (import->queues.count == known) {
         *queue = (uint32_t)*map_find(&import->queue_ids, key);
@@ -331,4 +331,96 @@ static bool state_row(struct xctrace *import, const struct xctrace_table *table,
 const struct xctrace_kind xctrace_gpu_states = {"metal-gpu-state-intervals", state_columns,
                                                 state_row};
 
-#endif
+/* ---- GPU counters ---- */
+
+/* gpu-counter-info names the counters that gpu-counter-value reads. A trace has these tables only
+ * when a counter set was recorded; they belong to the whole machine. */
+
+enum { INFO_ID, INFO_NAME };
+static const char *const info_columns[] = {"counter-id", "name", NULL};
+
+static bool info_row(struct xctrace *import, const struct xctrace_table *table,
+                     const uint32_t *cells, struct status *status) {
+    uint64_t id;
+    if (!xctrace_integer(table, cells[INFO_ID], &id))
+        return true;
+    return map_set(&import->counter_names, id, xctrace_string(import, table, cells[INFO_NAME]),
+                   status);
+}
+
+const struct xctrace_kind xctrace_counter_info = {"gpu-counter-info", info_columns, info_row};
+
+/* False for what is not a finite number. */
+static bool number_of(const struct xctrace_table *table, uint32_t cell, double *number) {
+    char digits[64];
+    struct text text = xctrace_text(table, cell);
+    if (text.length == 0 || text.length >= sizeof digits)
+        return false;
+    memcpy(digits, text.data, text.length);
+    digits[text.length] = 0;
+    char *end;
+    *number = strtod(digits, &end);
+    return *end == 0 && isfinite(*number);
+}
+
+static uint32_t counter_name(struct xctrace *import, uint64_t id) {
+    const uint64_t *known = map_find(&import->counter_names, id);
+    if (known)
+        return (uint32_t)*known;
+    char name[48];
+    snprintf(name, sizeof name, "GPU counter %llu", (unsigned long long)id);
+    return trace_writer_string(import->writer, text_of(name));
+}
+
+enum { VALUE_TIME, VALUE_ID, VALUE_VALUE };
+static const char *const value_columns[] = {"timestamp", "counter-id", "value", NULL};
+
+static bool value_row(struct xctrace *import, const struct xctrace_table *table,
+                      const uint32_t *cells, struct status *status) {
+    struct row_counter counter = {0};
+    uint64_t id;
+    bool use;
+    if (!xctrace_span(import, table, cells[VALUE_TIME], 0, &counter.time, NULL, &use, status))
+        return false;
+    if (!use || !xctrace_integer(table, cells[VALUE_ID], &id) ||
+        !number_of(table, cells[VALUE_VALUE], &counter.value))
+        return true;
+    counter.name = counter_name(import, id);
+    trace_write_counter(import->writer, &counter);
+    return true;
+}
+
+const struct xctrace_kind xctrace_counter_values = {"gpu-counter-value", value_columns, value_row};
+
+enum {
+    COUNTER_INTERVAL_START,
+    COUNTER_INTERVAL_NAME,
+    COUNTER_INTERVAL_COUNTER_NAME,
+    COUNTER_INTERVAL_LABEL,
+    COUNTER_INTERVAL_VALUE,
+    COUNTER_INTERVAL_PERCENT,
+};
+static const char *const counter_interval_columns[] = {
+    "start", "name", "counter-name", "label", "value", "percent-value", NULL,
+};
+
+static bool counter_interval_row(struct xctrace *import, const struct xctrace_table *table,
+                                 const uint32_t *cells, struct status *status) {
+    struct row_counter counter = {0};
+    struct text name = TEXT("");
+    bool use;
+    if (!xctrace_span(import, table, cells[COUNTER_INTERVAL_START], 0, &counter.time, NULL, &use,
+                      status))
+        return false;
+    if (!use || (!number_of(table, cells[COUNTER_INTERVAL_VALUE], &counter.value) &&
+                 !number_of(table, cells[COUNTER_INTERVAL_PERCENT], &counter.value)))
+        return true;
+    for (int i = COUNTER_INTERVAL_NAME; i <= COUNTER_INTERVAL_LABEL && name.length == 0; i++)
+        name = xctrace_label(table, cells[i]);
+    counter.name = trace_writer_string(import->writer, name);
+    trace_write_counter(import->writer, &counter);
+    return true;
+}
+
+const struct xctrace_kind xctrace_counter_intervals = {
+    "metal-gpu-counter-intervals", counter_interval_columns, counter_interval_row};

@@ -3,8 +3,8 @@
  * The reader asks once per schema which columns are wanted, then hands over every row as that many
  * cells in that order. A cell is a number that names a value of the document, 0 being NULL (a
  * sentinel, a missing column, a reference that leads nowhere). Values that the document gave an id
- * stay until the end, the others until their row has been handled, so look at cells inside the row
- * function only.
+ * stay until the end, the others until their row has been handled, so look at cells inside the
+ * row function only.
  */
 #ifndef RIDGE_IMPORT_XCTRACE_XCTRACE_TABLE_H
 #define RIDGE_IMPORT_XCTRACE_XCTRACE_TABLE_H
@@ -36,7 +36,7 @@ struct text xctrace_text(const struct xctrace_table *table, uint32_t cell);
 struct text xctrace_tag(const struct xctrace_table *table, uint32_t cell);
 /* The first child of that tag, or 0. */
 uint32_t xctrace_child(const struct xctrace_table *table, uint32_t cell, const char *tag);
-/* All children; good until the row function returns. */
+/* All children; valid until the row function returns. */
 const uint32_t *xctrace_children(const struct xctrace_table *table, uint32_t cell, size_t *count);
 /* The cell as a decimal integer; false when it is NULL or something else. */
 bool xctrace_integer(const struct xctrace_table *table, uint32_t cell, uint64_t *value);

@@ -75,7 +75,7 @@ static bool event_time(struct xplane *import, const struct xplane_line *line,
     return status_fail(
         import->status, STATUS_INPUT,
         "an event of line \"%.*s\" (byte %llu) starts at %lld ns + %lld ps and lasts %lld ps, "
-        "which is no time; --skip-invalid drops such events",
+        "which is not a valid time; --skip-invalid drops such events",
         line->name.length > 80 ? 80 : (int)line->name.length, line->name.data,
         (unsigned long long)(import->input->offset +
                              (uint64_t)(event->at - (unsigned char *)import->input->data)),
@@ -601,17 +601,14 @@ static void write_counts(struct xplane *import) {
     if (import->undirected_copies == 0)
         return;
     struct buffer warning = {0};
-    buffer_printf(
-        &warning,
-        "%llu copies among devices, of a kind that the profile calls unknown, are counted "
-        "as kernels",
-        (unsigned long long)import->undirected_copies);
+    buffer_printf(&warning, "device copies of unknown kind, counted as kernels: %llu",
+                  (unsigned long long)import->undirected_copies);
     trace_writer_meta_of(import->writer, META_WARNING, &warning);
     buffer_finish(&warning);
 }
 
-static bool run(const struct import_source *source, const struct import_options *options,
-                struct trace_writer *writer, struct status *status) {
+static bool xplane_run(const struct import_source *source, const struct import_options *options,
+                       struct trace_writer *writer, struct status *status) {
     struct input input;
     struct xplane import = {
         .options = options, .writer = writer, .status = status, .input = &input};
@@ -647,7 +644,7 @@ static struct text first_plane_name(struct text head) {
     return TEXT("");
 }
 
-static int detect(const struct import_source *source) {
+static int xplane_detect(const struct import_source *source) {
     struct text head = {(const char *)source->head, source->head_length};
     if (source->is_folder || head.length == 0)
         return 0;
@@ -658,4 +655,4 @@ static int detect(const struct import_source *source) {
                : 0;
 }
 
-const struct importer import_xplane = {"xplane", detect, run, NULL};
+const struct importer import_xplane = {"xplane", xplane_detect, xplane_run, NULL};

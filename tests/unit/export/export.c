@@ -1,4 +1,5 @@
-/* What the files themselves look like, and what happens when they cannot be written. */
+/* The exported files themselves, and what happens when they cannot be written.
+ * tests/cli/export_readers reads them with other programs. */
 #include "../test.h"
 
 #include <fcntl.h>
@@ -6,7 +7,9 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "compare.h"
+#include "export/export.h"
+#include "generate.h"
+#include "import/import.h"
 #include "trace/writer.h"
 
 /* One kernel with a name that spreadsheets would run, launched by one call, and a sample. */
@@ -93,12 +96,12 @@ TEST(chrome_times_have_three_decimals_and_arrows_join_call_and_kernel) {
     trace_close(trace);
 }
 
-TEST(a_full_disk_is_said_by_every_format) {
+TEST(every_format_reports_a_full_disk) {
     if (access("/dev/full", W_OK) != 0) {
         test_skip("there is no /dev/full");
         return;
     }
-    struct trace *trace = compare_generate(1, 200);
+    struct trace *trace = generate_trace(1, 200);
     for (const struct export_format *format = export_formats; format->name; format++) {
         struct status status = {0};
         struct output output;
@@ -118,9 +121,9 @@ TEST(a_full_disk_is_said_by_every_format) {
     trace_close(trace);
 }
 
-/* Fails each allocation in turn until the export succeeds: it always says so and leaves no file. */
-TEST(an_export_without_memory_fails_cleanly_wherever_that_happens) {
-    struct trace *trace = compare_generate(2, 40);
+/* Fails each allocation in turn until the export succeeds; a failure leaves no file. */
+TEST(every_failing_allocation_of_an_export_is_reported) {
+    struct trace *trace = generate_trace(2, 40);
     const char *path = test_temporary(".out");
     for (const struct export_format *format = export_formats; format->name; format++) {
         bool done = false;
@@ -144,4 +147,36 @@ TEST(an_export_without_memory_fails_cleanly_wherever_that_happens) {
         CHECK(done);
     }
     trace_close(trace);
+}
+
+/* Numbers that identify devices, processes and launches in a Chrome trace must be unique in the
+ * file. */
+TEST(two_recordings_with_equal_ids_do_not_share_them_in_a_chrome_trace) {
+    struct trace *trace = generate_trace(2, 3);
+    char *text = export_text(trace, "chrome", TABLE_ACTIVITY);
+    CHECK(strstr(text, "{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":0,\"args\":{\"labels\":"
+                       "\"GPU 0\"}}"));
+    CHECK(strstr(text, "\"args\":{\"labels\":\"GPU 0 (recording 2)\"}}"));
+    CHECK(!strstr(text, "\"pid\":0,\"args\":{\"labels\":\"GPU 0 (recording 2)\"}}"));
+    memory_free(text);
+    trace_close(trace);
+}
+
+TEST(an_sqlite_export_is_not_a_trace_and_the_message_asks_for_the_ridge_file) {
+    struct trace *trace = small_trace(), *read = NULL;
+    const char *path = test_temporary(".sqlite");
+    struct status status = {0};
+    struct output output;
+    bool ok = output_open(&output, path, true, &status) &&
+              export_sqlite(trace, &(struct export_options){0}, &output, &status) &&
+              output_commit(&output, &status);
+    trace_close(trace);
+    if (!ok && status.code == STATUS_UNSUPPORTED) {
+        output_abandon(&output);
+        test_skip("this build has no SQLite");
+        return;
+    }
+    CHECK_OK(ok, status);
+    CHECK(!import_open(path, &(struct import_options){0}, &read, &status));
+    CHECK(strstr(status.message, "pass the .ridge file"));
 }

@@ -3,7 +3,6 @@
 
 #include "base/array.h"
 #include "import/import.h"
-#include "import/row.h"
 
 TEST(a_call_is_classed_by_what_it_does_whatever_the_api_or_version) {
     static const struct {
@@ -92,29 +91,5 @@ TEST(a_copys_name_tells_its_direction_and_memories) {
             test_failed(__FILE__, __LINE__, "\"%s\" is %s from %s to %s", rows[i].name,
                         copy_direction_name(direction), memory_kind_name(from),
                         memory_kind_name(to));
-    }
-}
-
-TEST(a_row_is_valid_when_its_times_are_in_range) {
-    static const struct {
-        int64_t start, duration;
-        bool valid;
-    } rows[] = {
-        {0, 0, true},
-        {TRACE_TIME_LIMIT, TRACE_TIME_LIMIT, true},
-        {-TRACE_TIME_LIMIT, 0, true},
-        {TRACE_TIME_LIMIT + 1, 0, false},
-        {-TRACE_TIME_LIMIT - 1, 0, false},
-        {0, -1, false},
-        {0, TRACE_TIME_LIMIT + 1, false},
-    };
-    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
-        struct import_row row;
-        const char *why;
-        import_row_begin(&row, TABLE_CALL);
-        row.of.call.start = rows[i].start;
-        row.of.call.duration = rows[i].duration;
-        CHECK_INT(import_row_valid(&row, &why), rows[i].valid);
-        CHECK_INT(why == NULL, rows[i].valid);
     }
 }

@@ -212,14 +212,14 @@ static const struct {
             "ELF\x02\x01",
             "program"),
     UNKNOWN(".txt", "hello, this is a log\n", "plain text"),
-    UNKNOWN(".txt", " \n\t\n", "nothing but blanks"),
-    UNKNOWN(".bin", "a\x7Fz", "not a trace that ridge knows"),
-    UNKNOWN(".bin", "a\x02z", "not a trace that ridge knows"),
-    UNKNOWN(".bin", "\x00\x01\xFE\x80\x93\xF7\x00\x11", "not a trace that ridge knows"),
+    UNKNOWN(".txt", " \n\t\n", "only white space"),
+    UNKNOWN(".bin", "a\x7Fz", "not a known trace format"),
+    UNKNOWN(".bin", "a\x02z", "not a known trace format"),
+    UNKNOWN(".bin", "\x00\x01\xFE\x80\x93\xF7\x00\x11", "not a known trace format"),
 };
 
-TEST(what_is_no_trace_is_named_for_what_it_is) {
-    for (size_t i = 0; i < ARRAY_COUNT(unknown); i++) {
+TEST(a_file_that_is_not_a_trace_is_named_for_what_it_is) {
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         struct status status = {0};
         struct trace *trace = NULL;
         const char *path = test_temporary(unknown[i].suffix);

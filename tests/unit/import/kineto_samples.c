@@ -76,16 +76,16 @@ TEST(a_circle_of_callers_and_a_missing_caller_end_the_stack) {
     check_stack(trace, trace->sample.stack[2], "self");
     check_stack(trace, trace->sample.stack[3], "orphan");
     CHECK_INT(trace->sample.stack[4], 0);
-    CHECK(warns(trace, "3 stack frames"));
-    CHECK(warns(trace, "1 samples"));
+    CHECK(warns(trace, "stack frames whose parent is missing or cyclic: 3"));
+    CHECK(warns(trace, "samples of an unknown stack frame: 1"));
     trace_close(trace);
 }
 
-TEST(samples_before_their_frames_are_left_out_and_said) {
+TEST(samples_before_their_frames_are_skipped_with_a_warning) {
     IMPORT("{\"samples\":[{\"tid\":1,\"ts\":1,\"sf\":1}],\"stackFrames\":{\"1\":{\"name\":\"a\"}}"
            "," EVENTS "}");
     CHECK_INT(trace->sample.count, 0);
-    CHECK(warns(trace, "samples come before their stackFrames"));
+    CHECK(warns(trace, "samples that precede stackFrames"));
     trace_close(trace);
 }
 
@@ -111,10 +111,6 @@ TEST(damaged_lists_of_samples_are_refused_with_their_place) {
         "{\"stackFrames\":{},\"samples\":[{\"ts\":1}",
         "{\"stackFrames\":{},\"samples\":[{\"ts\":1}}",
         "{\"stackFrames\":{},\"samples\":[{\"ts\":1",
-        "{\"ridge\":{\"meta\":[7]}}",
-        "{\"ridge\":{\"meta\":[{\"key\":\"a\",",
-        "{\"ridge\":{\"thread\":[{\"tid\":1} {}]}}",
-        "{\"ridge\":{\"layout\":",
     };
     for (size_t i = 0; i < ARRAY_COUNT(damaged); i++) {
         struct status status;

@@ -341,7 +341,7 @@ TEST(one_number_for_two_boards_makes_two_devices) {
     trace_close(trace);
 }
 
-TEST(a_hidden_board_is_listed_beside_the_one_that_cuda_calls_0) {
+TEST(a_hidden_gpu_is_listed_beside_the_one_that_cuda_calls_0) {
     const char *path =
         database_of(STRINGS KERNELS TWO_BOARDS CUDA_DEVICES
                     "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (1, 0, 16);" ONE_KERNEL
@@ -374,7 +374,7 @@ TEST(an_open_range_ends_with_the_capture) {
     CHECK_TEXT(trace_text(trace, trace->range.domain[1 - open]), "");
     CHECK_TEXT(trace_text(trace, trace->mark.name[0]), "here");
     CHECK_TEXT(trace_text(trace, trace->thread.name[trace->range.thread[0]]), "loader");
-    CHECK(has_warning(trace, "1 NVTX range was still open"));
+    CHECK(has_warning(trace, "closed at its end: 1"));
     trace_close(trace);
 }
 
@@ -519,7 +519,7 @@ TEST(what_began_just_before_the_capture_keeps_its_negative_start) {
     trace_close(trace);
 }
 
-TEST(a_row_without_its_times_is_left_out_and_counted) {
+TEST(a_row_without_a_timestamp_is_skipped_and_counted) {
     const char *path = database_of(STRINGS KERNELS ONE_KERNEL
                                    "(10, NULL, 0, 1, 7, 5, " P16 ", 1, 2, 3, 4),"
                                    "('x', 30, 0, 1, 7, 5, " P16 ", 1, 2, 3, 4),"
@@ -527,7 +527,7 @@ TEST(a_row_without_its_times_is_left_out_and_counted) {
     struct trace *trace = must_import(&import_nsys, path);
     REQUIRE(trace && trace->activity.count == 1);
     CHECK_INT(trace_meta_sum(trace, META_DROPS), 2);
-    CHECK(has_warning(trace, "2 rows have no time"));
+    CHECK(has_warning(trace, "rows without a timestamp: 2"));
     CHECK_INT(trace->activity.correlation[0], 0);
     CHECK_INT(trace->queue.process[trace->activity.queue[0]], 0);
     trace_close(trace);
@@ -643,7 +643,7 @@ TEST(a_compressed_export_is_read) {
     trace_close(trace);
 }
 
-TEST(what_lies_in_a_log_beside_the_database_is_said_to_be_missing) {
+TEST(rows_in_a_write_ahead_log_are_reported_as_missing) {
     const char *path = database_of(STRINGS KERNELS);
     char log[600];
     REQUIRE(path);

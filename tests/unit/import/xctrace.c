@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "import/import.h"
-#include "import/xctrace/xctrace_files.h"
+#include "import/xctrace/xctrace.h"
 #include "rows.h"
 
 #ifdef RIDGE_HAVE_EXPAT
@@ -329,7 +329,7 @@ TEST(impossible_times_are_refused_or_dropped_and_counted) {
     trace_close(trace);
 }
 
-TEST(rows_without_a_time_are_passed_over_and_counted) {
+TEST(rows_without_a_time_are_skipped_and_counted) {
     struct status status;
     struct trace *trace = open_table(
         GPU_TABLE("<row><sentinel/><u>1</u>" REST "</row>" ROW("1", "2", AGAIN)), false, &status);
@@ -357,7 +357,7 @@ TEST(damaged_and_hostile_documents_are_refused_in_one_sentence) {
     memset(wide + strlen(wide), 'x', LONG);
     check_refused(wide, "more than 4 MiB");
     free(wide);
-    check_refused(TOC(APP), "give ridge the folder");
+    check_refused(TOC(APP), "pass the folder");
 }
 
 TEST(a_value_of_many_mebibytes_is_refused) {
@@ -431,7 +431,7 @@ TEST(only_the_first_of_several_runs_is_imported) {
     REQUIRE(trace && trace->activity.count == 1);
     CHECK_INT(trace->activity.start[0], 10);
     CHECK(meta_is(trace, "xctrace.tables_of_other_runs", "1"));
-    CHECK(text_starts(trace_meta(trace, META_WARNING), "the trace holds several runs"));
+    CHECK(text_starts(trace_meta(trace, META_WARNING), "the trace contains several runs"));
     trace_close(trace);
 }
 

@@ -287,7 +287,7 @@ TEST(a_query_can_only_read) {
     trace_close(trace);
 }
 
-TEST(an_error_says_where_it_is_and_what_there_is) {
+TEST(an_error_names_its_position_and_the_tables) {
     struct trace *trace = make_trace(1);
     REQUIRE(trace);
     CHECK_STRING(ask(trace, "SELECT * FORM kernel"),
@@ -296,9 +296,9 @@ TEST(an_error_says_where_it_is_and_what_there_is) {
                      : "near \"FORM\": syntax error");
     const char *said = ask(trace, "SELECT * FROM kernels");
     CHECK(strstr(said, "no such table: kernels"));
-    CHECK(strstr(said, "there are kernel, copy, launch, activity, call, range"));
-    CHECK(strstr(ask(trace, "SELECT nme FROM kernel"), "'.schema' in place of the SQL"));
-    CHECK(strstr(ask(trace, "SELECT 1; SELECT 2"), "one statement at a time"));
+    CHECK(strstr(said, "the tables are kernel, copy, launch, activity, call, range"));
+    CHECK(strstr(ask(trace, "SELECT nme FROM kernel"), "'.schema' instead of SQL"));
+    CHECK(strstr(ask(trace, "SELECT 1; SELECT 2"), "only one statement is allowed"));
     CHECK(strstr(ask(trace, " -- nothing"), "the SQL is empty"));
     CHECK_STRING(ask(trace, "SELECT 1; -- done;\n ;"), "1");
     trace_close(trace);
@@ -310,8 +310,8 @@ TEST(the_tables_describe_themselves) {
     CHECK(strstr(ask(trace, ".tables"), "activity|5|work on a device"));
     CHECK(strstr(ask(trace, ".schema queue"), "stream|INTEGER|stream number"));
     CHECK(strstr(ask(trace, ".schema LAUNCH"), "delay|INTEGER|"));
-    CHECK(strstr(ask(trace, ".schema nothing"), "no such table: nothing; there are kernel"));
-    CHECK(strstr(ask(trace, ".dump"), "there are .tables, .schema"));
+    CHECK(strstr(ask(trace, ".schema nothing"), "no such table: nothing; the tables are kernel"));
+    CHECK(strstr(ask(trace, ".dump"), "use .tables, .schema"));
     CHECK_STRING(ask(trace, "SELECT count(DISTINCT \"table\") FROM ridge_columns"), "18");
     trace_close(trace);
 }

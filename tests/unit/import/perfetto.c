@@ -1,13 +1,13 @@
 /* Perfetto traces of other producers, made here packet by packet. */
-#include "../import/rows.h"
 #include "../test.h"
+#include "rows.h"
 
 #include <zlib.h>
 
 #include "base/output.h"
 #include "base/protobuf.h"
-#include "import/perfetto/perfetto_layout.h"
 #include "import/import.h"
+#include "import/perfetto/perfetto.h"
 
 static void put_interned(struct buffer *packet, uint32_t kind, uint64_t id, const char *text) {
     size_t interned = protobuf_begin(packet, PACKET_INTERNED);
@@ -387,7 +387,7 @@ TEST(a_slice_that_ends_before_it_began_fails_or_is_dropped) {
     buffer_finish(&file);
 }
 
-TEST(a_slice_without_an_end_is_ended_with_the_trace_and_said) {
+TEST(a_slice_without_an_end_ends_with_the_trace_and_a_warning) {
     struct buffer file = {0};
     struct status status;
     put_event(&file, 1, 100, 0, TYPE_END, 9, 0);
@@ -418,4 +418,29 @@ TEST(a_perfetto_trace_cut_in_a_packet_is_read_to_there) {
     CHECK_INT(trace->mark.count, 1);
     CHECK(trace_meta(trace, META_TRUNCATED).length > 0);
     trace_close(trace);
+}
+
+TEST(times_out_of_range_and_negative_durations_are_refused) {
+    static const struct {
+        int64_t start, duration;
+        bool valid;
+    } rows[] = {
+        {0, 0, true},
+        {TRACE_TIME_LIMIT, TRACE_TIME_LIMIT, true},
+        {-TRACE_TIME_LIMIT, 0, true},
+        {TRACE_TIME_LIMIT + 1, 0, false},
+        {-TRACE_TIME_LIMIT - 1, 0, false},
+        {0, -1, false},
+        {0, TRACE_TIME_LIMIT + 1, false},
+    };
+    struct import_options options = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct status status = {0};
+        struct perfetto_import import = {.options = &options, .status = &status};
+        bool drop;
+        CHECK_INT(perfetto_check_times(&import, TABLE_CALL, rows[i].start, rows[i].duration, &drop),
+                  rows[i].valid);
+        CHECK_INT(drop, !rows[i].valid);
+        CHECK_INT(status.message[0] == 0, rows[i].valid);
+    }
 }

@@ -1,17 +1,13 @@
-/* Rows are compared column by column through the schema; ids by what they stand for. */
-#include "compare.h"
+/* Rows are filled column by column through the schema. */
+#include "generate.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "../test.h"
-#include "base/memory.h"
+#include "trace/reader.h"
 #include "trace/writer.h"
-
-/* ---- generating ---- */
 
 static uint64_t next_random(uint64_t *state) {
     *state ^= *state << 13;
@@ -20,7 +16,7 @@ static uint64_t next_random(uint64_t *state) {
     return *state;
 }
 
-/* Texts that JSON, CSV, SQL and protobuf each find awkward. */
+/* Strings that JSON, CSV, SQL or protobuf writers get wrong. */
 static uint32_t some_text(struct trace_writer *writer, uint64_t random) {
     static const char *const texts[] = {
         "",      "gemm",         "a \"quoted\" name", "comma, and\nline\tbreak",
@@ -49,10 +45,10 @@ struct generator {
     struct trace_writer *writer;
     uint64_t random;
     uint32_t entities[TABLE_ACTIVITY]; /* how many there are */
-    bool placed;                       /* events name their entities, which tell the recording */
+    bool placed;                       /* every event has its entities */
 };
 
-/* Valid enumerators, times and references; anything goes for the rest. */
+/* Valid enumerators, times and references; any value for the rest. */
 static uint64_t some_value(struct generator *generator, enum trace_table table, unsigned column,
                            size_t row) {
     const struct column_info *info = &trace_tables[table].columns[column];
@@ -121,7 +117,7 @@ static uint32_t write_row(struct trace_writer *writer, enum trace_table table,
     }
 }
 
-/* What tells entities apart must differ. */
+/* Makes the keys of entities differ. */
 static void make_distinct(struct generator *generator, enum trace_table table, uint32_t number,
                           union any_row *row) {
     char label[24];
@@ -156,7 +152,7 @@ static void write_table(struct generator *generator, enum trace_table table, siz
     }
 }
 
-struct trace *compare_generate(unsigned recordings, size_t rows) {
+struct trace *generate_trace(unsigned recordings, size_t rows) {
     const char *path = test_temporary(".ridge");
     struct status status = {0};
     struct trace *trace = NULL;
@@ -178,145 +174,4 @@ struct trace *compare_generate(unsigned recordings, size_t rows) {
     close(fd);
     CHECK_OK(trace_open(path, &trace, &status), status);
     return trace;
-}
-
-struct trace *compare_round_trip(struct trace *trace, const char *format, const char *ending) {
-    const char *path = test_temporary(ending);
-    struct status status = {0};
-    struct output output;
-    struct trace *back = NULL;
-    bool ok = output_open(&output, path, true, &status) &&
-              export_find(format)->write(trace, &(struct export_options){.table = TABLE_ACTIVITY},
-                                         &output, &status) &&
-              output_commit(&output, &status) &&
-              import_open(path, &(struct import_options){0}, &back, &status);
-    if (!ok && status.code == STATUS_UNSUPPORTED) {
-        output_abandon(&output);
-        test_skip("this build has no SQLite");
-    } else if (!ok) {
-        test_failed(__FILE__, __LINE__, "%s: %s", format, status.message);
-    }
-    return ok ? back : NULL;
-}
-
-/* ---- comparing ---- */
-
-static void describe_device(const struct trace *trace, uint32_t id, struct buffer *out) {
-    struct text label = trace_text(trace, trace->device.label[id]);
-    if (id)
-        buffer_printf(out, "device %u.%u.%.*s", trace->device_session[id], trace->device.index[id],
-                      TEXT_ARGS(label));
-}
-
-static void describe_process(const struct trace *trace, uint32_t id, struct buffer *out) {
-    if (id)
-        buffer_printf(out, "process %u.%" PRIu64, trace->process_session[id],
-                      trace->process.pid[id]);
-}
-
-static void describe_stack(const struct trace *trace, uint32_t id, struct buffer *out) {
-    for (; id; id = trace->stack.parent[id]) {
-        buffer_text(out, trace_text(trace, trace->stack.function[id]));
-        buffer_byte(out, '@');
-        buffer_text(out, trace_text(trace, trace->stack.module[id]));
-        buffer_byte(out, ';');
-    }
-}
-
-static void describe_entity(const struct trace *trace, enum column_type type, uint32_t id,
-                            struct buffer *out) {
-    switch (type) {
-    case COLUMN_PROCESS:
-        describe_process(trace, id, out);
-        break;
-    case COLUMN_THREAD:
-        if (id) {
-            describe_process(trace, trace->thread.process[id], out);
-            buffer_printf(out, " thread %u.%" PRId64, trace->thread_session[id],
-                          trace->thread.tid[id]);
-        }
-        break;
-    case COLUMN_DEVICE:
-        describe_device(trace, id, out);
-        break;
-    case COLUMN_QUEUE:
-        if (id) {
-            describe_device(trace, trace->queue.device[id], out);
-            buffer_printf(out, " queue %" PRId64, trace->queue.stream[id]);
-        }
-        break;
-    default:
-        describe_stack(trace, id, out);
-    }
-}
-
-static void describe_cell(const struct trace *trace, enum trace_table table, unsigned column,
-                          size_t row, struct buffer *out) {
-    const struct column_info *info = &trace_tables[table].columns[column];
-    uint64_t bits = export_cell(trace_column(trace, table, column), info, row);
-    buffer_clear(out);
-    if (info->type == COLUMN_STRING)
-        buffer_text(out, trace_text(trace, (uint32_t)bits));
-    else if (info->type >= COLUMN_PROCESS)
-        describe_entity(trace, info->type, (uint32_t)bits, out);
-    else
-        buffer_printf(out, "%" PRId64, (int64_t)bits);
-}
-
-static bool excepted(const char *except, enum trace_table table, unsigned column) {
-    char name[80];
-    snprintf(name, sizeof name, "%s.%s", trace_tables[table].name,
-             trace_tables[table].columns[column].name);
-    const char *hit = strstr(except, name);
-    return hit && (hit[strlen(name)] == ' ' || hit[strlen(name)] == 0);
-}
-
-/* All columns of a row as one text. */
-static void describe_row(const struct trace *trace, enum trace_table table, size_t row,
-                         const char *except, struct buffer *out, struct buffer *cell) {
-    buffer_clear(out);
-    for (unsigned column = 0; column < trace_tables[table].column_count; column++) {
-        if (excepted(except, table, column))
-            continue;
-        describe_cell(trace, table, column, row, cell);
-        buffer_printf(out, "%s=", trace_tables[table].columns[column].name);
-        buffer_text(out, buffer_as_text(cell));
-        buffer_string(out, " | ");
-    }
-}
-
-static void compare_table(struct trace *before, struct trace *after, enum trace_table table,
-                          const char *except) {
-    struct buffer a = {0}, b = {0}, cell = {0};
-    size_t first = table < TABLE_ACTIVITY;
-    if (trace_rows(before, table) != trace_rows(after, table))
-        test_failed(__FILE__, __LINE__, "%s has %zu rows, not %zu", trace_tables[table].name,
-                    trace_rows(after, table), trace_rows(before, table));
-    for (size_t row = first; row < trace_rows(before, table) && row < trace_rows(after, table);
-         row++) {
-        describe_row(before, table, row, except, &a, &cell);
-        describe_row(after, table, row, except, &b, &cell);
-        if (!text_equal(buffer_as_text(&a), buffer_as_text(&b))) {
-            test_failed(__FILE__, __LINE__, "%s row %zu is\n  %.*s\nnot\n  %.*s",
-                        trace_tables[table].name, row, (int)b.length, b.data, (int)a.length,
-                        a.data);
-            break;
-        }
-    }
-    buffer_finish(&a);
-    buffer_finish(&b);
-    buffer_finish(&cell);
-}
-
-void compare_traces(struct trace *before, struct trace *after, const char *except) {
-    struct status status = {0};
-    for (unsigned table = TABLE_PROCESS; table < TABLE_COUNT; table++) {
-        char all[80];
-        snprintf(all, sizeof all, "%s.*", trace_tables[table].name);
-        if (strstr(except, all))
-            continue;
-        CHECK_OK(trace_load(before, table, NULL, &status), status);
-        CHECK_OK(trace_load(after, table, NULL, &status), status);
-        compare_table(before, after, table, except);
-    }
 }

@@ -1,9 +1,8 @@
-/* What was the host doing, by name? NVTX ranges and marks, the calls of libraries that the profiler
- * traced (OS runtime, MPI, cuBLAS, ...) and the profiler's own overhead become ranges, each with
- * the library or NVTX domain it belongs to. A range that was still open when the capture stopped
- * ends with the capture. */
-#ifdef RIDGE_HAVE_SQLITE
-
+/* What was the host doing? NVTX ranges and marks, calls of traced libraries (OS runtime, MPI,
+ * cuBLAS,
+ * ...) and the profiler's own overhead become ranges, each with its library or NVTX domain. A range
+ * that was open when the capture stopped ends with the capture. Sampled call chains become stacks,
+ * shared as a tree. */
 #include "base/array.h"
 #include "import/nsys/nsys.h"
 
@@ -128,8 +127,9 @@ static bool split_operator(struct nsys *nsys, const struct sqlite_rows *rows, st
 }
 
 /* Fills in what ranges and marks share. */
-static bool describe(struct nsys *nsys, const struct sqlite_rows *rows,
-                     const struct domains *domains, struct row_range *row, struct status *status) {
+static bool describe_annotation(struct nsys *nsys, const struct sqlite_rows *rows,
+                                const struct domains *domains, struct row_range *row,
+                                struct status *status) {
     int64_t global = sqlite_rows_integer(rows, THREAD, 0);
     row->category = RANGE_ANNOTATION;
     row->domain = domain_name(domains, global, sqlite_rows_integer(rows, DOMAIN, 0));
@@ -141,8 +141,8 @@ static bool describe(struct nsys *nsys, const struct sqlite_rows *rows,
            split_operator(nsys, rows, row, status);
 }
 
-static bool one_annotation(struct nsys *nsys, struct sqlite_rows *rows,
-                           const struct domains *domains, uint64_t *open, struct status *status) {
+static bool read_annotation(struct nsys *nsys, struct sqlite_rows *rows,
+                            const struct domains *domains, uint64_t *open, struct status *status) {
     int64_t type = sqlite_rows_integer(rows, TYPE, 0);
     struct row_range row = {0};
     bool mark = type == NVTX_MARK || type == NVTXT_MARK;
@@ -154,7 +154,7 @@ static bool one_annotation(struct nsys *nsys, struct sqlite_rows *rows,
     }
     if (is_range(type) && !nsys_span(nsys, rows, &row.start, &row.duration, status))
         return !rows->failed;
-    if (!describe(nsys, rows, domains, &row, status))
+    if (!describe_annotation(nsys, rows, domains, &row, status))
         return false;
     if (mark)
         return write_mark(nsys, rows, &row, status);
@@ -167,7 +167,7 @@ static bool read_annotations(struct nsys *nsys, const struct domains *domains, u
     struct sqlite_rows rows;
     sqlite_rows_open(&rows, &nsys->source, "NVTX_EVENTS", NVTX_COLUMNS, NULL, status);
     while (nsys_next(nsys, &rows, status))
-        if (!one_annotation(nsys, &rows, domains, open, status))
+        if (!read_annotation(nsys, &rows, domains, open, status))
             rows.failed = true;
     return sqlite_rows_close(&rows);
 }
@@ -185,14 +185,13 @@ static bool read_open_annotations(struct nsys *nsys, const struct domains *domai
             !sqlite_rows_time(&rows, nsys->options, nsys->writer, &row.start, status))
             continue;
         row.duration = nsys->last_time > row.start ? nsys->last_time - row.start : 0;
-        rows.failed = !describe(nsys, &rows, domains, &row, status);
+        rows.failed = !describe_annotation(nsys, &rows, domains, &row, status);
         if (!rows.failed)
             trace_write_range(nsys->writer, &row);
     }
     snprintf(warning, sizeof warning,
-             "%llu NVTX range%s still open when the capture stopped; %s given its end",
-             (unsigned long long)open, open == 1 ? " was" : "s were",
-             open == 1 ? "it is" : "they are");
+             "NVTX ranges still open when the capture stopped, closed at its end: %llu",
+             (unsigned long long)open);
     trace_writer_meta(nsys->writer, META_WARNING, text_of(warning));
     return sqlite_rows_close(&rows);
 }
@@ -200,6 +199,7 @@ static bool read_open_annotations(struct nsys *nsys, const struct domains *domai
 /* A range named by whichever of nameId and textId the table has. */
 static bool read_library(struct nsys *nsys, const char *table, const char *domain,
                          enum range_category category, struct status *status) {
+    enum { LIBRARY_THREAD = 2, LIBRARY_NAME_ID, LIBRARY_TEXT_ID };
     struct sqlite_rows rows;
     uint32_t domain_string = 0;
     sqlite_rows_open(&rows, &nsys->source, table, "start end globalTid nameId textId", NULL,
@@ -208,10 +208,11 @@ static bool read_library(struct nsys *nsys, const char *table, const char *domai
         struct row_range row = {.category = (uint8_t)category};
         if (!nsys_span(nsys, &rows, &row.start, &row.duration, status))
             continue;
-        rows.failed = !sqlite_strings_column(&nsys->strings, &rows, 3, &row.name, status) ||
-                      (row.name == 0 &&
-                       !sqlite_strings_column(&nsys->strings, &rows, 4, &row.name, status)) ||
-                      !nsys_thread(nsys, sqlite_rows_integer(&rows, 2, 0), &row.thread, status);
+        rows.failed =
+            !sqlite_strings_column(&nsys->strings, &rows, LIBRARY_NAME_ID, &row.name, status) ||
+            (row.name == 0 &&
+             !sqlite_strings_column(&nsys->strings, &rows, LIBRARY_TEXT_ID, &row.name, status)) ||
+            !nsys_thread(nsys, sqlite_rows_integer(&rows, LIBRARY_THREAD, 0), &row.thread, status);
         if (rows.failed)
             continue;
         if (domain_string == 0)
@@ -224,21 +225,23 @@ static bool read_library(struct nsys *nsys, const char *table, const char *domai
 
 /* CUDA's own costs are recorded by the same table as the profiler's. */
 static bool read_overhead(struct nsys *nsys, struct status *status) {
+    enum { OVERHEAD_THREAD = 2, OVERHEAD_NAME_ID, OVERHEAD_TYPE };
     enum { COMPILER = 2, MODULE_LOADING = 6, FUNCTION_LOADING = 7, COMMAND_BUFFER_FULL = 8 };
     struct sqlite_rows rows;
     sqlite_rows_open(&rows, &nsys->source, "CUPTI_ACTIVITY_KIND_OVERHEAD",
                      "start end globalTid nameId overheadType", NULL, status);
     while (nsys_next(nsys, &rows, status)) {
         struct row_range row = {0};
-        int64_t type = sqlite_rows_integer(&rows, 4, 0);
+        int64_t type = sqlite_rows_integer(&rows, OVERHEAD_TYPE, 0);
         bool cuda = type == COMPILER || type == MODULE_LOADING || type == FUNCTION_LOADING ||
                     type == COMMAND_BUFFER_FULL;
         if (!nsys_span(nsys, &rows, &row.start, &row.duration, status))
             continue;
         row.category = cuda ? RANGE_DRIVER : RANGE_OVERHEAD;
         row.domain = trace_writer_string(nsys->writer, cuda ? TEXT("CUDA") : TEXT("CUPTI"));
-        rows.failed = !sqlite_strings_column(&nsys->strings, &rows, 3, &row.name, status) ||
-                      !nsys_thread(nsys, sqlite_rows_integer(&rows, 2, 0), &row.thread, status);
+        rows.failed =
+            !sqlite_strings_column(&nsys->strings, &rows, OVERHEAD_NAME_ID, &row.name, status) ||
+            !nsys_thread(nsys, sqlite_rows_integer(&rows, OVERHEAD_THREAD, 0), &row.thread, status);
         if (!rows.failed)
             trace_write_range(nsys->writer, &row);
     }
@@ -290,6 +293,125 @@ bool nsys_ranges(struct nsys *nsys, struct status *status) {
     return ok;
 }
 
-#else
-typedef int nsys_ranges_needs_sqlite;
-#endif
+/* ---- samples ---- */
+
+struct frame {
+    int64_t depth; /* 0 is where the CPU was, its caller is 1 */
+    uint32_t function, module;
+};
+
+struct stacks {
+    struct map by_sample; /* COMPOSITE_EVENTS.id -> stack */
+    struct intern nodes;  /* {parent, function, module} */
+    uint32_t *ids;        /* by id of nodes -> stack */
+    size_t capacity;
+    struct frame *chain; /* of the sample that is being read */
+    size_t chain_length, chain_capacity;
+    int64_t sample;
+};
+
+/* Chains come in order of depth; one that does not is put into it. */
+static void sort_chain(struct frame *chain, size_t length) {
+    for (size_t i = 1; i < length; i++) {
+        struct frame frame = chain[i];
+        size_t at = i;
+        for (; at > 0 && chain[at - 1].depth > frame.depth; at--)
+            chain[at] = chain[at - 1];
+        chain[at] = frame;
+    }
+}
+
+static bool find_node(struct nsys *nsys, struct stacks *stacks, uint32_t parent,
+                      const struct frame *frame, uint32_t *stack, struct status *status) {
+    uint32_t key[3] = {parent, frame->function, frame->module}, place;
+    size_t before = stacks->nodes.count;
+    if (!intern_add(&stacks->nodes, (struct text){(const char *)key, sizeof key}, &place, status) ||
+        !memory_grow((void **)&stacks->ids, &stacks->capacity, (size_t)place + 1,
+                     sizeof *stacks->ids, status))
+        return false;
+    if (stacks->nodes.count > before)
+        stacks->ids[place] =
+            trace_write_stack(nsys->writer, &(struct row_stack){.parent = parent,
+                                                                .function = frame->function,
+                                                                .module = frame->module});
+    *stack = stacks->ids[place];
+    return true;
+}
+
+static bool end_chain(struct nsys *nsys, struct stacks *stacks, struct status *status) {
+    uint32_t stack = 0;
+    if (stacks->chain_length == 0)
+        return true;
+    sort_chain(stacks->chain, stacks->chain_length);
+    for (size_t i = stacks->chain_length; i-- > 0;)
+        if (!find_node(nsys, stacks, stack, &stacks->chain[i], &stack, status))
+            return false;
+    stacks->chain_length = 0;
+    return map_set(&stacks->by_sample, (uint64_t)stacks->sample, stack, status);
+}
+
+enum { CHAIN_MAX = 4096 };
+
+static bool add_frame(struct nsys *nsys, struct sqlite_rows *rows, struct stacks *stacks,
+                      struct status *status) {
+    enum { CHAIN_SAMPLE, CHAIN_DEPTH, CHAIN_SYMBOL, CHAIN_MODULE };
+    int64_t sample = sqlite_rows_integer(rows, CHAIN_SAMPLE, 0);
+    struct frame frame = {.depth = sqlite_rows_integer(rows, CHAIN_DEPTH, 0)};
+    if (sample != stacks->sample && !end_chain(nsys, stacks, status))
+        return false;
+    stacks->sample = sample;
+    if (stacks->chain_length == CHAIN_MAX)
+        return true; /* deeper callers are cut off */
+    if (!sqlite_strings_column(&nsys->strings, rows, CHAIN_SYMBOL, &frame.function, status) ||
+        !sqlite_strings_column(&nsys->strings, rows, CHAIN_MODULE, &frame.module, status) ||
+        !memory_grow((void **)&stacks->chain, &stacks->chain_capacity, stacks->chain_length + 1,
+                     sizeof frame, status))
+        return false;
+    stacks->chain[stacks->chain_length++] = frame;
+    return true;
+}
+
+static bool load_stacks(struct nsys *nsys, struct stacks *stacks, struct status *status) {
+    struct sqlite_rows rows;
+    sqlite_rows_open(&rows, &nsys->source, "SAMPLING_CALLCHAINS", "id stackDepth symbol module",
+                     NULL, status);
+    while (sqlite_rows_next(&rows, status)) {
+        rows.failed = !add_frame(nsys, &rows, stacks, status);
+        if (trace_writer_failed(nsys->writer))
+            break;
+    }
+    if (!rows.failed)
+        rows.failed = !end_chain(nsys, stacks, status);
+    return sqlite_rows_close(&rows);
+}
+
+static bool write_samples(struct nsys *nsys, const struct stacks *stacks, struct status *status) {
+    enum { SAMPLE_TIME, SAMPLE_THREAD, SAMPLE_ID };
+    struct sqlite_rows rows;
+    sqlite_rows_open(&rows, &nsys->source, "COMPOSITE_EVENTS", "start globalTid id", NULL, status);
+    while (nsys_next(nsys, &rows, status)) {
+        struct row_sample row = {0};
+        if (!sqlite_rows_time(&rows, nsys->options, nsys->writer, &row.time, status))
+            continue;
+        const uint64_t *stack =
+            map_find(&stacks->by_sample, (uint64_t)sqlite_rows_integer(&rows, SAMPLE_ID, 0));
+        row.stack = stack ? (uint32_t)*stack : 0;
+        rows.failed =
+            !nsys_thread(nsys, sqlite_rows_integer(&rows, SAMPLE_THREAD, 0), &row.thread, status);
+        if (!rows.failed)
+            trace_write_sample(nsys->writer, &row);
+    }
+    return sqlite_rows_close(&rows);
+}
+
+bool nsys_samples(struct nsys *nsys, struct status *status) {
+    struct stacks stacks = {0};
+    if (!sqlite_source_has_table(&nsys->source, "COMPOSITE_EVENTS"))
+        return true;
+    bool ok = load_stacks(nsys, &stacks, status) && write_samples(nsys, &stacks, status);
+    map_finish(&stacks.by_sample);
+    intern_finish(&stacks.nodes);
+    memory_free(stacks.ids);
+    memory_free(stacks.chain);
+    return ok;
+}
