@@ -1,8 +1,13 @@
-/* A process's spool: its header file and the list of its lanes.
+/* A process's spool: its files, its header and the list of its lanes.
  *
- * Lanes outlive threads: one that a thread gave back goes to the next, so that a program which
- * makes a million threads one after another has one. The list has a lock that nobody waits long
- * for: where a thread was lost with it (a fork() that no handler saw), records are dropped instead.
+ * Creating a file inside somebody else's program may fail for many reasons: a full disk, a low
+ * resource limit, a changed user or root directory, no free descriptors. Each of them gives NULL
+ * and has no other effect. A descriptor is open only between open() and mmap(). It has a high
+ * number, because programs rely on the low ones, and is closed on exec.
+ *
+ * Lanes outlive threads: a lane that one thread gives back is reused by the next, so a program that
+ * creates a million threads one after another has one lane. The list has a lock with a timeout.
+ * Where a thread was lost while it held the lock (a fork() without handlers), records are dropped.
  */
 #include "spool/writer.h"
 
@@ -10,12 +15,112 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "spool/lock.h"
+
+/* ---- Files -------------------------------------------------------------------------------- */
+
+enum { OUT_OF_THE_WAY = 500 };
+
+#ifndef MAP_POPULATE
+#define MAP_POPULATE 0 /* pages come one by one */
+#endif
+
+static int moved_away(int fd) {
+    if (fd < 0 || fd >= OUT_OF_THE_WAY)
+        return fd;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+    if (moved < 0)
+        return fd; /* no number is that high: it will not live long */
+    close(fd);
+    return moved;
+}
+
+static bool is_private(const struct stat *info) {
+    return S_ISDIR(info->st_mode) && info->st_uid == geteuid() && (info->st_mode & 077) == 0;
+}
+
+bool folder_find(struct spool_folder *folder) {
+    const char *path = getenv(SPOOL_VARIABLE);
+    struct stat info;
+    if (!path || path[0] != '/' || strlen(path) >= sizeof folder->path)
+        return false;
+    if (getuid() != geteuid() || getgid() != getegid())
+        return false;
+    if (lstat(path, &info) != 0 || !is_private(&info))
+        return false;
+    strcpy(folder->path, path);
+    folder->device = info.st_dev;
+    folder->inode = info.st_ino;
+    return true;
+}
+
+static int folder_open(const struct spool_folder *folder) {
+    struct stat info;
+    int fd = moved_away(open(folder->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (fd >= 0 && (fstat(fd, &info) != 0 || !is_private(&info) || info.st_dev != folder->device ||
+                    info.st_ino != folder->inode)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* A file longer than the limit would be a SIGXFSZ. */
+static bool may_be_long(size_t bytes) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+           (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
+}
+
+static bool allocate_blocks(int fd, size_t bytes) {
+#ifdef __linux__
+    int error;
+    do
+        error = posix_fallocate(fd, 0, (off_t)bytes);
+    while (error == EINTR);
+    return error == 0;
+#else
+    static const char zeros[4096];
+    for (size_t at = 0; at < bytes; at += sizeof zeros)
+        if (pwrite(fd, zeros, sizeof zeros, (off_t)at) != (ssize_t)sizeof zeros)
+            return false;
+    return true;
+#endif
+}
+
+static void *map_blocks(int fd, size_t bytes) {
+    if (!allocate_blocks(fd, bytes))
+        return NULL;
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    return map == MAP_FAILED ? NULL : map;
+}
+
+void *folder_map_file(const struct spool_folder *folder, const char *name, size_t bytes) {
+    int inside = may_be_long(bytes) ? folder_open(folder) : -1;
+    if (inside < 0)
+        return NULL;
+    void *map = NULL;
+    int fd =
+        moved_away(openat(inside, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (fd >= 0) {
+        fchmod(fd, 0600); /* whatever the umask */
+        map = map_blocks(fd, bytes);
+        if (!map)
+            unlinkat(inside, name, 0);
+        close(fd);
+    }
+    close(inside);
+    return map;
+}
+
+/* ---- Processes and lanes --------------------------------------------------------------------- */
 
 static const uint64_t default_limit = (uint64_t)1 << 30;
 
