@@ -1,20 +1,220 @@
-/* A watch reads the machine before and after a measurement; what changed in between, or was wrong
- * at either end, is said in a few words. Readings cost some microseconds and happen outside of what
- * is timed.
+/* Reads the state of the CPU and of one GPU before and after a measurement, and describes what
+ * disturbed it.
+ *
+ * The CPU's values come from /proc and /sys, so they are only known on Linux. The GPU's come from
+ * NVML, NVIDIA's management library, which is loaded here and nowhere else. A reading takes some
+ * microseconds and is made outside of what is timed.
  */
 #include "machine/health.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "abi/nvml.h"
-#include "machine/health_parts.h"
+#include "base/library.h"
+#include "base/memory.h"
+
+/* ---- GPU ---------------------------------------------------------------------------------- */
+
+struct health_gpu {
+#define POINTER(name, symbol, parameters) nvml_result(*name) parameters;
+    NVML_SYMBOLS(POINTER)
+    nvml_device device;
+};
+
+/* The driver's library stays loaded, as it does for everyone who uses it. */
+static bool load(struct health_gpu *gpu) {
+    static const char *const names[] = {"libnvidia-ml.so.1", "libnvidia-ml.so", NULL};
+    void *library = library_open(names);
+#define FIND(name, symbol, parameters) *(void **)&gpu->name = library_symbol(library, symbol);
+    NVML_SYMBOLS(FIND)
+    if (!gpu->nvmlDeviceGetCurrentClocksThrottleReasons)
+        *(void **)&gpu->nvmlDeviceGetCurrentClocksThrottleReasons =
+            library_symbol(library, "nvmlDeviceGetCurrentClocksEventReasons");
+#define FOUND(name, symbol, parameters) &&gpu->name
+    return library NVML_SYMBOLS(FOUND);
+}
+
+static bool find_uuid(struct health_gpu *gpu, const char *uuid) {
+    char name[64];
+    snprintf(name, sizeof name, "GPU-%s", uuid);
+    return gpu->nvmlDeviceGetHandleByUUID(name, &gpu->device) == NVML_SUCCEEDED;
+}
+
+static bool find_only(struct health_gpu *gpu) {
+    unsigned int count = 0;
+    return gpu->nvmlDeviceGetCount(&count) == NVML_SUCCEEDED && count == 1 &&
+           gpu->nvmlDeviceGetHandleByIndex(0, &gpu->device) == NVML_SUCCEEDED;
+}
+
+/* By UUID, without "GPU-"; "": the only GPU. NULL when NVML is missing or does not know it. */
+static struct health_gpu *health_gpu_open(const char *uuid) {
+    struct status ignored;
+    struct health_gpu *gpu = memory_allocate(1, sizeof *gpu, &ignored);
+    if (!gpu)
+        return NULL;
+    if (load(gpu) && gpu->nvmlInit() == NVML_SUCCEEDED) {
+        if (*uuid ? find_uuid(gpu, uuid) : find_only(gpu))
+            return gpu;
+        gpu->nvmlShutdown();
+    }
+    memory_free(gpu);
+    return NULL;
+}
+
+static void health_gpu_close(struct health_gpu *gpu) {
+    if (!gpu)
+        return;
+    gpu->nvmlShutdown();
+    memory_free(gpu);
+}
+
+static void health_gpu_read(struct health_gpu *gpu, struct health *reading) {
+    unsigned int value;
+    unsigned long long reasons;
+    reading->clock_mhz = reading->clock_max_mhz = -1; /* the processor's until here */
+    if (gpu->nvmlDeviceGetClockInfo(gpu->device, NVML_SM_CLOCK, &value) == NVML_SUCCEEDED)
+        reading->clock_mhz = value;
+    if (gpu->nvmlDeviceGetMaxClockInfo(gpu->device, NVML_SM_CLOCK, &value) == NVML_SUCCEEDED)
+        reading->clock_max_mhz = value;
+    if (gpu->nvmlDeviceGetClockInfo(gpu->device, NVML_MEMORY_CLOCK, &value) == NVML_SUCCEEDED)
+        reading->memory_clock_mhz = value;
+    if (gpu->nvmlDeviceGetTemperature(gpu->device, NVML_GPU_SENSOR, &value) == NVML_SUCCEEDED)
+        reading->temperature_c = value;
+    if (gpu->nvmlDeviceGetPowerUsage(gpu->device, &value) == NVML_SUCCEEDED)
+        reading->power_w = value / 1e3;
+    if (gpu->nvmlDeviceGetEnforcedPowerLimit(gpu->device, &value) == NVML_SUCCEEDED)
+        reading->power_limit_w = value / 1e3;
+    if (gpu->nvmlDeviceGetCurrentClocksThrottleReasons(gpu->device, &reasons) == NVML_SUCCEEDED)
+        reading->throttle_reasons = (int64_t)(reasons & INT64_MAX);
+}
+
+/* ---- CPU ------------------------------------------------------------------------------------- */
+
+#ifdef __linux__
+
+enum {
+    CLOCKS_READ = 16, /* processors whose clocks are looked at: reading one takes its time */
+    PROCESSORS_MAX = 1024,
+    CHILDREN_MAX = 64,
+};
+
+/* The first bytes of a file, terminated; false when there is none. */
+static bool read_start(const char *root, const char *name, char *content, size_t capacity) {
+    char path[512];
+    snprintf(path, sizeof path, "%s%s", root, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t length = read(fd, content, capacity - 1);
+    close(fd);
+    content[length > 0 ? length : 0] = 0;
+    return length > 0;
+}
+
+/* A number of a file about a processor; false when there is none. */
+static bool processor_number(const char *root, unsigned processor, const char *name,
+                             double *number) {
+    char path[128], content[64], *end;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/%s", processor, name);
+    if (!read_start(root, path, content, sizeof content))
+        return false;
+    *number = strtod(content, &end);
+    return end != content;
+}
+
+static double nanoseconds_of_ticks(double ticks) {
+    long rate = sysconf(_SC_CLK_TCK);
+    return ticks * 1e9 / (double)(rate > 0 ? rate : 100);
+}
+
+/* The fastest: one that is idle may be slow without harm. */
+static void read_clocks(const char *root, struct health *reading) {
+    double khz;
+    for (unsigned i = 0; i < CLOCKS_READ; i++) {
+        if (processor_number(root, i, "cpufreq/scaling_cur_freq", &khz) &&
+            khz / 1e3 > reading->clock_mhz)
+            reading->clock_mhz = khz / 1e3;
+        if (processor_number(root, i, "cpufreq/cpuinfo_max_freq", &khz) &&
+            khz / 1e3 > reading->clock_max_mhz)
+            reading->clock_max_mhz = khz / 1e3;
+    }
+}
+
+static void read_throttling(const char *root, struct health *reading) {
+    double count;
+    for (unsigned i = 0; i < PROCESSORS_MAX &&
+                         processor_number(root, i, "thermal_throttle/core_throttle_count", &count);
+         i++)
+        reading->throttle_count = (reading->throttle_count < 0 ? 0 : reading->throttle_count) +
+                                  (int64_t)(count > 0 && count < 1e15 ? count : 0);
+}
+
+/* Time that a process has used, from its stat line: what follows the name, which may hold anything,
+ * is the state and then numbers, of which the 11th and 12th are meant. */
+static double process_ns(const char *root, long process) {
+    char path[64], content[1024];
+    snprintf(path, sizeof path, "/proc/%ld/stat", process);
+    if (!read_start(root, path, content, sizeof content))
+        return 0;
+    const char *at = strrchr(content, ')');
+    unsigned long long user = 0, system = 0;
+    if (!at || sscanf(at + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu", &user,
+                      &system) != 2)
+        return 0;
+    return nanoseconds_of_ticks((double)user + (double)system);
+}
+
+static double children_ns(const char *root, long process) {
+    char path[96], content[1024], *end;
+    double sum = 0;
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", process, process);
+    if (!read_start(root, path, content, sizeof content))
+        return 0;
+    const char *at = content;
+    for (unsigned i = 0; i < CHILDREN_MAX; i++, at = end) {
+        long child = strtol(at, &end, 10);
+        if (end == at)
+            break;
+        sum += process_ns(root, child);
+    }
+    return sum;
+}
+
+/* "cpu  user nice system idle iowait irq softirq steal ...", in ticks since the start. */
+static void read_use(const char *root, long process, double own_ns, struct health *reading) {
+    char content[512];
+    unsigned long long user, nice, system, idle, waiting, interrupts, soft, stolen;
+    if (!read_start(root, "/proc/stat", content, sizeof content) ||
+        sscanf(content, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
+               &waiting, &interrupts, &soft, &stolen) != 8)
+        return;
+    double busy = (double)user + (double)nice + (double)system + (double)interrupts + (double)soft;
+    double other = nanoseconds_of_ticks(busy) - own_ns - children_ns(root, process);
+    reading->stolen_ns = nanoseconds_of_ticks((double)stolen);
+    reading->other_ns = other > 0 ? other : 0;
+}
+
+void health_read_processor(const char *root, long process, double own_ns, struct health *reading) {
+    read_clocks(root, reading);
+    read_throttling(root, reading);
+    read_use(root, process, own_ns, reading);
+}
+
+#else
+void health_read_processor(const char *root, long process, double own_ns, struct health *reading) {
+    (void)root, (void)process, (void)own_ns, (void)reading;
+}
+#endif
+
+/* ---- Readings -------------------------------------------------------------------------------- */
 
 #define OTHERS_MATTER 0.10 /* of the processors' time */
 #define STEALING_MATTERS 0.02
@@ -83,7 +283,7 @@ void health_read(struct health_watch *watch, struct health *reading) {
         health_gpu_read(watch->gpu, reading);
 }
 
-/* ---- What was wrong ----------------------------------------------------------------------- */
+/* ---- Disturbances ----------------------------------------------------------------------- */
 
 struct words {
     char *text;

@@ -33,6 +33,10 @@ struct health_watch *health_open_gpu(const char *uuid);
 void health_close(struct health_watch *watch); /* takes NULL */
 void health_read(struct health_watch *watch, struct health *reading);
 
+/* The CPU's part of a reading, from /proc and /sys below `root` ("" for the system's own). `own_ns`
+ * is the CPU time of this process; its children are found below /proc/`process`. */
+void health_read_processor(const char *root, long process, double own_ns, struct health *reading);
+
 /* What was wrong between two readings, in a few words: "throttled: power cap", "12 % of the
  * processors' time went to other programs". False, and "", when nothing was. */
 bool health_disturbed(const struct health *before, const struct health *after, char *words,

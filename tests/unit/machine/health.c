@@ -9,7 +9,7 @@
 #include "base/temporary.h"
 #include "abi/nvml.h"
 #include "device/device.h"
-#include "machine/health_parts.h"
+#include "machine/health.h"
 
 static const struct health nothing = {
     .clock_mhz = -1,
