@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "record/symbols/unwind_table.h"
@@ -41,5 +42,20 @@ uint64_t symbols_generation(const struct symbols *symbols, pid_t pid);
  * it; NULL when there are none. */
 const struct unwind_table *symbols_tables(struct symbols *symbols, pid_t pid, uint64_t address,
                                           uint64_t *in_file);
+
+/* ---- The kernel ---- */
+
+/* Zeroed ones are empty, and are filled when first asked. */
+struct kernel_symbols {
+    struct kernel_function *items;
+    size_t count, capacity;
+    struct arena names;
+    bool looked;
+};
+
+void kernel_symbols_finish(struct kernel_symbols *symbols);
+/* "" when it is not known; `module` is "[kernel]" or a driver's, such as "[nvidia]". */
+struct text kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address,
+                                struct text *module);
 
 #endif

@@ -11,7 +11,6 @@
 
 #include "base/memory.h"
 #include "record/symbols/symbols.h"
-#include "record/symbols/symbols_kernel.h"
 #include "record/symbols/address_spaces.h"
 
 int symbols_test_function(int x);
