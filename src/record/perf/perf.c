@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "record/perf/perf_counters.h"
-#include "record/perf/perf_reader.h"
+#include "record/perf/perf_ring.h"
 #include "record/perf/perf_stacks.h"
 #include "record/perf/perf_threads.h"
 #include "record/symbols/perf_unwind.h"

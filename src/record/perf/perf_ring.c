@@ -1,12 +1,331 @@
-/* A thread's records are spread over the rings of the processors that it ran on. They are copied
- * out of all rings first and then read in the order of their times. */
+/* Opens the perf events of a target, maps their ring buffers and empties them on a thread.
+ *
+ * Samples come from the software event cpu-clock, which counts only while the target's threads run.
+ * It needs no hardware counter, so it also works in virtual machines. Mappings, names, forks and
+ * context switches come from a dummy event, which stays enabled while the stack size changes.
+ * sample_stack_user cannot be changed in an open event, and an event opened later would miss the
+ * threads that already run. So there is one sampling event for each stack size, opened before the
+ * target starts. Enabling and disabling applies to all inherited events. Without the right to
+ * sample the kernel, only user stacks are requested.
+ *
+ * The records of a thread are spread over the rings of all processors that it ran on. They are
+ * copied out of all rings first and then sorted by time.
+ *
+ * Reading the symbols of one large library may take as long as a ring takes to overflow, so the
+ * rings are emptied by a thread. It sleeps most of the time. The memory for copied records is
+ * bounded: when nobody takes them the rings overflow, and the kernel counts the losses. The thread
+ * competes with the target for the processors and may be scheduled late where hundreds of threads
+ * are runnable. It therefore requests a high priority and a short time slice, and the lock is never
+ * held while the other thread copies records. When the rings still become half full, samples carry
+ * a smaller part of their stack.
+ */
 #ifdef __linux__
 #include "record/perf/perf_ring.h"
 
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "record/symbols/perf_unwind.h"
+
+/* ---- Event attributes ------------------------------------------------------------------------ */
+
+enum {
+    RING_BYTES = 2 << 20,        /* a tenth of a second of many context switches */
+    RING_BYTES_MANY = 512 << 10, /* what perf_event_mlock_kb allows everyone by default */
+    RING_BYTES_MAX = 32 << 20,
+    RINGS_BYTES_MAX = 256 << 20, /* together, where there are many processors */
+    RINGS_MEMORY_SHARE = 64,     /* all of them use at most this fraction of the memory */
+    RING_BYTES_MIN = 32 << 10,
+    SAMPLE_BYTES = 1 << 10, /* of a sample without its stack: registers and a short call chain */
+    FORMAT_LOST = 1 << 4,   /* PERF_FORMAT_LOST, which older headers do not have */
+};
+
+/* A training loop needs 16 KB: about thirty nested Python calls. */
+const uint32_t perf_stack_sizes[PERF_STACK_SIZES] = {16 << 10, 4 << 10, 1 << 10};
+
+static int open_event(const struct perf_event_attr *attributes, pid_t target, int processor) {
+    return (int)syscall(SYS_perf_event_open, attributes, target, processor, -1,
+                        PERF_FLAG_FD_CLOEXEC);
+}
+
+static struct perf_event_attr describe(const struct perf_rings *rings) {
+    return (struct perf_event_attr){
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof(struct perf_event_attr),
+        .config = PERF_COUNT_SW_DUMMY,
+        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+        .read_format = rings->counts_lost ? FORMAT_LOST : 0,
+        .disabled = 1,
+        .inherit = 1,
+        .enable_on_exec = 1,
+        .exclude_kernel = rings->user_only,
+        .exclude_hv = 1,
+        .sample_id_all = 1,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC,
+        .watermark = 1,
+        .wakeup_watermark = RING_BYTES_MIN,
+    };
+}
+
+static struct perf_event_attr describe_records(const struct perf_rings *rings) {
+    struct perf_event_attr attributes = describe(rings);
+    attributes.mmap = 1;
+    attributes.mmap2 = 1;
+    attributes.comm = 1;
+    attributes.comm_exec = 1;
+    attributes.task = 1;
+    attributes.context_switch = 1;
+    return attributes;
+}
+
+static struct perf_event_attr describe_samples(const struct perf_rings *rings,
+                                               const struct perf_options *options,
+                                               unsigned stack_size) {
+    struct perf_event_attr attributes = describe(rings);
+    attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+    attributes.sample_period = 1000000000u / options->rate;
+    attributes.sample_type |= PERF_SAMPLE_CALLCHAIN;
+    attributes.exclude_callchain_kernel = rings->user_only;
+    attributes.enable_on_exec = stack_size == rings->stack_size;
+    if (options->stacks == PERF_TABLES) {
+        attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+        attributes.exclude_callchain_user = 1;
+        attributes.sample_regs_user = perf_unwind_registers();
+        attributes.sample_stack_user = perf_stack_sizes[stack_size];
+    }
+    return attributes;
+}
+
+static bool explain_refusal(struct status *status) {
+    int reason = errno, level = 0;
+    if (reason == EMFILE || reason == ENFILE)
+        return status_fail_errno(status, "cannot open perf events");
+    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+    bool known = file && fscanf(file, "%d", &level) == 1;
+    if (file)
+        fclose(file);
+    if (reason == ENOSYS || !known)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "this kernel has no perf events; use one with CONFIG_PERF_EVENTS");
+    if ((reason == EACCES || reason == EPERM) && level > 2)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "perf events are for root only here (kernel.perf_event_paranoid is %d); "
+                           "sudo sysctl kernel.perf_event_paranoid=2",
+                           level);
+    if (reason == EACCES || reason == EPERM)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "a filter of system calls forbids perf events; start the container with "
+                           "--cap-add PERFMON or --security-opt seccomp=unconfined");
+    if (reason == EMFILE)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "perf events need one open file for each processor; raise ulimit -n");
+    errno = reason;
+    status_fail_errno(status, "perf_event_open");
+    status->code = STATUS_UNSUPPORTED;
+    return false;
+}
+
+/* ---- Ring buffers -------------------------------------------------------------------------- */
+
+size_t perf_ring_bytes(unsigned rate, size_t sample_bytes, unsigned processors, uint64_t memory) {
+    uint64_t half_second = (uint64_t)rate * sample_bytes / 2;
+    uint64_t together = memory / RINGS_MEMORY_SHARE;
+    if (together > RINGS_BYTES_MAX)
+        together = RINGS_BYTES_MAX;
+    size_t bytes = RING_BYTES;
+    while (bytes < RING_BYTES_MAX && bytes < half_second)
+        bytes *= 2;
+    while (bytes > RING_BYTES_MANY && (uint64_t)bytes * processors > together)
+        bytes /= 2;
+    return bytes;
+}
+
+static unsigned fill_ms(size_t bytes, unsigned rate, size_t sample_bytes) {
+    return rate ? (unsigned)((uint64_t)bytes * 1000 / rate / sample_bytes) : UINT32_MAX;
+}
+
+static size_t sample_bytes(const struct perf_options *options) {
+    return SAMPLE_BYTES + (options->stacks == PERF_TABLES ? perf_stack_sizes[0] : 0);
+}
+
+static size_t wanted_bytes(const struct perf_rings *rings, const struct perf_options *options) {
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t memory = pages > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+    return perf_ring_bytes(options->rate, sample_bytes(options), (unsigned)rings->count, memory);
+}
+
+static void unmap_rings(struct perf_rings *rings) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t i = 0; i < rings->count; i++) {
+        struct perf_ring *ring = &rings->items[i];
+        if (ring->page)
+            munmap(ring->page, page + ring->bytes);
+        ring->page = NULL;
+    }
+}
+
+static bool map_all(struct perf_rings *rings, size_t bytes) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t i = 0; i < rings->count; i++) {
+        struct perf_ring *ring = &rings->items[i];
+        void *map = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+        if (map == MAP_FAILED) {
+            int reason = errno;
+            unmap_rings(rings);
+            errno = reason;
+            return false;
+        }
+        ring->page = map;
+        ring->bytes = bytes;
+    }
+    return true;
+}
+
+/* What a user may lock depends on perf_event_mlock_kb, RLIMIT_MEMLOCK, capabilities and on what the
+ * user's other processes have locked. Trying is the only exact answer. All rings have one size, so
+ * that none is left with the rest. */
+static bool map_rings(struct perf_rings *rings, const struct perf_options *options,
+                      struct status *status) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), wanted = wanted_bytes(rings, options);
+    for (size_t bytes = wanted; bytes >= RING_BYTES_MIN && bytes >= page; bytes /= 2) {
+        rings->limited = bytes < wanted;
+        rings->fill_ms = fill_ms(bytes, options->rate, sample_bytes(options));
+        if (map_all(rings, bytes))
+            return true;
+        if (errno != EPERM && errno != ENOMEM)
+            break;
+    }
+    if (errno == EPERM)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "there is too little memory for perf events of this user; "
+                           "sudo sysctl kernel.perf_event_mlock_kb=2048");
+    status_fail_errno(status, "the ring of perf events cannot be mapped");
+    status->code = STATUS_UNSUPPORTED;
+    return false;
+}
+
+/* ---- Opening -------------------------------------------------------------------------------- */
+
+/* Finds out what is allowed and known here, with events that are closed again. */
+static bool find_rights(struct perf_rings *rings, pid_t target, const struct perf_options *options,
+                        struct status *status) {
+    for (unsigned way = 0; way < 4; way++) {
+        rings->user_only = way & 1;
+        rings->counts_lost = !(way & 2);
+        struct perf_event_attr attributes =
+            options->rate ? describe_samples(rings, options, 0) : describe_records(rings);
+        int fd = open_event(&attributes, target, 0);
+        if (fd >= 0) {
+            close(fd);
+            return true;
+        }
+    }
+    return explain_refusal(status);
+}
+
+/* Sizes that cannot be opened on one processor are not used on any. */
+static bool open_samplers(struct perf_rings *rings, pid_t target,
+                          const struct perf_options *options, struct status *status) {
+    rings->stack_sizes = options->stacks == PERF_TABLES ? PERF_STACK_SIZES : 1;
+    for (size_t i = 0; i < rings->count; i++) {
+        struct perf_ring *ring = &rings->items[i];
+        for (unsigned size = 0; size < rings->stack_sizes; size++) {
+            struct perf_event_attr attributes = describe_samples(rings, options, size);
+            int fd = open_event(&attributes, target, (int)ring->processor);
+            if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) != 0) {
+                close(fd);
+                fd = -1;
+            }
+            ring->samplers[size] = fd;
+            if (fd < 0 && size == 0)
+                return explain_refusal(status);
+            if (fd < 0)
+                rings->stack_sizes = size;
+        }
+    }
+    return true;
+}
+
+static bool open_records(struct perf_rings *rings, pid_t target, long processors,
+                         struct status *status) {
+    struct perf_event_attr attributes = describe_records(rings);
+    for (int processor = 0; processor < processors; processor++) {
+        struct perf_ring *ring = &rings->items[rings->count];
+        ring->processor = (unsigned)processor;
+        for (unsigned size = 0; size < PERF_STACK_SIZES; size++)
+            ring->samplers[size] = -1;
+        ring->fd = open_event(&attributes, target, processor);
+        if (ring->fd < 0 && errno == ENODEV)
+            continue; /* switched off */
+        if (ring->fd < 0)
+            return explain_refusal(status);
+        rings->count++;
+    }
+    return true;
+}
+
+bool perf_rings_open(struct perf_rings *rings, pid_t target, const struct perf_options *options,
+                     struct status *status) {
+    long processors = sysconf(_SC_NPROCESSORS_CONF);
+    rings->items =
+        memory_allocate((size_t)(processors > 0 ? processors : 1), sizeof *rings->items, status);
+    return rings->items && find_rights(rings, target, options, status) &&
+           open_records(rings, target, processors, status) && map_rings(rings, options, status) &&
+           (!options->rate || open_samplers(rings, target, options, status));
+}
+
+/* The kernel goes through the events of all threads, which may take long where there are many. For
+ * that time a thread is sampled twice rather than not at all: duplicates can be recognised. */
+void perf_rings_set_stack_size(struct perf_rings *rings, unsigned index) {
+    for (size_t i = 0; i < rings->count; i++) {
+        ioctl(rings->items[i].samplers[index], PERF_EVENT_IOC_ENABLE, 0);
+        ioctl(rings->items[i].samplers[rings->stack_size], PERF_EVENT_IOC_DISABLE, 0);
+    }
+    rings->stack_size = index;
+}
+
+static uint64_t lost_by(int fd) {
+    uint64_t values[2]; /* the count, and how many records were lost */
+    return fd >= 0 && read(fd, values, sizeof values) == sizeof values ? values[1] : 0;
+}
+
+uint64_t perf_rings_lost(const struct perf_rings *rings) {
+    uint64_t unsaid = 0;
+    for (size_t i = 0; i < rings->count && rings->counts_lost; i++) {
+        const struct perf_ring *ring = &rings->items[i];
+        uint64_t lost = lost_by(ring->fd);
+        for (unsigned size = 0; size < PERF_STACK_SIZES; size++)
+            lost += lost_by(ring->samplers[size]);
+        if (lost > ring->lost)
+            unsaid += lost - ring->lost;
+    }
+    return unsaid;
+}
+
+void perf_rings_close(struct perf_rings *rings) {
+    unmap_rings(rings);
+    for (size_t i = 0; i < rings->count; i++) {
+        for (unsigned size = 0; size < PERF_STACK_SIZES; size++)
+            if (rings->items[i].samplers[size] >= 0)
+                close(rings->items[i].samplers[size]);
+        close(rings->items[i].fd);
+    }
+    memory_free(rings->items);
+    *rings = (struct perf_rings){0};
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
 
 /* Every record but a sample ends with these, because of sample_id_all. A sample begins so. */
 struct identity {
@@ -141,5 +460,182 @@ void perf_batch_finish(struct perf_batch *batch) {
     memory_free(batch->processors);
     memory_free(batch->group);
     *batch = (struct perf_batch){0};
+}
+
+/* ---- Reader thread --------------------------------------------------------------------------- */
+
+enum { PAUSE_MS = 50, PAUSE_MS_FIRST = 10, PAUSE_MS_MIN = 2, BACKLOG_BYTES = 32 << 20 };
+#define COPIED_BYTES_MAX ((size_t)256 << 20)
+#define CALM_NS 2000000000 /* before a larger stack size is tried again */
+#define SLICE_NS 1000000   /* enough to empty the rings */
+enum { CALM_DOUBLINGS = 5 };
+
+static int64_t monotonic(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* How much of what there is room for is in use. A reader that was scheduled late once may be twice
+ * as late the next time, whatever was in the rings then. */
+static double pressure_of(const struct perf_load *load, unsigned stack_size) {
+    double fill = (double)load->fill_ms * perf_stack_sizes[0] / perf_stack_sizes[stack_size];
+    double late = 2 * load->late_ms / fill, backlog = (double)load->backlog / BACKLOG_BYTES;
+    double pressure = load->fullness > late ? load->fullness : late;
+    return pressure > backlog ? pressure : backlog;
+}
+
+/* Without delay a ring fills to a quarter between two reads (pause_max). */
+bool perf_stack_choice_update(struct perf_stack_choice *choice, unsigned sizes,
+                              const struct perf_load *load, int64_t now) {
+    const double high = 0.5, low = 0.3;
+    double pressure = pressure_of(load, choice->index);
+    unsigned doublings = choice->reductions < CALM_DOUBLINGS ? choice->reductions : CALM_DOUBLINGS;
+    if (pressure > high && choice->index + 1 < sizes) {
+        choice->index++;
+        choice->reductions++;
+        choice->calm_since = now;
+        return true;
+    }
+    if (choice->index == 0 ||
+        pressure * perf_stack_sizes[choice->index - 1] > low * perf_stack_sizes[choice->index]) {
+        choice->calm_since = now;
+        return false;
+    }
+    if (now - choice->calm_since < (int64_t)CALM_NS << doublings)
+        return false;
+    choice->index--;
+    choice->calm_since = now;
+    return true;
+}
+
+/* Rings that fill quickly are emptied more often. */
+static void adapt_pause(struct perf_reader *reader, double fullness) {
+    if (fullness > 0.3 && reader->pause > PAUSE_MS_MIN)
+        reader->pause /= 2;
+    else if (fullness < 0.1 && reader->pause < reader->pause_max)
+        reader->pause *= 2;
+    if (reader->pause < PAUSE_MS_MIN)
+        reader->pause = PAUSE_MS_MIN;
+    if (reader->pause > reader->pause_max)
+        reader->pause = reader->pause_max;
+}
+
+static void adapt_stacks(struct perf_reader *reader, double fullness, int64_t start) {
+    int64_t now = monotonic();
+    struct perf_load load = {fullness, 0, reader->rings->fill_ms, reader->copied.bytes.length};
+    if (reader->due && now > reader->due)
+        load.late_ms = (unsigned)((now - reader->due) / 1000000);
+    reader->due = 0;
+    if (perf_stack_choice_update(&reader->choice, reader->rings->stack_sizes, &load, start))
+        perf_rings_set_stack_size(reader->rings, reader->choice.index);
+}
+
+/* With the lock. */
+static void copy_rings(struct perf_reader *reader) {
+    struct status status;
+    double fullness = 0;
+    if (reader->copied.bytes.length > COPIED_BYTES_MAX)
+        return;
+    int64_t start = monotonic();
+    for (size_t i = 0; i < reader->rings->count && !reader->failed; i++)
+        reader->failed = !perf_batch_take(&reader->copied, &reader->rings->items[i],
+                                          &reader->damaged, &fullness, &status);
+    reader->complete = start;
+    adapt_pause(reader, fullness);
+    adapt_stacks(reader, fullness, start);
+}
+
+/* The calling thread is to run soon after it is woken. A short slice needs no right, and is
+ * honoured since Linux 6.12. A refusal changes nothing. */
+static void raise_priority(void) {
+#ifdef SYS_sched_setattr
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } wish = {.size = sizeof wish, .policy = SCHED_OTHER, .nice = -20, .runtime = SLICE_NS};
+    if (sched_getscheduler(0) != SCHED_OTHER)
+        return; /* the user has chosen another */
+    if (syscall(SYS_sched_setattr, 0, &wish, 0) == 0)
+        return;
+    wish.nice = getpriority(PRIO_PROCESS, 0);
+    syscall(SYS_sched_setattr, 0, &wish, 0);
+#endif
+}
+
+static void *read_rings(void *context) {
+    struct perf_reader *reader = context;
+    raise_priority();
+    pthread_mutex_lock(&reader->lock);
+    while (!reader->stop) {
+        copy_rings(reader);
+        reader->due = monotonic() + (int64_t)reader->pause * 1000000;
+        struct timespec until = {reader->due / 1000000000, reader->due % 1000000000};
+        pthread_cond_timedwait(&reader->wake, &reader->lock, &until);
+    }
+    pthread_mutex_unlock(&reader->lock);
+    return NULL;
+}
+
+void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings) {
+    pthread_condattr_t attributes;
+    sigset_t all, before;
+    *reader = (struct perf_reader){.rings = rings, .pause = PAUSE_MS_FIRST, .pause_max = PAUSE_MS};
+    if (rings->fill_ms / 4 < PAUSE_MS)
+        reader->pause_max = rings->fill_ms / 4 > PAUSE_MS_MIN ? rings->fill_ms / 4 : PAUSE_MS_MIN;
+    pthread_mutex_init(&reader->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&reader->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    sigfillset(&all); /* signals are for the recorder's first thread */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    reader->running = pthread_create(&reader->thread, NULL, read_rings, reader) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+bool perf_reader_take(struct perf_reader *reader, struct perf_batch *batch, uint64_t *damaged,
+                      int64_t *complete, struct status *status) {
+    if (!reader->rings)
+        return true;
+    pthread_mutex_lock(&reader->lock);
+    if (!reader->running)
+        copy_rings(reader);
+    struct perf_batch copied = reader->copied;
+    reader->copied = reader->taken;
+    reader->taken = copied;
+    bool failed = reader->failed;
+    *complete = reader->complete;
+    *damaged += reader->damaged;
+    reader->damaged = 0;
+    pthread_mutex_unlock(&reader->lock);
+    bool ok = perf_batch_append(batch, &reader->taken, status);
+    perf_batch_clear(&reader->taken);
+    return ok && failed ? status_fail(status, STATUS_MEMORY, "out of memory") : ok;
+}
+
+void perf_reader_stop(struct perf_reader *reader) {
+    if (!reader->running)
+        return;
+    pthread_mutex_lock(&reader->lock);
+    reader->stop = true;
+    pthread_cond_signal(&reader->wake);
+    pthread_mutex_unlock(&reader->lock);
+    pthread_join(reader->thread, NULL);
+    reader->running = false;
+}
+
+void perf_reader_finish(struct perf_reader *reader) {
+    perf_reader_stop(reader);
+    perf_batch_finish(&reader->copied);
+    perf_batch_finish(&reader->taken);
+    if (reader->rings) {
+        pthread_mutex_destroy(&reader->lock);
+        pthread_cond_destroy(&reader->wake);
+    }
+    reader->rings = NULL;
 }
 #endif

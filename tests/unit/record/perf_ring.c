@@ -1,6 +1,6 @@
 /* How large ring buffers and stack copies are, and when the stack copies become smaller. */
 #ifdef __linux__
-#include "record/perf/perf_reader.h"
+#include "record/perf/perf_ring.h"
 
 #include <signal.h>
 #include <stdlib.h>
