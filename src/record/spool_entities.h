@@ -38,7 +38,7 @@ struct spool_places {
         int64_t cost_ns;     /* as the probe told last; -1: never */
         int64_t ended_at;    /* when it was seen to have ended; 0: it has not */
         bool closed;         /* what it left open has been ended */
-        struct spool_pause { /* of its recording, see spool_pauses.h */
+        struct spool_pause { /* of its recording, see spool_rows.c */
             int64_t since;   /* one that has no end yet; 0: none */
             int64_t last;    /* when the latest began that has one */
             uint32_t thread;
