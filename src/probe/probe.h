@@ -15,7 +15,10 @@
 #ifndef RIDGE_PROBE_PROBE_H
 #define RIDGE_PROBE_PROBE_H
 
-#include "probe/options.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
 #include "spool/spool.h"
 
 /* In the program's own block of thread memory: any other kind may call malloc() at first use. */
@@ -24,6 +27,29 @@
 #else
 #define PROBE_THREAD_LOCAL static __thread
 #endif
+
+/* The recorder's settings: comma-separated words in $RIDGE_PROBE.
+ *
+ *   nvtx=0            no NVTX ranges
+ *   cuda=0            no CUDA
+ *   graph=node        record each node of a CUDA graph; graph=graph: each launch as a whole
+ *   room=BYTES        limit of the spool's files
+ *   from=TIME         drop events that begin before it, in nanoseconds of CLOCK_MONOTONIC
+ *   capture=RANGE     record only inside "cudaProfilerApi" or "nvtx:NAME"; the last word, because a
+ *                     name may contain commas
+ *
+ * Default: NVTX and CUDA, graphs as a whole. Unknown words are ignored, because the recorder may be
+ * of a later version. */
+struct probe_options {
+    bool nvtx, cuda;
+    bool by_node;
+    uint64_t room;       /* 0: the spool's own limit */
+    int64_t from;        /* 0: from the beginning */
+    struct text capture; /* in the words; empty: everything */
+};
+
+/* `words` may be NULL. */
+struct probe_options options_parse(const char *words);
 
 struct probe {
     struct spool *spool;

@@ -129,7 +129,7 @@ static bool inject(struct environment *environment, const char *name, const char
     return set(environment, name, environment->probe, status);
 }
 
-/* As src/probe/options.h reads it; the range's name comes last, as it may hold commas. */
+/* As src/probe/probe.h reads it; the range's name comes last, as it may hold commas. */
 static char *probe_options(struct environment *environment, const struct record_options *options,
                            struct status *status) {
     struct buffer text = {0};

@@ -28,7 +28,7 @@
 #include "base/text.h"
 
 #define SPOOL_VARIABLE "RIDGE_SPOOL" /* the folder */
-#define SPOOL_OPTIONS "RIDGE_PROBE"  /* what to record: see src/probe/options.h */
+#define SPOOL_OPTIONS "RIDGE_PROBE"  /* what to record: see src/probe/probe.h */
 enum {
     SPOOL_VERSION = 2,
     SPOOL_SEGMENT_BYTES = 1 << 20, /* the longest; a lane's first ones are shorter */

@@ -70,10 +70,6 @@ int64_t cuda_call_thread(uint32_t correlation);
 cupti_buffer_requested cuda_buffer_requested;
 /* Whether CUPTI is refused any more of them: what it would put there is dropped. */
 void cuda_buffers_withhold(bool from_here_on);
-/* Or else it is another profiler's. */
-bool cuda_buffer_is_own(const uint8_t *buffer);
-/* The first `used` bytes are not zero any more. */
-void cuda_buffer_release(uint8_t *buffer, size_t used);
 
 /* ---- Records ------------------------------------------------------------------------------ */
 

@@ -4,7 +4,7 @@
 #include "abi/cupti_functions.h"
 #include "probe/capture.h"
 #include "probe/nvtx/nvtx_names.h"
-#include "probe/options.h"
+#include "probe/probe.h"
 #include "trace/schema.h"
 
 TEST(the_probe_records_all_it_can_when_nothing_is_said) {
