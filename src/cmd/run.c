@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cmd/record_arguments.h"
+#include "cmd/record.h"
 #include "cmd/report.h"
 
 /* run.ridge has its page in run.html. */

@@ -1,8 +1,8 @@
 /* The options that `ridge record` and `ridge run` share, and what both say when the program has
  * ended.
  */
-#ifndef RIDGE_CMD_RECORD_ARGUMENTS_H
-#define RIDGE_CMD_RECORD_ARGUMENTS_H
+#ifndef RIDGE_CMD_RECORD_H
+#define RIDGE_CMD_RECORD_H
 
 #include "cmd/command.h"
 #include "record/record.h"
@@ -26,7 +26,6 @@
     {"store-env", 0, NULL, "store the values of the environment in the trace"}, \
     {"quiet", 'q', NULL, "say nothing about the recording"}
 /* clang-format on */
-extern const struct command_option record_arguments[];
 
 /* Records as the command line says and prints the three lines. True when the program ran: then end
  * with target_end_alike(&summary->target). Else *exit_status is ridge's own, and all is said. */
