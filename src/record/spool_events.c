@@ -6,8 +6,6 @@
 
 #include <stdio.h>
 
-enum { CALL_END = 255 }; /* class of the record that has the end of a very long call */
-
 static struct trace_writer *writer_of(const struct spool_origin *origin) {
     return origin->rows->places.writer;
 }
@@ -132,7 +130,7 @@ void spool_take_pending(const struct spool_origin *origin) {
 /* A call of more than four seconds is followed by a record of its own with the end. */
 bool spool_take_call(const struct spool_origin *origin, const struct spool_call *call) {
     struct spool_call *pending = &origin->lane->pending;
-    if (call->class == CALL_END) {
+    if (call->class == SPOOL_CALL_END) {
         if (pending->head.kind)
             write_call(origin, pending, call->start);
         pending->head.kind = 0;

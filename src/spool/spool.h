@@ -86,10 +86,13 @@ struct spool_thread {
     struct spool_head head;
     int64_t tid;
 };
+/* A call of more than four seconds is two records: one with the duration UINT32_MAX, and one with
+ * the class SPOOL_CALL_END, whose start is the call's end. */
+enum { SPOOL_CALL_END = 255 };
 struct spool_call {
     struct spool_head head;
     int64_t start;
-    uint32_t duration; /* UINT32_MAX: more; then `end` of the next SPOOL_CALL with class 255 */
+    uint32_t duration; /* UINT32_MAX: see above */
     uint32_t correlation;
     int32_t result;
     uint8_t class; /* enum call_class of trace/schema.h */

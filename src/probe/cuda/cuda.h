@@ -88,7 +88,7 @@ void cuda_records_end(void);
 
 /* A call that has to do with the order of queues, when it has ended well. */
 struct cuda_ordering {
-    unsigned order;  /* enum cupti_call_order */
+    unsigned order;  /* CUPTI_ORDER_* of abi/cupti_functions.h */
     bool per_thread; /* no queue is the thread's own, not the one that all have */
     const struct cupti_call_data *data;
     uint32_t correlation;

@@ -13,7 +13,6 @@
 #include "probe/capture.h"
 
 enum {
-    CALL_END = 255,    /* class of the record that has the end of a very long call */
     REMEMBERED = 1024, /* calls */
     REMEMBER_BITS = 6, /* one of 64 */
     ALLOCATING = 4096, /* calls whose thread is kept */
@@ -26,7 +25,7 @@ struct function {
 
 #define ROW(name, suffix, number, what)                                                            \
     [number] = {#name, #suffix, CUPTI_CALL_##what, CUPTI_ORDER_##what},
-static const struct function functions[2][CUPTI_FUNCTIONS_MOST] = {
+static const struct function functions[2][CUPTI_FUNCTIONS_MAX] = {
     {CUPTI_DRIVER_FUNCTIONS(ROW)},
     {CUPTI_RUNTIME_FUNCTIONS(ROW)},
 };
@@ -95,7 +94,7 @@ int64_t cuda_call_thread(uint32_t correlation) {
 }
 
 static bool is_launch(const struct function *function) {
-    return function->class == CUPTI_CALL_LAUNCH || function->class == CUPTI_CALL_COPY;
+    return function->class == CALL_LAUNCH || function->class == CALL_COPY;
 }
 
 static void put_call(struct spool_lane *lane, uint32_t text, const struct spool_call *filled) {
@@ -123,7 +122,7 @@ static void record_call(const struct function *function, const struct cuda_order
     };
     put_call(thread->lane, spool_constant(thread->lane, function->name), &call);
     if (call.duration == UINT32_MAX) {
-        struct spool_call rest = {.start = ended->end, .class = CALL_END};
+        struct spool_call rest = {.start = ended->end, .class = SPOOL_CALL_END};
         put_call(thread->lane, 0, &rest);
     }
     if (ended->order && result == 0)
@@ -137,7 +136,7 @@ static int64_t listening_since(void) {
 
 static bool is_inside_another(const struct function *function, bool runtime) {
     return !runtime && outer && outer_since == listening_since() &&
-           (function->class != CUPTI_CALL_COMPILE || function->class == outer->class);
+           (function->class != CALL_COMPILE || function->class == outer->class);
 }
 
 static void ended(const struct function *function, const struct cupti_call_data *call,
@@ -177,7 +176,7 @@ void cuda_called(void *user, cupti_choice domain, uint32_t number, const void *d
     (void)user;
     if (domain == CUPTI_RESOURCES)
         cuda_stream_created();
-    if ((!runtime && domain != CUPTI_DRIVER_CALLS) || number >= CUPTI_FUNCTIONS_MOST)
+    if ((!runtime && domain != CUPTI_DRIVER_CALLS) || number >= CUPTI_FUNCTIONS_MAX)
         return;
     const struct function *function = &functions[runtime][number];
     if (!function->name || !call->own || is_inside_another(function, runtime))
@@ -193,7 +192,7 @@ void cuda_called(void *user, cupti_choice domain, uint32_t number, const void *d
         *call->own = (uint64_t)start;
         if (is_launch(function))
             remember(correlation, start);
-        else if (function->class == CUPTI_CALL_ALLOC)
+        else if (function->class == CALL_ALLOC)
             remember_thread(correlation);
         capture_saw_call(correlation);
     } else {
@@ -207,7 +206,7 @@ void cuda_called(void *user, cupti_choice domain, uint32_t number, const void *d
 /* A number that this version of CUPTI does not have is refused, and is not missed. */
 void cuda_calls_enable(cupti_subscriber subscriber) {
     const struct cupti *cupti = cuda_probe.cupti;
-    for (uint32_t i = 0; i < CUPTI_FUNCTIONS_MOST; i++) {
+    for (uint32_t i = 0; i < CUPTI_FUNCTIONS_MAX; i++) {
         if (functions[0][i].name)
             cupti->cuptiEnableCallback(1, subscriber, CUPTI_DRIVER_CALLS, i);
         if (functions[1][i].name)

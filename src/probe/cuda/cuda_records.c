@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "spool/pages.h"
+#include "trace/schema.h"
 
 /* ---- Buffers --------------------------------------------------------------------------------- */
 
@@ -140,20 +141,12 @@ enum {
 };
 #define CLOCKS_APART 3600000000000 /* nanoseconds that no work of ours is ahead */
 
-/* As in trace/schema.h; the places are CUPTI's numbers. */
-enum { COPY_HTOD = 1, COPY_DTOH, COPY_DTOD, COPY_HTOH, COPY_PTOP };
-static const uint8_t directions[] = {0,         COPY_HTOD, COPY_DTOH, COPY_HTOD,
-                                     COPY_DTOH, COPY_DTOD, COPY_DTOD, COPY_DTOD,
-                                     COPY_DTOD, COPY_HTOH, COPY_PTOP};
-enum { MEMORY_PAGEABLE = 1, MEMORY_PINNED, MEMORY_DEVICE, MEMORY_ARRAY, MEMORY_MANAGED };
-static const uint8_t memories[] = {0,
-                                   MEMORY_PAGEABLE,
-                                   MEMORY_PINNED,
-                                   MEMORY_DEVICE,
-                                   MEMORY_ARRAY,
-                                   MEMORY_MANAGED,
-                                   MEMORY_DEVICE,
-                                   MEMORY_MANAGED};
+/* Indexed by CUPTI's numbers. */
+static const uint8_t directions[] = {COPY_UNKNOWN, COPY_HTOD, COPY_DTOH, COPY_HTOD,
+                                     COPY_DTOH,    COPY_DTOD, COPY_DTOD, COPY_DTOD,
+                                     COPY_DTOD,    COPY_HTOH, COPY_PTOP};
+static const uint8_t memories[] = {MEMORY_UNKNOWN, MEMORY_PAGEABLE, MEMORY_PINNED, MEMORY_DEVICE,
+                                   MEMORY_ARRAY,   MEMORY_MANAGED,  MEMORY_DEVICE, MEMORY_MANAGED};
 enum { MEMORY_ALLOCATED = 1, MEMORY_RELEASED = 2 }; /* CUPTI's numbers of operations */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,11 +1,9 @@
 /* The parts of the probe that need no process of their own. */
 #include "../test.h"
 
-#include "abi/cupti_functions.h"
 #include "probe/capture.h"
 #include "probe/nvtx/nvtx_names.h"
 #include "probe/probe.h"
-#include "trace/schema.h"
 
 TEST(the_probe_records_all_it_can_when_nothing_is_said) {
     struct probe_options options = options_parse(NULL);
@@ -26,19 +24,6 @@ TEST(what_the_probe_captures_is_the_last_word_whatever_is_in_it) {
     CHECK(options.by_node && options.nvtx);
     CHECK(text_is(options.capture, "nvtx:a, b=c,nvtx=0"));
     CHECK_INT(options_parse("cuda=1").capture.length, 0);
-}
-
-TEST(classes_of_calls_are_those_of_the_trace) {
-    CHECK_INT(CUPTI_CALL_OTHER, CALL_OTHER);
-    CHECK_INT(CUPTI_CALL_LAUNCH, CALL_LAUNCH);
-    CHECK_INT(CUPTI_CALL_COPY, CALL_COPY);
-    CHECK_INT(CUPTI_CALL_SYNC, CALL_SYNC);
-    CHECK_INT(CUPTI_CALL_ALLOC, CALL_ALLOC);
-    CHECK_INT(CUPTI_CALL_COMPILE, CALL_COMPILE);
-    CHECK_INT(CUPTI_ORDER_EVENT_SYNC, WAIT_EVENT);
-    CHECK_INT(CUPTI_ORDER_STREAM_WAIT, WAIT_STREAM_EVENT);
-    CHECK_INT(CUPTI_ORDER_STREAM_SYNC, WAIT_STREAM);
-    CHECK_INT(CUPTI_ORDER_CONTEXT_SYNC, WAIT_CONTEXT);
 }
 
 TEST(work_is_captured_by_the_call_that_asked_for_it) {
