@@ -51,7 +51,7 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
     if (!perf)
         return NULL;
     perf->options = *options;
-    if (!perf_unwind_is_possible())
+    if (!perf_unwind_is_supported())
         perf->options.stacks = PERF_FRAME_POINTERS;
     bool unwinds = options->rate && perf->options.stacks == PERF_TABLES;
     perf->symbols = symbols_create(status);
@@ -283,7 +283,7 @@ static bool read_stack(struct body *body, struct stack_copy *copy) {
 
 static void unwind(struct perf *perf, pid_t pid, const struct stack_copy *copy,
                    struct perf_chain *chain) {
-    struct perf_snapshot snapshot = {pid, copy->registers, copy->bytes, copy->used};
+    struct perf_stack_snapshot snapshot = {pid, copy->registers, copy->bytes, copy->used};
     size_t limit = perf->hurried ? 1 : STACK_FRAMES_MAX;
     bool complete;
     if (limit > STACK_FRAMES_MAX - chain->count)

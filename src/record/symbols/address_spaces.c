@@ -15,17 +15,17 @@ void spaces_finish(struct spaces *spaces) {
     *spaces = (struct spaces){0};
 }
 
-static struct space *find(const struct spaces *spaces, pid_t pid) {
+static struct space *find_space(const struct spaces *spaces, pid_t pid) {
     uint64_t *place = map_find(&spaces->by_pid, (uint64_t)pid);
     return place ? &spaces->items[*place] : NULL;
 }
 
 const struct space *spaces_find(const struct spaces *spaces, pid_t pid) {
-    return find(spaces, pid);
+    return find_space(spaces, pid);
 }
 
-static struct space *find_or_add(struct spaces *spaces, pid_t pid, struct status *status) {
-    struct space *space = find(spaces, pid);
+static struct space *find_or_add_space(struct spaces *spaces, pid_t pid, struct status *status) {
+    struct space *space = find_space(spaces, pid);
     if (space)
         return space;
     if (!memory_grow((void **)&spaces->items, &spaces->capacity, spaces->count + 1,
@@ -38,7 +38,7 @@ static struct space *find_or_add(struct spaces *spaces, pid_t pid, struct status
 }
 
 /* The first mapping that ends behind the address. */
-static size_t place_of(const struct space *space, uint64_t address) {
+static size_t mapping_index(const struct space *space, uint64_t address) {
     size_t low = 0, high = space->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -51,12 +51,12 @@ static size_t place_of(const struct space *space, uint64_t address) {
 }
 
 const struct mapping *space_mapping(const struct space *space, uint64_t address) {
-    size_t place = place_of(space, address);
+    size_t place = mapping_index(space, address);
     return place < space->count && space->items[place].start <= address ? &space->items[place]
                                                                         : NULL;
 }
 
-static void insert(struct space *space, size_t place, struct mapping mapping) {
+static void insert_mapping(struct space *space, size_t place, struct mapping mapping) {
     memmove(space->items + place + 1, space->items + place,
             (space->count - place) * sizeof *space->items);
     space->items[place] = mapping;
@@ -65,8 +65,8 @@ static void insert(struct space *space, size_t place, struct mapping mapping) {
 
 /* Takes what lies under [start, end) away; a mapping that reaches beyond it keeps its ends. There
  * is room for one more. */
-static void clear(struct space *space, uint64_t start, uint64_t end) {
-    size_t place = place_of(space, start), last = place;
+static void remove_overlap(struct space *space, uint64_t start, uint64_t end) {
+    size_t place = mapping_index(space, start), last = place;
     if (place == space->count || space->items[place].start >= end)
         return;
     struct mapping *first = &space->items[place];
@@ -75,7 +75,7 @@ static void clear(struct space *space, uint64_t start, uint64_t end) {
         behind.offset += end - behind.start;
         behind.start = end;
         first->end = start;
-        insert(space, place + 1, behind);
+        insert_mapping(space, place + 1, behind);
         return;
     }
     if (first->start < start) {
@@ -98,22 +98,22 @@ bool spaces_map(struct spaces *spaces, pid_t pid, uint64_t start, uint64_t lengt
     struct mapping mapping = {.start = start, .offset = offset, .file = file};
     if (length == 0 || __builtin_add_overflow(start, length, &mapping.end))
         return true; /* not a place that code could run at */
-    struct space *space = find_or_add(spaces, pid, status);
+    struct space *space = find_or_add_space(spaces, pid, status);
     if (!space || !memory_grow((void **)&space->items, &space->capacity, space->count + 2,
                                sizeof *space->items, status))
         return false;
-    clear(space, start, mapping.end);
+    remove_overlap(space, start, mapping.end);
     space->generation = ++spaces->generations;
     if (space->count < MAPPINGS_MAX)
-        insert(space, place_of(space, start), mapping);
+        insert_mapping(space, mapping_index(space, start), mapping);
     return true;
 }
 
 bool spaces_fork(struct spaces *spaces, pid_t parent, pid_t child, struct status *status) {
-    if (!find_or_add(spaces, child, status))
+    if (!find_or_add_space(spaces, child, status))
         return false;
-    struct space *to = find(spaces, child);
-    const struct space *from = find(spaces, parent);
+    struct space *to = find_space(spaces, child);
+    const struct space *from = find_space(spaces, parent);
     spaces_exec(spaces, child);
     if (!from || from == to || from->count == 0)
         return true;
@@ -126,7 +126,7 @@ bool spaces_fork(struct spaces *spaces, pid_t parent, pid_t child, struct status
 }
 
 void spaces_exec(struct spaces *spaces, pid_t pid) {
-    struct space *space = find(spaces, pid);
+    struct space *space = find_space(spaces, pid);
     if (!space)
         return;
     space->count = 0;

@@ -46,8 +46,9 @@ struct elf {
     size_t function_count;
     char *names; /* terminated by zeros */
     size_t names_length;
-    struct elf_segment unwinding; /* .eh_frame_hdr; no bytes: there is none */
-    bool whole; /* the functions come from a full symbol table, not only from what is exported */
+    struct elf_segment eh_frame_hdr; /* .eh_frame_hdr; no bytes: there is none */
+    bool has_symtab; /* the functions come from a full symbol table, not only from what is exported
+                      */
     uint8_t build_id[ELF_BUILD_ID_MAX];
     size_t build_id_length;
 };

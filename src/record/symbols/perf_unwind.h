@@ -12,11 +12,11 @@ struct perf_unwinder *perf_unwinder_create(struct symbols *symbols, struct statu
 void perf_unwinder_destroy(struct perf_unwinder *unwinder); /* takes NULL */
 
 /* Whether this processor's registers are known. */
-bool perf_unwind_is_possible(void);
+bool perf_unwind_is_supported(void);
 /* The registers that a sample must bring, as perf_event_open() wants them: one bit each. */
 uint64_t perf_unwind_registers(void);
 
-struct perf_snapshot {
+struct perf_stack_snapshot {
     pid_t pid;
     const uint64_t *registers; /* those of perf_unwind_registers(), by bit */
     const uint8_t *stack;      /* from the stack pointer up */
@@ -25,7 +25,7 @@ struct perf_snapshot {
 
 /* Addresses, innermost first; gives how many. `complete`: the last is the outermost function, which
  * has no caller. */
-size_t perf_unwind(struct perf_unwinder *unwinder, const struct perf_snapshot *snapshot,
+size_t perf_unwind(struct perf_unwinder *unwinder, const struct perf_stack_snapshot *snapshot,
                    uint64_t *addresses, size_t limit, bool *complete);
 
 #endif

@@ -27,7 +27,7 @@ void kernel_symbols_finish(struct kernel_symbols *symbols) {
     *symbols = (struct kernel_symbols){0};
 }
 
-static struct text keep_word(struct kernel_symbols *symbols, const char *word) {
+static struct text copy_word(struct kernel_symbols *symbols, const char *word) {
     struct status ignored;
     size_t length = strcspn(word, " \t\n");
     char *copy = arena_allocate(&symbols->names, length, &ignored);
@@ -37,7 +37,7 @@ static struct text keep_word(struct kernel_symbols *symbols, const char *word) {
     return (struct text){copy, length};
 }
 
-static void add_line(struct kernel_symbols *symbols, const char *line) {
+static void add_kallsyms_line(struct kernel_symbols *symbols, const char *line) {
     char *type;
     uint64_t address = strtoull(line, &type, 16);
     struct status ignored;
@@ -47,7 +47,7 @@ static void add_line(struct kernel_symbols *symbols, const char *line) {
         return;
     const char *name = type + 3, *module = strchr(name, '[');
     symbols->items[symbols->count++] = (struct kernel_function){
-        address, keep_word(symbols, name), module ? keep_word(symbols, module) : TEXT("[kernel]")};
+        address, copy_word(symbols, name), module ? copy_word(symbols, module) : TEXT("[kernel]")};
 }
 
 static int by_address(const void *a, const void *b) {
@@ -55,12 +55,12 @@ static int by_address(const void *a, const void *b) {
     return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static void read_all(struct kernel_symbols *symbols) {
+static void read_kallsyms(struct kernel_symbols *symbols) {
     FILE *file = fopen("/proc/kallsyms", "re");
     char line[512];
-    symbols->looked = true;
+    symbols->is_read = true;
     while (file && fgets(line, sizeof line, file))
-        add_line(symbols, line);
+        add_kallsyms_line(symbols, line);
     if (file)
         fclose(file);
     if (symbols->count)
@@ -69,8 +69,8 @@ static void read_all(struct kernel_symbols *symbols) {
 
 struct text kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address,
                                 struct text *module) {
-    if (!symbols->looked)
-        read_all(symbols);
+    if (!symbols->is_read)
+        read_kallsyms(symbols);
     size_t low = 0, high = symbols->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -85,7 +85,7 @@ struct text kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address
 
 /* ---- Processes ------------------------------------------------------------------------------- */
 
-enum { FORKS_FOLLOWED = 8 };
+enum { FORK_DEPTH_MAX = 8 };
 
 struct symbols {
     struct spaces spaces;
@@ -138,18 +138,18 @@ uint64_t symbols_generation(const struct symbols *symbols, pid_t pid) {
     return space ? space->generation : 0;
 }
 
-const struct unwind_table *symbols_tables(struct symbols *symbols, pid_t pid, uint64_t address,
-                                          uint64_t *in_file) {
+const struct unwind_table *symbols_unwind_table(struct symbols *symbols, pid_t pid,
+                                                uint64_t address, uint64_t *in_file) {
     const struct space *space = spaces_find(&symbols->spaces, pid);
     const struct mapping *mapping = space ? space_mapping(space, address) : NULL;
     if (!mapping)
         return NULL;
-    return symbol_files_tables(&symbols->files, mapping->file,
-                               address - mapping->start + mapping->offset, in_file);
+    return symbol_files_unwind_table(&symbols->files, mapping->file,
+                                     address - mapping->start + mapping->offset, in_file);
 }
 
 /* What is in the scratch buffer, kept. */
-static struct text keep(struct symbols *symbols) {
+static struct text intern_scratch(struct symbols *symbols) {
     struct status ignored;
     uint32_t id = 0;
     if (!buffer_ok(&symbols->scratch, &ignored) ||
@@ -158,10 +158,10 @@ static struct text keep(struct symbols *symbols) {
     return intern_text(&symbols->names, id);
 }
 
-static struct text plain_name(struct symbols *symbols, struct text name) {
+static struct text demangled_name(struct symbols *symbols, struct text name) {
     buffer_reset(&symbols->scratch);
     if (demangle(name, &symbols->scratch))
-        name = keep(symbols);
+        name = intern_scratch(symbols);
     return name;
 }
 
@@ -189,14 +189,14 @@ static struct symbol python_symbol(struct symbols *symbols, struct text name) {
         buffer_text(&symbols->scratch, short_path(path));
         buffer_byte(&symbols->scratch, ')');
     }
-    return (struct symbol){keep(symbols), TEXT(STACK_PYTHON)};
+    return (struct symbol){intern_scratch(symbols), TEXT(STACK_PYTHON)};
 }
 
 /* A process that was forked runs code that its parent made. */
-static struct symbol made_symbol(struct symbols *symbols, const struct space *space,
-                                 uint64_t address) {
+static struct symbol jit_symbol(struct symbols *symbols, const struct space *space,
+                                uint64_t address) {
     struct text name = {"", 0};
-    for (unsigned i = 0; space && name.length == 0 && i < FORKS_FOLLOWED; i++) {
+    for (unsigned i = 0; space && name.length == 0 && i < FORK_DEPTH_MAX; i++) {
         name = jit_maps_find(&symbols->jit, space->pid, address);
         space = space->parent ? spaces_find(&symbols->spaces, space->parent) : NULL;
     }
@@ -204,7 +204,7 @@ static struct symbol made_symbol(struct symbols *symbols, const struct space *sp
         return (struct symbol){TEXT(""), TEXT("[anon]")};
     if (text_starts(name, "py::"))
         return python_symbol(symbols, name);
-    return (struct symbol){plain_name(symbols, name), TEXT("[jit]")};
+    return (struct symbol){demangled_name(symbols, name), TEXT("[jit]")};
 }
 
 struct symbol symbols_find(struct symbols *symbols, pid_t pid, uint64_t address, bool in_kernel) {
@@ -218,10 +218,10 @@ struct symbol symbols_find(struct symbols *symbols, pid_t pid, uint64_t address,
     if (!mapping)
         return found;
     if (symbol_files_anonymous(&symbols->files, mapping->file))
-        return made_symbol(symbols, space, address);
+        return jit_symbol(symbols, space, address);
     struct text name = symbol_files_function(&symbols->files, mapping->file,
                                              address - mapping->start + mapping->offset);
-    found.function = plain_name(symbols, name);
+    found.function = demangled_name(symbols, name);
     found.module = symbol_files_module(&symbols->files, mapping->file);
     return found;
 }

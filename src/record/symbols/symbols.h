@@ -40,8 +40,8 @@ struct symbol symbols_find(struct symbols *symbols, pid_t pid, uint64_t address,
 uint64_t symbols_generation(const struct symbols *symbols, pid_t pid);
 /* The tables for unwinding of the file that is mapped at an address, and the address as they have
  * it; NULL when there are none. */
-const struct unwind_table *symbols_tables(struct symbols *symbols, pid_t pid, uint64_t address,
-                                          uint64_t *in_file);
+const struct unwind_table *symbols_unwind_table(struct symbols *symbols, pid_t pid,
+                                                uint64_t address, uint64_t *in_file);
 
 /* ---- The kernel ---- */
 
@@ -50,7 +50,7 @@ struct kernel_symbols {
     struct kernel_function *items;
     size_t count, capacity;
     struct arena names;
-    bool looked;
+    bool is_read;
 };
 
 void kernel_symbols_finish(struct kernel_symbols *symbols);

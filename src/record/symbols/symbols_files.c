@@ -25,16 +25,16 @@ struct symbol_file {
     enum kind kind;
     struct text path, module; /* the path is terminated */
     struct identity identity;
-    bool looked, has_debug, looked_for_tables;
+    bool is_read, has_debug, tried_unwind_table;
     struct elf elf, debug; /* debug: only its functions count */
-    struct unwind_table tables;
+    struct unwind_table unwind_table;
 };
 
 void symbol_files_finish(struct symbol_files *files) {
     for (size_t i = 0; i < files->count; i++) {
         elf_finish(&files->items[i].elf);
         elf_finish(&files->items[i].debug);
-        unwind_table_finish(&files->items[i].tables);
+        unwind_table_finish(&files->items[i].unwind_table);
     }
     memory_free(files->items);
     map_finish(&files->by_identity);
@@ -164,7 +164,7 @@ static void read_file(struct symbol_file *file) {
     if (!elf_source_file(&source, fd, &ignored) || !elf_read(&file->elf, &source, &ignored))
         elf_finish(&file->elf);
     close(fd);
-    if (!file->elf.whole && file->elf.build_id_length > 1)
+    if (!file->elf.has_symtab && file->elf.build_id_length > 1)
         read_debug_file(file);
 }
 
@@ -192,41 +192,42 @@ static void read_vdso(struct symbol_file *file) {
         elf_finish(&file->elf);
 }
 
-static void look(struct symbol_file *file) {
-    if (!file->looked && file->kind == KIND_FILE)
+static void read_once(struct symbol_file *file) {
+    if (!file->is_read && file->kind == KIND_FILE)
         read_file(file);
-    else if (!file->looked && file->kind == KIND_VDSO)
+    else if (!file->is_read && file->kind == KIND_VDSO)
         read_vdso(file);
-    file->looked = true;
+    file->is_read = true;
 }
 
-static void read_tables(struct symbol_file *file) {
+static void read_unwind_table(struct symbol_file *file) {
     int fd = file->kind == KIND_FILE ? open_file(file) : -1;
     struct elf_source source;
     struct status ignored;
     bool there = fd >= 0 ? elf_source_file(&source, fd, &ignored)
                          : file->kind == KIND_VDSO && find_vdso(&source);
     if (there)
-        unwind_table_read(&file->tables, &file->elf, &source, &ignored);
+        unwind_table_read(&file->unwind_table, &file->elf, &source, &ignored);
     if (fd >= 0)
         close(fd);
 }
 
-const struct unwind_table *symbol_files_tables(struct symbol_files *files, uint32_t number,
-                                               uint64_t offset, uint64_t *address) {
+const struct unwind_table *symbol_files_unwind_table(struct symbol_files *files, uint32_t number,
+                                                     uint64_t offset, uint64_t *address) {
     struct symbol_file *file = &files->items[number];
-    look(file);
-    if (!file->looked_for_tables)
-        read_tables(file);
-    file->looked_for_tables = true;
-    return file->tables.count > 0 && elf_address(&file->elf, offset, address) ? &file->tables
-                                                                              : NULL;
+    read_once(file);
+    if (!file->tried_unwind_table)
+        read_unwind_table(file);
+    file->tried_unwind_table = true;
+    return file->unwind_table.count > 0 && elf_address(&file->elf, offset, address)
+               ? &file->unwind_table
+               : NULL;
 }
 
 struct text symbol_files_function(struct symbol_files *files, uint32_t number, uint64_t offset) {
     struct symbol_file *file = &files->items[number];
     uint64_t address;
-    look(file);
+    read_once(file);
     if (!elf_address(&file->elf, offset, &address))
         return TEXT("");
     return elf_function_at(file->has_debug ? &file->debug : &file->elf, address);

@@ -33,7 +33,7 @@ bool symbol_files_anonymous(const struct symbol_files *files, uint32_t file);
 /* As the linker knows it; "" when there is none. Lives as long as `files`. */
 struct text symbol_files_function(struct symbol_files *files, uint32_t file, uint64_t offset);
 /* Its tables for unwinding, and the address that a byte of it has there; NULL when it has none. */
-const struct unwind_table *symbol_files_tables(struct symbol_files *files, uint32_t file,
-                                               uint64_t offset, uint64_t *address);
+const struct unwind_table *symbol_files_unwind_table(struct symbol_files *files, uint32_t file,
+                                                     uint64_t offset, uint64_t *address);
 
 #endif

@@ -9,10 +9,10 @@
 
 /* A zeroed one has no entries. */
 struct unwind_table {
-    uint8_t *header, *frames; /* copies, as the file may change */
-    uint64_t header_address, frames_address;
-    size_t frames_bytes;
-    const uint8_t *pairs; /* in the header: code and entry, as distances from it */
+    uint8_t *eh_frame_hdr, *eh_frame; /* copies, as the file may change */
+    uint64_t eh_frame_hdr_address, eh_frame_address;
+    size_t eh_frame_bytes;
+    const uint8_t *rows; /* in the eh_frame_hdr: code and entry, as distances from it */
     size_t count;
 };
 
@@ -20,6 +20,6 @@ struct unwind_table {
 bool unwind_table_read(struct unwind_table *table, const struct elf *elf,
                        const struct elf_source *source, struct status *status);
 void unwind_table_finish(struct unwind_table *table);
-bool unwind_table_find(const struct unwind_table *table, uint64_t address, struct cfi_entry *entry);
+bool unwind_table_find(const struct unwind_table *table, uint64_t address, struct cfi_fde *entry);
 
 #endif
