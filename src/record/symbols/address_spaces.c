@@ -1,11 +1,11 @@
-/* Sorted arrays of mappings, found by process id. A fork copies its parent's. */
+/* Sorted arrays of mappings, looked up by pid. A fork copies the parent's. */
 #include "record/symbols/address_spaces.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 
-enum { MAPPINGS_MAX = 1 << 16 }; /* of one process: the kernel's own limit by default */
+enum { MAPPINGS_MAX = 1 << 16 }; /* per process: the kernel's default of vm.max_map_count */
 
 void spaces_finish(struct spaces *spaces) {
     for (size_t i = 0; i < spaces->count; i++)
@@ -37,7 +37,7 @@ static struct space *find_or_add_space(struct spaces *spaces, pid_t pid, struct 
     return space;
 }
 
-/* The first mapping that ends behind the address. */
+/* The first mapping that ends after the address. */
 static size_t mapping_index(const struct space *space, uint64_t address) {
     size_t low = 0, high = space->count;
     while (low < high) {
@@ -63,8 +63,8 @@ static void insert_mapping(struct space *space, size_t place, struct mapping map
     space->count++;
 }
 
-/* Takes what lies under [start, end) away; a mapping that reaches beyond it keeps its ends. There
- * is room for one more. */
+/* Removes [start, end) from all mappings. A mapping that extends beyond it is cut, or split in two;
+ * the caller has reserved the capacity for one more. */
 static void remove_overlap(struct space *space, uint64_t start, uint64_t end) {
     size_t place = mapping_index(space, start), last = place;
     if (place == space->count || space->items[place].start >= end)
@@ -97,7 +97,7 @@ bool spaces_map(struct spaces *spaces, pid_t pid, uint64_t start, uint64_t lengt
                 uint32_t file, struct status *status) {
     struct mapping mapping = {.start = start, .offset = offset, .file = file};
     if (length == 0 || __builtin_add_overflow(start, length, &mapping.end))
-        return true; /* not a place that code could run at */
+        return true; /* no code can run there */
     struct space *space = find_or_add_space(spaces, pid, status);
     if (!space || !memory_grow((void **)&space->items, &space->capacity, space->count + 2,
                                sizeof *space->items, status))

@@ -1,6 +1,6 @@
-/* The structures are those of the ELF-64 specification, declared here because not every system that
- * ridge builds on has a header for them. Sections and tables are read one by one, each checked
- * against the length of the file before anything is allocated for it. */
+/* The structures are those of the ELF-64 specification. They are declared here because not every
+ * system that ridge builds on has <elf.h>. Sections and tables are read one by one, and each is
+ * checked against the length of the file before memory is allocated for it. */
 #include "record/symbols/elf.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 bool elf_source_file(struct elf_source *source, int fd, struct status *status) {
     struct stat about;
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode))
-        return status_fail(status, STATUS_INPUT, "this is no regular file");
+        return status_fail(status, STATUS_INPUT, "not a regular file");
     *source = (struct elf_source){.fd = fd, .length = (uint64_t)about.st_size};
     return true;
 }
@@ -42,12 +42,12 @@ bool elf_source_read(const struct elf_source *source, uint64_t offset, void *to,
 void *elf_source_copy(const struct elf_source *source, uint64_t offset, uint64_t bytes,
                       uint64_t limit, struct status *status) {
     if (bytes > limit || offset > source->length || bytes > source->length - offset) {
-        status_fail(status, STATUS_INPUT, "a part of the ELF file lies outside it");
+        status_fail(status, STATUS_INPUT, "a part of the ELF file lies outside the file");
         return NULL;
     }
     char *part = memory_allocate(bytes + 1, 1, status);
     if (part && !elf_source_read(source, offset, part, bytes)) {
-        status_fail(status, STATUS_INPUT, "the ELF file cannot be read has_symtab");
+        status_fail(status, STATUS_INPUT, "cannot read the whole ELF file");
         memory_free(part);
         return NULL;
     }
@@ -94,7 +94,7 @@ enum {
     ELFDATA2LSB = 1,
     PT_LOAD = 1,
     PT_NOTE = 4,
-    PT_GNU_EH_FRAME = 0x6474e550, /* of GNU's: .eh_frame_hdr */
+    PT_GNU_EH_FRAME = 0x6474e550, /* .eh_frame_hdr */
     SHT_SYMTAB = 2,
     SHT_NOTE = 7,
     SHT_DYNSYM = 11,
@@ -113,9 +113,10 @@ static bool read_header(const struct elf_source *source, struct file_header *hea
                         struct status *status) {
     if (!elf_source_read(source, 0, header, sizeof *header) ||
         memcmp(header->identity, "\177ELF", 4) != 0)
-        return status_fail(status, STATUS_INPUT, "this is no ELF file");
+        return status_fail(status, STATUS_INPUT, "not an ELF file");
     if (header->identity[4] != ELFCLASS64 || header->identity[5] != ELFDATA2LSB)
-        return status_fail(status, STATUS_UNSUPPORTED, "only 64-bit little-endian ELF is read");
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "only 64-bit little-endian ELF files are supported");
     return true;
 }
 
@@ -149,7 +150,7 @@ static bool read_segments(struct elf *elf, const struct elf_source *source,
     if (header->segment_count == 0)
         return true;
     if (header->segment_bytes != sizeof(struct segment_header))
-        return status_fail(status, STATUS_INPUT, "the ELF file's segments have an unknown form");
+        return status_fail(status, STATUS_INPUT, "unknown program header size in the ELF file");
     elf->segments = memory_allocate(header->segment_count, sizeof *elf->segments, status);
     struct segment_header *all =
         elf_source_copy(source, header->segments_at, (uint64_t)header->segment_count * sizeof *all,
@@ -172,7 +173,7 @@ static bool read_segments(struct elf *elf, const struct elf_source *source,
     return true;
 }
 
-/* Of several names of one address: exported ones first, then those with fewer underscores. */
+/* Among aliases, global names come first, then names with fewer leading underscores. */
 static uint32_t name_rank(const struct symbol_entry *symbol, const char *name) {
     unsigned binding = symbol->info >> 4, underscores = 0;
     while (underscores < 15 && name[underscores] == '_')
@@ -203,14 +204,14 @@ static void remove_aliases(struct elf *elf) {
     elf->function_count = kept;
 }
 
-/* All sections of a file, and which two of them hold symbols and their names. */
+/* All section headers, and those of the symbol table and its string table. */
 struct sections {
     struct section_header *items;
     uint64_t count;
     const struct section_header *symbols, *names;
 };
 
-/* Where a function ends; one that does not say how long it is ends with its section at last. */
+/* The end of a function. A symbol without a size extends to the end of its section. */
 static uint64_t function_end(const struct symbol_entry *symbol, const struct sections *sections) {
     uint64_t end = symbol->value;
     if (symbol->bytes == 0 && symbol->section < sections->count) {
@@ -261,7 +262,7 @@ static bool read_symbols(struct elf *elf, const struct elf_source *source,
     return ok;
 }
 
-/* The full table of symbols, or that of the exported ones. */
+/* Prefers .symtab over .dynsym. */
 static void choose_symbol_table(struct elf *elf, struct sections *sections) {
     for (uint64_t i = 0; i < sections->count; i++) {
         const struct section_header *section = &sections->items[i];
@@ -283,11 +284,11 @@ static bool read_sections(struct elf *elf, const struct elf_source *source,
     struct section_header first;
     if (header->section_bytes != sizeof first ||
         !elf_source_read(source, header->sections_at, &first, sizeof first))
-        return status_fail(status, STATUS_INPUT, "the ELF file's sections have an unknown form");
+        return status_fail(status, STATUS_INPUT, "unknown section header size in the ELF file");
     struct sections sections = {.count =
                                     header->section_count ? header->section_count : first.bytes};
     if (sections.count > SYMBOLS_BYTES_MAX / sizeof first)
-        return status_fail(status, STATUS_INPUT, "the ELF file claims too many sections");
+        return status_fail(status, STATUS_INPUT, "the ELF file has too many sections");
     sections.items = elf_source_copy(source, header->sections_at, sections.count * sizeof first,
                                      SYMBOLS_BYTES_MAX, status);
     if (!sections.items)
@@ -352,5 +353,5 @@ struct text elf_function_at(const struct elf *elf, uint64_t address) {
     if (function->end != function->address && address >= function->end)
         return TEXT("");
     const char *name = elf->names + function->name;
-    return (struct text){name, strcspn(name, "@")}; /* without the version of what is exported */
+    return (struct text){name, strcspn(name, "@")}; /* without the symbol version */
 }

@@ -1,9 +1,8 @@
-/* From the registers and the copied piece of the stack to the callers, frame by frame: by the
- * tables of the file whose code it is; where there are none, by the frame pointer, if it is one.
+/* Unwinds a sampled stack frame by frame from its registers and the copied part of the stack. It
+ * uses the CFI of the mapped file, and the frame pointer where a file has no CFI.
  *
- * Python 3.12 puts a few instructions between its own functions and those of the program that it
- * interprets, one piece for each, which is how they have names. No table describes these, but they
- * are always the same. */
+ * Python 3.12 calls each function of the interpreted program through a trampoline of its own, so
+ * that profilers can name it. No CFI describes trampolines, but their frames all look the same. */
 #include "record/symbols/perf_unwind.h"
 
 #include <string.h>
@@ -13,8 +12,8 @@
 #include "trace/schema.h"
 
 #if defined __x86_64__
-/* Registers as the kernel numbers them (AX BX CX DX SI DI BP SP IP, R8 to R15 from 16 on), in the
- * order in which DWARF does; the last is the address of the code. */
+/* The kernel's numbers of the registers (AX BX CX DX SI DI BP SP IP, R8 to R15 from 16 on), indexed
+ * by DWARF's. The last is the program counter. */
 static const uint8_t perf_register_numbers[] = {0,  3,  2,  1,  4,  5,  6,  7, 16,
                                                 17, 18, 19, 20, 21, 22, 23, 8};
 enum { STACK_POINTER = 7, FRAME_POINTER = 6 };
@@ -40,10 +39,10 @@ bool perf_unwind_is_supported(void) {
     return REGISTER_COUNT > 1;
 }
 
-/* Rows of addresses that were asked for: a stack is mostly what it was a moment ago. */
+/* A cache of CFI rows: most of a stack is the same as in the sample before. */
 enum { ROW_CACHE_SIZE = 1 << 12 };
 struct cached_row {
-    const uint8_t *eh_frame; /* of the table, which may move, but not they; NULL: nothing is here */
+    const uint8_t *eh_frame; /* identifies the table, which may itself move; NULL: unused */
     uint64_t address;
     bool is_signal_frame;
     struct cfi_row row;
@@ -65,21 +64,21 @@ void perf_unwinder_destroy(struct perf_unwinder *unwinder) {
     memory_free(unwinder);
 }
 
-/* NULL when the table does not describe the code there. */
+/* NULL when the table has no FDE for the address. */
 static const struct cached_row *find_cached_row(struct perf_unwinder *unwinder,
                                                 const struct unwind_table *table,
                                                 uint64_t address) {
     uint64_t hash = (address ^ (uint64_t)(uintptr_t)table->eh_frame) * 0x9E3779B97F4A7C15u;
     struct cached_row *cached = &unwinder->rows[hash >> 32 & (ROW_CACHE_SIZE - 1)];
-    struct cfi_fde entry;
+    struct cfi_fde fde;
     if (cached->eh_frame == table->eh_frame && cached->address == address)
         return cached;
     cached->eh_frame = NULL;
-    if (!unwind_table_find(table, address, &entry) || !cfi_row_at(&entry, address, &cached->row))
+    if (!unwind_table_find(table, address, &fde) || !cfi_row_at(&fde, address, &cached->row))
         return NULL;
     cached->eh_frame = table->eh_frame;
     cached->address = address;
-    cached->is_signal_frame = entry.is_signal_frame;
+    cached->is_signal_frame = fde.is_signal_frame;
     return cached;
 }
 
@@ -88,13 +87,12 @@ struct frame {
     pid_t pid;
     struct cfi_memory memory;
     uint64_t registers[CFI_REGISTERS];
-    bool pc_is_exact; /* the code address is of an instruction that has not run; else behind a call
-                       */
+    bool pc_is_exact; /* the pc is an instruction that has not run yet, not a return address */
     bool is_outermost;
 };
 
-/* The code that Python makes has a frame of two saved, the second of which is the address that it
- * returns to; the first is its caller's frame pointer, if it keeps one. */
+/* A trampoline's frame has two words: the caller's frame pointer, if it keeps one, and the return
+ * address. */
 static bool step_python_trampoline(struct frame *frame, uint64_t stack) {
     uint64_t saved[2];
     if (!cfi_memory_read(&frame->memory, stack, &saved[0]) ||
@@ -115,7 +113,7 @@ static bool step_by_frame_pointer(struct frame *frame) {
         !cfi_memory_read(&frame->memory, pointer + 8, &address))
         return false;
 #ifdef __aarch64__
-    address &= ((uint64_t)1 << 48) - 1; /* it may be signed */
+    address &= ((uint64_t)1 << 48) - 1; /* strip the pointer authentication code */
 #endif
     registers[FRAME_POINTER] = saved;
     registers[STACK_POINTER] = pointer + 16;
@@ -124,17 +122,17 @@ static bool step_by_frame_pointer(struct frame *frame) {
 }
 
 static bool step_by_cfi(struct frame *frame, const struct unwind_table *table, uint64_t in_file,
-                        bool *cached) {
+                        bool *found) {
     const struct cached_row *row = find_cached_row(frame->unwinder, table, in_file);
     uint64_t stack = frame->registers[STACK_POINTER];
-    *cached = row != NULL;
+    *found = row != NULL;
     frame->is_outermost =
         row && row->row.registers[row->row.return_address_register].kind == CFI_UNDEFINED;
     if (!row ||
         !cfi_step(&row->row, STACK_POINTER, PROGRAM_COUNTER, &frame->memory, frame->registers))
         return false;
     frame->pc_is_exact = row->is_signal_frame;
-    /* a function that keeps nothing on the stack is the innermost, or a signal's */
+    /* only a leaf function or a signal frame uses no stack */
     return frame->registers[STACK_POINTER] >= stack;
 }
 
@@ -147,8 +145,8 @@ static bool step_frame(struct frame *frame) {
     uint64_t address = frame->registers[PROGRAM_COUNTER] - !frame->pc_is_exact, in_file;
     const struct unwind_table *table =
         symbols_unwind_table(frame->unwinder->symbols, frame->pid, address, &in_file);
-    bool cached = false, stepped = table && step_by_cfi(frame, table, in_file, &cached);
-    if (cached)
+    bool found = false, stepped = table && step_by_cfi(frame, table, in_file, &found);
+    if (found)
         return stepped;
     frame->pc_is_exact = false;
     if (!table && is_python_trampoline(frame, address))

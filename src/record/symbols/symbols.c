@@ -1,5 +1,5 @@
-/* Joins what is mapped (symbols_spaces.h) with what the files, the kernel and JIT compilers say of
- * it, and tidies the names. */
+/* Combines the mappings (address_spaces.h) with the symbols of files, the kernel and JIT compilers,
+ * and shortens the names. */
 #include "record/symbols/symbols.h"
 
 #include <stdio.h>
@@ -92,8 +92,8 @@ struct symbols {
     struct symbol_files files;
     struct jit_maps jit;
     struct kernel_symbols kernel;
-    struct intern names;   /* as they are shown */
-    struct buffer scratch; /* for making one */
+    struct intern names;   /* as printed */
+    struct buffer scratch; /* to build a name */
 };
 
 struct symbols *symbols_create(struct status *status) {
@@ -148,7 +148,7 @@ const struct unwind_table *symbols_unwind_table(struct symbols *symbols, pid_t p
                                      address - mapping->start + mapping->offset, in_file);
 }
 
-/* What is in the scratch buffer, kept. */
+/* Interns the content of the scratch buffer. */
 static struct text intern_scratch(struct symbols *symbols) {
     struct status ignored;
     uint32_t id = 0;
@@ -165,7 +165,7 @@ static struct text demangled_name(struct symbols *symbols, struct text name) {
     return name;
 }
 
-/* The last part of a path; with its folder where the file itself says nothing. */
+/* The base name of a path; for __init__.py with its folder. */
 static struct text short_path(struct text path) {
     bool vague = path.length >= 12 && memcmp(path.data + path.length - 12, "/__init__.py", 12) == 0;
     for (size_t at = path.length, slashes = 0; at > 0; at--)
@@ -192,7 +192,7 @@ static struct symbol python_symbol(struct symbols *symbols, struct text name) {
     return (struct symbol){intern_scratch(symbols), TEXT(STACK_PYTHON)};
 }
 
-/* A process that was forked runs code that its parent made. */
+/* A forked process runs JIT code that its parent generated. */
 static struct symbol jit_symbol(struct symbols *symbols, const struct space *space,
                                 uint64_t address) {
     struct text name = {"", 0};

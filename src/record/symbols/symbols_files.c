@@ -1,6 +1,6 @@
-/* A file is known by what stat() said when it was mapped; when another one lies at its path by the
- * time its symbols are wanted, it has none, rather than wrong ones. The vDSO is no file: ours is
- * the same as everyone's. */
+/* A file is identified by stat() at the time of the mapping. If its path refers to another file
+ * when the symbols are needed, it gets no symbols rather than wrong ones. The vDSO has no file; the
+ * recorder's own is the same as every process's. */
 #include "record/symbols/symbols_files.h"
 
 #include <fcntl.h>
@@ -18,15 +18,15 @@ enum kind { KIND_FILE, KIND_ANONYMOUS, KIND_VDSO };
 
 struct identity {
     uint64_t device, inode;
-    int64_t seconds, nanoseconds; /* of its last change */
+    int64_t seconds, nanoseconds; /* modification time */
 };
 
 struct symbol_file {
     enum kind kind;
-    struct text path, module; /* the path is terminated */
+    struct text path, module; /* the path is zero-terminated */
     struct identity identity;
     bool is_read, has_debug, tried_unwind_table;
-    struct elf elf, debug; /* debug: only its functions count */
+    struct elf elf, debug; /* debug: only its functions are used */
     struct unwind_table unwind_table;
 };
 
@@ -81,7 +81,7 @@ bool symbol_files_add(struct symbol_files *files, struct text path, uint32_t *fi
                       struct status *status) {
     struct symbol_file added = {.kind = kind_of(path)};
     uint32_t id;
-    char *terminated = text_copy(path, status); /* the kernel's path may hold any byte but zero */
+    char *terminated = text_copy(path, status); /* the path may contain any byte but zero */
     if (!terminated ||
         !intern_add(&files->texts, (struct text){terminated, path.length + 1}, &id, status)) {
         memory_free(terminated);
@@ -94,7 +94,7 @@ bool symbol_files_add(struct symbol_files *files, struct text path, uint32_t *fi
     if (added.kind == KIND_FILE && stat(added.path.data, &about) == 0)
         added.identity = identity_of(&about);
     else
-        added.identity.inode = (uint64_t)id << 32; /* nothing to open: the path is all there is */
+        added.identity.inode = (uint64_t)id << 32; /* cannot be opened: identified by its path */
     uint64_t key = checksum64(&added.identity, sizeof added.identity);
     uint64_t *known = map_find(&files->by_identity, key);
     if (known) {
@@ -141,7 +141,7 @@ static void read_debug_file(struct symbol_file *file) {
     buffer_finish(&path);
 }
 
-/* -1 when another file lies at its path. */
+/* -1 when the path now refers to another file. */
 static int open_file(const struct symbol_file *file) {
     int fd = open_to_read(file->path.data);
     struct stat about;
@@ -168,7 +168,7 @@ static void read_file(struct symbol_file *file) {
         read_debug_file(file);
 }
 
-/* Where the kernel put the vDSO of this process. */
+/* The vDSO of this process. */
 static bool find_vdso(struct elf_source *source) {
     FILE *maps = fopen("/proc/self/maps", "re");
     char line[512];

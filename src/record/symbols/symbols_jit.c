@@ -1,5 +1,5 @@
-/* A line is `START SIZE name`, both numbers hexadecimal. Files only grow, so that a second look
- * reads only what was added; of lines about the same address the last one counts. */
+/* A line is `START SIZE name`, both numbers hexadecimal. Files only grow, so only appended lines
+ * are read again. For the same address the last line wins. */
 #include "record/symbols/symbols_jit.h"
 
 #include <fcntl.h>
@@ -20,9 +20,9 @@ struct entry {
 
 struct jit_map {
     pid_t pid;
-    uint64_t read;      /* bytes of the file, up to the end of a line */
-    uint64_t size;      /* its length then */
-    int64_t checked_at; /* when, in nanoseconds */
+    uint64_t read;      /* bytes consumed, whole lines only */
+    uint64_t size;      /* of the file at the last read */
+    int64_t checked_at; /* CLOCK_MONOTONIC */
     struct entry *entries;
     size_t count, capacity;
 };
@@ -114,7 +114,7 @@ static int by_start(const void *a, const void *b) {
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Takes the whole lines of what was added; gives how many bytes they are. */
+/* Parses the complete lines and returns their length. */
 static size_t add_map_lines(struct jit_maps *maps, struct jit_map *map, const char *text,
                             size_t length) {
     size_t at = 0;
@@ -126,7 +126,7 @@ static size_t add_map_lines(struct jit_maps *maps, struct jit_map *map, const ch
     return at;
 }
 
-/* Not every time that an address is not known: many programs make code and say nothing of it. */
+/* Limits the rate: many programs generate code without writing a map. */
 static bool is_due(struct jit_map *map) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -142,7 +142,7 @@ static void read_appended(struct jit_maps *maps, struct jit_map *map) {
     int fd = open_map(map->pid, &length);
     if (fd < 0)
         return;
-    if (length < map->read) /* another program's, under the same number */
+    if (length < map->read) /* another process with the same pid */
         map->read = map->count = 0;
     struct status ignored;
     size_t added = length == map->size ? 0 : (size_t)(length - map->read);

@@ -1,5 +1,5 @@
-/* Copies the list and as much of .eh_frame as it points to: how long that section is says only a
- * table of sections, which a file need not have. */
+/* Copies the search table and as much of .eh_frame as it refers to. The length of .eh_frame is only
+ * in the section headers, which a file need not have. */
 #include "record/symbols/unwind_table.h"
 
 #include <string.h>
@@ -54,8 +54,7 @@ static bool copy_eh_frame(struct unwind_table *table, const struct elf *elf,
     if (last < table->eh_frame_address || !elf_offset(elf, table->eh_frame_address, &offset) ||
         !elf_offset(elf, last, &last_offset) || last_offset < offset ||
         !elf_source_read(source, last_offset, length, sizeof length))
-        return status_fail(status, STATUS_INPUT,
-                           "the tables for eh_frame_hdr lie outside the file");
+        return status_fail(status, STATUS_INPUT, ".eh_frame lies outside the file");
     struct cfi_bytes bytes = {length, length + 4, false};
     table->eh_frame_bytes = last_offset - offset + 4 + cfi_read_fixed(&bytes, 4);
     table->eh_frame =
@@ -68,13 +67,12 @@ bool unwind_table_read(struct unwind_table *table, const struct elf *elf,
     const struct elf_segment *segment = &elf->eh_frame_hdr;
     *table = (struct unwind_table){.eh_frame_hdr_address = segment->address};
     if (segment->bytes == 0)
-        return status_fail(status, STATUS_UNSUPPORTED, "the file has no tables for eh_frame_hdr");
+        return status_fail(status, STATUS_UNSUPPORTED, "the file has no .eh_frame_hdr");
     table->eh_frame_hdr =
         elf_source_copy(source, segment->offset, segment->bytes, HEADER_BYTES_MAX, status);
     bool ok = table->eh_frame_hdr != NULL;
     if (ok && !read_header(table, (size_t)segment->bytes))
-        ok = status_fail(status, STATUS_UNSUPPORTED,
-                         "the file's tables for eh_frame_hdr have an unknown form");
+        ok = status_fail(status, STATUS_UNSUPPORTED, "unknown encoding in .eh_frame_hdr");
     ok = ok && copy_eh_frame(table, elf, source, status);
     if (!ok)
         unwind_table_finish(table);
@@ -87,7 +85,7 @@ void unwind_table_finish(struct unwind_table *table) {
     *table = (struct unwind_table){0};
 }
 
-bool unwind_table_find(const struct unwind_table *table, uint64_t address, struct cfi_fde *entry) {
+bool unwind_table_find(const struct unwind_table *table, uint64_t address, struct cfi_fde *fde) {
     size_t low = 0, high = table->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -98,6 +96,6 @@ bool unwind_table_find(const struct unwind_table *table, uint64_t address, struc
     }
     return low > 0 &&
            cfi_fde_read(table->eh_frame, table->eh_frame_bytes, table->eh_frame_address,
-                        fde_address(table, low - 1) - table->eh_frame_address, entry) &&
-           address >= entry->start && address < entry->end;
+                        fde_address(table, low - 1) - table->eh_frame_address, fde) &&
+           address >= fde->start && address < fde->end;
 }
