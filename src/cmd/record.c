@@ -69,7 +69,7 @@ static bool read_sampling(const struct command_line *line, struct record_options
     options->perf.rate = SAMPLE_RATE;
     options->perf.counters = true;
     if (is_given(line, "stacks", "fp"))
-        options->perf.stacks = PERF_FRAME_POINTERS;
+        options->perf.stacks = PERF_STACKS_FP;
     options->no_sampling = command_flag(line, "no-sampling") || options->backend == RECORD_CUDA;
     if (!command_count(line, "sample-rate", &options->perf.rate, status))
         return false;
@@ -107,8 +107,8 @@ static bool read_options(const struct command_line *line, struct record_options 
                    : is_given(line, "backend", "cpu") ? RECORD_CPU
                                                       : RECORD_AUTO,
         .capture_range = command_value(line, "capture-range"),
-        .by_node = is_given(line, "graph", "node"),
-        .keep_environment = command_flag(line, "store-env"),
+        .graph_nodes = is_given(line, "graph", "node"),
+        .store_environment = command_flag(line, "store-env"),
         .pipe_was_ignored = command_pipe_was_ignored(line),
         .device_facts = given_limits_tell,
     };
@@ -156,10 +156,10 @@ bool record_run(const struct command_line *line, struct record_summary *summary,
         options.variables = variables;
         ok = record_program(&options, summary, &status);
     }
-    if (!ok && (status.code == STATUS_USAGE || summary->target.not_started)) {
+    if (!ok && (status.code == STATUS_USAGE || summary->target.exec_status)) {
         *exit_status = command_fail(line, &status);
-        if (summary->target.not_started)
-            *exit_status = summary->target.not_started;
+        if (summary->target.exec_status)
+            *exit_status = summary->target.exec_status;
     } else if (!ok) {
         *exit_status = run_unrecorded(line, &status);
     } else if (!command_flag(line, "quiet")) {
@@ -174,7 +174,7 @@ static int run(const struct command_line *line) {
     int exit_status;
     if (!record_run(line, &summary, &exit_status))
         return exit_status;
-    target_end_alike(&summary.target);
+    target_exit_alike(&summary.target);
 }
 
 static const struct command_option options[] = {RECORD_ARGUMENTS, {0}};

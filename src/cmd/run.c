@@ -69,7 +69,7 @@ static int run(const struct command_line *line) {
     if (!record_run(line, &summary, &exit_status))
         return exit_status;
     print_report(line, summary.path);
-    target_end_alike(&summary.target);
+    target_exit_alike(&summary.target);
 }
 
 static const struct command_option options[] = {

@@ -40,7 +40,7 @@ static size_t find(const struct captures *captures, int64_t time) {
     return low;
 }
 
-bool captures_have(const struct captures *captures, int64_t time) {
+bool captures_contain(const struct captures *captures, int64_t time) {
     struct capture span = {time, time + 1}, part;
     return captures_next(captures, &span, &part);
 }

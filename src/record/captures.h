@@ -22,7 +22,7 @@ struct captures {
 
 /* They may come in any order and overlap. */
 bool captures_add(struct captures *captures, struct capture capture, struct status *status);
-bool captures_have(const struct captures *captures, int64_t time);
+bool captures_contain(const struct captures *captures, int64_t time);
 /* The first part of *span that was captured; *span then begins behind it. False: there is none. */
 bool captures_next(const struct captures *captures, struct capture *span, struct capture *part);
 void captures_finish(struct captures *captures);

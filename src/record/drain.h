@@ -22,18 +22,18 @@ struct recording {
     struct spool_folder *folder; /* of the reader; NULL: there was none */
     struct map sampled;          /* processes that were watched */
     struct processes processes;
-    struct gpus gpus;
+    struct gpu_counters gpus;
     struct spool_rows rows;
 
     int64_t from, until;   /* CLOCK_MONOTONIC; INT64_MAX: to the end */
-    bool waiting;          /* --delay is not over */
-    bool over;             /* nothing more is recorded */
+    bool delayed;          /* --delay is not over */
+    bool stopped;          /* nothing more is recorded */
     bool trimmed;          /* the file has lost chunks */
     uint64_t trimmed_rows; /* by --ring */
-    unsigned turns;
-    int64_t next_turn;     /* CLOCK_MONOTONIC */
-    struct status trouble; /* the first that kept something out of the trace */
-    struct status latest;
+    unsigned polls;
+    int64_t next_poll;   /* CLOCK_MONOTONIC */
+    struct status error; /* the first that kept something out of the trace */
+    struct status status;
 };
 
 /* The options' times count from here. */

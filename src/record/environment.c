@@ -88,8 +88,8 @@ static const char *value_of(const struct environment *environment, const char *n
     return getenv(name);
 }
 
-static bool set(struct environment *environment, const char *name, const char *value,
-                struct status *status) {
+static bool set_variable(struct environment *environment, const char *name, const char *value,
+                         struct status *status) {
     if (!memory_grow((void **)&environment->variables, &environment->capacity,
                      environment->count + 1, sizeof *environment->variables, status))
         return false;
@@ -98,7 +98,7 @@ static bool set(struct environment *environment, const char *name, const char *v
     return true;
 }
 
-static char *own(struct environment *environment, struct text text, struct status *status) {
+static char *own_copy(struct environment *environment, struct text text, struct status *status) {
     if (!memory_grow((void **)&environment->owned, &environment->owned_capacity,
                      environment->owned_count + 1, sizeof *environment->owned, status))
         return NULL;
@@ -109,24 +109,25 @@ static char *own(struct environment *environment, struct text text, struct statu
 }
 
 /* NAME=VALUE, as the user gave it. */
-static bool set_given(struct environment *environment, const char *given, struct status *status) {
+static bool set_user_variable(struct environment *environment, const char *given,
+                              struct status *status) {
     const char *equals = strchr(given, '=');
     if (!equals || equals == given)
         return status_fail(status, STATUS_USAGE, "--env is NAME=VALUE, not '%s'", given);
-    char *name = own(environment, (struct text){given, (size_t)(equals - given)}, status);
-    return name && set(environment, name, equals + 1, status);
+    char *name = own_copy(environment, (struct text){given, (size_t)(equals - given)}, status);
+    return name && set_variable(environment, name, equals + 1, status);
 }
 
 /* A place where only one tool's library fits. */
-static bool inject(struct environment *environment, const char *name, const char *what,
-                   struct record_summary *summary, struct status *status) {
+static bool set_injection_path(struct environment *environment, const char *name, const char *what,
+                               struct record_summary *summary, struct status *status) {
     const char *there = value_of(environment, name);
     if (there && *there && strcmp(there, environment->probe) != 0) {
         record_note(summary, "%s not recorded: %s is another tool's (%s); unset it", what, name,
                     there);
         return true;
     }
-    return set(environment, name, environment->probe, status);
+    return set_variable(environment, name, environment->probe, status);
 }
 
 /* As src/probe/probe.h reads it; the range's name comes last, as it may hold commas. */
@@ -134,40 +135,43 @@ static char *probe_options(struct environment *environment, const struct record_
                            struct status *status) {
     struct buffer text = {0};
     buffer_printf(&text, "cuda=%d,graph=%s", options->backend != RECORD_CPU,
-                  options->by_node ? "node" : "graph");
+                  options->graph_nodes ? "node" : "graph");
     /* the program begins a little later: what comes too early is left out when it is drained */
     if (options->delay > 0)
         buffer_printf(&text, ",from=%lld",
                       (long long)(spool_now() + (int64_t)(options->delay * 1e9)));
     if (options->capture_range)
         buffer_printf(&text, ",capture=%s", options->capture_range);
-    char *copy = buffer_ok(&text, status) ? own(environment, buffer_as_text(&text), status) : NULL;
+    char *copy =
+        buffer_ok(&text, status) ? own_copy(environment, buffer_as_text(&text), status) : NULL;
     buffer_finish(&text);
     return copy;
 }
 
 static bool set_probe(struct environment *environment, const struct record_options *options,
                       const char *spool, struct record_summary *summary, struct status *status) {
-    char *wishes = probe_options(environment, options, status);
-    return wishes && set(environment, SPOOL_VARIABLE, spool, status) &&
-           set(environment, SPOOL_OPTIONS, wishes, status) &&
+    char *words = probe_options(environment, options, status);
+    return words && set_variable(environment, SPOOL_VARIABLE, spool, status) &&
+           set_variable(environment, SPOOL_OPTIONS, words, status) &&
            (options->backend == RECORD_CPU ||
-            inject(environment, "CUDA_INJECTION64_PATH", "CUDA is", summary, status)) &&
-           inject(environment, "NVTX_INJECTION64_PATH", "NVTX ranges are", summary, status);
+            set_injection_path(environment, "CUDA_INJECTION64_PATH", "CUDA is", summary, status)) &&
+           set_injection_path(environment, "NVTX_INJECTION64_PATH", "NVTX ranges are", summary,
+                              status);
 }
 
 bool environment_build(struct environment *environment, const struct record_options *options,
                        const char *spool, struct record_summary *summary, struct status *status) {
     const char *const *given = options->variables;
     for (; given && *given; given++)
-        if (!set_given(environment, *given, status))
+        if (!set_user_variable(environment, *given, status))
             return false;
     if (spool && !set_probe(environment, options, spool, summary, status))
         return false;
     /* Python 3.12 and later then write down where their functions are */
-    environment->names_python =
+    environment->enables_python_names =
         !options->no_sampling && !value_of(environment, "PYTHONPERFSUPPORT");
-    return !environment->names_python || set(environment, "PYTHONPERFSUPPORT", "1", status);
+    return !environment->enables_python_names ||
+           set_variable(environment, "PYTHONPERFSUPPORT", "1", status);
 }
 
 void environment_finish(struct environment *environment) {

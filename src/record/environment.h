@@ -15,7 +15,8 @@ struct environment {
     char **owned; /* texts that the variables point to */
     size_t owned_count, owned_capacity;
     char probe[ENVIRONMENT_PROBE_SIZE]; /* the library's path, or "" */
-    bool names_python; /* Python is told to write its functions' names down, and was not before */
+    bool enables_python_names; /* Python is told to write its functions' names down, and was not
+                                  before */
 };
 
 /* The probe's library: $RIDGE_PROBE_LIBRARY, beside this program, or in ../lib/ridge. Refuses one

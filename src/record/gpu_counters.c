@@ -7,7 +7,7 @@
 
 #include "machine/health.h"
 
-void gpus_add(struct gpus *gpus, const char *uuid, uint32_t row) {
+void gpu_counters_add(struct gpu_counters *gpus, const char *uuid, uint32_t row) {
     for (size_t i = 0; i < gpus->count; i++)
         if (gpus->list[i].row == row)
             return;
@@ -48,12 +48,12 @@ static void write_changes(struct gpu *gpu, struct trace_writer *writer) {
     }
 }
 
-void gpus_watch(struct gpus *gpus, struct trace_writer *writer) {
+void gpu_counters_write(struct gpu_counters *gpus, struct trace_writer *writer) {
     for (size_t i = 0; i < gpus->count; i++)
         write_changes(&gpus->list[i], writer);
 }
 
-void gpus_finish(struct gpus *gpus) {
+void gpu_counters_finish(struct gpu_counters *gpus) {
     for (size_t i = 0; i < gpus->count; i++)
         health_close(gpus->list[i].watch);
     memset(gpus, 0, sizeof *gpus);

@@ -12,7 +12,7 @@
 enum { GPUS_MAX = 64, GPU_UUID_SIZE = 37 };
 
 /* A zeroed one is empty. */
-struct gpus {
+struct gpu_counters {
     struct gpu {
         uint32_t row; /* of the device */
         struct health_watch *watch;
@@ -22,8 +22,8 @@ struct gpus {
 };
 
 /* From here on this device is watched; nothing happens when there is no one to ask about it. */
-void gpus_add(struct gpus *gpus, const char *uuid, uint32_t row);
-void gpus_watch(struct gpus *gpus, struct trace_writer *writer);
-void gpus_finish(struct gpus *gpus);
+void gpu_counters_add(struct gpu_counters *gpus, const char *uuid, uint32_t row);
+void gpu_counters_write(struct gpu_counters *gpus, struct trace_writer *writer);
+void gpu_counters_finish(struct gpu_counters *gpus);
 
 #endif

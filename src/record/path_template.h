@@ -12,14 +12,14 @@
 
 /* The rank and the number of ranks as the environment has them, decimal; NULL when it is no part of
  * a job. */
-const char *patterns_rank(void);
-const char *patterns_world(void);
+const char *path_template_rank(void);
+const char *path_template_world_size(void);
 
 /* `pattern` with %p, %h and %r (0 without a rank) filled in; %% is a %. Another letter is refused.
  */
-bool patterns_fill(const char *pattern, pid_t pid, const char *host, struct buffer *name,
-                   struct status *status);
+bool path_template_expand(const char *pattern, pid_t pid, const char *host, struct buffer *name,
+                          struct status *status);
 /* The pattern when the user gave none: the program's name without its folder, and %p. */
-void patterns_default(const char *program, struct buffer *pattern);
+void path_template_default(const char *program, struct buffer *pattern);
 
 #endif

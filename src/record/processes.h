@@ -26,7 +26,7 @@ struct processes {
 /* The row of a process; its name is told again whenever it may have changed, as by exec. */
 uint32_t processes_row(struct processes *processes, int64_t pid, struct text name);
 /* Walks and writes what memory is resident as counters: of all processes, and of each. */
-bool processes_watch(struct processes *processes, int64_t now, struct status *status);
+bool processes_sample(struct processes *processes, int64_t now, struct status *status);
 void processes_finish(struct processes *processes);
 
 #endif

@@ -64,7 +64,7 @@ static void write_command(struct trace_writer *writer, char *const *words) {
 
 static void meta_write(struct trace_writer *writer, const struct record_options *options) {
     char host[PROCESS_NAME_SIZE], tool[64];
-    const char *rank = patterns_rank(), *world = patterns_world();
+    const char *rank = path_template_rank(), *world = path_template_world_size();
     process_host(host);
     snprintf(tool, sizeof tool, "ridge %s", RIDGE_VERSION);
     trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("ridge"));
@@ -228,14 +228,15 @@ static bool open_file(struct recording *recording, pid_t pid, struct status *sta
     if (options->output)
         buffer_string(&pattern, options->output);
     else
-        patterns_default(options->command[0], &pattern);
+        path_template_default(options->command[0], &pattern);
     buffer_byte(&pattern, 0);
-    bool ok = buffer_ok(&pattern, status) && patterns_fill(pattern.data, pid, host, &name, status);
+    bool ok =
+        buffer_ok(&pattern, status) && path_template_expand(pattern.data, pid, host, &name, status);
     buffer_byte(&name, 0);
     ok = ok && buffer_ok(&name, status) &&
          record_file_open(&recording->file, name.data, options->replace, status);
     if (ok && !recording->file.regular && (options->ring_bytes || options->delay > 0)) {
-        record_file_abandon(&recording->file);
+        record_file_discard(&recording->file);
         ok = status_fail(status, STATUS_USAGE, "--ring and --delay need an ordinary file, not %s",
                          name.data);
     }
@@ -255,7 +256,7 @@ static bool open_writer(struct recording *recording, const struct environment *e
         return false;
     recording->processes.writer = recording->writer;
     meta_write(recording->writer, recording->options);
-    if (recording->options->keep_environment)
+    if (recording->options->store_environment)
         meta_write_environment(recording->writer, environment);
     return true;
 }
@@ -293,7 +294,7 @@ static bool open_all(struct recording *recording, const struct environment *envi
     open_reader(recording, folder);
     spool_rows_init(&recording->rows, recording->reader, recording->writer, &recording->processes,
                     &recording->gpus);
-    recording->rows.places.device_facts = recording->options->device_facts;
+    recording->rows.entities.device_facts = recording->options->device_facts;
     return true;
 }
 
@@ -301,7 +302,7 @@ static void close_all(struct recording *recording) {
     perf_close(recording->perf);
     spool_reader_close(recording->reader);
     spool_rows_finish(&recording->rows);
-    gpus_finish(&recording->gpus);
+    gpu_counters_finish(&recording->gpus);
     processes_finish(&recording->processes);
     map_finish(&recording->sampled);
     trace_writer_destroy(recording->writer);
@@ -375,7 +376,7 @@ static void note_content(struct recording *recording) {
     struct record_summary *summary = recording->summary;
     const struct spool_rows *rows = &recording->rows;
     char number[FORMAT_SIZE];
-    summary->lost += rows->dropped + rows->impossible;
+    summary->lost += rows->dropped + rows->invalid;
     if (rows->missing[0])
         record_note(summary, "CUDA is not recorded: %s", rows->missing);
     if (rows->refused[0])
@@ -395,7 +396,7 @@ static void note_content(struct recording *recording) {
         rows->kernels + rows->calls == 0 && !rows->missing[0])
         record_note(summary, "the program did not use CUDA, as far as the probe saw");
     note_captures(recording);
-    if (recording->waiting)
+    if (recording->delayed)
         record_note(summary, "the program ended before --delay was over");
 }
 
@@ -404,7 +405,7 @@ static void write_notes(struct recording *recording) {
     struct trace_writer *writer = recording->writer;
     for (unsigned i = 0; i < summary->note_count; i++)
         trace_writer_meta(writer, META_WARNING, text_of(summary->notes[i]));
-    trace_writer_dropped(writer, recording->rows.impossible);
+    trace_writer_dropped(writer, recording->rows.invalid);
     trace_writer_meta_integer(writer, "target.status", target_status(&summary->target));
     trace_writer_meta_integer(writer, "recorder.cpu_ns", summary->recorder_ns);
     trace_writer_meta_integer(writer, "target.cpu_ns", summary->target_ns);
@@ -412,7 +413,7 @@ static void write_notes(struct recording *recording) {
         trace_writer_meta_integer(writer, "probe.cost_ns", summary->probe_ns);
 }
 
-static void count(struct recording *recording) {
+static void count_events(struct recording *recording) {
     struct record_summary *summary = recording->summary;
     const struct spool_rows *rows = &recording->rows;
     if (recording->processes.count > summary->processes)
@@ -421,30 +422,30 @@ static void count(struct recording *recording) {
     summary->copies = rows->copies;
     summary->calls = rows->calls;
     summary->ranges = rows->ranges.written;
-    summary->probe_ns = spool_rows_cost(rows);
+    summary->probe_ns = spool_rows_probe_cost(rows);
 }
 
 /* A file that could not be written to its end is kept: it is readable as far as it goes. */
-static void complete(struct recording *recording) {
+static void finish_file(struct recording *recording) {
     struct record_summary *summary = recording->summary;
     struct status status = {0};
     bool ok = trace_writer_finish(recording->writer, &status) &&
               (!recording->trimmed || record_file_renumber(&recording->file, &status));
     summary->bytes = record_file_bytes(&recording->file);
     ok = record_file_close(&recording->file, &status) && ok;
-    if (ok && recording->trouble.code != STATUS_OK)
-        status = recording->trouble;
+    if (ok && recording->error.code != STATUS_OK)
+        status = recording->error;
     if (status.code != STATUS_OK)
         record_note(summary, "the trace is not complete: %s", status.message);
 }
 
-static bool run(struct recording *recording, struct status *status) {
+static bool run_recording(struct recording *recording, struct status *status) {
     struct record_summary *summary = recording->summary;
     struct target *target = &summary->target;
     int64_t own_before = processor_ns(RUSAGE_SELF);
-    if (!target_go(target, recording->options->command[0], status))
+    if (!target_exec(target, recording->options->command[0], status))
         return false;
-    if (!record_file_appear(&recording->file, &recording->trouble))
+    if (!record_file_commit(&recording->file, &recording->error))
         snprintf(recording->file.path, sizeof recording->file.path, "%.*s", RECORD_PATH_SIZE - 1,
                  recording->file.temporary); /* it stays under that name */
     snprintf(summary->path, sizeof summary->path, "%s", recording->file.path);
@@ -452,12 +453,12 @@ static bool run(struct recording *recording, struct status *status) {
     follow(recording);
     summary->wall_ns = (target->ended ? target->ended_at : spool_now()) - target->started;
     drain_end(recording);
-    count(recording);
+    count_events(recording);
     note_content(recording);
     summary->recorder_ns = processor_ns(RUSAGE_SELF) - own_before;
     summary->target_ns = processor_ns(RUSAGE_CHILDREN);
     write_notes(recording);
-    complete(recording);
+    finish_file(recording);
     return true;
 }
 
@@ -471,23 +472,23 @@ static bool start_and_run(struct recording *recording, const struct environment 
                       (unsigned)environment->count, status))
         return false;
     if (!open_all(recording, environment, folder, status)) {
-        record_file_abandon(&recording->file);
+        record_file_discard(&recording->file);
         target_cancel(target);
         return false;
     }
     time_t began = time(NULL);
-    if (run(recording, status)) {
-        if (environment->names_python)
+    if (run_recording(recording, status)) {
+        if (environment->enables_python_names)
             recording->summary->python_maps = perf_maps_remove(&recording->sampled, began);
         else /* the user's choice is no cost of recording */
             recording->summary->python = (struct perf_python){0};
         return true;
     }
-    record_file_abandon(&recording->file);
+    record_file_discard(&recording->file);
     return false;
 }
 
-static bool check(const struct record_options *options, struct status *status) {
+static bool check_options(const struct record_options *options, struct status *status) {
     const char *range = options->capture_range;
     if (!options->command || !options->command[0] || !*options->command[0])
         return status_fail(status, STATUS_USAGE, "there is no program to record");
@@ -508,7 +509,7 @@ bool record_program(const struct record_options *options, struct record_summary 
     struct environment environment = {0};
     memset(summary, 0, sizeof *summary);
     summary->probe_ns = -1;
-    bool ok = check(options, status) &&
+    bool ok = check_options(options, status) &&
               prepare_probe(options, &folder, &environment, summary, status) &&
               start_and_run(&recording, &environment, &folder, status);
     close_all(&recording);

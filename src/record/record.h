@@ -24,11 +24,11 @@ struct record_options {
     const char *capture_range; /* "cudaProfilerApi", "nvtx:NAME", or NULL */
     uint64_t max_bytes;        /* of the file: recording stops there; 0: no limit */
     uint64_t ring_bytes;       /* keep the last so many instead; 0: no */
-    bool by_node;              /* CUDA graphs: each node, not the whole */
+    bool graph_nodes;          /* CUDA graphs: each node, not the whole */
     struct perf_options perf;
     bool no_sampling;
     const char *const *variables;      /* NAME=VALUE for the target; NULL ends it */
-    bool keep_environment;             /* store the target's environment in the trace */
+    bool store_environment;            /* store the target's environment in the trace */
     bool pipe_was_ignored;             /* SIGPIPE, when ridge was started */
     record_device_facts *device_facts; /* NULL: nothing is known */
 };

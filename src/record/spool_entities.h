@@ -17,14 +17,14 @@
 
 enum { SPOOL_DEVICES_MAX = 256 }; /* of a process */
 
-struct spool_places {
+struct spool_entities {
     const struct spool_reader *reader;
     struct trace_writer *writer;
     struct processes *processes;
-    struct gpus *gpus;
+    struct gpu_counters *gpus;
     record_device_facts *device_facts; /* or NULL */
 
-    struct spool_place_lane {
+    struct spool_lane_state {
         uint32_t *strings; /* the trace's number of each text, 0: not yet */
         size_t string_capacity;
         unsigned process;
@@ -33,7 +33,7 @@ struct spool_places {
     } * *lanes;                    /* by number; NULL: not met yet */
     size_t lane_capacity;
 
-    struct spool_place_process {
+    struct spool_process_state {
         uint32_t row;
         int64_t cost_ns;     /* as the probe told last; -1: never */
         int64_t ended_at;    /* when it was seen to have ended; 0: it has not */
@@ -45,8 +45,8 @@ struct spool_places {
             int64_t captures_from; /* the end of the latest; 0: it is paused, or never was */
         } pause;
         uint32_t devices[SPOOL_DEVICES_MAX];
-    } * *members; /* by number; NULL: not met yet */
-    size_t member_capacity;
+    } * *process_states; /* by number; NULL: not met yet */
+    size_t process_state_capacity;
 
     struct map threads; /* process and tid -> row */
 
@@ -61,28 +61,30 @@ struct spool_places {
 };
 
 /* NULL when out of memory. */
-struct spool_place_lane *spool_place_lane(struct spool_places *places, unsigned process,
+struct spool_lane_state *spool_lane_state(struct spool_entities *entities, unsigned process,
                                           unsigned lane, struct status *status);
-struct spool_place_process *spool_place_process(struct spool_places *places, unsigned process,
+struct spool_process_state *spool_process_state(struct spool_entities *entities, unsigned process,
                                                 struct status *status);
 /* The trace's number of a lane's text; the lane may give the number to another text. */
-uint32_t spool_place_string(struct spool_places *places, unsigned lane_number,
-                            struct spool_place_lane *lane, uint32_t text);
-void spool_place_text(struct spool_place_lane *lane, uint32_t text);
+uint32_t spool_entity_string(struct spool_entities *entities, unsigned lane_number,
+                             struct spool_lane_state *lane, uint32_t text);
+void spool_entity_reset_string(struct spool_lane_state *lane, uint32_t text);
 
-bool spool_place_thread(struct spool_places *places, struct spool_place_lane *lane,
-                        const struct spool_thread *thread, uint32_t name, struct status *status);
-bool spool_place_add_device(struct spool_places *places, unsigned process,
-                            const struct spool_device *device, struct text name,
-                            struct status *status);
+bool spool_entity_set_thread(struct spool_entities *entities, struct spool_lane_state *lane,
+                             const struct spool_thread *thread, uint32_t name,
+                             struct status *status);
+bool spool_entity_add_device(struct spool_entities *entities, unsigned process,
+                             const struct spool_device *device, struct text name,
+                             struct status *status);
 /* Rows; 0 only when out of memory. */
-uint32_t spool_place_thread_row(struct spool_places *places, unsigned process, int64_t tid,
-                                struct status *status);
-uint32_t spool_place_device(struct spool_places *places, unsigned process, uint32_t index,
+uint32_t spool_entity_thread(struct spool_entities *entities, unsigned process, int64_t tid,
+                             struct status *status);
+uint32_t spool_entity_device(struct spool_entities *entities, unsigned process, uint32_t index,
+                             struct status *status);
+uint32_t spool_entity_queue(struct spool_entities *entities, unsigned process, uint32_t device,
+                            uint32_t context, uint32_t stream, uint32_t name,
                             struct status *status);
-uint32_t spool_place_queue(struct spool_places *places, unsigned process, uint32_t device,
-                           uint32_t context, uint32_t stream, uint32_t name, struct status *status);
 
-void spool_places_finish(struct spool_places *places);
+void spool_entities_finish(struct spool_entities *entities);
 
 #endif

@@ -139,13 +139,13 @@ static bool create_in(const char *base, struct spool_folder *folder, struct stat
 }
 
 bool spool_folder_create(struct spool_folder *folder, struct status *status) {
-    const char *places[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+    const char *entities[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
     status->code = STATUS_OK;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (!places[i] || places[i][0] != '/' || !is_safe(places[i]))
+    for (size_t i = 0; i < sizeof entities / sizeof *entities; i++) {
+        if (!entities[i] || entities[i][0] != '/' || !is_safe(entities[i]))
             continue;
-        sweep(places[i]);
-        if (create_in(places[i], folder, status))
+        sweep(entities[i]);
+        if (create_in(entities[i], folder, status))
             return true;
     }
     if (status->code != STATUS_OK)

@@ -12,12 +12,12 @@
 struct spool_ranges {
     struct half_range *halves; /* begun and not ended, or the other way round */
     size_t count, capacity;
-    struct map places; /* process and id -> position + 1; 0: it has gone */
+    struct map positions; /* process and id -> position + 1; 0: it has gone */
     uint64_t written, never_ended, never_begun;
 };
 
 /* What the user attached to a range or a mark; zero means nothing. */
-struct spool_attached {
+struct spool_attributes {
     uint32_t domain; /* string of the trace */
     struct text category;
     uint32_t colour, payload_kind;
@@ -27,9 +27,9 @@ struct spool_attached {
 /* The row of a range but for its times, from its name and what is attached. A framework's operator
  * under a profiler's NVTX (torch.autograd.profiler.emit_nvtx) becomes one: "aten::mm, seq = 3". */
 struct row_range spool_range_row(struct trace_writer *writer, struct text name, uint32_t thread,
-                                 const struct spool_attached *attached);
+                                 const struct spool_attributes *attributes);
 /* What is attached as a JSON object; 0 when there is nothing. */
-uint32_t spool_range_detail(struct trace_writer *writer, const struct spool_attached *attached,
+uint32_t spool_range_detail(struct trace_writer *writer, const struct spool_attributes *attributes,
                             struct text shapes);
 
 bool spool_range_begin(struct spool_ranges *ranges, struct trace_writer *writer, unsigned process,

@@ -15,14 +15,14 @@
 #include "trace/writer.h"
 
 struct spool_rows {
-    struct spool_places places;
+    struct spool_entities entities;
     struct spool_ranges ranges;
     int64_t from, until; /* what begins outside is left out */
     bool stopped;        /* the file is full: all is left out and counted */
 
     uint64_t kernels, copies, calls;
-    uint64_t impossible;      /* times that cannot be, fields that no probe writes */
-    uint64_t left_out;        /* after `stopped` */
+    uint64_t invalid;         /* times that cannot be, fields that no probe writes */
+    uint64_t skipped;         /* after `stopped` */
     uint64_t dropped;         /* by the sources themselves, as they tell */
     struct captures captures; /* of all processes, with --capture-range */
     int64_t clock_error;      /* the largest that was told; -1: none */
@@ -37,17 +37,18 @@ struct spool_rows {
 };
 
 void spool_rows_init(struct spool_rows *rows, const struct spool_reader *reader,
-                     struct trace_writer *writer, struct processes *processes, struct gpus *gpus);
-spool_sink spool_rows_take; /* with the spool_rows as context */
+                     struct trace_writer *writer, struct processes *processes,
+                     struct gpu_counters *gpus);
+spool_sink spool_rows_handle; /* with the spool_rows as context */
 /* Before a drain: which processes have ended, so that all they wrote is there? The program itself
  * (`pid`) ended at `pid_ended`, if that is not 0; of others it is seen when they are looked at. */
-void spool_rows_look(struct spool_rows *rows, int64_t pid, int64_t pid_ended, int64_t now);
+void spool_rows_find_ended(struct spool_rows *rows, int64_t pid, int64_t pid_ended, int64_t now);
 /* After it: ends what those left open. */
 void spool_rows_close_ended(struct spool_rows *rows);
 /* Ends all that is still open at `time`, and writes what all processes together told. */
 void spool_rows_end(struct spool_rows *rows, int64_t time);
 void spool_rows_finish(struct spool_rows *rows);
 /* Nanoseconds that the probes spent in the processes, as they measured it; -1: they did not. */
-int64_t spool_rows_cost(const struct spool_rows *rows);
+int64_t spool_rows_probe_cost(const struct spool_rows *rows);
 
 #endif

@@ -29,10 +29,10 @@ static const int signals[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
                               SIGUSR1, SIGUSR2, SIGXFSZ, SIGPIPE};
 _Static_assert(sizeof signals / sizeof *signals == TARGET_SIGNALS, "one place for each");
 
-static volatile sig_atomic_t receiver; /* the target's pid while it lives */
+static volatile sig_atomic_t forward_to; /* the target's pid while it lives */
 
 /* What comes from the terminal has reached the target already. */
-static bool came_from_process(const siginfo_t *info) {
+static bool sent_by_process(const siginfo_t *info) {
 #ifdef SI_KERNEL
     return info->si_code != SI_KERNEL;
 #else
@@ -40,62 +40,62 @@ static bool came_from_process(const siginfo_t *info) {
 #endif
 }
 
-static void pass_on(int number, siginfo_t *info, void *context) {
-    int before = errno;
+static void forward_signal(int number, siginfo_t *info, void *context) {
+    int saved_actions = errno;
     (void)context;
-    if (receiver > 0 && came_from_process(info))
-        kill((pid_t)receiver, number);
-    errno = before;
+    if (forward_to > 0 && sent_by_process(info))
+        kill((pid_t)forward_to, number);
+    errno = saved_actions;
 }
 
-static void wake_up(int number, siginfo_t *info, void *context) {
+static void ignore_signal(int number, siginfo_t *info, void *context) {
     (void)number, (void)info, (void)context;
 }
 
-static bool is_passed_on(int number) {
+static bool is_forwarded(int number) {
     return number != SIGCHLD && number != SIGXFSZ && number != SIGPIPE;
 }
 
 /* A signal that ridge was started to ignore (nohup) stays ignored, by both. */
-static void take_signals(struct target *target) {
+static void install_handlers(struct target *target) {
     sigset_t blocked;
     sigemptyset(&blocked);
     for (unsigned i = 0; i < TARGET_SIGNALS; i++) {
         struct sigaction action = {.sa_flags = SA_SIGINFO};
         sigemptyset(&action.sa_mask);
-        sigaction(signals[i], NULL, &target->before[i]);
+        sigaction(signals[i], NULL, &target->saved_actions[i]);
         if (signals[i] == SIGXFSZ || signals[i] == SIGPIPE) {
             action.sa_flags = 0;
             action.sa_handler = SIG_IGN;
         } else if (signals[i] == SIGCHLD) {
-            action.sa_sigaction = wake_up;
-        } else if (target->before[i].sa_handler == SIG_IGN) {
+            action.sa_sigaction = ignore_signal;
+        } else if (target->saved_actions[i].sa_handler == SIG_IGN) {
             continue;
         } else {
-            action.sa_sigaction = pass_on;
+            action.sa_sigaction = forward_signal;
         }
         sigaction(signals[i], &action, NULL);
         sigaddset(&blocked, signals[i]);
     }
-    sigprocmask(SIG_BLOCK, &blocked, &target->mask);
-    target->waiting = target->mask;
+    sigprocmask(SIG_BLOCK, &blocked, &target->saved_mask);
+    target->wait_mask = target->saved_mask;
     for (unsigned i = 0; i < TARGET_SIGNALS; i++)
-        sigdelset(&target->waiting, signals[i]);
+        sigdelset(&target->wait_mask, signals[i]);
 }
 
-static void restore_signals(const struct target *target) {
+static void restore_handlers(const struct target *target) {
     for (unsigned i = 0; i < TARGET_SIGNALS; i++)
-        sigaction(signals[i], &target->before[i], NULL);
-    sigprocmask(SIG_SETMASK, &target->mask, NULL);
+        sigaction(signals[i], &target->saved_actions[i], NULL);
+    sigprocmask(SIG_SETMASK, &target->saved_mask, NULL);
 }
 
 void target_release(struct target *target) {
-    receiver = 0;
+    forward_to = 0;
     /* A Ctrl-C that ended the target may still be pending here: ignoring it forgets it. */
     for (unsigned i = 0; i < TARGET_SIGNALS; i++)
-        if (is_passed_on(signals[i]))
+        if (is_forwarded(signals[i]))
             signal(signals[i], SIG_IGN);
-    restore_signals(target);
+    restore_handlers(target);
 }
 
 /* ---- The child ---------------------------------------------------------------------------- */
@@ -114,16 +114,16 @@ static void set_variable(const struct target_variable *variable) {
     memory_free(joined);
 }
 
-static _Noreturn void be_target(const struct target *target, int go, int failure,
+static _Noreturn void run_child(const struct target *target, int start_pipe, int error_pipe,
                                 char *const *command, const struct target_variable *variables,
                                 unsigned variable_count) {
     char byte;
     ssize_t got;
-    restore_signals(target);
+    restore_handlers(target);
     if (target->pipe_was_ignored)
         signal(SIGPIPE, SIG_IGN);
     do
-        got = read(go, &byte, 1);
+        got = read(start_pipe, &byte, 1);
     while (got < 0 && errno == EINTR);
     if (got != 1)
         _exit(127); /* ridge gave up, or is gone */
@@ -131,7 +131,7 @@ static _Noreturn void be_target(const struct target *target, int go, int failure
         set_variable(&variables[i]);
     execvp(command[0], command);
     int reason = errno;
-    got = write(failure, &reason, sizeof reason);
+    got = write(error_pipe, &reason, sizeof reason);
     _exit(got < 0 ? 126 : 127);
 }
 
@@ -151,36 +151,36 @@ static void close_pipe(const int ends[2]) {
 bool target_start(struct target *target, char *const *command,
                   const struct target_variable *variables, unsigned variable_count,
                   struct status *status) {
-    int go[2], failure[2];
+    int start_pipe[2], error_pipe[2];
     bool pipe_was_ignored = target->pipe_was_ignored;
     *target = (struct target){.pipe_was_ignored = pipe_was_ignored};
-    if (!make_pipe(go, status))
+    if (!make_pipe(start_pipe, status))
         return false;
-    if (!make_pipe(failure, status)) {
-        close_pipe(go);
+    if (!make_pipe(error_pipe, status)) {
+        close_pipe(start_pipe);
         return false;
     }
 #ifdef PR_SET_CHILD_SUBREAPER
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 #endif
-    take_signals(target);
+    install_handlers(target);
     target->pid = fork();
     if (target->pid == 0) {
-        close(go[1]);
-        close(failure[0]);
-        be_target(target, go[0], failure[1], command, variables, variable_count);
+        close(start_pipe[1]);
+        close(error_pipe[0]);
+        run_child(target, start_pipe[0], error_pipe[1], command, variables, variable_count);
     }
-    close(go[0]);
-    close(failure[1]);
-    target->go = go[1];
-    target->failure = failure[0];
+    close(start_pipe[0]);
+    close(error_pipe[1]);
+    target->start_pipe = start_pipe[1];
+    target->error_pipe = error_pipe[0];
     if (target->pid > 0) {
-        receiver = target->pid;
+        forward_to = target->pid;
         return true;
     }
     status_fail_errno(status, "cannot start a process");
-    close(target->go);
-    close(target->failure);
+    close(target->start_pipe);
+    close(target->error_pipe);
     target_release(target);
     return false;
 }
@@ -190,23 +190,23 @@ bool target_start(struct target *target, char *const *command,
 static void reap(struct target *target) {
     while (waitpid(target->pid, &target->wait_status, 0) < 0 && errno == EINTR)
         ;
-    receiver = 0;
+    forward_to = 0;
     target->ended = true;
 }
 
 void target_cancel(struct target *target) {
-    close(target->go);
-    close(target->failure);
+    close(target->start_pipe);
+    close(target->error_pipe);
     reap(target);
     target_release(target);
 }
 
 /* The status that a shell ends with when exec() fails. */
-static int status_of(int reason) {
+static int exec_exit_status(int reason) {
     return reason == ENOENT ? 127 : 126;
 }
 
-static bool explain(const char *program, int reason, struct status *status) {
+static bool explain_exec_error(const char *program, int reason, struct status *status) {
     if (reason == ENOENT && !strchr(program, '/'))
         return status_fail(status, STATUS_USAGE, "there is no program '%s' in PATH; check its name",
                            program);
@@ -222,22 +222,22 @@ static bool explain(const char *program, int reason, struct status *status) {
     return status_fail_errno(status, "cannot execute '%s'", program);
 }
 
-bool target_go(struct target *target, const char *program, struct status *status) {
+bool target_exec(struct target *target, const char *program, struct status *status) {
     int reason = 0;
     ssize_t got;
     target->started = spool_now();
-    got = write(target->go, "", 1);
-    close(target->go);
+    got = write(target->start_pipe, "", 1);
+    close(target->start_pipe);
     do
-        got = read(target->failure, &reason, sizeof reason);
+        got = read(target->error_pipe, &reason, sizeof reason);
     while (got < 0 && errno == EINTR);
-    close(target->failure);
+    close(target->error_pipe);
     if (got != sizeof reason)
         return true; /* closed by exec */
     reap(target);
     target_release(target);
-    target->not_started = status_of(reason);
-    return explain(program, reason, status);
+    target->exec_status = exec_exit_status(reason);
+    return explain_exec_error(program, reason, status);
 }
 
 int target_run_unrecorded(char *const *command, bool pipe_was_ignored, struct status *status) {
@@ -248,8 +248,8 @@ int target_run_unrecorded(char *const *command, bool pipe_was_ignored, struct st
 #endif
     execvp(command[0], command);
     int reason = errno;
-    explain(command[0], reason, status);
-    return status_of(reason);
+    explain_exec_error(command[0], reason, status);
+    return exec_exit_status(reason);
 }
 
 /* How many children ridge has: of the living ones there are few, and the system lists them. */
@@ -281,7 +281,7 @@ static bool reap_all(struct target *target) {
             target->wait_status = wait_status;
             target->ended = true;
             target->ended_at = spool_now();
-            receiver = 0;
+            forward_to = 0;
         }
     }
 }
@@ -298,7 +298,7 @@ bool target_wait(struct target *target, unsigned milliseconds, unsigned *alive) 
         if (left <= 0)
             break;
         struct timespec time = {left / 1000000000, left % 1000000000};
-        pselect(0, NULL, NULL, NULL, &time, &target->waiting);
+        pselect(0, NULL, NULL, NULL, &time, &target->wait_mask);
     }
     if (alive)
         *alive = count_children();
@@ -306,24 +306,24 @@ bool target_wait(struct target *target, unsigned milliseconds, unsigned *alive) 
 }
 
 int target_status(const struct target *target) {
-    if (target->not_started)
-        return target->not_started;
+    if (target->exec_status)
+        return target->exec_status;
     if (WIFSIGNALED(target->wait_status))
         return 128 + WTERMSIG(target->wait_status);
     return WEXITSTATUS(target->wait_status);
 }
 
 /* The target's memory image is the one to look at: ridge leaves none. */
-static void leave_no_core(void) {
+static void disable_core_dump(void) {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
 }
 
-_Noreturn void target_end_alike(const struct target *target) {
-    if (!target->not_started && WIFSIGNALED(target->wait_status)) {
+_Noreturn void target_exit_alike(const struct target *target) {
+    if (!target->exec_status && WIFSIGNALED(target->wait_status)) {
         int number = WTERMSIG(target->wait_status);
         sigset_t only;
-        leave_no_core();
+        disable_core_dump();
         sigemptyset(&only);
         sigaddset(&only, number);
         signal(number, SIG_DFL);

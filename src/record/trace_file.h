@@ -21,9 +21,9 @@ struct record_file {
  * replaced stays until record_file_appear(). STATUS_USAGE: no file can have that name. */
 bool record_file_open(struct record_file *file, const char *path, bool replace,
                       struct status *status);
-bool record_file_appear(struct record_file *file, struct status *status);
+bool record_file_commit(struct record_file *file, struct status *status);
 /* Instead of record_file_appear(): as if it had never been opened. */
-void record_file_abandon(struct record_file *file);
+void record_file_discard(struct record_file *file);
 bool record_file_close(struct record_file *file, struct status *status);
 
 uint64_t record_file_bytes(const struct record_file *file);

@@ -16,8 +16,8 @@
 #include "trace/writer.h"
 
 enum perf_stacks {
-    PERF_TABLES, /* with a copy of each sample's stack; frame pointers where that cannot be */
-    PERF_FRAME_POINTERS
+    PERF_STACKS_DWARF, /* with a copy of each sample's stack; frame pointers where that cannot be */
+    PERF_STACKS_FP
 };
 
 struct perf_options {
@@ -26,7 +26,7 @@ struct perf_options {
     bool counters; /* cycles, instructions, cache and branch misses */
 };
 
-enum { PERF_PAUSE_MS = 100 };
+enum { PERF_DRAIN_INTERVAL_MS = 100 };
 
 struct perf;
 
@@ -46,11 +46,11 @@ bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *s
 bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *status);
 
 /* Only samples and states from here to there are written; all of them if this is never called. */
-void perf_window(struct perf *perf, int64_t from, int64_t until);
+void perf_set_window(struct perf *perf, int64_t from, int64_t until);
 
 /* Only samples and states inside the captures are written. perf_drain() needs all captures that
  * began before it was called. */
-void perf_capture(struct perf *perf, const struct captures *captures);
+void perf_set_captures(struct perf *perf, const struct captures *captures);
 
 uint64_t perf_processes(const struct perf *perf); /* that did anything */
 /* Adds the numbers of all processes that were seen. */
@@ -73,6 +73,6 @@ const char *perf_note(const struct perf *perf, unsigned index);
  * else writes about them. */
 uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t pid, int64_t tid);
 /* After trace_writer_next_session(), whose ids start again; another writer is noticed anyway. */
-void perf_forget_rows(struct perf *perf);
+void perf_reset_rows(struct perf *perf);
 
 #endif

@@ -24,9 +24,9 @@
         PERF_COUNT_HW_CACHE_RESULT_##result << 16
 
 enum {
-    GROUP = 4,
-    FOLLOWED_MAX = 64, /* processes at a time with counters of their own */
-    THREADS_MAX = 64,  /* of a process, when it is first heard of */
+    GROUP_SIZE = 4,
+    PROCESSES_MAX = 64, /* processes at a time with counters of their own */
+    THREADS_MAX = 64,   /* of a process, when it is first heard of */
 };
 
 const struct perf_counter_kind perf_hardware_counters[PERF_COUNTERS] = {
@@ -78,13 +78,13 @@ static int open_counter(const struct perf_counter_kind *kind, pid_t thread, int 
 }
 
 /* All of a thread's; false when there is none, and errno says why. */
-static bool open_set(struct perf_counters *counters, pid_t thread, bool is_target,
-                     int fds[PERF_COUNTERS]) {
+static bool open_counters(struct perf_counters *counters, pid_t thread, bool is_target,
+                          int fds[PERF_COUNTERS]) {
     bool any = false;
     int reason = 0, leader = -1;
     for (unsigned i = 0; i < PERF_COUNTERS; i++) {
         const struct perf_counter_kind *kind = &counters->kinds[i];
-        if (i % GROUP == 0)
+        if (i % GROUP_SIZE == 0)
             leader = -1;
         int fd = open_counter(kind, thread, leader, counters->user_only, is_target);
         if (fd < 0 && (errno == EACCES || errno == EPERM) && is_target && !counters->user_only) {
@@ -104,7 +104,7 @@ static bool open_set(struct perf_counters *counters, pid_t thread, bool is_targe
     return any;
 }
 
-static void close_set(int fds[PERF_COUNTERS]) {
+static void close_counters(int fds[PERF_COUNTERS]) {
     for (unsigned i = 0; i < PERF_COUNTERS; i++) {
         if (fds[i] >= 0)
             close(fds[i]);
@@ -135,13 +135,13 @@ static void explain_missing(struct perf_counters *counters, int reason) {
 void perf_counters_open(struct perf_counters *counters, pid_t target,
                         const struct perf_counter_kind *kinds) {
     *counters = (struct perf_counters){.kinds = kinds, .target = target};
-    if (!open_set(counters, target, true, counters->fds))
+    if (!open_counters(counters, target, true, counters->fds))
         explain_missing(counters, errno);
 }
 
-static void end_process(struct followed_process *process) {
+static void close_process(struct followed_process *process) {
     for (size_t i = 0; i < process->threads && process->fds; i++)
-        close_set(process->fds[i]);
+        close_counters(process->fds[i]);
     memory_free(process->fds);
     process->fds = NULL;
 }
@@ -149,9 +149,9 @@ static void end_process(struct followed_process *process) {
 void perf_counters_close(struct perf_counters *counters) {
     if (!counters->kinds)
         return;
-    close_set(counters->fds);
+    close_counters(counters->fds);
     for (size_t i = 0; i < counters->process_count; i++)
-        end_process(&counters->processes[i]);
+        close_process(&counters->processes[i]);
     memory_free(counters->processes);
     map_finish(&counters->by_pid);
     *counters = (struct perf_counters){0};
@@ -159,7 +159,7 @@ void perf_counters_close(struct perf_counters *counters) {
 
 /* ---- Each process -------------------------------------------------------------------------- */
 
-static size_t followed_now(const struct perf_counters *counters) {
+static size_t open_process_count(const struct perf_counters *counters) {
     size_t alive = 0;
     for (size_t i = 0; i < counters->process_count; i++)
         alive += counters->processes[i].fds != NULL;
@@ -176,21 +176,21 @@ static void open_threads(struct perf_counters *counters, struct followed_process
         if (tid <= 0)
             continue;
         int *fds = process->fds[process->threads];
-        if (open_set(counters, (pid_t)tid, false, fds))
+        if (open_counters(counters, (pid_t)tid, false, fds))
             process->threads++;
         else
-            close_set(fds);
+            close_counters(fds);
     }
     if (threads)
         closedir(threads);
 }
 
-void perf_counters_follow(struct perf_counters *counters, pid_t pid) {
+void perf_counters_add_process(struct perf_counters *counters, pid_t pid) {
     struct status ignored; /* what cannot be kept apart is in the whole */
     if (!counters->kinds || counters->missing[0] || pid == counters->target ||
-        followed_now(counters) >= FOLLOWED_MAX)
+        open_process_count(counters) >= PROCESSES_MAX)
         return;
-    perf_counters_leave(counters, pid); /* a number may come again */
+    perf_counters_end_process(counters, pid); /* a number may come again */
     if (!memory_grow((void **)&counters->processes, &counters->process_capacity,
                      counters->process_count + 1, sizeof *counters->processes, &ignored))
         return;
@@ -201,7 +201,7 @@ void perf_counters_follow(struct perf_counters *counters, pid_t pid) {
     open_threads(counters, &process);
     if (process.threads == 0 ||
         !map_set(&counters->by_pid, (uint64_t)pid, counters->process_count, &ignored)) {
-        end_process(&process);
+        close_process(&process);
         return;
     }
     counters->processes[counters->process_count++] = process;
@@ -221,14 +221,14 @@ static double count_of(const struct followed_process *process, unsigned kind) {
     return any ? sum : -1;
 }
 
-void perf_counters_leave(struct perf_counters *counters, pid_t pid) {
+void perf_counters_end_process(struct perf_counters *counters, pid_t pid) {
     const uint64_t *place = counters->kinds ? map_find(&counters->by_pid, (uint64_t)pid) : NULL;
     struct followed_process *process = place ? &counters->processes[*place] : NULL;
     if (!process || !process->fds)
         return;
     for (unsigned i = 0; i < PERF_COUNTERS; i++)
         process->counts[i] = count_of(process, i);
-    end_process(process);
+    close_process(process);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */

@@ -37,8 +37,8 @@ void perf_counters_close(struct perf_counters *counters);
 
 /* A process has come into being, or has ended. One that did both before anybody could tell counts
  * for the target itself. */
-void perf_counters_follow(struct perf_counters *counters, pid_t pid);
-void perf_counters_leave(struct perf_counters *counters, pid_t pid);
+void perf_counters_add_process(struct perf_counters *counters, pid_t pid);
+void perf_counters_end_process(struct perf_counters *counters, pid_t pid);
 
 /* Meta "counter.NAME" and a counter row at `time` for all processes together; "counter.PID.NAME"
  * for each where there are several. "counter.missing" where there is nothing. */

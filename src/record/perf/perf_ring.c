@@ -58,7 +58,7 @@ static int open_event(const struct perf_event_attr *attributes, pid_t target, in
                         PERF_FLAG_FD_CLOEXEC);
 }
 
-static struct perf_event_attr describe(const struct perf_rings *rings) {
+static struct perf_event_attr event_attributes(const struct perf_rings *rings) {
     return (struct perf_event_attr){
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof(struct perf_event_attr),
@@ -78,8 +78,8 @@ static struct perf_event_attr describe(const struct perf_rings *rings) {
     };
 }
 
-static struct perf_event_attr describe_records(const struct perf_rings *rings) {
-    struct perf_event_attr attributes = describe(rings);
+static struct perf_event_attr record_event_attributes(const struct perf_rings *rings) {
+    struct perf_event_attr attributes = event_attributes(rings);
     attributes.mmap = 1;
     attributes.mmap2 = 1;
     attributes.comm = 1;
@@ -89,16 +89,16 @@ static struct perf_event_attr describe_records(const struct perf_rings *rings) {
     return attributes;
 }
 
-static struct perf_event_attr describe_samples(const struct perf_rings *rings,
-                                               const struct perf_options *options,
-                                               unsigned stack_size) {
-    struct perf_event_attr attributes = describe(rings);
+static struct perf_event_attr sample_event_attributes(const struct perf_rings *rings,
+                                                      const struct perf_options *options,
+                                                      unsigned stack_size) {
+    struct perf_event_attr attributes = event_attributes(rings);
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
     attributes.sample_period = 1000000000u / options->rate;
     attributes.sample_type |= PERF_SAMPLE_CALLCHAIN;
     attributes.exclude_callchain_kernel = rings->user_only;
     attributes.enable_on_exec = stack_size == rings->stack_size;
-    if (options->stacks == PERF_TABLES) {
+    if (options->stacks == PERF_STACKS_DWARF) {
         attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
         attributes.exclude_callchain_user = 1;
         attributes.sample_regs_user = perf_unwind_registers();
@@ -107,7 +107,7 @@ static struct perf_event_attr describe_samples(const struct perf_rings *rings,
     return attributes;
 }
 
-static bool explain_refusal(struct status *status) {
+static bool explain_open_error(struct status *status) {
     int reason = errno, level = 0;
     if (reason == EMFILE || reason == ENFILE)
         return status_fail_errno(status, "cannot open perf events");
@@ -156,7 +156,7 @@ static unsigned fill_ms(size_t bytes, unsigned rate, size_t sample_bytes) {
 }
 
 static size_t sample_bytes(const struct perf_options *options) {
-    return SAMPLE_BYTES + (options->stacks == PERF_TABLES ? perf_stack_sizes[0] : 0);
+    return SAMPLE_BYTES + (options->stacks == PERF_STACKS_DWARF ? perf_stack_sizes[0] : 0);
 }
 
 static size_t wanted_bytes(const struct perf_rings *rings, const struct perf_options *options) {
@@ -218,30 +218,31 @@ static bool map_rings(struct perf_rings *rings, const struct perf_options *optio
 /* ---- Opening -------------------------------------------------------------------------------- */
 
 /* Finds out what is allowed and known here, with events that are closed again. */
-static bool find_rights(struct perf_rings *rings, pid_t target, const struct perf_options *options,
-                        struct status *status) {
-    for (unsigned way = 0; way < 4; way++) {
-        rings->user_only = way & 1;
-        rings->counts_lost = !(way & 2);
-        struct perf_event_attr attributes =
-            options->rate ? describe_samples(rings, options, 0) : describe_records(rings);
+static bool probe_permissions(struct perf_rings *rings, pid_t target,
+                              const struct perf_options *options, struct status *status) {
+    for (unsigned attempt = 0; attempt < 4; attempt++) {
+        rings->user_only = attempt & 1;
+        rings->counts_lost = !(attempt & 2);
+        struct perf_event_attr attributes = options->rate
+                                                ? sample_event_attributes(rings, options, 0)
+                                                : record_event_attributes(rings);
         int fd = open_event(&attributes, target, 0);
         if (fd >= 0) {
             close(fd);
             return true;
         }
     }
-    return explain_refusal(status);
+    return explain_open_error(status);
 }
 
 /* Sizes that cannot be opened on one processor are not used on any. */
 static bool open_samplers(struct perf_rings *rings, pid_t target,
                           const struct perf_options *options, struct status *status) {
-    rings->stack_sizes = options->stacks == PERF_TABLES ? PERF_STACK_SIZES : 1;
+    rings->stack_sizes = options->stacks == PERF_STACKS_DWARF ? PERF_STACK_SIZES : 1;
     for (size_t i = 0; i < rings->count; i++) {
         struct perf_ring *ring = &rings->items[i];
         for (unsigned size = 0; size < rings->stack_sizes; size++) {
-            struct perf_event_attr attributes = describe_samples(rings, options, size);
+            struct perf_event_attr attributes = sample_event_attributes(rings, options, size);
             int fd = open_event(&attributes, target, (int)ring->processor);
             if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) != 0) {
                 close(fd);
@@ -249,7 +250,7 @@ static bool open_samplers(struct perf_rings *rings, pid_t target,
             }
             ring->samplers[size] = fd;
             if (fd < 0 && size == 0)
-                return explain_refusal(status);
+                return explain_open_error(status);
             if (fd < 0)
                 rings->stack_sizes = size;
         }
@@ -259,7 +260,7 @@ static bool open_samplers(struct perf_rings *rings, pid_t target,
 
 static bool open_records(struct perf_rings *rings, pid_t target, long processors,
                          struct status *status) {
-    struct perf_event_attr attributes = describe_records(rings);
+    struct perf_event_attr attributes = record_event_attributes(rings);
     for (int processor = 0; processor < processors; processor++) {
         struct perf_ring *ring = &rings->items[rings->count];
         ring->processor = (unsigned)processor;
@@ -269,7 +270,7 @@ static bool open_records(struct perf_rings *rings, pid_t target, long processors
         if (ring->fd < 0 && errno == ENODEV)
             continue; /* switched off */
         if (ring->fd < 0)
-            return explain_refusal(status);
+            return explain_open_error(status);
         rings->count++;
     }
     return true;
@@ -280,7 +281,7 @@ bool perf_rings_open(struct perf_rings *rings, pid_t target, const struct perf_o
     long processors = sysconf(_SC_NPROCESSORS_CONF);
     rings->items =
         memory_allocate((size_t)(processors > 0 ? processors : 1), sizeof *rings->items, status);
-    return rings->items && find_rights(rings, target, options, status) &&
+    return rings->items && probe_permissions(rings, target, options, status) &&
            open_records(rings, target, processors, status) && map_rings(rings, options, status) &&
            (!options->rate || open_samplers(rings, target, options, status));
 }
@@ -301,16 +302,16 @@ static uint64_t lost_by(int fd) {
 }
 
 uint64_t perf_rings_lost(const struct perf_rings *rings) {
-    uint64_t unsaid = 0;
+    uint64_t unreported = 0;
     for (size_t i = 0; i < rings->count && rings->counts_lost; i++) {
         const struct perf_ring *ring = &rings->items[i];
         uint64_t lost = lost_by(ring->fd);
         for (unsigned size = 0; size < PERF_STACK_SIZES; size++)
             lost += lost_by(ring->samplers[size]);
         if (lost > ring->lost)
-            unsaid += lost - ring->lost;
+            unreported += lost - ring->lost;
     }
-    return unsaid;
+    return unreported;
 }
 
 void perf_rings_close(struct perf_rings *rings) {
@@ -328,12 +329,12 @@ void perf_rings_close(struct perf_rings *rings) {
 /* ---- Records --------------------------------------------------------------------------------- */
 
 /* Every record but a sample ends with these, because of sample_id_all. A sample begins so. */
-struct identity {
+struct sample_id {
     uint32_t pid, tid;
     uint64_t time;
 };
 
-static bool make_room(struct perf_batch *batch, struct status *status) {
+static bool reserve_record(struct perf_batch *batch, struct status *status) {
     size_t needed = batch->count + 1;
     if (!memory_grow((void **)&batch->times, &batch->capacity[0], needed, sizeof *batch->times,
                      status) ||
@@ -348,22 +349,23 @@ static bool make_room(struct perf_batch *batch, struct status *status) {
     return true;
 }
 
-static struct identity identity_of(const uint8_t *record, const struct perf_event_header *header) {
-    struct identity identity;
+static struct sample_id sample_id_of(const uint8_t *record,
+                                     const struct perf_event_header *header) {
+    struct sample_id sample_id;
     size_t at =
-        header->type == PERF_RECORD_SAMPLE ? sizeof *header : header->size - sizeof identity;
-    memcpy(&identity, record + at, sizeof identity);
-    return identity;
+        header->type == PERF_RECORD_SAMPLE ? sizeof *header : header->size - sizeof sample_id;
+    memcpy(&sample_id, record + at, sizeof sample_id);
+    return sample_id;
 }
 
-static bool add(struct perf_batch *batch, size_t offset, unsigned processor,
-                struct status *status) {
+static bool add_record(struct perf_batch *batch, size_t offset, unsigned processor,
+                       struct status *status) {
     struct perf_event_header header;
-    if (!buffer_ok(&batch->bytes, status) || !make_room(batch, status))
+    if (!buffer_ok(&batch->bytes, status) || !reserve_record(batch, status))
         return false;
     const uint8_t *record = (const uint8_t *)batch->bytes.data + offset;
     memcpy(&header, record, sizeof header);
-    batch->times[batch->count] = (int64_t)identity_of(record, &header).time;
+    batch->times[batch->count] = (int64_t)sample_id_of(record, &header).time;
     batch->offsets[batch->count] = offset;
     batch->processors[batch->count++] = processor;
     return true;
@@ -387,8 +389,8 @@ static struct perf_event_header header_at(const struct perf_ring *ring, const ui
     return header;
 }
 
-bool perf_batch_take(struct perf_batch *batch, struct perf_ring *ring, uint64_t *damaged,
-                     double *fullness, struct status *status) {
+bool perf_batch_read_ring(struct perf_batch *batch, struct perf_ring *ring, uint64_t *damaged,
+                          double *fullness, struct status *status) {
     const uint8_t *data = (const uint8_t *)ring->page + sysconf(_SC_PAGESIZE);
     uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = ring->page->data_tail;
@@ -398,14 +400,14 @@ bool perf_batch_take(struct perf_batch *batch, struct perf_ring *ring, uint64_t 
         *fullness = used;
     while (ok && head - tail >= sizeof(struct perf_event_header)) {
         struct perf_event_header header = header_at(ring, data, tail);
-        if (header.size < sizeof header + sizeof(struct identity) || header.size % 8 != 0 ||
+        if (header.size < sizeof header + sizeof(struct sample_id) || header.size % 8 != 0 ||
             header.size > head - tail) {
             ++*damaged;
             break;
         }
         size_t offset = batch->bytes.length;
         copy_out(ring, data, tail, header.size, &batch->bytes);
-        ok = add(batch, offset, ring->processor, status);
+        ok = add_record(batch, offset, ring->processor, status);
         tail += header.size;
     }
     __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
@@ -419,7 +421,7 @@ bool perf_batch_add(struct perf_batch *batch, const struct perf_batch *from, siz
     size_t offset = batch->bytes.length;
     memcpy(&header, record, sizeof header);
     buffer_append(&batch->bytes, record, header.size);
-    return add(batch, offset, from->processors[index], status);
+    return add_record(batch, offset, from->processors[index], status);
 }
 
 bool perf_batch_append(struct perf_batch *batch, const struct perf_batch *from,
@@ -434,17 +436,17 @@ struct perf_record perf_batch_record(const struct perf_batch *batch, size_t inde
     const uint8_t *record = (const uint8_t *)batch->bytes.data + batch->offsets[index];
     struct perf_event_header header;
     memcpy(&header, record, sizeof header);
-    struct identity identity = identity_of(record, &header);
-    size_t front = header.type == PERF_RECORD_SAMPLE ? sizeof identity : 0;
+    struct sample_id sample_id = sample_id_of(record, &header);
+    size_t front = header.type == PERF_RECORD_SAMPLE ? sizeof sample_id : 0;
     return (struct perf_record){
         .type = header.type,
         .misc = header.misc,
-        .time = (int64_t)identity.time,
-        .pid = identity.pid,
-        .tid = identity.tid,
+        .time = (int64_t)sample_id.time,
+        .pid = sample_id.pid,
+        .tid = sample_id.tid,
         .processor = batch->processors[index],
         .body = record + sizeof header + front,
-        .length = header.size - sizeof header - sizeof identity,
+        .length = header.size - sizeof header - sizeof sample_id,
     };
 }
 
@@ -464,11 +466,16 @@ void perf_batch_finish(struct perf_batch *batch) {
 
 /* ---- Reader thread --------------------------------------------------------------------------- */
 
-enum { PAUSE_MS = 50, PAUSE_MS_FIRST = 10, PAUSE_MS_MIN = 2, BACKLOG_BYTES = 32 << 20 };
+enum {
+    READ_INTERVAL_MS = 50,
+    READ_INTERVAL_MS_FIRST = 10,
+    READ_INTERVAL_MS_MIN = 2,
+    BACKLOG_BYTES = 32 << 20
+};
 #define COPIED_BYTES_MAX ((size_t)256 << 20)
-#define CALM_NS 2000000000 /* before a larger stack size is tried again */
-#define SLICE_NS 1000000   /* enough to empty the rings */
-enum { CALM_DOUBLINGS = 5 };
+#define GROW_DELAY_NS 2000000000 /* before a larger stack size is tried again */
+#define SLICE_NS 1000000         /* enough to empty the rings */
+enum { GROW_DELAY_DOUBLINGS = 5 };
 
 static int64_t monotonic(void) {
     struct timespec now;
@@ -490,43 +497,44 @@ bool perf_stack_choice_update(struct perf_stack_choice *choice, unsigned sizes,
                               const struct perf_load *load, int64_t now) {
     const double high = 0.5, low = 0.3;
     double pressure = pressure_of(load, choice->index);
-    unsigned doublings = choice->reductions < CALM_DOUBLINGS ? choice->reductions : CALM_DOUBLINGS;
+    unsigned doublings =
+        choice->reductions < GROW_DELAY_DOUBLINGS ? choice->reductions : GROW_DELAY_DOUBLINGS;
     if (pressure > high && choice->index + 1 < sizes) {
         choice->index++;
         choice->reductions++;
-        choice->calm_since = now;
+        choice->low_since = now;
         return true;
     }
     if (choice->index == 0 ||
         pressure * perf_stack_sizes[choice->index - 1] > low * perf_stack_sizes[choice->index]) {
-        choice->calm_since = now;
+        choice->low_since = now;
         return false;
     }
-    if (now - choice->calm_since < (int64_t)CALM_NS << doublings)
+    if (now - choice->low_since < (int64_t)GROW_DELAY_NS << doublings)
         return false;
     choice->index--;
-    choice->calm_since = now;
+    choice->low_since = now;
     return true;
 }
 
 /* Rings that fill quickly are emptied more often. */
-static void adapt_pause(struct perf_reader *reader, double fullness) {
-    if (fullness > 0.3 && reader->pause > PAUSE_MS_MIN)
-        reader->pause /= 2;
-    else if (fullness < 0.1 && reader->pause < reader->pause_max)
-        reader->pause *= 2;
-    if (reader->pause < PAUSE_MS_MIN)
-        reader->pause = PAUSE_MS_MIN;
-    if (reader->pause > reader->pause_max)
-        reader->pause = reader->pause_max;
+static void adapt_interval(struct perf_reader *reader, double fullness) {
+    if (fullness > 0.3 && reader->interval > READ_INTERVAL_MS_MIN)
+        reader->interval /= 2;
+    else if (fullness < 0.1 && reader->interval < reader->interval_max)
+        reader->interval *= 2;
+    if (reader->interval < READ_INTERVAL_MS_MIN)
+        reader->interval = READ_INTERVAL_MS_MIN;
+    if (reader->interval > reader->interval_max)
+        reader->interval = reader->interval_max;
 }
 
-static void adapt_stacks(struct perf_reader *reader, double fullness, int64_t start) {
+static void adapt_stack_size(struct perf_reader *reader, double fullness, int64_t start) {
     int64_t now = monotonic();
     struct perf_load load = {fullness, 0, reader->rings->fill_ms, reader->copied.bytes.length};
-    if (reader->due && now > reader->due)
-        load.late_ms = (unsigned)((now - reader->due) / 1000000);
-    reader->due = 0;
+    if (reader->wakeup_due && now > reader->wakeup_due)
+        load.late_ms = (unsigned)((now - reader->wakeup_due) / 1000000);
+    reader->wakeup_due = 0;
     if (perf_stack_choice_update(&reader->choice, reader->rings->stack_sizes, &load, start))
         perf_rings_set_stack_size(reader->rings, reader->choice.index);
 }
@@ -539,11 +547,11 @@ static void copy_rings(struct perf_reader *reader) {
         return;
     int64_t start = monotonic();
     for (size_t i = 0; i < reader->rings->count && !reader->failed; i++)
-        reader->failed = !perf_batch_take(&reader->copied, &reader->rings->items[i],
-                                          &reader->damaged, &fullness, &status);
+        reader->failed = !perf_batch_read_ring(&reader->copied, &reader->rings->items[i],
+                                               &reader->damaged, &fullness, &status);
     reader->complete = start;
-    adapt_pause(reader, fullness);
-    adapt_stacks(reader, fullness, start);
+    adapt_interval(reader, fullness);
+    adapt_stack_size(reader, fullness, start);
 }
 
 /* The calling thread is to run soon after it is woken. A short slice needs no right, and is
@@ -556,13 +564,14 @@ static void raise_priority(void) {
         int32_t nice;
         uint32_t priority;
         uint64_t runtime, deadline, period;
-    } wish = {.size = sizeof wish, .policy = SCHED_OTHER, .nice = -20, .runtime = SLICE_NS};
+    } attributes = {
+        .size = sizeof attributes, .policy = SCHED_OTHER, .nice = -20, .runtime = SLICE_NS};
     if (sched_getscheduler(0) != SCHED_OTHER)
         return; /* the user has chosen another */
-    if (syscall(SYS_sched_setattr, 0, &wish, 0) == 0)
+    if (syscall(SYS_sched_setattr, 0, &attributes, 0) == 0)
         return;
-    wish.nice = getpriority(PRIO_PROCESS, 0);
-    syscall(SYS_sched_setattr, 0, &wish, 0);
+    attributes.nice = getpriority(PRIO_PROCESS, 0);
+    syscall(SYS_sched_setattr, 0, &attributes, 0);
 #endif
 }
 
@@ -572,8 +581,8 @@ static void *read_rings(void *context) {
     pthread_mutex_lock(&reader->lock);
     while (!reader->stop) {
         copy_rings(reader);
-        reader->due = monotonic() + (int64_t)reader->pause * 1000000;
-        struct timespec until = {reader->due / 1000000000, reader->due % 1000000000};
+        reader->wakeup_due = monotonic() + (int64_t)reader->interval * 1000000;
+        struct timespec until = {reader->wakeup_due / 1000000000, reader->wakeup_due % 1000000000};
         pthread_cond_timedwait(&reader->wake, &reader->lock, &until);
     }
     pthread_mutex_unlock(&reader->lock);
@@ -583,9 +592,11 @@ static void *read_rings(void *context) {
 void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings) {
     pthread_condattr_t attributes;
     sigset_t all, before;
-    *reader = (struct perf_reader){.rings = rings, .pause = PAUSE_MS_FIRST, .pause_max = PAUSE_MS};
-    if (rings->fill_ms / 4 < PAUSE_MS)
-        reader->pause_max = rings->fill_ms / 4 > PAUSE_MS_MIN ? rings->fill_ms / 4 : PAUSE_MS_MIN;
+    *reader = (struct perf_reader){
+        .rings = rings, .interval = READ_INTERVAL_MS_FIRST, .interval_max = READ_INTERVAL_MS};
+    if (rings->fill_ms / 4 < READ_INTERVAL_MS)
+        reader->interval_max =
+            rings->fill_ms / 4 > READ_INTERVAL_MS_MIN ? rings->fill_ms / 4 : READ_INTERVAL_MS_MIN;
     pthread_mutex_init(&reader->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

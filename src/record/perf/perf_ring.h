@@ -72,8 +72,8 @@ struct perf_batch {
 
 /* Takes what there is in a ring out of it. Records that have no form are dropped and counted.
  * `fullness` becomes the share of the ring that was used, if that is more. */
-bool perf_batch_take(struct perf_batch *batch, struct perf_ring *ring, uint64_t *damaged,
-                     double *fullness, struct status *status);
+bool perf_batch_read_ring(struct perf_batch *batch, struct perf_ring *ring, uint64_t *damaged,
+                          double *fullness, struct status *status);
 /* Copies all records of another batch. */
 bool perf_batch_append(struct perf_batch *batch, const struct perf_batch *from,
                        struct status *status);
@@ -90,7 +90,7 @@ void perf_batch_finish(struct perf_batch *batch);
 struct perf_stack_choice {
     unsigned index;
     unsigned reductions; /* how often a smaller size was chosen */
-    int64_t calm_since;  /* a larger size would have fit since then */
+    int64_t low_since;   /* a larger size would have fit since then */
 };
 /* What the reader knows after it has emptied the rings. */
 struct perf_load {
@@ -109,8 +109,8 @@ struct perf_reader {
     struct perf_rings *rings;
     pthread_t thread;
     bool running;
-    unsigned pause_max;
-    int64_t due;             /* when the thread wanted to be woken; 0: it did not sleep */
+    unsigned interval_max;
+    int64_t wakeup_due;      /* when the thread wanted to be woken; 0: it did not sleep */
     struct perf_batch taken; /* of perf_reader_take()'s thread */
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -119,8 +119,8 @@ struct perf_reader {
     struct perf_batch copied;
     int64_t complete; /* all records before this time have been copied, CLOCK_MONOTONIC */
     uint64_t damaged;
-    bool failed;    /* there was no memory */
-    unsigned pause; /* milliseconds between two times; less while the rings fill quickly */
+    bool failed;       /* there was no memory */
+    unsigned interval; /* milliseconds between two times; less while the rings fill quickly */
     struct perf_stack_choice choice;
 };
 

@@ -25,7 +25,7 @@ static void set_name(struct perf_thread *thread, struct text name) {
 }
 
 /* For a thread that others speak of before its first record comes. */
-static void look_name_up(struct perf_thread *thread) {
+static void read_comm(struct perf_thread *thread) {
     char path[80], name[64];
     snprintf(path, sizeof path, "/proc/%lld/task/%lld/comm", (long long)thread->pid,
              (long long)thread->tid);
@@ -52,7 +52,7 @@ struct perf_thread *perf_threads_find(struct perf_threads *threads, int64_t pid,
         thread = &threads->items[threads->count++];
     }
     *thread = (struct perf_thread){.pid = pid, .tid = tid}; /* a number may come again */
-    look_name_up(thread);
+    read_comm(thread);
     return thread;
 }
 
@@ -96,7 +96,7 @@ uint32_t perf_thread_row_of(struct perf_threads *threads, struct perf_thread *th
     return thread->row;
 }
 
-void perf_threads_forget_rows(struct perf_threads *threads) {
+void perf_threads_reset_rows(struct perf_threads *threads) {
     map_finish(&threads->process_rows);
     for (size_t i = 0; i < threads->count; i++)
         threads->items[i].row = 0;
@@ -126,8 +126,8 @@ static void write_state(struct perf_threads *threads, struct perf_thread *thread
                               });
 }
 
-void perf_thread_leave(struct perf_threads *threads, struct perf_thread *thread,
-                       struct trace_writer *writer, int64_t time) {
+void perf_thread_end_state(struct perf_threads *threads, struct perf_thread *thread,
+                           struct trace_writer *writer, int64_t time) {
     struct capture span = {thread->since, time}, part;
     if (threads->until) {
         span.start = span.start > threads->from ? span.start : threads->from;
@@ -143,25 +143,26 @@ void perf_thread_leave(struct perf_threads *threads, struct perf_thread *thread,
         threads->last = time;
 }
 
-void perf_thread_enter(struct perf_threads *threads, struct perf_thread *thread,
-                       struct trace_writer *writer, enum thread_state state, uint32_t processor,
-                       int64_t time) {
+void perf_thread_set_state(struct perf_threads *threads, struct perf_thread *thread,
+                           struct trace_writer *writer, enum thread_state state, uint32_t processor,
+                           int64_t time) {
     if (thread->alive && time < thread->since)
         time = thread->since; /* records of two processors may be a little out of order */
-    perf_thread_leave(threads, thread, writer, time);
+    perf_thread_end_state(threads, thread, writer, time);
     thread->alive = true;
     thread->state = state;
     thread->since = time;
     thread->processor = processor;
 }
 
-void perf_threads_leave(struct perf_threads *threads, struct trace_writer *writer, int64_t time) {
+void perf_threads_end_states(struct perf_threads *threads, struct trace_writer *writer,
+                             int64_t time) {
     for (size_t i = 0; i < threads->count; i++) {
         struct perf_thread *thread = &threads->items[i];
         if (!thread->alive)
             continue;
         /* one that is gone ended when the last record came, its own was lost */
         bool gone = kill((pid_t)thread->pid, 0) != 0 && errno == ESRCH;
-        perf_thread_leave(threads, thread, writer, gone ? threads->last : time);
+        perf_thread_end_state(threads, thread, writer, gone ? threads->last : time);
     }
 }

@@ -41,9 +41,9 @@ struct perf_threads {
 
 void perf_threads_finish(struct perf_threads *threads);
 
-static inline bool perf_threads_wants(const struct perf_threads *threads, int64_t time) {
+static inline bool perf_threads_in_window(const struct perf_threads *threads, int64_t time) {
     return (threads->until == 0 || (time >= threads->from && time < threads->until)) &&
-           (!threads->captures || captures_have(threads->captures, time));
+           (!threads->captures || captures_contain(threads->captures, time));
 }
 
 /* The thread, added when it is not known. NULL when out of memory; good until the next is added. */
@@ -52,17 +52,18 @@ struct perf_thread *perf_threads_find(struct perf_threads *threads, int64_t pid,
 void perf_thread_rename(struct perf_threads *threads, struct perf_thread *thread,
                         struct trace_writer *writer, struct text name);
 /* Ends the thread's state with a row, and begins another. */
-void perf_thread_enter(struct perf_threads *threads, struct perf_thread *thread,
-                       struct trace_writer *writer, enum thread_state state, uint32_t processor,
-                       int64_t time);
-void perf_thread_leave(struct perf_threads *threads, struct perf_thread *thread,
-                       struct trace_writer *writer, int64_t time);
+void perf_thread_set_state(struct perf_threads *threads, struct perf_thread *thread,
+                           struct trace_writer *writer, enum thread_state state, uint32_t processor,
+                           int64_t time);
+void perf_thread_end_state(struct perf_threads *threads, struct perf_thread *thread,
+                           struct trace_writer *writer, int64_t time);
 /* Ends the states of all that are left. */
-void perf_threads_leave(struct perf_threads *threads, struct trace_writer *writer, int64_t time);
+void perf_threads_end_states(struct perf_threads *threads, struct trace_writer *writer,
+                             int64_t time);
 
 uint32_t perf_thread_row_of(struct perf_threads *threads, struct perf_thread *thread,
                             struct trace_writer *writer);
 /* The rows are another writer's: write them again when they are needed. */
-void perf_threads_forget_rows(struct perf_threads *threads);
+void perf_threads_reset_rows(struct perf_threads *threads);
 
 #endif

@@ -30,7 +30,7 @@ bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *
     return true;
 }
 
-void perf_window(struct perf *perf, int64_t from, int64_t until) {
+void perf_set_window(struct perf *perf, int64_t from, int64_t until) {
     (void)perf, (void)from, (void)until;
 }
 
@@ -69,7 +69,7 @@ uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t
     return 0;
 }
 
-void perf_forget_rows(struct perf *perf) {
+void perf_reset_rows(struct perf *perf) {
     (void)perf;
 }
 #endif

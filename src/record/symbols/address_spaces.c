@@ -7,25 +7,26 @@
 
 enum { MAPPINGS_MAX = 1 << 16 }; /* per process: the kernel's default of vm.max_map_count */
 
-void spaces_finish(struct spaces *spaces) {
+void address_spaces_finish(struct address_spaces *spaces) {
     for (size_t i = 0; i < spaces->count; i++)
         memory_free(spaces->items[i].items);
     memory_free(spaces->items);
     map_finish(&spaces->by_pid);
-    *spaces = (struct spaces){0};
+    *spaces = (struct address_spaces){0};
 }
 
-static struct space *find_space(const struct spaces *spaces, pid_t pid) {
+static struct address_space *find_space(const struct address_spaces *spaces, pid_t pid) {
     uint64_t *place = map_find(&spaces->by_pid, (uint64_t)pid);
     return place ? &spaces->items[*place] : NULL;
 }
 
-const struct space *spaces_find(const struct spaces *spaces, pid_t pid) {
+const struct address_space *address_spaces_find(const struct address_spaces *spaces, pid_t pid) {
     return find_space(spaces, pid);
 }
 
-static struct space *find_or_add_space(struct spaces *spaces, pid_t pid, struct status *status) {
-    struct space *space = find_space(spaces, pid);
+static struct address_space *find_or_add_space(struct address_spaces *spaces, pid_t pid,
+                                               struct status *status) {
+    struct address_space *space = find_space(spaces, pid);
     if (space)
         return space;
     if (!memory_grow((void **)&spaces->items, &spaces->capacity, spaces->count + 1,
@@ -33,12 +34,12 @@ static struct space *find_or_add_space(struct spaces *spaces, pid_t pid, struct 
         !map_set(&spaces->by_pid, (uint64_t)pid, spaces->count, status))
         return NULL;
     space = &spaces->items[spaces->count++];
-    *space = (struct space){.pid = pid, .generation = ++spaces->generations};
+    *space = (struct address_space){.pid = pid, .generation = ++spaces->generations};
     return space;
 }
 
 /* The first mapping that ends after the address. */
-static size_t mapping_index(const struct space *space, uint64_t address) {
+static size_t mapping_index(const struct address_space *space, uint64_t address) {
     size_t low = 0, high = space->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -50,13 +51,13 @@ static size_t mapping_index(const struct space *space, uint64_t address) {
     return low;
 }
 
-const struct mapping *space_mapping(const struct space *space, uint64_t address) {
+const struct mapping *address_space_mapping(const struct address_space *space, uint64_t address) {
     size_t place = mapping_index(space, address);
     return place < space->count && space->items[place].start <= address ? &space->items[place]
                                                                         : NULL;
 }
 
-static void insert_mapping(struct space *space, size_t place, struct mapping mapping) {
+static void insert_mapping(struct address_space *space, size_t place, struct mapping mapping) {
     memmove(space->items + place + 1, space->items + place,
             (space->count - place) * sizeof *space->items);
     space->items[place] = mapping;
@@ -65,7 +66,7 @@ static void insert_mapping(struct space *space, size_t place, struct mapping map
 
 /* Removes [start, end) from all mappings. A mapping that extends beyond it is cut, or split in two;
  * the caller has reserved the capacity for one more. */
-static void remove_overlap(struct space *space, uint64_t start, uint64_t end) {
+static void remove_overlap(struct address_space *space, uint64_t start, uint64_t end) {
     size_t place = mapping_index(space, start), last = place;
     if (place == space->count || space->items[place].start >= end)
         return;
@@ -93,12 +94,12 @@ static void remove_overlap(struct space *space, uint64_t start, uint64_t end) {
     space->count -= last - place;
 }
 
-bool spaces_map(struct spaces *spaces, pid_t pid, uint64_t start, uint64_t length, uint64_t offset,
-                uint32_t file, struct status *status) {
+bool address_spaces_map(struct address_spaces *spaces, pid_t pid, uint64_t start, uint64_t length,
+                        uint64_t offset, uint32_t file, struct status *status) {
     struct mapping mapping = {.start = start, .offset = offset, .file = file};
     if (length == 0 || __builtin_add_overflow(start, length, &mapping.end))
         return true; /* no code can run there */
-    struct space *space = find_or_add_space(spaces, pid, status);
+    struct address_space *space = find_or_add_space(spaces, pid, status);
     if (!space || !memory_grow((void **)&space->items, &space->capacity, space->count + 2,
                                sizeof *space->items, status))
         return false;
@@ -109,12 +110,13 @@ bool spaces_map(struct spaces *spaces, pid_t pid, uint64_t start, uint64_t lengt
     return true;
 }
 
-bool spaces_fork(struct spaces *spaces, pid_t parent, pid_t child, struct status *status) {
+bool address_spaces_fork(struct address_spaces *spaces, pid_t parent, pid_t child,
+                         struct status *status) {
     if (!find_or_add_space(spaces, child, status))
         return false;
-    struct space *to = find_space(spaces, child);
-    const struct space *from = find_space(spaces, parent);
-    spaces_exec(spaces, child);
+    struct address_space *to = find_space(spaces, child);
+    const struct address_space *from = find_space(spaces, parent);
+    address_spaces_exec(spaces, child);
     if (!from || from == to || from->count == 0)
         return true;
     if (!memory_grow((void **)&to->items, &to->capacity, from->count, sizeof *to->items, status))
@@ -125,8 +127,8 @@ bool spaces_fork(struct spaces *spaces, pid_t parent, pid_t child, struct status
     return true;
 }
 
-void spaces_exec(struct spaces *spaces, pid_t pid) {
-    struct space *space = find_space(spaces, pid);
+void address_spaces_exec(struct address_spaces *spaces, pid_t pid) {
+    struct address_space *space = find_space(spaces, pid);
     if (!space)
         return;
     space->count = 0;

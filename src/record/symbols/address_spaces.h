@@ -16,7 +16,7 @@ struct mapping {
     uint32_t file;               /* number in symbols_files.h */
 };
 
-struct space {
+struct address_space {
     pid_t pid;
     pid_t parent;          /* the process it was forked from, until exec; 0: none */
     uint64_t generation;   /* changes with the mappings */
@@ -25,22 +25,23 @@ struct space {
 };
 
 /* Zero-initialised: empty. */
-struct spaces {
-    struct space *items;
+struct address_spaces {
+    struct address_space *items;
     size_t count, capacity;
     struct map by_pid;
     uint64_t generations;
 };
 
-void spaces_finish(struct spaces *spaces);
+void address_spaces_finish(struct address_spaces *spaces);
 
-bool spaces_map(struct spaces *spaces, pid_t pid, uint64_t start, uint64_t length, uint64_t offset,
-                uint32_t file, struct status *status);
-bool spaces_fork(struct spaces *spaces, pid_t parent, pid_t child, struct status *status);
-void spaces_exec(struct spaces *spaces, pid_t pid);
+bool address_spaces_map(struct address_spaces *spaces, pid_t pid, uint64_t start, uint64_t length,
+                        uint64_t offset, uint32_t file, struct status *status);
+bool address_spaces_fork(struct address_spaces *spaces, pid_t parent, pid_t child,
+                         struct status *status);
+void address_spaces_exec(struct address_spaces *spaces, pid_t pid);
 
 /* NULL when unknown. Valid until the next process is added. */
-const struct space *spaces_find(const struct spaces *spaces, pid_t pid);
-const struct mapping *space_mapping(const struct space *space, uint64_t address);
+const struct address_space *address_spaces_find(const struct address_spaces *spaces, pid_t pid);
+const struct mapping *address_space_mapping(const struct address_space *space, uint64_t address);
 
 #endif

@@ -88,7 +88,7 @@ struct text kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address
 enum { FORK_DEPTH_MAX = 8 };
 
 struct symbols {
-    struct spaces spaces;
+    struct address_spaces spaces;
     struct symbol_files files;
     struct jit_maps jit;
     struct kernel_symbols kernel;
@@ -103,7 +103,7 @@ struct symbols *symbols_create(struct status *status) {
 void symbols_destroy(struct symbols *symbols) {
     if (!symbols)
         return;
-    spaces_finish(&symbols->spaces);
+    address_spaces_finish(&symbols->spaces);
     symbol_files_finish(&symbols->files);
     jit_maps_finish(&symbols->jit);
     kernel_symbols_finish(&symbols->kernel);
@@ -116,15 +116,15 @@ bool symbols_map(struct symbols *symbols, pid_t pid, uint64_t start, uint64_t le
                  uint64_t offset, struct text path, struct status *status) {
     uint32_t file;
     return symbol_files_add(&symbols->files, path, &file, status) &&
-           spaces_map(&symbols->spaces, pid, start, length, offset, file, status);
+           address_spaces_map(&symbols->spaces, pid, start, length, offset, file, status);
 }
 
 bool symbols_fork(struct symbols *symbols, pid_t parent, pid_t child, struct status *status) {
-    return spaces_fork(&symbols->spaces, parent, child, status);
+    return address_spaces_fork(&symbols->spaces, parent, child, status);
 }
 
 void symbols_exec(struct symbols *symbols, pid_t pid) {
-    spaces_exec(&symbols->spaces, pid);
+    address_spaces_exec(&symbols->spaces, pid);
     jit_maps_forget(&symbols->jit, pid);
 }
 
@@ -134,14 +134,14 @@ void symbols_prepare_kernel(struct symbols *symbols) {
 }
 
 uint64_t symbols_generation(const struct symbols *symbols, pid_t pid) {
-    const struct space *space = spaces_find(&symbols->spaces, pid);
+    const struct address_space *space = address_spaces_find(&symbols->spaces, pid);
     return space ? space->generation : 0;
 }
 
 const struct unwind_table *symbols_unwind_table(struct symbols *symbols, pid_t pid,
                                                 uint64_t address, uint64_t *in_file) {
-    const struct space *space = spaces_find(&symbols->spaces, pid);
-    const struct mapping *mapping = space ? space_mapping(space, address) : NULL;
+    const struct address_space *space = address_spaces_find(&symbols->spaces, pid);
+    const struct mapping *mapping = space ? address_space_mapping(space, address) : NULL;
     if (!mapping)
         return NULL;
     return symbol_files_unwind_table(&symbols->files, mapping->file,
@@ -193,12 +193,12 @@ static struct symbol python_symbol(struct symbols *symbols, struct text name) {
 }
 
 /* A forked process runs JIT code that its parent generated. */
-static struct symbol jit_symbol(struct symbols *symbols, const struct space *space,
+static struct symbol jit_symbol(struct symbols *symbols, const struct address_space *space,
                                 uint64_t address) {
     struct text name = {"", 0};
     for (unsigned i = 0; space && name.length == 0 && i < FORK_DEPTH_MAX; i++) {
         name = jit_maps_find(&symbols->jit, space->pid, address);
-        space = space->parent ? spaces_find(&symbols->spaces, space->parent) : NULL;
+        space = space->parent ? address_spaces_find(&symbols->spaces, space->parent) : NULL;
     }
     if (name.length == 0)
         return (struct symbol){TEXT(""), TEXT("[anon]")};
@@ -213,8 +213,8 @@ struct symbol symbols_find(struct symbols *symbols, pid_t pid, uint64_t address,
         found.function = kernel_symbols_find(&symbols->kernel, address, &found.module);
         return found;
     }
-    const struct space *space = spaces_find(&symbols->spaces, pid);
-    const struct mapping *mapping = space ? space_mapping(space, address) : NULL;
+    const struct address_space *space = address_spaces_find(&symbols->spaces, pid);
+    const struct mapping *mapping = space ? address_space_mapping(space, address) : NULL;
     if (!mapping)
         return found;
     if (symbol_files_anonymous(&symbols->files, mapping->file))

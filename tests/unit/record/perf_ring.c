@@ -100,7 +100,7 @@ TEST(records_are_copied_out_of_a_ring_that_wraps_around) {
         memory[page + (RING - 24 + i) % RING] = record[i];
     ring.page->data_tail = RING - 24;
     ring.page->data_head = RING - 24 + RECORD;
-    CHECK_OK(perf_batch_take(&batch, &ring, &damaged, &fullness, &status), status);
+    CHECK_OK(perf_batch_read_ring(&batch, &ring, &damaged, &fullness, &status), status);
     REQUIRE(batch.count == 1);
     struct perf_record copied = perf_batch_record(&batch, 0);
     CHECK(copied.pid == 11 && copied.tid == 12 && copied.time == 77 && copied.processor == 3);
@@ -110,7 +110,7 @@ TEST(records_are_copied_out_of_a_ring_that_wraps_around) {
     CHECK_INT(ring.page->data_tail, RING - 24 + RECORD);
     memset(memory + page + RECORD - 24, 0, sizeof header); /* no record has no bytes */
     ring.page->data_head += 64;
-    CHECK_OK(perf_batch_take(&batch, &ring, &damaged, &fullness, &status), status);
+    CHECK_OK(perf_batch_read_ring(&batch, &ring, &damaged, &fullness, &status), status);
     CHECK_INT(damaged, 1);
     CHECK_INT(batch.count, 1);
     CHECK_INT(ring.page->data_tail, ring.page->data_head);
@@ -138,7 +138,8 @@ static void take_all(struct perf_rings *rings, size_t counts[PERF_STACK_SIZES]) 
     uint64_t damaged = 0;
     double fullness = 0;
     for (size_t i = 0; i < rings->count; i++)
-        CHECK_OK(perf_batch_take(&batch, &rings->items[i], &damaged, &fullness, &status), status);
+        CHECK_OK(perf_batch_read_ring(&batch, &rings->items[i], &damaged, &fullness, &status),
+                 status);
     CHECK_INT(damaged, 0);
     count_sizes(&batch, counts);
     perf_batch_finish(&batch);
@@ -160,7 +161,7 @@ static size_t await_size(struct perf_rings *rings, unsigned size) {
 
 TEST(the_stack_size_of_a_running_program_can_be_changed) {
     static const unsigned order[] = {0, 1, 2, 0};
-    struct perf_options options = {.rate = 999, .stacks = PERF_TABLES};
+    struct perf_options options = {.rate = 999, .stacks = PERF_STACKS_DWARF};
     struct perf_rings rings = {0};
     struct status status;
     int go;
