@@ -45,7 +45,7 @@ static void open_companions(const char *path, const char *companion) {
     globfree(&found);
 }
 
-static bool everybody_may_write(const char *path) {
+static bool is_world_writable(const char *path) {
     struct stat found;
     return stat(path, &found) != 0 || (found.st_mode & S_IWOTH);
 }
@@ -57,7 +57,7 @@ static bool is_trusted(const char *path) {
     if (!slash || slash == path || (size_t)(slash - path) >= sizeof folder)
         return false;
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-    return !everybody_may_write(folder) && !everybody_may_write(path);
+    return !is_world_writable(folder) && !is_world_writable(path);
 }
 
 static void *open_matching(const char *pattern, const char *companion) {
@@ -76,18 +76,18 @@ static void *open_matching(const char *pattern, const char *companion) {
 }
 
 /* A file in one version of a library. */
-struct wanted {
+struct library_file {
     const char *file, *companion;
 };
 
 static void *open_below(const char *prefix, const char *const *folders,
-                        const struct wanted *wanted) {
+                        const struct library_file *library_file) {
     void *library = NULL;
     char pattern[PATH_MAX];
     for (; prefix && prefix[0] == '/' && *folders && !library; folders++)
-        if ((size_t)snprintf(pattern, sizeof pattern, "%s/%s/%s", prefix, *folders, wanted->file) <
-            sizeof pattern)
-            library = open_matching(pattern, wanted->companion);
+        if ((size_t)snprintf(pattern, sizeof pattern, "%s/%s/%s", prefix, *folders,
+                             library_file->file) < sizeof pattern)
+            library = open_matching(pattern, library_file->companion);
     return library;
 }
 
@@ -118,53 +118,53 @@ static bool find_python(char path[PATH_MAX]) {
 }
 
 /* A virtual environment's python3 is a link into another Python: both may have the packages. */
-static void *open_in_python_on_path(const struct wanted *wanted) {
+static void *open_in_python_on_path(const struct library_file *library_file) {
     char path[PATH_MAX], resolved[PATH_MAX];
     if (!find_python(path))
         return NULL;
     bool linked = realpath(path, resolved) != NULL;
     void *library = NULL;
     if (prefix_of_program(path))
-        library = open_below(path, python_folders, wanted);
+        library = open_below(path, python_folders, library_file);
     if (!library && linked && prefix_of_program(resolved))
-        library = open_below(resolved, python_folders, wanted);
+        library = open_below(resolved, python_folders, library_file);
     return library;
 }
 
 /* pyenv puts scripts on PATH in place of its Pythons. */
-static void *open_in_home(const struct wanted *wanted) {
+static void *open_in_home(const struct library_file *library_file) {
     const char *home = getenv("HOME"), *pyenv = getenv("PYENV_ROOT");
     char prefix[PATH_MAX];
     void *library = NULL;
     if (pyenv && strlen(pyenv) < PATH_MAX - 16) {
         snprintf(prefix, sizeof prefix, "%s/versions/*", pyenv);
-        library = open_below(prefix, python_folders, wanted);
+        library = open_below(prefix, python_folders, library_file);
     }
     if (!library && home && strlen(home) < PATH_MAX - 32) {
         snprintf(prefix, sizeof prefix, "%s/.local", home);
-        library = open_below(prefix, python_folders, wanted);
+        library = open_below(prefix, python_folders, library_file);
         snprintf(prefix, sizeof prefix, "%s/.pyenv/versions/*", home);
-        library = library ? library : open_below(prefix, python_folders, wanted);
+        library = library ? library : open_below(prefix, python_folders, library_file);
     }
     return library;
 }
 
-static void *find_file(const struct wanted *wanted) {
+static void *find_file(const struct library_file *library_file) {
     const char *toolkits[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), getenv("CONDA_PREFIX"),
                               "/usr/local/cuda",   "/usr/local/cuda-*", "/opt/cuda"};
     const char *pythons[] = {getenv("VIRTUAL_ENV"), getenv("CONDA_PREFIX")};
-    void *library = open_file(wanted->file);
+    void *library = open_file(library_file->file);
     for (size_t i = 0; i < sizeof toolkits / sizeof *toolkits && !library; i++)
-        library = open_below(toolkits[i], toolkit_folders, wanted);
+        library = open_below(toolkits[i], toolkit_folders, library_file);
     for (size_t i = 0; i < sizeof pythons / sizeof *pythons && !library; i++)
-        library = open_below(pythons[i], python_folders, wanted);
+        library = open_below(pythons[i], python_folders, library_file);
     if (!library)
-        library = open_in_python_on_path(wanted);
+        library = open_in_python_on_path(library_file);
     if (!library)
-        library = open_in_home(wanted);
+        library = open_in_home(library_file);
     if (!library)
-        library = open_below("/usr/local", python_folders, wanted);
-    return library ? library : open_below("/usr", python_folders, wanted);
+        library = open_below("/usr/local", python_folders, library_file);
+    return library ? library : open_below("/usr", python_folders, library_file);
 }
 
 void *toolkit_library_find(const struct toolkit_library *library, int major) {
@@ -175,6 +175,7 @@ void *toolkit_library_find(const struct toolkit_library *library, int major) {
     for (int newer = 0; newer < 2 && !found; newer++)
         for (size_t i = 0; library->versions[i].file && !found; i++)
             if ((major != 0 && library->versions[i].major > major) == (newer == 1))
-                found = find_file(&(struct wanted){library->versions[i].file, library->companion});
+                found = find_file(
+                    &(struct library_file){library->versions[i].file, library->companion});
     return found;
 }

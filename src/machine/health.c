@@ -30,7 +30,7 @@ struct health_gpu {
 };
 
 /* The driver's library stays loaded, as it does for everyone who uses it. */
-static bool load(struct health_gpu *gpu) {
+static bool load_nvml(struct health_gpu *gpu) {
     static const char *const names[] = {"libnvidia-ml.so.1", "libnvidia-ml.so", NULL};
     void *library = library_open(names);
 #define FIND(name, symbol, parameters) *(void **)&gpu->name = library_symbol(library, symbol);
@@ -48,7 +48,7 @@ static bool find_uuid(struct health_gpu *gpu, const char *uuid) {
     return gpu->nvmlDeviceGetHandleByUUID(name, &gpu->device) == NVML_SUCCEEDED;
 }
 
-static bool find_only(struct health_gpu *gpu) {
+static bool find_only_gpu(struct health_gpu *gpu) {
     unsigned int count = 0;
     return gpu->nvmlDeviceGetCount(&count) == NVML_SUCCEEDED && count == 1 &&
            gpu->nvmlDeviceGetHandleByIndex(0, &gpu->device) == NVML_SUCCEEDED;
@@ -60,8 +60,8 @@ static struct health_gpu *health_gpu_open(const char *uuid) {
     struct health_gpu *gpu = memory_allocate(1, sizeof *gpu, &ignored);
     if (!gpu)
         return NULL;
-    if (load(gpu) && gpu->nvmlInit() == NVML_SUCCEEDED) {
-        if (*uuid ? find_uuid(gpu, uuid) : find_only(gpu))
+    if (load_nvml(gpu) && gpu->nvmlInit() == NVML_SUCCEEDED) {
+        if (*uuid ? find_uuid(gpu, uuid) : find_only_gpu(gpu))
             return gpu;
         gpu->nvmlShutdown();
     }
@@ -78,7 +78,7 @@ static void health_gpu_close(struct health_gpu *gpu) {
 
 static void health_gpu_read(struct health_gpu *gpu, struct health *reading) {
     unsigned int value;
-    unsigned long long reasons;
+    unsigned long long throttle_reasons;
     reading->clock_mhz = reading->clock_max_mhz = -1; /* the processor's until here */
     if (gpu->nvmlDeviceGetClockInfo(gpu->device, NVML_SM_CLOCK, &value) == NVML_SUCCEEDED)
         reading->clock_mhz = value;
@@ -92,8 +92,9 @@ static void health_gpu_read(struct health_gpu *gpu, struct health *reading) {
         reading->power_w = value / 1e3;
     if (gpu->nvmlDeviceGetEnforcedPowerLimit(gpu->device, &value) == NVML_SUCCEEDED)
         reading->power_limit_w = value / 1e3;
-    if (gpu->nvmlDeviceGetCurrentClocksThrottleReasons(gpu->device, &reasons) == NVML_SUCCEEDED)
-        reading->throttle_reasons = (int64_t)(reasons & INT64_MAX);
+    if (gpu->nvmlDeviceGetCurrentClocksThrottleReasons(gpu->device, &throttle_reasons) ==
+        NVML_SUCCEEDED)
+        reading->throttle_reasons = (int64_t)(throttle_reasons & INT64_MAX);
 }
 
 /* ---- CPU ------------------------------------------------------------------------------------- */
@@ -101,7 +102,7 @@ static void health_gpu_read(struct health_gpu *gpu, struct health *reading) {
 #ifdef __linux__
 
 enum {
-    CLOCKS_READ = 16, /* processors whose clocks are looked at: reading one takes its time */
+    CPUS_READ_MAX = 16, /* processors whose clocks are looked at: reading one takes its time */
     PROCESSORS_MAX = 1024,
     CHILDREN_MAX = 64,
 };
@@ -138,7 +139,7 @@ static double nanoseconds_of_ticks(double ticks) {
 /* The fastest: one that is idle may be slow without harm. */
 static void read_clocks(const char *root, struct health *reading) {
     double khz;
-    for (unsigned i = 0; i < CLOCKS_READ; i++) {
+    for (unsigned i = 0; i < CPUS_READ_MAX; i++) {
         if (processor_number(root, i, "cpufreq/scaling_cur_freq", &khz) &&
             khz / 1e3 > reading->clock_mhz)
             reading->clock_mhz = khz / 1e3;
@@ -216,10 +217,11 @@ void health_read_processor(const char *root, long process, double own_ns, struct
 
 /* ---- Readings -------------------------------------------------------------------------------- */
 
-#define OTHERS_MATTER 0.10 /* of the processors' time */
-#define STEALING_MATTERS 0.02
-#define CLOCK_FALL 0.8  /* of what it was before */
-#define COUNTED_NS 20e6 /* the system counts in steps of 10 ms: less than two may be chance */
+#define OTHER_LOAD_MIN 0.10 /* of the processors' time */
+#define STEAL_MIN 0.02
+#define CLOCK_DROP_MIN 0.8 /* of what it was before */
+#define CPU_TIME_RESOLUTION_NS                                                                     \
+    20e6 /* the system counts in steps of 10 ms: less than two may be chance */
 
 struct health_watch {
     struct health_gpu *gpu; /* NULL: none, or no one to ask */
@@ -248,7 +250,7 @@ void health_close(struct health_watch *watch) {
     memory_free(watch);
 }
 
-static double seconds_of(struct timeval time) {
+static double seconds(struct timeval time) {
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
@@ -257,8 +259,8 @@ static double own_time_ns(void) {
     struct rusage own = {0}, children = {0};
     getrusage(RUSAGE_SELF, &own);
     getrusage(RUSAGE_CHILDREN, &children);
-    return (seconds_of(own.ru_utime) + seconds_of(own.ru_stime) + seconds_of(children.ru_utime) +
-            seconds_of(children.ru_stime)) *
+    return (seconds(own.ru_utime) + seconds(own.ru_stime) + seconds(children.ru_utime) +
+            seconds(children.ru_stime)) *
            1e9;
 }
 
@@ -285,30 +287,30 @@ void health_read(struct health_watch *watch, struct health *reading) {
 
 /* ---- Disturbances ----------------------------------------------------------------------- */
 
-struct words {
+struct phrases {
     char *text;
     size_t used, capacity;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct words *words, const char *format,
-                                                      ...) {
+__attribute__((format(printf, 2, 3))) static void append_phrase(struct phrases *phrases,
+                                                                const char *format, ...) {
     va_list arguments;
-    if (words->used > 0 && words->used + 2 < words->capacity)
-        words->used +=
-            (size_t)snprintf(words->text + words->used, words->capacity - words->used, "; ");
+    if (phrases->used > 0 && phrases->used + 2 < phrases->capacity)
+        phrases->used += (size_t)snprintf(phrases->text + phrases->used,
+                                          phrases->capacity - phrases->used, "; ");
     va_start(arguments, format);
-    int length =
-        vsnprintf(words->text + words->used, words->capacity - words->used, format, arguments);
+    int length = vsnprintf(phrases->text + phrases->used, phrases->capacity - phrases->used, format,
+                           arguments);
     va_end(arguments);
-    words->used += length > 0 ? (size_t)length : 0;
-    if (words->used >= words->capacity)
-        words->used = words->capacity - 1;
+    phrases->used += length > 0 ? (size_t)length : 0;
+    if (phrases->used >= phrases->capacity)
+        phrases->used = phrases->capacity - 1;
 }
 
 static const struct {
     int64_t bits;
-    const char *words;
-} reasons[] = {
+    const char *name;
+} throttle_reasons[] = {
     {NVML_POWER_CAP, "power cap"},
     {NVML_SOFTWARE_HEAT | NVML_HARDWARE_HEAT, "heat"},
     {NVML_POWER_BRAKE, "power brake"},
@@ -316,62 +318,63 @@ static const struct {
     {NVML_SYNC_BOOST, "clocks bound to other GPUs'"},
 };
 
-static void say_throttling(const struct health *before, const struct health *after,
-                           struct words *words) {
+static void describe_throttling(const struct health *before, const struct health *after,
+                                struct phrases *phrases) {
     int64_t seen = 0;
     if (before->throttle_reasons > 0)
         seen |= before->throttle_reasons;
     if (after->throttle_reasons > 0)
         seen |= after->throttle_reasons;
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-        if (seen & reasons[i].bits)
-            say(words, "throttled: %s", reasons[i].words);
+    for (size_t i = 0; i < sizeof throttle_reasons / sizeof *throttle_reasons; i++)
+        if (seen & throttle_reasons[i].bits)
+            append_phrase(phrases, "throttled: %s", throttle_reasons[i].name);
     if (before->throttle_count >= 0 && after->throttle_count > before->throttle_count)
-        say(words, "throttled: the processor was too hot");
+        append_phrase(phrases, "throttled: the processor was too hot");
 }
 
-static bool is_idle(const struct health *reading) {
+static bool is_gpu_idle(const struct health *reading) {
     return reading->throttle_reasons > 0 && (reading->throttle_reasons & NVML_IDLE);
 }
 
-static void say_clocks(const struct health *before, const struct health *after,
-                       struct words *words) {
-    if (before->clock_mhz > 0 && after->clock_mhz > 0 && !is_idle(after) &&
-        after->clock_mhz < CLOCK_FALL * before->clock_mhz)
-        say(words, "the clock fell from %.0f to %.0f MHz", before->clock_mhz, after->clock_mhz);
+static void describe_clocks(const struct health *before, const struct health *after,
+                            struct phrases *phrases) {
+    if (before->clock_mhz > 0 && after->clock_mhz > 0 && !is_gpu_idle(after) &&
+        after->clock_mhz < CLOCK_DROP_MIN * before->clock_mhz)
+        append_phrase(phrases, "the clock fell from %.0f to %.0f MHz", before->clock_mhz,
+                      after->clock_mhz);
 }
 
 /* The part of all processors' time that went elsewhere; 0 when that is not known or too little to
  * be told. */
-static double share(double before, double after, int64_t elapsed) {
+static double cpu_share(double before, double after, int64_t elapsed) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     double used = after - before;
-    if (before < 0 || after < 0 || elapsed <= 0 || used < COUNTED_NS)
+    if (before < 0 || after < 0 || elapsed <= 0 || used < CPU_TIME_RESOLUTION_NS)
         return 0;
     return used / ((double)elapsed * (double)(processors > 0 ? processors : 1));
 }
 
-static void say_others(const struct health *before, const struct health *after,
-                       struct words *words) {
+static void describe_cpu_load(const struct health *before, const struct health *after,
+                              struct phrases *phrases) {
     int64_t elapsed = after->time - before->time;
-    double other = share(before->other_ns, after->other_ns, elapsed);
-    double stolen = share(before->stolen_ns, after->stolen_ns, elapsed);
-    if (other > OTHERS_MATTER)
-        say(words, "about %.0f %% of the processors' time went to other programs",
-            10 * ceil(10 * other));
-    if (stolen > STEALING_MATTERS)
-        say(words, "the hypervisor took about %.0f %% of the processors' time",
-            10 * ceil(10 * stolen));
+    double other = cpu_share(before->other_ns, after->other_ns, elapsed);
+    double stolen = cpu_share(before->stolen_ns, after->stolen_ns, elapsed);
+    if (other > OTHER_LOAD_MIN)
+        append_phrase(phrases, "about %.0f %% of the processors' time went to other programs",
+                      10 * ceil(10 * other));
+    if (stolen > STEAL_MIN)
+        append_phrase(phrases, "the hypervisor took about %.0f %% of the processors' time",
+                      10 * ceil(10 * stolen));
 }
 
-bool health_disturbed(const struct health *before, const struct health *after, char *words,
+bool health_disturbed(const struct health *before, const struct health *after, char *text,
                       size_t capacity) {
-    struct words said = {.text = words, .capacity = capacity};
+    struct phrases phrases = {.text = text, .capacity = capacity};
     if (capacity == 0)
         return false;
-    *words = 0;
-    say_throttling(before, after, &said);
-    say_clocks(before, after, &said);
-    say_others(before, after, &said);
-    return said.used > 0;
+    *text = 0;
+    describe_throttling(before, after, &phrases);
+    describe_clocks(before, after, &phrases);
+    describe_cpu_load(before, after, &phrases);
+    return phrases.used > 0;
 }

@@ -20,15 +20,15 @@ void capture_put_state(struct spool_lane *lane);
 
 bool capture_is_on(void);
 /* Whether what begins at this time is late enough. */
-bool capture_has_begun(int64_t time);
+bool capture_has_started(int64_t time);
 /* A call has this correlation; ids only grow. */
-void capture_saw_call(uint32_t correlation);
+void capture_call_seen(uint32_t correlation);
 /* Whether work with this correlation was asked for while a capture was on. */
-bool capture_has(uint32_t correlation);
+bool capture_includes(uint32_t correlation);
 
 /* CUDA is not heard of from here on, whatever is captured; or it is again. In turns. The lane may
  * be NULL. */
-void capture_hold(struct spool_lane *lane, bool begins);
+void capture_suspend(struct spool_lane *lane, bool begins);
 
 /* cudaProfilerStart() and -Stop(); nothing where another kind is wanted. The lane may be NULL. */
 void capture_profiler(struct spool_lane *lane, bool begins);

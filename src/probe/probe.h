@@ -33,7 +33,7 @@
  *   nvtx=0            no NVTX ranges
  *   cuda=0            no CUDA
  *   graph=node        record each node of a CUDA graph; graph=graph: each launch as a whole
- *   room=BYTES        limit of the spool's files
+ *   limit=BYTES       limit of the spool's files
  *   from=TIME         drop events that begin before it, in nanoseconds of CLOCK_MONOTONIC
  *   capture=RANGE     record only inside "cudaProfilerApi" or "nvtx:NAME"; the last word, because a
  *                     name may contain commas
@@ -42,21 +42,21 @@
  * of a later version. */
 struct probe_options {
     bool nvtx, cuda;
-    bool by_node;
-    uint64_t room;       /* 0: the spool's own limit */
+    bool graph_nodes;
+    uint64_t limit;      /* 0: the spool's own limit */
     int64_t from;        /* 0: from the beginning */
     struct text capture; /* in the words; empty: everything */
 };
 
 /* `words` may be NULL. */
-struct probe_options options_parse(const char *words);
+struct probe_options probe_options_parse(const char *words);
 
 struct probe {
     struct spool *spool;
     struct probe_options options;
 };
 
-enum { NVTX_DEPTH = 512, COST_MEASURED = 64 /* one entry of so many */ };
+enum { NVTX_DEPTH = 512, COST_SAMPLE_INTERVAL = 64 /* one entry of so many */ };
 
 /* What is kept for each thread that recorded something. */
 struct probe_thread {
@@ -90,17 +90,17 @@ void probe_leave(struct probe_thread *thread);
  * the fact "probe.cost_ns", the sum of the process. Called by probe_leave(). */
 void cost_add(struct probe_thread *thread);
 /* Adds what was measured elsewhere. */
-void cost_count(int64_t took);
+void cost_add_ns(int64_t took);
 /* For a child of fork(), which has cost nothing yet. */
-void cost_forget(void);
+void cost_reset(void);
 /* At the process's end: tells what was not told yet. */
-void cost_end(void);
+void cost_finish(void);
 
 /* The system's number of the calling thread; inside or outside. */
 int64_t probe_thread_id(void);
 
 /* A fact for the trace. */
-void probe_meta(struct probe_thread *thread, const char *key, struct text value);
+void probe_put_meta(struct probe_thread *thread, const char *key, struct text value);
 
 /* One lock for what threads share; false when somebody has it for too long. Only while entered, or
  * in probe_start(). */

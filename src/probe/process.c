@@ -25,7 +25,7 @@
 #include "spool/lock.h"
 #include "spool/pages.h"
 
-enum { RETRY = 1024, PAGE = 4096 };
+enum { RETRY_INTERVAL = 1024, PAGE = 4096 };
 
 PROBE_THREAD_LOCAL struct probe_thread *current; /* NULL, one of these two, or the thread's */
 static struct probe_thread starting, ended;
@@ -38,11 +38,11 @@ static _Atomic uint32_t lock_word;
 static pthread_key_t thread_key;
 
 bool probe_lock(void) {
-    return lock_take(&lock_word);
+    return lock_acquire(&lock_word);
 }
 
 void probe_unlock(void) {
-    lock_open(&lock_word);
+    lock_release(&lock_word);
 }
 
 static bool locked_for_fork; /* only the forking thread looks at it, with the lock */
@@ -98,7 +98,7 @@ int64_t probe_thread_id(void) {
 }
 
 /* The first record of a lane in a thread's hands. */
-static void say_whose(struct probe_thread *thread) {
+static void put_thread(struct probe_thread *thread) {
     char name[64];
     uint32_t text = spool_text(thread->lane, thread_name(name));
     struct spool_thread *record = spool_begin(thread->lane, SPOOL_THREAD, text, sizeof *record);
@@ -110,13 +110,13 @@ static void say_whose(struct probe_thread *thread) {
 }
 
 static bool take_lane(struct probe_thread *thread) {
-    if (thread->refused++ % RETRY != 0)
+    if (thread->refused++ % RETRY_INTERVAL != 0)
         return false;
     thread->lane = spool_lane_open(the_probe->spool);
     if (!thread->lane)
         return false;
     thread->refused = 0;
-    say_whose(thread);
+    put_thread(thread);
     return true;
 }
 
@@ -129,7 +129,7 @@ static bool follow_fork(void) {
     }
     if (atomic_load(generation) == 0) {
         spool_reopen(the_probe->spool);
-        cost_forget();
+        cost_reset();
         capture_forked();
         atomic_store(generation, ++last_generation);
     }
@@ -175,7 +175,7 @@ static void end_thread(void *value) {
     errno = error;
 }
 
-static struct probe_thread *enter_slowly(void) {
+static struct probe_thread *enter_slow_path(void) {
     struct probe_thread *thread = current;
     if (!the_probe)
         return NULL;
@@ -215,12 +215,12 @@ struct probe_thread *probe_enter(void) {
     if (is_ready(thread)) {
         thread->busy = 1;
         atomic_signal_fence(memory_order_seq_cst);
-        if (++thread->entered % COST_MEASURED == 0)
+        if (++thread->entered % COST_SAMPLE_INTERVAL == 0)
             thread->entered_at = spool_now();
         return thread;
     }
     int error = errno;
-    thread = enter_slowly();
+    thread = enter_slow_path();
     errno = error;
     return thread;
 }
@@ -232,7 +232,7 @@ void probe_leave(struct probe_thread *thread) {
     thread->busy = 0;
 }
 
-static _Atomic uint32_t *wiped_page(void) {
+static _Atomic uint32_t *wipe_on_fork_page(void) {
     void *page = pages_allocate(PAGE);
 #ifdef MADV_WIPEONFORK
     if (page)
@@ -243,11 +243,11 @@ static _Atomic uint32_t *wiped_page(void) {
 
 static void start_once(void) {
     static struct probe probe;
-    probe.options = options_parse(getenv(SPOOL_OPTIONS));
+    probe.options = probe_options_parse(getenv(SPOOL_OPTIONS));
     capture_start(&probe.options);
     if (!probe.options.nvtx && !probe.options.cuda)
         return;
-    generation = wiped_page();
+    generation = wipe_on_fork_page();
     if (!generation || pthread_key_create(&thread_key, end_thread) != 0)
         return;
     if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
@@ -255,8 +255,8 @@ static void start_once(void) {
     probe.spool = spool_open();
     if (!probe.spool)
         return;
-    if (probe.options.room > 0)
-        spool_limit(probe.spool, probe.options.room);
+    if (probe.options.limit > 0)
+        spool_limit(probe.spool, probe.options.limit);
     atomic_store(generation, ++last_generation);
     the_probe = &probe;
 }
@@ -270,9 +270,9 @@ struct probe *probe_start(void) {
 }
 
 /* At exit(). A child that never recorded anything still has its parent's header. */
-__attribute__((destructor)) static void say_that_it_ended(void) {
+__attribute__((destructor)) static void finish_process(void) {
     if (!the_probe || atomic_load(generation) == 0)
         return;
-    cost_end();
-    spool_ended(the_probe->spool);
+    cost_finish();
+    spool_mark_ended(the_probe->spool);
 }

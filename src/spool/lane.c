@@ -13,35 +13,35 @@
 #include <sys/mman.h>
 
 enum {
-    RETRY = 1024,             /* refused records between two attempts to find room again */
+    RETRY_INTERVAL = 1024,    /* refused records between two attempts to find room again */
     STALLED_LIMIT = 16 << 20, /* bytes that may wait for a recorder that does not listen */
     SPARE_SEGMENTS = 2,       /* drained ones that are kept to be filled again */
-    HEAD = (int)sizeof(struct spool_head),
+    HEAD_BYTES = (int)sizeof(struct spool_head),
 };
-static const int64_t silence_ns = 10000000000; /* a recorder this quiet may be gone */
+static const int64_t reader_timeout_ns = 10000000000; /* a recorder this quiet may be gone */
 
 static void publish(struct spool_lane *lane) {
-    atomic_store_explicit(&lane->segment->published, spool_word(lane->sequence, lane->used),
+    atomic_store_explicit(&lane->segment->published, spool_published(lane->sequence, lane->used),
                           memory_order_release);
 }
 
 static void end_segment(struct spool_lane *lane) {
     if (!lane->segment)
         return;
-    struct spool_head end = {.kind = SPOOL_END, .bytes = HEAD};
+    struct spool_head end = {.kind = SPOOL_END, .bytes = HEAD_BYTES};
     memcpy(lane->records + lane->used, &end, sizeof end);
-    lane->used += HEAD;
+    lane->used += HEAD_BYTES;
     publish(lane);
     lane->segment = NULL;
     lane->records = NULL;
-    lane->used = lane->room = 0;
+    lane->used = lane->capacity = 0;
 }
 
 static bool is_drained(const struct lane_segment *segment) {
     return atomic_load_explicit(&segment->file->drained, memory_order_acquire) == segment->sequence;
 }
 
-static void release(struct spool_lane *lane, struct lane_segment *segment) {
+static void release_segment(struct spool_lane *lane, struct lane_segment *segment) {
     atomic_store_explicit(&segment->file->released, 1, memory_order_release);
     munmap(segment->file, segment->bytes);
     atomic_fetch_sub(&lane->spool->bytes, segment->bytes);
@@ -62,7 +62,7 @@ static void release_spare(struct spool_lane *lane) {
             shortest = segment;
     }
     if (drained > SPARE_SEGMENTS)
-        release(lane, shortest);
+        release_segment(lane, shortest);
 }
 
 /* The longest segment that is drained, or NULL. */
@@ -83,7 +83,8 @@ static bool reserve(struct spool *spool, uint64_t bytes) {
     uint64_t limit = atomic_load(&spool->limit);
     if (!header || atomic_load(&header->stopped))
         return false;
-    if (spool_now() - atomic_load(&header->listened_at) > silence_ns && limit > STALLED_LIMIT)
+    if (spool_now() - atomic_load(&header->reader_seen_at) > reader_timeout_ns &&
+        limit > STALLED_LIMIT)
         limit = STALLED_LIMIT;
     if (atomic_fetch_add(&spool->bytes, bytes) + bytes <= limit)
         return true;
@@ -132,27 +133,27 @@ bool lane_next_segment(struct spool_lane *lane) {
     lane->segment = segment->file;
     lane->records = (unsigned char *)segment->file + SPOOL_DATA;
     lane->used = 0;
-    lane->room = segment->bytes - SPOOL_DATA - HEAD;
-    lane->refusals = 0;
+    lane->capacity = segment->bytes - SPOOL_DATA - HEAD_BYTES;
+    lane->failed_attempts = 0;
     publish(lane);
     return true;
 }
 
-void lane_forget(struct spool_lane *lane) {
+void lane_reset(struct spool_lane *lane) {
     for (unsigned i = 0; i < lane->segment_count; i++)
         munmap(lane->segments[i].file, lane->segments[i].bytes);
-    texts_finish(&lane->texts);
+    lane_texts_finish(&lane->texts);
     memset(lane->constants, 0, sizeof lane->constants);
     lane->segment = NULL;
     lane->records = NULL;
-    lane->used = lane->room = lane->begun = lane->sequence = 0;
-    lane->segment_count = lane->next_segment = lane->refusals = 0;
+    lane->used = lane->capacity = lane->record_bytes = lane->sequence = 0;
+    lane->segment_count = lane->next_segment = lane->failed_attempts = 0;
 }
 
 /* The way to a next segment; where there was none it is tried again only now and then, as each
  * attempt costs the target several calls of the system. */
-static bool find_room(struct spool_lane *lane) {
-    if (!lane->segment && ++lane->refusals % RETRY != 0)
+static bool find_segment(struct spool_lane *lane) {
+    if (!lane->segment && ++lane->failed_attempts % RETRY_INTERVAL != 0)
         return false;
     int error = errno, cancel;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
@@ -165,15 +166,16 @@ static bool find_room(struct spool_lane *lane) {
 void *spool_begin(struct spool_lane *lane, enum spool_kind kind, uint32_t text, size_t bytes) {
     if (!lane)
         return NULL;
-    if (lane->begun || bytes > SPOOL_RECORD_MAX) {
+    if (lane->record_bytes || bytes > SPOOL_RECORD_MAX) {
         spool_drop(lane->spool, 1);
         return NULL;
     }
     bytes = (bytes + 7) & ~(size_t)7;
-    lane->begun = (uint32_t)bytes; /* before anything else, for the eyes of a signal handler */
+    lane->record_bytes =
+        (uint32_t)bytes; /* before anything else, for the eyes of a signal handler */
     atomic_signal_fence(memory_order_seq_cst);
-    if (lane->used + bytes > lane->room && !find_room(lane)) {
-        lane->begun = 0;
+    if (lane->used + bytes > lane->capacity && !find_segment(lane)) {
+        lane->record_bytes = 0;
         spool_drop(lane->spool, 1);
         return NULL;
     }
@@ -183,10 +185,10 @@ void *spool_begin(struct spool_lane *lane, enum spool_kind kind, uint32_t text, 
 }
 
 void spool_publish(struct spool_lane *lane) {
-    if (!lane || !lane->begun)
+    if (!lane || !lane->record_bytes)
         return;
-    lane->used += lane->begun;
+    lane->used += lane->record_bytes;
     publish(lane);
     atomic_signal_fence(memory_order_seq_cst);
-    lane->begun = 0;
+    lane->record_bytes = 0;
 }

@@ -29,8 +29,8 @@ struct spool_header {
     uint64_t pid_space; /* the pid means that process only to those of the same namespace */
     _Atomic uint64_t dropped;
     _Atomic uint32_t ended;
-    _Atomic uint32_t stopped;    /* the reader's: nobody listens any more */
-    _Atomic int64_t listened_at; /* the reader's: when it last looked */
+    _Atomic uint32_t stopped;       /* the reader's: nobody listens any more */
+    _Atomic int64_t reader_seen_at; /* the reader's: when it last looked */
     char command[SPOOL_COMMAND_MAX];
 };
 
@@ -49,13 +49,13 @@ struct spool_segment {
 
 #define SPOOL_DRAINED_AT ((off_t)offsetof(struct spool_segment, drained))
 
-static inline uint64_t spool_word(uint32_t sequence, uint32_t used) {
+static inline uint64_t spool_published(uint32_t sequence, uint32_t used) {
     return (uint64_t)sequence << 32 | used;
 }
-static inline uint32_t spool_word_sequence(uint64_t word) {
+static inline uint32_t spool_published_sequence(uint64_t word) {
     return (uint32_t)(word >> 32);
 }
-static inline uint32_t spool_word_used(uint64_t word) {
+static inline uint32_t spool_published_used(uint64_t word) {
     return (uint32_t)word;
 }
 

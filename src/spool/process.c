@@ -26,16 +26,16 @@
 
 /* ---- Files -------------------------------------------------------------------------------- */
 
-enum { OUT_OF_THE_WAY = 500 };
+enum { DESCRIPTOR_MIN = 500 };
 
 #ifndef MAP_POPULATE
 #define MAP_POPULATE 0 /* pages come one by one */
 #endif
 
-static int moved_away(int fd) {
-    if (fd < 0 || fd >= OUT_OF_THE_WAY)
+static int move_descriptor(int fd) {
+    if (fd < 0 || fd >= DESCRIPTOR_MIN)
         return fd;
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_MIN);
     if (moved < 0)
         return fd; /* no number is that high: it will not live long */
     close(fd);
@@ -63,7 +63,7 @@ bool folder_find(struct spool_folder *folder) {
 
 static int folder_open(const struct spool_folder *folder) {
     struct stat info;
-    int fd = moved_away(open(folder->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    int fd = move_descriptor(open(folder->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (fd >= 0 && (fstat(fd, &info) != 0 || !is_private(&info) || info.st_dev != folder->device ||
                     info.st_ino != folder->inode)) {
         close(fd);
@@ -73,7 +73,7 @@ static int folder_open(const struct spool_folder *folder) {
 }
 
 /* A file longer than the limit would be a SIGXFSZ. */
-static bool may_be_long(size_t bytes) {
+static bool is_size_allowed(size_t bytes) {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
            (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
@@ -103,12 +103,12 @@ static void *map_blocks(int fd, size_t bytes) {
 }
 
 void *folder_map_file(const struct spool_folder *folder, const char *name, size_t bytes) {
-    int inside = may_be_long(bytes) ? folder_open(folder) : -1;
+    int inside = is_size_allowed(bytes) ? folder_open(folder) : -1;
     if (inside < 0)
         return NULL;
     void *map = NULL;
-    int fd =
-        moved_away(openat(inside, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    int fd = move_descriptor(
+        openat(inside, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (fd >= 0) {
         fchmod(fd, 0600); /* whatever the umask */
         map = map_blocks(fd, bytes);
@@ -125,19 +125,19 @@ void *folder_map_file(const struct spool_folder *folder, const char *name, size_
 static const uint64_t default_limit = (uint64_t)1 << 30;
 
 /* Opening files are places where a thread can be cancelled, and it must not be while it is here. */
-struct manners {
+struct saved_context {
     int error, cancel;
 };
 
-static struct manners begin_quietly(void) {
-    struct manners manners = {.error = errno};
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &manners.cancel);
-    return manners;
+static struct saved_context save_context(void) {
+    struct saved_context saved_context = {.error = errno};
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &saved_context.cancel);
+    return saved_context;
 }
 
-static void end_quietly(struct manners manners) {
-    pthread_setcancelstate(manners.cancel, NULL);
-    errno = manners.error;
+static void restore_context(struct saved_context saved_context) {
+    pthread_setcancelstate(saved_context.cancel, NULL);
+    errno = saved_context.error;
 }
 
 uint64_t spool_pid_space(void) {
@@ -176,7 +176,7 @@ static bool make_header(struct spool *spool) {
     header->start = spool->start;
     header->pid_space = spool_pid_space();
     header->command_length = read_command(header->command);
-    atomic_store(&header->listened_at, spool->start);
+    atomic_store(&header->reader_seen_at, spool->start);
     atomic_thread_fence(memory_order_release);
     memcpy(header->magic, SPOOL_HEAD_MAGIC, sizeof header->magic);
     spool->header = header;
@@ -184,7 +184,7 @@ static bool make_header(struct spool *spool) {
 }
 
 struct spool *spool_open(void) {
-    struct manners manners = begin_quietly();
+    struct saved_context saved_context = save_context();
     struct spool *spool = pages_allocate(sizeof *spool);
     if (spool) {
         atomic_store(&spool->limit, default_limit);
@@ -193,7 +193,7 @@ struct spool *spool_open(void) {
             spool = NULL;
         }
     }
-    end_quietly(manners);
+    restore_context(saved_context);
     return spool;
 }
 
@@ -201,10 +201,10 @@ void spool_limit(struct spool *spool, uint64_t bytes) {
     atomic_store(&spool->limit, bytes);
 }
 
-static void forget_lanes(struct spool *spool) {
+static void reset_lanes(struct spool *spool) {
     spool->free_lanes = NULL;
     for (struct spool_lane *lane = spool->lanes; lane; lane = lane->next) {
-        lane_forget(lane);
+        lane_reset(lane);
         lane->next_free = spool->free_lanes;
         spool->free_lanes = lane;
     }
@@ -212,14 +212,14 @@ static void forget_lanes(struct spool *spool) {
 }
 
 bool spool_reopen(struct spool *spool) {
-    struct manners manners = begin_quietly();
+    struct saved_context saved_context = save_context();
     atomic_store(&spool->lock, 0);
-    forget_lanes(spool);
+    reset_lanes(spool);
     if (spool->header)
         munmap(spool->header, sizeof *spool->header);
     spool->header = NULL;
     bool ok = make_header(spool);
-    end_quietly(manners);
+    restore_context(saved_context);
     return ok;
 }
 
@@ -227,7 +227,7 @@ void spool_close(struct spool *spool) {
     if (!spool)
         return;
     int error = errno;
-    forget_lanes(spool);
+    reset_lanes(spool);
     if (spool->header)
         munmap(spool->header, sizeof *spool->header);
     while (spool->lanes) {
@@ -249,7 +249,7 @@ bool spool_is_stopped(const struct spool *spool) {
            atomic_load_explicit(&spool->header->stopped, memory_order_relaxed) != 0;
 }
 
-void spool_ended(struct spool *spool) {
+void spool_mark_ended(struct spool *spool) {
     if (spool && spool->header)
         atomic_store(&spool->header->ended, 1);
 }
@@ -257,7 +257,7 @@ void spool_ended(struct spool *spool) {
 /* From the free ones, or one more; NULL when there is none. */
 static struct spool_lane *take_lane(struct spool *spool) {
     struct spool_lane *lane = NULL;
-    if (!lock_take(&spool->lock))
+    if (!lock_acquire(&spool->lock))
         return NULL;
     if (spool->free_lanes) {
         lane = spool->free_lanes;
@@ -268,23 +268,23 @@ static struct spool_lane *take_lane(struct spool *spool) {
         lane->next = spool->lanes;
         spool->lanes = lane;
     }
-    lock_open(&spool->lock);
+    lock_release(&spool->lock);
     return lane;
 }
 
 struct spool_lane *spool_lane_open(struct spool *spool) {
     if (!spool || !spool->header)
         return NULL;
-    struct manners manners = begin_quietly();
+    struct saved_context saved_context = save_context();
     struct spool_lane *lane = take_lane(spool);
     if (lane) {
-        lane->begun = 0;
+        lane->record_bytes = 0;
         if (!lane->segment && !lane_next_segment(lane)) {
             spool_lane_close(spool, lane);
             lane = NULL;
         }
     }
-    end_quietly(manners);
+    restore_context(saved_context);
     return lane;
 }
 
@@ -292,10 +292,10 @@ void spool_lane_close(struct spool *spool, struct spool_lane *lane) {
     if (!lane)
         return;
     int error = errno;
-    if (lock_take(&spool->lock)) {
+    if (lock_acquire(&spool->lock)) {
         lane->next_free = spool->free_lanes;
         spool->free_lanes = lane;
-        lock_open(&spool->lock);
+        lock_release(&spool->lock);
     }
     errno = error;
 }

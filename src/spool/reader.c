@@ -174,12 +174,12 @@ static int entry_open(int folder, const struct spool_entry *entry, uint64_t byte
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
-struct seen_segment {
+struct segment_state {
     uint32_t sequence, used, bytes;
     bool released, marked;
 };
 
-static const uint16_t least_bytes[SPOOL_KINDS] = {
+static const uint16_t min_bytes[SPOOL_KINDS] = {
     [SPOOL_END] = sizeof(struct spool_head),        [SPOOL_TEXT] = sizeof(struct spool_text),
     [SPOOL_THREAD] = sizeof(struct spool_thread),   [SPOOL_CALL] = sizeof(struct spool_call),
     [SPOOL_KERNEL] = sizeof(struct spool_kernel),   [SPOOL_COPY] = sizeof(struct spool_copy),
@@ -192,9 +192,9 @@ static const uint16_t least_bytes[SPOOL_KINDS] = {
 };
 
 /* What a segment's head says at this moment; sequence 0 when it says nothing. */
-static struct seen_segment look(int folder, const struct spool_entry *entry) {
+static struct segment_state read_segment_state(int folder, const struct spool_entry *entry) {
     struct spool_segment segment;
-    struct seen_segment seen = {0};
+    struct segment_state seen = {0};
     uint64_t bytes;
     int fd = entry_open(folder, entry, SPOOL_SEGMENT_MIN, SPOOL_SEGMENT_BYTES, &bytes);
     if (fd < 0)
@@ -204,8 +204,8 @@ static struct seen_segment look(int folder, const struct spool_entry *entry) {
         segment.version == SPOOL_VERSION && segment.bytes == bytes && segment.lane == entry->lane &&
         segment.number == entry->number) {
         uint64_t word = segment.published;
-        seen.sequence = spool_word_sequence(word);
-        seen.used = spool_word_used(word);
+        seen.sequence = spool_published_sequence(word);
+        seen.used = spool_published_used(word);
         seen.bytes = segment.bytes;
         seen.released = segment.released != 0;
         seen.marked = segment.drained == seen.sequence;
@@ -216,7 +216,7 @@ static struct seen_segment look(int folder, const struct spool_entry *entry) {
 
 /* Copies the bytes of the segment from the lane's place on; false when they are not there. */
 static bool copy_records(struct spool_reader *reader, int folder, const struct spool_entry *entry,
-                         const struct seen_segment *seen, uint32_t at) {
+                         const struct segment_state *seen, uint32_t at) {
     uint64_t bytes;
     size_t wanted = seen->used - at;
     int fd = entry_open(folder, entry, SPOOL_SEGMENT_MIN, SPOOL_SEGMENT_BYTES, &bytes);
@@ -240,8 +240,8 @@ static void mark_drained(int folder, const struct spool_entry *entry, uint64_t s
     close(fd);
 }
 
-static bool keep_text(struct reader_lane *lane, const struct spool_text *record,
-                      struct status *status) {
+static bool store_text(struct reader_lane *lane, const struct spool_text *record,
+                       struct status *status) {
     uint32_t number = record->head.text;
     if (!memory_grow((void **)&lane->texts, &lane->texts_capacity, number + 1, sizeof *lane->texts,
                      status))
@@ -256,7 +256,7 @@ static bool keep_text(struct reader_lane *lane, const struct spool_text *record,
     return true;
 }
 
-static bool is_sane_text(const struct spool_text *record) {
+static bool is_valid_text(const struct spool_text *record) {
     return record->head.text >= 1 && record->head.text <= SPOOL_TEXTS &&
            record->length <= SPOOL_TEXT_MAX &&
            record->length <= record->head.bytes - sizeof *record;
@@ -264,8 +264,8 @@ static bool is_sane_text(const struct spool_text *record) {
 
 /* Hands on the `length` bytes of records that were copied; true in *ended when the segment is over.
  */
-static bool take_records(struct spool_reader *reader, unsigned number, uint32_t length, bool *ended,
-                         spool_sink *sink, void *context, struct status *status) {
+static bool deliver_records(struct spool_reader *reader, unsigned number, uint32_t length,
+                            bool *ended, spool_sink *sink, void *context, struct status *status) {
     struct reader_lane *lane = reader->lanes[number];
     *ended = false;
     for (uint32_t at = 0; at < length;) {
@@ -280,12 +280,12 @@ static bool take_records(struct spool_reader *reader, unsigned number, uint32_t 
             *ended = true;
             return true;
         }
-        if (record->kind >= SPOOL_KINDS || record->bytes < least_bytes[record->kind] ||
-            (record->kind == SPOOL_TEXT && !is_sane_text((const void *)record))) {
+        if (record->kind >= SPOOL_KINDS || record->bytes < min_bytes[record->kind] ||
+            (record->kind == SPOOL_TEXT && !is_valid_text((const void *)record))) {
             reader->damaged++;
             continue;
         }
-        if (record->kind == SPOOL_TEXT && !keep_text(lane, (const void *)record, status))
+        if (record->kind == SPOOL_TEXT && !store_text(lane, (const void *)record, status))
             return false;
         if (!sink(context, lane->process, number, record, status))
             return false;
@@ -294,7 +294,7 @@ static bool take_records(struct spool_reader *reader, unsigned number, uint32_t 
 }
 
 /* The segment that holds the sequence, or `count`. */
-static size_t find_sequence(const struct seen_segment *seen, size_t count, uint32_t sequence) {
+static size_t find_sequence(const struct segment_state *seen, size_t count, uint32_t sequence) {
     size_t i = 0;
     while (i < count && (seen[i].sequence != sequence || sequence == 0))
         i++;
@@ -302,7 +302,7 @@ static size_t find_sequence(const struct seen_segment *seen, size_t count, uint3
 }
 
 /* The lowest sequence behind the lane's, or 0. */
-static uint32_t later_sequence(const struct seen_segment *seen, size_t count, uint32_t next) {
+static uint32_t later_sequence(const struct segment_state *seen, size_t count, uint32_t next) {
     uint32_t lowest = 0;
     for (size_t i = 0; i < count; i++)
         if (seen[i].sequence > next && (lowest == 0 || seen[i].sequence < lowest))
@@ -312,12 +312,12 @@ static uint32_t later_sequence(const struct seen_segment *seen, size_t count, ui
 
 /* A segment is ended before the next one begins, so an end (or a whole segment) that still is not
  * there the second time never comes. True when the lane goes on behind the hole. */
-static bool skip_hole(struct spool_reader *reader, struct reader_lane *lane,
-                      const struct seen_segment *seen, size_t count, bool is_over) {
+static bool skip_gap(struct spool_reader *reader, struct reader_lane *lane,
+                     const struct segment_state *seen, size_t count, bool is_last) {
     uint32_t later = later_sequence(seen, count, lane->next);
     if (later == 0)
         return false;
-    if (!lane->waiting && !is_over) {
+    if (!lane->waiting && !is_last) {
         lane->waiting = true;
         return false;
     }
@@ -329,14 +329,14 @@ static bool skip_hole(struct spool_reader *reader, struct reader_lane *lane,
 }
 
 static bool read_segments(struct spool_reader *reader, unsigned number, int folder,
-                          const struct spool_entry *entries, struct seen_segment *seen,
-                          size_t count, bool is_over, spool_sink *sink, void *context,
+                          const struct spool_entry *entries, struct segment_state *seen,
+                          size_t count, bool is_last, spool_sink *sink, void *context,
                           struct status *status) {
     struct reader_lane *lane = reader->lanes[number];
     while (!lane->broken) {
         size_t i = find_sequence(seen, count, lane->next);
         if (i == count) {
-            if (!skip_hole(reader, lane, seen, count, is_over))
+            if (!skip_gap(reader, lane, seen, count, is_last))
                 return true;
             continue;
         }
@@ -351,9 +351,9 @@ static bool read_segments(struct spool_reader *reader, unsigned number, int fold
         bool ended;
         lane->at = used;
         lane->waiting = lane->waiting && length == 0;
-        if (!take_records(reader, number, length, &ended, sink, context, status))
+        if (!deliver_records(reader, number, length, &ended, sink, context, status))
             return false;
-        if (!ended && !skip_hole(reader, lane, seen, count, is_over))
+        if (!ended && !skip_gap(reader, lane, seen, count, is_last))
             return true;
         if (!ended)
             continue;
@@ -367,7 +367,7 @@ static bool read_segments(struct spool_reader *reader, unsigned number, int fold
 }
 
 static void remove_released(const struct reader_lane *lane, int folder,
-                            const struct spool_entry *entries, const struct seen_segment *seen,
+                            const struct spool_entry *entries, const struct segment_state *seen,
                             size_t count) {
     char name[ENTRY_NAME_MAX];
     for (size_t i = 0; i < count; i++) {
@@ -382,15 +382,15 @@ static void remove_released(const struct reader_lane *lane, int folder,
 
 /* Reads what is in the lane's segments. `is_over`: its process writes no more. */
 static bool lane_drain(struct spool_reader *reader, unsigned number, int folder,
-                       const struct spool_entry *entries, size_t count, bool is_over,
+                       const struct spool_entry *entries, size_t count, bool is_last,
                        spool_sink *sink, void *context, struct status *status) {
-    struct seen_segment *seen = memory_allocate(count, sizeof *seen, status);
+    struct segment_state *seen = memory_allocate(count, sizeof *seen, status);
     if (!seen)
         return false;
     for (size_t i = 0; i < count; i++)
-        seen[i] = look(folder, &entries[i]);
+        seen[i] = read_segment_state(folder, &entries[i]);
     bool ok =
-        read_segments(reader, number, folder, entries, seen, count, is_over, sink, context, status);
+        read_segments(reader, number, folder, entries, seen, count, is_last, sink, context, status);
     if (ok)
         remove_released(reader->lanes[number], folder, entries, seen, count);
     memory_free(seen);
@@ -472,8 +472,8 @@ static bool find_lane(struct spool_reader *reader, const struct spool_entry *ent
     return true;
 }
 
-static bool keep_command(struct reader_process *process, const struct spool_header *header,
-                         struct status *status) {
+static bool store_command(struct reader_process *process, const struct spool_header *header,
+                          struct status *status) {
     size_t length = header->command_length;
     if (process->command || length == 0 || length > SPOOL_COMMAND_MAX)
         return true;
@@ -497,7 +497,7 @@ static bool read_header(struct spool_reader *reader, int folder, const struct sp
     bool ok = pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
               memcmp(header.magic, SPOOL_HEAD_MAGIC, sizeof header.magic) == 0 &&
               header.version == SPOOL_VERSION && header.pid == entry->pid &&
-              pwrite(fd, &now, sizeof now, offsetof(struct spool_header, listened_at)) ==
+              pwrite(fd, &now, sizeof now, offsetof(struct spool_header, reader_seen_at)) ==
                   (ssize_t)sizeof now;
     close(fd);
     if (!ok)
@@ -506,10 +506,10 @@ static bool read_header(struct spool_reader *reader, int folder, const struct sp
     process->pid_space = header.pid_space;
     process->seen.ended = header.ended != 0;
     process->seen.dropped = header.dropped;
-    return keep_command(process, &header, status);
+    return store_command(process, &header, status);
 }
 
-static bool is_gone(const struct spool_reader *reader, const struct reader_process *process) {
+static bool has_ended(const struct spool_reader *reader, const struct reader_process *process) {
     if (!process->has_header || process->pid_space != reader->pid_space)
         return false;
     if (process->superseded)
@@ -530,7 +530,7 @@ static void find_superseded(struct spool_reader *reader, const struct spool_entr
     }
 }
 
-static bool meet_processes(struct spool_reader *reader, int folder, struct spool_entry *entries,
+static bool read_processes(struct spool_reader *reader, int folder, struct spool_entry *entries,
                            size_t count, struct status *status) {
     for (size_t i = 0; i < count; i++)
         if (!find_process(reader, &entries[i], &entries[i].process, status) ||
@@ -566,8 +566,8 @@ static bool drain_process(struct spool_reader *reader, int folder,
                           void *context, struct status *status) {
     size_t at = 0;
     /* asked before anything is read: who was gone then cannot have written since */
-    bool gone = is_gone(reader, reader->processes[entries[0].process]);
-    if (gone && entries[0].is_header && !read_header(reader, folder, &entries[0], status))
+    bool ended = has_ended(reader, reader->processes[entries[0].process]);
+    if (ended && entries[0].is_header && !read_header(reader, folder, &entries[0], status))
         return false;
     while (at < count && entries[at].is_header)
         at++;
@@ -575,11 +575,11 @@ static bool drain_process(struct spool_reader *reader, int folder,
         size_t end = end_of_lane(entries, count, at);
         unsigned lane;
         if (!find_lane(reader, &entries[at], &lane, status) ||
-            !lane_drain(reader, lane, folder, entries + at, end - at, gone, sink, context, status))
+            !lane_drain(reader, lane, folder, entries + at, end - at, ended, sink, context, status))
             return false;
         at = end;
     }
-    if (gone)
+    if (ended)
         remove_files(folder, entries, count);
     return true;
 }
@@ -599,7 +599,7 @@ bool spool_reader_drain(struct spool_reader *reader, spool_sink *sink, void *con
         return status_fail_errno(status, "cannot open the spool %s", reader->folder);
     bool ok = entries_list(reader->folder, &entries, &count, status);
     if (ok) {
-        ok = meet_processes(reader, folder, entries, count, status);
+        ok = read_processes(reader, folder, entries, count, status);
         for (size_t at = 0; ok && at < count;) {
             size_t end = end_of_process(entries, count, at);
             ok = drain_process(reader, folder, entries + at, end - at, sink, context, status);
@@ -623,7 +623,7 @@ static void request_stop(int folder, const struct spool_entry *entry) {
     close(fd);
 }
 
-static void leave_folder(struct spool_reader *reader) {
+static void stop_writers(struct spool_reader *reader) {
     struct status status;
     struct spool_entry *entries;
     size_t count;
@@ -644,7 +644,7 @@ void spool_reader_close(struct spool_reader *reader) {
     if (!reader)
         return;
     if (reader->folder)
-        leave_folder(reader);
+        stop_writers(reader);
     for (size_t i = 0; i < reader->process_count; i++) {
         memory_free(reader->processes[i]->command);
         memory_free(reader->processes[i]);

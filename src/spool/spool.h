@@ -221,7 +221,7 @@ void spool_drop(struct spool *spool, uint64_t records);
 /* The recorder has closed: whatever is put here, nobody will read it. */
 bool spool_is_stopped(const struct spool *spool);
 /* Tells the recorder that the process ends in order. */
-void spool_ended(struct spool *spool);
+void spool_mark_ended(struct spool *spool);
 
 /* ---- Reading, in the recorder ------------------------------------------------------------- */
 

@@ -33,14 +33,14 @@ struct lane_texts {
 enum { LANE_SEGMENTS = 256, LANE_CONSTANTS = 128 };
 
 struct spool_lane {
-    unsigned char *records; /* of the segment that is being filled */
-    uint32_t used, room;    /* room leaves the place of the END */
-    uint32_t begun;         /* bytes of the record that is being written; 0: none */
+    unsigned char *records;  /* of the segment that is being filled */
+    uint32_t used, capacity; /* room leaves the place of the END */
+    uint32_t record_bytes;   /* bytes of the record that is being written; 0: none */
     uint32_t sequence;
     struct spool_segment *segment; /* NULL: there is no room, records are dropped */
     struct spool *spool;
     uint32_t number, next_segment;
-    uint32_t refusals; /* of room, since there was some */
+    uint32_t failed_attempts; /* of room, since there was some */
     uint32_t segment_count;
     struct lane_texts texts;
     struct lane_constant {
@@ -67,8 +67,8 @@ struct spool {
 /* The lane's next segment becomes its segment; false when there is no room for one. */
 bool lane_next_segment(struct spool_lane *lane);
 /* Unmaps everything that the lane has and forgets its texts; files stay for the reader. */
-void lane_forget(struct spool_lane *lane);
+void lane_reset(struct spool_lane *lane);
 
-void texts_finish(struct lane_texts *texts);
+void lane_texts_finish(struct lane_texts *texts);
 
 #endif

@@ -173,7 +173,7 @@ recorder_killed() {
         [ "$(du -sk "$scratch/spool" | cut -f 1)" -lt 1200000 ]
 }
 limited() {
-    RIDGE_PROBE=room=300000 record -k 0 threads_together 5000 &&
+    RIDGE_PROBE=limit=300000 record -k 0 threads_together 5000 &&
         [ "$(du -sk "$scratch/spool" | cut -f 1)" -lt 320 ]
 }
 full_disk() {

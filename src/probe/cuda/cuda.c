@@ -12,7 +12,7 @@ void cuda_put_meta(const char *key, const char *value) {
     struct probe_thread *thread = probe_enter();
     if (!thread)
         return;
-    probe_meta(thread, key, text_of(value));
+    probe_put_meta(thread, key, text_of(value));
     probe_leave(thread);
 }
 
@@ -41,8 +41,8 @@ bool probe_cuda_start(struct probe *probe) {
     started = true;
     cupti_version_text(cuda_probe.cupti->version, version);
     cuda_put_meta("cupti.version", version);
-    cuda_put_meta("cuda.graphs", probe->options.by_node ? "by node" : "as a whole");
+    cuda_put_meta("cuda.graphs", probe->options.graph_nodes ? "by node" : "as a whole");
     cuda_flush_start();
-    cuda_rivals_watch();
+    cupti_conflict_watch();
     return true;
 }

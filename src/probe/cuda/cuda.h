@@ -21,8 +21,9 @@ enum { CUDA_DEVICES = 64, CUDA_CONTEXTS = 1024 };
 struct cuda_probe {
     struct probe *probe; /* these two are set before CUPTI knows of us, and never changed */
     const struct cupti *cupti;
-    _Atomic int64_t since;        /* we listen, or listened last: what began before is not ours */
-    _Atomic uint32_t first_calls; /* added to CUPTI's correlations, which may begin again at 1 */
+    _Atomic int64_t since; /* we listen, or listened last: what began before is not ours */
+    _Atomic uint32_t
+        correlation_base; /* added to CUPTI's correlations, which may begin again at 1 */
 };
 extern struct cuda_probe cuda_probe;
 
@@ -33,7 +34,7 @@ void cuda_put_meta_int(const char *key, int64_t number);
 /* ---- Listening: with cuda_lock(), or before there is anybody else ---------------------------- */
 
 bool cuda_subscribe(struct status *status);
-bool cuda_is_listening(void);
+bool cuda_is_subscribed(void);
 /* Nobody reads any more: CUPTI is asked for nothing, so that the program pays for nothing. */
 void cuda_unsubscribe(void);
 
@@ -54,14 +55,14 @@ void cuda_yield_subscriber(const struct cupti_other_subscriber *theirs);
 /* ---- Calls ------------------------------------------------------------------------------- */
 
 /* For cuptiSubscribe(). */
-cupti_callback cuda_called;
+cupti_callback cuda_callback;
 /* Asks CUPTI to tell of the calls in src/abi/cupti_functions.h, as far as it knows them. */
-void cuda_calls_enable(cupti_subscriber subscriber);
+void cuda_enable_callbacks(cupti_subscriber subscriber);
 /* Correlation of the last call that put work on a device; 0: there was none. */
 uint32_t cuda_last_launch(void);
 /* When the call with that correlation began, if it is one of the few that are remembered; else 0.
  */
-int64_t cuda_call_began(uint32_t correlation);
+int64_t cuda_call_start(uint32_t correlation);
 /* The thread that makes the allocating call with that correlation; 0: not known. */
 int64_t cuda_call_thread(uint32_t correlation);
 
@@ -69,7 +70,7 @@ int64_t cuda_call_thread(uint32_t correlation);
 
 cupti_buffer_requested cuda_buffer_requested;
 /* Whether CUPTI is refused any more of them: what it would put there is dropped. */
-void cuda_buffers_withhold(bool from_here_on);
+void cuda_buffers_suspend(bool suspend);
 
 /* ---- Records ------------------------------------------------------------------------------ */
 
@@ -80,9 +81,9 @@ uint32_t cuda_last_record(void);
  * CUPTI's buffers. */
 bool cuda_lost_subscription(void);
 /* All has come that will: tells of what did not, or came without times, and why. */
-void cuda_records_cut(const char *why);
+void cuda_records_report_lost(const char *why);
 /* What is only known at the end: what CUPTI cost, whether its records stopped coming. */
-void cuda_records_end(void);
+void cuda_records_finish(void);
 
 /* ---- Waits -------------------------------------------------------------------------------- */
 
@@ -122,12 +123,12 @@ bool cuda_is_capturing(struct CUstream_st *stream);
 /* ---- Other profilers ------------------------------------------------------------------------ */
 
 /* Gives way from then on when libraries that are loaded by now want CUPTI. Once. */
-void cuda_rivals_watch(void);
+void cupti_conflict_watch(void);
 /* Listens again when they have left CUPTI and nothing of theirs is in it. With cuda_lock(). */
-void cuda_rivals_look(void);
+void cupti_conflict_poll(void);
 
 /* A buffer that is not ours. */
-cupti_buffer_completed cuda_rivals_buffer;
+cupti_buffer_completed cupti_conflict_buffer_completed;
 
 /* A function of CUPTI's, and what others are to call in its place. */
 struct got_entry {
@@ -135,9 +136,9 @@ struct got_entry {
     uintptr_t theirs, ours;
 };
 /* In libraries that are loaded by now. */
-void cuda_slots_replace(const struct got_entry *slots, size_t count);
+void got_patch(const struct got_entry *entries, size_t count);
 /* The library that has this code, if slots of it were replaced; else "a library". */
-const char *cuda_slots_library(const void *code);
+const char *got_patch_library(const void *code);
 
 /* ---- Flushing ----------------------------------------------------------------------------- */
 

@@ -13,9 +13,9 @@
 #include "probe/capture.h"
 
 enum {
-    REMEMBERED = 1024, /* calls */
-    REMEMBER_BITS = 6, /* one of 64 */
-    ALLOCATING = 4096, /* calls whose thread is kept */
+    LAUNCHES_REMEMBERED = 1024,    /* calls */
+    LAUNCH_SAMPLE_BITS = 6,        /* one of 64 */
+    ALLOCATIONS_REMEMBERED = 4096, /* calls whose thread is kept */
 };
 
 struct function {
@@ -40,57 +40,58 @@ static _Atomic uint32_t last_launch;
 static struct {
     _Atomic uint32_t correlation;
     _Atomic int64_t start;
-} remembered[REMEMBERED];
+} launch_starts[LAUNCHES_REMEMBERED];
 
 static struct {
     _Atomic uint32_t correlation;
     _Atomic int64_t tid;
-} allocating[ALLOCATING];
+} allocation_threads[ALLOCATIONS_REMEMBERED];
 
 uint32_t cuda_last_launch(void) {
     return atomic_load_explicit(&last_launch, memory_order_relaxed);
 }
 
 /* Ids of a loop may all be multiples of something; those of a hash are not. */
-static bool place_of(uint32_t correlation, unsigned *place) {
+static bool slot_of(uint32_t correlation, unsigned *slot) {
     uint32_t hash = correlation * 0x9E3779B1u;
-    *place = hash % REMEMBERED;
-    return hash >> (32 - REMEMBER_BITS) == 0;
+    *slot = hash % LAUNCHES_REMEMBERED;
+    return hash >> (32 - LAUNCH_SAMPLE_BITS) == 0;
 }
 
-static void remember(uint32_t correlation, int64_t start) {
-    unsigned place;
+static void remember_launch(uint32_t correlation, int64_t start) {
+    unsigned slot;
     atomic_store_explicit(&last_launch, correlation, memory_order_relaxed);
-    if (!place_of(correlation, &place))
+    if (!slot_of(correlation, &slot))
         return;
-    atomic_store_explicit(&remembered[place].correlation, 0, memory_order_relaxed);
-    atomic_store_explicit(&remembered[place].start, start, memory_order_release);
-    atomic_store_explicit(&remembered[place].correlation, correlation, memory_order_release);
+    atomic_store_explicit(&launch_starts[slot].correlation, 0, memory_order_relaxed);
+    atomic_store_explicit(&launch_starts[slot].start, start, memory_order_release);
+    atomic_store_explicit(&launch_starts[slot].correlation, correlation, memory_order_release);
 }
 
-int64_t cuda_call_began(uint32_t correlation) {
-    unsigned place;
-    if (!place_of(correlation, &place) ||
-        atomic_load_explicit(&remembered[place].correlation, memory_order_acquire) != correlation)
+int64_t cuda_call_start(uint32_t correlation) {
+    unsigned slot;
+    if (!slot_of(correlation, &slot) ||
+        atomic_load_explicit(&launch_starts[slot].correlation, memory_order_acquire) != correlation)
         return 0;
-    int64_t start = atomic_load_explicit(&remembered[place].start, memory_order_acquire);
-    return atomic_load(&remembered[place].correlation) == correlation ? start : 0;
+    int64_t start = atomic_load_explicit(&launch_starts[slot].start, memory_order_acquire);
+    return atomic_load(&launch_starts[slot].correlation) == correlation ? start : 0;
 }
 
 /* Correlations of one after another lie beside each other: only very old ones are lost. */
 static void remember_thread(uint32_t correlation) {
-    unsigned place = correlation % ALLOCATING;
-    atomic_store_explicit(&allocating[place].correlation, 0, memory_order_relaxed);
-    atomic_store_explicit(&allocating[place].tid, probe_thread_id(), memory_order_release);
-    atomic_store_explicit(&allocating[place].correlation, correlation, memory_order_release);
+    unsigned slot = correlation % ALLOCATIONS_REMEMBERED;
+    atomic_store_explicit(&allocation_threads[slot].correlation, 0, memory_order_relaxed);
+    atomic_store_explicit(&allocation_threads[slot].tid, probe_thread_id(), memory_order_release);
+    atomic_store_explicit(&allocation_threads[slot].correlation, correlation, memory_order_release);
 }
 
 int64_t cuda_call_thread(uint32_t correlation) {
-    unsigned place = correlation % ALLOCATING;
-    if (atomic_load_explicit(&allocating[place].correlation, memory_order_acquire) != correlation)
+    unsigned slot = correlation % ALLOCATIONS_REMEMBERED;
+    if (atomic_load_explicit(&allocation_threads[slot].correlation, memory_order_acquire) !=
+        correlation)
         return 0;
-    int64_t tid = atomic_load_explicit(&allocating[place].tid, memory_order_acquire);
-    return atomic_load(&allocating[place].correlation) == correlation ? tid : 0;
+    int64_t tid = atomic_load_explicit(&allocation_threads[slot].tid, memory_order_acquire);
+    return atomic_load(&allocation_threads[slot].correlation) == correlation ? tid : 0;
 }
 
 static bool is_launch(const struct function *function) {
@@ -130,21 +131,21 @@ static void record_call(const struct function *function, const struct cuda_order
     probe_leave(thread);
 }
 
-static int64_t listening_since(void) {
+static int64_t subscribed_since(void) {
     return atomic_load_explicit(&cuda_probe.since, memory_order_relaxed);
 }
 
 static bool is_inside_another(const struct function *function, bool runtime) {
-    return !runtime && outer && outer_since == listening_since() &&
+    return !runtime && outer && outer_since == subscribed_since() &&
            (function->class != CALL_COMPILE || function->class == outer->class);
 }
 
-static void ended(const struct function *function, const struct cupti_call_data *call,
-                  uint32_t correlation) {
+static void call_ended(const struct function *function, const struct cupti_call_data *call,
+                       uint32_t correlation) {
     int64_t end = spool_now(), start = (int64_t)*call->own;
     int32_t result = call->result ? *(const int32_t *)call->result : 0;
     *call->own = 0;
-    if (start <= 0 || start < listening_since() || start > end)
+    if (start <= 0 || start < subscribed_since() || start > end)
         return; /* it began before we listened */
     cuda_context_seen(call->context, call->context_id);
     struct cuda_ordering ordering = {.order = function->order,
@@ -156,11 +157,11 @@ static void ended(const struct function *function, const struct cupti_call_data 
         ordering.per_thread = strstr(function->suffix, "_ptsz") != NULL;
     if (ordering.order == CUPTI_ORDER_EVENT_RECORD && result == 0)
         cuda_event_recorded(&ordering);
-    if (capture_is_on() && capture_has_begun(start))
+    if (capture_is_on() && capture_has_started(start))
         record_call(function, &ordering, result);
 }
 
-static void tell_capture(bool runtime, uint32_t number) {
+static void update_capture(bool runtime, uint32_t number) {
     bool begins = number == (runtime ? CUPTI_RUNTIME_PROFILER_START : CUPTI_DRIVER_PROFILER_START);
     if (!begins && number != (runtime ? CUPTI_RUNTIME_PROFILER_STOP : CUPTI_DRIVER_PROFILER_STOP))
         return;
@@ -170,7 +171,7 @@ static void tell_capture(bool runtime, uint32_t number) {
         probe_leave(thread);
 }
 
-void cuda_called(void *user, cupti_choice domain, uint32_t number, const void *data) {
+void cuda_callback(void *user, cupti_choice domain, uint32_t number, const void *data) {
     const struct cupti_call_data *call = data;
     bool runtime = domain == CUPTI_RUNTIME_CALLS;
     (void)user;
@@ -181,30 +182,30 @@ void cuda_called(void *user, cupti_choice domain, uint32_t number, const void *d
     const struct function *function = &functions[runtime][number];
     if (!function->name || !call->own || is_inside_another(function, runtime))
         return;
-    uint32_t correlation =
-        call->correlation + atomic_load_explicit(&cuda_probe.first_calls, memory_order_relaxed);
+    uint32_t correlation = call->correlation +
+                           atomic_load_explicit(&cuda_probe.correlation_base, memory_order_relaxed);
     if (call->site == CUPTI_CALL_BEGINS) {
         if (runtime) {
             outer = function;
-            outer_since = listening_since();
+            outer_since = subscribed_since();
         }
         int64_t start = spool_now();
         *call->own = (uint64_t)start;
         if (is_launch(function))
-            remember(correlation, start);
+            remember_launch(correlation, start);
         else if (function->class == CALL_ALLOC)
             remember_thread(correlation);
-        capture_saw_call(correlation);
+        capture_call_seen(correlation);
     } else {
         if (runtime)
             outer = NULL;
-        ended(function, call, correlation);
-        tell_capture(runtime, number);
+        call_ended(function, call, correlation);
+        update_capture(runtime, number);
     }
 }
 
 /* A number that this version of CUPTI does not have is refused, and is not missed. */
-void cuda_calls_enable(cupti_subscriber subscriber) {
+void cuda_enable_callbacks(cupti_subscriber subscriber) {
     const struct cupti *cupti = cuda_probe.cupti;
     for (uint32_t i = 0; i < CUPTI_FUNCTIONS_MAX; i++) {
         if (functions[0][i].name)

@@ -25,121 +25,121 @@
  * delays a launch. When all buffers are in use, CUPTI gets none, drops records and counts them. */
 
 enum {
-    SMALLEST = 8 << 10,
-    LARGEST = 512 << 10,
-    STEP = 4, /* sizes between them are so many times the one before */
-    IN_ALL = 64 << 20,
-    BUFFERS = 2048,
-    FILLED_NS = 50000000, /* within which one should be full */
+    BUFFER_BYTES_MIN = 8 << 10,
+    BUFFER_BYTES_MAX = 512 << 10,
+    BUFFER_GROWTH = 4, /* sizes between them are so many times the one before */
+    BUFFERS_BYTES_MAX = 64 << 20,
+    BUFFERS_MAX = 2048,
+    FILL_TARGET_NS = 50000000, /* within which one should be full */
 };
 
 /* Once it is there it stays, in its place. */
-static struct buffer_place {
+static struct buffer_slot {
     _Atomic(uint8_t *) buffer;
     _Atomic bool idle;
     uint32_t bytes;
-} places[BUFFERS];
-static _Atomic uint32_t made, in_all;
-static _Atomic int64_t last_time; /* that one was asked for */
-static _Atomic uint32_t last_bytes;
-static _Atomic bool withheld;
+} buffer_slots[BUFFERS_MAX];
+static _Atomic uint32_t buffer_count, buffers_bytes;
+static _Atomic int64_t last_request; /* that one was asked for */
+static _Atomic uint32_t last_request_bytes;
+static _Atomic bool suspended;
 
 static uint32_t count_made(void) {
-    uint32_t count = atomic_load_explicit(&made, memory_order_acquire);
-    return count < BUFFERS ? count : BUFFERS;
+    uint32_t count = atomic_load_explicit(&buffer_count, memory_order_acquire);
+    return count < BUFFERS_MAX ? count : BUFFERS_MAX;
 }
 
 /* NULL: it is none of ours. */
-static struct buffer_place *place_of(const uint8_t *buffer) {
+static struct buffer_slot *slot_of(const uint8_t *buffer) {
     uint32_t count = count_made();
     for (uint32_t i = 0; i < count; i++)
-        if (atomic_load_explicit(&places[i].buffer, memory_order_acquire) == buffer)
-            return &places[i];
+        if (atomic_load_explicit(&buffer_slots[i].buffer, memory_order_acquire) == buffer)
+            return &buffer_slots[i];
     return NULL;
 }
 
 /* False: the buffer is another profiler's. */
 static bool cuda_buffer_is_own(const uint8_t *buffer) {
-    return place_of(buffer) != NULL;
+    return slot_of(buffer) != NULL;
 }
 
 /* Of that size; 0: of any. */
-static struct buffer_place *take_idle(uint32_t bytes) {
+static struct buffer_slot *take_idle(uint32_t bytes) {
     uint32_t count = count_made();
     for (uint32_t i = 0; i < count; i++) {
-        struct buffer_place *place = &places[i];
-        if (atomic_load_explicit(&place->idle, memory_order_acquire) &&
-            (bytes == 0 || place->bytes == bytes) && atomic_exchange(&place->idle, false))
-            return place;
+        struct buffer_slot *slot = &buffer_slots[i];
+        if (atomic_load_explicit(&slot->idle, memory_order_acquire) &&
+            (bytes == 0 || slot->bytes == bytes) && atomic_exchange(&slot->idle, false))
+            return slot;
     }
     return NULL;
 }
 
-static struct buffer_place *make(uint32_t bytes) {
-    if (atomic_load(&made) >= BUFFERS)
+static struct buffer_slot *make_buffer(uint32_t bytes) {
+    if (atomic_load(&buffer_count) >= BUFFERS_MAX)
         return NULL;
     uint8_t *buffer = NULL;
-    if (atomic_fetch_add(&in_all, bytes) + bytes <= IN_ALL)
+    if (atomic_fetch_add(&buffers_bytes, bytes) + bytes <= BUFFERS_BYTES_MAX)
         buffer = pages_allocate(bytes);
-    uint32_t number = buffer ? atomic_fetch_add(&made, 1) : BUFFERS;
-    if (number >= BUFFERS) {
+    uint32_t number = buffer ? atomic_fetch_add(&buffer_count, 1) : BUFFERS_MAX;
+    if (number >= BUFFERS_MAX) {
         pages_free(buffer, bytes);
-        atomic_fetch_sub(&in_all, bytes);
+        atomic_fetch_sub(&buffers_bytes, bytes);
         return NULL;
     }
-    places[number].bytes = bytes;
-    atomic_store_explicit(&places[number].buffer, buffer, memory_order_release);
-    return &places[number];
+    buffer_slots[number].bytes = bytes;
+    atomic_store_explicit(&buffer_slots[number].buffer, buffer, memory_order_release);
+    return &buffer_slots[number];
 }
 
 /* As the last one was filled, so will be the next. */
 static uint32_t choose_size(void) {
-    int64_t now = spool_now(), since = atomic_exchange(&last_time, now);
+    int64_t now = spool_now(), since = atomic_exchange(&last_request, now);
     int64_t took = now > since ? now - since : 1;
-    int64_t filled = (int64_t)atomic_load(&last_bytes) * FILLED_NS / took;
-    uint32_t bytes = SMALLEST;
-    while (bytes * STEP <= LARGEST && bytes * STEP <= filled)
-        bytes *= STEP;
-    atomic_store(&last_bytes, bytes);
+    int64_t filled = (int64_t)atomic_load(&last_request_bytes) * FILL_TARGET_NS / took;
+    uint32_t bytes = BUFFER_BYTES_MIN;
+    while (bytes * BUFFER_GROWTH <= BUFFER_BYTES_MAX && bytes * BUFFER_GROWTH <= filled)
+        bytes *= BUFFER_GROWTH;
+    atomic_store(&last_request_bytes, bytes);
     return bytes;
 }
 
-void cuda_buffers_withhold(bool from_here_on) {
-    atomic_store(&withheld, from_here_on);
+void cuda_buffers_suspend(bool suspend) {
+    atomic_store(&suspended, suspend);
 }
 
-void cuda_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *records_most) {
-    struct buffer_place *place = NULL;
-    if (!atomic_load_explicit(&withheld, memory_order_acquire)) {
+void cuda_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records) {
+    struct buffer_slot *slot = NULL;
+    if (!atomic_load_explicit(&suspended, memory_order_acquire)) {
         uint32_t wanted = choose_size();
-        place = take_idle(wanted);
-        if (!place)
-            place = make(wanted);
-        if (!place)
-            place = take_idle(0);
+        slot = take_idle(wanted);
+        if (!slot)
+            slot = make_buffer(wanted);
+        if (!slot)
+            slot = take_idle(0);
     }
-    *buffer = place ? atomic_load_explicit(&place->buffer, memory_order_relaxed) : NULL;
-    *bytes = place ? place->bytes : 0;
-    *records_most = 0; /* as many as fit */
+    *buffer = slot ? atomic_load_explicit(&slot->buffer, memory_order_relaxed) : NULL;
+    *bytes = slot ? slot->bytes : 0;
+    *max_records = 0; /* as many as fit */
 }
 
 /* The first `used` bytes are no longer zero. */
 static void cuda_buffer_release(uint8_t *buffer, size_t used) {
-    struct buffer_place *place = place_of(buffer);
-    if (!place)
+    struct buffer_slot *slot = slot_of(buffer);
+    if (!slot)
         return;
-    memset(buffer, 0, used < place->bytes ? used : place->bytes);
-    atomic_store_explicit(&place->idle, true, memory_order_release);
+    memset(buffer, 0, used < slot->bytes ? used : slot->bytes);
+    atomic_store_explicit(&slot->idle, true, memory_order_release);
 }
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
 enum {
-    CLOCK_ERROR = 10000, /* nanoseconds that CUPTI's conversion of clocks was seen to wander */
+    CLOCK_ERROR_NS = 10000, /* nanoseconds that CUPTI's conversion of clocks was seen to wander */
     LAUNCHES_WITHOUT_RECORD_MAX = 1000, /* calls at the end that may have put no work on a device */
-    RETRY = 64,                         /* buffers between two attempts to have a lane */
+    RETRY_INTERVAL = 64,                /* buffers between two attempts to have a lane */
 };
-#define CLOCKS_APART 3600000000000 /* nanoseconds that no work of ours is ahead */
+#define CLOCK_SKEW_NS 3600000000000 /* nanoseconds that no work of ours is ahead */
 
 /* Indexed by CUPTI's numbers. */
 static const uint8_t directions[] = {COPY_UNKNOWN, COPY_HTOD, COPY_DTOH, COPY_HTOD,
@@ -152,7 +152,7 @@ enum { MEMORY_ALLOCATED = 1, MEMORY_RELEASED = 2 }; /* CUPTI's numbers of operat
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Everything below is under the lock. */
 static struct spool_lane *lane;
-static unsigned refused;
+static unsigned lane_attempts;
 static bool put_device[CUDA_DEVICES];
 static int64_t clock_error;
 static uint64_t overhead_ns;
@@ -167,7 +167,7 @@ uint32_t cuda_last_record(void) {
 static bool take_lane(void) {
     if (lane)
         return true;
-    if (refused++ % RETRY != 0)
+    if (lane_attempts++ % RETRY_INTERVAL != 0)
         return false;
     lane = spool_lane_open(cuda_probe.probe->spool);
     struct spool_thread *thread = spool_begin(lane, SPOOL_THREAD, 0, sizeof *thread);
@@ -190,10 +190,10 @@ static void put_clock_error(int64_t error) {
 
 /* No work begins before it is asked for: what seems to is the error of the clocks. */
 static void check_clock(const struct cupti_record *record) {
-    int64_t began = cuda_call_began(record->correlation);
+    int64_t began = cuda_call_start(record->correlation);
     int64_t early = began ? began - (int64_t)record->start : 0;
     if (clock_error == 0)
-        put_clock_error(CLOCK_ERROR);
+        put_clock_error(CLOCK_ERROR_NS);
     if (early > clock_error)
         put_clock_error(early + early / 4);
 }
@@ -211,7 +211,7 @@ static bool has_times(const struct cupti_record *record) {
     return has;
 }
 
-static uint8_t look_up(const uint8_t *numbers, size_t count, uint32_t theirs) {
+static uint8_t table_value(const uint8_t *numbers, size_t count, uint32_t theirs) {
     return theirs < count ? numbers[theirs] : 0;
 }
 
@@ -264,19 +264,19 @@ static void put_copy(const struct cupti_record *from) {
         .context = from->context,
         .stream = from->stream,
         .is_set = from->kind == CUPTI_RECORD_SET,
-        .direction = look_up(directions, sizeof directions, from->direction),
-        .from_memory = look_up(memories, sizeof memories, from->from_memory),
-        .to_memory = look_up(memories, sizeof memories, from->to_memory),
+        .direction = table_value(directions, sizeof directions, from->direction),
+        .from_memory = table_value(memories, sizeof memories, from->from_memory),
+        .to_memory = table_value(memories, sizeof memories, from->to_memory),
         .graph = from->graph,
     };
     spool_publish(lane);
 }
 
 static void put_memory(const struct cupti_record *from) {
-    uint8_t kind = look_up(memories, sizeof memories, from->to_memory);
+    uint8_t kind = table_value(memories, sizeof memories, from->to_memory);
     bool on_host = kind == MEMORY_PAGEABLE || kind == MEMORY_PINNED;
     if ((from->type != MEMORY_ALLOCATED && from->type != MEMORY_RELEASED) ||
-        !capture_has_begun((int64_t)from->start))
+        !capture_has_started((int64_t)from->start))
         return;
     struct spool_memory *memory = spool_begin(lane, SPOOL_MEMORY, 0, sizeof *memory);
     if (!memory)
@@ -296,8 +296,8 @@ static void put_memory(const struct cupti_record *from) {
 
 static void put_work(const struct cupti_record *record) {
     atomic_store_explicit(&last_record, record->correlation, memory_order_relaxed);
-    if (!capture_has(record->correlation) || !has_times(record) ||
-        !capture_has_begun((int64_t)record->start))
+    if (!capture_includes(record->correlation) || !has_times(record) ||
+        !capture_has_started((int64_t)record->start))
         return;
     announce_device(record->device);
     check_clock(record);
@@ -309,7 +309,7 @@ static void put_work(const struct cupti_record *record) {
         put_copy(record);
 }
 
-static void put(const struct cupti_record *record) {
+static void put_record(const struct cupti_record *record) {
     switch (record->kind) {
     case CUPTI_RECORD_KERNEL:
     case CUPTI_RECORD_GRAPH:
@@ -349,34 +349,34 @@ static uint64_t take_dropped(struct CUctx_st *context, uint32_t stream) {
 
 /* CUPTI has its own clock until it is given ours, and gives some work its times by that even later,
  * when it was given one again: pytorch/pytorch issue 192021. */
-static void set_right(uint64_t *time, int64_t now, int64_t usual) {
-    if ((int64_t)*time > now + CLOCKS_APART && usual > now)
-        *time -= (uint64_t)(usual - now);
+static void fix_timestamp(uint64_t *time, int64_t now, int64_t default_now) {
+    if ((int64_t)*time > now + CLOCK_SKEW_NS && default_now > now)
+        *time -= (uint64_t)(default_now - now);
 }
 
 static void take_records(uint8_t *buffer, size_t valid_bytes) {
     const struct cupti *cupti = cuda_probe.cupti;
     void *raw = NULL;
     struct cupti_record record;
-    uint32_t before = atomic_load_explicit(&cuda_probe.first_calls, memory_order_relaxed);
+    uint32_t before = atomic_load_explicit(&cuda_probe.correlation_base, memory_order_relaxed);
     bool have_lane = take_lane(), stopped = spool_is_stopped(cuda_probe.probe->spool);
-    int64_t now = spool_now(), usual = (int64_t)cuda_default_timestamp();
+    int64_t now = spool_now(), default_now = (int64_t)cuda_default_timestamp();
     while (cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &raw) == CUPTI_SUCCEEDED) {
         if (!raw || !cupti_decode(cupti->version, raw, &record))
             continue;
         if (record.correlation)
             record.correlation += before;
-        set_right(&record.start, now, usual);
-        set_right(&record.end, now, usual);
+        fix_timestamp(&record.start, now, default_now);
+        fix_timestamp(&record.end, now, default_now);
         if (have_lane && !stopped)
-            put(&record);
+            put_record(&record);
         else if (!stopped)
             spool_drop(cuda_probe.probe->spool, 1);
     }
 }
 
 /* Of this thread. */
-static int64_t processor_time(void) {
+static int64_t thread_cpu_ns(void) {
     struct timespec used = {0};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
     return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
@@ -387,10 +387,10 @@ void cuda_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *b
     if (!buffer)
         return;
     if (!cuda_buffer_is_own(buffer)) {
-        cuda_rivals_buffer(context, stream, buffer, bytes, valid_bytes);
+        cupti_conflict_buffer_completed(context, stream, buffer, bytes, valid_bytes);
         return;
     }
-    int64_t began = processor_time();
+    int64_t cpu_before = thread_cpu_ns();
     pthread_mutex_lock(&lock);
     if (valid_bytes > 0 && valid_bytes <= bytes)
         take_records(buffer, valid_bytes);
@@ -398,27 +398,27 @@ void cuda_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *b
                 take_dropped(context, stream));
     pthread_mutex_unlock(&lock);
     cuda_buffer_release(buffer, valid_bytes);
-    cost_count(processor_time() - began);
+    cost_add_ns(thread_cpu_ns() - cpu_before);
 }
 
 /* CUPTI keeps its buffers in the name of the last who asked: a profiler that the program starts
  * itself gets the records from then on. */
 bool cuda_lost_subscription(void) {
-    uint32_t untold = cuda_last_launch() - cuda_last_record();
-    return untold < UINT32_MAX / 2 && untold > LAUNCHES_WITHOUT_RECORD_MAX;
+    uint32_t unrecorded = cuda_last_launch() - cuda_last_record();
+    return unrecorded < UINT32_MAX / 2 && unrecorded > LAUNCHES_WITHOUT_RECORD_MAX;
 }
 
-void cuda_records_cut(const char *why) {
+void cuda_records_report_lost(const char *why) {
     pthread_mutex_lock(&lock);
-    uint64_t cut = without_times + take_dropped(NULL, 0);
+    uint64_t lost = without_times + take_dropped(NULL, 0);
     if (lane)
-        put_dropped(why, cut);
+        put_dropped(why, lost);
     without_times = 0;
     atomic_store_explicit(&last_record, cuda_last_launch(), memory_order_relaxed);
     pthread_mutex_unlock(&lock);
 }
 
-void cuda_records_end(void) {
+void cuda_records_finish(void) {
     pthread_mutex_lock(&lock);
     uint64_t overhead = overhead_ns;
     if (lane)

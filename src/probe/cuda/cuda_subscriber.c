@@ -8,10 +8,10 @@
 
 #include <time.h>
 
-enum { TURN_NS = 1000000, TURNS = 20 };
+enum { FLUSH_POLL_NS = 1000000, FLUSH_POLLS = 20 };
 
 static cupti_subscriber subscriber;
-static bool listening;
+static bool subscribed;
 
 /* None that calls tell of as well: records of waits and events make launches slower. */
 static const cupti_choice kinds[] = {CUPTI_KIND_KERNEL, CUPTI_KIND_COPY,   CUPTI_KIND_PEER_COPY,
@@ -19,14 +19,14 @@ static const cupti_choice kinds[] = {CUPTI_KIND_KERNEL, CUPTI_KIND_COPY,   CUPTI
                                      CUPTI_KIND_GRAPH};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-bool cuda_is_listening(void) {
-    return listening;
+bool cuda_is_subscribed(void) {
+    return subscribed;
 }
 
 /* What a version does not know is left out; kernels are what it is about. */
-static bool enable_kinds(const struct cupti *cupti, bool by_node, struct status *status) {
+static bool enable_kinds(const struct cupti *cupti, bool graph_nodes, struct status *status) {
     for (size_t i = 0; i < KINDS; i++) {
-        if (kinds[i] == CUPTI_KIND_GRAPH && by_node)
+        if (kinds[i] == CUPTI_KIND_GRAPH && graph_nodes)
             continue;
         cupti_result result = cupti->cuptiActivityEnable(kinds[i]);
         if (result != CUPTI_SUCCEEDED && kinds[i] == CUPTI_KIND_KERNEL)
@@ -37,7 +37,7 @@ static bool enable_kinds(const struct cupti *cupti, bool by_node, struct status 
 
 /* Otherwise CUPTI wipes each buffer while the program waits for its launch. Without the attribute
  * that is what it does. */
-static void bring_zeroed_buffers(const struct cupti *cupti, uint8_t zeroed) {
+static void set_zeroed_buffers(const struct cupti *cupti, uint8_t zeroed) {
     size_t bytes = sizeof zeroed;
     cupti->cuptiActivitySetAttribute(CUPTI_ZEROED_BUFFERS, &bytes, &zeroed);
 }
@@ -52,26 +52,27 @@ uint64_t cuda_default_timestamp(void) {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-static bool set_up(const struct cupti *cupti, struct status *status) {
+static bool configure(const struct cupti *cupti, struct status *status) {
     cupti_result result = cupti->cuptiActivityRegisterTimestampCallback(read_clock);
     if (result != CUPTI_SUCCEEDED)
         return cupti_call_failed(cupti, result, "cuptiActivityRegisterTimestampCallback", status);
-    bring_zeroed_buffers(cupti, 1);
-    cuda_buffers_withhold(false);
+    set_zeroed_buffers(cupti, 1);
+    cuda_buffers_suspend(false);
     result = cupti->cuptiActivityRegisterCallbacks(cuda_buffer_requested, cuda_buffer_completed);
     if (result != CUPTI_SUCCEEDED)
         return cupti_call_failed(cupti, result, "cuptiActivityRegisterCallbacks", status);
-    return enable_kinds(cupti, cuda_probe.probe->options.by_node, status);
+    return enable_kinds(cupti, cuda_probe.probe->options.graph_nodes, status);
 }
 
-static void disable_kinds(const struct cupti *cupti, uint64_t but) {
+static void disable_kinds(const struct cupti *cupti, uint64_t except) {
     for (size_t i = 0; i < KINDS; i++)
-        if (!(but >> kinds[i] & 1))
+        if (!(except >> kinds[i] & 1))
             cupti->cuptiActivityDisable(kinds[i]);
 }
 
-static void restore(const struct cupti *cupti, const struct cupti_other_subscriber *theirs) {
-    bring_zeroed_buffers(cupti, 0);
+static void restore_defaults(const struct cupti *cupti,
+                             const struct cupti_other_subscriber *theirs) {
+    set_zeroed_buffers(cupti, 0);
     cupti->cuptiActivityRegisterTimestampCallback(theirs->clock ? theirs->clock
                                                                 : cuda_default_timestamp);
     if (theirs->requested)
@@ -81,16 +82,16 @@ static void restore(const struct cupti *cupti, const struct cupti_other_subscrib
 bool cuda_subscribe(struct status *status) {
     const struct cupti *cupti = cuda_probe.cupti;
     atomic_store(&cuda_probe.since, spool_now());
-    cupti_result result = cupti->cuptiSubscribe(&subscriber, cuda_called, NULL);
+    cupti_result result = cupti->cuptiSubscribe(&subscriber, cuda_callback, NULL);
     if (result != CUPTI_SUCCEEDED)
         return cupti_call_failed(cupti, result, "cuptiSubscribe", status);
-    listening = set_up(cupti, status);
-    if (listening) {
-        cuda_calls_enable(subscriber);
+    subscribed = configure(cupti, status);
+    if (subscribed) {
+        cuda_enable_callbacks(subscriber);
         return true;
     }
     disable_kinds(cupti, 0);
-    restore(cupti, &(struct cupti_other_subscriber){0});
+    restore_defaults(cupti, &(struct cupti_other_subscriber){0});
     cupti->cuptiUnsubscribe(subscriber);
     return false;
 }
@@ -110,16 +111,16 @@ void cuda_unsubscribe(void) {
 }
 
 /* Work that is on the device has a moment to end: what CUPTI hands over then has no times. */
-static void fetch_complete(const struct cupti *cupti) {
-    for (unsigned i = 0; i < TURNS && cuda_last_launch() != cuda_last_record(); i++) {
+static void flush_completed(const struct cupti *cupti) {
+    for (unsigned i = 0; i < FLUSH_POLLS && cuda_last_launch() != cuda_last_record(); i++) {
         if (i > 0)
-            nanosleep(&(struct timespec){.tv_nsec = TURN_NS}, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = FLUSH_POLL_NS}, NULL);
         cupti->cuptiActivityFlushAll(CUPTI_FLUSH_COMPLETE);
     }
 }
 
 void cuda_disable(const struct cupti_other_subscriber *theirs) {
-    fetch_complete(cuda_probe.cupti);
+    flush_completed(cuda_probe.cupti);
     disable_kinds(cuda_probe.cupti, theirs->kinds);
     disable_calls(cuda_probe.cupti);
 }
@@ -128,10 +129,10 @@ void cuda_disable(const struct cupti_other_subscriber *theirs) {
  * stayed with CUPTI would be filled with what is theirs. */
 void cuda_yield_subscriber(const struct cupti_other_subscriber *theirs) {
     const struct cupti *cupti = cuda_probe.cupti;
-    cuda_buffers_withhold(true);
+    cuda_buffers_suspend(true);
     cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL);
-    cuda_records_cut("work was under way when the program's own profiler took over CUPTI");
-    restore(cupti, theirs);
+    cuda_records_report_lost("work was under way when the program's own profiler took over CUPTI");
+    restore_defaults(cupti, theirs);
     cupti->cuptiUnsubscribe(subscriber);
-    listening = false;
+    subscribed = false;
 }

@@ -32,7 +32,7 @@ static struct text nvtx_text(const char *text) {
 }
 
 static struct text nvtx_text_from_wide(struct probe_thread *thread, const wchar_t *text) {
-    return nvtx_narrow(text, thread->converted, SPOOL_TEXT_MAX);
+    return nvtx_utf8_from_wide(text, thread->converted, SPOOL_TEXT_MAX);
 }
 
 static uint32_t message_text(struct probe_thread *thread,
@@ -159,21 +159,21 @@ static void close_range(struct probe_thread *thread, uint64_t id, int64_t end) {
 }
 
 /* The place of the domain's innermost pushed range in this thread, or -1. */
-static int innermost(const struct probe_thread *thread, const struct nvtx_domain *domain) {
+static int innermost_index(const struct probe_thread *thread, const struct nvtx_domain *domain) {
     int at = (int)thread->depth - 1;
     while (at >= 0 && thread->pushed[at].domain != domain)
         at--;
     return at;
 }
 
-static int push(struct probe_thread *thread, const struct nvtx_domain *domain,
-                const struct nvtx_event *event) {
+static int push_range(struct probe_thread *thread, const struct nvtx_domain *domain,
+                      const struct nvtx_event *event) {
     if (thread->depth == NVTX_DEPTH) {
         thread->too_deep++;
         spool_drop(probe_start()->spool, 1);
         return NVTX_NO_TRACKING;
     }
-    int outer = innermost(thread, domain);
+    int outer = innermost_index(thread, domain);
     uint32_t level = outer < 0 ? 0 : thread->pushed[outer].level + 1;
     thread->pushed[thread->depth++] = (struct pushed_range){
         .domain = domain,
@@ -183,12 +183,12 @@ static int push(struct probe_thread *thread, const struct nvtx_domain *domain,
     return (int)level;
 }
 
-static int pop(struct probe_thread *thread, const struct nvtx_domain *domain, int64_t end) {
+static int pop_range(struct probe_thread *thread, const struct nvtx_domain *domain, int64_t end) {
     if (thread->too_deep > 0) {
         thread->too_deep--;
         return NVTX_NO_TRACKING;
     }
-    int at = innermost(thread, domain);
+    int at = innermost_index(thread, domain);
     if (at < 0)
         return UNBALANCED;
     struct pushed_range range = thread->pushed[at];
@@ -199,9 +199,9 @@ static int pop(struct probe_thread *thread, const struct nvtx_domain *domain, in
     return (int)range.level;
 }
 
-static void mark(struct probe_thread *thread, const struct nvtx_event *event) {
+static void put_mark(struct probe_thread *thread, const struct nvtx_event *event) {
     int64_t now = spool_now();
-    if (!capture_is_on() || !capture_has_begun(now))
+    if (!capture_is_on() || !capture_has_started(now))
         return;
     struct spool_mark *record = spool_begin(thread->lane, SPOOL_MARK, event->name, sizeof *record);
     if (!record)
@@ -235,19 +235,19 @@ void nvtx_thread_ended(struct probe_thread *thread) {
 
 static void domain_mark_ex(void *handle, const struct nvtx_attributes *attributes) {
     RECORD(thread, struct nvtx_event event = nvtx_event_read(thread, domain_of(handle), attributes);
-           mark(thread, &event));
+           put_mark(thread, &event));
 }
 static void mark_ex(const struct nvtx_attributes *attributes) {
     domain_mark_ex(NULL, attributes);
 }
 static void mark_a(const char *name) {
     RECORD(thread, struct nvtx_event event = nvtx_event_plain(thread, nvtx_text(name));
-           mark(thread, &event));
+           put_mark(thread, &event));
 }
 static void mark_w(const wchar_t *name) {
     RECORD(thread,
            struct nvtx_event event = nvtx_event_plain(thread, nvtx_text_from_wide(thread, name));
-           mark(thread, &event));
+           put_mark(thread, &event));
 }
 
 static uint64_t domain_range_start_ex(void *handle, const struct nvtx_attributes *attributes) {
@@ -285,7 +285,7 @@ static int domain_range_push_ex(void *handle, const struct nvtx_attributes *attr
     int level = NVTX_NO_TRACKING;
     struct nvtx_domain *domain = domain_of(handle);
     RECORD(thread, struct nvtx_event event = nvtx_event_read(thread, domain, attributes);
-           level = push(thread, domain, &event));
+           level = push_range(thread, domain, &event));
     return level;
 }
 static int range_push_ex(const struct nvtx_attributes *attributes) {
@@ -294,20 +294,20 @@ static int range_push_ex(const struct nvtx_attributes *attributes) {
 static int range_push_a(const char *name) {
     int level = NVTX_NO_TRACKING;
     RECORD(thread, struct nvtx_event event = nvtx_event_plain(thread, nvtx_text(name));
-           level = push(thread, &nvtx_default_domain, &event));
+           level = push_range(thread, &nvtx_default_domain, &event));
     return level;
 }
 static int range_push_w(const wchar_t *name) {
     int level = NVTX_NO_TRACKING;
     RECORD(thread,
            struct nvtx_event event = nvtx_event_plain(thread, nvtx_text_from_wide(thread, name));
-           level = push(thread, &nvtx_default_domain, &event));
+           level = push_range(thread, &nvtx_default_domain, &event));
     return level;
 }
 static int domain_range_pop(void *handle) {
     int level = NVTX_NO_TRACKING;
     int64_t end = spool_now();
-    RECORD(thread, level = pop(thread, domain_of(handle), end));
+    RECORD(thread, level = pop_range(thread, domain_of(handle), end));
     return level;
 }
 static int range_pop(void) {
@@ -331,13 +331,13 @@ static void name_category_w(uint32_t category, const wchar_t *name) {
 static const void *domain_register_a(void *handle, const char *text) {
     const char *string = NULL;
     (void)handle;
-    RECORD(thread, string = nvtx_string(nvtx_text(text)));
+    RECORD(thread, string = nvtx_intern(nvtx_text(text)));
     return string;
 }
 static const void *domain_register_w(void *handle, const wchar_t *text) {
     const char *string = NULL;
     (void)handle;
-    RECORD(thread, string = nvtx_string(nvtx_text_from_wide(thread, text)));
+    RECORD(thread, string = nvtx_intern(nvtx_text_from_wide(thread, text)));
     return string;
 }
 static void *domain_create_a(const char *name) {
@@ -355,7 +355,7 @@ static void domain_destroy(void *handle) {
     (void)handle;
 }
 
-static void say_thread(struct probe_thread *thread, int64_t tid, uint32_t name) {
+static void put_thread(struct probe_thread *thread, int64_t tid, uint32_t name) {
     struct spool_thread *record = spool_begin(thread->lane, SPOOL_THREAD, name, sizeof *record);
     if (!record)
         return;
@@ -363,9 +363,9 @@ static void say_thread(struct probe_thread *thread, int64_t tid, uint32_t name) 
     spool_publish(thread->lane);
 }
 static void name_thread(struct probe_thread *thread, uint32_t tid, struct text name) {
-    say_thread(thread, tid, spool_text(thread->lane, name));
+    put_thread(thread, tid, spool_text(thread->lane, name));
     if (tid != thread->tid)
-        say_thread(thread, thread->tid, 0);
+        put_thread(thread, thread->tid, 0);
 }
 static void name_thread_a(uint32_t tid, const char *name) {
     RECORD(thread, name_thread(thread, tid, nvtx_text(name)));
@@ -408,8 +408,8 @@ static nvtx_function *const core2[] = {
 };
 
 /* Older copies have fewer functions, and some may have none in a place. */
-static bool install(const struct nvtx_callbacks *callbacks, int module,
-                    nvtx_function *const *functions, unsigned known) {
+static bool install_module(const struct nvtx_callbacks *callbacks, int module,
+                           nvtx_function *const *functions, unsigned known) {
     nvtx_function ***table = NULL;
     unsigned count = 0;
     if (!callbacks->module_table(module, &table, &count) || !table)
@@ -427,7 +427,8 @@ bool nvtx_install(nvtx_export_table *tables) {
         return false;
     if (version && version->struct_size >= sizeof *version && version->set_tool_version)
         version->set_tool_version(TOOL_VERSION);
-    bool installed = install(callbacks, NVTX_MODULE_CORE, core, sizeof core / sizeof core[0]);
-    return install(callbacks, NVTX_MODULE_CORE2, core2, sizeof core2 / sizeof core2[0]) ||
+    bool installed =
+        install_module(callbacks, NVTX_MODULE_CORE, core, sizeof core / sizeof core[0]);
+    return install_module(callbacks, NVTX_MODULE_CORE2, core2, sizeof core2 / sizeof core2[0]) ||
            installed;
 }
