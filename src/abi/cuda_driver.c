@@ -43,8 +43,8 @@ static bool fill(void *table, void *library, const struct library_symbol *symbol
     if (!missing)
         return true;
     return status_fail(status, STATUS_UNSUPPORTED,
-                       "%s is too old: it has no %s; update it to a version of CUDA 11.4 or later",
-                       what, missing);
+                       "%s is too old: it lacks %s; update it to CUDA 11.4 or later", what,
+                       missing);
 }
 
 static bool load_driver(struct status *status) {
@@ -65,7 +65,7 @@ static bool load_found(const struct toolkit_library *description,
     const char *chosen = getenv(description->variable);
     if (!library && chosen && *chosen)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "%s says %s, which is not a library that loads; correct it or unset it",
+                           "%s is %s, which cannot be loaded; correct or unset it",
                            description->variable, chosen);
     if (!library)
         return status_fail(

@@ -68,8 +68,7 @@ static void describe_end(int wait_status, char failure[FACT_TEXT]) {
     if (WIFSIGNALED(wait_status))
         snprintf(failure, FACT_TEXT, "crashes when loaded: %s", strsignal(WTERMSIG(wait_status)));
     else if (WEXITSTATUS(wait_status) != 0)
-        snprintf(failure, FACT_TEXT, "ends the process when loaded: exit status %d",
-                 WEXITSTATUS(wait_status));
+        snprintf(failure, FACT_TEXT, "exits when loaded: status %d", WEXITSTATUS(wait_status));
 }
 
 bool doctor_gather_in_child(doctor_gatherer *gather, struct doctor_facts *facts,
@@ -89,7 +88,7 @@ bool doctor_gather_in_child(doctor_gatherer *gather, struct doctor_facts *facts,
     if (child < 0)
         snprintf(failure, FACT_TEXT, "cannot be checked: %s", strerror(errno));
     else if (!wait_for(child, &wait_status))
-        snprintf(failure, FACT_TEXT, "does not answer within %d s", TIMEOUT_MS / 1000);
+        snprintf(failure, FACT_TEXT, "did not respond within %d s", TIMEOUT_MS / 1000);
     else
         describe_end(wait_status, failure);
     *facts = *shared;
@@ -126,7 +125,7 @@ static void describe_kind(const char *kind, const struct ridge_device_info *rows
             first = &rows[i];
     }
     if (!first || !first->usable) {
-        set_problem(fact, first ? first->problem : "there is none");
+        set_problem(fact, first ? first->problem : "no device was found");
         return;
     }
     if (usable > 1)
@@ -190,16 +189,17 @@ static void gather_vendor_libraries(struct doctor_facts *facts) {
     char failure[FACT_TEXT], cupti[FACT_TEXT + sizeof "CUPTI at "];
     if (!doctor_gather_in_child(gather_cuda, facts, failure))
         set_failure(&facts->cuda, "the NVIDIA driver (libcuda.so.1)", failure,
-                    "install the driver again");
+                    "reinstall the driver");
     if (!doctor_gather_in_child(gather_opencl, facts, failure))
         set_failure(&facts->opencl, "OpenCL", failure,
                     "remove the faulty driver from /etc/OpenCL/vendors");
     if (!doctor_gather_in_child(gather_vulkan, facts, failure))
-        set_failure(&facts->vulkan, "libvulkan", failure, "install it again");
+        set_failure(&facts->vulkan, "libvulkan", failure, "reinstall it");
     if (!doctor_gather_in_child(gather_cupti, facts, failure)) {
         snprintf(cupti, sizeof cupti, "%s%s", facts->cupti_path[0] ? "CUPTI at " : "CUPTI",
                  facts->cupti_path);
-        set_failure(&facts->cupti, cupti, failure, "install another, or set RIDGE_CUPTI to one");
+        set_failure(&facts->cupti, cupti, failure,
+                    "install another version, or set RIDGE_CUPTI to one");
     }
 }
 
@@ -365,14 +365,13 @@ static void check_cuda(const struct doctor_facts *facts, struct doctor_finding *
     else if (!facts->cupti.there)
         step(finding, "%s", facts->cupti.problem);
     else if (facts->other_injection[0])
-        step(finding, "CUDA_INJECTION64_PATH is another tool's (%s); unset it",
+        step(finding, "CUDA_INJECTION64_PATH is set by another tool (%s); unset it",
              facts->other_injection);
     else
-        found(
-            finding,
-            "%s, driver %s, CUPTI %s; a profiler in the program (torch.profiler) takes CUPTI over, "
-            "except one that finds it by dlsym (JAX, Proton)",
-            facts->cuda.version, facts->cuda_driver, facts->cupti.version);
+        found(finding,
+              "%s, driver %s, CUPTI %s; ridge yields CUPTI to a profiler in the program "
+              "(torch.profiler), unless that finds CUPTI by dlsym (JAX, Proton)",
+              facts->cuda.version, facts->cuda_driver, facts->cupti.version);
 }
 
 static void check_nvtx(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -386,9 +385,9 @@ static void check_sampling(const struct doctor_facts *facts, struct doctor_findi
     if (!facts->sampling.there)
         step(finding, "%s", facts->sampling.problem);
     else if (facts->paranoid == PARANOID_UNKNOWN)
-        found(finding, "stacks, states");
+        found(finding, "stacks, thread states");
     else
-        found(finding, "stacks, states; perf_event_paranoid is %d", facts->paranoid);
+        found(finding, "stacks, thread states; perf_event_paranoid is %d", facts->paranoid);
 }
 
 static void check_hardware_counters(const struct doctor_facts *facts,
@@ -409,7 +408,7 @@ static void check_kernel_symbols(const struct doctor_facts *facts, struct doctor
     else if (facts->kernel_symbols && sampled)
         found(finding, "/proc/kallsyms");
     else if (!sampled)
-        step(finding, "the kernel's own functions are hidden from this user; sudo sysctl "
+        step(finding, "this user may not sample the kernel; sudo sysctl "
                       "kernel.perf_event_paranoid=1 kernel.kptr_restrict=0");
     else
         step(finding, "the kernel hides its addresses; sudo sysctl kernel.kptr_restrict=0");
@@ -418,16 +417,14 @@ static void check_kernel_symbols(const struct doctor_facts *facts, struct doctor
 static void check_python(const struct doctor_facts *facts, struct doctor_finding *finding) {
     bool names = facts->python_major > 3 || (facts->python_major == 3 && facts->python_minor >= 12);
     if (!facts->python.there)
-        step(finding, "there is no python3 on the path; programs that bring their own are "
-                      "recorded all the same");
+        step(finding, "python3 was not found in PATH; programs with their own interpreter are "
+                      "still recorded");
     else if (!facts->sampling.there)
         step(finding, "needs cpu sampling");
     else if (names)
         found(finding, "Python %s", facts->python.version);
     else
-        step(finding,
-             "Python %s shows its C functions only; run the program with Python 3.12 or "
-             "later",
+        step(finding, "Python %s shows only C functions; run the program with Python 3.12 or later",
              facts->python.version);
 }
 
@@ -440,34 +437,35 @@ static void check_gpu_counters(const struct doctor_facts *facts, struct doctor_f
                       "from https://developer.nvidia.com/nsight-compute");
     else if (facts->gpu_counters_restricted == 1 && !facts->is_administrator)
         step(finding,
-             "the driver lets administrators alone read them (RmProfilingAdminOnly is 1); sudo -E "
+             "the driver restricts them to administrators (RmProfilingAdminOnly is 1); sudo -E "
              "ncu ..., or put \"options nvidia NVreg_RestrictProfilingToAdminUsers=0\" into "
-             "/etc/modprobe.d/nvidia-profiling.conf and restart");
+             "/etc/modprobe.d/nvidia-profiling.conf and reboot");
     else
-        found(finding, "by Nsight Compute, %s", facts->ncu.version);
+        found(finding, "with Nsight Compute, %s", facts->ncu.version);
 }
 
 static void check_opencl(const struct doctor_facts *facts, struct doctor_finding *finding) {
     if (facts->opencl.there)
-        found(finding, "what ridge's runtime does on %s, driver %s", facts->opencl.version,
+        found(finding, "ridge's own runtime on %s, driver %s", facts->opencl.version,
               facts->opencl_driver);
     else
         step(finding, "%s", facts->opencl.problem);
 }
 
 static void check_vulkan(const struct doctor_facts *facts, struct doctor_finding *finding) {
-    step(finding, "%s; give ridge a trace of nsys or Perfetto",
-         facts->vulkan.there ? "not recorded" : "no libvulkan");
+    step(finding, "%s; import a trace of nsys or Perfetto",
+         facts->vulkan.there ? "not supported" : "libvulkan was not found");
 }
 
 static void check_metal(const struct doctor_facts *facts, struct doctor_finding *finding) {
     if (!facts->is_macos)
-        step(finding, "only on macOS; ridge reads what xctrace exports there");
+        step(finding, "only on macOS; ridge imports exports of xctrace");
     else if (!facts->xctrace.there)
         step(finding, "xctrace was not found; xcode-select --install");
     else
-        step(finding, "record with xcrun xctrace record --template 'Metal System Trace', and give "
-                      "ridge its export");
+        step(finding,
+             "record with xcrun xctrace record --template 'Metal System Trace', and import "
+             "its export");
 }
 
 static void check_nsys(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -578,7 +576,7 @@ static int run(const struct command_line *line) {
 }
 
 static const struct command_option options[] = {
-    {"format", 0, "text|json", "how to print it (default: text)"},
+    {"format", 0, "text|json", "output format (default: text)"},
     {"json", 0, NULL, "short for --format json"},
     {0},
 };
@@ -586,12 +584,13 @@ static const struct command_option options[] = {
 const struct command command_doctor = {
     .name = "doctor",
     .arguments = "",
-    .summary = "Say what can be recorded here, and what would mend the rest",
-    .details = "Goes through everything that ridge record and ridge import build on: the CUDA "
-               "driver, CUPTI and the probe, the kernel's perf events, Python, OpenCL, and the "
-               "libraries that other tools' traces need. Each gets a line: what was found, or what "
-               "is in the way and the step that mends it. Changes nothing. The exit status is 1 "
-               "when nothing at all can be recorded.",
+    .summary = "Check what can be recorded on this machine",
+    .details =
+        "Checks everything that ridge record and ridge import depend on: the CUDA driver, "
+        "CUPTI and the probe, perf events, Python, OpenCL, and the libraries that read the "
+        "traces of other tools. Prints one line for each: what was found, or what is missing "
+        "and how to fix it. Changes nothing. The exit status is 1 when nothing can be "
+        "recorded.",
     .examples = "ridge doctor\n"
                 "ridge doctor --format json | jq -r '.backends[] | select(.usable | not) | .step'",
     .options = options,

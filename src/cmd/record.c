@@ -29,8 +29,8 @@ static bool read_seconds(const struct command_line *line, const char *option, do
     else if (number.length > 1 && given[number.length - 1] == 's')
         number.length--;
     if (!decimal_scaled(number, scale, &ns) || ns <= 0 || ns > INT64_MAX / 8)
-        return status_fail(status, STATUS_USAGE, "--%s is a time such as 2, 0.5 or 500ms, not '%s'",
-                           option, given);
+        return status_fail(status, STATUS_USAGE,
+                           "--%s must be a time such as 2, 0.5 or 500ms, not '%s'", option, given);
     *seconds = (double)ns / 1e9;
     return true;
 }
@@ -53,7 +53,7 @@ static bool read_bytes(const struct command_line *line, const char *option, uint
         value = 0;
     }
     if (value <= 0)
-        return status_fail(status, STATUS_USAGE, "--%s is a size such as 500M or 2G, not '%s'",
+        return status_fail(status, STATUS_USAGE, "--%s must be a size such as 500M or 2G, not '%s'",
                            option, given);
     *bytes = (uint64_t)value;
     return true;
@@ -81,11 +81,11 @@ static bool read_sampling(const struct command_line *line, struct record_options
     if (options->backend == RECORD_CPU && is_given(line, "capture-range", "cudaProfilerApi"))
         return status_fail(
             status, STATUS_USAGE,
-            "--capture-range cudaProfilerApi needs CUDA, which --backend cpu leaves out");
+            "--capture-range cudaProfilerApi needs CUDA, which --backend cpu excludes");
     return true;
 }
 
-/* The values of --env; NULL ends them. */
+/* The values of --env, terminated by NULL. */
 static const char **read_variables(const struct command_line *line, struct status *status) {
     unsigned count = 0;
     while (command_value_at(line, "env", count))
@@ -99,7 +99,7 @@ static const char **read_variables(const struct command_line *line, struct statu
 static bool read_options(const struct command_line *line, struct record_options *options,
                          struct status *status) {
     *options = (struct record_options){
-        /* the array ends with NULL: command_line_parse() leaves room for it */
+        /* command_line_parse() terminates the array with NULL */
         .command = (char *const *)command_arguments(line, NULL),
         .output = command_value(line, "output"),
         .replace = command_flag(line, "force"),
@@ -133,7 +133,7 @@ static void print_summary(const struct record_summary *summary) {
     buffer_finish(&lines);
 }
 
-/* A failure of ridge's own is no reason not to run the program. */
+/* A failure of ridge does not keep the program from running. */
 static int run_unrecorded(const struct command_line *line, const struct status *why) {
     char *const *command = (char *const *)command_arguments(line, NULL);
     struct status status = *why;
@@ -182,22 +182,21 @@ static const struct command_option options[] = {RECORD_ARGUMENTS, {0}};
 const struct command command_record = {
     .name = "record",
     .arguments = "-- COMMAND [ARGUMENT...]",
-    .summary = "Record a program, unmodified, with all that it starts",
+    .summary = "Record an unmodified program and its children",
     .details =
-        "Runs the command as it would run alone (its streams, signals and exit status are its own) "
-        "and records it and its children: CUDA kernels, copies, calls and synchronisations, NVTX "
-        "ranges, samples of all threads' stacks, when each ran or waited, memory, and the GPU's "
-        "clocks, power and temperature. Ctrl-C ends the program as ever, and still gives a whole "
-        "trace.\n\n"
-        "At the end three lines on standard error say what was recorded, what is missing and what "
-        "recording cost. 'ridge doctor' tells what can be recorded here.",
-    .examples =
-        "ridge record -- python train.py\tto python-PID.ridge\n"
-        "ridge record -o run.ridge --delay 10 --duration 5 -- ./server\tfive seconds of it\n"
-        "ridge record --ring 200M -- ./server\tthe last moments before it ends\n"
-        "ridge record --capture-range nvtx:step -- python train.py\tonly these ranges\n"
-        "mpirun -n 8 ridge record -o run-%h-%r.ridge -- ./solver\teach rank's own\n"
-        "ridge report run.ridge\twhere the time went",
+        "Runs the command with its own streams, signals and exit status, and records it and its "
+        "children: CUDA kernels, copies, calls and synchronisations, NVTX ranges, stack samples "
+        "and "
+        "states of all threads, memory, and the GPU's clocks, power and temperature. Ctrl-C ends "
+        "the program as usual and leaves a complete trace.\n\n"
+        "At the end three lines on standard error report what was recorded, what was lost and what "
+        "recording cost. 'ridge doctor' checks what can be recorded on this machine.",
+    .examples = "ridge record -- python train.py\tto python-PID.ridge\n"
+                "ridge record -o run.ridge --delay 10 --duration 5 -- ./server\tfive seconds\n"
+                "ridge record --ring 200M -- ./server\tthe end of the run\n"
+                "ridge record --capture-range nvtx:step -- python train.py\tonly this range\n"
+                "mpirun -n 8 ridge record -o run-%h-%r.ridge -- ./solver\tone trace per rank\n"
+                "ridge report run.ridge\twhere the time went",
     .options = options,
     .arguments_min = 1,
     .arguments_max = UINT_MAX,

@@ -311,11 +311,9 @@ static const struct {
     int64_t bits;
     const char *name;
 } throttle_reasons[] = {
-    {NVML_POWER_CAP, "power cap"},
-    {NVML_SOFTWARE_HEAT | NVML_HARDWARE_HEAT, "heat"},
-    {NVML_POWER_BRAKE, "power brake"},
-    {NVML_HARDWARE_SLOWDOWN, "hardware slowdown"},
-    {NVML_SYNC_BOOST, "clocks bound to other GPUs'"},
+    {NVML_POWER_CAP, "power cap"},     {NVML_SOFTWARE_HEAT | NVML_HARDWARE_HEAT, "temperature"},
+    {NVML_POWER_BRAKE, "power brake"}, {NVML_HARDWARE_SLOWDOWN, "hardware slowdown"},
+    {NVML_SYNC_BOOST, "sync boost"},
 };
 
 static void describe_throttling(const struct health *before, const struct health *after,
@@ -329,7 +327,7 @@ static void describe_throttling(const struct health *before, const struct health
         if (seen & throttle_reasons[i].bits)
             append_phrase(phrases, "throttled: %s", throttle_reasons[i].name);
     if (before->throttle_count >= 0 && after->throttle_count > before->throttle_count)
-        append_phrase(phrases, "throttled: the processor was too hot");
+        append_phrase(phrases, "throttled: CPU temperature");
 }
 
 static bool is_gpu_idle(const struct health *reading) {
@@ -340,7 +338,7 @@ static void describe_clocks(const struct health *before, const struct health *af
                             struct phrases *phrases) {
     if (before->clock_mhz > 0 && after->clock_mhz > 0 && !is_gpu_idle(after) &&
         after->clock_mhz < CLOCK_DROP_MIN * before->clock_mhz)
-        append_phrase(phrases, "the clock fell from %.0f to %.0f MHz", before->clock_mhz,
+        append_phrase(phrases, "the clock dropped from %.0f to %.0f MHz", before->clock_mhz,
                       after->clock_mhz);
 }
 
@@ -360,10 +358,10 @@ static void describe_cpu_load(const struct health *before, const struct health *
     double other = cpu_share(before->other_ns, after->other_ns, elapsed);
     double stolen = cpu_share(before->stolen_ns, after->stolen_ns, elapsed);
     if (other > OTHER_LOAD_MIN)
-        append_phrase(phrases, "about %.0f %% of the processors' time went to other programs",
+        append_phrase(phrases, "other programs used about %.0f %% of the CPU time",
                       10 * ceil(10 * other));
     if (stolen > STEAL_MIN)
-        append_phrase(phrases, "the hypervisor took about %.0f %% of the processors' time",
+        append_phrase(phrases, "the hypervisor took about %.0f %% of the CPU time",
                       10 * ceil(10 * stolen));
 }
 

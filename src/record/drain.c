@@ -1,8 +1,8 @@
-/* Ten times a second: the spool, the samples, memory and the GPUs' health become rows, and the rows
- * leave for the file, so that what a killed recorder loses is less than 200 ms old.
+/* Ten times a second the spool, the samples, the memory counters and the GPU counters are written
+ * to the file, so that a killed recorder loses at most the last 200 ms.
  *
- * Nothing that goes wrong here may stop the program that is recorded, or hold it up: the first
- * failure is kept for the summary, and draining goes on so that the spool does not fill the disk.
+ * An error here never stops or delays the recorded program: the first one is kept for the summary,
+ * and draining continues so that the spool does not fill the disk.
  */
 #include "record/drain.h"
 
@@ -12,13 +12,11 @@
 
 enum {
     POLL_INTERVAL_MS = 100,
-    GPU_POLL_DIVISOR = 2,   /* the GPUs are looked at every other turn */
-    LATE_RECORDS_MS = 1000, /* how long after --duration records may come of what began before */
-    RING_SLACK =
-        1 << 20, /* bytes that a ring may always be too long by, so that it is cut rarely */
+    GPU_POLL_DIVISOR = 2,   /* GPU counters are read at every second poll */
+    LATE_RECORDS_MS = 1000, /* after --duration: records of earlier events may still arrive */
+    RING_SLACK = 1 << 20,   /* bytes by which --ring may be exceeded, so that trimming is rare */
 };
 
-/* Of all that goes wrong the first is told. */
 static void keep_first_error(struct recording *recording) {
     if (recording->error.code == STATUS_OK)
         recording->error = recording->status;
@@ -41,7 +39,7 @@ void drain_start(struct recording *recording, int64_t started) {
         perf_set_window(recording->perf, recording->from, recording->until);
     if (recording->perf && options->capture_range)
         perf_set_captures(recording->perf, &recording->rows.captures);
-    /* the program itself has a row however short it is */
+    /* the program has a row even if it ends at once */
     processes_row(&recording->processes, recording->summary->target.pid,
                   file_name(options->command[0]));
     trace_writer_flush(recording->writer);
@@ -67,7 +65,7 @@ static uint64_t dropped_in_processes(const struct recording *recording) {
     return dropped;
 }
 
-/* The probes are told to stop; those of programs that start later find no folder. */
+/* Probes are requested to stop. Those in programs that start later find no folder. */
 static void close_reader(struct recording *recording) {
     if (!recording->reader)
         return;
@@ -136,7 +134,8 @@ static void trim(struct recording *recording, uint64_t keep, uint64_t *rows) {
         keep_first_error(recording);
 }
 
-/* What was drained until here was before --delay was over: only what the rest refers to stays. */
+/* Removes the events before the end of --delay. Entities stay, because later events refer to them.
+ */
 static void drop_before_delay(struct recording *recording) {
     uint64_t early = 0;
     trim(recording, 0, &early);
@@ -149,7 +148,7 @@ static void trim_ring(struct recording *recording) {
         trim(recording, ring, &recording->trimmed_rows);
 }
 
-/* What the spool still holds may have begun in time. */
+/* The spool may still hold records of events that began in time. */
 static void stop_sampling(struct recording *recording) {
     recording->stopped = true;
     close_perf(recording);
@@ -159,7 +158,7 @@ static void stop_at_max_size(struct recording *recording) {
     char size[FORMAT_SIZE];
     stop_sampling(recording);
     recording->rows.stopped = true;
-    record_note(recording->summary, "recording stopped when the file had %s (--max-size)",
+    record_note(recording->summary, "recording stopped at a file size of %s (--max-size)",
                 format_bytes(record_file_bytes(&recording->file), size));
     close_reader(recording);
 }
@@ -180,7 +179,7 @@ static void check_limits(struct recording *recording) {
         close_reader(recording);
 }
 
-/* With --capture-range the spool says which samples are wanted. */
+/* With --capture-range the spool determines which samples are written. */
 static void drain_samples(struct recording *recording) {
     if (recording->options->capture_range)
         drain_spool(recording);
@@ -202,7 +201,7 @@ static bool is_boundary(const struct recording *recording, int64_t now) {
            (!recording->stopped && now >= recording->until);
 }
 
-/* The rings of the samples may ask to be drained more often than the rest. */
+/* The ring buffers may need to be drained more often than the rest. */
 void drain_poll(struct recording *recording) {
     int64_t now = spool_now();
     if (now < recording->next_poll && !is_boundary(recording, now)) {

@@ -1,6 +1,6 @@
-/* The driver loads the library that CUDA_INJECTION64_PATH names, and NVTX the one that
- * NVTX_INJECTION64_PATH names: one each. Another tool's stays where it is, and the user is told. A
- * library gets all that the program may do, so it must be one that nobody else can write to.
+/* The CUDA driver loads the library in CUDA_INJECTION64_PATH, and NVTX the one in
+ * NVTX_INJECTION64_PATH: one each. A library that another tool has set is kept, and the user is
+ * notified. The probe runs with the program's rights, so no other user may be able to change it.
  */
 #include "record/environment.h"
 
@@ -20,7 +20,7 @@
 
 /* ---- The probe ---------------------------------------------------------------------------- */
 
-/* Neither the file nor its name in its folder can be another's. */
+/* No other user can change the file, or replace it in its folder. */
 static bool check_safe(const char *path, struct status *status) {
     char folder[ENVIRONMENT_PROBE_SIZE];
     struct stat file, place;
@@ -37,18 +37,18 @@ static bool check_safe(const char *path, struct status *status) {
                            path);
     if (file.st_mode & S_IWOTH)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "%s can be written to by others; chmod o-w it, or set "
-                           "RIDGE_PROBE_LIBRARY to your own",
+                           "%s is world-writable; chmod o-w it, or set RIDGE_PROBE_LIBRARY to a "
+                           "copy of your own",
                            path);
     if ((place.st_mode & S_IWOTH) && !(place.st_mode & S_ISVTX))
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "%s lies in a folder that others can write to; set RIDGE_PROBE_LIBRARY "
-                           "to a copy elsewhere",
+                           "%s is in a world-writable folder; set RIDGE_PROBE_LIBRARY to a copy "
+                           "elsewhere",
                            path);
     return true;
 }
 
-/* The folder that this program lies in, with the slash; "" when it cannot be told. */
+/* The folder of this program with a trailing slash, or "". */
 static void own_folder(char folder[ENVIRONMENT_PROBE_SIZE]) {
     ssize_t length = readlink("/proc/self/exe", folder, ENVIRONMENT_PROBE_SIZE - 1);
     folder[length > 0 ? length : 0] = 0;
@@ -64,7 +64,7 @@ bool environment_find_probe(char path[ENVIRONMENT_PROBE_SIZE], struct status *st
     if (given && *given) {
         if (realpath(given, path))
             return check_safe(path, status);
-        return status_fail_errno(status, "RIDGE_PROBE_LIBRARY names %s", given);
+        return status_fail_errno(status, "RIDGE_PROBE_LIBRARY is %s", given);
     }
     own_folder(folder);
     for (size_t i = 0; i < sizeof places / sizeof *places && *folder; i++) {
@@ -80,7 +80,7 @@ bool environment_find_probe(char path[ENVIRONMENT_PROBE_SIZE], struct status *st
 
 /* ---- Variables ---------------------------------------------------------------------------- */
 
-/* The last value that was given it here, else the one that it has. */
+/* The last value that was set here, or the inherited one. */
 static const char *value_of(const struct environment *environment, const char *name) {
     for (size_t i = environment->count; i > 0; i--)
         if (strcmp(environment->variables[i - 1].name, name) == 0)
@@ -108,35 +108,36 @@ static char *own_copy(struct environment *environment, struct text text, struct 
     return copy;
 }
 
-/* NAME=VALUE, as the user gave it. */
+/* `given` is NAME=VALUE. */
 static bool set_user_variable(struct environment *environment, const char *given,
                               struct status *status) {
     const char *equals = strchr(given, '=');
     if (!equals || equals == given)
-        return status_fail(status, STATUS_USAGE, "--env is NAME=VALUE, not '%s'", given);
+        return status_fail(status, STATUS_USAGE, "--env must be NAME=VALUE, not '%s'", given);
     char *name = own_copy(environment, (struct text){given, (size_t)(equals - given)}, status);
     return name && set_variable(environment, name, equals + 1, status);
 }
 
-/* A place where only one tool's library fits. */
+/* The variable holds the library of a single tool. */
 static bool set_injection_path(struct environment *environment, const char *name, const char *what,
                                struct record_summary *summary, struct status *status) {
     const char *there = value_of(environment, name);
     if (there && *there && strcmp(there, environment->probe) != 0) {
-        record_note(summary, "%s not recorded: %s is another tool's (%s); unset it", what, name,
-                    there);
+        record_note(summary, "%s not recorded: %s is set by another tool (%s); unset it", what,
+                    name, there);
         return true;
     }
     return set_variable(environment, name, environment->probe, status);
 }
 
-/* As src/probe/probe.h reads it; the range's name comes last, as it may hold commas. */
+/* The value of $RIDGE_PROBE, see probe/probe.h. The range comes last, because its name may contain
+ * commas. */
 static char *probe_options(struct environment *environment, const struct record_options *options,
                            struct status *status) {
     struct buffer text = {0};
     buffer_printf(&text, "cuda=%d,graph=%s", options->backend != RECORD_CPU,
                   options->graph_nodes ? "node" : "graph");
-    /* the program begins a little later: what comes too early is left out when it is drained */
+    /* the program starts a little later: events that are still too early are skipped by drain.c */
     if (options->delay > 0)
         buffer_printf(&text, ",from=%lld",
                       (long long)(spool_now() + (int64_t)(options->delay * 1e9)));
@@ -167,7 +168,7 @@ bool environment_build(struct environment *environment, const struct record_opti
             return false;
     if (spool && !set_probe(environment, options, spool, summary, status))
         return false;
-    /* Python 3.12 and later then write down where their functions are */
+    /* makes Python 3.12 and later write perf-PID.map */
     environment->enables_python_names =
         !options->no_sampling && !value_of(environment, "PYTHONPERFSUPPORT");
     return !environment->enables_python_names ||

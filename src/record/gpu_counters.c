@@ -1,5 +1,5 @@
-/* NVML is asked, which every driver brings along. A value is written when it changes, so that a
- * steady clock is one row.
+/* The values come from NVML, which is part of every driver. A value is written when it changes, so
+ * a constant clock is one row.
  */
 #include "record/gpu_counters.h"
 
@@ -17,7 +17,7 @@ void gpu_counters_add(struct gpu_counters *gpus, const char *uuid, uint32_t row)
     struct gpu *gpu = &gpus->list[gpus->count++];
     *gpu = (struct gpu){.row = row, .watch = watch};
     for (size_t i = 0; i < sizeof gpu->last / sizeof *gpu->last; i++)
-        gpu->last[i] = -1; /* as what cannot be told, which is not written */
+        gpu->last[i] = -1; /* unknown values are also -1 and are not written */
 }
 
 static void write_changes(struct gpu *gpu, struct trace_writer *writer) {

@@ -1,6 +1,6 @@
-/* Ranks are looked for under the names that launchers give them, the most particular first: a job
- * of torchrun under Slurm has both, and torchrun's is the one that tells its processes apart. A
- * value that is no number is passed over: it would become a part of a file's name.
+/* The rank comes from the variables of known launchers, the most specific first: a job of torchrun
+ * under Slurm has both, and only torchrun's distinguishes its processes. A value that is not a
+ * number is ignored, because it would become a part of a file name.
  */
 #include "record/path_template.h"
 
@@ -59,8 +59,8 @@ bool path_template_expand(const char *pattern, pid_t pid, const char *host, stru
             break;
         default:
             return status_fail(status, STATUS_USAGE,
-                               "%s: a %% in the output's name is followed by p (process), h "
-                               "(host), r (rank) or %%",
+                               "%s: in an output name %% must be followed by p (pid), h (host), r "
+                               "(rank) or %%",
                                pattern);
         }
     }

@@ -1,6 +1,6 @@
-/* Linux lists the children of each thread; elsewhere only the processes that the spool tells of are
- * known. All that the program started are descendants of the recorder, which adopts orphans.
- * Counters are written when they change: a process that waits costs nothing.
+/* Linux lists the children of each thread. On other systems only the processes in the spool are
+ * known. All processes of the program are descendants of the recorder, which is a subreaper.
+ * Counters are written when they change.
  */
 #include "record/processes.h"
 
@@ -17,22 +17,22 @@
 
 enum {
     NAME_SIZE = 64,
-    COUNTERS_MAX = 256,    /* processes with a counter of their own */
-    PROCESSES_MAX = 10000, /* at a time */
-    WALK_SHARE = 100,      /* a walk that took t is followed by 100 t without one */
-    CHILDREN_SIZE = 4096,  /* of a list that is read at a time */
+    COUNTERS_MAX = 256,    /* processes with their own counter */
+    PROCESSES_MAX = 10000, /* alive at the same time */
+    WALK_SHARE = 100,      /* a walk of duration t is followed by a pause of 100 t */
+    CHILDREN_SIZE = 4096,  /* of a children list, read in pieces */
 };
 
 struct process {
     int64_t pid;
-    int64_t resident; /* bytes as last written; -1: none yet */
+    int64_t resident; /* bytes, as last written; -1: never */
     char name[NAME_SIZE];
-    bool is_visited;  /* by the walk that is going on */
-    uint32_t counter; /* its counter's name; 0: it has none */
+    bool is_visited;  /* by the current walk */
+    uint32_t counter; /* string of its counter's name; 0: none */
 };
 
 uint32_t processes_row(struct processes *processes, int64_t pid, struct text name) {
-    struct status ignored; /* a process written twice is one process to readers */
+    struct status ignored; /* readers merge rows of the same process */
     const uint64_t *known = map_find(&processes->rows, (uint64_t)pid);
     if (known && name.length == 0)
         return (uint32_t)*known;
@@ -58,7 +58,7 @@ void processes_finish(struct processes *processes) {
 
 #ifdef __linux__
 
-/* The first bytes of /proc/PID/FILE, terminated; 0 when the process is gone. */
+/* The first bytes of /proc/PID/FILE, zero-terminated. Returns 0 when the process has ended. */
 static size_t read_proc_file(int64_t pid, const char *file, char *content, size_t capacity) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%lld/%s", (long long)pid, file);
@@ -101,7 +101,7 @@ static bool add_process(struct processes *processes, int64_t pid, struct status 
     return true;
 }
 
-/* Its name may change with exec(), so it is read at each walk. */
+/* exec() may change the name, so it is read at each walk. */
 static bool visit_process(struct processes *processes, int64_t pid, struct status *status) {
     char name[NAME_SIZE] = "";
     struct process *process = find_process(processes, pid);
@@ -122,7 +122,7 @@ static bool visit_process(struct processes *processes, int64_t pid, struct statu
     return true;
 }
 
-/* A number may be cut at the end of what was read at once. */
+/* A pid may be split between two reads. */
 static bool visit_thread_children(struct processes *processes, const char *path,
                                   struct status *status) {
     char content[CHILDREN_SIZE];
@@ -184,7 +184,7 @@ static void write_resident(struct processes *processes, struct process *process,
     write_counter(processes, now, process->counter, bytes);
 }
 
-/* Those that the walk did not meet have ended: they hold nothing from here on. */
+/* Processes that the walk did not visit have ended. */
 static void remove_ended(struct processes *processes, int64_t now) {
     size_t kept = 0;
     for (size_t i = 0; i < processes->alive_count; i++) {
@@ -197,7 +197,7 @@ static void remove_ended(struct processes *processes, int64_t now) {
     processes->alive_count = kept;
 }
 
-/* The list grows while it is walked: first the recorder's own children, then theirs. */
+/* Breadth first: the list grows while it is walked. */
 static bool walk_tree(struct processes *processes, int64_t now, struct status *status) {
     int64_t began = spool_now();
     for (size_t i = 0; i < processes->alive_count; i++)

@@ -1,10 +1,10 @@
-/* The order in which a program is recorded: the spool's folder, the program as a process that
- * waits, the file (its name may contain the pid) and what watches the process; only then does the
- * program run. Processes that it leaves running are waited for one second and then let go.
+/* Recording happens in this order: create the spool folder, fork the program as a process that
+ * waits, create the file (its name may contain the pid), open the sources, and only then let the
+ * program run. Processes that outlive the program are recorded for one more second.
  *
- * Only a mistake in the command line or an output file that cannot be keeps the program from
- * starting: these fail with STATUS_USAGE. A source that is not available is a note. Any other
- * failure undoes everything, so that the caller can run the program unrecorded.
+ * Only a wrong command line or an impossible output file keeps the program from starting; these
+ * fail with STATUS_USAGE. A source that is not available is a note. Any other failure undoes
+ * everything, so that the caller can run the program unrecorded.
  */
 #include "record/record.h"
 
@@ -112,41 +112,41 @@ void record_note(struct record_summary *summary, const char *format, ...) {
     va_end(arguments);
 }
 
-static void add_count(struct buffer *lines, uint64_t count, const char *one, const char *many) {
+static void add_count(struct buffer *lines, uint64_t count, const char *one, const char *many,
+                      const char *end) {
     char number[FORMAT_SIZE];
     if (count > 0)
-        buffer_printf(lines, "%s %s, ", format_count(count, number), count == 1 ? one : many);
+        buffer_printf(lines, "%s %s%s", format_count(count, number), count == 1 ? one : many, end);
 }
 
 static void describe_content(const struct record_summary *summary, struct buffer *lines) {
     char time[FORMAT_SIZE], size[FORMAT_SIZE];
     buffer_string(lines, "recorded  ");
-    add_count(lines, summary->processes, "process", "processes");
-    add_count(lines, summary->kernels, "kernel", "kernels");
-    add_count(lines, summary->copies, "copy", "copies");
-    add_count(lines, summary->calls, "call", "calls");
-    add_count(lines, summary->ranges, "range", "ranges");
-    add_count(lines, summary->samples, "sample", "samples");
+    add_count(lines, summary->processes, "process", "processes", ", ");
+    add_count(lines, summary->kernels, "kernel", "kernels", ", ");
+    add_count(lines, summary->copies, "copy", "copies", ", ");
+    add_count(lines, summary->calls, "call", "calls", ", ");
+    add_count(lines, summary->ranges, "range", "ranges", ", ");
+    add_count(lines, summary->samples, "sample", "samples", ", ");
     buffer_printf(lines, "%s: %s (%s)\n", format_duration(summary->wall_ns, time), summary->path,
                   format_bytes(summary->bytes, size));
 }
 
 static void describe_losses(const struct record_summary *summary, struct buffer *lines) {
-    char number[FORMAT_SIZE];
-    buffer_string(lines, "missing   ");
+    buffer_string(lines, "lost      ");
     if (summary->lost)
-        buffer_printf(lines, "%s events were lost", format_count(summary->lost, number));
-    else if (summary->note_count == 0)
-        buffer_string(lines, "nothing was lost");
+        add_count(lines, summary->lost, "event", "events", "");
+    else
+        buffer_string(lines, "nothing");
     for (unsigned i = 0; i < summary->note_count; i++)
-        buffer_printf(lines, "%s%s", i > 0 || summary->lost ? "; " : "", summary->notes[i]);
+        buffer_printf(lines, "; %s", summary->notes[i]);
     buffer_byte(lines, '\n');
 }
 
-/* With trampolines Python does not inline calls, so that they cost time in code that runs without
- * them, too. Samples in code that only trampolines run are a 15th to a third of their cost
- * (CPython 3.12 and 3.13, x86-64), and such samples are few: two standard deviations are added. A
- * call takes at most twice as long. */
+/* With trampolines Python does not inline calls, so they also cost time in other code. Samples in
+ * code that only runs with trampolines are 1/15 to 1/3 of the total cost (CPython 3.12 and 3.13,
+ * x86-64). Such samples are few, so two standard deviations are added. A call takes at most twice
+ * as long. */
 static void python_cost(const struct record_summary *summary, double *low, double *high) {
     const struct perf_python *python = &summary->python;
     double samples = (double)summary->samples, seen = (double)python->trampolines;
@@ -175,27 +175,25 @@ static void describe_python(const struct record_summary *summary, struct buffer 
         buffer_string(lines, "up to ");
     if (is_known)
         buffer_string(lines, format_percent(high, text));
-    buffer_string(lines, " of that (--env PYTHONPERFSUPPORT=0 turns them off)");
+    buffer_string(lines, " of that (--env PYTHONPERFSUPPORT=0 disables them)");
 }
 
 static void describe_cost(const struct record_summary *summary, struct buffer *lines) {
     char time[FORMAT_SIZE], share[FORMAT_SIZE];
-    buffer_printf(lines, "cost      %s of processor time to record",
+    buffer_printf(lines, "cost      %s of CPU time to record",
                   format_duration(summary->recorder_ns, time));
     if (summary->target_ns > 0) {
-        buffer_printf(lines, ", beside the program's %s",
-                      format_duration(summary->target_ns, time));
+        buffer_printf(lines, "; the program used %s", format_duration(summary->target_ns, time));
         if (summary->samples > 0)
-            buffer_string(lines, ", which includes sampling interrupts");
+            buffer_string(lines, ", including sampling interrupts");
         describe_python(summary, lines);
     }
     if (summary->probe_ns >= 0)
-        buffer_printf(lines, "; %s inside the program (%s of its run)",
-                      format_duration(summary->probe_ns, time),
-                      format_percent(summary->wall_ns > 0
-                                         ? (double)summary->probe_ns / (double)summary->wall_ns
-                                         : 0,
-                                     share));
+        buffer_printf(
+            lines, "; %s in the probe (%s of the run)", format_duration(summary->probe_ns, time),
+            format_percent(
+                summary->wall_ns > 0 ? (double)summary->probe_ns / (double)summary->wall_ns : 0,
+                share));
     buffer_byte(lines, '\n');
 }
 
@@ -205,10 +203,10 @@ void record_describe(const struct record_summary *summary, struct buffer *lines)
     describe_cost(summary, lines);
 }
 
-#define CHILDREN_NS 1000000000 /* how long what the program left running is waited for */
-enum { COMPRESSION = 1 };      /* the recorded program is to have the processors */
+#define CHILDREN_NS 1000000000 /* how long processes that outlive the program are recorded */
+enum { COMPRESSION = 1 };      /* low: the CPUs are for the recorded program */
 
-/* ---- Before ------------------------------------------------------------------------------- */
+/* ---- Setup ------------------------------------------------------------------------------- */
 
 static bool prepare_probe(const struct record_options *options, struct spool_folder *folder,
                           struct environment *environment, struct record_summary *summary,
@@ -237,7 +235,7 @@ static bool open_file(struct recording *recording, pid_t pid, struct status *sta
          record_file_open(&recording->file, name.data, options->replace, status);
     if (ok && !recording->file.regular && (options->ring_bytes || options->delay > 0)) {
         record_file_discard(&recording->file);
-        ok = status_fail(status, STATUS_USAGE, "--ring and --delay need an ordinary file, not %s",
+        ok = status_fail(status, STATUS_USAGE, "--ring and --delay need a regular file, not %s",
                          name.data);
     }
     buffer_finish(&pattern);
@@ -271,7 +269,7 @@ static void open_perf(struct recording *recording, pid_t pid) {
         record_note(recording->summary, "CPU sampling is not available: %s", why.message);
 }
 
-/* Without a reader the folder goes, so that probes find none and write nothing. */
+/* Without a reader the folder is removed, so that probes do not write anything. */
 static void open_reader(struct recording *recording, struct spool_folder *folder) {
     struct status why = {0};
     if (!folder->path[0])
@@ -308,7 +306,7 @@ static void close_all(struct recording *recording) {
     trace_writer_destroy(recording->writer);
 }
 
-/* ---- While it runs ------------------------------------------------------------------------ */
+/* ---- Recording ------------------------------------------------------------------------ */
 
 static void follow(struct recording *recording) {
     struct target *target = &recording->summary->target;
@@ -318,8 +316,8 @@ static void follow(struct recording *recording) {
         drain_poll(recording);
         if (target->ended && spool_now() - target->ended_at > CHILDREN_NS) {
             record_note(recording->summary,
-                        alive == 1 ? "%s process that it left running was let go"
-                                   : "%s processes that it left running were let go",
+                        alive == 1 ? "%s process was still running and is no longer recorded"
+                                   : "%s processes were still running and are no longer recorded",
                         format_count(alive, number));
             break;
         }
@@ -333,9 +331,10 @@ static int64_t processor_ns(int who) {
            ((int64_t)used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
 }
 
-/* ---- After -------------------------------------------------------------------------------- */
+/* ---- Completion --------------------------------------------------------------------------------
+ */
 
-/* Later takeovers, and those of other processes, are pauses in the trace as the first is. */
+/* Each takeover is also a pause in the trace. */
 static void note_takeover(struct recording *recording) {
     const struct takeover *takeover = &recording->rows.takeover;
     int64_t started = recording->summary->target.started;
@@ -346,15 +345,15 @@ static void note_takeover(struct recording *recording) {
     format_duration(takeover->last_end - started, until);
     if (takeover->ended < takeover->begun)
         record_note(recording->summary,
-                    "the program's own profiler (%s) took over CUPTI after %s: kernels and calls "
-                    "after that are not in this trace",
+                    "the program's profiler (%s) took over CUPTI after %s: later kernels and calls "
+                    "are not in this trace",
                     takeover->library, from);
     else
-        record_note(recording->summary,
-                    "the program's own profiler (%s) had CUPTI %s %s and %s: kernels and calls "
-                    "of that time are not in this trace",
-                    takeover->library, takeover->begun > 1 ? "at times between" : "between", from,
-                    until);
+        record_note(
+            recording->summary,
+            "the program's profiler (%s) used CUPTI %s %s and %s: kernels and calls in that "
+            "time are not in this trace",
+            takeover->library, takeover->begun > 1 ? "repeatedly between" : "between", from, until);
 }
 
 static void note_captures(struct recording *recording) {
@@ -362,7 +361,8 @@ static void note_captures(struct recording *recording) {
     if (!range || recording->rows.captures.count > 0)
         return;
     if (!recording->folder)
-        record_note(recording->summary, "nothing was captured, as %s cannot be seen", range);
+        record_note(recording->summary,
+                    "nothing was captured: %s cannot be detected without the probe", range);
     else if (strncmp(range, "nvtx:", 5) == 0)
         record_note(recording->summary,
                     "nothing was captured: the program never entered the NVTX range '%s'",
@@ -381,23 +381,27 @@ static void note_content(struct recording *recording) {
         record_note(summary, "CUDA is not recorded: %s", rows->missing);
     if (rows->refused[0])
         record_note(summary,
-                    "the program's own profiler (in %s) did not get CUPTI, which serves one at a "
-                    "time: its result lacks CUDA; run it without ridge, or record with --backend "
-                    "cpu",
+                    "the program's profiler (in %s) could not use CUPTI, which supports one client "
+                    "at a time: its result lacks CUDA; run it without ridge, or record with "
+                    "--backend cpu",
                     rows->refused);
     note_takeover(recording);
     if (rows->ranges.never_ended)
-        record_note(summary, "%s ranges were still open at the end",
+        record_note(summary,
+                    rows->ranges.never_ended == 1 ? "%s range was still open at the end"
+                                                  : "%s ranges were still open at the end",
                     format_count(rows->ranges.never_ended, number));
     if (recording->trimmed_rows)
-        record_note(summary, "%s earlier events did not fit (--ring)",
+        record_note(summary,
+                    recording->trimmed_rows == 1 ? "%s older event was discarded (--ring)"
+                                                 : "%s older events were discarded (--ring)",
                     format_count(recording->trimmed_rows, number));
     if (recording->options->backend == RECORD_CUDA && recording->folder &&
         rows->kernels + rows->calls == 0 && !rows->missing[0])
-        record_note(summary, "the program did not use CUDA, as far as the probe saw");
+        record_note(summary, "the probe saw no use of CUDA");
     note_captures(recording);
     if (recording->delayed)
-        record_note(summary, "the program ended before --delay was over");
+        record_note(summary, "the program ended before --delay had passed");
 }
 
 static void write_notes(struct recording *recording) {
@@ -425,7 +429,7 @@ static void count_events(struct recording *recording) {
     summary->probe_ns = spool_rows_probe_cost(rows);
 }
 
-/* A file that could not be written to its end is kept: it is readable as far as it goes. */
+/* A file that could not be written completely is kept: it is readable up to the error. */
 static void finish_file(struct recording *recording) {
     struct record_summary *summary = recording->summary;
     struct status status = {0};
@@ -436,7 +440,7 @@ static void finish_file(struct recording *recording) {
     if (ok && recording->error.code != STATUS_OK)
         status = recording->error;
     if (status.code != STATUS_OK)
-        record_note(summary, "the trace is not complete: %s", status.message);
+        record_note(summary, "the trace is incomplete: %s", status.message);
 }
 
 static bool run_recording(struct recording *recording, struct status *status) {
@@ -447,7 +451,7 @@ static bool run_recording(struct recording *recording, struct status *status) {
         return false;
     if (!record_file_commit(&recording->file, &recording->error))
         snprintf(recording->file.path, sizeof recording->file.path, "%.*s", RECORD_PATH_SIZE - 1,
-                 recording->file.temporary); /* it stays under that name */
+                 recording->file.temporary); /* it keeps that name */
     snprintf(summary->path, sizeof summary->path, "%s", recording->file.path);
     drain_start(recording, target->started);
     follow(recording);
@@ -462,7 +466,6 @@ static bool run_recording(struct recording *recording, struct status *status) {
     return true;
 }
 
-/* Starts the program and records it, when all that comes before has gone well. */
 static bool start_and_run(struct recording *recording, const struct environment *environment,
                           struct spool_folder *folder, struct status *status) {
     const struct record_options *options = recording->options;
@@ -480,7 +483,7 @@ static bool start_and_run(struct recording *recording, const struct environment 
     if (run_recording(recording, status)) {
         if (environment->enables_python_names)
             recording->summary->python_maps = perf_maps_remove(&recording->sampled, began);
-        else /* the user's choice is no cost of recording */
+        else /* set by the user: not a cost of recording */
             recording->summary->python = (struct perf_python){0};
         return true;
     }
@@ -491,14 +494,15 @@ static bool start_and_run(struct recording *recording, const struct environment 
 static bool check_options(const struct record_options *options, struct status *status) {
     const char *range = options->capture_range;
     if (!options->command || !options->command[0] || !*options->command[0])
-        return status_fail(status, STATUS_USAGE, "there is no program to record");
+        return status_fail(status, STATUS_USAGE, "no program to record");
     if (options->ring_bytes && options->max_bytes)
-        return status_fail(status, STATUS_USAGE,
-                           "--ring keeps the end and --max-size the beginning; give one of them");
+        return status_fail(
+            status, STATUS_USAGE,
+            "--ring keeps the end of the trace and --max-size its beginning; use one of them");
     if (range && strcmp(range, "cudaProfilerApi") != 0 &&
         (strncmp(range, "nvtx:", 5) != 0 || !range[5]))
         return status_fail(status, STATUS_USAGE,
-                           "--capture-range is cudaProfilerApi or nvtx:NAME, not '%s'", range);
+                           "--capture-range must be cudaProfilerApi or nvtx:NAME, not '%s'", range);
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* Numbers of the spool are dense, so arrays map them; what is shared between processes (devices) or
- * has a compound name (queues) is interned by its bytes.
+/* Process and lane numbers of the spool are dense, so they index arrays. Devices, which processes
+ * share, and queues, which have a compound key, are interned.
  */
 #include "record/spool_entities.h"
 
@@ -9,13 +9,13 @@
 #include "base/checksum.h"
 #include "base/memory.h"
 
-enum { ENTITY_NUMBERS_MAX = 1 << 22 }; /* of lanes and processes: beyond is damage */
+enum { ENTITY_NUMBERS_MAX = 1 << 22 }; /* lanes and processes; larger numbers are damage */
 
-/* The place of number `at` in an array of pointers, grown as needed; NULL when out of memory. */
+/* The element `at` of an array of pointers, which grows as needed; NULL when out of memory. */
 static void **pointer_slot(void ***array, size_t *capacity, unsigned at, struct status *status) {
     size_t before = *capacity;
     if (at >= ENTITY_NUMBERS_MAX) {
-        status_fail(status, STATUS_INPUT, "the spool has more lanes than there can be");
+        status_fail(status, STATUS_INPUT, "the spool has too many lanes");
         return NULL;
     }
     if (!memory_grow((void **)array, capacity, (size_t)at + 1, sizeof **array, status))
@@ -66,7 +66,7 @@ struct spool_lane_state *spool_lane_state(struct spool_entities *entities, unsig
 uint32_t spool_entity_string(struct spool_entities *entities, unsigned lane_number,
                              struct spool_lane_state *lane, uint32_t text) {
     size_t before = lane->string_capacity;
-    struct status ignored; /* without memory to remember it, it is looked up each time */
+    struct status ignored; /* without memory it is looked up each time */
     if (text == 0 || text > SPOOL_TEXTS)
         return 0;
     if (text < before && lane->strings[text])
@@ -93,7 +93,7 @@ static uint64_t thread_key(unsigned process, int64_t tid) {
 static uint32_t write_thread(struct spool_entities *entities, unsigned process, int64_t tid,
                              uint32_t name, struct status *status) {
     struct spool_process_state *state = spool_process_state(entities, process, status);
-    struct status ignored; /* a thread written twice is one thread to readers */
+    struct status ignored; /* readers merge rows of the same thread */
     if (!state)
         return 0;
     uint32_t row = trace_write_thread(
@@ -117,7 +117,7 @@ uint32_t spool_entity_thread(struct spool_entities *entities, unsigned process, 
 
 /* ---- Devices ------------------------------------------------------------------------------ */
 
-/* The number that its process gives the device, or another when two processes give one number to
+/* The index of the device in its process, or another one when two processes use the same index for
  * different devices. */
 static uint32_t free_label(struct spool_entities *entities, uint32_t index) {
     if (index < SPOOL_DEVICES_MAX && !entities->label_used[index])
@@ -179,7 +179,7 @@ static uint32_t write_device(struct spool_entities *entities, const struct spool
                           });
 }
 
-/* Keeps the row of an interned key: true when there is one already. */
+/* The row of an interned key. True when it exists already. */
 static bool row_of(uint32_t **rows, size_t *capacity, uint32_t id, struct status *status,
                    uint32_t **row) {
     size_t before = *capacity;
@@ -204,7 +204,7 @@ bool spool_entity_add_device(struct spool_entities *entities, unsigned process,
         return true;
     struct {
         uint8_t uuid[16];
-        uint32_t index; /* of one without identity */
+        uint32_t index; /* of a device without uuid */
     } key = {.index = UINT32_MAX};
     memcpy(key.uuid, device->uuid, sizeof key.uuid);
     if (memcmp(device->uuid, none, sizeof none) == 0)
@@ -229,7 +229,7 @@ uint32_t spool_entity_device(struct spool_entities *entities, unsigned process, 
     if (!state)
         return 0;
     index %= SPOOL_DEVICES_MAX;
-    /* one that was never announced: its announcement was lost */
+    /* its SPOOL_DEVICE record was lost */
     if (!state->devices[index] &&
         !spool_entity_add_device(entities, process, &(struct spool_device){.index = index},
                                  TEXT(""), status))

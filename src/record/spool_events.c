@@ -1,6 +1,6 @@
-/* One function for each kind of event. Records are what a probe wrote into memory that its process
- * shares, and that process may have written there too: every time is checked before it is used, and
- * numbers of texts, devices and queues are looked up where a wrong one finds nothing.
+/* One function for each kind of event. The recorded process can write to the shared memory of the
+ * spool, so every time is checked before use, and lookups of texts, devices and queues tolerate
+ * wrong numbers.
  */
 #include "record/spool_events.h"
 
@@ -18,8 +18,7 @@ struct text spool_origin_text(const struct spool_origin *origin, uint32_t text) 
     return spool_reader_text(origin->rows->entities.reader, origin->lane_number, text);
 }
 
-/* A row refers to its queue, device and thread: without them (out of memory) it is not written, and
- * the record fails. */
+/* Fails when out of memory: an activity without a queue is not written. */
 static bool find_queue(const struct spool_origin *origin, uint32_t device, uint32_t context,
                        uint32_t stream, uint32_t *queue) {
     *queue = spool_entity_queue(&origin->rows->entities, origin->process, device, context, stream,
@@ -127,7 +126,7 @@ void spool_finish_pending_call(const struct spool_origin *origin) {
     pending->head.kind = 0;
 }
 
-/* A call of more than four seconds is followed by a record of its own with the end. */
+/* A call of more than four seconds is two records, see struct spool_call. */
 bool spool_handle_call(const struct spool_origin *origin, const struct spool_call *call) {
     struct spool_call *pending = &origin->lane->pending;
     if (call->class == SPOOL_CALL_END) {
@@ -240,7 +239,7 @@ bool spool_handle_memory(const struct spool_origin *origin, const struct spool_m
         .time = memory->time,
         .thread = memory->tid > 0 ? spool_entity_thread(&rows->entities, origin->process,
                                                         memory->tid, origin->status)
-                                  : origin->lane->thread, /* the process's first stands for it */
+                                  : origin->lane->thread, /* the main thread */
         .operation = memory->released ? MEMORY_FREE : MEMORY_ALLOC,
         .bytes = memory->bytes,
         .address = memory->address,

@@ -1,5 +1,5 @@
-/* Events of the spool as rows of the trace: kernels, copies, calls, ranges, marks, waits, memory.
- * Each returns false only when out of memory, or when the writer has failed.
+/* Writes the spool's events to the trace: kernels, copies, calls, ranges, marks, waits, memory.
+ * Each function returns false only when out of memory, or when the writer has failed.
  */
 #ifndef RIDGE_RECORD_SPOOL_EVENTS_H
 #define RIDGE_RECORD_SPOOL_EVENTS_H
@@ -14,11 +14,11 @@ struct spool_origin {
     struct status *status;
 };
 
-/* A text of the record's lane: in the trace, and itself. */
+/* A text of the record's lane: as string id, and its bytes. */
 uint32_t spool_origin_string(const struct spool_origin *origin, uint32_t text);
 struct text spool_origin_text(const struct spool_origin *origin, uint32_t text);
 
-/* Whether a span of time can be; counts it when not. */
+/* Whether the times are valid; counts invalid ones. */
 bool spool_check_span(struct spool_rows *rows, int64_t start, int64_t end);
 
 bool spool_handle_kernel(const struct spool_origin *origin, const struct spool_kernel *kernel);
@@ -30,7 +30,7 @@ bool spool_handle_range_end(const struct spool_origin *origin, const struct spoo
 bool spool_handle_mark(const struct spool_origin *origin, const struct spool_mark *mark);
 bool spool_handle_wait(const struct spool_origin *origin, const struct spool_wait *wait);
 bool spool_handle_memory(const struct spool_origin *origin, const struct spool_memory *memory);
-/* A call of the lane whose end never came. */
+/* Writes a long call of the lane whose end was lost. */
 void spool_finish_pending_call(const struct spool_origin *origin);
 
 #endif

@@ -1,6 +1,6 @@
-/* Which end belongs to which beginning? Both carry the process's id of the range. The half that
- * comes first waits in a list; the map from ids to places in it only grows, so it is made again
- * when most of it is of ranges that are gone.
+/* Joins the begin and end records of a range by its id. The half that arrives first is kept in a
+ * list. The map from ids to positions in the list only grows, so it is rebuilt when most of its
+ * entries are stale.
  */
 #include "record/spool_ranges.h"
 
@@ -13,14 +13,14 @@
 enum { POSITIONS_SLACK = 1 << 16, HALVES_MAX = 1 << 22 };
 
 struct half_range {
-    struct row_range row; /* with its start, unless it is an end */
+    struct row_range row; /* without duration; unused for an end */
     int64_t end;
     uint64_t key;
     unsigned process;
     bool is_end;
 };
 
-/* ---- What a range is ---------------------------------------------------------------------- */
+/* ---- Rows ---------------------------------------------------------------------- */
 
 uint32_t spool_range_detail(struct trace_writer *writer, const struct spool_attributes *attributes,
                             struct text shapes) {
@@ -54,7 +54,7 @@ uint32_t spool_range_detail(struct trace_writer *writer, const struct spool_attr
     return string;
 }
 
-/* The lists of sizes in "aten::mm, seq = 3, sizes = [[2, 3], [3, 4]]", when they are whole. */
+/* The sizes in "aten::mm, seq = 3, sizes = [[2, 3], [3, 4]]", unless the text is truncated. */
 static struct text shapes_in(struct text name) {
     ptrdiff_t at = text_find(name, ", sizes = [");
     if (at < 0)
@@ -124,7 +124,7 @@ static bool rebuild_positions(struct spool_ranges *ranges, struct status *status
 
 static bool add_half(struct spool_ranges *ranges, const struct half_range *half,
                      struct status *status) {
-    if (ranges->count >= HALVES_MAX) { /* a program that begins ranges and never ends them */
+    if (ranges->count >= HALVES_MAX) { /* a program that never ends its ranges */
         ranges->never_ended += !half->is_end;
         ranges->never_begun += half->is_end;
         return true;
@@ -140,7 +140,7 @@ static bool add_half(struct spool_ranges *ranges, const struct half_range *half,
     return true;
 }
 
-/* The last one takes the place of the one that goes. */
+/* The last half moves to the freed position. */
 static void remove_half(struct spool_ranges *ranges, struct half_range *half) {
     struct half_range *last = &ranges->halves[ranges->count - 1];
     *map_find(&ranges->positions, half->key) = 0;
@@ -161,7 +161,7 @@ bool spool_range_begin(struct spool_ranges *ranges, struct trace_writer *writer,
         spool_range_write(ranges, writer, &half.row, other->end);
         remove_half(ranges, other);
     } else {
-        ranges->never_ended++; /* an id that is used twice: no probe does that */
+        ranges->never_ended++; /* a reused id: no probe does that */
         *other = half;
     }
     return true;
@@ -193,7 +193,7 @@ void spool_ranges_end(struct spool_ranges *ranges, struct trace_writer *writer, 
             ranges->never_ended++;
             spool_range_write(ranges, writer, &half->row, time);
         }
-        remove_half(ranges, half); /* another one takes its place */
+        remove_half(ranges, half); /* moves another one to position i */
     }
 }
 

@@ -1,6 +1,5 @@
-/* Which record is what? Events go to record/spool_events.c, names and places to
- * record/spool_entities.c; what a process tells of itself (losses, clocks, facts) is taken here,
- * and so is its end.
+/* Dispatches the spool's records: events to spool_events.c, names and entities to spool_entities.c.
+ * Losses, clocks, metadata, pauses and the end of a process are handled here.
  */
 #include "record/spool_rows.h"
 
@@ -46,7 +45,7 @@ static void write_pause(struct spool_rows *rows, uint32_t thread, int64_t start,
                               });
 }
 
-/* The earliest of all processes. */
+/* The earliest open capture of all processes. */
 static void find_open_capture(struct spool_rows *rows) {
     int64_t from = 0;
     for (size_t i = 0; i < rows->entities.process_state_capacity; i++) {
@@ -65,7 +64,8 @@ static bool end_capture(struct spool_rows *rows, struct spool_process_state *sta
     return !from || captures_add(&rows->captures, (struct capture){from, time}, status);
 }
 
-/* A pause has ended. Its beginning may not be known yet, and later pauses may be known already. */
+/* A pause has ended. Its begin record may still be missing, and later pauses may be known already.
+ */
 static bool begin_capture(struct spool_rows *rows, struct spool_process_state *state,
                           const struct spool_paused *paused, struct status *status) {
     struct spool_pause *pause = &state->pause;
@@ -106,7 +106,7 @@ static bool handle_paused(const struct spool_origin *origin, const struct spool_
 
 /* The process ended at `time`, and so did its pause. */
 static void end_pause(struct spool_rows *rows, struct spool_process_state *state, int64_t time) {
-    struct status ignored; /* without memory its last samples are not written */
+    struct status ignored; /* when out of memory its last samples are not written */
     end_capture(rows, state, time, &ignored);
     if (state->pause.since)
         write_pause(rows, state->pause.thread, state->pause.since, time);
@@ -124,7 +124,7 @@ static bool handle_clock(const struct spool_origin *origin, const struct spool_c
     return true;
 }
 
-/* Many processes tell the same: it is written once. */
+/* Pairs that many processes report are written once. */
 static bool write_meta(const struct spool_origin *origin, struct text key, struct text value) {
     struct spool_rows *rows = origin->rows;
     struct buffer pair = {0};
@@ -150,12 +150,12 @@ static bool handle_dropped(const struct spool_origin *origin, const struct spool
     return why.length == 0 || write_meta(origin, TEXT(META_WARNING), why);
 }
 
-/* Those that change how the trace is read are the recorder's own to write. */
+/* Keys that change how the trace is interpreted are written by the recorder only. */
 static bool is_reserved(struct text key) {
     return text_starts(key, "clock.") || text_starts(key, "source.") || text_is(key, META_DROPS);
 }
 
-/* The two may come in either order, as they come from different threads. */
+/* Begin and end come from different threads, so they may arrive in either order. */
 static void update_takeover(struct takeover *takeover, struct text value, bool begins) {
     int64_t time;
     if (!text_to_i64(value, &time) || time < 0 || time > TRACE_TIME_LIMIT)
@@ -255,7 +255,7 @@ bool spool_rows_handle(void *context, unsigned process, unsigned lane,
     }
     origin.status = status;
     origin.lane = spool_lane_state(&rows->entities, process, lane, status);
-    /* a writer that has just failed gives no ids; that is no reason to stop draining */
+    /* a failed writer returns no ids, but draining continues */
     return origin.lane &&
            (handle_record(&origin, record) || trace_writer_failed(rows->entities.writer));
 }

@@ -1,10 +1,10 @@
-/* How is a program run as if ridge were not there?
+/* Runs a program as if ridge were not there.
  *
- * It shares ridge's process group and terminal, so what the terminal sends (Ctrl-C, Ctrl-Z, a
- * hangup) reaches both. Signals are blocked but for the time that ridge sleeps, so that none can
- * come between looking for ended children and going to sleep; handlers do nothing but pass on what
- * a process has sent. ridge is a subreaper: processes whose parent has ended become its children,
- * and so it knows when the last one has ended.
+ * The program shares ridge's process group and terminal, so signals of the terminal (Ctrl-C,
+ * Ctrl-Z, hangup) reach both. Signals are blocked except while ridge sleeps, so that none is lost
+ * between checking for ended children and going to sleep. The handlers only forward signals that a
+ * process sent. ridge is a subreaper: orphaned descendants become its children, so it knows when
+ * the last one has ended.
  */
 #include "record/target.h"
 
@@ -24,14 +24,14 @@
 #include "base/memory.h"
 #include "spool/spool.h"
 
-/* SIGCHLD only wakes ridge; SIGXFSZ would kill it where a failed write is enough. */
+/* SIGCHLD only wakes ridge. SIGXFSZ and SIGPIPE are ignored, because a failed write suffices. */
 static const int signals[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
                               SIGUSR1, SIGUSR2, SIGXFSZ, SIGPIPE};
-_Static_assert(sizeof signals / sizeof *signals == TARGET_SIGNALS, "one place for each");
+_Static_assert(sizeof signals / sizeof *signals == TARGET_SIGNALS, "one saved action each");
 
-static volatile sig_atomic_t forward_to; /* the target's pid while it lives */
+static volatile sig_atomic_t forward_to; /* the target's pid while it runs */
 
-/* What comes from the terminal has reached the target already. */
+/* Signals of the terminal reach the target directly. */
 static bool sent_by_process(const siginfo_t *info) {
 #ifdef SI_KERNEL
     return info->si_code != SI_KERNEL;
@@ -56,7 +56,7 @@ static bool is_forwarded(int number) {
     return number != SIGCHLD && number != SIGXFSZ && number != SIGPIPE;
 }
 
-/* A signal that ridge was started to ignore (nohup) stays ignored, by both. */
+/* A signal that was ignored when ridge started (nohup) stays ignored in both. */
 static void install_handlers(struct target *target) {
     sigset_t blocked;
     sigemptyset(&blocked);
@@ -91,7 +91,7 @@ static void restore_handlers(const struct target *target) {
 
 void target_release(struct target *target) {
     forward_to = 0;
-    /* A Ctrl-C that ended the target may still be pending here: ignoring it forgets it. */
+    /* A Ctrl-C that ended the target may still be pending; SIG_IGN discards it. */
     for (unsigned i = 0; i < TARGET_SIGNALS; i++)
         if (is_forwarded(signals[i]))
             signal(signals[i], SIG_IGN);
@@ -126,7 +126,7 @@ static _Noreturn void run_child(const struct target *target, int start_pipe, int
         got = read(start_pipe, &byte, 1);
     while (got < 0 && errno == EINTR);
     if (got != 1)
-        _exit(127); /* ridge gave up, or is gone */
+        _exit(127); /* ridge failed or was killed */
     for (unsigned i = 0; i < variable_count; i++)
         set_variable(&variables[i]);
     execvp(command[0], command);
@@ -137,7 +137,7 @@ static _Noreturn void run_child(const struct target *target, int start_pipe, int
 
 static bool make_pipe(int ends[2], struct status *status) {
     if (pipe(ends) != 0)
-        return status_fail_errno(status, "cannot make a pipe to the program");
+        return status_fail_errno(status, "cannot create a pipe");
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     return true;
@@ -178,7 +178,7 @@ bool target_start(struct target *target, char *const *command,
         forward_to = target->pid;
         return true;
     }
-    status_fail_errno(status, "cannot start a process");
+    status_fail_errno(status, "cannot create a process");
     close(target->start_pipe);
     close(target->error_pipe);
     target_release(target);
@@ -201,23 +201,19 @@ void target_cancel(struct target *target) {
     target_release(target);
 }
 
-/* The status that a shell ends with when exec() fails. */
+/* The exit status of a shell when exec() fails. */
 static int exec_exit_status(int reason) {
     return reason == ENOENT ? 127 : 126;
 }
 
 static bool explain_exec_error(const char *program, int reason, struct status *status) {
     if (reason == ENOENT && !strchr(program, '/'))
-        return status_fail(status, STATUS_USAGE, "there is no program '%s' in PATH; check its name",
-                           program);
+        return status_fail(status, STATUS_USAGE, "'%s' was not found in PATH", program);
     if (reason == ENOENT)
-        return status_fail(status, STATUS_USAGE,
-                           "there is no program '%s' (or not the interpreter that it names)",
-                           program);
+        return status_fail(status, STATUS_USAGE, "'%s' or its interpreter does not exist", program);
     if (reason == EACCES)
         return status_fail(status, STATUS_USAGE,
-                           "'%s' may not be executed; is it a program? (chmod +x makes it one)",
-                           program);
+                           "'%s' is not executable; chmod +x it if it is a program", program);
     errno = reason;
     return status_fail_errno(status, "cannot execute '%s'", program);
 }
@@ -252,7 +248,7 @@ int target_run_unrecorded(char *const *command, bool pipe_was_ignored, struct st
     return exec_exit_status(reason);
 }
 
-/* How many children ridge has: of the living ones there are few, and the system lists them. */
+/* The number of ridge's children. */
 static unsigned count_children(void) {
     unsigned count = 0;
 #ifdef __linux__
@@ -268,7 +264,7 @@ static unsigned count_children(void) {
     return count ? count : 1;
 }
 
-/* Takes note of all that have ended; false when no child is left. */
+/* Reaps all ended children; false when none is left. */
 static bool reap_all(struct target *target) {
     for (;;) {
         int wait_status;
@@ -313,7 +309,7 @@ int target_status(const struct target *target) {
     return WEXITSTATUS(target->wait_status);
 }
 
-/* The target's memory image is the one to look at: ridge leaves none. */
+/* The core dump of interest is the target's. */
 static void disable_core_dump(void) {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);

@@ -1,8 +1,8 @@
-/* How is a trace kept whole while it grows, and short when only its end is wanted?
+/* Keeps the trace readable while it grows, and trims it for --ring and --delay.
  *
- * The file is nothing but chunks. Trimming copies those that stay to a file beside it, which then
- * takes its name and its descriptor: at no moment is there no readable trace. It is done when the
- * file is much longer than it should be, so each byte is copied a few times at most.
+ * The file consists of chunks only. Trimming copies the chunks to keep to a temporary file, which
+ * then takes over the name and the descriptor, so that there is a readable trace at any time. It is
+ * done only when the file is much longer than wanted, so each byte is copied a few times at most.
  */
 #include "record/trace_file.h"
 
@@ -18,8 +18,8 @@
 #include "base/output.h"
 #include "trace/chunk.h"
 
-/* Names that can never become a file are the user's to correct. The rest (no descriptors, no space)
- * is a failure to record. */
+/* Errors that the user can correct in the name are STATUS_USAGE. Others (no descriptors, no space)
+ * are failures to record. */
 static bool fail_to_create(const char *path, struct status *status) {
     static const int wrong_names[] = {EACCES, EPERM,        ENOENT, ENOTDIR, EROFS,   EISDIR, ELOOP,
                                       EINVAL, ENAMETOOLONG, ENXIO,  ENODEV,  ETXTBSY, 0};
@@ -33,7 +33,7 @@ static bool fail_to_create(const char *path, struct status *status) {
 
 static bool open_temporary(struct record_file *file, int *fd, struct status *status) {
     snprintf(file->temporary, sizeof file->temporary, "%s.XXXXXX.tmp", file->path);
-    *fd = mkstemps(file->temporary, 4); /* with mode 0600 */
+    *fd = mkstemps(file->temporary, 4); /* mode 0600 */
     if (*fd < 0) {
         file->temporary[0] = 0;
         return fail_to_create(file->path, status);
@@ -48,10 +48,10 @@ bool record_file_open(struct record_file *file, const char *path, bool replace,
     *file = (struct record_file){.fd = -1, .regular = true};
     if (!*path || strcmp(path, "-") == 0)
         return status_fail(status, STATUS_USAGE,
-                           "a trace needs a file to go to (-o run.ridge): standard output is the "
-                           "program's");
+                           "the trace needs a file (-o run.ridge): standard output belongs to the "
+                           "program");
     if (strlen(path) >= sizeof file->path)
-        return status_fail(status, STATUS_USAGE, "the output's name is too long");
+        return status_fail(status, STATUS_USAGE, "the name of the output file is too long");
     strcpy(file->path, path);
     bool exists = stat(path, &existing) == 0;
     if (exists && S_ISDIR(existing.st_mode))
@@ -118,7 +118,7 @@ static bool is_event(uint32_t type) {
     return false;
 }
 
-/* All whole chunks; what a failed write left of the last one is not among them. */
+/* All complete chunks, without a partial one that a failed write left. */
 static bool find_chunks(const struct record_file *file, struct file_chunks *file_chunks,
                         struct status *status) {
     uint64_t at = 0, end = record_file_bytes(file);
@@ -151,7 +151,7 @@ static bool copy_chunk(int from, int to, const struct file_chunk *file_chunk,
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return status_fail_errno(status, "cannot read what was recorded");
+            return status_fail_errno(status, "cannot read the recorded trace");
         if (!output_write_fd(to, block, (size_t)got, status))
             return false;
         done += (uint64_t)got;
@@ -159,8 +159,7 @@ static bool copy_chunk(int from, int to, const struct file_chunk *file_chunk,
     return true;
 }
 
-/* The first chunk of events that stays: `keep` bytes are for the events behind it and for all else.
- */
+/* The index from which on event chunks are kept, so that the file has `keep` bytes. */
 static size_t first_kept(const struct file_chunks *file_chunks, uint64_t keep) {
     uint64_t total = 0;
     size_t first = 0;
@@ -184,13 +183,13 @@ static bool copy_kept(const struct record_file *file, int to, const struct file_
     return true;
 }
 
-/* The other file takes over the name and the descriptor. */
+/* The temporary file takes over the name and the descriptor. */
 static bool replace_file(struct record_file *file, int fd, struct status *status) {
     if (rename(file->temporary, file->path) != 0)
         return status_fail_errno(status, "cannot replace %s", file->path);
     file->temporary[0] = 0;
     if (dup2(fd, file->fd) < 0)
-        return status_fail_errno(status, "%s: cannot go on", file->path);
+        return status_fail_errno(status, "%s: cannot duplicate the descriptor", file->path);
     fcntl(file->fd, F_SETFD, FD_CLOEXEC);
     return true;
 }

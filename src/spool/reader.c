@@ -407,8 +407,8 @@ struct spool_reader *spool_reader_open(const char *folder, struct status *status
     }
     if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 077) != 0) {
         status_fail(status, STATUS_IO,
-                    "the spool %s is not a folder that only its user may enter: 'chmod 700' it, or "
-                    "choose another",
+                    "the spool %s is not a private folder of this user; chmod 700 it, or choose "
+                    "another",
                     folder);
         return NULL;
     }

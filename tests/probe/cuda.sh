@@ -110,9 +110,9 @@ cuda_little_memory() {
     [ -z "${SAN:-}" ] || cannot "a sanitizer needs memory" || return 1
     cuda_record -c 0 little_memory 3000 && ! seen '0 ended dropped=0'
 }
-cuda_taken() { STANDIN=taken cuda_record 0 plain && seen '0 meta cuda.missing: another profiler has CUPTI .*'; }
+cuda_taken() { STANDIN=taken cuda_record 0 plain && seen '0 meta cuda.missing: another profiler uses CUPTI .*'; }
 cuda_old() { STANDIN=old cuda_record 0 plain && seen '0 meta cuda.missing: CUPTI is too old .*'; }
-cuda_refused() { STANDIN=refused cuda_record 0 plain && seen '0 meta cuda.missing: the driver lets administrators .*'; }
+cuda_refused() { STANDIN=refused cuda_record 0 plain && seen '0 meta cuda.missing: the driver restricts CUPTI .*'; }
 cuda_missing() { cupti=$scratch/none.so cuda_record 0 plain && seen '0 meta cuda.missing: RIDGE_CUPTI says .*'; }
 # What CUPTI 13.0 delivered on an H200, beside what a program with NVIDIA's headers read in it.
 cuda_replay() {

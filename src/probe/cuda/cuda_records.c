@@ -394,7 +394,7 @@ void cuda_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *b
     pthread_mutex_lock(&lock);
     if (valid_bytes > 0 && valid_bytes <= bytes)
         take_records(buffer, valid_bytes);
-    put_dropped("CUPTI had no room for all records: some of the device's work is missing",
+    put_dropped("CUPTI ran out of buffers: some kernels and copies are missing",
                 take_dropped(context, stream));
     pthread_mutex_unlock(&lock);
     cuda_buffer_release(buffer, valid_bytes);
@@ -422,10 +422,10 @@ void cuda_records_finish(void) {
     pthread_mutex_lock(&lock);
     uint64_t overhead = overhead_ns;
     if (lane)
-        put_dropped("the program ended while work of it was on the device", without_times);
+        put_dropped("the program ended while work was running on the device", without_times);
     if (lane && cuda_lost_subscription())
-        put_dropped("the device's work stopped being told of before the program's end: its own "
-                    "profiler may have taken over CUPTI",
+        put_dropped("CUPTI's records stopped before the end of the program: its own profiler may "
+                    "have taken over CUPTI",
                     1);
     pthread_mutex_unlock(&lock);
     if (overhead > 0)

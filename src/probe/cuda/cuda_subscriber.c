@@ -131,7 +131,7 @@ void cuda_yield_subscriber(const struct cupti_other_subscriber *theirs) {
     const struct cupti *cupti = cuda_probe.cupti;
     cuda_buffers_suspend(true);
     cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL);
-    cuda_records_report_lost("work was under way when the program's own profiler took over CUPTI");
+    cuda_records_report_lost("work was running when the program's profiler took over CUPTI");
     restore_defaults(cupti, theirs);
     cupti->cuptiUnsubscribe(subscriber);
     subscribed = false;

@@ -83,7 +83,7 @@ static void read_dynamic(struct loaded_library *loaded_library, const ElfW(Dyn) 
 static struct loaded_library read_library(const struct dl_phdr_info *info) {
     bool named = info->dlpi_name && *info->dlpi_name;
     struct loaded_library loaded_library = {.base = info->dlpi_addr,
-                                            .name = named ? info->dlpi_name : "the program itself",
+                                            .name = named ? info->dlpi_name : "the program",
                                             .segments = info->dlpi_phdr,
                                             .segment_count = info->dlpi_phnum};
     for (unsigned i = 0; i < loaded_library.segment_count; i++)

@@ -420,32 +420,31 @@ bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *s
     return read_records(perf, false, writer, status);
 }
 
-static void add_note(struct perf *perf, uint64_t count, const char *what) {
+static void add_note(struct perf *perf, uint64_t count, const char *one, const char *many,
+                     const char *rest) {
     char number[FORMAT_SIZE];
-    snprintf(perf->notes[perf->note_count++], sizeof perf->notes[0], "%s %s",
-             format_count(count, number), what);
+    snprintf(perf->notes[perf->note_count++], sizeof perf->notes[0], "%s %s%s",
+             format_count(count, number), count == 1 ? one : many, rest);
 }
 
 static void describe_losses(struct perf *perf) {
-    bool copies = perf->unwinder != NULL;
+    bool copies_stacks = perf->unwinder != NULL;
     if (perf->lost)
-        add_note(perf, perf->lost,
-                 perf->rings.limited && copies
-                     ? "of these are CPU samples and context switches that came too fast; use "
-                       "--stacks fp or a lower --sample-rate, or raise "
+        add_note(perf, perf->lost, "of them is a CPU sample or context switch",
+                 "of them are CPU samples and context switches",
+                 perf->rings.limited && copies_stacks
+                     ? "; use --stacks fp or a lower --sample-rate, or raise "
                        "kernel.perf_event_mlock_kb or ulimit -l"
-                 : copies ? "of these are CPU samples and context switches that came too fast; "
-                            "use --stacks fp or a lower --sample-rate"
-                          : "of these are CPU samples and context switches that came too fast; "
-                            "use a lower --sample-rate");
+                 : copies_stacks ? "; use --stacks fp or a lower --sample-rate"
+                                 : "; use a lower --sample-rate");
     if (perf->truncated)
-        add_note(perf, perf->truncated,
-                 "samples lack their outermost callers, because the processors were too busy to "
-                 "copy larger stacks; use --stacks fp or a lower --sample-rate");
+        add_note(perf, perf->truncated, "sample lacks its", "samples lack their",
+                 " outermost callers, because the CPUs were too busy to copy larger stacks; use "
+                 "--stacks fp or a lower --sample-rate");
     if (perf->without_callers)
-        add_note(perf, perf->without_callers,
-                 "samples lack their callers, because they came too fast; use --stacks fp or a "
-                 "lower --sample-rate");
+        add_note(perf, perf->without_callers, "sample lacks its", "samples lack their",
+                 " callers, because the recorder could not keep up; use --stacks fp or a lower "
+                 "--sample-rate");
 }
 
 bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *status) {

@@ -126,10 +126,10 @@ static bool read_count(int fd, double *count) {
 static void explain_missing(struct perf_counters *counters, int reason) {
     snprintf(counters->missing, sizeof counters->missing, "%s",
              reason == EACCES || reason == EPERM
-                 ? "hardware counters are not for this user; "
+                 ? "hardware counters are not permitted for this user; "
                    "sudo sysctl kernel.perf_event_paranoid=2"
-                 : "this machine has no hardware counters (a virtual machine gets them when its "
-                   "host passes them on)");
+                 : "this machine has no hardware counters (in a virtual machine the host must "
+                   "expose them)");
 }
 
 void perf_counters_open(struct perf_counters *counters, pid_t target,

@@ -116,20 +116,21 @@ static bool explain_open_error(struct status *status) {
     if (file)
         fclose(file);
     if (reason == ENOSYS || !known)
-        return status_fail(status, STATUS_UNSUPPORTED,
-                           "this kernel has no perf events; use one with CONFIG_PERF_EVENTS");
+        return status_fail(
+            status, STATUS_UNSUPPORTED,
+            "this kernel does not support perf events; use one built with CONFIG_PERF_EVENTS");
     if ((reason == EACCES || reason == EPERM) && level > 2)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "perf events are for root only here (kernel.perf_event_paranoid is %d); "
+                           "perf events are restricted to root (kernel.perf_event_paranoid is %d); "
                            "sudo sysctl kernel.perf_event_paranoid=2",
                            level);
     if (reason == EACCES || reason == EPERM)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "a filter of system calls forbids perf events; start the container with "
+                           "a seccomp filter blocks perf_event_open; start the container with "
                            "--cap-add PERFMON or --security-opt seccomp=unconfined");
     if (reason == EMFILE)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "perf events need one open file for each processor; raise ulimit -n");
+                           "perf events need one file descriptor per CPU; raise ulimit -n");
     errno = reason;
     status_fail_errno(status, "perf_event_open");
     status->code = STATUS_UNSUPPORTED;
@@ -208,9 +209,9 @@ static bool map_rings(struct perf_rings *rings, const struct perf_options *optio
     }
     if (errno == EPERM)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "there is too little memory for perf events of this user; "
+                           "the limit of locked memory is too low for perf events; "
                            "sudo sysctl kernel.perf_event_mlock_kb=2048");
-    status_fail_errno(status, "the ring of perf events cannot be mapped");
+    status_fail_errno(status, "cannot map the ring buffer of perf events");
     status->code = STATUS_UNSUPPORTED;
     return false;
 }

@@ -7,7 +7,7 @@
 struct perf *perf_open(pid_t target, const struct perf_options *options, struct status *status) {
     (void)target, (void)options;
     status_fail(status, STATUS_UNSUPPORTED,
-                "only Linux has perf events; record with --no-sampling");
+                "perf events are only available on Linux; record with --no-sampling");
     return NULL;
 }
 
@@ -17,7 +17,7 @@ void perf_close(struct perf *perf) {
 
 const char *perf_counters_missing(const struct perf *perf) {
     (void)perf;
-    return "only Linux tells a process's hardware counters";
+    return "hardware counters are only available on Linux";
 }
 
 bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status) {

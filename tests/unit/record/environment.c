@@ -48,10 +48,10 @@ TEST(a_probe_that_others_may_write_to_is_refused) {
     CHECK_OK(environment_find_probe(path, &status), status);
     library(0666);
     CHECK(!environment_find_probe(path, &status));
-    CHECK(strstr(status.message, "can be written to by others"));
+    CHECK(strstr(status.message, "is world-writable"));
     library_in_open_folder();
     CHECK(!environment_find_probe(path, &status));
-    CHECK(strstr(status.message, "in a folder that others can write to"));
+    CHECK(strstr(status.message, "in a world-writable folder"));
     unlink(getenv("RIDGE_PROBE_LIBRARY"));
     *strrchr(getenv("RIDGE_PROBE_LIBRARY"), '/') = 0;
     rmdir(getenv("RIDGE_PROBE_LIBRARY"));

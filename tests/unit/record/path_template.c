@@ -24,8 +24,8 @@ TEST(a_name_holds_the_process_the_host_and_the_rank) {
 }
 
 TEST(an_unknown_letter_or_a_lone_percent_sign_in_a_name_is_refused) {
-    CHECK(strstr(filled("x%q"), "is followed by p"));
-    CHECK(strstr(filled("x%"), "is followed by p"));
+    CHECK(strstr(filled("x%q"), "must be followed by p"));
+    CHECK(strstr(filled("x%"), "must be followed by p"));
 }
 
 TEST(a_rank_that_is_no_number_cannot_become_a_part_of_a_name) {

@@ -78,7 +78,7 @@ TEST(a_delay_and_a_ring_need_an_ordinary_file) {
         cases[i].no_sampling = true;
         CHECK(!record(&cases[i], &status, &left));
         CHECK_INT(status.code, STATUS_USAGE);
-        CHECK(strstr(status.message, "need an ordinary file, not /dev/null"));
+        CHECK(strstr(status.message, "need a regular file, not /dev/null"));
         CHECK_INT(left, 0);
     }
 }
@@ -96,8 +96,8 @@ TEST(a_summary_is_three_lines_whatever_there_is_to_say) {
     static struct record_summary summary = {
         .path = "a.ridge", .probe_ns = -1, .processes = 1, .bytes = 100, .wall_ns = 1500000000};
     CHECK_STRING(described(&summary), "recorded  1 process, 1.500 s: a.ridge (100 B)\n"
-                                      "missing   nothing was lost\n"
-                                      "cost      0 ns of processor time to record\n");
+                                      "lost      nothing\n"
+                                      "cost      0 ns of CPU time to record\n");
     for (int i = 0; i < 20; i++)
         record_note(&summary, "note %d", i);
     summary.lost = 1234;
@@ -106,10 +106,10 @@ TEST(a_summary_is_three_lines_whatever_there_is_to_say) {
     summary.target_ns = 3000000000;
     CHECK_STRING(described(&summary),
                  "recorded  1 process, 2 kernels, 1.500 s: a.ridge (100 B)\n"
-                 "missing   1,234 events were lost; note 0; note 1; note 2; note 3; note 4; "
+                 "lost      1,234 events; note 0; note 1; note 2; note 3; note 4; "
                  "note 5; note 6; note 7\n"
-                 "cost      0 ns of processor time to record, beside the program's 3.000 s; "
-                 "15.00 ms inside the program (1.0% of its run)\n");
+                 "cost      0 ns of CPU time to record; the program used 3.000 s; 15.00 ms in the "
+                 "probe (1.0% of the run)\n");
 }
 
 static const char *cost_with(unsigned maps, uint64_t interpreted, uint64_t trampolines,
@@ -122,7 +122,7 @@ static const char *cost_with(unsigned maps, uint64_t interpreted, uint64_t tramp
     return cost ? cost : "";
 }
 
-#define OFF " of that (--env PYTHONPERFSUPPORT=0 turns them off)\n"
+#define OFF " of that (--env PYTHONPERFSUPPORT=0 disables them)\n"
 
 TEST(the_cost_of_python_trampolines_is_bounded_by_what_was_sampled) {
     CHECK_STRING(cost_with(0, 0, 0, true), "");
@@ -144,6 +144,6 @@ TEST(the_cost_of_python_trampolines_is_bounded_by_what_was_sampled) {
 TEST(the_programs_time_includes_what_sampling_it_costs) {
     static struct record_summary summary = {
         .path = "a.ridge", .probe_ns = -1, .samples = 1, .target_ns = 1000000};
-    CHECK(strstr(described(&summary), "beside the program's 1.000 ms, which includes sampling "
+    CHECK(strstr(described(&summary), "; the program used 1.000 ms, including sampling "
                                       "interrupts\n"));
 }
