@@ -1,8 +1,8 @@
-/* Reads the kernel's records in the order of their times and does what each says: a mapping, a
- * name, a fork, an end, a context switch, a sample, a loss.
+/* Handles the kernel's records in the order of their times: mappings, names, forks, exits, context
+ * switches, samples, losses.
  *
- * A record is stamped a moment before it is in its ring. Those of the last milliseconds are
- * therefore left for the next time, when all that belongs before them has surely come. */
+ * A record gets its timestamp a moment before it reaches its ring buffer. Records of the last
+ * REORDER_NS are therefore deferred to the next drain, when all earlier ones have arrived. */
 #ifdef __linux__
 #include "record/perf/perf.h"
 
@@ -30,12 +30,11 @@ struct perf {
     struct perf_threads threads;
     struct stack_rows stacks;
     struct symbols *symbols;
-    struct perf_unwinder *unwinder;    /* NULL: samples bring the addresses of callers */
-    const struct trace_writer *writer; /* whose rows and strings are known */
-    uint64_t samples, lost,
-        without_callers; /* shallow: samples whose callers were not looked for */
-    uint64_t truncated;  /* samples that lack callers beyond a smaller copy of their stack */
-    bool overloaded;     /* records come faster than stacks are followed */
+    struct perf_unwinder *unwinder;          /* NULL: the kernel follows frame pointers */
+    const struct trace_writer *writer;       /* of the known rows and strings */
+    uint64_t samples, lost, without_callers; /* without_callers: not unwound */
+    uint64_t truncated;                      /* samples whose stack copy was too small */
+    bool overloaded;                         /* records arrive faster than stacks are unwound */
     struct perf_python python;
     char notes[PERF_NOTES][240];
     unsigned note_count;
@@ -65,7 +64,8 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
     perf_reader_start(&perf->reader, &perf->rings);
     if (options->counters)
         perf_counters_open(&perf->counters, target, perf_hardware_counters);
-    if (options->rate && !perf->rings.user_only) /* while they are read, rings would overflow */
+    if (options->rate &&
+        !perf->rings.user_only) /* later the ring buffers would overflow meanwhile */
         symbols_prepare_kernel(perf->symbols);
     return perf;
 }
@@ -117,7 +117,7 @@ uint64_t perf_lost(const struct perf *perf) {
     return perf->lost;
 }
 
-/* Frame pointers miss Python's functions where the interpreter has none, and so do short stacks. */
+/* Unknown with frame pointers, which the interpreter may lack, and with many truncated stacks. */
 struct perf_python perf_python(const struct perf *perf) {
     uint64_t uncertain = perf->truncated + perf->without_callers;
     bool is_known = perf->unwinder && uncertain * 20 <= perf->samples;
@@ -147,7 +147,7 @@ uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t
     return thread ? perf_thread_row_of(&perf->threads, thread, writer) : 0;
 }
 
-/* The parts of a record's body, taken one by one; what is not there is zero. */
+/* The body of a record, read field by field. Missing fields are zero. */
 struct body {
     const uint8_t *at;
     size_t left;
@@ -190,7 +190,7 @@ static bool read_name(struct perf *perf, const struct perf_record *record, struc
     perf_thread_rename(&perf->threads, thread, writer, take_text(&body));
     if (record->misc & PERF_RECORD_MISC_COMM_EXEC)
         symbols_exec(perf->symbols, pid);
-    if (!thread->alive) /* it calls exec: it runs */
+    if (!thread->alive) /* it calls exec, so it runs */
         perf_thread_set_state(&perf->threads, thread, writer, STATE_RUNNING, record->processor,
                               record->time);
     return true;
@@ -242,7 +242,7 @@ static bool read_switch(struct perf *perf, const struct perf_record *record,
     return true;
 }
 
-/* The kernel's list of addresses, with marks in it that say whose the next ones are. */
+/* The kernel's call chain; PERF_CONTEXT_* markers tell kernel from user addresses. */
 static void read_chain(struct body *body, struct perf_chain *chain) {
     uint64_t count = take_bytes(body, 8);
     bool in_kernel = false;
@@ -259,14 +259,14 @@ static void read_chain(struct body *body, struct perf_chain *chain) {
     }
 }
 
-/* The user's registers and stack, as a sample brings them. */
+/* User registers and stack of a sample. */
 struct stack_copy {
     uint64_t registers[64];
     const uint8_t *bytes;
-    uint64_t size, used; /* what was asked for; what there was */
+    uint64_t size, used; /* requested; available */
 };
 
-/* False when the sample has none. */
+/* False when the sample has no registers. */
 static bool read_stack(struct body *body, struct stack_copy *copy) {
     uint64_t mask = perf_unwind_registers();
     if (take_bytes(body, 8) == PERF_SAMPLE_REGS_ABI_NONE)
@@ -298,8 +298,8 @@ static void unwind_sample(struct perf *perf, pid_t pid, const struct stack_copy 
                        copy->size < perf_stack_sizes[0];
 }
 
-/* While the stack size is changed a thread may be sampled with both sizes: one of the two samples
- * of a period counts. */
+/* While the stack size changes, a thread may be sampled twice per period, once with each size. Only
+ * one of the two samples counts. */
 static bool is_duplicate(const struct perf *perf, struct perf_thread *thread, int64_t time,
                          uint64_t size) {
     int64_t period = 1000000000 / perf->options.rate;
@@ -352,7 +352,6 @@ static void count_lost(struct perf *perf, struct trace_writer *writer, uint64_t 
     trace_writer_dropped(writer, records);
 }
 
-/* A ring's own word about what it lost. */
 static void add_ring_lost(struct perf *perf, unsigned processor, uint64_t records,
                           struct trace_writer *writer) {
     for (size_t i = 0; i < perf->rings.count; i++)
@@ -378,7 +377,7 @@ static bool read_record(struct perf *perf, const struct perf_record *record,
     case PERF_RECORD_SAMPLE:
         return read_sample(perf, record, body, writer, status);
     case PERF_RECORD_LOST:
-        take_bytes(&body, 8); /* the event's number */
+        take_bytes(&body, 8); /* id of the event */
         add_ring_lost(perf, record->processor, take_bytes(&body, 8), writer);
         return true;
     case PERF_RECORD_LOST_SAMPLES:
@@ -389,7 +388,7 @@ static bool read_record(struct perf *perf, const struct perf_record *record,
     }
 }
 
-/* Reads the records that are complete, or all of them, and keeps the rest. */
+/* Handles all records, or those before the horizon, and defers the rest. */
 static bool read_records(struct perf *perf, bool all, struct trace_writer *writer,
                          struct status *status) {
     struct perf_batch *batch = &perf->pending;

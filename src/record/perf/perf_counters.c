@@ -1,10 +1,10 @@
-/* Two groups of four, because that is how many counters most processors have: what is divided by
- * one another is counted at the same time. Where the groups have to take turns the kernel tells for
- * how long each counted, and the counts are scaled to the whole.
+/* The counters form two groups of four, because most CPUs have four: values that are divided by
+ * each other are counted at the same time. Where the groups are multiplexed, the counts are scaled
+ * by the time that each was running.
  *
- * The target's counters are inherited by everything that it starts, so that they are the whole. A
- * further process gets its own as soon as it is heard of; what is then left of the whole is the
- * target's. With one process, which is the usual, nothing is counted twice. */
+ * The target's counters are inherited by all descendants, so they hold the totals. Each further
+ * process gets its own counters when its fork record is read; the target's share is the total minus
+ * theirs. With one process nothing is counted twice. */
 #ifdef __linux__
 #include "record/perf/perf_counters.h"
 
@@ -25,8 +25,8 @@
 
 enum {
     GROUP_SIZE = 4,
-    PROCESSES_MAX = 64, /* processes at a time with counters of their own */
-    THREADS_MAX = 64,   /* of a process, when it is first heard of */
+    PROCESSES_MAX = 64, /* processes with their own counters at a time */
+    THREADS_MAX = 64,   /* per process, when it is added */
 };
 
 const struct perf_counter_kind perf_hardware_counters[PERF_COUNTERS] = {
@@ -42,15 +42,15 @@ const struct perf_counter_kind perf_hardware_counters[PERF_COUNTERS] = {
 
 struct followed_process {
     pid_t pid;
-    int (*fds)[PERF_COUNTERS]; /* of each thread that it had; NULL: it has ended */
+    int (*fds)[PERF_COUNTERS]; /* per thread; NULL: it has ended */
     size_t threads;
-    double counts[PERF_COUNTERS]; /* of ended ones; < 0: nothing was counted */
+    double counts[PERF_COUNTERS]; /* after its end; < 0: not counted */
 };
 
-/* ---- One thread's -------------------------------------------------------------------------- */
+/* ---- Threads -------------------------------------------------------------------------- */
 
-/* Inherited by threads alone. Linux 5.13 has it, its headers may be older: the flags follow five
- * words of 64 bits, and this is bit 35. */
+/* Sets inherit_thread (Linux 5.13), which older headers lack: bit 35 of the flags, which follow
+ * five 64-bit words. */
 static void inherit_by_threads(struct perf_event_attr *attributes) {
     uint64_t flags;
     char *at = (char *)attributes + 5 * sizeof flags;
@@ -77,7 +77,7 @@ static int open_counter(const struct perf_counter_kind *kind, pid_t thread, int 
     return (int)syscall(SYS_perf_event_open, &attributes, thread, -1, leader, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* All of a thread's; false when there is none, and errno says why. */
+/* Opens all counters of a thread. False when there is none; errno is the reason. */
 static bool open_counters(struct perf_counters *counters, pid_t thread, bool is_target,
                           int fds[PERF_COUNTERS]) {
     bool any = false;
@@ -91,7 +91,7 @@ static bool open_counters(struct perf_counters *counters, pid_t thread, bool is_
             counters->user_only = true;
             fd = open_counter(kind, thread, leader, true, is_target);
         }
-        if (fd < 0 && leader >= 0) /* the group may be full */
+        if (fd < 0 && leader >= 0) /* the group may be too large */
             fd = open_counter(kind, thread, -1, counters->user_only, is_target);
         fds[i] = fd;
         if (fd < 0)
@@ -112,16 +112,16 @@ static void close_counters(int fds[PERF_COUNTERS]) {
     }
 }
 
-/* False when it never counted. */
+/* False when it never ran. */
 static bool read_count(int fd, double *count) {
-    uint64_t values[3]; /* count, time enabled, time counting */
+    uint64_t values[3]; /* count, time enabled, time running */
     if (fd < 0 || read(fd, values, sizeof values) != sizeof values || values[2] == 0)
         return false;
     *count = (double)values[0] * ((double)values[1] / (double)values[2]);
     return true;
 }
 
-/* ---- All processes ------------------------------------------------------------------------- */
+/* ---- The target ------------------------------------------------------------------------- */
 
 static void explain_missing(struct perf_counters *counters, int reason) {
     snprintf(counters->missing, sizeof counters->missing, "%s",
@@ -157,7 +157,8 @@ void perf_counters_close(struct perf_counters *counters) {
     *counters = (struct perf_counters){0};
 }
 
-/* ---- Each process -------------------------------------------------------------------------- */
+/* ---- Other processes --------------------------------------------------------------------------
+ */
 
 static size_t open_process_count(const struct perf_counters *counters) {
     size_t alive = 0;
@@ -186,11 +187,11 @@ static void open_threads(struct perf_counters *counters, struct followed_process
 }
 
 void perf_counters_add_process(struct perf_counters *counters, pid_t pid) {
-    struct status ignored; /* what cannot be kept apart is in the whole */
+    struct status ignored; /* on failure the process counts for the target */
     if (!counters->kinds || counters->missing[0] || pid == counters->target ||
         open_process_count(counters) >= PROCESSES_MAX)
         return;
-    perf_counters_end_process(counters, pid); /* a number may come again */
+    perf_counters_end_process(counters, pid); /* pids are reused */
     if (!memory_grow((void **)&counters->processes, &counters->process_capacity,
                      counters->process_count + 1, sizeof *counters->processes, &ignored))
         return;
@@ -207,7 +208,7 @@ void perf_counters_add_process(struct perf_counters *counters, pid_t pid) {
     counters->processes[counters->process_count++] = process;
 }
 
-/* What the process's threads, and those that they started, have counted. */
+/* The sum over the process's threads; < 0: not counted. */
 static double count_of(const struct followed_process *process, unsigned kind) {
     double sum = 0, count;
     bool any = false;
@@ -239,7 +240,7 @@ static void write_process(struct trace_writer *writer, pid_t pid, const char *na
     trace_writer_meta_integer(writer, key, (int64_t)count);
 }
 
-/* Of one kind: each process's, and what is left, which is the target's. */
+/* Each process's count, and the rest for the target. */
 static void write_processes(const struct perf_counters *counters, struct trace_writer *writer,
                             unsigned kind, double total) {
     const char *name = counters->kinds[kind].name;

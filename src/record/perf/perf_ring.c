@@ -40,17 +40,17 @@
 /* ---- Event attributes ------------------------------------------------------------------------ */
 
 enum {
-    RING_BYTES = 2 << 20,        /* a tenth of a second of many context switches */
-    RING_BYTES_MANY = 512 << 10, /* what perf_event_mlock_kb allows everyone by default */
+    RING_BYTES = 2 << 20,        /* 0.1 s with many context switches */
+    RING_BYTES_MANY = 512 << 10, /* the default of perf_event_mlock_kb */
     RING_BYTES_MAX = 32 << 20,
-    RINGS_BYTES_MAX = 256 << 20, /* together, where there are many processors */
-    RINGS_MEMORY_SHARE = 64,     /* all of them use at most this fraction of the memory */
+    RINGS_BYTES_MAX = 256 << 20, /* of all rings */
+    RINGS_MEMORY_SHARE = 64,     /* all rings use at most 1/64 of the memory */
     RING_BYTES_MIN = 32 << 10,
-    SAMPLE_BYTES = 1 << 10, /* of a sample without its stack: registers and a short call chain */
-    FORMAT_LOST = 1 << 4,   /* PERF_FORMAT_LOST, which older headers do not have */
+    SAMPLE_BYTES = 1 << 10, /* of a sample without stack copy: registers and a short call chain */
+    FORMAT_LOST = 1 << 4,   /* PERF_FORMAT_LOST, which older headers lack */
 };
 
-/* A training loop needs 16 KB: about thirty nested Python calls. */
+/* 16 KB hold about thirty nested Python calls, enough for a training loop. */
 const uint32_t perf_stack_sizes[PERF_STACK_SIZES] = {16 << 10, 4 << 10, 1 << 10};
 
 static int open_event(const struct perf_event_attr *attributes, pid_t target, int processor) {
@@ -193,9 +193,8 @@ static bool map_all(struct perf_rings *rings, size_t bytes) {
     return true;
 }
 
-/* What a user may lock depends on perf_event_mlock_kb, RLIMIT_MEMLOCK, capabilities and on what the
- * user's other processes have locked. Trying is the only exact answer. All rings have one size, so
- * that none is left with the rest. */
+/* The limit of locked memory depends on perf_event_mlock_kb, RLIMIT_MEMLOCK, capabilities and the
+ * user's other processes, so sizes are tried. All rings have the same size. */
 static bool map_rings(struct perf_rings *rings, const struct perf_options *options,
                       struct status *status) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), wanted = wanted_bytes(rings, options);
@@ -218,7 +217,7 @@ static bool map_rings(struct perf_rings *rings, const struct perf_options *optio
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
-/* Finds out what is allowed and known here, with events that are closed again. */
+/* Tries what is permitted and supported, with events that are closed again. */
 static bool probe_permissions(struct perf_rings *rings, pid_t target,
                               const struct perf_options *options, struct status *status) {
     for (unsigned attempt = 0; attempt < 4; attempt++) {
@@ -236,7 +235,7 @@ static bool probe_permissions(struct perf_rings *rings, pid_t target,
     return explain_open_error(status);
 }
 
-/* Sizes that cannot be opened on one processor are not used on any. */
+/* A size that fails on one CPU is not used on any. */
 static bool open_samplers(struct perf_rings *rings, pid_t target,
                           const struct perf_options *options, struct status *status) {
     rings->stack_sizes = options->stacks == PERF_STACKS_DWARF ? PERF_STACK_SIZES : 1;
@@ -269,7 +268,7 @@ static bool open_records(struct perf_rings *rings, pid_t target, long processors
             ring->samplers[size] = -1;
         ring->fd = open_event(&attributes, target, processor);
         if (ring->fd < 0 && errno == ENODEV)
-            continue; /* switched off */
+            continue; /* offline */
         if (ring->fd < 0)
             return explain_open_error(status);
         rings->count++;
@@ -287,8 +286,8 @@ bool perf_rings_open(struct perf_rings *rings, pid_t target, const struct perf_o
            (!options->rate || open_samplers(rings, target, options, status));
 }
 
-/* The kernel goes through the events of all threads, which may take long where there are many. For
- * that time a thread is sampled twice rather than not at all: duplicates can be recognised. */
+/* The kernel updates the events of all threads, which may take long. Meanwhile a thread is sampled
+ * twice rather than not at all, because duplicates can be detected. */
 void perf_rings_set_stack_size(struct perf_rings *rings, unsigned index) {
     for (size_t i = 0; i < rings->count; i++) {
         ioctl(rings->items[i].samplers[index], PERF_EVENT_IOC_ENABLE, 0);
@@ -298,7 +297,7 @@ void perf_rings_set_stack_size(struct perf_rings *rings, unsigned index) {
 }
 
 static uint64_t lost_by(int fd) {
-    uint64_t values[2]; /* the count, and how many records were lost */
+    uint64_t values[2]; /* count, lost records */
     return fd >= 0 && read(fd, values, sizeof values) == sizeof values ? values[1] : 0;
 }
 
@@ -329,7 +328,7 @@ void perf_rings_close(struct perf_rings *rings) {
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-/* Every record but a sample ends with these, because of sample_id_all. A sample begins so. */
+/* The start of a sample and, because of sample_id_all, the end of every other record. */
 struct sample_id {
     uint32_t pid, tid;
     uint64_t time;
@@ -372,7 +371,7 @@ static bool add_record(struct perf_batch *batch, size_t offset, unsigned process
     return true;
 }
 
-/* Appends bytes of the ring, which wraps around. */
+/* Appends bytes of the ring buffer, which wraps around. */
 static void copy_out(const struct perf_ring *ring, const uint8_t *data, uint64_t from, size_t bytes,
                      struct buffer *to) {
     size_t at = (size_t)(from & (ring->bytes - 1)), first = ring->bytes - at;
@@ -382,7 +381,7 @@ static void copy_out(const struct perf_ring *ring, const uint8_t *data, uint64_t
     buffer_append(to, data, bytes - first);
 }
 
-/* A header never wraps around: sizes of records are multiples of its size. */
+/* A header never wraps around, because record sizes are multiples of its size. */
 static struct perf_event_header header_at(const struct perf_ring *ring, const uint8_t *data,
                                           uint64_t from) {
     struct perf_event_header header;
@@ -474,8 +473,8 @@ enum {
     BACKLOG_BYTES = 32 << 20
 };
 #define COPIED_BYTES_MAX ((size_t)256 << 20)
-#define GROW_DELAY_NS 2000000000 /* before a larger stack size is tried again */
-#define SLICE_NS 1000000         /* enough to empty the rings */
+#define GROW_DELAY_NS 2000000000 /* of low pressure before a larger stack size */
+#define SLICE_NS 1000000         /* enough to empty all rings */
 enum { GROW_DELAY_DOUBLINGS = 5 };
 
 static int64_t monotonic(void) {
@@ -484,8 +483,8 @@ static int64_t monotonic(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* How much of what there is room for is in use. A reader that was scheduled late once may be twice
- * as late the next time, whatever was in the rings then. */
+/* The used share of the buffers. A reader that was scheduled late once may be twice as late the
+ * next time. */
 static double pressure_of(const struct perf_load *load, unsigned stack_size) {
     double fill = (double)load->fill_ms * perf_stack_sizes[0] / perf_stack_sizes[stack_size];
     double late = 2 * load->late_ms / fill, backlog = (double)load->backlog / BACKLOG_BYTES;
@@ -493,7 +492,7 @@ static double pressure_of(const struct perf_load *load, unsigned stack_size) {
     return pressure > backlog ? pressure : backlog;
 }
 
-/* Without delay a ring fills to a quarter between two reads (pause_max). */
+/* Without delays a ring is a quarter full at each read (interval_max). */
 bool perf_stack_choice_update(struct perf_stack_choice *choice, unsigned sizes,
                               const struct perf_load *load, int64_t now) {
     const double high = 0.5, low = 0.3;
@@ -518,7 +517,6 @@ bool perf_stack_choice_update(struct perf_stack_choice *choice, unsigned sizes,
     return true;
 }
 
-/* Rings that fill quickly are emptied more often. */
 static void adapt_interval(struct perf_reader *reader, double fullness) {
     if (fullness > 0.3 && reader->interval > READ_INTERVAL_MS_MIN)
         reader->interval /= 2;
@@ -540,7 +538,7 @@ static void adapt_stack_size(struct perf_reader *reader, double fullness, int64_
         perf_rings_set_stack_size(reader->rings, reader->choice.index);
 }
 
-/* With the lock. */
+/* Called with the lock held. */
 static void copy_rings(struct perf_reader *reader) {
     struct status status;
     double fullness = 0;
@@ -555,8 +553,8 @@ static void copy_rings(struct perf_reader *reader) {
     adapt_stack_size(reader, fullness, start);
 }
 
-/* The calling thread is to run soon after it is woken. A short slice needs no right, and is
- * honoured since Linux 6.12. A refusal changes nothing. */
+/* Makes the calling thread run soon after it is woken. A short slice needs no privilege and works
+ * since Linux 6.12. Errors are ignored. */
 static void raise_priority(void) {
 #ifdef SYS_sched_setattr
     struct {
@@ -568,7 +566,7 @@ static void raise_priority(void) {
     } attributes = {
         .size = sizeof attributes, .policy = SCHED_OTHER, .nice = -20, .runtime = SLICE_NS};
     if (sched_getscheduler(0) != SCHED_OTHER)
-        return; /* the user has chosen another */
+        return; /* the user chose another policy */
     if (syscall(SYS_sched_setattr, 0, &attributes, 0) == 0)
         return;
     attributes.nice = getpriority(PRIO_PROCESS, 0);
@@ -603,7 +601,7 @@ void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings) {
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&reader->wake, &attributes);
     pthread_condattr_destroy(&attributes);
-    sigfillset(&all); /* signals are for the recorder's first thread */
+    sigfillset(&all); /* signals are handled by the main thread */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     reader->running = pthread_create(&reader->thread, NULL, read_rings, reader) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -1,8 +1,9 @@
-/* A thousand stacks a second and thread are looked up, nearly all of which were there before. What
- * calls the innermost function comes again as it was, so that the row of a whole chain of callers
- * is found with one look; only the innermost frame differs from sample to sample.
+/* A thousand stacks per second and thread are looked up, and nearly all of them repeat. Usually
+ * only the innermost frame differs from the sample before, so the row of the whole chain of callers
+ * is cached and found with one lookup.
  *
- * Keys are 64-bit hashes. Among a million of them two are alike once in ten million recordings. */
+ * Keys are 64-bit hashes. Among a million keys a collision occurs once in ten million recordings.
+ */
 #include "record/perf/perf_stacks.h"
 
 #include "base/checksum.h"
@@ -27,20 +28,21 @@ static void cache_set(struct map *map, uint64_t key, uint64_t value) {
 
 struct frame {
     uint32_t function, module;
-    bool mapped;   /* something that can run is at the address */
-    bool is_final; /* asked again, it would be the same */
+    bool mapped;   /* code is mapped at the address */
+    bool is_final; /* a later lookup gives the same result */
 };
 
 /* ---- Python -------------------------------------------------------------------------------- */
 
 enum module_kind { MODULE_OTHER, MODULE_PYTHON, MODULE_INTERPRETER };
 
-/* Strings are known by number from here on. */
+/* Later frames are classified by their string ids. */
 static void classify_strings(struct stack_rows *stacks, struct frame frame, struct symbol symbol) {
     if (text_is(symbol.module, STACK_PYTHON))
         cache_set(&stacks->modules, frame.module, MODULE_PYTHON);
     else if (text_starts(symbol.module, "libc.so") || text_starts(symbol.module, "ld-linux"))
-        cache_set(&stacks->modules, frame.module, MODULE_INTERPRETER); /* when it is called by it */
+        cache_set(&stacks->modules, frame.module,
+                  MODULE_INTERPRETER); /* when the interpreter calls it */
     if (text_is(symbol.function, "py_trampoline_evaluator"))
         stacks->evaluator = frame.function;
 }
@@ -54,8 +56,8 @@ enum stack_python stack_rows_python(const struct stack_rows *stacks, uint32_t ro
     return (enum stack_python)(cache_get(&stacks->python, row) >> 32);
 }
 
-/* A Python function's trampoline is called by py_trampoline_evaluator() and calls the interpreter.
- * What the interpreter itself does until it calls another library runs a Python function. */
+/* py_trampoline_evaluator() calls a Python function's trampoline, which calls the interpreter. Code
+ * of the interpreter below a trampoline runs a Python function, until it calls another library. */
 static enum stack_python classify(struct stack_rows *stacks, uint32_t parent, struct frame frame) {
     uint64_t kind = cache_get(&stacks->modules, frame.module);
     if (kind == MODULE_PYTHON) {
@@ -126,7 +128,7 @@ struct lookup {
     struct trace_writer *writer;
 };
 
-/* A caller's address is that of the instruction behind its call, perhaps of the next function. */
+/* A return address follows the call and may belong to the next function, hence the - 1. */
 static struct frame chain_frame(const struct lookup *lookup, const struct perf_chain *chain,
                                 size_t index) {
     bool in_kernel = index < chain->kernel_count;
@@ -136,8 +138,8 @@ static struct frame chain_frame(const struct lookup *lookup, const struct perf_c
                       innermost || address == 0 ? address : address - 1, in_kernel, lookup->writer);
 }
 
-/* Code without frame pointers leaves arbitrary values where a caller's address should be: the stack
- * is trusted up to the first that is not code. */
+/* Code without frame pointers leaves arbitrary values in the chain: it is cut at the first address
+ * without code. */
 static uint32_t callers_row(const struct lookup *lookup, const struct perf_chain *chain) {
     uint64_t key =
         checksum64(chain->addresses + 1, (chain->count - 1) * sizeof chain->addresses[0]);

@@ -1,5 +1,5 @@
-/* Rows are written when the first event needs them. A name that is learnt later is written as a
- * second row with the same numbers, which readers fold into the first. */
+/* Rows are written when the first event needs them. A later name is written as a second row with
+ * the same ids, which readers merge with the first. */
 #include "record/perf/perf_threads.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static void set_name(struct perf_thread *thread, struct text name) {
     thread->name[length] = 0;
 }
 
-/* For a thread that others speak of before its first record comes. */
+/* For a thread that is needed before its first record arrives. */
 static void read_comm(struct perf_thread *thread) {
     char path[80], name[64];
     snprintf(path, sizeof path, "/proc/%lld/task/%lld/comm", (long long)thread->pid,
@@ -51,7 +51,7 @@ struct perf_thread *perf_threads_find(struct perf_threads *threads, int64_t pid,
             return NULL;
         thread = &threads->items[threads->count++];
     }
-    *thread = (struct perf_thread){.pid = pid, .tid = tid}; /* a number may come again */
+    *thread = (struct perf_thread){.pid = pid, .tid = tid}; /* tids are reused */
     read_comm(thread);
     return thread;
 }
@@ -74,7 +74,7 @@ static uint32_t process_row(struct perf_threads *threads, struct trace_writer *w
     uint64_t *place = map_find(&threads->by_tid, (uint64_t)pid);
     struct text name = place ? text_of(threads->items[*place].name) : TEXT("");
     uint32_t row = write_process(writer, pid, name);
-    struct status ignored; /* without memory the row is written once more */
+    struct status ignored; /* without memory the row is written again */
     map_set(&threads->process_rows, (uint64_t)pid, row, &ignored);
     return row;
 }
@@ -147,7 +147,7 @@ void perf_thread_set_state(struct perf_threads *threads, struct perf_thread *thr
                            struct trace_writer *writer, enum thread_state state, uint32_t processor,
                            int64_t time) {
     if (thread->alive && time < thread->since)
-        time = thread->since; /* records of two processors may be a little out of order */
+        time = thread->since; /* records of different CPUs may be slightly out of order */
     perf_thread_end_state(threads, thread, writer, time);
     thread->alive = true;
     thread->state = state;
@@ -161,7 +161,7 @@ void perf_threads_end_states(struct perf_threads *threads, struct trace_writer *
         struct perf_thread *thread = &threads->items[i];
         if (!thread->alive)
             continue;
-        /* one that is gone ended when the last record came, its own was lost */
+        /* the exit record of an ended process was lost: use the time of the last record */
         bool gone = kill((pid_t)thread->pid, 0) != 0 && errno == ESRCH;
         perf_thread_end_state(threads, thread, writer, gone ? threads->last : time);
     }

@@ -1,4 +1,4 @@
-/* Systems other than Linux have no perf events: nothing is watched, and perf_open() says so. */
+/* Without Linux there are no perf events: perf_open() fails. */
 #ifndef __linux__
 #include "record/perf/perf.h"
 
@@ -32,6 +32,10 @@ bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *
 
 void perf_set_window(struct perf *perf, int64_t from, int64_t until) {
     (void)perf, (void)from, (void)until;
+}
+
+void perf_set_captures(struct perf *perf, const struct captures *captures) {
+    (void)perf, (void)captures;
 }
 
 uint64_t perf_processes(const struct perf *perf) {
