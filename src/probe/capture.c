@@ -1,5 +1,5 @@
-/* Windows of correlation ids: the last few thousand are kept, which is more than CUPTI has records
- * under way.
+/* Keeps the last few thousand windows of correlation ids, which is more than CUPTI has records in
+ * flight.
  */
 #include "probe/capture.h"
 
@@ -7,17 +7,17 @@
 
 enum { WINDOWS = 4096 };
 
-static bool by_profiler; /* these two are set before anything is recorded */
+static bool by_profiler; /* set before anything is recorded, as is range_name */
 static struct text range_name;
 static int64_t start_time;
 
-static _Atomic uint32_t open_captures; /* that are on */
+static _Atomic uint32_t open_captures; /* number of open captures */
 static _Atomic uint32_t last_call;
-static _Atomic uint32_t windows; /* that have begun, ever */
-/* From the first call after `after` to `last`; the window that is open has no last yet. */
+static _Atomic uint32_t windows; /* number of windows so far */
+/* Contains the ids in (after, last]; `last` of the open window is UINT32_MAX. */
 static struct { _Atomic uint32_t after, last; } window_ids[WINDOWS];
-static _Atomic uint32_t pause_count; /* to be paused */
-static _Atomic int64_t paused_since; /* as it was told; 0: it was not */
+static _Atomic uint32_t pause_count; /* reasons to be paused */
+static _Atomic int64_t paused_since; /* as reported; 0: not reported */
 static _Atomic bool reported;
 
 static bool is_limited(void) {
@@ -47,7 +47,7 @@ void capture_forked(void) {
     atomic_store(&reported, false);
 }
 
-/* Unless another thread has ended the pause at this moment. */
+/* Reports a pause, unless another thread ends it at the same moment. */
 static void begin_pause(struct spool_lane *lane) {
     int64_t now = spool_now(), own = now;
     atomic_store(&paused_since, now);
@@ -56,7 +56,7 @@ static void begin_pause(struct spool_lane *lane) {
     put_pause(lane, now, 0);
 }
 
-/* A reason may be taken away by one thread before it is added by another: the sum is right. */
+/* One thread may remove a reason before another adds it: the count is right in the end. */
 static void add_pause(struct spool_lane *lane) {
     if (atomic_fetch_add(&pause_count, 1) == 0)
         begin_pause(lane);
@@ -107,7 +107,7 @@ static void end_capture(struct spool_lane *lane) {
     uint32_t before = atomic_load(&open_captures);
     do
         if (before == 0)
-            return; /* an end too many */
+            return; /* unbalanced end */
     while (!atomic_compare_exchange_weak(&open_captures, &before, before - 1));
     if (before > 1)
         return;
@@ -122,14 +122,14 @@ bool capture_includes(uint32_t correlation) {
     for (uint32_t i = count; i > oldest; i--) {
         uint32_t last = atomic_load(&window_ids[(i - 1) % WINDOWS].last);
         if (correlation > last)
-            return false; /* after that window and before the next */
+            return false; /* between that window and the next */
         if (correlation > atomic_load(&window_ids[(i - 1) % WINDOWS].after))
             return true;
     }
     return false;
 }
 
-/* The program may start twice and stop once: these do not nest. */
+/* These calls do not nest: two starts need one stop. */
 void capture_profiler(struct spool_lane *lane, bool begins) {
     bool on = atomic_load(&open_captures) > 0;
     if (by_profiler && begins != on)

@@ -14,7 +14,7 @@
 EXPORT int InitializeInjection(void);
 EXPORT int InitializeInjectionNvtx2(nvtx_export_table *tables);
 
-/* Called by the CUDA driver ($CUDA_INJECTION64_PATH). The driver goes on either way. */
+/* Called by the CUDA driver ($CUDA_INJECTION64_PATH), which ignores the result. */
 int InitializeInjection(void) {
     int error = errno;
     struct probe *probe = probe_start();
@@ -24,7 +24,7 @@ int InitializeInjection(void) {
     return 1;
 }
 
-/* Called by NVTX ($NVTX_INJECTION64_PATH), once for each copy of it. 0: NVTX does without us. */
+/* Called by NVTX ($NVTX_INJECTION64_PATH), once for each copy of it. 0: no tool. */
 int InitializeInjectionNvtx2(nvtx_export_table *tables) {
     int error = errno;
     struct probe *probe = probe_start();
@@ -100,7 +100,7 @@ static void put_cost(struct probe_thread *thread, int64_t cost) {
     probe_put_meta(thread, "probe.cost_ns", (struct text){number, (size_t)length});
 }
 
-/* An entry this long is one that lost its processor, and stands for itself alone. */
+/* A very long entry was preempted and does not stand for others. */
 void cost_add(struct probe_thread *thread) {
     int64_t now = spool_now(), took = now - thread->entered_at;
     thread->entered_at = 0;

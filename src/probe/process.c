@@ -1,8 +1,8 @@
-/* Which process and thread is this? Starting once, noticing a fork(), a lane for each thread.
+/* Starts the probe once, detects fork(), and gives each thread its lane.
  *
- * A child of fork() must not write into its parent's files. The number of the process's generation
- * lies in a page that the kernel wipes in children, so that also a fork() made without the C
- * library's is noticed, at the child's first record; children that record nothing cost nothing.
+ * A child of fork() must not write to its parent's files. The generation of the process is in a
+ * page with MADV_WIPEONFORK, so a fork() that bypasses the C library is also detected, at the
+ * child's first record. Children that record nothing cost nothing.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* gettid by syscall() */
@@ -27,11 +27,12 @@
 
 enum { RETRY_INTERVAL = 1024, PAGE = 4096 };
 
-PROBE_THREAD_LOCAL struct probe_thread *current; /* NULL, one of these two, or the thread's */
+PROBE_THREAD_LOCAL struct probe_thread
+    *current; /* NULL, `starting`, `ended`, or the thread's state */
 static struct probe_thread starting, ended;
 
 static struct probe *the_probe;
-static _Atomic uint32_t *generation; /* 0 in a child that has not recorded anything yet */
+static _Atomic uint32_t *generation; /* 0 in a child without records */
 static uint32_t last_generation;
 static _Atomic uint32_t thread_serial;
 static _Atomic uint32_t lock_word;
@@ -45,7 +46,7 @@ void probe_unlock(void) {
     lock_release(&lock_word);
 }
 
-static bool locked_for_fork; /* only the forking thread looks at it, with the lock */
+static bool locked_for_fork; /* only accessed by the forking thread, with the lock */
 
 static void before_fork(void) {
     int error = errno;
@@ -97,7 +98,7 @@ int64_t probe_thread_id(void) {
     return thread_id();
 }
 
-/* The first record of a lane in a thread's hands. */
+/* The first record of a thread in a lane. */
 static void put_thread(struct probe_thread *thread) {
     char name[64];
     uint32_t text = spool_text(thread->lane, thread_name(name));
@@ -120,8 +121,8 @@ static bool take_lane(struct probe_thread *thread) {
     return true;
 }
 
-/* In a child: everything that was of the parent is let go. Where a lock came along that nobody will
- * ever open (a fork() that no handler saw), the child does without the probe. */
+/* In a child of fork(): releases the parent's resources. If the lock was held by a thread that does
+ * not exist in the child (a fork() without handlers), the child runs without the probe. */
 static bool follow_fork(void) {
     if (!probe_lock()) {
         the_probe = NULL;
@@ -147,7 +148,7 @@ static void join_generation(struct probe_thread *thread) {
 }
 
 static struct probe_thread *begin_thread(void) {
-    current = &starting; /* for a signal handler that comes here meanwhile */
+    current = &starting; /* for a signal handler that interrupts this function */
     struct probe_thread *thread = pages_allocate(sizeof *thread);
     if (!thread || pthread_setspecific(thread_key, thread) != 0) {
         pages_free(thread, sizeof *thread);
@@ -162,7 +163,7 @@ static struct probe_thread *begin_thread(void) {
     return thread;
 }
 
-/* Later destructors of the thread may still call in; they find that it has ended. */
+/* Later TLS destructors of the thread may still call the probe; `ended` makes that harmless. */
 static void end_thread(void *value) {
     struct probe_thread *thread = value;
     int error = errno;
@@ -236,7 +237,7 @@ static _Atomic uint32_t *wipe_on_fork_page(void) {
     void *page = pages_allocate(PAGE);
 #ifdef MADV_WIPEONFORK
     if (page)
-        madvise(page, PAGE, MADV_WIPEONFORK); /* else there are the handlers of fork() */
+        madvise(page, PAGE, MADV_WIPEONFORK); /* on failure the atfork handlers remain */
 #endif
     return page;
 }
@@ -269,7 +270,7 @@ struct probe *probe_start(void) {
     return the_probe;
 }
 
-/* At exit(). A child that never recorded anything still has its parent's header. */
+/* At exit(). A child without records still has its parent's header. */
 __attribute__((destructor)) static void finish_process(void) {
     if (!the_probe || atomic_load(generation) == 0)
         return;

@@ -1,6 +1,5 @@
-/* Starts recording of CUDA: called by the driver while it starts itself, before any work.
- *
- * Whatever is missing is said in the trace, and the program runs without us.
+/* Starts the CUDA part of the probe. The driver calls it during its own initialisation, before any
+ * work. If CUPTI is not available, the reason goes to the trace and CUDA is not recorded.
  */
 #include "probe/cuda/cuda.h"
 

@@ -1,8 +1,7 @@
-/* Calls of the driver and the runtime, on the thread that makes them: what a launch pays for.
+/* Records calls of the CUDA driver and runtime on the calling thread. This is the cost per launch.
  *
- * A call of the runtime makes calls of the driver, which have the same correlation: the program
- * made the outer one, and that is recorded. Loading code is recorded inside another call too, as it
- * is why that one took long.
+ * A runtime call makes driver calls with the same correlation id; only the outer call is recorded.
+ * Module loading is also recorded inside another call, because it explains why that call took long.
  */
 #include "probe/cuda/cuda.h"
 
@@ -14,8 +13,8 @@
 
 enum {
     LAUNCHES_REMEMBERED = 1024,    /* calls */
-    LAUNCH_SAMPLE_BITS = 6,        /* one of 64 */
-    ALLOCATIONS_REMEMBERED = 4096, /* calls whose thread is kept */
+    LAUNCH_SAMPLE_BITS = 6,        /* one launch in 64 */
+    ALLOCATIONS_REMEMBERED = 4096, /* whose thread is known */
 };
 
 struct function {
@@ -31,9 +30,9 @@ static const struct function functions[2][CUPTI_FUNCTIONS_MAX] = {
 };
 #undef ROW
 
-/* The runtime's call that this thread is in. */
+/* The runtime call that this thread is in. */
 PROBE_THREAD_LOCAL const struct function *outer;
-/* cuda_probe.since when it began: of one that ended while we did not listen, nobody told. */
+/* cuda_probe.since at its start. The end of a call is missed while the probe is unsubscribed. */
 PROBE_THREAD_LOCAL int64_t outer_since;
 
 static _Atomic uint32_t last_launch;
@@ -51,7 +50,7 @@ uint32_t cuda_last_launch(void) {
     return atomic_load_explicit(&last_launch, memory_order_relaxed);
 }
 
-/* Ids of a loop may all be multiples of something; those of a hash are not. */
+/* Hashed, because the ids in a loop may all be multiples of one number. */
 static bool slot_of(uint32_t correlation, unsigned *slot) {
     uint32_t hash = correlation * 0x9E3779B1u;
     *slot = hash % LAUNCHES_REMEMBERED;
@@ -77,7 +76,7 @@ int64_t cuda_call_start(uint32_t correlation) {
     return atomic_load(&launch_starts[slot].correlation) == correlation ? start : 0;
 }
 
-/* Correlations of one after another lie beside each other: only very old ones are lost. */
+/* Consecutive ids use consecutive slots, so only very old ones are overwritten. */
 static void remember_thread(uint32_t correlation) {
     unsigned slot = correlation % ALLOCATIONS_REMEMBERED;
     atomic_store_explicit(&allocation_threads[slot].correlation, 0, memory_order_relaxed);
@@ -146,7 +145,7 @@ static void call_ended(const struct function *function, const struct cupti_call_
     int32_t result = call->result ? *(const int32_t *)call->result : 0;
     *call->own = 0;
     if (start <= 0 || start < subscribed_since() || start > end)
-        return; /* it began before we listened */
+        return; /* it began before the subscription */
     cuda_context_seen(call->context, call->context_id);
     struct cuda_ordering ordering = {.order = function->order,
                                      .data = call,
@@ -204,7 +203,7 @@ void cuda_callback(void *user, cupti_choice domain, uint32_t number, const void 
     }
 }
 
-/* A number that this version of CUPTI does not have is refused, and is not missed. */
+/* Callback ids that this version of CUPTI does not know are refused, which is harmless. */
 void cuda_enable_callbacks(cupti_subscriber subscriber) {
     const struct cupti *cupti = cuda_probe.cupti;
     for (uint32_t i = 0; i < CUPTI_FUNCTIONS_MAX; i++) {

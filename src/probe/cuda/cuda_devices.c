@@ -1,6 +1,5 @@
-/* Which devices are there, and which context is on which? Asked of the driver that the program has
- * loaded, when a context is first seen, on the thread that made a call in it. So is whether a queue
- * is being captured.
+/* Describes devices and maps contexts to devices. The program's own driver is queried when a
+ * context is first seen, on the calling thread.
  */
 #include "abi/cuda_attributes.h"
 
@@ -11,7 +10,7 @@
 
 enum { NAME_BYTES = 128 };
 
-/* All return 0 when they have succeeded. */
+/* All return 0 on success. */
 static struct driver {
     int (*cuDriverGetVersion)(int *);
     int (*cuDeviceGetCount)(int *);
@@ -34,14 +33,14 @@ static const struct library_symbol symbols[] = {
     SYMBOL(cuStreamGetCtx),       {NULL, 0},
 };
 
-/* A device is complete before the count says so. */
+/* device_count is raised after the descriptions are complete. */
 static struct description {
     struct spool_device device;
     char name[NAME_BYTES];
 } descriptions[CUDA_DEVICES];
 static _Atomic uint32_t device_count;
-static _Atomic uint32_t devices_of[CUDA_CONTEXTS]; /* by context: device + 1 */
-static _Atomic int describe_state;                 /* 0: not yet, 1: somebody is at it, 2: done */
+static _Atomic uint32_t devices_of[CUDA_CONTEXTS]; /* context id -> device + 1 */
+static _Atomic int describe_state;                 /* 0: not yet, 1: in progress, 2: done */
 
 static bool load_driver(void) {
     static const char *const names[] = {"libcuda.so.1", "libcuda.so", NULL};
@@ -81,7 +80,7 @@ static void describe_device(struct description *description, int index) {
 #define QUERY(member, theirs, number) device->member = query_attribute(ordinal, number);
     CUDA_DEVICE_NUMBERS(QUERY)
 #undef QUERY
-    /* memory that transfers on both edges of its clock */
+    /* double data rate */
     device->bandwidth = (uint64_t)query_attribute(ordinal, CUDA_MEMORY_CLOCK_KHZ) * 1000 * 2 *
                         query_attribute(ordinal, CUDA_MEMORY_BUS_BITS) / 8;
     if (driver.cuDeviceTotalMem_v2(&memory, ordinal) == 0)

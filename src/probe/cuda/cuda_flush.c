@@ -1,10 +1,10 @@
-/* When do records leave CUPTI? By itself it hands over full buffers only; a program of few kernels
- * would fill none, and lose all when it is killed.
+/* Flushes CUPTI's buffers. By itself CUPTI delivers only full buffers: a program with few kernels
+ * would fill none, and lose all records when it is killed.
  *
- * A thread of ours asks ten times a second for the buffers in which everything has happened, while
- * there is anything to come and somebody reads it. At exit() everything is asked for, and then
- * nothing ever again: the driver is about to leave. A child of fork() has neither the thread nor
- * CUPTI's, and must not wait for their locks. While another profiler has CUPTI nothing is asked.
+ * A thread flushes completed buffers ten times a second, while records are outstanding and the
+ * recorder reads them. exit() flushes everything; afterwards CUPTI is not called again, because the
+ * driver shuts down. A child of fork() has neither this thread nor CUPTI's, and must not wait for
+ * their locks. While another profiler uses CUPTI nothing is flushed.
  */
 #include "probe/cuda/cuda.h"
 
@@ -18,7 +18,7 @@
 enum { FLUSH_INTERVAL_NS = 100000000, LOCK_POLL_NS = 1000000, LOCK_POLLS = 2000 };
 
 static pthread_mutex_t flush_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool finished; /* under the lock */
+static bool finished; /* protected by flush_lock */
 static pid_t owner;
 
 static void sleep_ns(long nanoseconds) {
@@ -32,7 +32,7 @@ static bool acquire_flush_lock(void) {
             return true;
         sleep_ns(LOCK_POLL_NS);
     }
-    return false; /* a flush does not end */
+    return false; /* a flush hangs */
 }
 
 bool cuda_lock(void) {
@@ -74,7 +74,7 @@ static void *flush_periodically(void *nothing) {
     return NULL;
 }
 
-/* At exit(), which may be called from any thread while others go on. */
+/* At exit(), on any thread, while other threads may still run. */
 static void flush_at_exit(void) {
     int error = errno;
     if (!cuda_lock())
@@ -87,7 +87,7 @@ static void flush_at_exit(void) {
     errno = error;
 }
 
-/* Without a signal to handle: those are the program's. */
+/* With all signals blocked: they are the program's. */
 static void start_thread(void) {
     pthread_attr_t attributes;
     pthread_t thread;

@@ -1,7 +1,8 @@
-/* What the device did: CUPTI's records become the spool's, in a lane of their own.
+/* Converts CUPTI's records of device work to records of the spool, in a lane of their own.
  *
- * Buffers come on CUPTI's thread, on ours that flushes, or on one that ends the program; they take
- * turns. Names are kept by what they say, as a module may be unloaded and another lie in its place.
+ * Buffers are completed on CUPTI's thread, on the flushing thread, or on the thread that calls
+ * exit(); a lock serialises them. Kernel names are compared by content, because after a module is
+ * unloaded another name may have the same address.
  */
 #include "probe/capture.h"
 #include "probe/cuda/cuda.h"
@@ -27,20 +28,20 @@
 enum {
     BUFFER_BYTES_MIN = 8 << 10,
     BUFFER_BYTES_MAX = 512 << 10,
-    BUFFER_GROWTH = 4, /* sizes between them are so many times the one before */
+    BUFFER_GROWTH = 4, /* factor between sizes */
     BUFFERS_BYTES_MAX = 64 << 20,
     BUFFERS_MAX = 2048,
-    FILL_TARGET_NS = 50000000, /* within which one should be full */
+    FILL_TARGET_NS = 50000000, /* a buffer should be full in this time */
 };
 
-/* Once it is there it stays, in its place. */
+/* A buffer is never freed and keeps its slot. */
 static struct buffer_slot {
     _Atomic(uint8_t *) buffer;
     _Atomic bool idle;
     uint32_t bytes;
 } buffer_slots[BUFFERS_MAX];
 static _Atomic uint32_t buffer_count, buffers_bytes;
-static _Atomic int64_t last_request; /* that one was asked for */
+static _Atomic int64_t last_request; /* time of the last request */
 static _Atomic uint32_t last_request_bytes;
 static _Atomic bool suspended;
 
@@ -49,7 +50,7 @@ static uint32_t count_made(void) {
     return count < BUFFERS_MAX ? count : BUFFERS_MAX;
 }
 
-/* NULL: it is none of ours. */
+/* NULL: the buffer is not the probe's. */
 static struct buffer_slot *slot_of(const uint8_t *buffer) {
     uint32_t count = count_made();
     for (uint32_t i = 0; i < count; i++)
@@ -63,7 +64,7 @@ static bool cuda_buffer_is_own(const uint8_t *buffer) {
     return slot_of(buffer) != NULL;
 }
 
-/* Of that size; 0: of any. */
+/* `bytes` 0: any size. */
 static struct buffer_slot *take_idle(uint32_t bytes) {
     uint32_t count = count_made();
     for (uint32_t i = 0; i < count; i++) {
@@ -92,7 +93,7 @@ static struct buffer_slot *make_buffer(uint32_t bytes) {
     return &buffer_slots[number];
 }
 
-/* As the last one was filled, so will be the next. */
+/* Assumes that the next buffer fills as fast as the last one. */
 static uint32_t choose_size(void) {
     int64_t now = spool_now(), since = atomic_exchange(&last_request, now);
     int64_t took = now > since ? now - since : 1;
@@ -135,11 +136,11 @@ static void cuda_buffer_release(uint8_t *buffer, size_t used) {
 /* ---- Records --------------------------------------------------------------------------------- */
 
 enum {
-    CLOCK_ERROR_NS = 10000, /* nanoseconds that CUPTI's conversion of clocks was seen to wander */
-    LAUNCHES_WITHOUT_RECORD_MAX = 1000, /* calls at the end that may have put no work on a device */
-    RETRY_INTERVAL = 64,                /* buffers between two attempts to have a lane */
+    CLOCK_ERROR_NS = 10000,             /* observed drift of CUPTI's clock conversion */
+    LAUNCHES_WITHOUT_RECORD_MAX = 1000, /* the last calls may not have launched any work */
+    RETRY_INTERVAL = 64,                /* buffers between two attempts to open a lane */
 };
-#define CLOCK_SKEW_NS 3600000000000 /* nanoseconds that no work of ours is ahead */
+#define CLOCK_SKEW_NS 3600000000000 /* no record is that far in the future */
 
 /* Indexed by CUPTI's numbers. */
 static const uint8_t directions[] = {COPY_UNKNOWN, COPY_HTOD, COPY_DTOH, COPY_HTOD,
@@ -147,10 +148,10 @@ static const uint8_t directions[] = {COPY_UNKNOWN, COPY_HTOD, COPY_DTOH, COPY_HT
                                      COPY_DTOD,    COPY_HTOH, COPY_PTOP};
 static const uint8_t memories[] = {MEMORY_UNKNOWN, MEMORY_PAGEABLE, MEMORY_PINNED, MEMORY_DEVICE,
                                    MEMORY_ARRAY,   MEMORY_MANAGED,  MEMORY_DEVICE, MEMORY_MANAGED};
-enum { MEMORY_ALLOCATED = 1, MEMORY_RELEASED = 2 }; /* CUPTI's numbers of operations */
+enum { MEMORY_ALLOCATED = 1, MEMORY_RELEASED = 2 }; /* CUPTI's operations */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* Everything below is under the lock. */
+/* Everything below is protected by the lock. */
 static struct spool_lane *lane;
 static unsigned lane_attempts;
 static bool put_device[CUDA_DEVICES];
@@ -163,7 +164,7 @@ uint32_t cuda_last_record(void) {
     return atomic_load_explicit(&last_record, memory_order_relaxed);
 }
 
-/* Of no thread in particular: the process's first stands for it. */
+/* The lane belongs to no thread in particular; it uses the main thread's tid. */
 static bool take_lane(void) {
     if (lane)
         return true;
@@ -188,7 +189,7 @@ static void put_clock_error(int64_t error) {
     spool_publish(lane);
 }
 
-/* No work begins before it is asked for: what seems to is the error of the clocks. */
+/* Work cannot begin before its launch: an earlier start is the error of the clock conversion. */
 static void check_clock(const struct cupti_record *record) {
     int64_t began = cuda_call_start(record->correlation);
     int64_t early = began ? began - (int64_t)record->start : 0;
@@ -204,7 +205,7 @@ static void announce_device(uint32_t device) {
     put_device[device] = cuda_device_put(lane, device);
 }
 
-/* A forced flush brings work that has not ended. */
+/* A forced flush delivers work that has not ended. */
 static bool has_times(const struct cupti_record *record) {
     bool has = record->start > 0 && record->end >= record->start;
     without_times += !has;
@@ -339,7 +340,7 @@ static void put_dropped(const char *why, uint64_t count) {
     spool_publish(lane);
 }
 
-/* By CUPTI, since it was asked last. */
+/* Records dropped by CUPTI since the last query. */
 static uint64_t take_dropped(struct CUctx_st *context, uint32_t stream) {
     size_t dropped = 0;
     cupti_result result =
@@ -347,8 +348,8 @@ static uint64_t take_dropped(struct CUctx_st *context, uint32_t stream) {
     return result == CUPTI_SUCCEEDED ? dropped : 0;
 }
 
-/* CUPTI has its own clock until it is given ours, and gives some work its times by that even later,
- * when it was given one again: pytorch/pytorch issue 192021. */
+/* CUPTI uses its own clock until a timestamp callback is registered, and for some records even
+ * after it is registered again: pytorch/pytorch issue 192021. */
 static void fix_timestamp(uint64_t *time, int64_t now, int64_t default_now) {
     if ((int64_t)*time > now + CLOCK_SKEW_NS && default_now > now)
         *time -= (uint64_t)(default_now - now);
@@ -375,7 +376,6 @@ static void take_records(uint8_t *buffer, size_t valid_bytes) {
     }
 }
 
-/* Of this thread. */
 static int64_t thread_cpu_ns(void) {
     struct timespec used = {0};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -401,8 +401,8 @@ void cuda_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *b
     cost_add_ns(thread_cpu_ns() - cpu_before);
 }
 
-/* CUPTI keeps its buffers in the name of the last who asked: a profiler that the program starts
- * itself gets the records from then on. */
+/* CUPTI delivers buffers to the callbacks that were registered last: a profiler in the program gets
+ * all records from then on. */
 bool cuda_lost_subscription(void) {
     uint32_t unrecorded = cuda_last_launch() - cuda_last_record();
     return unrecorded < UINT32_MAX / 2 && unrecorded > LAUNCHES_WITHOUT_RECORD_MAX;

@@ -1,8 +1,8 @@
-/* What do we ask of CUPTI, and how do we leave it?
+/* Subscribes to CUPTI and unsubscribes.
  *
- * CUPTI serves one at a time. Leaving it for another means to fetch our buffers before they could
- * be handed to somebody who does not know them, and to take back all that holds for the whole
- * process: kinds of records, the clock, the promise that buffers are zero.
+ * CUPTI supports one client at a time. Before another client takes over, the probe's buffers must
+ * be flushed, because the other client does not know them, and all process-wide settings be
+ * restored: record kinds, the clock, and the promise that buffers are zeroed.
  */
 #include "probe/cuda/cuda.h"
 
@@ -13,7 +13,7 @@ enum { FLUSH_POLL_NS = 1000000, FLUSH_POLLS = 20 };
 static cupti_subscriber subscriber;
 static bool subscribed;
 
-/* None that calls tell of as well: records of waits and events make launches slower. */
+/* No kinds that callbacks cover: records of synchronisations and events slow down launches. */
 static const cupti_choice kinds[] = {CUPTI_KIND_KERNEL, CUPTI_KIND_COPY,   CUPTI_KIND_PEER_COPY,
                                      CUPTI_KIND_SET,    CUPTI_KIND_MEMORY, CUPTI_KIND_OVERHEAD,
                                      CUPTI_KIND_GRAPH};
@@ -23,7 +23,7 @@ bool cuda_is_subscribed(void) {
     return subscribed;
 }
 
-/* What a version does not know is left out; kernels are what it is about. */
+/* Kinds that this version does not know are skipped, except kernels. */
 static bool enable_kinds(const struct cupti *cupti, bool graph_nodes, struct status *status) {
     for (size_t i = 0; i < KINDS; i++) {
         if (kinds[i] == CUPTI_KIND_GRAPH && graph_nodes)
@@ -35,8 +35,8 @@ static bool enable_kinds(const struct cupti *cupti, bool graph_nodes, struct sta
     return true;
 }
 
-/* Otherwise CUPTI wipes each buffer while the program waits for its launch. Without the attribute
- * that is what it does. */
+/* Otherwise CUPTI zeroes each buffer while the program waits for its launch. Older versions always
+ * do. */
 static void set_zeroed_buffers(const struct cupti *cupti, uint8_t zeroed) {
     size_t bytes = sizeof zeroed;
     cupti->cuptiActivitySetAttribute(CUPTI_ZEROED_BUFFERS, &bytes, &zeroed);
@@ -103,14 +103,14 @@ static void disable_calls(const struct cupti *cupti) {
     cupti->cuptiEnableDomain(0, subscriber, CUPTI_DRIVER_CALLS);
 }
 
-/* Kinds are the whole process's: those of a profiler that came later are not ours to end. */
+/* Kinds are process-wide: those of a later client are left enabled. */
 void cuda_unsubscribe(void) {
     disable_calls(cuda_probe.cupti);
     if (!cuda_lost_subscription())
         disable_kinds(cuda_probe.cupti, 0);
 }
 
-/* Work that is on the device has a moment to end: what CUPTI hands over then has no times. */
+/* Gives running work a moment to end, because a forced flush delivers it without times. */
 static void flush_completed(const struct cupti *cupti) {
     for (unsigned i = 0; i < FLUSH_POLLS && cuda_last_launch() != cuda_last_record(); i++) {
         if (i > 0)
@@ -125,8 +125,8 @@ void cuda_disable(const struct cupti_other_subscriber *theirs) {
     disable_calls(cuda_probe.cupti);
 }
 
-/* A launch that is under way may ask for a buffer even after its kind is disabled. One of ours that
- * stayed with CUPTI would be filled with what is theirs. */
+/* A launch in progress may request a buffer even after its kind is disabled. A buffer of the probe
+ * that stayed with CUPTI would then receive the other client's records. */
 void cuda_yield_subscriber(const struct cupti_other_subscriber *theirs) {
     const struct cupti *cupti = cuda_probe.cupti;
     cuda_buffers_suspend(true);

@@ -1,9 +1,8 @@
-/* Who waits for what? The calls tell: the thread that makes one looks at its parameters when it has
- * returned. A wait names an event; which queue that stands for is told when the event is recorded.
- * The latest recording of each is kept, in a table in which a later event may take the place of an
- * older one.
+/* Records synchronisations from the parameters of API calls, when they return. A wait refers to an
+ * event; cudaEventRecord() determines the queue that the event stands for. The latest recording of
+ * each event is kept in a table, in which a later event may replace an older one.
  *
- * CUPTI has records of waits and events too, but while it makes them every launch takes longer, as
+ * CUPTI has records of synchronisations and events, too, but they slow down every launch, as
  * tests/bench/overhead shows.
  */
 #include "probe/cuda/cuda.h"
@@ -15,16 +14,17 @@
 enum { EVENTS = 4096 };
 #define NO_STREAM UINT32_MAX
 
-/* Handles that stand for the queue that a thread has without asking, in place of none. */
+/* cudaStreamLegacy and cudaStreamPerThread: explicit handles of the default streams. */
 #define LEGACY_STREAM ((struct CUstream_st *)1)
 #define PER_THREAD_STREAM ((struct CUstream_st *)2)
 
 struct recorded_event {
-    uint64_t event;                                /* its handle; 0: nothing is here */
-    uint32_t number, context, stream, correlation; /* correlation 0: it stands for no queue */
+    uint64_t event;                                /* its handle; 0: empty */
+    uint32_t number, context, stream, correlation; /* correlation 0: no queue */
 };
 
-/* A writer makes the turn odd; who reads it before and after has the same even one, or nothing. */
+/* A seqlock: the sequence is odd while a writer is active. A read is valid if the sequence is even
+ * and the same before and after. */
 static struct event_slot {
     _Atomic uint32_t sequence;
     _Atomic uint64_t event, number_and_context, stream_and_correlation;
@@ -48,7 +48,7 @@ static void store(_Atomic uint64_t *to, uint64_t value) {
     atomic_store_explicit(to, value, memory_order_relaxed);
 }
 
-/* Two at once for one place: the second's is not kept. */
+/* If two threads write to a slot at once, the second one is dropped. */
 static void keep_event(const struct recorded_event *recorded) {
     struct event_slot *slot = event_slot_of((const struct CUevent_st *)(uintptr_t)recorded->event);
     uint32_t sequence = atomic_load(&slot->sequence), number;
@@ -84,23 +84,22 @@ struct queue {
     uint32_t context, stream;
 };
 
-/* Stream ids that CUPTI gave, so that a wait need not query its stream's again. A handle may be
- * reused, but only by a stream that is created: that starts a new epoch, in which
- * every id is queried again. Written and read as struct place is. */
+/* A cache of stream ids, so that a wait need not query CUPTI. A handle can only be reused by a new
+ * stream, whose creation starts a new epoch and so invalidates the cache. A seqlock, too. */
 enum { STREAM_IDS = 256 };
 static struct stream_id {
     _Atomic uint32_t sequence;
     _Atomic uint64_t context, stream, epoch_and_id;
 } stream_ids[STREAM_IDS];
 static _Atomic uint32_t stream_epoch = 1;
-static _Atomic bool new_streams_reported; /* by CUPTI; else nothing is kept */
+static _Atomic bool new_streams_reported; /* by CUPTI; else nothing is cached */
 
 void cuda_stream_created(void) {
     atomic_fetch_add(&stream_epoch, 1);
 }
 
 void cuda_new_streams_reported(bool reported) {
-    cuda_stream_created(); /* some may have been, unreported */
+    cuda_stream_created(); /* streams may have been created unreported */
     atomic_store(&new_streams_reported, reported);
 }
 
@@ -138,7 +137,7 @@ static void keep_stream_id(const struct CUctx_st *context, const struct CUstream
     atomic_store_explicit(&kept->sequence, sequence + 2, memory_order_release);
 }
 
-/* The id of a thread's own default stream differs by thread and is not kept. */
+/* The id of the per-thread default stream differs by thread and is not cached. */
 static bool query_stream_id(struct CUctx_st *context, struct CUstream_st *stream, bool per_thread,
                             uint32_t *id) {
     bool keeps = !per_thread && atomic_load_explicit(&new_streams_reported, memory_order_relaxed);
@@ -152,7 +151,7 @@ static bool query_stream_id(struct CUctx_st *context, struct CUstream_st *stream
     return true;
 }
 
-/* A queue may be of another context than the call was made in. */
+/* The stream may belong to another context than the current one. */
 static struct queue queue_elsewhere(struct CUstream_st *stream) {
     const struct cupti *cupti = cuda_probe.cupti;
     struct queue queue = {.stream = NO_STREAM};
@@ -176,7 +175,7 @@ static struct queue queue_of(const struct cupti_call_data *call, struct CUstream
     return queue;
 }
 
-/* What is captured into a graph is not in the queue. */
+/* Work that is captured into a graph is not queued. */
 static bool is_captured(struct CUstream_st *stream, bool per_thread) {
     if (!stream && per_thread)
         stream = PER_THREAD_STREAM;
@@ -195,7 +194,7 @@ void cuda_event_recorded(const struct cuda_ordering *call) {
                                  .correlation = queue.stream == NO_STREAM ? 0 : call->correlation});
 }
 
-/* False when there is nothing to wait for. */
+/* False when the call is not a wait. */
 static bool read_wait(const struct cuda_ordering *call, struct queue *queue,
                       const struct CUevent_st **event) {
     const void *parameters = call->data->parameters;
@@ -222,7 +221,7 @@ static bool read_wait(const struct cuda_ordering *call, struct queue *queue,
     return true;
 }
 
-/* A lane must know of a device before it says anything of its queues. */
+/* A device must be described in a lane before its queues are used there. */
 static bool announce(struct spool_lane *lane, uint32_t device) {
     PROBE_THREAD_LOCAL uint64_t announced;
     PROBE_THREAD_LOCAL const struct spool_lane *to;

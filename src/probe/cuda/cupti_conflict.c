@@ -1,13 +1,12 @@
-/* What if the program has a profiler of its own that wants CUPTI while we have it? CUPTI serves one
- * at a time and would refuse it, and the program's own result would be another than without us. So
- * we leave before its call goes through, and the trace says from when on it lacks CUDA.
+/* Yields CUPTI to a profiler in the program. CUPTI supports one client at a time and would refuse
+ * the program's profiler, which would change the program's results. So the probe unsubscribes
+ * before the other client's call proceeds, and the trace tells from when on CUDA is missing.
  *
- * We come back when it has left in turn: it does not subscribe, all kinds of records that it
- * enabled are disabled, and it has asked for its buffers since; or it has finalized CUPTI. Until
- * all that was seen it may still want something of CUPTI, and we stay out. (PyTorch's keeps its
- * subscription unless it finalizes.)
+ * The probe subscribes again when the other client has finished: it is not subscribed, all its
+ * record kinds are disabled and it has flushed its buffers since; or it has finalized CUPTI. Until
+ * then it may still use CUPTI. (PyTorch's profiler keeps its subscription unless it finalizes.)
  *
- * Its calls come on any thread of the program; one that is under way keeps us out.
+ * The other client may call from any thread. A call in progress prevents a new subscription.
  */
 #include "probe/cuda/cuda.h"
 
@@ -16,19 +15,19 @@
 #include "probe/capture.h"
 
 enum {
-    QUIET_NS = 200000000,      /* as one that stops does several things in a row */
-    CORRELATION_GAP = 1 << 20, /* more calls than can lie between two launches, hopefully */
-    OTHER_KINDS = 63,          /* of all kinds from there on */
+    QUIET_NS = 200000000,      /* a profiler makes several calls when it stops */
+    CORRELATION_GAP = 1 << 20, /* assumed to exceed the calls between two launches */
+    OTHER_KINDS = 63,          /* the bit of all larger kinds */
 };
 
-/* What was seen of them. */
+/* The observed state of other clients. */
 static _Atomic uint32_t calls_under_way;
 static _Atomic bool subscribed, has_records;
 static _Atomic uint64_t their_kinds;
 static _Atomic(cupti_clock *) their_clock;
 static _Atomic(cupti_buffer_requested *) their_requested;
 static _Atomic(cupti_buffer_completed *) their_completed;
-static _Atomic int64_t last_seen; /* 0: there is nothing to wait for */
+static _Atomic int64_t last_seen; /* 0: none */
 
 static void suspend_capture(bool leaves) {
     struct probe_thread *thread = probe_enter();
@@ -48,7 +47,7 @@ static void yield_cupti(const void *caller) {
     cuda_yield_subscriber(&theirs);
 }
 
-/* Before a call of theirs that needs CUPTI for itself, and after any. */
+/* `caller` is set for calls that need CUPTI exclusively. */
 static void their_call_begins(const void *caller) {
     int error = errno;
     atomic_fetch_add(&calls_under_way, 1);
@@ -90,8 +89,8 @@ static cupti_result their_unsubscribe(cupti_subscriber subscriber) {
     return result;
 }
 
-/* A launch that was under way when we left may put its record into a buffer of ours only then, so
- * all buffers come to us, and theirs are handed on. */
+/* A launch in progress may write its record to a buffer of the probe even after it unsubscribed. So
+ * the probe receives all completed buffers and passes the other client's on. */
 static cupti_result their_register_callbacks(cupti_buffer_requested *requested,
                                              cupti_buffer_completed *completed) {
     cupti_buffer_completed *before;
@@ -131,7 +130,8 @@ static uint64_t bit_of(cupti_choice kind) {
 
 static cupti_result their_enable(cupti_choice kind) {
     their_call_begins(NULL);
-    /* Known before it is so: another thread may make us leave meanwhile, which ends our kinds. */
+    /* Set before the call: another thread may make the probe yield, which disables its own kinds.
+     */
     uint64_t before = atomic_fetch_or(&their_kinds, bit_of(kind));
     cupti_result result = cuda_probe.cupti->cuptiActivityEnable(kind);
     if (result == CUPTI_SUCCEEDED)
@@ -142,7 +142,7 @@ static cupti_result their_enable(cupti_choice kind) {
     return result;
 }
 
-/* Kinds are the whole process's: while we listen, what it is done with may still be ours. */
+/* Kinds are process-wide: while the probe is subscribed it needs them. */
 static bool is_subscribed_locked(void) {
     bool ours = false;
     if (cuda_lock()) {
@@ -172,7 +172,7 @@ static cupti_result their_flush(uint32_t flags) {
     return result;
 }
 
-/* Correlations may begin again at 1 afterwards. */
+/* Afterwards correlation ids may restart at 1. */
 static void advance_correlations(void) {
     uint32_t call = cuda_last_launch(), record = cuda_last_record();
     atomic_store(&cuda_probe.correlation_base, (call > record ? call : record) + CORRELATION_GAP);
@@ -218,8 +218,8 @@ static bool others_have_left(void) {
            !atomic_load(&has_records);
 }
 
-/* A launch that was under way when they stopped may have put its record into a buffer of theirs
- * only then, and ours would follow it there. */
+/* A launch in progress when they stopped may have left one of their buffers active, and the probe's
+ * records would follow in it. */
 static void flush_their_buffers(void) {
     if (atomic_load(&their_requested))
         cuda_probe.cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL);
@@ -230,7 +230,7 @@ void cupti_conflict_poll(void) {
     if (cuda_is_subscribed() || !others_have_left())
         return;
     flush_their_buffers();
-    if (!cuda_subscribe(&status)) { /* somebody has it whom we do not see */
+    if (!cuda_subscribe(&status)) { /* a client that is not intercepted */
         atomic_store(&last_seen, 0);
         return;
     }

@@ -1,11 +1,10 @@
-/* How do we hear of another library's calls of a function? CUPTI does not tell its first subscriber
- * of the second.
+/* Intercepts CUPTI calls of other libraries, because CUPTI does not tell its subscriber about
+ * others.
  *
- * In libraries that were linked against it (PyTorch's is one) the address behind such a call is
- * replaced by that of a function of ours. Only addresses that the loader has left writable are
- * touched. Libraries that look the function up themselves, or are loaded after CUDA has started,
- * are not noticed: to look for them again and again would mean to hold the loader's lock while the
- * program may fork.
+ * In libraries that are linked against CUPTI (such as PyTorch's) the entries of the global offset
+ * table (GOT) are replaced. Entries that the loader made read-only (RELRO) are not touched.
+ * Libraries that use dlsym(), or are loaded after CUDA has started, are not intercepted: searching
+ * for them repeatedly would mean holding the loader's lock while the program may fork.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* dl_iterate_phdr() */
@@ -24,7 +23,7 @@ enum { JUMP_SLOT = R_X86_64_JUMP_SLOT };
 enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT };
 #endif
 
-/* What a loaded library says of itself. */
+/* The dynamic section of a loaded library. */
 struct loaded_library {
     uintptr_t base;
     const char *name, *strings;
@@ -36,8 +35,8 @@ struct loaded_library {
     bool uses_cupti;
 };
 
-/* Libraries linked against CUPTI; each is complete before the first slot of it is replaced. The
- * slots of those beyond are replaced too: they have no name then. */
+/* Libraries linked against CUPTI, complete before their first entry is replaced. Libraries beyond
+ * the limit are patched, too, but have no name. */
 enum { CUPTI_USERS_MAX = 16 };
 static struct cupti_user {
     uintptr_t start, end;
@@ -50,7 +49,7 @@ struct wanted_entries {
     size_t count;
 };
 
-/* Loaders differ in whether they have added the base already. */
+/* Some loaders have added the base already. */
 static uintptr_t address_of(const struct loaded_library *loaded_library, ElfW(Addr) value) {
     return value < loaded_library->base ? loaded_library->base + value : value;
 }
@@ -93,7 +92,7 @@ static struct loaded_library read_library(const struct dl_phdr_info *info) {
     return loaded_library;
 }
 
-/* In a part that may be written to, and not in the one that is closed after loading. */
+/* In a writable segment that is not RELRO. */
 static bool is_writable(const struct loaded_library *loaded_library, uintptr_t entry) {
     bool writable = false;
     for (unsigned i = 0; i < loaded_library->segment_count; i++) {
@@ -135,8 +134,8 @@ static const struct got_entry *find_entry(const struct wanted_entries *wanted_en
     return NULL;
 }
 
-/* Only where the very function is behind it that we call: there may be two copies of CUPTI, and
- * what is not looked up yet may become either. */
+/* Only entries that refer to the CUPTI functions that the probe uses: there may be two copies of
+ * CUPTI, and an entry that is not bound yet may refer to either. */
 static void patch_entries(const struct loaded_library *loaded_library,
                           const struct wanted_entries *wanted_entries) {
     const ElfW(Rela) *first = loaded_library->calls;

@@ -1,9 +1,8 @@
-/* NVTX: the program's own ranges, marks and names.
+/* NVTX: ranges, marks and names of the program.
  *
- * Every library of the program that uses NVTX has a copy of it, and each copy lets us replace its
- * functions. A pushed range is written when it begins and when it ends, so that one which never
- * ends is in the trace all the same. Levels are counted for each thread and domain, as NVTX
- * promises its users.
+ * Every library that uses NVTX has its own copy of it, and each copy lets the probe replace its
+ * functions. A range is written when it begins and when it ends, so that a range without an end is
+ * in the trace, too. Levels are counted per thread and domain, as NVTX documents.
  */
 #include "abi/nvtx.h"
 
@@ -20,7 +19,7 @@ enum { TOOL_VERSION = 3, UNBALANCED = -1 };
 /* Attributes come from the program and are not trusted: a message may be missing, an older struct
  * shorter. */
 struct nvtx_event {
-    uint32_t name, domain, category; /* numbers of texts */
+    uint32_t name, domain, category; /* text numbers */
     int64_t payload;
     uint32_t has_payload, colour; /* enum spool_payload; ARGB, 0: none */
 };
@@ -96,7 +95,7 @@ static struct nvtx_event nvtx_event_read(struct probe_thread *thread,
                                          const struct nvtx_attributes *attributes) {
     struct nvtx_event event = {.domain = spool_constant(thread->lane, domain->name)};
     if (!attributes || attributes->size < sizeof *attributes)
-        return event; /* of a version that has less to say than we would read */
+        return event; /* an older, shorter struct */
     event.name = message_text(thread, attributes);
     event.category = category_text(thread, domain, attributes->category);
     event.colour = attributes->colour_type == NVTX_COLOUR_ARGB ? attributes->colour : 0;
@@ -110,12 +109,12 @@ static struct nvtx_event nvtx_event_plain(struct probe_thread *thread, struct te
 
 /* ---- Ranges and marks ------------------------------------------------------------------------ */
 
-/* Handles are what this file gave to the program; none is the default domain. */
+/* Handles are pointers that this file returned; NULL is the default domain. */
 static struct nvtx_domain *domain_of(void *handle) {
     return handle ? handle : &nvtx_default_domain;
 }
 
-/* Of ids: the range is one that captures, which its end must know, in whatever thread. */
+/* Flag in the id of a capturing range, for its end, which may be on another thread. */
 #define CAPTURES ((uint64_t)1 << 63)
 
 static uint64_t next_id(struct probe_thread *thread, bool captures) {
@@ -123,7 +122,7 @@ static uint64_t next_id(struct probe_thread *thread, bool captures) {
     return captures ? id | CAPTURES : id & ~CAPTURES;
 }
 
-/* Its id, or 0 when it was dropped. The time comes last, so that the range has none of our own. */
+/* Returns the id, or 0 when dropped. The time is taken last, so that it excludes the probe. */
 static uint64_t open_range(struct probe_thread *thread, const struct nvtx_event *event) {
     bool captures = capture_is_range(thread->lane, event->name);
     if (captures)
@@ -158,7 +157,7 @@ static void close_range(struct probe_thread *thread, uint64_t id, int64_t end) {
         capture_range(thread->lane, false);
 }
 
-/* The place of the domain's innermost pushed range in this thread, or -1. */
+/* The index of the domain's innermost pushed range in this thread, or -1. */
 static int innermost_index(const struct probe_thread *thread, const struct nvtx_domain *domain) {
     int at = (int)thread->depth - 1;
     while (at >= 0 && thread->pushed[at].domain != domain)
@@ -221,9 +220,9 @@ void nvtx_thread_ended(struct probe_thread *thread) {
         close_range(thread, thread->pushed[--thread->depth].id, end);
 }
 
-/* ---- What NVTX calls ---------------------------------------------------------------------- */
+/* ---- Callbacks ---------------------------------------------------------------------- */
 
-/* RECORD(thread, what): does it while entered. */
+/* Executes statements between probe_enter() and probe_leave(). */
 #define RECORD(thread, ...)                                                                        \
     do {                                                                                           \
         struct probe_thread *thread = probe_enter();                                               \
@@ -350,7 +349,7 @@ static void *domain_create_w(const wchar_t *name) {
     RECORD(thread, domain = nvtx_domain(nvtx_text_from_wide(thread, name)));
     return domain;
 }
-/* Another may have the same name and so the same handle, and ranges of it may be open. */
+/* Domains of the same name share a handle, and may have open ranges. */
 static void domain_destroy(void *handle) {
     (void)handle;
 }
@@ -407,7 +406,7 @@ static nvtx_function *const core2[] = {
     [NVTX_DOMAIN_DESTROY] = (nvtx_function *)domain_destroy,
 };
 
-/* Older copies have fewer functions, and some may have none in a place. */
+/* Older copies have fewer functions, and slots may be NULL. */
 static bool install_module(const struct nvtx_callbacks *callbacks, int module,
                            nvtx_function *const *functions, unsigned known) {
     nvtx_function ***table = NULL;

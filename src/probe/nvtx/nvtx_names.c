@@ -1,6 +1,4 @@
-/* Tables of names that only grow: an entry is complete before it is linked in, so readers need no
- * lock.
- */
+/* Append-only hash tables: an entry is complete before it is linked, so readers need no lock. */
 #include "probe/nvtx/nvtx_names.h"
 
 #include "base/checksum.h"
@@ -25,7 +23,7 @@ struct nvtx_category {
 struct nvtx_domain nvtx_default_domain;
 static _Atomic(struct interned_string *) strings[STRING_BUCKETS];
 static _Atomic(struct nvtx_domain *) domains;
-static struct page_arena memory; /* under the lock */
+static struct page_arena memory; /* protected by probe_lock() */
 
 static const char *find_string(struct text text, uint64_t hash) {
     struct interned_string *string =
@@ -37,7 +35,7 @@ static const char *find_string(struct text text, uint64_t hash) {
 }
 
 static const char *add_string(struct text text, uint64_t hash) {
-    const char *found = find_string(text, hash); /* somebody may have been quicker */
+    const char *found = find_string(text, hash); /* another thread may have added it */
     struct interned_string *string =
         found ? NULL : page_arena_allocate(&memory, sizeof *string + text.length + 1);
     if (!string)
@@ -90,7 +88,7 @@ const char *nvtx_category_name(const struct nvtx_domain *domain, uint32_t number
     return category ? category->name : NULL;
 }
 
-/* A later name goes in front of an earlier one. */
+/* A later name precedes an earlier one in its list. */
 void nvtx_name_category(struct nvtx_domain *domain, uint32_t number, struct text name) {
     const char *kept = nvtx_intern(name);
     if (!kept || nvtx_category_name(domain, number) == kept || !probe_lock())
