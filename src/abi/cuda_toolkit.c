@@ -1,6 +1,6 @@
-/* Finds a library of the CUDA toolkit: on the loader's path, in a toolkit's folder, or in the
- * packages of a Python (pip install nvidia-cuda-nvrtc), in that order for each version. Only looks
- * and opens; a library that is there but does not load counts as absent.
+/* Searches the loader's path, the folders of CUDA toolkits and Python's site-packages (pip install
+ * nvidia-cuda-nvrtc), in that order for each version. A library that cannot be loaded counts as
+ * missing.
  */
 #include "abi/cuda_toolkit.h"
 
@@ -15,7 +15,7 @@
 
 #include "base/library.h"
 
-/* Folders below a toolkit, and below a Python's prefix, that hold libraries. */
+/* Library folders below a toolkit and below a Python prefix. */
 static const char *const toolkit_folders[] = {"lib64", "lib", "targets/*/lib", "extras/CUPTI/lib64",
                                               NULL};
 static const char *const python_folders[] = {
@@ -29,8 +29,8 @@ static void *open_file(const char *path) {
     return library_open((const char *const[]){path, NULL});
 }
 
-/* The loader takes a library that is open already when another asks for its name: what is not on
- * its path must be opened beforehand. */
+/* The loader satisfies a dependency by name with a library that is already open, so companions that
+ * are not on its path are opened first. */
 static void open_companions(const char *path, const char *companion) {
     glob_t found;
     char pattern[PATH_MAX];
@@ -50,7 +50,7 @@ static bool is_world_writable(const char *path) {
     return stat(path, &found) != 0 || (found.st_mode & S_IWOTH);
 }
 
-/* A file that anybody may put there is not to run as this user. */
+/* A file that others can replace must not run as this user. */
 static bool is_trusted(const char *path) {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -75,7 +75,7 @@ static void *open_matching(const char *pattern, const char *companion) {
     return library;
 }
 
-/* A file in one version of a library. */
+/* The file name of one version of a library. */
 struct library_file {
     const char *file, *companion;
 };
@@ -117,7 +117,7 @@ static bool find_python(char path[PATH_MAX]) {
     return false;
 }
 
-/* A virtual environment's python3 is a link into another Python: both may have the packages. */
+/* The python3 of a virtual environment is a link to another Python: both may have the packages. */
 static void *open_in_python_on_path(const struct library_file *library_file) {
     char path[PATH_MAX], resolved[PATH_MAX];
     if (!find_python(path))
@@ -131,7 +131,7 @@ static void *open_in_python_on_path(const struct library_file *library_file) {
     return library;
 }
 
-/* pyenv puts scripts on PATH in place of its Pythons. */
+/* pyenv puts wrapper scripts on PATH. */
 static void *open_in_home(const struct library_file *library_file) {
     const char *home = getenv("HOME"), *pyenv = getenv("PYENV_ROOT");
     char prefix[PATH_MAX];

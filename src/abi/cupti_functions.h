@@ -1,11 +1,10 @@
-/* The functions of the driver and the runtime that the accounting needs, by the numbers that CUPTI
- * gives them: those that put work on a device, wait for it, allocate, load code, and the events by
- * which queues wait for each other. A query is none of these.
+/* The recorded driver and runtime functions with their CUPTI callback ids: functions that launch
+ * work, synchronise, allocate, load modules, or record and wait for events. Queries are not recorded.
  *
- * X(name, suffix, number, what): the name as the vendor documents it, what its enumerator adds to
- * it, and what it does: CUPTI_CALL_what is its class, CUPTI_ORDER_what what it has to do with the
- * order of queues. A function keeps its number for ever; there is a table for each major version in
- * which functions came. Checked against the vendor's headers by tests/abi.
+ * X(name, suffix, number, what): the documented name, the suffix of its enumerator, the callback id,
+ * and its purpose: CUPTI_CALL_what is its call class, CUPTI_ORDER_what how it orders queues. Callback
+ * ids never change; each major version that added functions has its own table. tests/abi checks them
+ * against the vendor's headers.
  */
 #ifndef RIDGE_ABI_CUPTI_FUNCTIONS_H
 #define RIDGE_ABI_CUPTI_FUNCTIONS_H
@@ -358,7 +357,7 @@
 #define CUPTI_RUNTIME_FUNCTIONS(X)                                                                 \
     CUPTI_RUNTIME_FUNCTIONS_11(X) CUPTI_RUNTIME_FUNCTIONS_12(X) CUPTI_RUNTIME_FUNCTIONS_13(X)
 
-/* By these a program says which part of it is of interest. */
+/* cudaProfilerStart() and cudaProfilerStop(). */
 enum {
     CUPTI_DRIVER_PROFILER_START = 308,
     CUPTI_DRIVER_PROFILER_STOP = 309,

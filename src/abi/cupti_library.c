@@ -25,13 +25,13 @@ static const struct toolkit_library description = {
      {0, NULL}},
 };
 
-/* Everything below is guarded by the lock; what the pointers point to does not change. */
+/* Everything below is protected by the lock; the tables themselves do not change. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cupti own;
 static bool loaded;
 static const struct cupti *in_use = &own;
 
-/* What somebody else in the process loaded: two copies of CUPTI do not bear each other. */
+/* A CUPTI that is already loaded in the process: two copies conflict. */
 static void *find_loaded(void) {
     const char *names[TOOLKIT_VERSIONS_MAX];
     size_t count = 0;
@@ -140,7 +140,7 @@ bool cupti_call_failed(const struct cupti *cupti, cupti_result result, const cha
     }
 }
 
-/* Until CUDA 13 the versions were counted; some toolkits share one. */
+/* Before CUDA 13 versions were consecutive numbers, some shared by several toolkits. */
 void cupti_version_text(uint32_t version, char text[CUPTI_VERSION_TEXT]) {
     static const char *const counted[] = {"11.8", "12.0", "12.2", "12.3", "12.4", "12.5",
                                           "12.6", "12.7", "12.8", "12.9", "12.9"};

@@ -19,7 +19,7 @@ static const char *const loader_names[] = {
 static const char *const driver_names[] = {"libnvidia-opencl.so.1", NULL};
 const struct opencl_libraries opencl_libraries = {loader_names, driver_names};
 
-/* The platforms of the loader; none when there is no loader or it knows none. */
+/* The platforms of the ICD loader, if there is one. */
 static bool registered_platforms(const struct opencl_driver *driver, cl_platform_id *platforms,
                                  cl_uint *count, struct status *status) {
     cl_int error = driver->clGetPlatformIDs
@@ -63,7 +63,7 @@ static bool is_registered(const struct opencl_driver *driver, cl_platform_id pla
     return false;
 }
 
-/* A pointer to a function is copied as bytes: ISO C has no conversion from void *. */
+/* Copied as bytes, because ISO C has no conversion from void * to a function pointer. */
 static bool copy_pointer(void *function, void *field) {
     memcpy(field, &function, sizeof function);
     return function != NULL;
@@ -88,7 +88,7 @@ static bool fill_from_library(struct opencl_driver *driver, void *library, const
     return !*missing;
 }
 
-/* The optional functions are left out: a table of an older OpenCL ends before them. */
+/* Without the optional functions: the table of an older OpenCL ends before them. */
 static void fill_from_platform(struct opencl_driver *driver, cl_platform_id platform) {
     void *const *functions = *(void *const *const *)platform;
 #define FILL(place, name, parameters, arguments) copy_pointer(functions[place], &driver->name);
@@ -114,7 +114,7 @@ static platform_getter *platforms_of(const char *library_name) {
     return getter;
 }
 
-/* Adds the platforms of a driver's own library, unless the loader has those of the same vendor. */
+/* Adds the platforms of a driver's own library, unless the loader has the same vendor's. */
 static void add_unregistered(struct opencl_driver *driver, const char *library_name) {
     cl_platform_id platforms[OPENCL_PLATFORMS_MAX];
     cl_uint count = 0;

@@ -51,7 +51,7 @@ static _Noreturn void be_child(doctor_gatherer *gather, struct doctor_facts *fac
     _exit(0);
 }
 
-/* False: the child did not end in time, and was killed. */
+/* False: the child was killed after a timeout. */
 static bool wait_for(pid_t child, int *wait_status) {
     for (unsigned waited = 0; waited < TIMEOUT_MS; waited += POLL_MS) {
         pid_t ended = waitpid(child, wait_status, WNOHANG);
@@ -111,7 +111,7 @@ static void set_problem(struct fact *fact, const char *problem) {
 
 /* ---- Devices ------------------------------------------------------------------------------ */
 
-/* "NVIDIA H200 and 7 more" of the usable devices of a kind, or what the first one lacks. */
+/* "NVIDIA H200 and 7 more", or the problem of the first device. */
 static void describe_kind(const char *kind, const struct ridge_device_info *rows, size_t count,
                           struct fact *fact, char driver[FACT_TEXT]) {
     const struct ridge_device_info *first = NULL;
@@ -178,7 +178,6 @@ static void gather_cupti(struct doctor_facts *facts) {
 
 /* ---- Vendor libraries --------------------------------------------------------------------- */
 
-/* A library that crashes or hangs is a problem like any other. */
 static void set_failure(struct fact *fact, const char *what, const char *failure,
                         const char *step) {
     *fact = (struct fact){0};
@@ -229,9 +228,9 @@ static int read_restriction(void) {
     return restricted;
 }
 
-/* ---- The processor ------------------------------------------------------------------------ */
+/* ---- CPU ------------------------------------------------------------------------ */
 
-/* Opens what recording would open, for this process, and closes it again. */
+/* Opens the perf events of a recording for this process, and closes them again. */
 static void try_perf(struct fact *fact, struct fact *counters) {
     struct status status = {0};
     struct perf_options wanted = {.rate = 99, .counters = true};
@@ -259,7 +258,7 @@ static int read_paranoid(void) {
     return level;
 }
 
-/* Addresses are zeros for those who may not know them. */
+/* Addresses are zero for unprivileged users. */
 static bool kernel_tells_addresses(void) {
     FILE *file = fopen("/proc/kallsyms", "r");
     char line[512];
@@ -273,7 +272,7 @@ static bool kernel_tells_addresses(void) {
 
 /* ---- Programs ----------------------------------------------------------------------------- */
 
-/* The program on the path, or in one of the places where its installer puts it. */
+/* Searches PATH and the folder of the CUDA toolkit. */
 static void find_program(const char *name, struct fact *fact) {
     const char *path = getenv("PATH");
     char places[8192], file[PATH_MAX];
@@ -300,7 +299,7 @@ static void gather_python(struct doctor_facts *facts) {
     pclose(pipe);
 }
 
-/* Root of a user namespace has no rights outside it. */
+/* root in a user namespace has no privileges outside it. */
 static bool is_administrator(void) {
     unsigned long long inside, outside, count = UINT32_MAX;
     FILE *map = fopen("/proc/self/uid_map", "r");
@@ -428,7 +427,7 @@ static void check_python(const struct doctor_facts *facts, struct doctor_finding
              facts->python.version);
 }
 
-/* What CUPTI does not tell: the counters inside a kernel, which another tool reads. */
+/* Hardware counters of kernels, which Nsight Compute reads. */
 static void check_gpu_counters(const struct doctor_facts *facts, struct doctor_finding *finding) {
     if (!facts->cuda.there)
         step(finding, "needs an NVIDIA GPU and its driver");

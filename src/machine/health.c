@@ -29,7 +29,7 @@ struct health_gpu {
     nvml_device device;
 };
 
-/* The driver's library stays loaded, as it does for everyone who uses it. */
+/* NVML stays loaded. */
 static bool load_nvml(struct health_gpu *gpu) {
     static const char *const names[] = {"libnvidia-ml.so.1", "libnvidia-ml.so", NULL};
     void *library = library_open(names);
@@ -79,7 +79,7 @@ static void health_gpu_close(struct health_gpu *gpu) {
 static void health_gpu_read(struct health_gpu *gpu, struct health *reading) {
     unsigned int value;
     unsigned long long throttle_reasons;
-    reading->clock_mhz = reading->clock_max_mhz = -1; /* the processor's until here */
+    reading->clock_mhz = reading->clock_max_mhz = -1; /* replaces the CPU's values */
     if (gpu->nvmlDeviceGetClockInfo(gpu->device, NVML_SM_CLOCK, &value) == NVML_SUCCEEDED)
         reading->clock_mhz = value;
     if (gpu->nvmlDeviceGetMaxClockInfo(gpu->device, NVML_SM_CLOCK, &value) == NVML_SUCCEEDED)
@@ -102,12 +102,12 @@ static void health_gpu_read(struct health_gpu *gpu, struct health *reading) {
 #ifdef __linux__
 
 enum {
-    CPUS_READ_MAX = 16, /* processors whose clocks are looked at: reading one takes its time */
+    CPUS_READ_MAX = 16, /* reading a clock is slow */
     PROCESSORS_MAX = 1024,
     CHILDREN_MAX = 64,
 };
 
-/* The first bytes of a file, terminated; false when there is none. */
+/* The first bytes of a file, zero-terminated. */
 static bool read_start(const char *root, const char *name, char *content, size_t capacity) {
     char path[512];
     snprintf(path, sizeof path, "%s%s", root, name);
@@ -120,7 +120,7 @@ static bool read_start(const char *root, const char *name, char *content, size_t
     return length > 0;
 }
 
-/* A number of a file about a processor; false when there is none. */
+/* A number in a sysfs file of a CPU. */
 static bool processor_number(const char *root, unsigned processor, const char *name,
                              double *number) {
     char path[128], content[64], *end;
@@ -136,7 +136,7 @@ static double nanoseconds_of_ticks(double ticks) {
     return ticks * 1e9 / (double)(rate > 0 ? rate : 100);
 }
 
-/* The fastest: one that is idle may be slow without harm. */
+/* The fastest clock, because idle CPUs may be slow. */
 static void read_clocks(const char *root, struct health *reading) {
     double khz;
     for (unsigned i = 0; i < CPUS_READ_MAX; i++) {
@@ -158,8 +158,8 @@ static void read_throttling(const char *root, struct health *reading) {
                                   (int64_t)(count > 0 && count < 1e15 ? count : 0);
 }
 
-/* Time that a process has used, from its stat line: what follows the name, which may hold anything,
- * is the state and then numbers, of which the 11th and 12th are meant. */
+/* CPU time of a process: utime and stime of /proc/PID/stat, after the name, which may contain any
+ * character. */
 static double process_ns(const char *root, long process) {
     char path[64], content[1024];
     snprintf(path, sizeof path, "/proc/%ld/stat", process);
@@ -189,7 +189,7 @@ static double children_ns(const char *root, long process) {
     return sum;
 }
 
-/* "cpu  user nice system idle iowait irq softirq steal ...", in ticks since the start. */
+/* "cpu  user nice system idle iowait irq softirq steal ...", in ticks since boot. */
 static void read_use(const char *root, long process, double own_ns, struct health *reading) {
     char content[512];
     unsigned long long user, nice, system, idle, waiting, interrupts, soft, stolen;
@@ -217,14 +217,13 @@ void health_read_processor(const char *root, long process, double own_ns, struct
 
 /* ---- Readings -------------------------------------------------------------------------------- */
 
-#define OTHER_LOAD_MIN 0.10 /* of the processors' time */
+#define OTHER_LOAD_MIN 0.10 /* of the CPU time */
 #define STEAL_MIN 0.02
-#define CLOCK_DROP_MIN 0.8 /* of what it was before */
-#define CPU_TIME_RESOLUTION_NS                                                                     \
-    20e6 /* the system counts in steps of 10 ms: less than two may be chance */
+#define CLOCK_DROP_MIN 0.8          /* of the clock before */
+#define CPU_TIME_RESOLUTION_NS 20e6 /* two ticks of 10 ms */
 
 struct health_watch {
-    struct health_gpu *gpu; /* NULL: none, or no one to ask */
+    struct health_gpu *gpu; /* NULL: none */
 };
 
 struct health_watch *health_open(const char *uuid) {
@@ -254,7 +253,7 @@ static double seconds(struct timeval time) {
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-/* Used by this process and by children that have ended. */
+/* CPU time of this process and its ended children. */
 static double own_time_ns(void) {
     struct rusage own = {0}, children = {0};
     getrusage(RUSAGE_SELF, &own);
@@ -342,8 +341,7 @@ static void describe_clocks(const struct health *before, const struct health *af
                       after->clock_mhz);
 }
 
-/* The part of all processors' time that went elsewhere; 0 when that is not known or too little to
- * be told. */
+/* A share of the CPU time; 0 when unknown or below the resolution. */
 static double cpu_share(double before, double after, int64_t elapsed) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     double used = after - before;

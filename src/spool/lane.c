@@ -1,8 +1,8 @@
-/* Putting records into a lane: what a thread of the target pays for.
+/* Writes records to a lane. This is the cost per event in the target.
  *
- * spool_begin() and spool_publish() are a comparison, a few stores and one store that makes the
- * record visible. When a segment is full, lane_next_segment() takes one that the reader is done
- * with, or makes another while there is room.
+ * spool_begin() and spool_publish() take a comparison, a few stores, and one store that makes the
+ * record visible. When a segment is full, lane_next_segment() reuses a drained one or creates
+ * another.
  */
 #include "spool/writer.h"
 
@@ -13,12 +13,12 @@
 #include <sys/mman.h>
 
 enum {
-    RETRY_INTERVAL = 1024,    /* refused records between two attempts to find room again */
-    STALLED_LIMIT = 16 << 20, /* bytes that may wait for a recorder that does not listen */
-    SPARE_SEGMENTS = 2,       /* drained ones that are kept to be filled again */
+    RETRY_INTERVAL = 1024,    /* dropped records between two attempts to get a segment */
+    STALLED_LIMIT = 16 << 20, /* bytes of records for a recorder that does not read */
+    SPARE_SEGMENTS = 2,       /* drained segments that are kept for reuse */
     HEAD_BYTES = (int)sizeof(struct spool_head),
 };
-static const int64_t reader_timeout_ns = 10000000000; /* a recorder this quiet may be gone */
+static const int64_t reader_timeout_ns = 10000000000; /* after this time the recorder may be dead */
 
 static void publish(struct spool_lane *lane) {
     atomic_store_explicit(&lane->segment->published, spool_published(lane->sequence, lane->used),
@@ -48,8 +48,8 @@ static void release_segment(struct spool_lane *lane, struct lane_segment *segmen
     *segment = lane->segments[--lane->segment_count];
 }
 
-/* Of more drained segments than are kept, the shortest is let go: it was needed while the reader
- * was behind. */
+/* Releases the shortest drained segment if there are more than needed. It was created while the
+ * reader was behind. */
 static void release_spare(struct spool_lane *lane) {
     struct lane_segment *shortest = NULL;
     unsigned drained = 0;
@@ -65,7 +65,7 @@ static void release_spare(struct spool_lane *lane) {
         release_segment(lane, shortest);
 }
 
-/* The longest segment that is drained, or NULL. */
+/* The longest drained segment, or NULL. */
 static struct lane_segment *take_drained(struct spool_lane *lane) {
     struct lane_segment *longest = NULL;
     release_spare(lane);
@@ -77,7 +77,7 @@ static struct lane_segment *take_drained(struct spool_lane *lane) {
     return longest;
 }
 
-/* Takes the bytes from what the process may have; threads that come here together share it. */
+/* Reserves bytes within the limit of the process. */
 static bool reserve(struct spool *spool, uint64_t bytes) {
     const struct spool_header *header = spool->header;
     uint64_t limit = atomic_load(&spool->limit);
@@ -92,7 +92,7 @@ static bool reserve(struct spool *spool, uint64_t bytes) {
     return false;
 }
 
-/* Short at first: most threads say little. */
+/* Short at first, because most threads record little. */
 static uint32_t segment_length(uint32_t number) {
     uint32_t bytes = number < 4 ? (uint32_t)SPOOL_SEGMENT_MIN << 2 * number : SPOOL_SEGMENT_BYTES;
     return bytes < SPOOL_SEGMENT_BYTES ? bytes : SPOOL_SEGMENT_BYTES;
@@ -150,8 +150,8 @@ void lane_reset(struct spool_lane *lane) {
     lane->segment_count = lane->next_segment = lane->failed_attempts = 0;
 }
 
-/* The way to a next segment; where there was none it is tried again only now and then, as each
- * attempt costs the target several calls of the system. */
+/* The slow path. After a failure it retries only now and then, because each attempt costs several
+ * system calls. */
 static bool find_segment(struct spool_lane *lane) {
     if (!lane->segment && ++lane->failed_attempts % RETRY_INTERVAL != 0)
         return false;
@@ -171,8 +171,7 @@ void *spool_begin(struct spool_lane *lane, enum spool_kind kind, uint32_t text, 
         return NULL;
     }
     bytes = (bytes + 7) & ~(size_t)7;
-    lane->record_bytes =
-        (uint32_t)bytes; /* before anything else, for the eyes of a signal handler */
+    lane->record_bytes = (uint32_t)bytes; /* first, because a signal handler may check it */
     atomic_signal_fence(memory_order_seq_cst);
     if (lane->used + bytes > lane->capacity && !find_segment(lane)) {
         lane->record_bytes = 0;

@@ -1,8 +1,7 @@
-/* A lock for a guest: never for long, and never for ever.
+/* A spin lock with a timeout.
  *
- * Its holder may have lost its processor for a while, or may be a thread of the parent that a
- * fork() did not bring along. Unlike a mutex it can be given up on, is no cancellation point, and
- * can be reset.
+ * Its holder may be preempted, or may be a thread of the parent that does not exist after fork().
+ * Unlike a mutex it has a timeout, is not a cancellation point, and can be reset.
  */
 #ifndef RIDGE_SPOOL_LOCK_H
 #define RIDGE_SPOOL_LOCK_H
@@ -13,7 +12,7 @@
 
 #include "spool/spool.h"
 
-/* False when nobody opened it for a second. */
+/* False after one second. */
 static inline bool lock_acquire(_Atomic uint32_t *lock) {
     const int64_t timeout_ns = 1000000000;
     int64_t deadline = 0;

@@ -29,7 +29,7 @@
 enum { DESCRIPTOR_MIN = 500 };
 
 #ifndef MAP_POPULATE
-#define MAP_POPULATE 0 /* pages come one by one */
+#define MAP_POPULATE 0 /* pages are faulted in one by one */
 #endif
 
 static int move_descriptor(int fd) {
@@ -37,7 +37,7 @@ static int move_descriptor(int fd) {
         return fd;
     int moved = fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_MIN);
     if (moved < 0)
-        return fd; /* no number is that high: it will not live long */
+        return fd; /* the limit is lower; it is closed soon anyway */
     close(fd);
     return moved;
 }
@@ -46,7 +46,8 @@ static bool is_private(const struct stat *info) {
     return S_ISDIR(info->st_mode) && info->st_uid == geteuid() && (info->st_mode & 077) == 0;
 }
 
-bool folder_find(struct spool_folder *folder) {
+/* The folder in the environment, if it is private to this user. Refused in set-user-ID programs. */
+static bool folder_find(struct spool_folder *folder) {
     const char *path = getenv(SPOOL_VARIABLE);
     struct stat info;
     if (!path || path[0] != '/' || strlen(path) >= sizeof folder->path)
@@ -72,7 +73,7 @@ static int folder_open(const struct spool_folder *folder) {
     return fd;
 }
 
-/* A file longer than the limit would be a SIGXFSZ. */
+/* A file longer than the limit would raise SIGXFSZ. */
 static bool is_size_allowed(size_t bytes) {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
@@ -124,7 +125,7 @@ void *folder_map_file(const struct spool_folder *folder, const char *name, size_
 
 static const uint64_t default_limit = (uint64_t)1 << 30;
 
-/* Opening files are places where a thread can be cancelled, and it must not be while it is here. */
+/* open() is a cancellation point, and a thread must not be cancelled in the probe. */
 struct saved_context {
     int error, cancel;
 };
@@ -145,7 +146,7 @@ uint64_t spool_pid_space(void) {
     return stat("/proc/self/ns/pid", &info) == 0 ? (uint64_t)info.st_ino : 0;
 }
 
-/* The words of /proc/self/cmdline with spaces between them. */
+/* The arguments in /proc/self/cmdline, separated by spaces. */
 static uint32_t read_command(char *command) {
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -254,7 +255,7 @@ void spool_mark_ended(struct spool *spool) {
         atomic_store(&spool->header->ended, 1);
 }
 
-/* From the free ones, or one more; NULL when there is none. */
+/* A free lane, or another one; NULL on failure. */
 static struct spool_lane *take_lane(struct spool *spool) {
     struct spool_lane *lane = NULL;
     if (!lock_acquire(&spool->lock))

@@ -29,7 +29,7 @@ struct reader_process {
     char *command;
     uint64_t pid_space;
     bool has_header;
-    bool superseded; /* the pid has another program by now */
+    bool superseded; /* the process has executed another program */
 };
 
 struct reader_text {
@@ -39,10 +39,10 @@ struct reader_text {
 
 struct reader_lane {
     unsigned process;
-    uint32_t next;             /* the sequence that is read, or comes next */
-    uint32_t at;               /* bytes of it that are read */
-    bool waiting;              /* a later sequence was there before the next one */
-    bool broken;               /* nothing that makes sense can follow */
+    uint32_t next;             /* sequence number of the current or next segment */
+    uint32_t at;               /* bytes of it already read */
+    bool waiting;              /* a later segment exists, but not the next one */
+    bool broken;               /* damaged: not read any further */
     struct reader_text *texts; /* by number */
     size_t texts_capacity, text_count;
 };
@@ -57,22 +57,22 @@ struct spool_reader {
     struct map process_numbers; /* hash of pid and start -> number */
     struct map lane_numbers;    /* process << 32 | lane -> number */
     uint64_t damaged;
-    unsigned char *records; /* a segment's, copied */
+    unsigned char *records; /* copy of a segment's records */
 };
 
-/* A file of the folder, by its name. */
+/* A file of the folder, as parsed from its name. */
 struct spool_entry {
     int64_t pid, start;
     uint32_t lane, number; /* of a segment */
     bool is_header;
-    unsigned process; /* the reader's number */
+    unsigned process; /* number in the reader */
 };
 
 enum { ENTRY_NAME_MAX = 96 };
 
 /* ---- Files of the folder --------------------------------------------------------------------- */
 
-/* Takes the digits before `end` off the front of the name. */
+/* Parses the digits before `end` and removes both from the front of the name. */
 static bool take_number(struct text *name, const char *end, int64_t *number) {
     ptrdiff_t length = text_find(*name, end);
     if (length <= 0 || name->data[0] < '0' || name->data[0] > '9' ||
@@ -83,7 +83,7 @@ static bool take_number(struct text *name, const char *end, int64_t *number) {
     return true;
 }
 
-/* False when the name is not one of ours. */
+/* False when it is not a file of the spool. */
 static bool entry_parse(struct text name, struct spool_entry *entry) {
     int64_t lane = 0, number = 0;
     *entry = (struct spool_entry){0};
@@ -116,7 +116,7 @@ static int compare(int64_t a, int64_t b) {
     return a < b ? -1 : a > b;
 }
 
-/* Headers before segments, and processes in the order in which they began. */
+/* Processes by start time, headers before segments. */
 static int compare_entries(const void *left, const void *right) {
     const struct spool_entry *a = left, *b = right;
     int order = compare(a->start, b->start);
@@ -126,7 +126,7 @@ static int compare_entries(const void *left, const void *right) {
     return order ? order : compare(a->number, b->number);
 }
 
-/* All files of ours, in the order of process, lane and number. Free with memory_free(). */
+/* All files of the spool, sorted by process, lane and number. Free with memory_free(). */
 static bool entries_list(const char *folder, struct spool_entry **entries, size_t *count,
                          struct status *status) {
     struct spool_entry entry, *list = NULL;
@@ -154,8 +154,8 @@ static bool entries_list(const char *folder, struct spool_entry **entries, size_
     return true;
 }
 
-/* A file of ours in the folder, for reading and writing; -1 when it is not there or not a plain
- * file of this user's that is `bytes_min` to `bytes_max` long. */
+/* Opens a file for reading and writing; -1 unless it is a regular file of this user with a size of
+ * `bytes_min` to `bytes_max`. */
 static int entry_open(int folder, const struct spool_entry *entry, uint64_t bytes_min,
                       uint64_t bytes_max, uint64_t *bytes) {
     char name[ENTRY_NAME_MAX];
@@ -191,7 +191,7 @@ static const uint16_t min_bytes[SPOOL_KINDS] = {
     [SPOOL_META] = sizeof(struct spool_meta),       [SPOOL_PAUSED] = sizeof(struct spool_paused),
 };
 
-/* What a segment's head says at this moment; sequence 0 when it says nothing. */
+/* The current state of a segment; sequence 0 when it is invalid. */
 static struct segment_state read_segment_state(int folder, const struct spool_entry *entry) {
     struct spool_segment segment;
     struct segment_state seen = {0};
@@ -214,7 +214,7 @@ static struct segment_state read_segment_state(int folder, const struct spool_en
     return seen;
 }
 
-/* Copies the bytes of the segment from the lane's place on; false when they are not there. */
+/* Copies the records of the segment from `at` on; false on failure. */
 static bool copy_records(struct spool_reader *reader, int folder, const struct spool_entry *entry,
                          const struct segment_state *seen, uint32_t at) {
     uint64_t bytes;
@@ -228,7 +228,7 @@ static bool copy_records(struct spool_reader *reader, int folder, const struct s
     return ok;
 }
 
-/* Tells the writer that it may fill the segment again. */
+/* Allows the writer to reuse the segment. */
 static void mark_drained(int folder, const struct spool_entry *entry, uint64_t sequence) {
     uint64_t bytes;
     int fd = entry_open(folder, entry, SPOOL_SEGMENT_MIN, SPOOL_SEGMENT_BYTES, &bytes);
@@ -236,7 +236,7 @@ static void mark_drained(int folder, const struct spool_entry *entry, uint64_t s
         return;
     atomic_thread_fence(memory_order_seq_cst);
     ssize_t written = pwrite(fd, &sequence, sizeof sequence, SPOOL_DRAINED_AT);
-    (void)written; /* it is tried again */
+    (void)written; /* it is repeated at the next drain */
     close(fd);
 }
 
@@ -262,8 +262,7 @@ static bool is_valid_text(const struct spool_text *record) {
            record->length <= record->head.bytes - sizeof *record;
 }
 
-/* Hands on the `length` bytes of records that were copied; true in *ended when the segment is over.
- */
+/* Passes the copied records to the sink. *ended: the segment is complete. */
 static bool deliver_records(struct spool_reader *reader, unsigned number, uint32_t length,
                             bool *ended, spool_sink *sink, void *context, struct status *status) {
     struct reader_lane *lane = reader->lanes[number];
@@ -273,7 +272,7 @@ static bool deliver_records(struct spool_reader *reader, unsigned number, uint32
         if (record->bytes < sizeof *record || record->bytes % 8 != 0 ||
             record->bytes > length - at) {
             reader->damaged++;
-            return true; /* what is published later begins at a record again */
+            return true; /* later publications start at a record again */
         }
         at += record->bytes;
         if (record->kind == SPOOL_END) {
@@ -293,7 +292,7 @@ static bool deliver_records(struct spool_reader *reader, unsigned number, uint32
     return true;
 }
 
-/* The segment that holds the sequence, or `count`. */
+/* The index of the segment with that sequence number, or `count`. */
 static size_t find_sequence(const struct segment_state *seen, size_t count, uint32_t sequence) {
     size_t i = 0;
     while (i < count && (seen[i].sequence != sequence || sequence == 0))
@@ -301,7 +300,7 @@ static size_t find_sequence(const struct segment_state *seen, size_t count, uint
     return i;
 }
 
-/* The lowest sequence behind the lane's, or 0. */
+/* The lowest sequence number after `next`, or 0. */
 static uint32_t later_sequence(const struct segment_state *seen, size_t count, uint32_t next) {
     uint32_t lowest = 0;
     for (size_t i = 0; i < count; i++)
@@ -310,8 +309,8 @@ static uint32_t later_sequence(const struct segment_state *seen, size_t count, u
     return lowest;
 }
 
-/* A segment is ended before the next one begins, so an end (or a whole segment) that still is not
- * there the second time never comes. True when the lane goes on behind the hole. */
+/* The writer ends a segment before it begins the next, so an end (or a segment) that is still
+ * missing at the second attempt is lost. True when reading continues after the gap. */
 static bool skip_gap(struct spool_reader *reader, struct reader_lane *lane,
                      const struct segment_state *seen, size_t count, bool is_last) {
     uint32_t later = later_sequence(seen, count, lane->next);
@@ -380,7 +379,7 @@ static void remove_released(const struct reader_lane *lane, int folder,
     }
 }
 
-/* Reads what is in the lane's segments. `is_over`: its process writes no more. */
+/* Reads the lane's segments. `is_last`: its process has ended. */
 static bool lane_drain(struct spool_reader *reader, unsigned number, int folder,
                        const struct spool_entry *entries, size_t count, bool is_last,
                        spool_sink *sink, void *context, struct status *status) {
@@ -484,7 +483,7 @@ static bool store_command(struct reader_process *process, const struct spool_hea
     return true;
 }
 
-/* What the process says of itself; and tells it that somebody listens. */
+/* Reads the header, and writes the time of this drain to it. */
 static bool read_header(struct spool_reader *reader, int folder, const struct spool_entry *entry,
                         struct status *status) {
     struct reader_process *process = reader->processes[entry->process];
@@ -517,7 +516,7 @@ static bool has_ended(const struct spool_reader *reader, const struct reader_pro
     return process->seen.pid > 1 && kill((pid_t)process->seen.pid, 0) != 0 && errno == ESRCH;
 }
 
-/* One process has one program at a time: entries are in the order of their start. */
+/* A process runs one program at a time. Entries are sorted by start time. */
 static void find_superseded(struct spool_reader *reader, const struct spool_entry *entries,
                             size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -565,7 +564,7 @@ static bool drain_process(struct spool_reader *reader, int folder,
                           const struct spool_entry *entries, size_t count, spool_sink *sink,
                           void *context, struct status *status) {
     size_t at = 0;
-    /* asked before anything is read: who was gone then cannot have written since */
+    /* checked before reading: a process that has ended cannot write any more */
     bool ended = has_ended(reader, reader->processes[entries[0].process]);
     if (ended && entries[0].is_header && !read_header(reader, folder, &entries[0], status))
         return false;
@@ -588,8 +587,8 @@ static int open_folder(const struct spool_reader *reader) {
     return open(reader->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* A segment that was made after the folder was listed is found the next time, when its process may
- * be gone; so nobody is asked whether they are before the list is made. */
+/* A segment created after the listing is found at the next drain. Processes are therefore checked
+ * for their end only after the listing. */
 bool spool_reader_drain(struct spool_reader *reader, spool_sink *sink, void *context,
                         struct status *status) {
     struct spool_entry *entries;
@@ -619,7 +618,7 @@ static void request_stop(int folder, const struct spool_entry *entry) {
     if (fd < 0)
         return;
     ssize_t written = pwrite(fd, &stopped, sizeof stopped, offsetof(struct spool_header, stopped));
-    (void)written; /* then it goes on until its limit */
+    (void)written; /* on failure it continues until its limit */
     close(fd);
 }
 

@@ -1,8 +1,8 @@
-/* Which number has a text in a lane? Each text goes to the recorder once, and then is four bytes.
+/* Numbers the texts of a lane: each text is written once and then referred to by four bytes.
  *
- * A program may make up a name for every range, so there is an end to what is remembered: when half
- * of the numbers are used up, all texts are forgotten and the other half is given out, so that
- * numbers which a record has already asked for stay good until it is written.
+ * A program may generate a name for every range, so the table is bounded. When half of the numbers
+ * are used, all texts are forgotten and the other half is used next, so that numbers that a record
+ * already has stay valid until it is written.
  */
 #include "spool/writer.h"
 
@@ -76,7 +76,7 @@ static void reset_texts(struct spool_lane *lane) {
     memset(lane->constants, 0, sizeof lane->constants);
 }
 
-/* The number that it gets, or 0 when there is no memory. */
+/* Returns its number, or 0 when out of memory. */
 static uint32_t add_text(struct lane_texts *texts, struct text text, uint64_t hash) {
     if (texts->count == texts->capacity && !grow_table(texts))
         return 0;
@@ -90,12 +90,12 @@ static uint32_t add_text(struct lane_texts *texts, struct text text, uint64_t ha
     return texts->base + texts->count;
 }
 
-/* The reader never got it: nothing may be found under its number. */
+/* It could not be written, so it must not be found. */
 static void invalidate_last(struct lane_texts *texts) {
     texts->known[texts->count - 1].length = UINT32_MAX;
 }
 
-/* Not in the middle of a character, where the text is UTF-8. */
+/* Does not split a UTF-8 character. */
 static struct text truncate_text(struct text text) {
     if (text.length <= SPOOL_TEXT_MAX)
         return text;
