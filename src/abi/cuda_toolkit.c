@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/library.h"
 
 /* Library folders below a toolkit and below a Python prefix. */
@@ -154,9 +155,9 @@ static void *find_file(const struct library_file *library_file) {
                               "/usr/local/cuda",   "/usr/local/cuda-*", "/opt/cuda"};
     const char *pythons[] = {getenv("VIRTUAL_ENV"), getenv("CONDA_PREFIX")};
     void *library = open_file(library_file->file);
-    for (size_t i = 0; i < sizeof toolkits / sizeof *toolkits && !library; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(toolkits) && !library; i++)
         library = open_below(toolkits[i], toolkit_folders, library_file);
-    for (size_t i = 0; i < sizeof pythons / sizeof *pythons && !library; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(pythons) && !library; i++)
         library = open_below(pythons[i], python_folders, library_file);
     if (!library)
         library = open_in_python_on_path(library_file);

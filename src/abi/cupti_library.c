@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/library.h"
 #include "abi/cuda_toolkit.h"
 
@@ -146,7 +147,7 @@ void cupti_version_text(uint32_t version, char text[CUPTI_VERSION_TEXT]) {
                                           "12.6", "12.7", "12.8", "12.9", "12.9"};
     if (version >= 100000)
         snprintf(text, CUPTI_VERSION_TEXT, "%u.%u", version / 10000, version / 100 % 100);
-    else if (version >= CUPTI_OLDEST && version - CUPTI_OLDEST < sizeof counted / sizeof *counted)
+    else if (version >= CUPTI_OLDEST && version - CUPTI_OLDEST < ARRAY_COUNT(counted))
         snprintf(text, CUPTI_VERSION_TEXT, "%s", counted[version - CUPTI_OLDEST]);
     else
         snprintf(text, CUPTI_VERSION_TEXT, "version %u", version);

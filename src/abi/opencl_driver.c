@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/library.h"
 
 typedef cl_int platform_getter(cl_uint, cl_platform_id *, cl_uint *);
@@ -213,7 +214,7 @@ static const struct {
 bool opencl_check(cl_int error, const char *call, struct status *status) {
     if (error == CL_SUCCESS)
         return true;
-    for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(remedies); i++)
         if (remedies[i].error == error)
             return status_fail(status, remedies[i].code, "%s failed with %s (%d): %s", call,
                                opencl_error_name(error), (int)error, remedies[i].advice);

@@ -1,19 +1,19 @@
 /* One sweep over the device's activities in order of start. Intervals that touch or overlap grow
- * into blocks; a finished block is cut at the selection's windows, and the pieces are disjoint, so
- * that every nanosecond is counted once and what lies between two windows is no gap. */
+ * into blocks. A finished block is cut at the selection's windows; the pieces are disjoint, so
+ * every nanosecond is counted once, and the time between two windows is no gap. */
 #include "analysis/account.h"
 
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/places.h"
+#include "base/key_index.h"
 
 /* The union of intervals that come in order of start. */
 struct running_union {
     const struct selection *selection;
-    size_t cursor;      /* first window that the block at hand may reach */
-    bool open;          /* there is a block at hand */
-    int64_t start, end; /* the block at hand, not cut yet */
+    size_t cursor;      /* first window that the current block may overlap */
+    bool open;          /* there is a current block */
+    int64_t start, end; /* of the current block, not yet cut */
 
     size_t window; /* of the last piece */
     int64_t first, last;
@@ -37,7 +37,7 @@ static void add_piece(struct running_union *u, size_t window, int64_t start, int
     u->length += end - start;
 }
 
-/* Ends the block at hand. A block of no length counts where it stands inside a window. */
+/* Ends the current block. A block of no length counts if it is inside a window. */
 static void union_close(struct running_union *u) {
     const struct selection *selection = u->selection;
     if (!u->open)
@@ -94,11 +94,10 @@ static void count_queue_gap(struct account *account, struct queue_state *queue, 
         queue->end = end;
 }
 
-static bool find_queue(struct places *places, uint32_t id, struct queue_state **queues,
+static bool find_queue(struct key_index *index, uint32_t id, struct queue_state **queues,
                        size_t *capacity, size_t *queue, struct status *status) {
-    size_t known = places->count;
-    if (!places_find(places, id, queue, status) ||
-        !memory_grow((void **)queues, capacity, *queue + 1, sizeof **queues, status))
+    size_t known = index->count;
+    if (!key_index_find(index, id, queue, status) || !GROW(*queues, capacity, *queue + 1, status))
         return false;
     if (*queue == known)
         (*queues)[*queue] = (struct queue_state){0};
@@ -125,7 +124,7 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
     account->window = selection_length(selection);
     if (selection->count == 0)
         return true;
-    struct places places = {0}; /* by queue: place in queues */
+    struct key_index index = {0}; /* by queue: index in queues */
     struct queue_state *queues = NULL;
     size_t capacity = 0, queue;
     bool ok = true;
@@ -142,7 +141,7 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
         if (selection->everything || selection->windows[window].start <= start) {
             count_activity(account, kind, trace->activity.duration[i]);
             ok = kind != ACTIVITY_KERNEL ||
-                 find_queue(&places, trace->activity.queue[i], &queues, &capacity, &queue, status);
+                 find_queue(&index, trace->activity.queue[i], &queues, &capacity, &queue, status);
             if (ok && kind == ACTIVITY_KERNEL)
                 count_queue_gap(account, &queues[queue], window, start, end);
         }
@@ -153,7 +152,7 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
     union_close(&kernels);
     union_close(&copies);
     memory_free(queues);
-    places_finish(&places);
+    key_index_finish(&index);
 
     account->busy = kernels.length;
     account->exposed_copy = all.length - kernels.length;

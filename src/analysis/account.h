@@ -10,7 +10,7 @@ struct account {
     int64_t exposed_copy; /* union of copies and sets, where no kernel ran */
     int64_t idle;
 
-    /* The rest counts whole activities that start inside the selection. */
+    /* The rest counts whole activities that start in the selection. */
     uint64_t kernels, copies, sets;
     int64_t kernel_sum, copy_sum, set_sum; /* overlaps counted twice */
     int64_t copy_union;                    /* copies and sets, clipped to the selection */
@@ -23,12 +23,12 @@ struct account {
     uint64_t kernel_blocks; /* maximal intervals in which some kernel runs */
     uint64_t kernel_gaps;   /* between them, inside one window */
     int64_t kernel_gap_total, kernel_gap_max;
-    /* Per queue: next kernel's start less the latest end so far in that window, at least 0. */
+    /* Per queue: the next kernel's start minus the latest end so far in that window, at least 0. */
     uint64_t queue_gaps, queue_gaps_positive;
     int64_t queue_gap_total;
 };
 
-/* Over the activities of one device inside the selection. */
+/* Accounts for the activities of one device in the selection. */
 bool account_device(const struct model *model, uint32_t device, const struct selection *selection,
                     struct account *account, struct status *status);
 

@@ -1,10 +1,11 @@
-/* Counted by name; durations are gathered name by name for the medians. A call inside another (a
- * driver call inside a runtime call) is listed but its time belongs to the outer one. */
+/* Counts by name; durations are collected name by name for the medians. A nested call (a driver
+ * call inside a runtime call) is listed, but its time belongs to the outer one. */
 #include "analysis/calls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/sort.h"
 
@@ -19,7 +20,7 @@ static bool only_waits(struct text name) {
     size_t prefix = text_starts(name, "cuda") ? 4 : text_starts(name, "hip") ? 3 : 0;
     if (!prefix && text_starts(name, "cu"))
         prefix = 2;
-    for (size_t i = 0; prefix && i < sizeof what / sizeof what[0]; i++) {
+    for (size_t i = 0; prefix && i < ARRAY_COUNT(what); i++) {
         struct text rest = {name.data + prefix, name.length - prefix};
         bool driver_only = strcmp(what[i], "Ctx") == 0;
         bool runtime_only = i == 0 || i == 3;
@@ -51,8 +52,7 @@ static bool gather_names(const struct model *model, const struct selection *sele
         int64_t duration = trace->call.duration[i];
         unsigned class = trace->call.class[i] < CALL_CLASSES ? trace->call.class[i] : CALL_OTHER;
         if (entry[name] == 0) {
-            if (!memory_grow((void **)&calls->names, &capacity, calls->name_count + 1,
-                             sizeof *calls->names, status))
+            if (!GROW(calls->names, &capacity, calls->name_count + 1, status))
                 return false;
             calls->names[calls->name_count] = (struct call_name){
                 .name = name, .text = trace_text(trace, name), .class = class, .min = INT64_MAX};

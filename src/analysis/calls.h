@@ -1,4 +1,4 @@
-/* What did the host spend in API calls, by class and by name? */
+/* How much time did the host spend in API calls, by class and by name? */
 #ifndef RIDGE_ANALYSIS_CALLS_H
 #define RIDGE_ANALYSIS_CALLS_H
 
@@ -19,7 +19,7 @@ struct calls {
     int64_t class_time[CALL_CLASSES]; /* outermost calls only; sums to total */
     struct call_name *names;          /* every call, most time first */
     size_t name_count;
-    /* Synchronising calls by the exact names that only wait (…Synchronize). */
+    /* Calls whose exact name means that they only wait (…Synchronize). */
     uint64_t syncs;
     int64_t sync_time;
 };

@@ -1,20 +1,20 @@
-/* What was moved, which way, how fast, and in how small pieces? */
+/* How much was copied, in which direction, how fast, and in how small pieces? */
 #ifndef RIDGE_ANALYSIS_COPIES_H
 #define RIDGE_ANALYSIS_COPIES_H
 
 #include "analysis/model.h"
 
-/* A copy below this moves for less time than it takes to issue on any current link. */
+/* A smaller copy takes longer to issue than to transfer on any current link. */
 #define COPY_SMALL_BYTES (64 * 1024)
 
 struct copy_group {
     uint64_t count, without_bytes;
     uint64_t bytes;
     int64_t time;            /* summed durations */
-    int64_t time_with_bytes; /* of those whose size is known: for GB/s */
+    int64_t time_with_bytes; /* of copies with a known size: for GB/s */
     uint64_t small, small_bytes;
     int64_t small_time;
-    uint64_t without_memory; /* copies whose host side is of an unknown kind of memory */
+    uint64_t without_memory; /* copies whose host memory kind is unknown */
     uint64_t pageable, pageable_bytes, pageable_without_bytes;
     int64_t pageable_time;
     uint64_t pinned, pinned_bytes, pinned_without_bytes;
@@ -27,11 +27,11 @@ struct copies {
     struct copy_group sets; /* memsets */
 };
 
-/* Over a device's activities (0: all devices) that start inside their device's selection,
+/* Over the activities of a device (0: all devices) that start in their device's selection,
  * by_device[id] (NULL: anywhere). */
 void copies_find(const struct model *model, uint32_t device, const struct selection *by_device,
                  struct copies *copies);
-/* Bytes a second over the copies whose size is known; 0 when there are none. */
+/* Bytes per second of the copies with a known size; 0 when there are none. */
 double copy_group_rate(const struct copy_group *group);
 
 #endif

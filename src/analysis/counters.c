@@ -1,5 +1,4 @@
-/* Meta rows whose keys begin with "counter." are gathered by process; what several writers tell of
- * one adds up. */
+/* Collects meta rows with keys "counter.…" by process; values of several writers add up. */
 #include "analysis/counters.h"
 
 #include <stdlib.h>
@@ -61,8 +60,7 @@ static struct process_counters *find_process(struct counters *counters, size_t *
     for (size_t i = 0; i < counters->count; i++)
         if (counters->processes[i].pid == pid)
             return &counters->processes[i];
-    if (!memory_grow((void **)&counters->processes, capacity, counters->count + 1,
-                     sizeof *counters->processes, status))
+    if (!GROW(counters->processes, capacity, counters->count + 1, status))
         return NULL;
     counters->processes[counters->count] =
         (struct process_counters){.pid = pid, .name = process_name(trace, pid)};

@@ -1,5 +1,5 @@
-/* How well did the processors get on with the program? Instructions a cycle, and how often the
- * caches and the branch predictor missed, from the hardware counters that `ridge record` totals.
+/* How efficiently did the CPU run the program? Instructions per cycle, cache misses and branch
+ * mispredictions, from the hardware counters that `ridge record` totals.
  *
  * The totals are meta of the trace: "counter.NAME" of all processes together, "counter.PID.NAME" of
  * one, and "counter.missing", a sentence, where the machine has none.
@@ -41,7 +41,7 @@ struct counters {
 bool counters_find(const struct trace *trace, struct counters *counters, struct status *status);
 void counters_finish(struct counters *counters);
 
-/* What the counters say, beside what a program should reach. */
+/* Metrics computed from the counters, with their targets. */
 enum counter_figure {
     FIGURE_IPC,
     FIGURE_L1_MISSES,
@@ -54,11 +54,11 @@ struct counter_figure_info {
     const char *title, *key; /* "L1 misses", "l1_miss_rate" */
     enum hardware_counter part, whole;
     double target;
-    bool above; /* the target is to be exceeded; else to be stayed below */
+    bool above; /* good above the target; else below it */
 };
 extern const struct counter_figure_info counter_figures[COUNTER_FIGURES];
 
-/* False when the machine did not count what it takes. */
+/* False when the counters for it are missing. */
 bool counters_figure(const struct process_counters *process, enum counter_figure figure,
                      double *value);
 

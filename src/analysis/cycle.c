@@ -1,15 +1,16 @@
-/* Where does a sequence begin to repeat, and with which period? Looked for where a loop is most
- * likely: in the middle, and in ever shorter last parts behind a long start. What repeats there may
- * still be a small thing of many rows, such as a start beside a loop of one row a turn: where it
- * has less than a third of the work, parts of equal work are looked at as well. */
+/* Where does a sequence repeat, and with which period? A loop is most likely in the middle, or in
+ * ever shorter suffixes after a long start. The repetition found there may still be minor, such as
+ * a start-up beside a loop of one row per iteration: if it has less than a third of the work, parts
+ * of equal work are searched as well. */
 #include "analysis/cycle.h"
 
+#include "base/array.h"
 #include "base/memory.h"
 
 enum { PERIOD_ROWS_MAX = 3 << 20 };
 
-/* The smallest period of the sequence names[0..count), by the failure function of Knuth, Morris and
- * Pratt: the sequence equals itself shifted by it. */
+/* The smallest period of names[0..count), by the Knuth–Morris–Pratt failure function: the sequence
+ * equals itself shifted by it. */
 static bool smallest_period(const uint32_t *names, size_t count, size_t *period,
                             struct status *status) {
     uint32_t *fail = memory_allocate(count + 1, sizeof *fail, status);
@@ -27,8 +28,8 @@ static bool smallest_period(const uint32_t *names, size_t count, size_t *period,
     return true;
 }
 
-/* The cycle that names[from .. from + length) are a part of, followed both ways; period 0 when they
- * do not repeat. */
+/* The cycle that contains names[from .. from + length), extended in both directions; period 0 when
+ * they do not repeat. */
 static bool follow_cycle(const uint32_t *names, size_t count, size_t from, size_t length,
                          struct cycle *cycle, struct status *status) {
     size_t period = 0;
@@ -47,8 +48,8 @@ static bool follow_cycle(const uint32_t *names, size_t count, size_t from, size_
     return true;
 }
 
-/* A loop behind a long start: ever shorter last parts, without their own end, where the run has
- * left the loop again. Equal neighbours count where nothing else repeats. */
+/* A loop after a long start: ever shorter suffixes, without their own end, where the run has left
+ * the loop. Equal neighbours count if nothing else repeats. */
 static bool find_late_cycle(const uint32_t *names, size_t count, struct cycle *cycle,
                             struct status *status) {
     enum { ROWS_LEAST = 8, PARTS = 4 };
@@ -69,11 +70,11 @@ static bool find_late_cycle(const uint32_t *names, size_t count, struct cycle *c
     return true;
 }
 
-/* The middle is mostly past the warm-up and before the end. */
+/* The middle is usually past the warm-up and before the end. */
 static bool find_by_rows(const uint32_t *names, size_t count, struct cycle *cycle,
                          struct status *status) {
     size_t third = count / 3;
-    if (count < 32) /* too short to take a part for the whole */
+    if (count < 32) /* too short to extrapolate from a part */
         return follow_cycle(names, count, 0, count, cycle, status);
     size_t length = third < PERIOD_ROWS_MAX ? third : PERIOD_ROWS_MAX;
     if (!follow_cycle(names, count, third, length, cycle, status))
@@ -88,10 +89,9 @@ static double work_between(const int64_t *work, size_t first, size_t end) {
     return sum;
 }
 
-/* Takes the cycle that names[first..end) are a part of where it has more work than the one known so
- * far. */
+/* Uses the cycle that contains names[first..end) if it has more work than the best so far. */
 static bool take_heavier(const uint32_t *names, const int64_t *work, size_t count, size_t first,
-                         size_t end, struct cycle *cycle, double *most, struct status *status) {
+                         size_t end, struct cycle *cycle, double *max_work, struct status *status) {
     enum { ROWS_LEAST = 8, TURNS_LEAST = 4 };
     struct cycle found;
     size_t length = end - first < PERIOD_ROWS_MAX ? end - first : PERIOD_ROWS_MAX;
@@ -102,19 +102,19 @@ static bool take_heavier(const uint32_t *names, const int64_t *work, size_t coun
     if (found.period == 0 || (found.end - found.first) / found.period < TURNS_LEAST)
         return true;
     double inside = work_between(work, found.first, found.end);
-    if (inside > *most) {
+    if (inside > *max_work) {
         *cycle = found;
-        *most = inside;
+        *max_work = inside;
     }
     return true;
 }
 
-/* The heaviest of the cycles that parts of equal work are in: a loop with half of the work has
- * whole quarters and eighths in it, wherever it begins. */
+/* The heaviest of the cycles around parts of equal work: a loop with half of the work contains
+ * whole quarters and eighths of it, wherever it begins. */
 static bool find_by_work(const uint32_t *names, const int64_t *work, size_t count, double all,
-                         struct cycle *cycle, double *most, struct status *status) {
+                         struct cycle *cycle, double *max_work, struct status *status) {
     static const unsigned divisions[] = {2, 3, 4, 8, 16};
-    for (size_t d = 0; d < sizeof divisions / sizeof *divisions; d++) {
+    for (size_t d = 0; d < ARRAY_COUNT(divisions); d++) {
         double done = 0, share = all / divisions[d];
         size_t first = 0;
         unsigned part = 1;
@@ -122,7 +122,7 @@ static bool find_by_work(const uint32_t *names, const int64_t *work, size_t coun
             done += (double)work[i];
             if (done < part * share && i + 1 < count)
                 continue;
-            if (!take_heavier(names, work, count, first, i + 1, cycle, most, status))
+            if (!take_heavier(names, work, count, first, i + 1, cycle, max_work, status))
                 return false;
             first = i + 1;
             while (part * share <= done && part < divisions[d])
@@ -141,9 +141,10 @@ bool cycle_find(const uint32_t *names, const int64_t *work, size_t count, struct
         return false;
     if (!work)
         return true;
-    double all = work_between(work, 0, count), most = work_between(work, cycle->first, cycle->end);
-    if (3 * most >= all)
+    double all = work_between(work, 0, count),
+           max_work = work_between(work, cycle->first, cycle->end);
+    if (3 * max_work >= all)
         return true;
-    most *= 2; /* what has many rows is the loop unless something has far more of the work */
-    return find_by_work(names, work, count, all, cycle, &most, status);
+    max_work *= 2; /* a cycle with many rows is the loop unless another has far more work */
+    return find_by_work(names, work, count, all, cycle, &max_work, status);
 }

@@ -1,4 +1,4 @@
-/* The loop in a sequence of names: what repeats exactly, again and again. */
+/* Finds the loop in a sequence of names: an exactly repeating subsequence. */
 #ifndef RIDGE_ANALYSIS_CYCLE_H
 #define RIDGE_ANALYSIS_CYCLE_H
 
@@ -8,13 +8,12 @@
 
 #include "base/status.h"
 
-/* A stretch of a sequence that repeats with a period, at least three times. */
+/* An interval of a sequence that repeats with a period, at least three times. */
 struct cycle {
     size_t first, end, period; /* period 0: there is none */
 };
 
-/* `work` says how much each row has, none below 0; NULL: they are alike. False when memory does not
- * suffice. */
+/* `work` is the weight of each row, not negative; NULL: all are equal. False when out of memory. */
 bool cycle_find(const uint32_t *names, const int64_t *work, size_t count, struct cycle *cycle,
                 struct status *status);
 

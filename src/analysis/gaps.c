@@ -1,13 +1,14 @@
-/* The device's activities in order of start leave gaps; the next activity's launch call says which
- * thread to look at. Before the call began, the thread's own calls and code own the time; inside
- * the call, the launch does; after it, the device (or an awaited event). */
+/* A device's activities in order of start leave gaps. The launch call of the next activity selects
+ * the thread to look at: before the call, the gap is charged to the thread's own calls and code;
+ * inside the call, to the launch; after it, to the device or to an awaited event. */
 #include "analysis/gaps.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "analysis/queue_waits.h"
 #include "base/memory.h"
+#include "base/key_index.h"
 #include "base/sort.h"
 
 const char *gap_cause_name(unsigned cause) {
@@ -34,6 +35,128 @@ void gaps_rank_causes(const struct gaps *gaps, enum gap_cause order[CAUSE_COUNT]
     }
 }
 
+/* ---- Time by name ---- */
+
+/* Time by name of one device's gaps. A zeroed tally is empty. */
+struct name_tally {
+    struct key_index index; /* by string id: index in names.list */
+    struct gap_names names;
+    size_t capacity;
+    struct status status; /* why a name could not be added; checked by gap_names_list() */
+};
+
+static void gap_names_finish(struct gap_names *names) {
+    memory_free(names->list);
+    *names = (struct gap_names){0};
+}
+
+static void name_tally_add(struct name_tally *tally, uint32_t name, int64_t time) {
+    struct gap_names *names = &tally->names;
+    size_t place;
+    if (!key_index_find(&tally->index, name, &place, &tally->status))
+        return;
+    if (place == names->count) {
+        if (!GROW(names->list, &tally->capacity, place + 1, &tally->status))
+            return;
+        names->list[names->count++] = (struct gap_name){.name = name};
+    }
+    if (place < names->count) {
+        names->list[place].time += time;
+        names->list[place].gaps += time > 0;
+    }
+}
+
+static void name_tally_finish(struct name_tally *tally) {
+    key_index_finish(&tally->index);
+    gap_names_finish(&tally->names);
+    *tally = (struct name_tally){0};
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct gap_name *x = a, *y = b;
+    if (x->time != y->time)
+        return x->time < y->time ? 1 : -1;
+    return text_compare(x->text, y->text);
+}
+
+static bool gap_names_list(struct gap_names *names, struct name_tally *tally,
+                           const struct trace *trace, struct status *status) {
+    size_t count = 0;
+    if (tally->status.code != STATUS_OK) {
+        *status = tally->status;
+        return false;
+    }
+    *names = tally->names;
+    tally->names = (struct gap_names){0};
+    for (size_t i = 0; i < names->count; i++)
+        if (names->list[i].time != 0) {
+            names->list[count] = names->list[i];
+            names->list[count].text = trace_text(trace, names->list[i].name);
+            count++;
+        }
+    names->count = count;
+    if (count)
+        qsort(names->list, count, sizeof *names->list, by_time);
+    return true;
+}
+
+/* ---- Waits between queues ---- */
+
+/* Was a queue made to wait for another queue's event before a launch? Queried while the launches of
+ * a device are walked in the order in which their work ran, with a cursor for each queue that
+ * advances with its launches. Initially all zero but for the index. */
+struct queue_waits {
+    const struct wait_index *index;
+    struct key_index index_of; /* by queue: index in `queues` */
+    struct queue_place {
+        int64_t launched; /* when its latest activity so far was launched */
+        size_t cursor;
+    } * queues;
+    size_t capacity;
+    struct status status; /* the first failure */
+};
+
+static void queue_waits_finish(struct queue_waits *waits) {
+    key_index_finish(&waits->index_of);
+    memory_free(waits->queues);
+    memset(waits, 0, sizeof *waits);
+}
+
+static struct queue_place *place_of(struct queue_waits *waits, uint32_t queue) {
+    size_t place, known = waits->index_of.count;
+    if (!key_index_find(&waits->index_of, queue, &place, &waits->status))
+        return NULL;
+    if (place == known) {
+        if (!GROW(waits->queues, &waits->capacity, place + 1, &waits->status))
+            return NULL;
+        waits->queues[place] = (struct queue_place){INT64_MIN, waits->index->first[queue]};
+    }
+    return place < waits->capacity ? &waits->queues[place] : NULL;
+}
+
+/* The walk has passed an activity of the queue that was launched at `time`. */
+static void queue_waits_launched(struct queue_waits *waits, uint32_t queue, int64_t time) {
+    struct queue_place *place = place_of(waits, queue);
+    if (place)
+        place->launched = time;
+}
+
+/* Whether the queue got a wait for another queue's event between the last passed launch and the one
+ * at `launched`. Repeating the query gives the same answer: a gap may reach into several windows.
+ */
+static bool queue_waits_between(struct queue_waits *waits, const struct trace *trace,
+                                uint32_t queue, int64_t launched) {
+    const int64_t *wait_start = trace->wait.start;
+    const uint32_t *rows = waits->index->rows;
+    struct queue_place *place = place_of(waits, queue);
+    size_t end = waits->index->first[queue + 1];
+    while (place && place->cursor < end && wait_start[rows[place->cursor]] < place->launched)
+        place->cursor++;
+    return place && place->cursor < end && wait_start[rows[place->cursor]] <= launched;
+}
+
+/* ---- The walk ---- */
+
 struct thread_cursor {
     struct host_cursor host;
     struct state_cursor state;
@@ -44,29 +167,27 @@ struct walk {
     const struct host *host;
     const struct selection *selection;
     struct gaps *gaps;
-    struct places threads;         /* by thread: place in `cursors` */
-    struct thread_cursor *cursors; /* one more than there are places */
+    struct key_index threads;      /* by thread: index in `cursors` */
+    struct thread_cursor *cursors; /* one more than there are threads */
     size_t cursor_capacity;
     struct queue_waits waits;
     struct name_tally host_names, sync_names, state_names[STATES];
     int64_t *durations; /* of the gaps, for the median */
     size_t duration_capacity;
     size_t clip_cursor;
-    struct gap gap; /* the one at hand */
+    struct gap gap; /* the current one */
 
     uint32_t device;
-    struct gap_stretches *stretches; /* where every part of every gap goes; NULL: nowhere */
-    struct status *status;           /* why something could not be kept */
+    struct gap_intervals *intervals; /* collects every part of every gap; NULL: not wanted */
+    struct status *status;           /* the first failure */
     bool failed;
 };
 
-/* The thread's cursor, good until the next thread's is asked for; after a failure, which *status
- * keeps, one that nobody needs. */
+/* The thread's cursor, valid until the next call. After a failure, which *status holds, a dummy. */
 static struct thread_cursor *cursor_of(struct walk *walk, uint32_t thread) {
     size_t place, known = walk->threads.count;
-    if (!places_find(&walk->threads, thread, &place, walk->status) ||
-        !memory_grow((void **)&walk->cursors, &walk->cursor_capacity, place + 2,
-                     sizeof *walk->cursors, walk->status)) {
+    if (!key_index_find(&walk->threads, thread, &place, walk->status) ||
+        !GROW(walk->cursors, &walk->cursor_capacity, place + 2, walk->status)) {
         walk->failed = true;
         place = 0;
     }
@@ -82,35 +203,34 @@ static int64_t selected(const struct walk *walk, int64_t start, int64_t end) {
 }
 
 static void add_interval(struct walk *walk, enum gap_cause cause, int64_t start, int64_t end) {
-    struct gap_stretches *stretches = walk->stretches;
-    struct gap_stretch *last = stretches->count ? &stretches->list[stretches->count - 1] : NULL;
+    struct gap_intervals *intervals = walk->intervals;
+    struct gap_interval *last = intervals->count ? &intervals->list[intervals->count - 1] : NULL;
     if (last && last->device == walk->device && last->next == walk->gap.next &&
         last->cause == cause && last->start + last->length == start) {
         last->length += end - start;
         return;
     }
-    if (!memory_grow((void **)&stretches->list, &stretches->capacity, stretches->count + 1,
-                     sizeof *stretches->list, walk->status)) {
+    if (!GROW(intervals->list, &intervals->capacity, intervals->count + 1, walk->status)) {
         walk->failed = true;
         return;
     }
-    stretches->list[stretches->count++] = (struct gap_stretch){.start = start,
-                                                               .length = end - start,
-                                                               .device = walk->device,
-                                                               .next = walk->gap.next,
-                                                               .cause = (uint8_t)cause};
+    intervals->list[intervals->count++] = (struct gap_interval){.start = start,
+                                                                .length = end - start,
+                                                                .device = walk->device,
+                                                                .next = walk->gap.next,
+                                                                .cause = (uint8_t)cause};
 }
 
-/* Adds [start, end) to a cause of the gap at hand, as far as it is selected. */
+/* Charges [start, end) to a cause of the current gap, as far as it is selected. */
 static int64_t add_cause(struct walk *walk, enum gap_cause cause, int64_t start, int64_t end) {
     int64_t time = selected(walk, start, end);
-    if (walk->stretches && end > start)
+    if (walk->intervals && end > start)
         add_interval(walk, cause, start, end);
     walk->gap.cause[cause] += time;
     return time;
 }
 
-/* Copies from or to pageable memory block the host, whatever their name says. */
+/* Copies from or to pageable memory block the host, whatever their name. */
 static bool call_blocks(const struct walk *walk, uint32_t call) {
     const struct trace *trace = walk->model->trace;
     return walk->model->call_pageable[call] ||
@@ -134,25 +254,25 @@ static enum gap_cause cause_of_call(const struct walk *walk, uint32_t call) {
     }
 }
 
-/* Where a thread was when it stopped running, or 0. */
+/* The function in which a thread stopped running, or 0. */
 static uint32_t waiting_function(const struct walk *walk, uint32_t thread,
-                                 const struct state_stretch *stretch) {
-    return stretch->state == STATE_BLOCKED || stretch->state == STATE_READY
-               ? host_function_before(walk->host, thread, stretch->before, stretch->since)
+                                 const struct state_interval *interval) {
+    return interval->state == STATE_BLOCKED || interval->state == STATE_READY
+               ? host_function_before(walk->host, thread, interval->before, interval->since)
                : 0;
 }
 
-/* The host's own code under `name`, and whether the thread ran meanwhile. */
+/* Host code under `name`, and the state of the thread meanwhile. */
 static void add_host(struct walk *walk, uint32_t thread, uint32_t name, int64_t start,
                      int64_t end) {
     name_tally_add(&walk->host_names, name, add_cause(walk, CAUSE_HOST, start, end));
     while (walk->gaps->states_known && start < end) {
-        struct state_stretch stretch =
+        struct state_interval interval =
             states_next(&walk->host->states, &cursor_of(walk, thread)->state, thread, start, end);
-        uint32_t function = waiting_function(walk, thread, &stretch);
-        name_tally_add(&walk->state_names[stretch.state], function ? function : name,
-                       selected(walk, stretch.start, stretch.end));
-        start = stretch.end;
+        uint32_t function = waiting_function(walk, thread, &interval);
+        name_tally_add(&walk->state_names[interval.state], function ? function : name,
+                       selected(walk, interval.start, interval.end));
+        start = interval.end;
     }
 }
 
@@ -160,24 +280,25 @@ static void add_host(struct walk *walk, uint32_t thread, uint32_t name, int64_t 
 static void walk_host(struct walk *walk, uint32_t thread, int64_t start, int64_t end) {
     const struct trace *trace = walk->model->trace;
     while (start < end) {
-        struct host_stretch stretch =
+        struct host_interval interval =
             host_next(walk->host, &cursor_of(walk, thread)->host, thread, start, end);
-        if (stretch.call != NO_ROW) {
-            enum gap_cause cause = cause_of_call(walk, stretch.call);
-            uint32_t name = trace->call.name[stretch.call];
+        if (interval.call != NO_ROW) {
+            enum gap_cause cause = cause_of_call(walk, interval.call);
+            uint32_t name = trace->call.name[interval.call];
             if (cause == CAUSE_HOST)
-                add_host(walk, thread, name, stretch.start, stretch.end);
+                add_host(walk, thread, name, interval.start, interval.end);
             else if (cause == CAUSE_SYNC)
                 name_tally_add(&walk->sync_names, name,
-                               add_cause(walk, cause, stretch.start, stretch.end));
+                               add_cause(walk, cause, interval.start, interval.end));
             else
-                add_cause(walk, cause, stretch.start, stretch.end);
+                add_cause(walk, cause, interval.start, interval.end);
         } else {
             add_host(walk, thread,
-                     stretch.range != NO_ROW ? trace->range.name[stretch.range] : stretch.function,
-                     stretch.start, stretch.end);
+                     interval.range != NO_ROW ? trace->range.name[interval.range]
+                                              : interval.function,
+                     interval.start, interval.end);
         }
-        start = stretch.end;
+        start = interval.end;
     }
 }
 
@@ -247,8 +368,7 @@ static bool end_gap(struct walk *walk, struct status *status) {
     }
     if (length == 0)
         return true;
-    if (!memory_grow((void **)&walk->durations, &walk->duration_capacity, gaps->count + 1,
-                     sizeof *walk->durations, status))
+    if (!GROW(walk->durations, &walk->duration_capacity, gaps->count + 1, status))
         return false;
     walk->durations[gaps->count++] = length;
     gaps->total += length;
@@ -258,8 +378,7 @@ static bool end_gap(struct walk *walk, struct status *status) {
     return true;
 }
 
-/* The part of [start, end) that a selection of one or more windows covers ends up as gaps, one for
- * each window it reaches into. */
+/* Adds the selected part of [start, end): one gap for each window that it overlaps. */
 static bool add_idle(struct walk *walk, int64_t start, int64_t end, uint32_t next,
                      struct status *status) {
     const struct selection *selection = walk->selection;
@@ -299,7 +418,7 @@ static bool walk_device(struct walk *walk, uint32_t device, struct status *statu
     return reached >= end || add_idle(walk, reached, end, NO_ROW, status);
 }
 
-static void summarise(struct gaps *gaps, int64_t *durations) {
+static void summarise_gaps(struct gaps *gaps, int64_t *durations) {
     if (gaps->count == 0)
         return;
     double sum = 0, squares = 0;
@@ -318,23 +437,22 @@ static void summarise(struct gaps *gaps, int64_t *durations) {
     gaps->p99 = sort_select(durations, gaps->count, p99);
 }
 
-/* So that there is a cursor also after a failure. */
-static bool start_walk(struct walk *walk, struct status *status) {
+/* Allocates one cursor, for use after a failure. */
+static bool walk_begin(struct walk *walk, struct status *status) {
     walk->waits.index = &walk->host->waits;
-    return memory_grow((void **)&walk->cursors, &walk->cursor_capacity, 1, sizeof *walk->cursors,
-                       status);
+    return GROW(walk->cursors, &walk->cursor_capacity, 1, status);
 }
 
-/* Whether all that was met could be kept. */
-static bool kept_all(const struct walk *walk, struct status *status) {
+/* Whether nothing failed during the walk. */
+static bool walk_succeeded(const struct walk *walk, struct status *status) {
     if (walk->waits.status.code != STATUS_OK)
         *status = walk->waits.status;
     return !walk->failed && walk->waits.status.code == STATUS_OK;
 }
 
-static void end_walk(struct walk *walk) {
+static void walk_finish(struct walk *walk) {
     memory_free(walk->cursors);
-    places_finish(&walk->threads);
+    key_index_finish(&walk->threads);
     queue_waits_finish(&walk->waits);
     memory_free(walk->durations);
     name_tally_finish(&walk->host_names);
@@ -359,9 +477,9 @@ static bool list_states(struct walk *walk, struct status *status) {
     return true;
 }
 
-static bool find(const struct model *model, const struct host *host, uint32_t device,
-                 const struct selection *selection, struct gaps *gaps,
-                 struct gap_stretches *stretches, struct status *status) {
+static bool find_gaps(const struct model *model, const struct host *host, uint32_t device,
+                      const struct selection *selection, struct gaps *gaps,
+                      struct gap_intervals *intervals, struct status *status) {
     memset(gaps, 0, sizeof *gaps);
     if (selection->count == 0)
         return true;
@@ -371,16 +489,16 @@ static bool find(const struct model *model, const struct host *host, uint32_t de
                         .selection = selection,
                         .gaps = gaps,
                         .device = device,
-                        .stretches = stretches,
+                        .intervals = intervals,
                         .status = status};
-    bool ok = start_walk(&walk, status) && walk_device(&walk, device, status) &&
-              kept_all(&walk, status) &&
+    bool ok = walk_begin(&walk, status) && walk_device(&walk, device, status) &&
+              walk_succeeded(&walk, status) &&
               gap_names_list(&gaps->host_names, &walk.host_names, model->trace, status) &&
               gap_names_list(&gaps->sync_names, &walk.sync_names, model->trace, status) &&
               list_states(&walk, status);
     if (ok)
-        summarise(gaps, walk.durations);
-    end_walk(&walk);
+        summarise_gaps(gaps, walk.durations);
+    walk_finish(&walk);
     if (!ok)
         gaps_finish(gaps);
     return ok;
@@ -396,20 +514,20 @@ void gaps_finish(struct gaps *gaps) {
 
 bool gaps_find(const struct model *model, const struct host *host, uint32_t device,
                const struct selection *selection, struct gaps *gaps, struct status *status) {
-    return find(model, host, device, selection, gaps, NULL, status);
+    return find_gaps(model, host, device, selection, gaps, NULL, status);
 }
 
 bool gaps_list(const struct model *model, const struct host *host, uint32_t device,
-               const struct selection *selection, struct gap_stretches *stretches,
+               const struct selection *selection, struct gap_intervals *intervals,
                struct status *status) {
     struct gaps gaps;
-    if (!find(model, host, device, selection, &gaps, stretches, status))
+    if (!find_gaps(model, host, device, selection, &gaps, intervals, status))
         return false;
     gaps_finish(&gaps);
     return true;
 }
 
-void gap_stretches_finish(struct gap_stretches *stretches) {
-    memory_free(stretches->list);
-    memset(stretches, 0, sizeof *stretches);
+void gap_intervals_finish(struct gap_intervals *intervals) {
+    memory_free(intervals->list);
+    memset(intervals, 0, sizeof *intervals);
 }

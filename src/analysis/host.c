@@ -6,6 +6,7 @@
 
 #include "analysis/stacks.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 static bool names_host_code(unsigned category) {
@@ -37,7 +38,7 @@ static void close_until(struct builder *builder, int64_t time, size_t thread_fir
         if (end > time)
             break;
         builder->depth--;
-        /* an enclosing range may have ended before the one inside it: it is over too */
+        /* an enclosing range that ended earlier is over too */
         while (builder->depth && model_range_end(model, builder->stack[builder->depth - 1]) <= end)
             builder->depth--;
         change(builder, end, thread_first);
@@ -53,8 +54,7 @@ static bool build_thread(struct builder *builder, size_t thread, struct status *
         if (!names_host_code(trace->range.category[row]) || trace->range.duration[row] == 0)
             continue;
         close_until(builder, trace->range.start[row], first);
-        if (!memory_grow((void **)&builder->stack, &builder->stack_capacity, builder->depth + 1,
-                         sizeof *builder->stack, status))
+        if (!GROW(builder->stack, &builder->stack_capacity, builder->depth + 1, status))
             return false;
         builder->stack[builder->depth++] = (uint32_t)row;
         change(builder, trace->range.start[row], first);
@@ -76,6 +76,38 @@ static bool index_samples(struct host *host, struct status *status) {
         host->thread_samples[thread + 1] += host->thread_samples[thread];
     return sort_rows(trace->sample.thread, (uint32_t)trace->thread.count, trace->sample.time, NULL,
                      trace->sample.count, &host->sample_order, status);
+}
+
+/* Stream waits by queue and time. On failure finish the index too. */
+static bool wait_index_build(struct wait_index *index, const struct trace *trace,
+                             struct status *status) {
+    size_t queues = trace->queue.count, count = 0;
+    uint32_t *order = NULL;
+    memset(index, 0, sizeof *index);
+    index->first = memory_allocate(queues + 1, sizeof *index->first, status);
+    index->rows = memory_allocate(trace->wait.count, sizeof *index->rows, status);
+    if (!index->first || !index->rows ||
+        !sort_rows(trace->wait.queue, (uint32_t)queues, trace->wait.start, NULL, trace->wait.count,
+                   &order, status))
+        return false;
+    for (size_t i = 0; i < trace->wait.count; i++) {
+        uint32_t row = order ? order[i] : (uint32_t)i;
+        if (trace->wait.kind[row] != WAIT_STREAM_EVENT ||
+            trace->wait.awaited[row] == trace->wait.queue[row])
+            continue;
+        index->rows[count++] = row;
+        index->first[trace->wait.queue[row] + 1]++;
+    }
+    for (size_t queue = 0; queue < queues; queue++)
+        index->first[queue + 1] += index->first[queue];
+    memory_free(order);
+    return true;
+}
+
+static void wait_index_finish(struct wait_index *index) {
+    memory_free(index->first);
+    memory_free(index->rows);
+    memset(index, 0, sizeof *index);
 }
 
 bool host_build(struct host *host, const struct model *model, struct status *status) {
@@ -128,19 +160,13 @@ uint32_t host_function_before(const struct host *host, uint32_t thread, int64_t 
     const struct trace *trace = host->model->trace;
     size_t first = host->thread_samples[thread], low = first;
     size_t high = host->thread_samples[thread + 1];
-    while (low < high) { /* to behind the last sample that is not later */
-        size_t middle = low + (high - low) / 2;
-        if (trace->sample.time[sample_row(host, middle)] <= until)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    PARTITION_POINT(low, high, i, trace->sample.time[sample_row(host, i)] <= until);
     if (low == first || trace->sample.time[sample_row(host, low - 1)] < from)
         return 0;
     return function_of(host, sample_row(host, low - 1));
 }
 
-/* The function sampled first in [start, end), and where the next sample lies. */
+/* The first sampled function in [start, end), and the time of the next sample. */
 static uint32_t sampled_function(const struct host *host, struct host_cursor *cursor,
                                  uint32_t thread, int64_t start, int64_t *end) {
     const struct trace *trace = host->model->trace;
@@ -154,7 +180,7 @@ static uint32_t sampled_function(const struct host *host, struct host_cursor *cu
             continue;
         if (time >= *end)
             break;
-        if (found) { /* the stretch ends where the next sample speaks */
+        if (found) { /* the next sample ends the interval */
             *end = time;
             break;
         }
@@ -164,8 +190,8 @@ static uint32_t sampled_function(const struct host *host, struct host_cursor *cu
     return function;
 }
 
-struct host_stretch host_next(const struct host *host, struct host_cursor *cursor, uint32_t thread,
-                              int64_t start, int64_t end) {
+struct host_interval host_next(const struct host *host, struct host_cursor *cursor, uint32_t thread,
+                               int64_t start, int64_t end) {
     const struct model *model = host->model;
     const struct trace *trace = model->trace;
     if (!cursor->started) {
@@ -174,7 +200,7 @@ struct host_stretch host_next(const struct host *host, struct host_cursor *curso
         cursor->change = host->thread_first[thread];
         cursor->sample = host->thread_samples[thread];
     }
-    struct host_stretch stretch = {start, end, NO_ROW, NO_ROW, 0};
+    struct host_interval interval = {start, end, NO_ROW, NO_ROW, 0};
     size_t last_call = model->thread_calls[thread + 1];
     while (cursor->call < last_call &&
            (model->call_nested[cursor->call] || model_call_end(model, cursor->call) <= start))
@@ -182,13 +208,13 @@ struct host_stretch host_next(const struct host *host, struct host_cursor *curso
     if (cursor->call < last_call) {
         int64_t call_start = trace->call.start[cursor->call];
         if (call_start <= start) {
-            stretch.call = (uint32_t)cursor->call;
+            interval.call = (uint32_t)cursor->call;
             if (model_call_end(model, cursor->call) < end)
-                stretch.end = model_call_end(model, cursor->call);
-            return stretch;
+                interval.end = model_call_end(model, cursor->call);
+            return interval;
         }
-        if (call_start < stretch.end)
-            stretch.end = call_start;
+        if (call_start < interval.end)
+            interval.end = call_start;
     }
     size_t last_change = host->thread_first[thread + 1];
     while (cursor->change < last_change && cursor->change + 1 < last_change &&
@@ -196,15 +222,15 @@ struct host_stretch host_next(const struct host *host, struct host_cursor *curso
         cursor->change++;
     if (cursor->change < last_change) {
         if (host->change_time[cursor->change] <= start) {
-            stretch.range = host->change_range[cursor->change];
+            interval.range = host->change_range[cursor->change];
             if (cursor->change + 1 < last_change &&
-                host->change_time[cursor->change + 1] < stretch.end)
-                stretch.end = host->change_time[cursor->change + 1];
-        } else if (host->change_time[cursor->change] < stretch.end) {
-            stretch.end = host->change_time[cursor->change];
+                host->change_time[cursor->change + 1] < interval.end)
+                interval.end = host->change_time[cursor->change + 1];
+        } else if (host->change_time[cursor->change] < interval.end) {
+            interval.end = host->change_time[cursor->change];
         }
     }
-    if (stretch.range == NO_ROW)
-        stretch.function = sampled_function(host, cursor, thread, start, &stretch.end);
-    return stretch;
+    if (interval.range == NO_ROW)
+        interval.function = sampled_function(host, cursor, thread, start, &interval.end);
+    return interval;
 }

@@ -1,4 +1,4 @@
-/* Words of frameworks that mean a loader wherever they stand, and names of plain words. */
+/* Substrings that mean a loader in any name, and names that consist of words about loading. */
 #include "analysis/input_names.h"
 
 #include <string.h>
@@ -7,8 +7,8 @@ static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* The next word of a name, in which words are parted by other signs or by a capital letter; false
- * at the end. */
+/* The next word of a name. Words are separated by other characters or by a capital letter. False at
+ * the end. */
 static bool next_word(struct text name, size_t *at, struct text *word) {
     while (*at < name.length && !is_letter(name.data[*at]))
         ++*at;
@@ -32,9 +32,8 @@ static bool is_one_of(struct text word, const char *const *words) {
     return false;
 }
 
-/* "next batch", "load_data", "wait for input": nothing but words about getting data. Other words
- * beside them are about something else: batch_norm, data parallel, load model. A batch by itself is
- * rather a step. */
+/* "next batch", "load_data", "wait for input": only words about loading data. Any other word means
+ * something else: batch_norm, data parallel, load model. "batch" alone is more likely a step. */
 static bool words_are_input(struct text name) {
     static const char *const data[] = {"data", "input", "inputs", "dataset", "loader", NULL};
     static const char *const acts[] = {"next",    "load",      "loading", "fetch", "get",

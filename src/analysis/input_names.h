@@ -1,6 +1,5 @@
-/* Does a name say that data are fetched? Of a range ("enumerate(DataLoader)", "next batch") or of a
- * function ("_BaseDataLoaderIter.__next__ (dataloader.py)").
- */
+/* Is this the name of a range ("enumerate(DataLoader)", "next batch") or function
+ * ("_BaseDataLoaderIter.__next__ (dataloader.py)") that loads input? */
 #ifndef RIDGE_ANALYSIS_INPUT_NAMES_H
 #define RIDGE_ANALYSIS_INPUT_NAMES_H
 

@@ -1,7 +1,7 @@
-/* A kernel's name as people say it. `void at::native::vectorized_elementwise_kernel<4,
- * at::native::CUDAFunctor_add<float>, ...>(int, ...)` becomes
- * `vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, ...>`: the operation stays visible,
- * because that is what tells one elementwise kernel from another. */
+/* Short kernel names. `void at::native::vectorized_elementwise_kernel<4,
+ * at::native::CUDAFunctor_add<float>, ...>(int, ...)` becomes `vectorized_elementwise_kernel<4,
+ * CUDAFunctor_add<float>, ...>`: the operation stays visible, because it distinguishes one
+ * elementwise kernel from another. */
 #include <string.h>
 
 #include "analysis/kernels.h"
@@ -14,7 +14,7 @@ static bool is_name_byte(char c) {
            c == '$' || (unsigned char)c >= 0x80;
 }
 
-/* Where the brackets opened at `at` close (just behind), or the end. */
+/* The index after the bracket that closes the one at `at`, or the end. */
 static size_t skip_brackets(struct text name, size_t at, char open, char close) {
     size_t depth = 0;
     for (; at < name.length; at++) {
@@ -31,8 +31,8 @@ static bool starts_at(struct text name, size_t at, const char *word) {
     return name.length - at >= length && memcmp(name.data + at, word, length) == 0;
 }
 
-/* Behind `f(...)` inside template arguments comes what is local to f: a lambda, its operator().
- * Where that ends: at the next comma or bracket of this level. */
+/* Inside template arguments `f(...)` is followed by something local to f: a lambda, its operator().
+ * Returns its end: the next comma or bracket of this level. */
 static size_t skip_local(struct text name, size_t at) {
     while (at < name.length) {
         char c = name.data[at];
@@ -50,7 +50,7 @@ static size_t skip_local(struct text name, size_t at) {
     return at;
 }
 
-/* Drops what has been written of the current component, `from` on: it was a namespace or a type. */
+/* Drops the current component from `from` on: it was a namespace or a type. */
 static void drop_back(struct buffer *out, size_t from) {
     if (!out->failed)
         out->length = from;
@@ -65,7 +65,7 @@ static bool is_parameter_list(struct text name, size_t at, unsigned level, bool 
 bool kernel_short_name(struct text full, struct buffer *out, struct status *status) {
     struct buffer plain = {0};
     struct text name = demangle(full, &plain) ? buffer_as_text(&plain) : full;
-    size_t component = out->length, start = out->length; /* where the current name began */
+    size_t component = out->length, start = out->length; /* start of the current name */
     unsigned level = 0;
     bool after_name = false;
     for (size_t at = 0; at < name.length;) {
@@ -118,7 +118,7 @@ bool kernel_short_name(struct text full, struct buffer *out, struct status *stat
             at = skip_brackets(name, at, '{', '}');
             after_name = true;
         } else if (c == ' ' && level == 0) {
-            /* what came before was the return type, unless `operator` or the name is plain words */
+            /* the part before was the return type, unless it is `operator` or a plain name */
             size_t rest = at + 1;
             bool more = false;
             for (size_t i = rest; i < name.length && !more; i++)

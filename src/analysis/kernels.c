@@ -1,12 +1,12 @@
 /* Each distinct name is shortened once; rows are then counted by group number, and durations are
- * gathered group by group (a counting sort) for the medians. */
+ * collected group by group (a counting sort) for the medians. */
 #include "analysis/kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/places.h"
+#include "base/key_index.h"
 #include "base/sort.h"
 
 struct gather {
@@ -14,8 +14,8 @@ struct gather {
     const struct occupancy *occupancy;
     const struct work *work;
     const struct selection *by_device;
-    size_t first, end;             /* activities */
-    struct places variant_of_name; /* by string id */
+    size_t first, end;                /* activities */
+    struct key_index variant_of_name; /* by string id */
     size_t variant_capacity, group_capacity;
 };
 
@@ -84,7 +84,7 @@ double kernel_limits_reached(const struct kernel_limits *limits) {
     if (limits->roof_time <= 0)
         return 0;
     double reached = limits->roof / (double)limits->roof_time;
-    return reached < 1 ? reached : 1; /* a roof is kept to seven digits */
+    return reached < 1 ? reached : 1; /* roofs are floats */
 }
 
 enum kernel_bound kernel_limits_bound(const struct kernel_limits *limits) {
@@ -102,14 +102,13 @@ static bool add_variant(struct gather *gather, struct kernels *kernels, uint32_t
     bool ok = kernel_short_name(trace_text(gather->model->trace, name), &text, status) &&
               intern_add(&kernels->names, buffer_as_text(&text), &id, status);
     buffer_finish(&text);
-    if (!ok || !memory_grow((void **)&kernels->variants, &gather->variant_capacity,
-                            kernels->variant_count + 1, sizeof *kernels->variants, status))
+    if (!ok ||
+        !GROW(kernels->variants, &gather->variant_capacity, kernels->variant_count + 1, status))
         return false;
     /* ids of the intern table count from 1 in order of appearance, 0 being "" */
     size_t group = id;
     while (kernels->group_count <= group) {
-        if (!memory_grow((void **)&kernels->groups, &gather->group_capacity,
-                         kernels->group_count + 1, sizeof *kernels->groups, status))
+        if (!GROW(kernels->groups, &gather->group_capacity, kernels->group_count + 1, status))
             return false;
         kernels->groups[kernels->group_count++] = (struct kernel_group){.min = INT64_MAX};
     }
@@ -127,7 +126,7 @@ static bool count_rows(struct gather *gather, struct kernels *kernels, struct st
             continue;
         uint32_t name = trace->activity.name[i];
         size_t place;
-        if (!places_find(&gather->variant_of_name, name, &place, status) ||
+        if (!key_index_find(&gather->variant_of_name, name, &place, status) ||
             (place == kernels->variant_count && !add_variant(gather, kernels, name, status)))
             return false;
         struct kernel_variant *variant = &kernels->variants[place];
@@ -157,8 +156,8 @@ static bool find_medians(struct gather *gather, struct kernels *kernels, struct 
             next[group + 1] = next[group] + kernels->groups[group].count;
         for (size_t i = gather->first; i < gather->end; i++)
             if (counts(gather, i)) {
-                size_t variant = 0; /* it is there: nothing is allocated */
-                places_find(&gather->variant_of_name, trace->activity.name[i], &variant, status);
+                size_t variant = 0; /* it exists: nothing is allocated */
+                key_index_find(&gather->variant_of_name, trace->activity.name[i], &variant, status);
                 durations[next[kernels->variants[variant].group]++] = trace->activity.duration[i];
             }
         size_t start = 0; /* next[g] is now the end of group g */
@@ -190,13 +189,13 @@ static int variants_by_time(const void *a, const void *b) {
     return text_compare(x->text, y->text);
 }
 
-/* Sorts both lists, drops empty groups, and points variants at their groups' new places. */
-static bool rank(struct kernels *kernels, struct status *status) {
+/* Sorts both lists, drops empty groups and renumbers the groups of variants. */
+static bool rank_kernels(struct kernels *kernels, struct status *status) {
     size_t *place = memory_allocate(kernels->group_count, sizeof *place, status);
     if (!place)
         return false;
     for (size_t i = 0; i < kernels->group_count; i++)
-        kernels->groups[i].full_name = (uint32_t)i; /* old place, for a moment */
+        kernels->groups[i].full_name = (uint32_t)i; /* the old index, temporarily */
     if (kernels->group_count)
         qsort(kernels->groups, kernels->group_count, sizeof *kernels->groups, groups_by_time);
     size_t kept = 0;
@@ -244,8 +243,8 @@ bool kernels_find(const struct model *model, const struct occupancy *occupancy,
     }
     if (kernels->count == 0)
         kernels->min = 0;
-    ok = ok && find_medians(&gather, kernels, status) && rank(kernels, status);
-    places_finish(&gather.variant_of_name);
+    ok = ok && find_medians(&gather, kernels, status) && rank_kernels(kernels, status);
+    key_index_finish(&gather.variant_of_name);
     if (!ok)
         kernels_finish(kernels);
     return ok;

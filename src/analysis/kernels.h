@@ -1,4 +1,4 @@
-/* Which kernels took the time? Kernels are grouped by a short form of their name; each group knows
+/* Which kernels took the time? Kernels are grouped by a short form of their name; each group has
  * the full names it stands for. */
 #ifndef RIDGE_ANALYSIS_KERNELS_H
 #define RIDGE_ANALYSIS_KERNELS_H
@@ -6,7 +6,7 @@
 #include "analysis/occupancy.h"
 #include "analysis/work.h"
 
-/* Theoretical occupancy of several kernels: the mean over their time, and what limits it. */
+/* Theoretical occupancy of several kernels: the time-weighted mean, and the limiting resource. */
 struct kernel_occupancy {
     int64_t time;    /* of those whose occupancy is known */
     double weighted; /* share times nanoseconds */
@@ -15,34 +15,34 @@ struct kernel_occupancy {
 static inline bool kernel_occupancy_known(const struct kernel_occupancy *occupancy) {
     return occupancy->time > 0;
 }
-/* 0 to 1; 0 when it is not known. */
+/* 0 to 1; 0 when unknown. */
 static inline double kernel_occupancy_mean(const struct kernel_occupancy *occupancy) {
     return occupancy->time > 0 ? occupancy->weighted / (double)occupancy->time : 0;
 }
-/* What most of the time is limited by. */
+/* The limit with most of the time. */
 enum occupancy_limit kernel_occupancy_limit(const struct kernel_occupancy *occupancy);
 
-/* What several kernels must do, and how long that must take; sums over those of which it is known.
- */
+/* Work and roof of several kernels: sums over those where they are known. */
 struct kernel_limits {
     double bytes, flops;
-    int64_t bytes_time, flops_time; /* of those whose bytes, whose operations are known */
+    int64_t bytes_time, flops_time; /* of kernels with known bytes, with known operations */
     double roof;                    /* nanoseconds at the roof, */
-    int64_t roof_time;              /* where these many were spent */
+    int64_t roof_time;              /* of kernels that took this long */
     int64_t bound_time[KERNEL_BOUNDS];
 };
-/* Bytes and operations a second, operations a byte, part of the roof (at most 1); 0: not known. */
+/* Bytes and operations per second, operations per byte, fraction of the roof (at most 1); 0:
+ * unknown. */
 double kernel_limits_byte_rate(const struct kernel_limits *limits);
 double kernel_limits_flop_rate(const struct kernel_limits *limits);
 double kernel_limits_intensity(const struct kernel_limits *limits);
 double kernel_limits_reached(const struct kernel_limits *limits);
-/* What most of the time is bound by, or BOUND_UNKNOWN. */
+/* The bound with most of the time, or BOUND_UNKNOWN. */
 enum kernel_bound kernel_limits_bound(const struct kernel_limits *limits);
 
 struct kernel_group {
     struct text short_name; /* owned by the table */
     uint32_t full_name;     /* string id of the member that took most time */
-    uint64_t full_names;    /* how many different ones */
+    uint64_t full_names;    /* number of distinct full names */
     uint64_t count;
     int64_t total, min, median, max;
     struct kernel_occupancy occupancy;
@@ -69,15 +69,15 @@ struct kernels {
     struct intern names; /* holds the short names */
 };
 
-/* Kernels of a device (0: of all) that start inside their device's selection, by_device[id] (NULL:
+/* Kernels of a device (0: all devices) that start in their device's selection, by_device[id] (NULL:
  * anywhere). */
 bool kernels_find(const struct model *model, const struct occupancy *occupancy,
                   const struct work *work, uint32_t device, const struct selection *by_device,
                   struct kernels *kernels, struct status *status);
 void kernels_finish(struct kernels *kernels);
 
-/* Shortens a kernel's name: mangled names are demangled where the C++ library is there to do it,
- * return type, parameters and namespaces go, template arguments stay to the second level. */
+/* Shortens a kernel's name: demangles it where a C++ library is available and drops the return
+ * type, parameters and namespaces; template arguments stay to the second level. */
 bool kernel_short_name(struct text full, struct buffer *shortened, struct status *status);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/places.h"
+#include "base/key_index.h"
 #include "base/sort.h"
 
 struct rows {
@@ -18,7 +18,7 @@ static struct rows rows_of(const struct model *model, uint32_t device) {
     return (struct rows){model->device_first[device], model->device_first[device + 1]};
 }
 
-/* Depth as found by each launch: launches before it less ends before it. */
+/* Depth at each launch: launches before it minus ends before it. */
 static void find_depth(struct launches *launches, const int64_t *issued, const int64_t *ended,
                        size_t count) {
     size_t done = 0;
@@ -36,8 +36,8 @@ static void find_depth(struct launches *launches, const int64_t *issued, const i
     launches->depth_mean = count ? sum / (double)count : 0;
 }
 
-/* Delays may be long and many: their sum stops at the largest number there is. */
-static void add(int64_t *sum, int64_t value) {
+/* A saturating sum: delays may be long and many. */
+static void add_saturating(int64_t *sum, int64_t value) {
     if (__builtin_add_overflow(*sum, value, sum))
         *sum = value < 0 ? INT64_MIN : INT64_MAX;
 }
@@ -51,8 +51,8 @@ static void count_kernel(const struct model *model, size_t row, struct launches 
     }
     int64_t delay = trace->activity.start[row] - trace->call.start[call];
     launches->matched++;
-    add(&launches->call_time_sum, trace->call.duration[call]);
-    add(&launches->delay_sum, delay);
+    add_saturating(&launches->call_time_sum, trace->call.duration[call]);
+    add_saturating(&launches->delay_sum, delay);
     launches->negative_delays += delay < 0;
     if (delay > launches->delay_max)
         launches->delay_max = delay;
@@ -81,7 +81,7 @@ bool launches_find(const struct model *model, uint32_t device, const struct sele
     int64_t *issued = memory_allocate(capacity, sizeof *issued, status);
     int64_t *ended = memory_allocate(capacity, sizeof *ended, status);
     uint32_t *kernels_of_call = memory_allocate(capacity, sizeof *kernels_of_call, status);
-    struct places calls = {0}; /* by call: place in kernels_of_call */
+    struct key_index calls = {0}; /* by call: index in kernels_of_call */
     size_t place;
     bool ok = issued && ended && kernels_of_call;
     for (size_t i = rows.first; i < rows.end && ok; i++) {
@@ -90,7 +90,7 @@ bool launches_find(const struct model *model, uint32_t device, const struct sele
         uint32_t call = model->launch[i];
         if (trace->activity.kind[i] == ACTIVITY_KERNEL) {
             count_kernel(model, i, launches);
-            ok = call == NO_ROW || places_find(&calls, call, &place, status);
+            ok = call == NO_ROW || key_index_find(&calls, call, &place, status);
             if (ok && call != NO_ROW && kernels_of_call[place]++ == 0) {
                 launches->calls++;
                 launches->call_total += trace->call.duration[call];
@@ -110,13 +110,13 @@ bool launches_find(const struct model *model, uint32_t device, const struct sele
         for (size_t i = rows.first; i < rows.end; i++)
             if (trace->activity.kind[i] == ACTIVITY_KERNEL && model->launch[i] != NO_ROW &&
                 model_selected(model, by_device, i) &&
-                places_find(&calls, model->launch[i], &place, status)) /* it is there */
+                key_index_find(&calls, model->launch[i], &place, status)) /* it exists */
                 launches->graph_kernels += kernels_of_call[place] > 1;
     }
     memory_free(issued);
     memory_free(ended);
     memory_free(kernels_of_call);
-    places_finish(&calls);
+    key_index_finish(&calls);
     return ok;
 }
 
@@ -126,9 +126,9 @@ void launches_add(struct launches *sum, const struct launches *one) {
     sum->matched += one->matched;
     sum->unmatched += one->unmatched;
     sum->calls += one->calls;
-    add(&sum->call_total, one->call_total);
-    add(&sum->call_time_sum, one->call_time_sum);
-    add(&sum->delay_sum, one->delay_sum);
+    add_saturating(&sum->call_total, one->call_total);
+    add_saturating(&sum->call_time_sum, one->call_time_sum);
+    add_saturating(&sum->delay_sum, one->delay_sum);
     sum->negative_delays += one->negative_delays;
     sum->call_longer += one->call_longer;
     sum->call_shorter += one->call_shorter;

@@ -8,28 +8,28 @@ struct launches {
     uint64_t matched, unmatched; /* kernels with and without a launch record */
     uint64_t calls;              /* distinct launch calls behind the matched ones */
     int64_t call_total;          /* their time */
-    /* The same per matched kernel: a call that launches many kernels counts for each of them. */
+    /* The same per matched kernel: a call that launches several kernels counts for each. */
     int64_t call_time_sum;
-    int64_t delay_sum, delay_median, delay_max; /* kernel's start less call's start */
+    int64_t delay_sum, delay_median, delay_max; /* kernel start minus call start */
     uint64_t negative_delays;                   /* kernels that start before their call */
     uint64_t call_longer; /* kernels shorter than the call that launched them */
     uint64_t call_shorter;
     uint64_t graph_kernels; /* kernels whose call launched more than one */
-    /* Activities launched but not finished, as each launch found it. */
+    /* Queue depth: activities launched but not finished at each launch. */
     double depth_mean;
     uint64_t depth_max;
-    uint64_t found_empty; /* launches that found nothing queued or running */
-    uint64_t depth_count; /* launches looked at */
+    uint64_t found_empty; /* launches onto an idle device */
+    uint64_t depth_count; /* launches examined */
 };
 
-/* Over a device's activities (0: all devices) that start inside their device's selection,
+/* Over the activities of a device (0: all devices) that start in their device's selection,
  * by_device[id] (NULL: anywhere). */
 bool launches_find(const struct model *model, uint32_t device, const struct selection *by_device,
                    struct launches *launches, struct status *status);
 
-/* Adds one device's figures to the sum of several; all but the median delay. */
+/* Adds one device to the sum of several; all but the median delay. */
 void launches_add(struct launches *sum, const struct launches *one);
-/* The median delay alone, of kernels on all devices. */
+/* Only the median delay, of kernels on all devices. */
 bool launches_median_delay(const struct model *model, const struct selection *by_device,
                            int64_t *median, struct status *status);
 

@@ -1,15 +1,18 @@
-/* A limit comes from the best of its sources that there is: measured on the device, stated by its
- * maker, or seen in this trace (limits_seen.c). Meta rows of one device follow each other behind
- * the one with its name, so that in a trace of several recordings the roofs of one machine's
- * device 0 are not taken for those of another's.
+/* A limit comes from the best source there is: measured on the device, stated by its maker, or
+ * observed in this trace. Meta rows of one device follow the row with its name, so that in a trace
+ * of several recordings the roofs of one machine's device 0 are not applied to another's.
+ *
+ * Observed rates are the best of the large copies: a lower bound. Observed latencies are the first
+ * decile of the calls or launches: the minimum may be clock error, and the median contains waiting.
  */
 #include "analysis/limits.h"
 
 #include <string.h>
 
-#include "analysis/limits_seen.h"
+#include "base/array.h"
 #include "base/decimal.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "trace/writer.h"
 
 static const struct {
@@ -30,15 +33,15 @@ const char *device_limit_words(unsigned limit) {
 
 void limits_offer(struct limits *limits, enum device_limit limit, double value,
                   enum limit_source source) {
-    if (value > 0 && value < DEVICE_LIMIT_MOST && source > limits->source[limit]) {
+    if (value > 0 && value < DEVICE_LIMIT_MAX && source > limits->source[limit]) {
         limits->of[limit] = value;
         limits->source[limit] = source;
     }
 }
 
-/* ---- Measured, as the trace has it ---- */
+/* ---- Measured ---- */
 
-/* "roof.LABEL.KEY", where a label may hold dots and a key does not. */
+/* "roof.LABEL.KEY"; the label may contain dots, the key does not. */
 static bool split_key(struct text key, struct text *label, struct text *limit) {
     static const size_t prefix = sizeof META_ROOF - 1;
     if (!text_starts(key, META_ROOF))
@@ -93,8 +96,8 @@ static void add_meta(const struct trace *trace, struct limits *by_device) {
 
 /* ---- Stated ---- */
 
-/* What a multiprocessor does in a cycle, operations (a multiply-add is two), as the vendor's
- * programming guide and architecture papers say: without sparsity, with sums in f32. */
+/* Operations per cycle and multiprocessor (a multiply-add is two) from the vendor's programming
+ * guide and architecture papers: without sparsity, accumulating in f32. */
 static const struct cycle {
     uint32_t major, minor;
     unsigned f32, matrix_f32, matrix_f16, matrix_bf16;
@@ -105,10 +108,10 @@ static const struct cycle {
     {10, 0, 256, 4096, 8192, 8192}, {12, 0, 256, 512, 1024, 1024},
 };
 
-/* The last one of the same major that is not newer. */
+/* The newest entry of the same major version that is not newer. */
 static const struct cycle *find_cycle(uint32_t major, uint32_t minor) {
     const struct cycle *best = NULL;
-    for (size_t i = 0; i < sizeof cycles / sizeof cycles[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(cycles); i++)
         if (cycles[i].major == major && cycles[i].minor <= minor)
             best = &cycles[i];
     return best;
@@ -138,6 +141,170 @@ static void add_stated(const struct trace *trace, uint32_t id, struct limits *li
     limits_offer(limits, DEVICE_LIMIT_MATRIX_BF16, cycle->matrix_bf16 * a_second, LIMIT_STATED);
 }
 
+/* ---- Observed in the trace ---- */
+
+enum {
+    LARGE_COPY = 1 << 20, /* bytes from which latency is negligible */
+    BEYOND_CACHES = 64 << 20,
+    SAMPLES_MIN = 8, /* for a meaningful decile */
+};
+
+/* Latencies of one device, collected limit by limit. */
+struct latencies {
+    int64_t *values;
+    size_t count;
+};
+
+static void offer_decile(struct latencies *latencies, enum device_limit limit,
+                         struct limits *limits) {
+    if (latencies->count >= SAMPLES_MIN)
+        limits_offer(
+            limits, limit,
+            (double)sort_select(latencies->values, latencies->count, latencies->count / 10),
+            LIMIT_OBSERVED);
+    latencies->count = 0;
+}
+
+static void add_latency(struct latencies *latencies, int64_t value) {
+    if (value > 0)
+        latencies->values[latencies->count++] = value;
+}
+
+static bool replays_graph(const struct model *model, uint32_t call) {
+    return text_find(trace_text(model->trace, model->trace->call.name[call]), "GraphLaunch") >= 0;
+}
+
+static void raise_rate(struct limits *observed, enum device_limit limit, double rate) {
+    if (rate > observed->of[limit])
+        observed->of[limit] = rate;
+}
+
+/* Raises the limit that a copy's direction and memory kinds stand for. */
+static void observe_copy(const struct columns_activity *activity, size_t row,
+                         struct limits *observed) {
+    uint64_t bytes = activity->bytes[row];
+    if (bytes == BYTES_UNKNOWN || bytes < LARGE_COPY || activity->duration[row] <= 0)
+        return;
+    double rate = (double)bytes / (double)activity->duration[row] * 1e9;
+    uint8_t from = activity->from_memory[row], to = activity->to_memory[row];
+    if (activity->direction[row] == COPY_HTOD && from == MEMORY_PINNED)
+        raise_rate(observed, DEVICE_LIMIT_TO_DEVICE_PINNED, rate);
+    else if (activity->direction[row] == COPY_HTOD && from == MEMORY_PAGEABLE)
+        raise_rate(observed, DEVICE_LIMIT_TO_DEVICE_PAGEABLE, rate);
+    else if (activity->direction[row] == COPY_DTOH && to == MEMORY_PINNED)
+        raise_rate(observed, DEVICE_LIMIT_TO_HOST_PINNED, rate);
+    else if (activity->direction[row] == COPY_DTOH && to == MEMORY_PAGEABLE)
+        raise_rate(observed, DEVICE_LIMIT_TO_HOST_PAGEABLE, rate);
+    else if (activity->direction[row] == COPY_DTOD && bytes >= BEYOND_CACHES)
+        raise_rate(observed, DEVICE_LIMIT_MEMORY, 2 * rate); /* read and written */
+}
+
+static void observe_copies(const struct model *model, uint32_t device, struct limits *limits) {
+    const struct columns_activity *activity = &model->trace->activity;
+    struct limits observed = {0};
+    for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++)
+        if (activity->kind[i] == ACTIVITY_COPY)
+            observe_copy(activity, i, &observed);
+    for (unsigned limit = 0; limit < DEVICE_LIMIT_COUNT; limit++)
+        limits_offer(limits, limit, observed.of[limit], LIMIT_OBSERVED);
+}
+
+/* Durations of launch calls. Graph launches, which launch many kernels, are separate. */
+static void observe_launch_calls(const struct model *model, uint32_t device, bool of_graphs,
+                                 struct latencies *latencies, struct limits *limits) {
+    const struct trace *trace = model->trace;
+    uint32_t last = NO_ROW;
+    for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
+        uint32_t call = model->launch[i];
+        if (trace->activity.kind[i] != ACTIVITY_KERNEL || call == NO_ROW || call == last ||
+            trace->call.class[call] != CALL_LAUNCH || replays_graph(model, call) != of_graphs)
+            continue;
+        last = call;
+        add_latency(latencies, trace->call.duration[call]);
+    }
+    offer_decile(latencies, of_graphs ? DEVICE_LIMIT_GRAPH_REPLAY : DEVICE_LIMIT_LAUNCH_CALL,
+                 limits);
+}
+
+/* From the call to the start on an idle device. */
+static void observe_idle_starts(const struct model *model, uint32_t device,
+                                struct latencies *latencies, struct limits *limits) {
+    const struct trace *trace = model->trace;
+    int64_t busy_until = INT64_MIN;
+    for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
+        uint32_t call = model->launch[i];
+        if (trace->activity.kind[i] == ACTIVITY_KERNEL && call != NO_ROW &&
+            busy_until <= trace->call.start[call])
+            add_latency(latencies, trace->activity.start[i] - trace->call.start[call]);
+        if (model_activity_end(model, i) > busy_until)
+            busy_until = model_activity_end(model, i);
+    }
+    offer_decile(latencies, DEVICE_LIMIT_LAUNCH_TO_START, limits);
+}
+
+/* From one kernel's start to the next in a queue: the shortest are nearly empty kernels. Kernels of
+ * one graph follow each other faster. */
+static void observe_periods(const struct model *model, uint32_t device, bool in_graphs,
+                            uint32_t *last_in_queue, struct latencies *latencies,
+                            struct limits *limits) {
+    const struct trace *trace = model->trace;
+    size_t first = model->device_first[device];
+    for (size_t i = first; i < model->device_first[device + 1]; i++)
+        last_in_queue[trace->activity.queue[i]] = NO_ROW;
+    for (size_t i = first; i < model->device_first[device + 1]; i++) {
+        uint32_t *last = &last_in_queue[trace->activity.queue[i]];
+        bool kernel = trace->activity.kind[i] == ACTIVITY_KERNEL;
+        if (kernel && *last != NO_ROW) {
+            uint32_t call = model->launch[i];
+            bool same = call != NO_ROW && call == model->launch[first + *last];
+            if (same == in_graphs)
+                add_latency(latencies,
+                            trace->activity.start[i] - trace->activity.start[first + *last]);
+        }
+        *last = kernel ? (uint32_t)(i - first) : NO_ROW;
+    }
+    offer_decile(latencies, in_graphs ? DEVICE_LIMIT_GRAPH_KERNEL : DEVICE_LIMIT_LAUNCH, limits);
+}
+
+/* A synchronising call does not name its device: the result applies to all. */
+static void observe_synchronisations(const struct model *model, struct latencies *latencies,
+                                     struct limits *by_device) {
+    const struct trace *trace = model->trace;
+    struct limits observed = {0};
+    for (size_t i = 0; i < trace->call.count; i++)
+        if (trace->call.class[i] == CALL_SYNC)
+            add_latency(latencies, trace->call.duration[i]);
+    offer_decile(latencies, DEVICE_LIMIT_SYNCHRONIZE, &observed);
+    for (uint32_t id = 1; id < trace->device.count; id++)
+        limits_offer(&by_device[id], DEVICE_LIMIT_SYNCHRONIZE,
+                     observed.of[DEVICE_LIMIT_SYNCHRONIZE], LIMIT_OBSERVED);
+}
+
+static bool add_observed(const struct model *model, struct limits *by_device,
+                         struct status *status) {
+    const struct trace *trace = model->trace;
+    size_t count_max =
+        trace->activity.count > trace->call.count ? trace->activity.count : trace->call.count;
+    struct latencies latencies = {.values = memory_allocate(count_max, sizeof(int64_t), status)};
+    uint32_t *last_in_queue = memory_allocate(trace->queue.count, sizeof *last_in_queue, status);
+    bool ok = latencies.values && last_in_queue;
+    for (uint32_t id = 1; id < trace->device.count && ok; id++) {
+        if (model->device_first[id] == model->device_first[id + 1])
+            continue;
+        observe_copies(model, id, &by_device[id]);
+        observe_launch_calls(model, id, false, &latencies, &by_device[id]);
+        observe_launch_calls(model, id, true, &latencies, &by_device[id]);
+        observe_idle_starts(model, id, &latencies, &by_device[id]);
+        observe_periods(model, id, false, last_in_queue, &latencies, &by_device[id]);
+        observe_periods(model, id, true, last_in_queue, &latencies, &by_device[id]);
+    }
+    if (ok)
+        observe_synchronisations(model, &latencies, by_device);
+    memory_free(latencies.values);
+    memory_free(last_in_queue);
+    return ok;
+}
+
 bool limits_find(const struct model *model, const struct limits *given, struct limits **by_device,
                  struct status *status) {
     const struct trace *trace = model->trace;
@@ -151,7 +318,7 @@ bool limits_find(const struct model *model, const struct limits *given, struct l
             limits_offer(&limits[id], limit, given[id].of[limit], LIMIT_MEASURED);
         add_stated(trace, id, &limits[id]);
     }
-    if (!limits_add_seen(model, limits, status)) {
+    if (!add_observed(model, limits, status)) {
         memory_free(limits);
         return false;
     }

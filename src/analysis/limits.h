@@ -1,14 +1,12 @@
-/* How fast can a device of this trace be? What was measured on it (by `ridge peaks`, kept in the
- * trace as meta "roof.LABEL.KEY" when it was recorded, or given by who asks), else what its vendor
- * states, else what the trace itself shows that it can do.
- */
+/* What are the limits of a device? Measured (by `ridge peaks`, stored as meta "roof.LABEL.KEY" when
+ * recording, or passed by the caller), else stated by the vendor, else observed in the trace. */
 #ifndef RIDGE_ANALYSIS_LIMITS_H
 #define RIDGE_ANALYSIS_LIMITS_H
 
 #include "analysis/model.h"
 
-/* X(ID, key, words): rates are bytes or operations a second, the last one bytes, the rest
- * nanoseconds. */
+/* X(ID, key, words): rates are bytes or operations per second, the last one is bytes, the others
+ * are nanoseconds. */
 #define DEVICE_LIMITS(X)                                                                           \
     X(MEMORY, memory_copy, "memory bandwidth")                                                     \
     X(CACHE, cache_copy, "cache bandwidth")                                                        \
@@ -34,30 +32,34 @@
 enum device_limit { DEVICE_LIMITS(DEVICE_LIMIT_ENUM) DEVICE_LIMIT_COUNT };
 const char *device_limit_key(unsigned limit);
 const char *device_limit_words(unsigned limit);
-#define DEVICE_LIMIT_MOST 1e30 /* what is said to be more is damage */
+#define DEVICE_LIMIT_MAX 1e30 /* larger values are damage */
 
 enum limit_source {
     LIMIT_UNKNOWN,
-    LIMIT_SEEN,     /* the best that this trace shows: the device can do at least that */
+    LIMIT_OBSERVED, /* the best in this trace: a lower bound */
     LIMIT_STATED,   /* by the vendor */
     LIMIT_MEASURED, /* by ridge peaks, on this device */
 };
 
 struct limits {                    /* of one device */
-    double of[DEVICE_LIMIT_COUNT]; /* 0: not known */
+    double of[DEVICE_LIMIT_COUNT]; /* 0: unknown */
     enum limit_source source[DEVICE_LIMIT_COUNT];
 };
 
-/* By device id, trace->device.count of them; free with memory_free(). What was measured comes from
- * the trace's meta, else from `given` (by device id; may be NULL; of[] != 0 is measured). */
+/* By device id, trace->device.count of them; free with memory_free(). Measured limits come from the
+ * trace's meta, else from `given` (by device id, may be NULL; of[] != 0 counts as measured). */
 bool limits_find(const struct model *model, const struct limits *given, struct limits **by_device,
                  struct status *status);
 
-/* The vendor's figure for f32 arithmetic outside of matrix units; 0: not known. */
+/* The stated f32 rate without matrix units; 0: unknown. */
 double limits_stated_f32(uint32_t major, uint32_t minor, uint32_t multiprocessors,
                          uint64_t clock_hz);
-/* How many times as fast matrix units do f32 products (as tf32) as ordinary ones, of that compute
- * capability at any clock; 0: not known. */
+/* The ratio of f32 products on matrix units (tf32) to ordinary f32 for a compute capability; 0:
+ * unknown. */
 double limits_matrix_ratio(uint32_t major, uint32_t minor);
+
+/* Sets a limit if the value is valid and comes from a better source than the present one. */
+void limits_offer(struct limits *limits, enum device_limit limit, double value,
+                  enum limit_source source);
 
 #endif

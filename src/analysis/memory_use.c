@@ -1,5 +1,5 @@
-/* Replays allocations and releases in order of time. Sources that tell running totals are believed;
- * for others the sum since the trace began is a lower bound. */
+/* Replays allocations and releases in order of time. Running totals of the source are used as they
+ * are; otherwise the sum since the start of the trace is a lower bound. */
 #include "analysis/memory_use.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/sort.h"
 
-/* `level` is what is in use after the row, as far as the trace tells. */
+/* `level` is the memory in use after the row. */
 static void count_row(const struct trace *trace, size_t row, struct memory_use *use,
                       uint64_t level) {
     uint64_t bytes = trace->memory.bytes[row];
@@ -18,7 +18,8 @@ static void count_row(const struct trace *trace, size_t row, struct memory_use *
         use->frees++;
         use->freed_bytes += bytes;
     }
-    uint64_t now = level <= INT64_MAX ? level : 0; /* more freed than seen allocated: below 0 */
+    uint64_t now =
+        level <= INT64_MAX ? level : 0; /* below 0: more was freed than allocated in the trace */
     if (trace->memory.allocated[row]) {
         use->absolute = true;
         now = trace->memory.allocated[row];

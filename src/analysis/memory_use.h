@@ -1,4 +1,4 @@
-/* How much memory was in use at most, and how much came and went? */
+/* What was the peak memory use, and how much was allocated and freed? */
 #ifndef RIDGE_ANALYSIS_MEMORY_USE_H
 #define RIDGE_ANALYSIS_MEMORY_USE_H
 
@@ -6,16 +6,15 @@
 
 struct memory_use { /* of one device, or of the host */
     uint64_t allocations, frees;
-    uint64_t allocated_bytes, freed_bytes; /* churn: all that came, all that went */
-    uint64_t high_water;                   /* most in use at once */
+    uint64_t allocated_bytes, freed_bytes; /* churn */
+    uint64_t high_water;                   /* peak use */
     int64_t high_water_time;
-    uint64_t reserved_max; /* most held by the allocator, where told */
-    bool absolute;         /* the source told totals; else counted from 0 at the trace's start */
+    uint64_t reserved_max; /* peak held by the allocator, if recorded */
+    bool absolute; /* the source has totals; else counted from 0 at the start of the trace */
 };
 
-/* Over what happened inside the selection (NULL: anywhere); what was in use when it began counts
- * for the high water. by_device[id], [0] is the host; trace->device.count of them. Free with
- * memory_free(). */
+/* Over the selection (NULL: the whole trace); memory in use at its start counts towards the peak.
+ * by_device[id], [0] is the host; trace->device.count of them. Free with memory_free(). */
 bool memory_use_find(const struct model *model, const struct selection *selection,
                      struct memory_use **by_device, struct status *status);
 

@@ -1,15 +1,17 @@
-/* Joins, checks and sorts what the questions need. */
+/* Joins, checks and sorts what the analyses need. */
 #include "analysis/model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "trace/writer.h"
 
-/* The smallest correlation id of any call: ids below it were launched before recording began. 0
- * when no call has one: then nothing tells when anything was launched. */
+/* The smallest correlation id of any call: activities with smaller ids were launched before
+ * recording began. 0 when no call has one: launch times are then unknown. */
 static uint64_t first_correlation(const struct trace *trace) {
     uint64_t low = 0;
     for (size_t call = 0; call < trace->call.count; call++)
@@ -116,7 +118,7 @@ static bool order_calls(struct model *model, struct status *status) {
     return true;
 }
 
-/* When activities and calls are in their order. */
+/* Requires activities and calls in their final order. */
 static bool mark_pageable(struct model *model, struct status *status) {
     const struct trace *trace = model->trace;
     model->call_pageable = memory_allocate(trace->call.count, 1, status);
@@ -140,9 +142,9 @@ static bool order_ranges(struct model *model, struct status *status) {
     return !order || trace_reorder(trace, TABLE_RANGE, order, status);
 }
 
-/* ---- the whole ---- */
+/* ---- building the model ---- */
 
-static void extend(struct model *model, uint32_t session, int64_t start, int64_t duration) {
+static void extend_span(struct model *model, uint32_t session, int64_t start, int64_t duration) {
     int64_t end = start + duration;
     model->first = start < model->first ? start : model->first;
     model->last = end > model->last ? end : model->last;
@@ -155,29 +157,29 @@ static void extend(struct model *model, uint32_t session, int64_t start, int64_t
 static void extend_by_ranges(struct model *model) {
     const struct trace *trace = model->trace;
     for (size_t i = 0; i < trace->wait.count; i++)
-        extend(model, trace->queue_session[trace->wait.queue[i]], trace->wait.start[i],
-               trace->wait.duration[i]);
+        extend_span(model, trace->queue_session[trace->wait.queue[i]], trace->wait.start[i],
+                    trace->wait.duration[i]);
     for (size_t i = 0; i < trace->range.count; i++)
         if (trace->range.category[i] != RANGE_OVERHEAD) {
             uint32_t thread = trace->range.thread[i];
-            extend(model,
-                   thread ? trace->thread_session[thread]
-                          : trace->queue_session[trace->range.queue[i]],
-                   trace->range.start[i], trace->range.duration[i]);
+            extend_span(model,
+                        thread ? trace->thread_session[thread]
+                               : trace->queue_session[trace->range.queue[i]],
+                        trace->range.start[i], trace->range.duration[i]);
         }
 }
 
-/* What is known of a program that used no device and named no ranges: its threads' states and
- * samples. */
+/* For programs without devices and ranges: the states and samples of their threads. */
 static bool extend_by_threads(struct model *model, struct status *status) {
     struct trace *trace = model->trace;
     if (!trace_load(trace, TABLE_STATE, "start duration thread", status))
         return false;
     for (size_t i = 0; i < trace->state.count; i++)
-        extend(model, trace->thread_session[trace->state.thread[i]], trace->state.start[i],
-               trace->state.duration[i]);
+        extend_span(model, trace->thread_session[trace->state.thread[i]], trace->state.start[i],
+                    trace->state.duration[i]);
     for (size_t i = 0; i < trace->sample.count; i++)
-        extend(model, trace->thread_session[trace->sample.thread[i]], trace->sample.time[i], 0);
+        extend_span(model, trace->thread_session[trace->sample.thread[i]], trace->sample.time[i],
+                    0);
     return true;
 }
 
@@ -192,11 +194,11 @@ static bool find_span(struct model *model, struct status *status) {
     for (uint32_t i = 0; i <= trace->session_count; i++)
         model->session_span[i] = (struct window){INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < trace->activity.count; i++)
-        extend(model, trace->queue_session[trace->activity.queue[i]], trace->activity.start[i],
-               trace->activity.duration[i]);
+        extend_span(model, trace->queue_session[trace->activity.queue[i]], trace->activity.start[i],
+                    trace->activity.duration[i]);
     for (size_t i = 0; i < trace->call.count; i++)
-        extend(model, trace->thread_session[trace->call.thread[i]], trace->call.start[i],
-               trace->call.duration[i]);
+        extend_span(model, trace->thread_session[trace->call.thread[i]], trace->call.start[i],
+                    trace->call.duration[i]);
     struct text format = trace_meta(trace, META_SOURCE_FORMAT);
     if (text_is(format, "kineto") || text_is(format, "chrome") || model->first > model->last)
         extend_by_ranges(model);
@@ -219,7 +221,7 @@ int64_t model_session_wall(const struct model *model, uint32_t session) {
     return span->end > span->start ? span->end - span->start : 0;
 }
 
-/* The reader has checked every time and duration; sums of durations must not overflow either. */
+/* The reader has checked every time and duration; their sums must not overflow either. */
 static bool check_sums(const struct trace *trace, struct status *status) {
     const struct {
         const int64_t *durations;
@@ -231,7 +233,7 @@ static bool check_sums(const struct trace *trace, struct status *status) {
         {trace->wait.duration, trace->wait.count},
         {trace->sample.weight, trace->sample.count},
     };
-    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+    for (size_t t = 0; t < ARRAY_COUNT(tables); t++) {
         int64_t sum = 0;
         for (size_t i = 0; i < tables[t].count; i++) {
             int64_t duration = tables[t].durations[i];
@@ -281,8 +283,8 @@ static bool name_devices(struct model *model, struct status *status) {
     return ok;
 }
 
-/* Times of several sessions can be compared only when all are on the Unix clock. A session may have
- * many writers, and each of them says so. */
+/* Times of several sessions are comparable only if all use the Unix clock. A session may have many
+ * writers, each with its own clock base. */
 static bool clocks_are_mixed(const struct trace *trace) {
     if (trace->session_count < 2)
         return false;
@@ -299,7 +301,7 @@ static bool clocks_are_mixed(const struct trace *trace) {
 static void place_unknown(struct trace *trace) {
     uint32_t *const sessions[] = {trace->process_session, trace->thread_session,
                                   trace->device_session, trace->queue_session};
-    for (size_t i = 0; i < sizeof sessions / sizeof *sessions; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(sessions); i++)
         sessions[i][0] = trace->session_count;
 }
 
@@ -376,8 +378,7 @@ bool selection_add(struct selection *selection, int64_t start, int64_t end, stru
             return true;
         }
     }
-    if (!memory_grow((void **)&selection->windows, &selection->capacity, selection->count + 1,
-                     sizeof *selection->windows, status))
+    if (!GROW(selection->windows, &selection->capacity, selection->count + 1, status))
         return false;
     selection->windows[selection->count++] = (struct window){start, end};
     return true;
@@ -420,14 +421,8 @@ int64_t selection_length(const struct selection *selection) {
 bool selection_contains(const struct selection *selection, int64_t time) {
     if (selection->everything)
         return true;
-    size_t low = 0, high = selection->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (selection->windows[middle].end <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, selection->count, i, selection->windows[i].end <= time);
     return low < selection->count && selection->windows[low].start <= time;
 }
 

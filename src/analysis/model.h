@@ -1,9 +1,7 @@
-/* The model: a trace made ready for questions.
- *
- * Activities are in order of (device, start), calls of (thread, start), ranges of (thread, start),
- * each enclosing one before what it encloses, and every activity knows the call that launched it.
- * The files beside this one each answer one question over it; none changes it.
- */
+/* The model: a trace prepared for analysis. Activities are sorted by (device, start), calls and
+ * ranges by (thread, start), an enclosing range before what it encloses, and every activity is
+ * joined with the call that launched it. The other files of this folder each answer one question
+ * about it; none changes it. */
 #ifndef RIDGE_ANALYSIS_MODEL_H
 #define RIDGE_ANALYSIS_MODEL_H
 
@@ -15,8 +13,8 @@ struct window {
     int64_t start, end;
 };
 
-/* A run, and the durations of all its events together, are shorter than this (4.5 years), so that
- * questions may take a time some sixty times. */
+/* A run, and the sum of the durations of all its events, are shorter than this (4.5 years), so that
+ * sums of up to sixty such times fit. */
 #define MODEL_TIME_LIMIT ((int64_t)1 << 57)
 
 struct model {
@@ -31,26 +29,26 @@ struct model {
     uint8_t *call_nested;   /* by call: 1 = inside another call of its thread */
     uint8_t *call_pageable; /* by call: 1 = launched a copy from or to pageable memory */
 
-    /* The span of the run, and of each recording in it by session: device work and API calls, and
-     * for a framework's own trace also its operators, ranges and synchronisation records. NVTX
-     * ranges, samples and counters may cover a whole session around the run and do not count,
-     * unless there is nothing else. */
+    /* The span of the run and, by session, of each recording: device work and API calls, and in a
+     * framework's own trace also operators, ranges and synchronisation records. NVTX ranges,
+     * samples and counters may cover a whole session around the run and count only if there is
+     * nothing else. */
     int64_t first, last;
     struct window *session_span; /* trace->session_count + 1; see model_build() */
 
-    bool mixed_clocks; /* several recordings without a common clock: their times do not compare */
+    bool mixed_clocks; /* several recordings without a common clock: their times are not comparable
+                        */
 
     struct intern device_keys; /* see model_device_key() */
-    uint32_t *device_key;      /* by device: place in device_keys */
+    uint32_t *device_key;      /* by device: index in device_keys */
 
     uint64_t unmatched_early; /* activities without a launch, launched before any recorded call */
     uint64_t unmatched_lost;  /* the others without a launch */
 };
 
-/* Loads what the questions need and joins it. On failure nothing is left to free.
- *
- * Rows that refer to an unknown process, thread, device or queue (id 0) are of no recording: their
- * session is trace->session_count. Tables by session have a place for it. */
+/* Loads and joins the columns that the analyses need. On failure nothing is left to free. Rows that
+ * refer to an unknown process, thread, device or queue (id 0) belong to no recording: their session
+ * is trace->session_count. Tables by session have an entry for it. */
 bool model_build(struct model *model, struct trace *trace, struct status *status);
 void model_finish(struct model *model);
 
@@ -68,40 +66,40 @@ static inline int64_t model_range_end(const struct model *model, size_t range) {
 }
 /* Length of one recording's run. */
 int64_t model_session_wall(const struct model *model, uint32_t session);
-/* A distinct name for every device that did something: what the source calls it, and "@2" behind it
- * for a namesake in the second recording. For the others, what the source calls them. */
+/* A distinct name for every device with activities: the source's name, with "@2" appended for a
+ * device of the same name in the second recording. For other devices, the source's name. */
 struct text model_device_key(const struct model *model, uint32_t device);
 
-/* The parts of a device's time that a report is about: sorted, disjoint, not empty each. */
+/* The selected parts of a device's time: sorted, disjoint, non-empty windows. */
 struct selection {
     struct window *windows;
     size_t count, capacity;
-    bool everything; /* the device's whole time: also what starts at the very end is inside */
+    bool everything; /* the device's whole time, including what starts at its very end */
 };
 
-/* Adds a window; overlapping ones are joined when they come in order of start. */
+/* Adds a window; overlapping windows are merged if added in order of start. */
 bool selection_add(struct selection *selection, int64_t start, int64_t end, struct status *status);
-/* Leaves what is in `other` as well; windows that touch stay apart. */
+/* Intersects with `other`; windows that touch stay separate. */
 bool selection_intersect(struct selection *selection, const struct selection *other,
                          struct status *status);
 void selection_finish(struct selection *selection);
 /* Total length. */
 int64_t selection_length(const struct selection *selection);
-/* Whether something that starts at `time` is inside. */
+/* Whether an event that starts at `time` is selected. */
 bool selection_contains(const struct selection *selection, int64_t time);
-/* Length of [start, end) inside the selection. `cursor` (start with 0) makes queries in order of
- * start cheap. */
+/* The selected length of [start, end). `cursor`, initially 0, makes queries in order of start
+ * cheap. */
 int64_t selection_overlap(const struct selection *selection, int64_t start, int64_t end,
                           size_t *cursor);
 
-/* Whether the activity starts inside its device's selection; by_device may be NULL. */
+/* Whether the activity starts in its device's selection; by_device may be NULL. */
 static inline bool model_selected(const struct model *model, const struct selection *by_device,
                                   size_t activity) {
     return !by_device || selection_contains(&by_device[model_activity_device(model, activity)],
                                             model->trace->activity.start[activity]);
 }
 
-/* The device's whole window: first activity's start to last one's end. */
+/* The device's whole window: from the start of its first activity to the end of its last. */
 bool model_device_window(const struct model *model, uint32_t device, struct window *window);
 
 #endif

@@ -1,10 +1,11 @@
 /* The table is the vendor's: "Technical Specifications per Compute Capability" of the CUDA
- * programming guide, and the units of its occupancy calculator. Shared memory is the largest
- * carve-out, which is what the driver chooses unless a program asks it to favour the cache. */
+ * programming guide, and the allocation units of its occupancy calculator. Shared memory is the
+ * largest carve-out, the driver's default unless a program prefers the cache. */
 #include "analysis/occupancy.h"
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 
 const char *occupancy_limit_name(unsigned limit) {
@@ -44,8 +45,8 @@ static const struct capability {
 };
 
 static const struct capability *find_capability(uint32_t major, uint32_t minor) {
-    const struct capability *best = NULL; /* the last one of the same major that is not newer */
-    for (size_t i = 0; i < sizeof capabilities / sizeof capabilities[0]; i++)
+    const struct capability *best = NULL; /* the newest entry of the same major that is not newer */
+    for (size_t i = 0; i < ARRAY_COUNT(capabilities); i++)
         if (capabilities[i].major == major && capabilities[i].minor <= minor)
             best = &capabilities[i];
     return best;
@@ -76,7 +77,7 @@ static uint64_t round_up(uint64_t value, uint64_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-/* Registers are handed out warp by warp, in each part on its own. */
+/* Registers are allocated per warp, separately in each partition. */
 static uint64_t blocks_by_registers(const struct multiprocessor *has, uint32_t registers,
                                     uint64_t warps) {
     uint64_t of_warp = round_up((uint64_t)registers * has->warp_size, has->register_unit);
@@ -121,7 +122,7 @@ static void fill_device(const struct model *model, uint32_t device,
                         const struct multiprocessor *has, struct occupancy *occupancy) {
     const struct columns_activity *activity = &model->trace->activity;
     for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
-        /* a launch whose registers were not recorded would look better than it is */
+        /* without recorded registers the occupancy would be overestimated */
         if (activity->kind[i] != ACTIVITY_KERNEL || activity->registers[i] == 0)
             continue;
         enum occupancy_limit limit;
@@ -146,7 +147,7 @@ static bool begin(const struct model *model, struct occupancy *occupancy, struct
 static void unload_columns(struct trace *trace) {
     static const char *const names[] = {"block_x",   "block_y",       "block_z",
                                         "registers", "shared_static", "shared_dynamic"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++)
         trace_unload(trace, TABLE_ACTIVITY, names[i]);
 }
 

@@ -1,54 +1,51 @@
-/* How many of a multiprocessor's warps can a kernel keep resident, and what allows no more?
- *
- * Theoretical occupancy: from the launch's block, registers and shared memory and from the device's
- * limits, as the vendor publishes how they are handed out. What a kernel reaches may be less (too
- * few blocks, uneven ends), never more.
- */
+/* How many warps of a multiprocessor can a kernel keep resident, and what is the limiting resource?
+ * This is theoretical occupancy: from the launch's block size, registers and shared memory and the
+ * device's limits, by the vendor's published allocation rules. Achieved occupancy may be lower (too
+ * few blocks, tail effects), never higher. */
 #ifndef RIDGE_ANALYSIS_OCCUPANCY_H
 #define RIDGE_ANALYSIS_OCCUPANCY_H
 
 #include "analysis/model.h"
 
-/* What allows no more blocks at once. */
+/* The limiting resource. */
 enum occupancy_limit {
-    LIMIT_WARPS,  /* all of the multiprocessor's warps are taken, or a block more needs too many */
-    LIMIT_BLOCKS, /* the number of blocks: they are small */
-    LIMIT_REGISTERS, /* of each thread */
-    LIMIT_SHARED,    /* shared memory of each block */
+    LIMIT_WARPS,     /* no warps are left for another block */
+    LIMIT_BLOCKS,    /* the maximum number of blocks: they are small */
+    LIMIT_REGISTERS, /* per thread */
+    LIMIT_SHARED,    /* shared memory per block */
     OCCUPANCY_LIMITS
 };
 const char *occupancy_limit_name(unsigned limit); /* "warps", "blocks", "registers", "shared" */
 
-/* What is below the part of it that users should look for a reason for. */
+/* Lower occupancy deserves a look. */
 #define OCCUPANCY_TARGET 0.75
 
-/* What one multiprocessor has, and in which units it is handed out. */
+/* Resources of one multiprocessor and their allocation units. */
 struct multiprocessor {
     uint32_t warp_size, warps, blocks;
-    uint32_t registers, register_unit; /* a warp gets a multiple of the unit */
-    uint32_t parts;                    /* that have a part of the registers and of the warps each */
-    uint32_t shared, shared_unit,
-        shared_reserved; /* bytes; the driver reserves some of each block */
+    uint32_t registers, register_unit;             /* allocated per warp in multiples of the unit */
+    uint32_t parts;                                /* partitions of the registers and warps */
+    uint32_t shared, shared_unit, shared_reserved; /* bytes; the driver reserves some per block */
 };
 
 struct block_needs {
     uint64_t threads;
-    uint32_t registers; /* of a thread */
+    uint32_t registers; /* per thread */
     uint64_t shared;    /* bytes, static and dynamic */
 };
 
-/* What a device of this compute capability has; the values that the trace has of the device itself
- * are believed before the table's. False when it is of no capability that is known. */
+/* Resources by compute capability; values recorded in the trace take precedence over the table.
+ * False for an unknown capability. */
 bool multiprocessor_of(const struct trace *trace, uint32_t device, struct multiprocessor *has);
 
-/* Resident warps, and what limits them; 0 when not even one block fits, which means that something
- * else was launched than the trace says. */
+/* Resident warps and the limiting resource; 0 when not even one block fits, which means that the
+ * trace does not describe the actual launch. */
 uint32_t occupancy_warps(const struct multiprocessor *has, const struct block_needs *needs,
                          enum occupancy_limit *limit);
 
 /* The occupancy of every kernel of a trace. */
 struct occupancy {
-    float *share;   /* by activity, 0 to 1; 0: not known. NULL: of none */
+    float *share;   /* by activity, 0 to 1; 0: unknown. NULL: of none */
     uint8_t *limit; /* enum occupancy_limit */
 };
 

@@ -1,5 +1,5 @@
-/* A sweep over the ends of all pauses tells when all processes of a recording were paused at once;
- * the rest is subtracting sorted windows from sorted windows. */
+/* A sweep over the ends of all pauses finds when all processes of a recording were paused at once;
+ * the rest subtracts sorted windows from sorted windows. */
 #include "analysis/pauses.h"
 
 #include <stdlib.h>
@@ -27,16 +27,16 @@ static bool is_pause(const struct trace *trace, size_t row) {
            text_is(trace_text(trace, trace->range.name[row]), RANGE_PAUSED);
 }
 
-/* All pauses by (session, process, start); those of one process that touch are joined. */
-static bool collect(const struct model *model, struct pause **list, size_t *count,
-                    struct status *status) {
+/* All pauses by (session, process, start); touching ones of a process are merged. */
+static bool collect_pauses(const struct model *model, struct pause **list, size_t *count,
+                           struct status *status) {
     const struct trace *trace = model->trace;
     size_t capacity = 0, found = 0;
     for (size_t row = 0; row < trace->range.count; row++) {
         uint32_t thread = trace->range.thread[row];
         if (!is_pause(trace, row) || trace->thread_session[thread] >= trace->session_count)
             continue;
-        if (!memory_grow((void **)list, &capacity, found + 1, sizeof **list, status))
+        if (!GROW(*list, &capacity, found + 1, status))
             return false;
         (*list)[found++] = (struct pause){trace->thread_session[thread],
                                           trace->thread.process[thread],
@@ -58,7 +58,7 @@ static bool collect(const struct model *model, struct pause **list, size_t *coun
     return true;
 }
 
-/* How many processes of each session have something recorded: calls or pauses. */
+/* The number of processes of each session with calls or pauses. */
 static bool count_processes(const struct model *model, const struct pause *list, size_t count,
                             uint32_t *counts, struct status *status) {
     const struct trace *trace = model->trace;
@@ -133,7 +133,7 @@ bool pauses_find(const struct model *model, struct pauses *pauses, struct status
     memset(pauses, 0, sizeof *pauses);
     pauses->by_session = memory_allocate((size_t)sessions + 1, sizeof *pauses->by_session, status);
     uint32_t *processes = memory_allocate(sessions, sizeof *processes, status);
-    bool ok = pauses->by_session && processes && collect(model, &list, &count, status) &&
+    bool ok = pauses->by_session && processes && collect_pauses(model, &list, &count, status) &&
               count_processes(model, list, count, processes, status) &&
               sweep(list, count, processes, pauses, status);
     memory_free(list);
@@ -157,9 +157,9 @@ int64_t pauses_within(const struct pauses *pauses, uint32_t session, int64_t sta
     return end > start ? selection_overlap(&pauses->by_session[session], start, end, &cursor) : 0;
 }
 
-/* Takes the holes out of the selection; both are sorted and disjoint. */
-static bool subtract(struct selection *selection, const struct selection *holes,
-                     struct status *status) {
+/* Removes the holes from the selection; both are sorted and disjoint. */
+static bool subtract_windows(struct selection *selection, const struct selection *holes,
+                             struct status *status) {
     struct selection left = {.everything = selection->everything};
     bool ok = true;
     size_t hole = 0;
@@ -183,13 +183,13 @@ static bool subtract(struct selection *selection, const struct selection *holes,
     return true;
 }
 
-/* The parts of the pauses in which the device did nothing. What lasts no time takes up a
- * nanosecond, so that it keeps its place. */
+/* The parts of the pauses in which the device was idle. An activity of no length occupies one
+ * nanosecond, so that it stays in the selection. */
 static bool find_holes(const struct selection *paused, const struct model *model, uint32_t device,
                        struct selection *holes, struct status *status) {
     const struct trace *trace = model->trace;
     size_t row = model->device_first[device], end = model->device_first[device + 1];
-    int64_t reached = INT64_MIN; /* the device's work so far has ended */
+    int64_t reached = INT64_MIN; /* latest end so far */
     for (size_t i = 0; i < paused->count; i++) {
         struct window window = paused->windows[i];
         for (; row < end && trace->activity.start[row] < window.end; row++) {
@@ -208,7 +208,7 @@ static bool find_holes(const struct selection *paused, const struct model *model
     return true;
 }
 
-/* Also work that lasts no time, at the very end, is inside. */
+/* Includes an activity of no length at the very end. */
 static void reach_last(const struct model *model, uint32_t device, struct selection *selection) {
     struct window *last = &selection->windows[selection->count - 1];
     size_t end = model->device_first[device + 1];
@@ -224,7 +224,7 @@ bool pauses_leave_out(const struct pauses *pauses, const struct model *model, ui
     if (session >= model->trace->session_count || pauses->by_session[session].count == 0)
         return true;
     bool ok = find_holes(&pauses->by_session[session], model, device, &holes, status) &&
-              subtract(selection, &holes, status);
+              subtract_windows(selection, &holes, status);
     selection_finish(&holes);
     if (ok && whole && !selection->everything && selection->count)
         reach_last(model, device, selection);
@@ -234,6 +234,6 @@ bool pauses_leave_out(const struct pauses *pauses, const struct model *model, ui
 bool pauses_leave_out_of_host(const struct pauses *pauses, const struct model *model,
                               struct selection *selection, struct status *status) {
     if (model->trace->session_count != 1)
-        return true; /* what is paused in one recording goes on in another */
-    return subtract(selection, &pauses->by_session[0], status);
+        return true; /* another recording may have run meanwhile */
+    return subtract_windows(selection, &pauses->by_session[0], status);
 }

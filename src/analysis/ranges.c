@@ -1,7 +1,7 @@
-/* Per thread, a stack of open ranges is walked beside the thread's calls (and those of threads that
- * work for it). What a range gathers is handed to the one around it when it closes, so depth costs
- * nothing. Ranges that overlap without nesting are rare, and then one inside the stack is taken out
- * of it when it ends. */
+/* Walks a stack of open ranges per thread along with the thread's calls (and those of threads that
+ * work for it). When a range closes, its sums are added to the enclosing one, so depth costs
+ * nothing. Ranges that overlap without nesting are rare; one is then removed from inside the stack
+ * when it ends. */
 #include "analysis/ranges.h"
 
 #include <stdlib.h>
@@ -17,14 +17,17 @@ struct open_range {
     int64_t first_end; /* the earliest end of this one and those below it */
     int64_t device_time;
     uint64_t activities;
-    int64_t device_inside; /* of ranges within */
-    /* What a range of its own name that overlaps it has counted already. */
+    int64_t device_inside; /* of nested ranges */
+    /* Already counted by an overlapping range of the same name. */
     int64_t counted_until, device_counted;
     uint64_t activities_counted;
 };
 
 /* How a call's launches are accounted for. */
-enum { LAUNCH_BARE = 1, LAUNCH_HOSTED = 2 }; /* in no range of its thread; in another thread's */
+enum {
+    LAUNCH_OUTSIDE = 1,
+    LAUNCH_CREDITED = 2
+}; /* in no range of its thread; credited to another thread's */
 
 struct walk {
     const struct model *model;
@@ -36,14 +39,14 @@ struct walk {
     size_t open_capacity;
     struct open_range *stack;
     size_t depth, stack_capacity;
-    int64_t self_until;        /* host time is given to innermost ranges up to here */
+    int64_t self_until;        /* host time is assigned to innermost ranges up to here */
     int64_t *call_device_time; /* by call: of what it launched */
     uint32_t *call_activities;
     uint8_t *call_launch;           /* by call: LAUNCH_ flags */
-    size_t *annotations;            /* by thread: how many of its own */
+    size_t *annotations;            /* by thread: number of annotations */
     uint32_t *host_thread;          /* by process: see find_host_threads() */
     uint32_t *unannotated_launches; /* launches of threads without annotations, in order of time */
-    size_t guest_count, guest_capacity;
+    size_t unannotated_count, unannotated_capacity;
 };
 
 static bool inside(const struct selection *selection, int64_t time) {
@@ -59,10 +62,8 @@ static bool find_group(struct walk *walk, size_t row, size_t *group, struct stat
         *group = *known;
         return true;
     }
-    if (!memory_grow((void **)&ranges->groups, &walk->group_capacity, ranges->count + 1,
-                     sizeof *ranges->groups, status) ||
-        !memory_grow((void **)&walk->open_count, &walk->open_capacity, ranges->count + 1,
-                     sizeof *walk->open_count, status) ||
+    if (!GROW(ranges->groups, &walk->group_capacity, ranges->count + 1, status) ||
+        !GROW(walk->open_count, &walk->open_capacity, ranges->count + 1, status) ||
         !map_set(&walk->group_of, key, ranges->count, status))
         return false;
     ranges->groups[ranges->count] = (struct range_group){
@@ -76,8 +77,8 @@ static bool find_group(struct walk *walk, size_t row, size_t *group, struct stat
     return true;
 }
 
-/* The innermost range owns the host time up to `time`. */
-static void give_self_time(struct walk *walk, int64_t time) {
+/* Assigns host time up to `time` to the innermost range. */
+static void add_self_time(struct walk *walk, int64_t time) {
     if (time <= walk->self_until)
         return;
     if (walk->depth) {
@@ -93,8 +94,8 @@ static void set_first_end(struct walk *walk, size_t at) {
     walk->stack[at].first_end = end < below ? end : below;
 }
 
-/* What was launched inside the range at that place so far, those above it included. */
-static void gathered(const struct walk *walk, size_t at, int64_t *time, uint64_t *activities) {
+/* What was launched in the range at that index so far, including those above it. */
+static void collected(const struct walk *walk, size_t at, int64_t *time, uint64_t *activities) {
     *time = 0;
     *activities = 0;
     for (size_t i = at; i < walk->depth; i++) {
@@ -103,13 +104,13 @@ static void gathered(const struct walk *walk, size_t at, int64_t *time, uint64_t
     }
 }
 
-/* Gives the range's time to its group; time that several ranges of a group share counts once. */
+/* Adds the range's time to its group; time shared by several ranges of a group counts once. */
 static void count_range(struct walk *walk, size_t at) {
     struct open_range *range = &walk->stack[at];
     struct range_group *group = &walk->ranges->groups[range->group];
     int64_t end = model_range_end(walk->model, range->row), device_time;
     uint64_t activities;
-    gathered(walk, at, &device_time, &activities);
+    collected(walk, at, &device_time, &activities);
     group->host_time += end - range->counted_until;
     group->device_time += device_time - range->device_counted;
     group->activities += activities - range->activities_counted;
@@ -118,19 +119,19 @@ static void count_range(struct walk *walk, size_t at) {
         if (heir->group != range->group)
             continue;
         heir->counted_until = end;
-        gathered(walk, i, &heir->device_counted, &heir->activities_counted);
+        collected(walk, i, &heir->device_counted, &heir->activities_counted);
         break;
     }
 }
 
-/* Takes the range at that place out of the stack. What those above it gathered so far lies within
- * it too, but they hand that on themselves when they close. */
+/* Removes the range at that index. What the ranges above it collected so far is also within it, but
+ * they pass it on when they close. */
 static void close_range(struct walk *walk, size_t at) {
     struct open_range range = walk->stack[at];
     uint32_t others = --walk->open_count[range.group];
     for (size_t i = at + 1; i < walk->depth; i++)
         others -= walk->stack[i].group == range.group;
-    if (others == 0) /* it is in no range of its own name */
+    if (others == 0) /* not nested in a range of its own name */
         count_range(walk, at);
     walk->ranges->groups[range.group].device_self += range.device_time - range.device_inside;
     if (at) {
@@ -152,7 +153,7 @@ static void close_until(struct walk *walk, int64_t time) {
         size_t at = walk->depth - 1;
         int64_t end = walk->stack[at].first_end;
         if (model_range_end(walk->model, walk->stack[at].row) == end)
-            give_self_time(walk, end);
+            add_self_time(walk, end);
         else
             while (model_range_end(walk->model, walk->stack[at].row) != end)
                 at--;
@@ -163,8 +164,7 @@ static void close_until(struct walk *walk, int64_t time) {
 static bool open_range(struct walk *walk, size_t row, struct status *status) {
     size_t group;
     if (!find_group(walk, row, &group, status) ||
-        !memory_grow((void **)&walk->stack, &walk->stack_capacity, walk->depth + 1,
-                     sizeof *walk->stack, status))
+        !GROW(walk->stack, &walk->stack_capacity, walk->depth + 1, status))
         return false;
     struct range_group *counted = &walk->ranges->groups[group];
     counted->count++;
@@ -172,7 +172,7 @@ static bool open_range(struct walk *walk, size_t row, struct status *status) {
         counted->depth = (unsigned)walk->depth;
     walk->open_count[group]++;
     int64_t start = walk->model->trace->range.start[row];
-    give_self_time(walk, start);
+    add_self_time(walk, start);
     walk->stack[walk->depth] =
         (struct open_range){.row = (uint32_t)row, .group = group, .counted_until = start};
     set_first_end(walk, walk->depth++);
@@ -183,7 +183,7 @@ static void add_launch(struct walk *walk, size_t call) {
     int64_t time = walk->call_device_time[call];
     walk->ranges->device_time += time;
     if (walk->depth == 0) {
-        walk->call_launch[call] |= LAUNCH_BARE;
+        walk->call_launch[call] |= LAUNCH_OUTSIDE;
         return;
     }
     struct open_range *range = &walk->stack[walk->depth - 1];
@@ -191,11 +191,11 @@ static void add_launch(struct walk *walk, size_t call) {
     range->activities += walk->call_activities[call];
 }
 
-/* ---- threads that work for another ---- */
+/* ---- launches of threads without annotations ---- */
 
-/* An autograd thread launches while the main thread stands in its "backward" annotation: launches
- * of threads without annotations of their own belong to the annotation that is open elsewhere in
- * the process. This finds the thread that they are credited to: the one with most annotations. */
+/* An autograd thread launches while the main thread is in its "backward" annotation: launches of
+ * threads without annotations belong to the annotation open elsewhere in the process. They are
+ * credited to the thread with most annotations. */
 static bool find_host_threads(struct walk *walk, struct status *status) {
     const struct trace *trace = walk->model->trace;
     walk->annotations = memory_allocate(trace->thread.count, sizeof *walk->annotations, status);
@@ -204,7 +204,7 @@ static bool find_host_threads(struct walk *walk, struct status *status) {
         return false;
     for (size_t i = 0; i < trace->range.count; i++)
         walk->annotations[trace->range.thread[i]] += trace->range.category[i] == RANGE_ANNOTATION;
-    walk->annotations[0] = 0; /* no thread */
+    walk->annotations[0] = 0; /* not a thread */
     for (uint32_t thread = 1; thread < trace->thread.count; thread++) {
         uint32_t *best = &walk->host_thread[trace->thread.process[thread]];
         if (walk->annotations[thread] > walk->annotations[*best])
@@ -213,9 +213,9 @@ static bool find_host_threads(struct walk *walk, struct status *status) {
     return true;
 }
 
-static bool sort_guests(struct walk *walk, struct status *status) {
+static bool sort_unannotated(struct walk *walk, struct status *status) {
     const struct trace *trace = walk->model->trace;
-    size_t count = walk->guest_count;
+    size_t count = walk->unannotated_count;
     uint32_t *one_group = memory_allocate(count, sizeof *one_group, status), *order = NULL;
     int64_t *start = memory_allocate(count, sizeof *start, status);
     bool ok = one_group && start;
@@ -233,12 +233,12 @@ static bool sort_guests(struct walk *walk, struct status *status) {
     return ok;
 }
 
-/* Gathers the launches of the process's other threads that have no annotations. */
-static bool gather_guests(struct walk *walk, size_t host, struct status *status) {
+/* Collects the launches of the process's other threads that have no annotations. */
+static bool collect_unannotated_launches(struct walk *walk, size_t host, struct status *status) {
     const struct model *model = walk->model;
     const struct trace *trace = model->trace;
     uint32_t process = trace->thread.process[host];
-    walk->guest_count = 0;
+    walk->unannotated_count = 0;
     if (walk->host_thread[process] != host)
         return true;
     for (size_t thread = 1; thread < trace->thread.count; thread++) {
@@ -248,46 +248,46 @@ static bool gather_guests(struct walk *walk, size_t host, struct status *status)
              call++) {
             if (walk->call_activities[call] == 0)
                 continue;
-            if (!memory_grow((void **)&walk->unannotated_launches, &walk->guest_capacity,
-                             walk->guest_count + 1, sizeof *walk->unannotated_launches, status))
+            if (!GROW(walk->unannotated_launches, &walk->unannotated_capacity,
+                      walk->unannotated_count + 1, status))
                 return false;
-            walk->unannotated_launches[walk->guest_count++] = (uint32_t)call;
+            walk->unannotated_launches[walk->unannotated_count++] = (uint32_t)call;
         }
     }
-    return sort_guests(walk, status);
+    return sort_unannotated(walk, status);
 }
 
-/* To the innermost annotation that is open. */
-static void add_guest_launch(struct walk *walk, size_t call) {
+/* Credits the innermost open annotation. */
+static void add_unannotated_launch(struct walk *walk, size_t call) {
     for (size_t i = walk->depth; i-- > 0;) {
         struct open_range *range = &walk->stack[i];
         if (walk->model->trace->range.category[range->row] != RANGE_ANNOTATION)
             continue;
         range->device_time += walk->call_device_time[call];
         range->activities += walk->call_activities[call];
-        walk->call_launch[call] |= LAUNCH_HOSTED;
+        walk->call_launch[call] |= LAUNCH_CREDITED;
         break;
     }
 }
 
-static void walk_guests(struct walk *walk, size_t *guest, int64_t until) {
+static void walk_unannotated(struct walk *walk, size_t *next, int64_t until) {
     const struct trace *trace = walk->model->trace;
-    for (; *guest < walk->guest_count; (*guest)++) {
-        size_t call = walk->unannotated_launches[*guest];
+    for (; *next < walk->unannotated_count; (*next)++) {
+        size_t call = walk->unannotated_launches[*next];
         if (trace->call.start[call] >= until)
             break;
         close_until(walk, trace->call.start[call]);
         if (inside(walk->selection, trace->call.start[call]))
-            add_guest_launch(walk, call);
+            add_unannotated_launch(walk, call);
     }
 }
 
 static bool walk_thread(struct walk *walk, size_t thread, struct status *status) {
     const struct model *model = walk->model;
     const struct trace *trace = model->trace;
-    size_t guest = 0;
+    size_t next = 0;
     walk->self_until = INT64_MIN;
-    if (!gather_guests(walk, thread, status))
+    if (!collect_unannotated_launches(walk, thread, status))
         return false;
     size_t range = model->thread_ranges[thread], range_end = model->thread_ranges[thread + 1];
     size_t call = model->thread_calls[thread], call_end = model->thread_calls[thread + 1];
@@ -295,7 +295,7 @@ static bool walk_thread(struct walk *walk, size_t thread, struct status *status)
         bool take_range = range < range_end && (call == call_end || trace->range.start[range] <=
                                                                         trace->call.start[call]);
         int64_t time = take_range ? trace->range.start[range] : trace->call.start[call];
-        walk_guests(walk, &guest, time);
+        walk_unannotated(walk, &next, time);
         close_until(walk, time);
         if (take_range) {
             unsigned category = trace->range.category[range];
@@ -309,7 +309,7 @@ static bool walk_thread(struct walk *walk, size_t thread, struct status *status)
             call++;
         }
     }
-    walk_guests(walk, &guest, INT64_MAX);
+    walk_unannotated(walk, &next, INT64_MAX);
     close_until(walk, INT64_MAX);
     return true;
 }
@@ -350,7 +350,7 @@ bool ranges_find(const struct model *model, const struct selection *selection,
     for (size_t thread = 1; thread < model->trace->thread.count && ok; thread++)
         ok = walk_thread(&walk, thread, status);
     for (size_t call = 0; call < model->trace->call.count && ok; call++)
-        if (walk.call_launch[call] == LAUNCH_BARE)
+        if (walk.call_launch[call] == LAUNCH_OUTSIDE)
             ranges->device_outside += walk.call_device_time[call];
     if (ok && ranges->count)
         qsort(ranges->groups, ranges->count, sizeof *ranges->groups, by_time);

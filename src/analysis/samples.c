@@ -27,10 +27,8 @@ static bool place_of(struct tally *tally, uint32_t function, uint32_t module, si
         return true;
     }
     *place = samples->function_count;
-    if (!memory_grow((void **)&samples->functions, &tally->capacity, *place + 1,
-                     sizeof *samples->functions, status) ||
-        !memory_grow((void **)&tally->mark, &tally->mark_capacity, *place + 1, sizeof *tally->mark,
-                     status) ||
+    if (!GROW(samples->functions, &tally->capacity, *place + 1, status) ||
+        !GROW(tally->mark, &tally->mark_capacity, *place + 1, status) ||
         !map_set(&tally->function_of, key, *place, status))
         return false;
     samples->functions[*place] = (struct sample_function){

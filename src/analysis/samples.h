@@ -1,5 +1,4 @@
-/* Where did the CPU spend its time? Sampled functions by their own weight and with their callees.
- */
+/* Where did the CPU spend its time? Sampled functions by self and total weight. */
 #ifndef RIDGE_ANALYSIS_SAMPLES_H
 #define RIDGE_ANALYSIS_SAMPLES_H
 
@@ -8,28 +7,28 @@
 struct sample_function {
     uint32_t function, module; /* string ids */
     struct text function_text, module_text;
-    /* Own, and with callees; a recursive function counts once a sample. */
+    /* Self and total; a recursive function counts once per sample. */
     uint64_t self_samples, total_samples;
-    int64_t self, total; /* nanoseconds that they stand for; 0 where samples have no weight */
-    /* Of stacks that stand for it: of a Python function what it does itself, by the interpreter and
-     * by libraries (analysis/stacks.h). */
+    int64_t self, total; /* nanoseconds represented; 0 where samples have no weight */
+    /* Attributed stacks: for a Python function, what it does itself, including the interpreter and
+     * libraries (analysis/stacks.h). */
     uint64_t own_samples;
     int64_t own;
 };
 
 struct samples {
     uint64_t count;
-    int64_t weight; /* nanoseconds that all of them stand for; 0: the source does not tell */
+    int64_t weight;                    /* nanoseconds represented by all samples; 0: unknown */
     struct sample_function *functions; /* most self time first */
     size_t function_count;
-    uint32_t *by_own; /* their places, most time of their own first */
+    uint32_t *by_own; /* indexes into functions, most own time first */
 };
 
 bool sample_is_python(const struct sample_function *function);
 
 bool samples_find(const struct model *model, const struct selection *selection,
                   struct samples *samples, struct status *status);
-/* Shares of all samples: by time where that is known, else by number. */
+/* Share of all samples: by time if known, else by number. */
 static inline double samples_share(const struct samples *samples, int64_t time, uint64_t count) {
     if (samples->weight > 0)
         return (double)time / (double)samples->weight;

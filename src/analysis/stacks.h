@@ -1,18 +1,17 @@
-/* Which function does a sampled stack stand for? Of a Python program one of Python's: the
- * interpreter below it is how it runs, and the libraries are what it calls. Of any other the
- * innermost that has a name.
- */
+/* To which function is a sampled stack attributed? In a Python program to a Python function: the
+ * interpreter below it runs it, and libraries are what it calls. Otherwise to the innermost
+ * function with a name. */
 #ifndef RIDGE_ANALYSIS_STACKS_H
 #define RIDGE_ANALYSIS_STACKS_H
 
 #include "trace/reader.h"
 
 enum stack_view {
-    STACK_INNERMOST, /* of Python's functions: whose code runs */
-    STACK_PURPOSE    /* a loader, whatever it calls, if there is one: what it is done for */
+    STACK_INNERMOST, /* the innermost Python function: whose code runs */
+    STACK_PURPOSE    /* a data loader on the stack, if any: what the code runs for */
 };
 
-/* By row of trace->stack: the row of that function, itself or a caller. memory_free() it. */
+/* By row of trace->stack: the row of that function, itself or a caller. Free with memory_free(). */
 uint32_t *stacks_stand_for(const struct trace *trace, enum stack_view view, struct status *status);
 
 #endif

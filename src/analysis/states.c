@@ -47,27 +47,27 @@ static int64_t end_at(const struct states *states, size_t place) {
     return states->trace->state.start[row] + states->trace->state.duration[row];
 }
 
-struct state_stretch states_next(const struct states *states, struct state_cursor *cursor,
-                                 uint32_t thread, int64_t start, int64_t end) {
+struct state_interval states_next(const struct states *states, struct state_cursor *cursor,
+                                  uint32_t thread, int64_t start, int64_t end) {
     const struct columns_state *rows = &states->trace->state;
     size_t first = states->thread_first[thread], last = states->thread_first[thread + 1];
-    struct state_stretch stretch = {start, end, STATE_UNKNOWN, start, start};
+    struct state_interval interval = {start, end, STATE_UNKNOWN, start, start};
     if (!cursor->started)
         *cursor = (struct state_cursor){true, first};
     while (cursor->row < last && end_at(states, cursor->row) <= start)
         cursor->row++;
     if (cursor->row == last)
-        return stretch;
+        return interval;
     size_t row = row_at(states, cursor->row);
     if (rows->start[row] > start) {
-        stretch.end = rows->start[row] < end ? rows->start[row] : end;
-        return stretch;
+        interval.end = rows->start[row] < end ? rows->start[row] : end;
+        return interval;
     }
     if (end_at(states, cursor->row) < end)
-        stretch.end = end_at(states, cursor->row);
-    stretch.state = rows->state[row] < STATE_KINDS ? rows->state[row] : STATE_UNKNOWN;
-    stretch.since = stretch.before = rows->start[row];
-    if (cursor->row > first && end_at(states, cursor->row - 1) == stretch.since)
-        stretch.before = rows->start[row_at(states, cursor->row - 1)];
-    return stretch;
+        interval.end = end_at(states, cursor->row);
+    interval.state = rows->state[row] < STATE_KINDS ? rows->state[row] : STATE_UNKNOWN;
+    interval.since = interval.before = rows->start[row];
+    if (cursor->row > first && end_at(states, cursor->row - 1) == interval.since)
+        interval.before = rows->start[row_at(states, cursor->row - 1)];
+    return interval;
 }

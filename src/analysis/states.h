@@ -1,18 +1,18 @@
-/* Was a thread running, ready to run, or blocked? What the system's scheduler told of each thread,
- * in order of time; a stretch that it told nothing of is unknown. */
+/* Was a thread running, ready to run, or blocked? The scheduler's records of each thread in order
+ * of time; time without a record is unknown. */
 #ifndef RIDGE_ANALYSIS_STATES_H
 #define RIDGE_ANALYSIS_STATES_H
 
 #include "analysis/model.h"
 
-/* Beside the states of trace/schema.h: what was not recorded. */
+/* In addition to the states of trace/schema.h: not recorded. */
 enum { STATE_UNKNOWN = STATE_KINDS, STATES };
 /* "running", "ready", "blocked", "unknown" */
 const char *states_name(unsigned state);
 
 struct states {
     const struct trace *trace;
-    uint32_t *order;      /* rows of trace->state by (thread, start); NULL: as they are */
+    uint32_t *order;      /* rows of trace->state by (thread, start); NULL: already in order */
     size_t *thread_first; /* by thread; [id + 1] = end */
 };
 
@@ -24,23 +24,23 @@ static inline bool states_known(const struct states *states) {
     return states->trace && states->trace->state.count > 0;
 }
 
-/* A part of a thread's time in one state. */
-struct state_stretch {
+/* An interval of a thread in one state. */
+struct state_interval {
     int64_t start, end;
     unsigned state;
-    int64_t since;  /* when the state began; of unknown ones `start` */
-    int64_t before; /* when the state directly before it began; `since` where that is not known */
+    int64_t since;  /* when the state began; `start` if unknown */
+    int64_t before; /* when the preceding state began; `since` if unknown */
 };
 
-/* Position of one thread's questions; zero it, then ask in order of time. */
+/* State of the queries of one thread. Zero it, then query in order of time. */
 struct state_cursor {
     bool started;
     size_t row;
 };
 
-/* The next stretch of `thread` from `start` on, ending at `end` at the latest. start < end. Where
- * rows overlap, which only damage brings about, the one that began first is believed. */
-struct state_stretch states_next(const struct states *states, struct state_cursor *cursor,
-                                 uint32_t thread, int64_t start, int64_t end);
+/* The next interval of `thread` from `start` on, clipped to `end`. start < end. Where rows overlap,
+ * which only happens in damaged traces, the earlier one wins. */
+struct state_interval states_next(const struct states *states, struct state_cursor *cursor,
+                                  uint32_t thread, int64_t start, int64_t end);
 
 #endif

@@ -1,7 +1,7 @@
-/* Does the run repeat, and how even are its repetitions? Steps are, in this order: the profiler's
- * own (ProfilerStep#N), annotations that repeat in the same order over most of the run (data,
- * forward, backward, data, ...), or a sequence of activities that repeats. The steps before the run
- * settles are warm-up. */
+/* Does the run repeat, and how regularly? Steps are, in order of preference: the profiler's own
+ * (ProfilerStep#N); annotations that repeat in the same order over most of the run (data, forward,
+ * backward, data, ...); or a periodic sequence of activities. Steps before the run settles are
+ * warm-up. */
 #ifndef RIDGE_ANALYSIS_STEPS_H
 #define RIDGE_ANALYSIS_STEPS_H
 
@@ -19,11 +19,11 @@ struct steps {
     enum steps_source source;
     struct step *list; /* in order of time */
     size_t count;
-    size_t warm_up;   /* how many of the first ones */
-    bool settled;     /* false: the run never became even; nothing is called warm-up */
-    size_t period;    /* activities a step, for STEPS_PERIODIC */
+    size_t warm_up;   /* number of leading warm-up steps */
+    bool settled;     /* false: durations never became regular; there is no warm-up */
+    size_t period;    /* activities per step, for STEPS_PERIODIC */
     uint32_t device;  /* for STEPS_PERIODIC */
-    uint32_t session; /* the recording that they were found in */
+    uint32_t session; /* the recording they were found in */
 
     /* Durations of the steady steps. */
     int64_t min, median, max, total;
@@ -33,13 +33,13 @@ struct steps {
 bool steps_find(const struct model *model, struct steps *steps, struct status *status);
 void steps_finish(struct steps *steps);
 
-/* The step (numbered from 0) that a moment is in, or SIZE_MAX. */
+/* The index of the step at a time, or SIZE_MAX. */
 size_t steps_at(const struct steps *steps, int64_t time);
 
-/* The window of steps first..last (numbers from 0) on a device: from the start of the first
- * activity launched in `first` to the start of the first one launched after `last` (or the end of
- * the last one launched in it), so that windows of consecutive steps touch. False when the device
- * did nothing in them. */
+/* The window of steps first..last (indexes) on a device: from the start of the first activity
+ * launched in `first` to the start of the first one launched after `last` (or the end of the last
+ * one launched in it), so that windows of consecutive steps touch. False when the device was idle
+ * in them. */
 bool steps_window(const struct model *model, const struct steps *steps, uint32_t device,
                   size_t first, size_t last, struct window *window);
 

@@ -20,8 +20,7 @@ static bool add_site(const struct trace *trace, struct syncs *syncs, struct map 
                      struct status *status) {
     uint64_t key = (uint64_t)call << 32 | range, *known = map_find(sites, key);
     if (!known) {
-        if (!memory_grow((void **)&syncs->sites, capacity, syncs->site_count + 1,
-                         sizeof *syncs->sites, status) ||
+        if (!GROW(syncs->sites, capacity, syncs->site_count + 1, status) ||
             !map_set(sites, key, syncs->site_count, status))
             return false;
         syncs->sites[syncs->site_count++] =

@@ -1,4 +1,4 @@
-/* Where does the host wait for the device? Synchronising calls by the range they stand in, and the
+/* Where does the host wait for the device? Synchronising calls by the range around them, and the
  * driver's own synchronisation records. */
 #ifndef RIDGE_ANALYSIS_SYNCS_H
 #define RIDGE_ANALYSIS_SYNCS_H

@@ -1,5 +1,5 @@
-/* The unions of kernels and of all activities are spread over cells piece by piece; where they
- * differ, only copies ran. */
+/* Distributes the union of kernels and the union of all activities over the cells; their difference
+ * is copies alone. */
 #include "analysis/timeline.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static int64_t cell_start(struct window window, size_t count, size_t i) {
            (int64_t)((__int128)(window.end - window.start) * (int64_t)i / (int64_t)count);
 }
 
-/* Adds [start, end) to the cells: to what kernels fill, or to what anything does. */
+/* Adds [start, end) to the cells, for kernels or for all activities. */
 static void spread(const struct timeline *timeline, bool kernel, int64_t start, int64_t end) {
     struct window window = timeline->window;
     struct timeline_cell *cells = timeline->cells;

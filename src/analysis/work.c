@@ -1,34 +1,39 @@
-/* A kernel's operator is the innermost range around its launching call, if that is an operator:
- * where the innermost one is a Python function or an annotation, an operator further out called
- * that code, and what it does is not its own arithmetic. Shapes repeat from step to step, so every
- * distinct operator (name and inputs) is understood once.
+/* A kernel's operator is the innermost range around its launching call, if that is an operator.
+ * Where the innermost range is a Python function or an annotation, an outer operator called that
+ * code, and the code is not the operator's own arithmetic. Shapes repeat from step to step, so the
+ * work of every distinct operator (name and inputs) is computed once.
+ *
+ * The roof is the longer of the times that memory and arithmetic need for the work. A kernel near
+ * it is bound by it. Otherwise the kernel is latency-bound if it is hardly longer than an empty
+ * kernel or if its blocks leave much of the device idle; its work need not be known for that. A
+ * kernel far from its roof that evaluates functions does more than is counted: its bound is
+ * unknown. The rest is bound by whichever time is longer.
  */
 #include "analysis/work.h"
 
 #include <string.h>
 
-#include "analysis/kernel_traits.h"
-#include "analysis/operator.h"
-#include "analysis/work_roof.h"
+#include "analysis/kernel_class.h"
+#include "analysis/operator_work.h"
 #include "base/map.h"
 #include "base/memory.h"
 
-/* The kernels that one range launched itself. */
+/* The kernels launched by one range itself. */
 struct launched {
-    uint32_t work; /* place among the understood operators; 0: nothing is known */
+    uint32_t work; /* index in `works`; 0: unknown */
     uint32_t kernels, products;
-    bool matrix_f32; /* as one of the kernels says */
+    bool matrix_f32; /* by the name of one of the kernels */
     double time;
 };
 
-struct understanding {
+struct work_builder {
     const struct model *model;
     struct kernel_traits *traits; /* by string */
     uint32_t *operator_of;        /* by call: row of its operator, or NO_ROW */
     struct launched *ranges;
-    struct operator_work *works; /* [0] stands for nothing */
+    struct operator_work *works; /* [0]: unknown */
     size_t work_count, work_capacity;
-    struct map known; /* name and detail of a range: place in works */
+    struct map known; /* name and detail of a range: index in works */
 };
 
 /* ---- Which operator ---- */
@@ -51,12 +56,12 @@ static void find_operators(const struct host *host, uint32_t *operator_of) {
     }
 }
 
-static uint32_t operator_of(const struct understanding *understanding, size_t activity) {
-    uint32_t call = understanding->model->launch[activity];
-    return call == NO_ROW ? NO_ROW : understanding->operator_of[call];
+static uint32_t operator_of(const struct work_builder *work_builder, size_t activity) {
+    uint32_t call = work_builder->model->launch[activity];
+    return call == NO_ROW ? NO_ROW : work_builder->operator_of[call];
 }
 
-/* ---- What it means ---- */
+/* ---- Work of an operator ---- */
 
 static enum element_type type_in_name(const struct kernel_traits *traits) {
     return traits->bf16  ? ELEMENT_BF16
@@ -65,7 +70,7 @@ static enum element_type type_in_name(const struct kernel_traits *traits) {
                          : ELEMENT_NONE;
 }
 
-/* Where only shapes were recorded, the type is the one in the kernel's name. */
+/* Where only shapes were recorded, the type is that in the kernel's name. */
 static struct operator_work read_operator(struct text name, struct text detail,
                                           enum element_type type) {
     struct arguments arguments;
@@ -76,13 +81,13 @@ static struct operator_work read_operator(struct text name, struct text detail,
     return operator_work(name, &arguments);
 }
 
-static bool understand(struct understanding *understanding, uint32_t range, enum element_type type,
+static bool understand(struct work_builder *work_builder, uint32_t range, enum element_type type,
                        uint32_t *place, struct status *status) {
     enum { TYPE_BITS = 2, NAMES_MOST = 1 << 30 };
-    const struct trace *trace = understanding->model->trace;
+    const struct trace *trace = work_builder->model->trace;
     uint32_t name = trace->range.name[range], detail = trace->range.detail[range];
     uint64_t key = ((uint64_t)name << 32 | detail) << TYPE_BITS | type;
-    const uint64_t *known = map_find(&understanding->known, key);
+    const uint64_t *known = map_find(&work_builder->known, key);
     struct operator_work work = {0};
     if (known) {
         *place = (uint32_t)*known;
@@ -92,51 +97,51 @@ static bool understand(struct understanding *understanding, uint32_t range, enum
         work = read_operator(trace_text(trace, name), trace_text(trace, detail), type);
     *place = 0;
     if (work.kind != OPERATOR_UNKNOWN) {
-        if (!memory_grow((void **)&understanding->works, &understanding->work_capacity,
-                         understanding->work_count + 1, sizeof work, status))
+        if (!GROW(work_builder->works, &work_builder->work_capacity, work_builder->work_count + 1,
+                  status))
             return false;
-        *place = (uint32_t)understanding->work_count;
-        understanding->works[understanding->work_count++] = work;
+        *place = (uint32_t)work_builder->work_count;
+        work_builder->works[work_builder->work_count++] = work;
     }
-    return map_set(&understanding->known, key, *place, status);
+    return map_set(&work_builder->known, key, *place, status);
 }
 
-static bool gather(struct understanding *understanding, struct status *status) {
-    const struct trace *trace = understanding->model->trace;
+static bool gather(struct work_builder *work_builder, struct status *status) {
+    const struct trace *trace = work_builder->model->trace;
     for (size_t i = 0; i < trace->activity.count; i++) {
-        uint32_t range = operator_of(understanding, i);
+        uint32_t range = operator_of(work_builder, i);
         if (trace->activity.kind[i] != ACTIVITY_KERNEL || range == NO_ROW)
             continue;
-        struct launched *launched = &understanding->ranges[range];
+        struct launched *launched = &work_builder->ranges[range];
         const struct kernel_traits *traits =
-            kernel_traits(trace, trace->activity.name[i], understanding->traits);
+            kernel_traits(trace, trace->activity.name[i], work_builder->traits);
         if (launched->kernels++ == 0 &&
-            !understand(understanding, range, type_in_name(traits), &launched->work, status))
+            !understand(work_builder, range, type_in_name(traits), &launched->work, status))
             return false;
         launched->time += (double)trace->activity.duration[i];
         launched->products += traits->multiplies;
         launched->matrix_f32 |= traits->matrix_f32;
-        if (understanding->works[launched->work].kind == OPERATOR_CONVOLUTION && traits->fewer)
-            launched->work = 0; /* it does less than its operator means */
+        if (work_builder->works[launched->work].kind == OPERATOR_CONVOLUTION && traits->fewer)
+            launched->work = 0; /* it does less than the plain sum of products */
     }
     return true;
 }
 
-/* ---- Whose work it is ---- */
+/* ---- Work of a kernel ---- */
 
-/* The part of its operator's work that is this kernel's: all of it, if it is the one that
- * multiplies, else its part of the time. */
-static double share(const struct understanding *understanding, const struct launched *launched,
+/* The kernel's share of its operator's work: all of it if this kernel does the product, else its
+ * share of the time. */
+static double share(const struct work_builder *work_builder, const struct launched *launched,
                     const struct kernel_traits *traits, int64_t duration) {
-    if (understanding->works[launched->work].kind == OPERATOR_PRODUCT && launched->products == 1)
+    if (work_builder->works[launched->work].kind == OPERATOR_PRODUCT && launched->products == 1)
         return traits->multiplies ? 1 : 0;
     if (launched->time <= 0)
         return 1.0 / launched->kernels;
     return (double)duration / launched->time;
 }
 
-/* The units that multiply matrices of a type. Those of f32 are used when the program allowed it,
- * which the kernel's name tells. DEVICE_LIMIT_COUNT: of the type nothing is known. */
+/* The units for matrix products of a type. Those for f32 (tf32) are used if the kernel's name has
+ * them. DEVICE_LIMIT_COUNT: unknown type. */
 static enum device_limit matrix_unit(enum element_type type, bool matrix_f32) {
     switch (type) {
     case ELEMENT_F16:
@@ -150,18 +155,18 @@ static enum device_limit matrix_unit(enum element_type type, bool matrix_f32) {
     }
 }
 
-static void give(const struct understanding *understanding, const struct launched *launched,
+static void give(const struct work_builder *work_builder, const struct launched *launched,
                  size_t row, struct work *work) {
-    const struct trace *trace = understanding->model->trace;
-    const struct operator_work *of_operator = &understanding->works[launched->work];
+    const struct trace *trace = work_builder->model->trace;
+    const struct operator_work *of_operator = &work_builder->works[launched->work];
     const struct kernel_traits *traits =
-        kernel_traits(trace, trace->activity.name[row], understanding->traits);
-    double part = share(understanding, launched, traits, trace->activity.duration[row]);
+        kernel_traits(trace, trace->activity.name[row], work_builder->traits);
+    double part = share(work_builder, launched, traits, trace->activity.duration[row]);
     double bytes = of_operator->bytes;
     enum device_limit unit = DEVICE_LIMIT_F32;
     if (of_operator->kind != OPERATOR_STREAMING)
         unit = matrix_unit(of_operator->type, launched->matrix_f32);
-    if (of_operator->elements > 0) /* kernels are named after the type */
+    if (of_operator->elements > 0) /* the kernel name has the type */
         bytes = of_operator->elements * traits->size;
     if (unit == DEVICE_LIMIT_COUNT || part <= 0 || (bytes <= 0 && of_operator->flops <= 0))
         return;
@@ -171,47 +176,45 @@ static void give(const struct understanding *understanding, const struct launche
     work->source[row] = WORK_OPERATOR;
 }
 
-static void assign(const struct understanding *understanding, struct work *work) {
-    const struct trace *trace = understanding->model->trace;
+static void assign(const struct work_builder *work_builder, struct work *work) {
+    const struct trace *trace = work_builder->model->trace;
     for (size_t i = 0; i < trace->activity.count; i++) {
-        uint32_t range = operator_of(understanding, i);
+        uint32_t range = operator_of(work_builder, i);
         if (trace->activity.kind[i] != ACTIVITY_KERNEL || work->source[i] || range == NO_ROW)
             continue;
-        const struct launched *launched = &understanding->ranges[range];
+        const struct launched *launched = &work_builder->ranges[range];
         if (launched->work)
-            give(understanding, launched, i, work);
+            give(work_builder, launched, i, work);
     }
 }
 
 static bool from_operators(const struct model *model, const struct host *host,
                            struct kernel_traits *traits, struct work *work, struct status *status) {
     struct trace *trace = model->trace;
-    struct understanding understanding = {.model = model, .traits = traits};
+    struct work_builder work_builder = {.model = model, .traits = traits};
     bool ok = trace_load(trace, TABLE_RANGE, "detail", status);
-    understanding.operator_of =
-        memory_allocate(trace->call.count, sizeof *understanding.operator_of, status);
-    understanding.ranges =
-        memory_allocate(trace->range.count, sizeof *understanding.ranges, status);
-    ok = ok && understanding.operator_of && understanding.ranges &&
-         memory_grow((void **)&understanding.works, &understanding.work_capacity, 1,
-                     sizeof *understanding.works, status);
+    work_builder.operator_of =
+        memory_allocate(trace->call.count, sizeof *work_builder.operator_of, status);
+    work_builder.ranges = memory_allocate(trace->range.count, sizeof *work_builder.ranges, status);
+    ok = ok && work_builder.operator_of && work_builder.ranges &&
+         GROW(work_builder.works, &work_builder.work_capacity, 1, status);
     if (ok) {
-        understanding.works[understanding.work_count++] = (struct operator_work){0};
-        find_operators(host, understanding.operator_of);
-        ok = gather(&understanding, status);
+        work_builder.works[work_builder.work_count++] = (struct operator_work){0};
+        find_operators(host, work_builder.operator_of);
+        ok = gather(&work_builder, status);
     }
     if (ok)
-        assign(&understanding, work);
-    memory_free(understanding.operator_of);
-    memory_free(understanding.ranges);
-    memory_free(understanding.works);
-    map_finish(&understanding.known);
+        assign(&work_builder, work);
+    memory_free(work_builder.operator_of);
+    memory_free(work_builder.ranges);
+    memory_free(work_builder.works);
+    map_finish(&work_builder.known);
     return ok;
 }
 
-/* ---- What the trace says of the kernel itself ---- */
+/* ---- Work recorded in the trace ---- */
 
-/* Our own runtime counts a kernel's work, and names it after its types. */
+/* Ridge's runtime records a kernel's work and names it after its types. */
 static enum device_limit unit_of_name(const struct kernel_traits *traits) {
     if (!traits->multiplies)
         return DEVICE_LIMIT_F32;
@@ -248,6 +251,116 @@ static bool begin(const struct model *model, struct work *work, struct status *s
     work->bound = memory_allocate(count, sizeof *work->bound, status);
     return work->bytes && work->flops && work->source && work->arithmetic && work->roof_ns &&
            work->bound;
+}
+
+/* ---- Roofs ---- */
+
+#define NEAR_ROOF 0.5 /* of the time: the kernel is bound by the roof */
+#define FAR_FROM_ROOF 0.1
+enum {
+    LATENCY_FACTOR = 3,      /* times an empty kernel: nothing but launch latency */
+    SHORT_FACTOR = 10,       /* times an empty kernel: short */
+    FILLED_QUARTERS_MIN = 3, /* quarters of the multiprocessors that need a block */
+};
+
+const char *kernel_bound_name(unsigned bound) {
+    static const char *const names[KERNEL_BOUNDS] = {"unknown", "memory", "compute", "latency"};
+    return bound < KERNEL_BOUNDS ? names[bound] : "?";
+}
+
+struct device {
+    const struct limits *limits;
+    double empty_ns; /* about the time of an empty kernel; 0: unknown */
+    uint32_t multiprocessors;
+};
+
+/* A further kernel of a graph is nearly empty. If that was not measured: the shortest kernel,
+ * unless a launch call is shorter, as then no kernel was nearly empty. */
+static double empty_kernel_ns(const struct model *model, uint32_t id, const struct limits *limits) {
+    const struct columns_activity *activity = &model->trace->activity;
+    double shortest = 0, call = limits->of[DEVICE_LIMIT_LAUNCH_CALL];
+    if (limits->source[DEVICE_LIMIT_GRAPH_KERNEL] == LIMIT_MEASURED)
+        return limits->of[DEVICE_LIMIT_GRAPH_KERNEL];
+    for (size_t i = model->device_first[id]; i < model->device_first[id + 1]; i++)
+        if (activity->kind[i] == ACTIVITY_KERNEL && activity->duration[i] > 0 &&
+            (shortest == 0 || (double)activity->duration[i] < shortest))
+            shortest = (double)activity->duration[i];
+    return call > 0 && shortest > call ? call : call > 0 ? shortest : 0;
+}
+
+static double time_at(double amount, double rate) {
+    return rate > 0 ? amount / rate * 1e9 : 0;
+}
+
+/* Data that fits into the cache may be there. */
+static double memory_ns(const struct limits *limits, double bytes) {
+    double memory = limits->of[DEVICE_LIMIT_MEMORY], cache = limits->of[DEVICE_LIMIT_CACHE];
+    bool fits = bytes <= limits->of[DEVICE_LIMIT_CACHE_BYTES];
+    return time_at(bytes, fits && cache > memory ? cache : memory);
+}
+
+/* Without matrix units the ordinary ones do it. */
+static double arithmetic_rate(const struct limits *limits, unsigned unit) {
+    double rate = limits->of[unit];
+    if (rate <= 0 && unit == DEVICE_LIMIT_MATRIX_F16)
+        rate = limits->of[DEVICE_LIMIT_F16];
+    if (rate <= 0 && unit == DEVICE_LIMIT_MATRIX_BF16)
+        rate = limits->of[DEVICE_LIMIT_BF16];
+    return rate;
+}
+
+static bool leaves_device_empty(const struct columns_activity *activity, size_t row,
+                                uint32_t multiprocessors) {
+    double blocks = (double)activity->grid_x[row] * activity->grid_y[row] * activity->grid_z[row];
+    return blocks > 0 && blocks * 4 < (double)multiprocessors * FILLED_QUARTERS_MIN;
+}
+
+static void classify_bound(const struct device *device, const struct columns_activity *activity,
+                           size_t row, bool functions, struct work *work) {
+    double duration = (double)activity->duration[row];
+    double memory = memory_ns(device->limits, work->bytes[row]);
+    double compute =
+        time_at(work->flops[row], arithmetic_rate(device->limits, work->arithmetic[row]));
+    double roof = memory > compute ? memory : compute;
+    unsigned kind = roof <= 0 ? BOUND_UNKNOWN : compute > memory ? BOUND_COMPUTE : BOUND_MEMORY;
+    bool is_short = duration <= SHORT_FACTOR * device->empty_ns;
+    if (duration <= 0)
+        return;
+    work->roof_ns[row] = (float)(roof < duration ? roof : duration);
+    work->bound[row] = (uint8_t)kind;
+    if (functions && roof < NEAR_ROOF * duration) {
+        work->bound[row] = BOUND_UNKNOWN;
+        work->roof_ns[row] = 0;
+    }
+    if (roof < NEAR_ROOF * duration &&
+        (duration <= LATENCY_FACTOR * device->empty_ns ||
+         leaves_device_empty(activity, row, device->multiprocessors) ||
+         (roof > 0 && roof < FAR_FROM_ROOF * duration && is_short)))
+        work->bound[row] = BOUND_LATENCY;
+}
+
+static bool work_find_roofs(const struct model *model, const struct limits *limits,
+                            struct kernel_traits *traits, struct work *work,
+                            struct status *status) {
+    struct trace *trace = model->trace;
+    if (!trace_load(trace, TABLE_ACTIVITY, "grid_x grid_y grid_z", status))
+        return false;
+    for (uint32_t id = 1; id < trace->device.count; id++) {
+        struct device device = {
+            .limits = &limits[id],
+            .empty_ns = empty_kernel_ns(model, id, &limits[id]),
+            .multiprocessors = trace->device.multiprocessors[id],
+        };
+        for (size_t i = model->device_first[id]; i < model->device_first[id + 1]; i++) {
+            if (trace->activity.kind[i] != ACTIVITY_KERNEL)
+                continue;
+            const struct kernel_traits *kernel =
+                kernel_traits(trace, trace->activity.name[i], traits);
+            if (!kernel->communicates)
+                classify_bound(&device, &trace->activity, i, kernel->functions, work);
+        }
+    }
+    return true;
 }
 
 bool work_find(const struct model *model, const struct host *host, const struct limits *limits,

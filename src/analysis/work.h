@@ -1,13 +1,14 @@
-/* What must a kernel do: how many bytes must it move, how many operations do, and of which kind?
+/* How much work is a kernel: how many bytes must it move, how many operations do, and of which
+ * kind?
  *
- * In this order of trust: what the trace says of the kernel itself (hardware counters, our own
- * runtime), what its framework operator means (aten::mm with its input shapes and types). Where
- * neither is known it is not known, and nothing is made up. One kernel of an operator that launched
- * several gets that operator's work only if it plainly does it (the product of aten::linear);
- * else the work is that of all its kernels together, and each has the part of it that
- * it has of their time.
+ * In order of preference: what the trace records for the kernel itself (hardware counters, ridge's
+ * own runtime), then what its framework operator means (aten::mm with its input shapes and types).
+ * Otherwise it is unknown; nothing is guessed. If an operator launched several kernels, one of them
+ * gets the operator's work only if it clearly does it (the product of aten::linear); else the work
+ * is split among all of them by their time.
  *
- * The roof of a kernel that was faster than memory allows is what it took: its data was in a cache.
+ * The roof of a kernel that was faster than memory bandwidth allows is its own time: its data was
+ * in a cache.
  */
 #ifndef RIDGE_ANALYSIS_WORK_H
 #define RIDGE_ANALYSIS_WORK_H
@@ -21,11 +22,11 @@ const char *kernel_bound_name(unsigned bound); /* "unknown", "memory", "compute"
 
 /* Columns by activity; NULL: of none. */
 struct work {
-    double *bytes, *flops; /* 0: not known */
+    double *bytes, *flops; /* 0: unknown */
     uint8_t *source;       /* enum work_source */
-    uint8_t *arithmetic;   /* enum device_limit: which units do the flops */
-    float *roof_ns;        /* no kernel that does this can be faster; 0: not known */
-    uint8_t *bound;        /* enum kernel_bound: what the roof is, or what else it waits for */
+    uint8_t *arithmetic;   /* enum device_limit: the units that do the flops */
+    float *roof_ns;        /* lower bound of the time for this work; 0: unknown */
+    uint8_t *bound;        /* enum kernel_bound */
 };
 
 bool work_find(const struct model *model, const struct host *host, const struct limits *limits,

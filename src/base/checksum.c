@@ -1,5 +1,5 @@
-/* XXH64 written from its specification (little-endian lanes, seed 0). It is fast enough that every
- * chunk of a trace is verified when the trace is opened. */
+/* XXH64 from its specification (little-endian lanes, seed 0): fast enough to verify every chunk
+ * when a trace is opened. */
 #include "base/checksum.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static inline uint64_t merge(uint64_t hash, uint64_t accumulator) {
 }
 
 uint64_t checksum64(const void *data, size_t length) {
-    /* `data` may be NULL where there is nothing, and NULL + 0 is undefined */
+    /* `data` may be NULL if length is 0, and NULL + 0 is undefined */
     const unsigned char *p = length > 0 ? data : (const unsigned char *)"", *end = p + length;
     uint64_t hash = PRIME5;
     if (length >= 32) {

@@ -36,7 +36,7 @@ bool decimal_scaled(struct text number, int scale, int64_t *value) {
     if (p != end)
         return false;
 
-    /* The digits before position `point` make the integer; the rest only round it. */
+    /* The digits before `point` form the integer; the rest only rounds it. */
     int64_t point = (int64_t)whole + exponent + scale, count = (int64_t)(whole + fraction);
     uint64_t sum = 0;
     for (int64_t i = 0; i < point; i++) {

@@ -1,4 +1,4 @@
-/* Exact decimal numbers from text to integers: trace times must not pass through a double. */
+/* Exact conversion of decimal text to integers: trace times must not pass through a double. */
 #ifndef RIDGE_BASE_DECIMAL_H
 #define RIDGE_BASE_DECIMAL_H
 

@@ -1,12 +1,12 @@
-/* The C++ library's own demangler, where the machine has one. Rust's older mangling is that of C++
- * with a hash at the end and with the characters that C++ lacks written as $..$; what comes out is
- * tidied accordingly. */
+/* Uses the C++ library's demangler, if there is one. Rust's legacy mangling is that of C++ with a
+ * hash at the end and other characters written as $..$, which are converted afterwards. */
 #include "base/demangle.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/library.h"
 #include "base/memory.h"
 
@@ -14,7 +14,7 @@ enum { MANGLED_MAX = 16384, HASH_DIGITS = 16 };
 
 typedef char *(*demangle_function)(const char *mangled, char *buffer, size_t *length, int *status);
 
-static demangle_function cxa_demangle; /* NULL: this machine has no C++ library */
+static demangle_function cxa_demangle; /* NULL: no C++ library */
 static bool no_memory_to_look;
 
 static void find_demangler(void) {
@@ -60,13 +60,13 @@ static void append_rust(struct text name, struct buffer *plain) {
     name.length -= HASH_DIGITS + 3;
     for (size_t at = 0; at < name.length;) {
         struct text rest = {name.data + at, name.length - at};
-        size_t i = 0, count = sizeof escapes / sizeof escapes[0];
+        size_t i = 0, count = ARRAY_COUNT(escapes);
         while (i < count && !text_starts(rest, escapes[i].written))
             i++;
         if (i == count) {
             buffer_byte(plain, name.data[at++]);
         } else if (i == count - 1) {
-            at++; /* an underscore stands before an escape that begins a word */
+            at++; /* an underscore precedes an escape at the start of a word */
         } else {
             buffer_string(plain, escapes[i].meant);
             at += strlen(escapes[i].written);

@@ -1,5 +1,5 @@
-/* One routine scales every quantity. Durations and bytes are scaled as integers, so that a figure
- * in a report never disagrees with the exact one in the JSON beside it. */
+/* One routine scales every quantity. Durations and bytes are scaled as integers, so that a number
+ * in a report never disagrees with the exact one in the JSON. */
 #include "base/format.h"
 
 #include <inttypes.h>
@@ -35,8 +35,8 @@ static void with_commas(uint64_t value, char *text) {
     *text = '\0';
 }
 
-/* Four significant digits with the unit that fits; units[0] is that of `value`, and each next one
- * is a thousand times larger. Beyond the last unit digits are grouped. */
+/* Four significant digits with a suitable unit; units[0] is that of `value`, and each further one
+ * is 1000 times larger. Beyond the last unit, digits are grouped. */
 static void scaled(uint64_t value, const char *const *units, unsigned unit_count, char *text) {
     if (value < 1000) {
         snprintf(text, FORMAT_SIZE - 1, "%" PRIu64 " %s", value, units[0]);
@@ -82,6 +82,24 @@ char *format_count(uint64_t count, char text[FORMAT_SIZE]) {
     return text;
 }
 
+char *format_plural(uint64_t count, const char *one, const char *many,
+                    char text[FORMAT_PLURAL_SIZE]) {
+    char digits[FORMAT_SIZE];
+    snprintf(text, FORMAT_PLURAL_SIZE, "%s %s", format_count(count, digits),
+             count == 1 ? one : many);
+    return text;
+}
+
+char *format_ratio(double ratio, char text[FORMAT_SIZE]) {
+    if (!isfinite(ratio) || fabs(ratio) >= 1e15)
+        snprintf(text, FORMAT_SIZE, "-");
+    else if (ratio >= 999.5)
+        strcat(format_count((uint64_t)llround(ratio), text), "x");
+    else
+        snprintf(text, FORMAT_SIZE, "%.*fx", ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0, ratio);
+    return text;
+}
+
 char *format_percent(double ratio, char text[FORMAT_SIZE]) {
     double percent = ratio * 100;
     if (!isfinite(percent) || fabs(percent) >= 1e15)
@@ -91,7 +109,7 @@ char *format_percent(double ratio, char text[FORMAT_SIZE]) {
     else if (percent < 100 && percent >= 99.95)
         snprintf(text, FORMAT_SIZE, ">99.9%%");
     else if (ratio >= 1.005)
-        snprintf(text, FORMAT_SIZE, "%.*fx", ratio < 9.995 ? 2 : 1, ratio);
+        format_ratio(ratio, text);
     else
         snprintf(text, FORMAT_SIZE, "%.1f%%", percent == 0 ? 0 : fmin(percent, 100));
     return text;

@@ -1,14 +1,14 @@
-/* Quantities as people read them: four significant digits and a unit that fits.
+/* Quantities for people: four significant digits and a suitable unit.
  *
- * Each function writes into the caller's small buffer and returns it, so that it can stand among
- * printf's arguments:
+ * Each function writes into the caller's small buffer and returns it, so that it can be an argument
+ * of printf:
  *
  *   char time[FORMAT_SIZE], size[FORMAT_SIZE];
  *   printf("%s in %s\n", format_bytes(copied, size), format_duration(ns, time));
  *
- * Units are decimal throughout (1 KB = 1000 B, 1 GB = 10^9 B), as bandwidths are stated by vendors,
- * so that bytes divided by time give the rate that is printed beside them. Rounding is to nearest,
- * halves away from zero. What cannot be told (not a number, infinite) prints as "-".
+ * Units are decimal (1 KB = 1000 B, 1 GB = 10^9 B), as vendors state bandwidths, so that bytes
+ * divided by time give the rate printed next to them. Rounding is to nearest, halves away from
+ * zero. NaN and infinities print as "-".
  */
 #ifndef RIDGE_BASE_FORMAT_H
 #define RIDGE_BASE_FORMAT_H
@@ -23,13 +23,19 @@ char *format_duration(int64_t ns, char text[FORMAT_SIZE]);
 char *format_bytes(uint64_t bytes, char text[FORMAT_SIZE]);
 /* "12,345" */
 char *format_count(uint64_t count, char text[FORMAT_SIZE]);
-/* 0.1234 as "12.3%". A share that is not nothing never prints as 0.0% but as "<0.1%", and one that
- * is not the whole never as 100.0% but as ">99.9%". A ratio above 1 is no share of anything: it
- * prints as a factor, "1.08x". */
+/* "1 graph", "1,234 graphs"; the words are short. */
+enum { FORMAT_PLURAL_SIZE = 80 };
+char *format_plural(uint64_t count, const char *one, const char *many,
+                    char text[FORMAT_PLURAL_SIZE]);
+/* A factor: "1.08x", "10.4x", "27,215x". */
+char *format_ratio(double ratio, char text[FORMAT_SIZE]);
+/* 0.1234 as "12.3%". A non-zero share never prints as 0.0% but as "<0.1%", and one below the whole
+ * never as 100.0% but as ">99.9%". A ratio above 1 is not a share: it prints as a factor, "1.08x".
+ */
 char *format_percent(double ratio, char text[FORMAT_SIZE]);
-/* Bytes a second as "12.34 GB/s", "1.234 MB/s". */
+/* Bytes per second as "12.34 GB/s", "1.234 MB/s". */
 char *format_rate(double bytes_per_second, char text[FORMAT_SIZE]);
-/* Operations a second as "64.92 TFLOP/s". */
+/* Operations per second as "64.92 TFLOP/s". */
 char *format_operations(double operations_per_second, char text[FORMAT_SIZE]);
 
 #endif

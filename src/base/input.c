@@ -1,4 +1,4 @@
-/* read() into a sliding window, through zlib or zstd where the first bytes say so. Files made of
+/* read() into a sliding window, through zlib or zstd depending on the first bytes. Files with
  * several gzip members or zstd frames are read to the end. */
 #include "base/input.h"
 
@@ -14,7 +14,8 @@
 #include "base/memory.h"
 
 enum { PACKED = 256 * 1024, WINDOW = 1024 * 1024 };
-/* The longest zstd window, as a power of two: 1 GiB of memory. zstd --long=30 needs it. */
+/* The largest supported zstd window as a power of two: 1 GiB of memory, as needed by zstd
+ * --long=30. */
 enum { ZSTD_WINDOW_LOG = 30 };
 enum { PLAIN, GZIP, ZSTD };
 
@@ -119,7 +120,7 @@ void input_close(struct input *input) {
     input->fd = -1;
 }
 
-/* Moves the unread bytes to the front and makes sure that there is room behind them. */
+/* Moves the unread bytes to the front and ensures space after them. */
 static bool make_room(struct input *input, size_t limit, struct status *status) {
     if (input->buffer && input->length)
         memmove(input->buffer, input->data, input->length);
@@ -128,7 +129,7 @@ static bool make_room(struct input *input, size_t limit, struct status *status) 
         if (input->length > limit)
             return status_fail(status, STATUS_INPUT, "more than %zu MiB without an end",
                                limit >> 20);
-        if (!memory_grow((void **)&input->buffer, &input->capacity, wanted, 1, status))
+        if (!GROW(input->buffer, &input->capacity, wanted, status))
             return false;
     }
     input->data = input->buffer;

@@ -1,9 +1,9 @@
-/* A file as a stream of plain bytes: gzip and zstd are recognised by content and undone.
+/* A file as a stream of plain bytes. gzip and zstd files are detected by content and decompressed.
  *
- * The unread bytes are input.data[0 .. input.length). input_more() appends to them, input_consume()
- * drops from their front, so a parser sees each token whole and memory stays at the window's size.
- * After input_more() INPUT_PADDING zero bytes follow the unread ones, so that a parser may look
- * ahead without asking at every byte whether it may.
+ * The unread bytes are input.data[0 .. input.length). input_more() appends to them and
+ * input_consume() drops from their front, so a parser sees each token whole and memory stays at the
+ * size of the window. After input_more() INPUT_PADDING zero bytes follow the unread ones, so that a
+ * parser may look ahead without a bounds check for every byte.
  */
 #ifndef RIDGE_BASE_INPUT_H
 #define RIDGE_BASE_INPUT_H
@@ -35,16 +35,16 @@ struct input {
 };
 
 bool input_open(struct input *input, const char *path, struct status *status);
-/* Over bytes that the caller keeps: for tests and fuzzers. Recognises compression too. */
+/* Reads from memory that the caller owns, for tests and fuzzers. Detects compression too. */
 bool input_open_bytes(struct input *input, const void *bytes, size_t length, struct status *status);
 void input_close(struct input *input);
 
-/* Reads on; the window moves (data changes) and grows when it is full. Fails when it would have to
- * grow beyond `limit` bytes: the caller says which token is so long. */
+/* Reads more; the window moves (data changes) and grows when it is full. Fails if it would have to
+ * grow beyond `limit` bytes; the caller reports which token is too long. */
 bool input_more(struct input *input, size_t limit, struct status *status);
 static inline void input_consume(struct input *input, size_t count) {
     if (count == 0)
-        return; /* perhaps nothing has been read yet */
+        return; /* `data` may still be NULL */
     input->data += count;
     input->length -= count;
     input->offset += count;

@@ -1,4 +1,4 @@
-/* Open addressing over ids; the texts themselves (terminated) live in an arena. */
+/* Open addressing over ids; the texts (terminated) are in an arena. */
 #include "base/intern.h"
 
 #include <string.h>
@@ -36,10 +36,8 @@ static bool widen(struct intern *table, struct status *status) {
 static bool append(struct intern *table, struct text text, uint64_t hash, struct status *status) {
     if (table->count >= UINT32_MAX - 1)
         return status_fail(status, STATUS_INPUT, "more than 4 billion distinct strings");
-    if (!memory_grow((void **)&table->texts, &table->texts_capacity, table->count + 1,
-                     sizeof *table->texts, status) ||
-        !memory_grow((void **)&table->hashes, &table->hashes_capacity, table->count + 1,
-                     sizeof *table->hashes, status))
+    if (!GROW(table->texts, &table->texts_capacity, table->count + 1, status) ||
+        !GROW(table->hashes, &table->hashes_capacity, table->count + 1, status))
         return false;
     char *copy = arena_allocate(&table->arena, text.length + 1, status);
     if (!copy)

@@ -1,6 +1,6 @@
-/* Interned strings: each distinct text is kept once and named by a small number.
+/* Interned strings: each distinct text is stored once and identified by a small integer.
  *
- * Id 0 is always the empty text. Texts stay where they are until intern_finish().
+ * Id 0 is always the empty text. Texts do not move until intern_finish().
  */
 #ifndef RIDGE_BASE_INTERN_H
 #define RIDGE_BASE_INTERN_H
@@ -21,7 +21,7 @@ struct intern {
 };
 
 bool intern_add(struct intern *table, struct text text, uint32_t *id, struct status *status);
-/* The id of a text that is there, or UINT32_MAX. */
+/* The id of an interned text, or UINT32_MAX. */
 uint32_t intern_find(const struct intern *table, struct text text);
 static inline struct text intern_text(const struct intern *table, uint32_t id) {
     return id < table->count ? table->texts[id] : TEXT("");

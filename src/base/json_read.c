@@ -1,14 +1,17 @@
-/* How is JSON read at memory speed? Strings are most of a trace, so the search for their ends looks
- * at 16 bytes at once (json_bytes.h); numbers and structure are read byte by byte against the
- * window's zero padding, which stops every loop without a bounds check.
+/* Reads JSON at memory speed.
  *
- * Nothing here recurses: skipping counts brackets, compacting keeps a bit per level.
+ * Strings are most of a trace, so the search for their ends compares 16 bytes at once; numbers and
+ * structure are read byte by byte. The zero padding behind the window ends every loop, so none
+ * checks bounds.
+ *
+ * Nothing here recurses: skipping counts brackets, and compacting keeps one bit per level.
  */
 #include "base/json_read.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/decimal.h"
 
 static const char no_bytes[INPUT_PADDING];
@@ -31,13 +34,13 @@ uint64_t scan_offset(const struct scan *scan) {
 }
 
 const char *scan_fail(struct scan *scan, const char *at, const char *why) {
-    scan->trouble = at >= scan->end ? NULL : why;
-    scan->trouble_at = at;
+    scan->error = at >= scan->end ? NULL : why;
+    scan->error_at = at;
     return NULL;
 }
 
-/* Drops what lies before scan->at and reads on once. */
-static bool slide(struct scan *scan, struct status *status) {
+/* Drops the bytes before scan->at and reads more once. */
+static bool read_more(struct scan *scan, struct status *status) {
     struct input *input = &scan->input;
     if (scan->end != no_bytes)
         input_consume(input, (size_t)(scan->at - input->data));
@@ -49,20 +52,20 @@ static bool slide(struct scan *scan, struct status *status) {
 
 bool scan_more(struct scan *scan, const char *what, struct status *status) {
     uint64_t start = scan_offset(scan);
-    if (scan->trouble)
+    if (scan->error)
         return status_fail(status, STATUS_INPUT, "damaged JSON at byte %llu: %s",
-                           (unsigned long long)(start + (uint64_t)(scan->trouble_at - scan->at)),
-                           scan->trouble);
+                           (unsigned long long)(start + (uint64_t)(scan->error_at - scan->at)),
+                           scan->error);
     if (scan->input.at_end)
         return status_fail(status, STATUS_INPUT,
                            "truncated: the file ends at byte %llu inside %s that begins at byte "
                            "%llu; record or copy it again",
                            (unsigned long long)(scan->input.offset + scan->input.length), what,
                            (unsigned long long)start);
-    /* At least double what was too short, so that trying again costs linear time in all. */
+    /* At least doubles the window, so that all retries together take linear time. */
     size_t had = (size_t)(scan->end - scan->at);
     do {
-        if (!slide(scan, status))
+        if (!read_more(scan, status))
             return status_context(status, "%s at byte %llu", what, (unsigned long long)start);
     } while (scan->input.length < 2 * had && !scan->input.at_end);
     return true;
@@ -79,13 +82,13 @@ bool scan_peek(struct scan *scan, char *byte, struct status *status) {
         *byte = 0;
         if (scan->input.at_end)
             return true;
-        if (!slide(scan, status))
+        if (!read_more(scan, status))
             return false;
     }
 }
 
-/* Moves past the rest of a string whose opening quote (or a part) has been read. */
-static bool pass_string(struct scan *scan, struct status *status) {
+/* Skips the rest of a string whose opening quote, or more, has been read. */
+static bool skip_string_stream(struct scan *scan, struct status *status) {
     uint64_t start = scan_offset(scan);
     for (;;) {
         const char *stop = bytes_find_quote(scan->at, scan->end);
@@ -103,12 +106,12 @@ static bool pass_string(struct scan *scan, struct status *status) {
                                "truncated: the file ends at byte %llu inside a string that begins "
                                "at byte %llu; record or copy it again",
                                (unsigned long long)scan_offset(scan), (unsigned long long)start);
-        if (!slide(scan, status))
+        if (!read_more(scan, status))
             return false;
     }
 }
 
-static bool pass_scalar(struct scan *scan, struct status *status) {
+static bool skip_scalar_stream(struct scan *scan, struct status *status) {
     const char *after;
     while (!(after = scan_skip(scan, scan->at)))
         if (!scan_more(scan, "a value", status))
@@ -117,7 +120,7 @@ static bool pass_scalar(struct scan *scan, struct status *status) {
     return true;
 }
 
-static bool pass_container(struct scan *scan, struct status *status) {
+static bool skip_container_stream(struct scan *scan, struct status *status) {
     unsigned depth = 0;
     uint64_t start = scan_offset(scan);
     for (;;) {
@@ -130,13 +133,13 @@ static bool pass_container(struct scan *scan, struct status *status) {
                                    "begins at byte %llu; record or copy it again",
                                    (unsigned long long)scan_offset(scan),
                                    (unsigned long long)start);
-            if (!slide(scan, status))
+            if (!read_more(scan, status))
                 return false;
             continue;
         }
         char byte = *scan->at++;
         if (byte == '"') {
-            if (!pass_string(scan, status))
+            if (!skip_string_stream(scan, status))
                 return false;
         } else if (byte == '{' || byte == '[') {
             if (++depth > SCAN_DEPTH)
@@ -154,11 +157,11 @@ bool json_skip(struct scan *scan, struct status *status) {
     if (!scan_peek(scan, &byte, status))
         return false;
     if (byte == '{' || byte == '[')
-        return pass_container(scan, status);
+        return skip_container_stream(scan, status);
     if (byte != '"')
-        return pass_scalar(scan, status);
+        return skip_scalar_stream(scan, status);
     scan->at++;
-    return pass_string(scan, status);
+    return skip_string_stream(scan, status);
 }
 
 bool scan_unexpected(const struct scan *scan, const char *expected, struct status *status) {
@@ -198,7 +201,7 @@ bool scan_next(struct scan *scan, char closing, bool *more, struct status *statu
     return at_element(scan, closing, more, status);
 }
 
-bool scan_take_key(struct scan *scan, struct buffer *buffer, struct text *key,
+bool scan_key_copy(struct scan *scan, struct buffer *buffer, struct text *key,
                    struct status *status) {
     struct scan_string string;
     const char *after;
@@ -285,7 +288,7 @@ const char *scan_skip(struct scan *scan, const char *at) {
     return after;
 }
 
-/* The text of a number or of a string that may hold one; empty for any other value. */
+/* The text of a number, or of a string that may contain one; empty for any other value. */
 static const char *number_text(struct scan *scan, const char *at, struct text *number) {
     struct scan_string string;
     const char *after = scan_skip(scan, at);
@@ -303,9 +306,9 @@ static const char *number_text(struct scan *scan, const char *at, struct text *n
     return after;
 }
 
-/* What the fast paths leave: strings, exponents, fractions, more than 18 digits. */
-static const char *integer_slowly(struct scan *scan, const char *at, int64_t *value,
-                                  bool *is_number) {
+/* The slow path: strings, exponents, fractions, more than 18 digits. */
+static const char *scan_integer_slow(struct scan *scan, const char *at, int64_t *value,
+                                     bool *is_number) {
     struct text number;
     uint64_t bits;
     double approximately;
@@ -340,7 +343,7 @@ const char *scan_integer(struct scan *scan, const char *at, int64_t *value, bool
         sum = sum * 10 + (unsigned)(*p++ - '0');
     size_t count = (size_t)(p - digits);
     if (count == 0 || count > 18 || !(quoted ? *p == '"' : ends_number(*p)))
-        return integer_slowly(scan, at, value, is_number);
+        return scan_integer_slow(scan, at, value, is_number);
     *value = negative ? -(int64_t)sum : (int64_t)sum;
     *is_number = true;
     return p + quoted;
@@ -359,7 +362,7 @@ const char *scan_microseconds(struct scan *scan, const char *at, int64_t *value,
             sum = sum * 10 + (unsigned)(*p++ - '0');
         fraction = (size_t)(p - point) - 1;
     }
-    /* 16 + 3 digits fit 64 bits without a sign, so nothing has wrapped. */
+    /* 16 + 3 digits fit into 64 bits, so nothing has wrapped. */
     if (whole > 0 && whole <= 16 && fraction <= 3 && ends_number(*p) &&
         sum * scale[fraction] <= INT64_MAX) {
         *value = (int64_t)(sum * scale[fraction]);
@@ -388,4 +391,244 @@ const char *scan_double(struct scan *scan, const char *at, double *value, bool *
     *value = strtod(copy, &end);
     *is_number = *end == 0;
     return after;
+}
+
+/* ---- Strings without escapes, values without white space ---- */
+
+static void append_utf8(struct buffer *out, uint32_t point) {
+    if (point < 0x80) {
+        buffer_byte(out, (char)point);
+        return;
+    }
+    if (point < 0x800) {
+        buffer_byte(out, (char)(0xC0 | point >> 6));
+    } else {
+        if (point < 0x10000) {
+            buffer_byte(out, (char)(0xE0 | point >> 12));
+        } else {
+            buffer_byte(out, (char)(0xF0 | point >> 18));
+            buffer_byte(out, (char)(0x80 | (point >> 12 & 0x3F)));
+        }
+        buffer_byte(out, (char)(0x80 | (point >> 6 & 0x3F)));
+    }
+    buffer_byte(out, (char)(0x80 | (point & 0x3F)));
+}
+
+static bool four_hex_digits(const char *at, const char *end, uint32_t *value) {
+    if (end - at < 4)
+        return false;
+    *value = 0;
+    for (int i = 0; i < 4; i++) {
+        char byte = at[i], lower = (char)(byte | 0x20);
+        if (byte >= '0' && byte <= '9')
+            *value = *value << 4 | (uint32_t)(byte - '0');
+        else if (lower >= 'a' && lower <= 'f')
+            *value = *value << 4 | (uint32_t)(lower - 'a' + 10);
+        else
+            return false;
+    }
+    return true;
+}
+
+/* \uXXXX, with `at` after the u; a surrogate pair is one character, an unpaired surrogate U+FFFD.
+ */
+static const char *decode_unicode(const char *at, const char *end, struct buffer *out) {
+    uint32_t high, low;
+    if (!four_hex_digits(at, end, &high)) {
+        buffer_append(out, "\\u", 2);
+        return at;
+    }
+    at += 4;
+    if (high >= 0xD800 && high < 0xDC00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u' &&
+        four_hex_digits(at + 2, end, &low) && low >= 0xDC00 && low < 0xE000) {
+        append_utf8(out, 0x10000 + ((high - 0xD800) << 10 | (low - 0xDC00)));
+        return at + 6;
+    }
+    append_utf8(out, high >= 0xD800 && high < 0xE000 ? 0xFFFD : high);
+    return at;
+}
+
+static const char escape_letters[] = "\"\\/bfnrt", escape_bytes[] = "\"\\/\b\f\n\r\t";
+
+void scan_decode(struct text raw, struct buffer *out) {
+    const char *at = raw.data, *end = at + raw.length;
+    while (at < end) {
+        const char *stop = memchr(at, '\\', (size_t)(end - at));
+        if (!stop || stop + 1 == end) {
+            buffer_append(out, at, (size_t)(end - at));
+            return;
+        }
+        buffer_append(out, at, (size_t)(stop - at));
+        at = stop + 2;
+        const char *letter = stop[1] ? strchr(escape_letters, stop[1]) : NULL;
+        if (letter)
+            buffer_byte(out, escape_bytes[letter - escape_letters]);
+        else if (stop[1] == 'u')
+            at = decode_unicode(at, end, out);
+        else
+            buffer_append(out, stop, 2); /* not an escape: a Windows path */
+    }
+}
+
+/* Copies the string whose opening quote is at `at` with only valid escapes; returns the position
+ * after it. */
+static const char *compact_string(const char *at, const char *end, struct buffer *out) {
+    buffer_byte(out, *at++);
+    for (; at < end; at++) {
+        unsigned char byte = (unsigned char)*at;
+        uint32_t ignored;
+        if (byte == '"') {
+            buffer_byte(out, '"');
+            return at + 1;
+        }
+        if (byte == '\\' && at + 1 < end) {
+            bool valid = (at[1] && strchr(escape_letters, at[1])) ||
+                         (at[1] == 'u' && four_hex_digits(at + 2, end, &ignored));
+            buffer_string(out, valid ? "\\" : "\\\\");
+            if (valid)
+                buffer_byte(out, *++at);
+        } else if (byte < 0x20) {
+            buffer_printf(out, "\\u%04x", byte);
+        } else {
+            buffer_byte(out, (char)byte);
+        }
+    }
+    return NULL;
+}
+
+static const char *digits_end(const char *at, const char *end) {
+    while (at < end && *at >= '0' && *at <= '9')
+        at++;
+    return at;
+}
+
+/* Whether these bytes are a number by JSON's grammar. */
+static bool is_number(struct text word) {
+    const char *at = word.data, *end = at + word.length, *digits;
+    at += at < end && *at == '-';
+    digits = at;
+    at = digits_end(at, end);
+    if (at == digits || (*digits == '0' && at - digits > 1))
+        return false;
+    if (at < end && *at == '.') {
+        digits = ++at;
+        at = digits_end(at, end);
+        if (at == digits)
+            return false;
+    }
+    if (at < end && (*at | 0x20) == 'e') {
+        at++;
+        at += at < end && (*at == '-' || *at == '+');
+        digits = at;
+        at = digits_end(at, end);
+        if (at == digits)
+            return false;
+    }
+    return at == end;
+}
+
+static const char *compact_word(const char *at, const char *end, struct buffer *out) {
+    static const char *const nulls[] = {"null",     "NaN",       "nan", "-nan",
+                                        "Infinity", "-Infinity", "inf", "-inf"};
+    const char *after = at;
+    while (after < end && !scan_is_space(*after) && !memchr(",:]}[{\"", *after, 7))
+        after++;
+    struct text word = {at, (size_t)(after - at)};
+    if (text_is(word, "true") || text_is(word, "false") || is_number(word)) {
+        buffer_text(out, word);
+        return after;
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(nulls); i++)
+        if (text_is(word, nulls[i])) {
+            buffer_string(out, "null");
+            return after;
+        }
+    return NULL;
+}
+
+/* What may follow in the object or array. */
+enum expected { VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON, COMMA_OR_END };
+
+struct compacting {
+    uint64_t is_object[SCAN_DEPTH / 64];
+    unsigned depth;
+    enum expected expected;
+};
+
+static bool in_object(const struct compacting *state) {
+    unsigned level = state->depth - 1;
+    return state->depth > 0 && (state->is_object[level / 64] >> level % 64 & 1);
+}
+
+static bool open_level(struct compacting *state, bool object) {
+    unsigned level = state->depth++;
+    if (level >= SCAN_DEPTH)
+        return false;
+    uint64_t bit = (uint64_t)1 << level % 64;
+    state->is_object[level / 64] =
+        object ? state->is_object[level / 64] | bit : state->is_object[level / 64] & ~bit;
+    state->expected = object ? KEY_OR_END : VALUE_OR_END;
+    return true;
+}
+
+/* Brackets, commas and colons; false when not allowed here. */
+static bool compact_structure(struct compacting *state, char byte) {
+    enum expected expected = state->expected;
+    bool wants_value = expected == VALUE || expected == VALUE_OR_END;
+    switch (byte) {
+    case '{':
+    case '[':
+        return wants_value && open_level(state, byte == '{');
+    case '}':
+    case ']':
+        if (state->depth == 0 || in_object(state) != (byte == '}') ||
+            (expected != COMMA_OR_END && expected != (byte == '}' ? KEY_OR_END : VALUE_OR_END)))
+            return false;
+        state->depth--;
+        state->expected = COMMA_OR_END;
+        return true;
+    case ',':
+        if (expected != COMMA_OR_END)
+            return false;
+        state->expected = in_object(state) ? KEY : VALUE;
+        return true;
+    default:
+        if (expected != COLON)
+            return false;
+        state->expected = VALUE;
+        return true;
+    }
+}
+
+static const char *compact_token(struct compacting *state, const char *at, const char *end,
+                                 struct buffer *out) {
+    bool wants_key = state->expected == KEY || state->expected == KEY_OR_END;
+    bool wants_value = state->expected == VALUE || state->expected == VALUE_OR_END;
+    if (memchr("{}[],:", *at, 6)) {
+        if (!compact_structure(state, *at))
+            return NULL;
+        buffer_byte(out, *at);
+        return at + 1;
+    }
+    if (!wants_value && !(wants_key && *at == '"'))
+        return NULL;
+    state->expected = wants_key ? COLON : COMMA_OR_END;
+    return *at == '"' ? compact_string(at, end, out) : compact_word(at, end, out);
+}
+
+bool scan_compact(struct text raw, struct buffer *out) {
+    struct compacting state = {.expected = VALUE};
+    const char *at = raw.data, *end = at + raw.length;
+    size_t before = out->length;
+    while (at) {
+        while (at < end && scan_is_space(*at))
+            at++;
+        if (state.depth == 0 && state.expected == COMMA_OR_END)
+            break;
+        at = at < end ? compact_token(&state, at, end, out) : NULL;
+    }
+    if (at == end)
+        return true;
+    out->length = before;
+    return false;
 }

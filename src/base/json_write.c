@@ -133,7 +133,7 @@ void json_number(struct json *json, double value) {
         return;
     }
     before_value(json);
-    /* The shortest of these that reads back as the same number. */
+    /* The shortest representation that reads back as the same number. */
     char digits[40];
     for (int precision = 15; precision <= 17; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);

@@ -1,11 +1,12 @@
-/* The one JSON writer. It keeps track of commas, nesting and escapes; you keep the order of calls:
+/* The JSON writer. It handles commas, nesting and escapes; the caller is responsible for the order
+ * of calls:
  *
  *   json_begin_object(&json);
  *   json_key(&json, "count");  json_integer(&json, 3);
  *   json_end_object(&json);
  *
- * Text that is not valid UTF-8 is written with U+FFFD in place of the bad bytes. Control characters
- * (text_is_control()) are escaped. A non-finite number becomes null.
+ * Invalid UTF-8 is written as U+FFFD. Control characters (text_is_control()) are escaped. A
+ * non-finite number becomes null.
  */
 #ifndef RIDGE_BASE_JSON_WRITE_H
 #define RIDGE_BASE_JSON_WRITE_H
@@ -17,9 +18,9 @@
 
 struct json {
     struct output *output;
-    bool pretty;     /* one member a line, two spaces a level */
+    bool pretty;     /* one member per line, two spaces per level */
     unsigned depth;  /* at most 64 */
-    uint64_t filled; /* bit per level: has a member already */
+    uint64_t filled; /* bit per level: it has a member */
     bool after_key;
 };
 
@@ -36,7 +37,7 @@ void json_unsigned(struct json *json, uint64_t value);
 void json_number(struct json *json, double value);
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
-/* Text that is JSON already. */
+/* Text that is already JSON. */
 void json_raw(struct json *json, struct text value);
 
 /* key and value in one call */

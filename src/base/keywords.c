@@ -1,4 +1,4 @@
-/* Fills the hash table that keywords_find() asks; collisions go to the next free slot. */
+/* Fills the hash table of keywords_find(); collisions go to the next free slot. */
 #include "base/keywords.h"
 
 void keywords_init(struct keywords *keywords, const struct keyword *list, size_t count) {

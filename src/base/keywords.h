@@ -1,7 +1,7 @@
-/* Which of a fixed list of words is this? One multiplication and one comparison per look-up.
+/* Looks up a word in a fixed list, with one multiplication and one comparison.
  *
- * Words that share their length and first eight bytes are told apart, but slowly: lists should have
- * few of them.
+ * Words with equal length and equal first eight bytes collide and are slower: lists should have few
+ * of them.
  */
 #ifndef RIDGE_BASE_KEYWORDS_H
 #define RIDGE_BASE_KEYWORDS_H
@@ -14,7 +14,7 @@ enum { KEYWORDS_SLOTS = 256, KEYWORDS_MAX = 128 };
 
 struct keyword {
     const char *word;
-    uint8_t kind, slot; /* what the owner of the list makes of it */
+    uint8_t kind, slot; /* for the list's owner */
 };
 
 struct keywords {
@@ -24,11 +24,12 @@ struct keywords {
     uint8_t slots[KEYWORDS_SLOTS]; /* index + 1, 0 = free */
 };
 
-/* `list` has `count` (at most KEYWORDS_MAX) different words of 1 to 255 bytes and is kept. */
+/* `list`, which is referenced, has `count` (at most KEYWORDS_MAX) distinct words of 1 to 255 bytes.
+ */
 void keywords_init(struct keywords *keywords, const struct keyword *list, size_t count);
 
-/* The first eight bytes of a word that is followed by at least seven more readable bytes; zeros
- * stand for those that a shorter word lacks. */
+/* The first eight bytes of a word, zero-padded. At least seven readable bytes must follow the word.
+ */
 static inline uint64_t keywords_first(const char *data, size_t length) {
     uint64_t first = 0;
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -45,7 +46,7 @@ static inline unsigned keywords_slot(uint64_t first, size_t length) {
     return (unsigned)(((first ^ length) * 0x9E3779B97F4A7C15u) >> 56);
 }
 
-/* The word's row in the list, or NULL. The text must be followed by seven readable bytes. */
+/* The word's entry, or NULL. At least seven readable bytes must follow the text. */
 static inline const struct keyword *keywords_find(const struct keywords *keywords,
                                                   struct text word) {
     uint64_t first = keywords_first(word.data, word.length);

@@ -32,7 +32,7 @@ const char *library_path(const void *address) {
     return dladdr(address, &info) && info.dli_fname ? info.dli_fname : "";
 }
 
-/* Function pointers and object pointers are the same thing wherever dlsym() exists. */
+/* Function pointers and object pointers are interchangeable wherever dlsym() exists. */
 const char *library_fill(void *library, const struct library_symbol *symbols, void *table) {
     for (; symbols->name; symbols++) {
         void *address = library_symbol(library, symbols->name);

@@ -1,21 +1,21 @@
-/* Shared libraries that may or may not be on this machine. */
+/* Optional shared libraries. */
 #ifndef RIDGE_BASE_LIBRARY_H
 #define RIDGE_BASE_LIBRARY_H
 
 #include <stddef.h>
 
-/* Opens the first of the names (NULL ends the list) that there is; NULL when there is none. When
- * memory is short it returns NULL and errno is ENOMEM. */
+/* Opens the first library of a NULL-terminated list that exists; else NULL. When out of memory it
+ * returns NULL and errno is ENOMEM. */
 void *library_open(const char *const *names);
-/* The first of the names that this process has loaded already; NULL when it has none of them. */
+/* The first library of the list that this process has already loaded; else NULL. */
 void *library_loaded(const char *const *names);
-/* The symbol's address, or NULL; also when the library is NULL. */
+/* The symbol's address, or NULL, also if the library is NULL. */
 void *library_symbol(void *library, const char *symbol);
-/* The file that has this code or data, or "". It lives as long as the library is loaded. */
+/* The file that contains this code or data, or "". Valid while the library is loaded. */
 const char *library_path(const void *address);
 
-/* Fills a table of function pointers: each symbol's address goes to its member. A row without a
- * name ends the list. NULL, or the name of the first symbol that is not there. */
+/* Fills a table of function pointers: each symbol's address is stored in its member. An entry
+ * without a name ends the list. Returns NULL, or the name of the first missing symbol. */
 struct library_symbol {
     const char *name;
     size_t member; /* offset in the table */

@@ -11,7 +11,7 @@ struct map_slot {
 };
 
 static struct map_slot *slot_for(struct map_slot *slots, size_t capacity, uint64_t key) {
-    size_t at = checksum_integer(key) & (capacity - 1);
+    size_t at = hash_u64(key) & (capacity - 1);
     while (slots[at].key != 0 && slots[at].key != key)
         at = (at + 1) & (capacity - 1);
     return &slots[at];

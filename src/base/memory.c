@@ -14,7 +14,7 @@ void memory_fail_from(uint64_t nth) {
 
 static bool allocation_refused(void) {
     uint64_t left = atomic_load_explicit(&fail_countdown, memory_order_relaxed);
-    /* several threads count down together, and none past 1 */
+    /* several threads count down together, none below 1 */
     while (left > 1)
         if (atomic_compare_exchange_weak(&fail_countdown, &left, left - 1))
             return false;
@@ -23,7 +23,7 @@ static bool allocation_refused(void) {
 
 enum { LARGE = 4 << 20, HUGE_PAGE = 2 << 20 };
 
-/* Columns of millions of rows are touched from end to end: large pages save most page faults. */
+/* Columns of millions of rows are accessed from end to end: huge pages save most page faults. */
 static void prefer_large_pages(void *pointer, size_t bytes) {
 #ifdef MADV_HUGEPAGE
     if (bytes >= LARGE) {
@@ -53,7 +53,7 @@ void *memory_allocate(size_t count, size_t size, struct status *status) {
 void *memory_allocate_aligned(size_t bytes, size_t alignment, struct status *status) {
     void *pointer = NULL;
     if (bytes >= LARGE && alignment < HUGE_PAGE)
-        alignment = HUGE_PAGE; /* so that no part of it is left to small pages */
+        alignment = HUGE_PAGE; /* so that all of it uses huge pages */
     if (bytes > PTRDIFF_MAX || allocation_refused() ||
         posix_memalign(&pointer, alignment, bytes ? bytes : 1) != 0) {
         status_no_memory(status);

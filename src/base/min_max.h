@@ -1,4 +1,4 @@
-/* The smaller and the larger of two numbers. Each argument may be evaluated twice. */
+/* The minimum and the maximum of two numbers. Arguments may be evaluated twice. */
 #ifndef RIDGE_BASE_MIN_MAX_H
 #define RIDGE_BASE_MIN_MAX_H
 

@@ -1,5 +1,5 @@
-/* Write to PATH.XXXXXX.tmp, fsync nothing, rename at the end. A device or pipe given as PATH (such
- * as /dev/null) is written directly, since there is nothing to replace. */
+/* Writes to PATH.XXXXXX.tmp, without fsync(), and renames at the end. A device or pipe given as
+ * PATH (such as /dev/null) is written directly, since there is nothing to replace. */
 #include "base/output.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ bool output_write_fd(int fd, const void *data, size_t length, struct status *sta
 }
 
 static void release(struct output *output) {
-    temporary_unmark(output->temporary);
+    temporary_unregister(output->temporary);
     memory_free(output->path);
     memory_free(output->temporary);
     memory_free(output->pending);
@@ -83,7 +83,7 @@ bool output_open(struct output *output, const char *path, bool replace, struct s
         snprintf(output->temporary, size, "%s.XXXXXX.tmp", path);
         output->fd = mkstemps(output->temporary, 4);
         if (output->fd >= 0) {
-            temporary_mark(output->temporary);
+            temporary_register(output->temporary);
             mode_t mask = umask(0);
             umask(mask);
             fchmod(output->fd, exists ? existing.st_mode & 07777 : 0666 & ~mask);
@@ -123,8 +123,8 @@ static void append(struct output *output, const char *data, size_t length) {
     }
 }
 
-/* A line end and a tab are what they are; a carriage return only within "\r\n". */
-static void append_shown(struct output *output, struct text *rest) {
+/* Newlines and tabs are kept; a carriage return only in "\r\n". */
+static void append_printable(struct output *output, struct text *rest) {
     char first = rest->data[0];
     bool line_end = first == '\r' && rest->length > 1 && rest->data[1] == '\n';
     if (first == '\n' || first == '\t' || line_end) {
@@ -133,11 +133,11 @@ static void append_shown(struct output *output, struct text *rest) {
         rest->length--;
         return;
     }
-    struct text shown = text_next_shown(rest);
+    struct text shown = text_next_printable(rest);
     append(output, shown.data, shown.length);
 }
 
-/* Whether the text may be the start of something longer: a character, or "\r\n". */
+/* Whether the text may be the start of a longer character or of "\r\n". */
 static bool is_partial(struct text text) {
     unsigned char first = (unsigned char)text.data[0];
     size_t whole = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
@@ -161,10 +161,10 @@ static void write_terminal(struct output *output, struct text text) {
             continue;
         output->partial_length = 0;
         while (partial.length > 0)
-            append_shown(output, &partial);
+            append_printable(output, &partial);
     }
     while (text.length > 0 && !is_partial(text))
-        append_shown(output, &text);
+        append_printable(output, &text);
     if (text.length > 0) {
         memcpy(output->partial, text.data, text.length);
         output->partial_length = (unsigned)text.length;
@@ -175,7 +175,7 @@ static void end_partial(struct output *output) {
     struct text partial = {output->partial, output->partial_length};
     output->partial_length = 0;
     while (partial.length > 0)
-        append_shown(output, &partial);
+        append_printable(output, &partial);
 }
 
 bool output_flush(struct output *output, struct status *status) {
@@ -224,7 +224,7 @@ void output_require(struct output *output, bool ok) {
 bool output_commit(struct output *output, struct status *status) {
     bool ok = output_flush(output, status);
     if (ok && output->path) {
-        /* close() can be where a full network disk is first reported. */
+        /* a full network disk may first be reported by close() */
         ok = close(output->fd) == 0 || status_fail_errno(status, "%s: cannot write", output->path);
         output->fd = -1;
         if (ok && output->temporary && rename(output->temporary, output->path) != 0)
@@ -254,7 +254,7 @@ bool output_close(struct output *output, bool ok, struct status *status) {
     return false;
 }
 
-bool output_try(const char *path, bool replace, struct status *status) {
+bool output_check(const char *path, bool replace, struct status *status) {
     struct output output;
     if (!output_open(&output, path, replace, status))
         return false;

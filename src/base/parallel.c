@@ -5,15 +5,15 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 3 }; /* more would only hold more memory at once */
+enum { THREADS_MAX = 3 }; /* more would only use more memory */
 
 struct work {
     parallel_task task;
     void *context;
     size_t count;
     _Atomic size_t next;
-    pthread_mutex_t lock; /* of what follows */
-    size_t failed;        /* lowest task that failed, or count */
+    pthread_mutex_t lock; /* protects the following */
+    size_t failed;        /* lowest failed task, or count */
     struct status *status;
 };
 

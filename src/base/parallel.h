@@ -1,4 +1,4 @@
-/* Independent work on several cores. */
+/* Independent tasks on several cores. */
 #ifndef RIDGE_BASE_PARALLEL_H
 #define RIDGE_BASE_PARALLEL_H
 
@@ -8,9 +8,9 @@
 
 typedef bool (*parallel_task)(void *context, size_t index, struct status *status);
 
-/* Runs task(context, i) for i = 0 .. count - 1 on a few threads, at most one a core, and waits for
- * all. False with the status of the lowest-numbered task that failed. Where no thread can be made,
- * the caller's own does the work. */
+/* Runs task(context, i) for i = 0 .. count - 1 on a few threads, at most one per core, and waits
+ * for all. On failure, false and the status of the failed task with the lowest number. Without
+ * threads the caller's own does the work. */
 bool parallel_run(size_t count, parallel_task task, void *context, struct status *status);
 
 #endif

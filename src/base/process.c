@@ -1,4 +1,4 @@
-/* Linux tells these in /proc and by system calls, macOS by functions of its own. */
+/* From /proc and system calls on Linux, from library functions on macOS. */
 #include "base/process.h"
 
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #endif
 
 #include "base/checksum.h"
+#include "base/clock.h"
 
 void process_host(char name[PROCESS_NAME_SIZE]) {
     if (gethostname(name, PROCESS_NAME_SIZE) != 0)
@@ -88,20 +89,13 @@ void process_thread_name(char name[PROCESS_NAME_SIZE]) {
 
 #endif
 
-static int64_t read_clock(clockid_t clock) {
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 uint64_t process_session(void) {
-    int64_t parts[3] = {read_clock(CLOCK_REALTIME), read_clock(CLOCK_MONOTONIC), (int64_t)getpid()};
+    int64_t parts[3] = {clock_read(CLOCK_REALTIME), clock_now(), (int64_t)getpid()};
     return checksum64(parts, sizeof parts);
 }
 
-/* The wall clock is read between two looks at the other, so that they belong together. */
+/* The wall clock is read between two readings of the monotonic clock, so that they match. */
 int64_t process_clock_offset(void) {
-    int64_t before = read_clock(CLOCK_MONOTONIC), wall = read_clock(CLOCK_REALTIME),
-            after = read_clock(CLOCK_MONOTONIC);
+    int64_t before = clock_now(), wall = clock_read(CLOCK_REALTIME), after = clock_now();
     return wall - (before + (after - before) / 2);
 }

@@ -1,5 +1,5 @@
-/* A slot is a header and an object. Its generation is odd while it is in use. The handle's 64 bits
- * are the generation, the slot's number and the slab's tag. */
+/* A slot is a header and an object. Its generation is odd while it is in use. A handle's 64 bits
+ * are the generation, the slot number and the slab's tag. */
 #include "base/slab.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static struct slot *slot_of(const void *object) {
     return (struct slot *)((char *)object - sizeof(struct slot));
 }
 
-/* The chunk of a slot and its place there: chunk c begins with slot FIRST_CHUNK * (2^c - 1). */
+/* The chunk of a slot and its index there: chunk c begins with slot FIRST_CHUNK * (2^c - 1). */
 static unsigned locate(uint32_t number, uint32_t *place) {
     uint64_t shifted = (uint64_t)number + FIRST_CHUNK;
     unsigned chunk = 63 - (unsigned)__builtin_clzll(shifted / FIRST_CHUNK);
@@ -42,7 +42,7 @@ static struct slot *slot_at(struct slab *slab, uint32_t number) {
     return slots ? (struct slot *)(slots + place * stride(slab)) : NULL;
 }
 
-/* With the lock held. */
+/* Requires the lock. */
 static struct slot *add_slot(struct slab *slab, struct status *status) {
     uint32_t place;
     unsigned chunk = locate(slab->used, &place);
@@ -61,7 +61,7 @@ static struct slot *add_slot(struct slab *slab, struct status *status) {
     return slot;
 }
 
-void *slab_take(struct slab *slab, struct status *status) {
+void *slab_allocate(struct slab *slab, struct status *status) {
     pthread_mutex_lock(&slab->lock);
     struct slot *slot;
     if (slab->free) {
@@ -78,7 +78,7 @@ void *slab_take(struct slab *slab, struct status *status) {
     return slot + 1;
 }
 
-void slab_give(struct slab *slab, void *object) {
+void slab_free(struct slab *slab, void *object) {
     struct slot *slot = slot_of(object);
     uint32_t generation = atomic_fetch_add_explicit(&slot->generation, 1, memory_order_release) + 1;
     if (generation == 0)

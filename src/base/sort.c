@@ -1,12 +1,13 @@
-/* Traces come mostly sorted: rows of one thread or device in time order, those of several mixed. So
- * a stable counting sort by group usually finishes the job; in groups that are still out of order,
- * runs that nature gave are merged pairwise, which keeps equal rows in order and is quick when few
- * rows are out of place. */
+/* Traces are mostly sorted: rows of one thread or device in order of time, those of several
+ * interleaved. A stable counting sort by group therefore usually suffices; in groups that are still
+ * out of order, natural runs are merged pairwise, which is stable and fast when few rows are out of
+ * place. */
 #include "base/sort.h"
 
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 struct keys {
     const uint32_t *group;
@@ -29,7 +30,7 @@ static bool is_sorted(const struct keys *keys, size_t count) {
     return true;
 }
 
-/* Runs of rows that are in order: run r is starts[r] .. starts[r + 1]. */
+/* Natural runs: run r is starts[r] .. starts[r + 1]. */
 struct runs {
     size_t *starts;
     size_t count, capacity;
@@ -41,8 +42,7 @@ static bool find_runs(const struct keys *keys, const uint32_t *rows, size_t coun
     for (size_t i = 0; i <= count; i++) {
         if (i > 0 && i < count && in_order(keys, rows[i - 1], rows[i]))
             continue;
-        if (!memory_grow((void **)&runs->starts, &runs->capacity, runs->count + 1,
-                         sizeof *runs->starts, status))
+        if (!GROW(runs->starts, &runs->capacity, runs->count + 1, status))
             return false;
         runs->starts[runs->count++] = i;
     }
@@ -50,22 +50,15 @@ static bool find_runs(const struct keys *keys, const uint32_t *rows, size_t coun
     return true;
 }
 
-/* How many of from[0 .. count) stand before `row` when merged. */
+/* The number of rows of from[0 .. count) that precede `row` when merged. */
 static size_t count_before(const struct keys *keys, const uint32_t *from, size_t count,
                            uint32_t row) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (in_order(keys, from[middle], row))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, count, i, in_order(keys, from[i], row));
     return low;
 }
 
-/* Merges two neighbouring runs. Where one begins long before the other ends nothing is compared, so
- * runs that hardly overlap cost no more than copying them. */
+/* Merges two neighbouring runs. Rows outside their overlap are copied without comparisons. */
 static void merge(const struct keys *keys, const uint32_t *from, size_t start, size_t middle,
                   size_t end, uint32_t *to) {
     size_t a = start, b = middle, at = start;

@@ -1,6 +1,6 @@
-/* The interval of the median comes from ranks: of n values in order, the chance that the true
- * median lies between the k-th and the (n + 1 - k)-th is a sum of binomial coefficients, whatever
- * the distribution is. */
+/* The confidence interval of the median is based on ranks: of n sorted values, the probability that
+ * the true median lies between the k-th and the (n + 1 - k)-th is a sum of binomial coefficients,
+ * whatever the distribution. */
 #include "base/statistics.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ double statistics_quantile(const double *sorted, size_t count, double quantile) 
 }
 
 /* The largest k with P(fewer than k of n values are below the median) <= 2.5 %; 0 when even the
- * range is not sure enough. */
+ * whole range is below the confidence level. */
 static size_t interval_rank(size_t count) {
     double tail = 0;
     for (size_t k = 0; k <= count / 2; k++) {

@@ -1,4 +1,4 @@
-/* The one way to fail: a code and a sentence in a fixed buffer. */
+/* A code and a message in a fixed buffer. */
 #include "base/status.h"
 
 #include <errno.h>

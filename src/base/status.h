@@ -1,9 +1,9 @@
-/* How every function in ridge fails.
+/* How functions fail in ridge.
  *
  * A function that can fail returns bool and takes a `struct status *` last. On failure it fills the
- * status and returns false; the caller either handles it or adds what it knew with status_context()
- * and passes it up. Nothing is allocated, so running out of memory can be reported too. Only
- * src/cmd/ prints a status.
+ * status and returns false; the caller either handles it or adds context with status_context() and
+ * returns it. Nothing is allocated, so running out of memory can be reported too. Only src/cmd/
+ * prints a status.
  */
 #ifndef RIDGE_BASE_STATUS_H
 #define RIDGE_BASE_STATUS_H
@@ -12,10 +12,10 @@
 
 enum status_code {
     STATUS_OK,
-    STATUS_USAGE,       /* the caller asked for something that makes no sense */
-    STATUS_INPUT,       /* a file's content is damaged or not what it claims to be */
-    STATUS_UNSUPPORTED, /* recognised, but this build or machine cannot do it */
-    STATUS_IO,          /* the operating system refused: message holds its reason */
+    STATUS_USAGE,       /* invalid request by the caller */
+    STATUS_INPUT,       /* damaged or invalid file content */
+    STATUS_UNSUPPORTED, /* valid, but not supported by this build or machine */
+    STATUS_IO,          /* operating system error; the message has the reason */
     STATUS_MEMORY,      /* out of memory */
 };
 
@@ -35,7 +35,7 @@ bool status_fail_errno(struct status *status, const char *format, ...)
 /* The standard out-of-memory failure. */
 bool status_no_memory(struct status *status);
 
-/* Puts "context: " in front of the message of a failed status; returns false. */
+/* Prepends "context: " to the message of a failed status; returns false. */
 bool status_context(struct status *status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,6 +1,6 @@
-/* Cells are kept as bytes with their ends; widths are found when the table is written. When a text
- * table is too wide, the widest flexible column gives way first, one column of the screen at a time
- * in effect, until it fits or every flexible column is at its least. */
+/* Cells are stored as bytes with their ends; widths are computed when the table is written. If a
+ * text table is too wide, the widest flexible columns are narrowed until it fits or every flexible
+ * column has its minimum width. */
 #include "base/table.h"
 
 #include <ctype.h>
@@ -16,8 +16,8 @@ enum { COLUMN_GAP = 2, FLEXIBLE_LEAST = 8 };
 void table_column(struct table *table, const char *title, unsigned flags) {
     struct status ignored;
     char *copy = text_copy(text_of(title), &ignored);
-    if (!copy || !memory_grow((void **)&table->columns, &table->columns_capacity,
-                              table->column_count + 1, sizeof *table->columns, &ignored)) {
+    if (!copy ||
+        !GROW(table->columns, &table->columns_capacity, table->column_count + 1, &ignored)) {
         memory_free(copy);
         table->failed = true;
         return;
@@ -27,9 +27,8 @@ void table_column(struct table *table, const char *title, unsigned flags) {
 
 static void end_cell(struct table *table) {
     struct status ignored;
-    table->failed |=
-        table->bytes.failed || !memory_grow((void **)&table->ends, &table->ends_capacity,
-                                            table->cell_count + 1, sizeof *table->ends, &ignored);
+    table->failed |= table->bytes.failed ||
+                     !GROW(table->ends, &table->ends_capacity, table->cell_count + 1, &ignored);
     if (!table->failed)
         table->ends[table->cell_count++] = table->bytes.length;
 }
@@ -67,7 +66,7 @@ static struct text cell_at(const struct table *table, size_t row, size_t column)
 size_t table_text_width(struct text text) {
     size_t width = 0;
     while (text.length > 0) {
-        text_next_shown(&text);
+        text_next_printable(&text);
         width++;
     }
     return width;
@@ -86,7 +85,7 @@ static void write_repeated(struct output *output, const char *what, size_t times
         output_write(output, what, length);
 }
 
-/* Writes at most `width` columns of a text, padded to it unless nothing follows. */
+/* Writes at most `width` columns of a text, padded unless it is the last cell. */
 static void write_fitted(struct output *output, struct text cell, size_t width, unsigned flags,
                          bool last) {
     size_t needed = table_text_width(cell);
@@ -95,7 +94,7 @@ static void write_fitted(struct output *output, struct text cell, size_t width, 
     if (flags & TABLE_RIGHT)
         write_repeated(output, " ", padding);
     for (size_t i = 0; i < shown; i++) {
-        struct text character = text_next_shown(&cell);
+        struct text character = text_next_printable(&cell);
         output_write(output, character.data, character.length);
     }
     if (needed > width)
@@ -121,7 +120,7 @@ static size_t least_width(const struct table *table, size_t column) {
     return title > FLEXIBLE_LEAST ? title : FLEXIBLE_LEAST;
 }
 
-/* Narrows the widest flexible column to the next widest one's width, and again, until the total is
+/* Repeatedly narrows the widest flexible column to the width of the next widest until the total is
  * at most `limit`. */
 static void shrink(const struct table *table, size_t limit, size_t *widths) {
     size_t total = table->column_count ? (table->column_count - 1) * COLUMN_GAP : 0;
@@ -145,7 +144,7 @@ static void shrink(const struct table *table, size_t limit, size_t *widths) {
         size_t least = least_width(table, widest);
         size_t target = next > least ? next : least;
         if (target == widths[widest])
-            target--; /* two equally wide take turns */
+            target--; /* equally wide columns alternate */
         size_t gain = widths[widest] - target;
         if (gain > total - limit)
             gain = total - limit;
@@ -198,13 +197,13 @@ static bool is_word(struct text rest) {
            (isalnum((unsigned char)rest.data[0]) || (unsigned char)rest.data[0] >= 0x80);
 }
 
-/* A bar would end the cell; tags, links, code, emphasis and the escape itself are escaped too. An
- * underscore inside a word is only itself, and kernel names stay readable as source. */
+/* Escapes what Markdown would interpret: bars, tags, links, code, emphasis and the escape itself.
+ * An underscore inside a word is left alone, so that kernel names stay readable as source. */
 void table_markdown_text(struct output *output, struct text text) {
     bool after_word = false;
     while (text.length > 0) {
         bool word = is_word(text);
-        struct text character = text_next_shown(&text);
+        struct text character = text_next_printable(&text);
         bool inside_word = character.data[0] == '_' && after_word && is_word(text);
         if (strchr("|\\<`*_[", character.data[0]) && !inside_word)
             output_write(output, "\\", 1);

@@ -1,4 +1,4 @@
-/* The one place that knows where temporary files go and how they are named. */
+/* Where temporary files are created and how they are named. */
 #include "base/temporary.h"
 
 #include <fcntl.h>
@@ -44,11 +44,11 @@ bool temporary_file(char **path, int *fd, struct status *status) {
     return true;
 }
 
-/* There are few at a time. One that finds no place here is left behind by a signal. */
+/* There are few at a time. Files beyond the maximum are not removed on a signal. */
 enum { MARKED_MAX = 16 };
 static char *_Atomic marked[MARKED_MAX];
 
-/* The first place that holds `old` gets `path`. Outputs are opened by any thread. */
+/* Replaces the first entry `old` by `path`. Any thread may open outputs. */
 static void replace_marked(char *old, char *path) {
     for (unsigned i = 0; i < MARKED_MAX; i++) {
         char *held = old;
@@ -57,11 +57,11 @@ static void replace_marked(char *old, char *path) {
     }
 }
 
-void temporary_mark(char *path) {
+void temporary_register(char *path) {
     replace_marked(NULL, path);
 }
 
-void temporary_unmark(char *path) {
+void temporary_unregister(char *path) {
     replace_marked(path, NULL);
 }
 
@@ -76,14 +76,14 @@ void temporary_remove_all(void) {
 bool temporary_named_file(char **path, int *fd, struct status *status) {
     if (!temporary_file(path, fd, status))
         return false;
-    temporary_mark(*path);
+    temporary_register(*path);
     return true;
 }
 
 void temporary_remove(char *path) {
     if (!path)
         return;
-    temporary_unmark(path);
+    temporary_unregister(path);
     unlink(path);
     memory_free(path);
 }

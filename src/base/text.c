@@ -20,10 +20,10 @@ ptrdiff_t text_find(struct text a, const char *needle) {
     return -1;
 }
 
-char *text_shown(struct text text, char *shown, size_t size) {
+char *text_printable(struct text text, char *shown, size_t size) {
     size_t used = 0;
     while (text.length > 0) {
-        struct text next = text_next_shown(&text);
+        struct text next = text_next_printable(&text);
         if (next.length >= size - used)
             break;
         memcpy(shown + used, next.data, next.length);
@@ -35,7 +35,7 @@ char *text_shown(struct text text, char *shown, size_t size) {
 
 int text_compare(struct text a, struct text b) {
     size_t both = a.length < b.length ? a.length : b.length;
-    int order = both ? memcmp(a.data, b.data, both) : 0; /* an empty text may have no data */
+    int order = both ? memcmp(a.data, b.data, both) : 0; /* an empty text may have NULL data */
     if (order != 0)
         return order;
     return a.length < b.length ? -1 : a.length > b.length;
@@ -110,7 +110,7 @@ bool text_is_control(uint32_t point) {
            (point >= 0x2066 && point <= 0x2069);
 }
 
-struct text text_next_shown(struct text *rest) {
+struct text text_next_printable(struct text *rest) {
     uint32_t point;
     size_t length = text_decode(*rest, &point);
     struct text shown = {rest->data, length};
@@ -136,7 +136,7 @@ static bool make_room(struct buffer *buffer, size_t more) {
     struct status ignored;
     size_t needed;
     if (buffer->failed || __builtin_add_overflow(buffer->length, more, &needed) ||
-        !memory_grow((void **)&buffer->data, &buffer->capacity, needed, 1, &ignored)) {
+        !GROW(buffer->data, &buffer->capacity, needed, &ignored)) {
         buffer->failed = true;
         return false;
     }

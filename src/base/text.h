@@ -1,7 +1,7 @@
-/* Text: slices that point into someone else's bytes, and a growing buffer.
+/* Text: slices that point into memory owned by others, and a growing buffer.
  *
  * A slice is not terminated; print it with "%.*s" and TEXT_ARGS(). A buffer's failure is sticky:
- * append freely, then ask buffer.failed (or buffer_ok()) once.
+ * append freely, then check buffer.failed or buffer_ok() once.
  */
 #ifndef RIDGE_BASE_TEXT_H
 #define RIDGE_BASE_TEXT_H
@@ -39,24 +39,24 @@ static inline bool text_starts(struct text a, const char *prefix) {
 /* Position of `needle` in `a`, or -1. */
 ptrdiff_t text_find(struct text a, const char *needle);
 
-/* The whole slice as a decimal integer; false when it is not one or does not fit. */
+/* The whole slice as a decimal integer; false when it is not one or out of range. */
 bool text_to_i64(struct text a, int64_t *value);
 bool text_to_u64(struct text a, uint64_t *value);
 
-/* Length in bytes of the longest prefix of valid UTF-8; equal to length when all of it is. */
+/* Length in bytes of the longest valid UTF-8 prefix. */
 size_t text_utf8_valid(struct text a);
 
 /* Control characters (C0, DEL, C1), bidirectional controls, U+2028 and U+2029. */
 bool text_is_control(uint32_t point);
-/* The character at the start of a non-empty text: its length in bytes and its code point, or 0 when
- * the bytes are not UTF-8. */
+/* The first character of a non-empty text: its length in bytes and its code point, or 0 for invalid
+ * UTF-8. */
 size_t text_decode(struct text a, uint32_t *point);
-/* Takes the next character off a non-empty *rest and returns it in a form that is safe to print on
- * a terminal. White space that is not a blank, and U+2028 and U+2029, become a blank. Control
- * characters (C0, DEL, C1), bidirectional controls and bytes that are not UTF-8 become U+FFFD. */
-struct text text_next_shown(struct text *rest);
-/* The whole text that way as a string, as much of it as fits into `size` bytes; returns `shown`. */
-char *text_shown(struct text text, char *shown, size_t size);
+/* Removes the next character from a non-empty *rest and returns it in a form that is safe to print
+ * on a terminal. White space other than a blank, and U+2028 and U+2029, become a blank. Control
+ * characters (C0, DEL, C1), bidirectional controls and invalid UTF-8 become U+FFFD. */
+struct text text_next_printable(struct text *rest);
+/* The whole text in that form, truncated to `size` bytes; returns `shown`. */
+char *text_printable(struct text text, char *shown, size_t size);
 
 /* A terminated copy; NULL when out of memory. Free with memory_free(). */
 char *text_copy(struct text a, struct status *status);
@@ -74,9 +74,9 @@ void buffer_byte(struct buffer *buffer, char byte);
 void buffer_printf(struct buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void buffer_vprintf(struct buffer *buffer, const char *format, va_list arguments);
-/* Forgets the content; keeps the memory, and a failure. */
+/* Empties the buffer; keeps its memory, and a failure. */
 void buffer_clear(struct buffer *buffer);
-/* As buffer_clear, and forgets a failure: for a caller that has dealt with it. */
+/* As buffer_clear, and clears a failure that the caller has handled. */
 void buffer_reset(struct buffer *buffer);
 void buffer_finish(struct buffer *buffer);
 /* False and an out-of-memory status if any append failed. */

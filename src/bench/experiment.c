@@ -60,8 +60,7 @@ const enum ridge_dtype *experiment_dtypes(const struct stage *stage,
 }
 
 bool case_add(struct case_list *list, const struct bench_case *work, struct status *status) {
-    if (!memory_grow((void **)&list->cases, &list->capacity, list->count + 1, sizeof *list->cases,
-                     status))
+    if (!GROW(list->cases, &list->capacity, list->count + 1, status))
         return false;
     list->cases[list->count++] = *work;
     return true;

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 enum {
     SAMPLES_WANTED = 30,    /* batches that should fit into the time */
     SAMPLES_CONFIDENT = 15, /* before the median may be called well known */
@@ -43,14 +45,8 @@ struct progress {
     double spent;     /* on timing */
 };
 
-static double read_clock(clockid_t clock) {
-    struct timespec time = {0};
-    clock_gettime(clock, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
 double measure_clock(void) {
-    return read_clock(CLOCK_MONOTONIC);
+    return (double)clock_now();
 }
 
 /* Each step waits for the one before, whatever the compiler: integers, so that no two of them make
@@ -228,7 +224,7 @@ static bool take_turns(const struct measure_plan *plan, struct progress *works, 
 bool measure(const struct measure_plan *plan, const struct measured_work *works, unsigned count,
              struct measurement *measurements, struct status *status) {
     struct progress progress[MEASURE_TOGETHER] = {0};
-    double own_before = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    double own_before = (double)clock_read(CLOCK_PROCESS_CPUTIME_ID);
     for (unsigned i = 0; i < count; i++) {
         measurements[i] = (struct measurement){0};
         progress[i] = (struct progress){.work = &works[i], .result = &measurements[i]};
@@ -239,7 +235,7 @@ bool measure(const struct measure_plan *plan, const struct measured_work *works,
     }
     if (!take_turns(plan, progress, count, status))
         return false;
-    double own = read_clock(CLOCK_PROCESS_CPUTIME_ID) - own_before;
+    double own = (double)clock_read(CLOCK_PROCESS_CPUTIME_ID) - own_before;
     for (unsigned i = 0; i < count; i++) {
         measurements[i].own_ns = own;
         if (plan->iterations == 0 &&

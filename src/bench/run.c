@@ -94,8 +94,7 @@ static bool plan_case(struct run_stage *run, const struct experiment *experiment
         return false;
     }
     if (!result_add(set, &result, status) ||
-        !memory_grow((void **)&plan->cases, &plan->capacity, plan->count + 1, sizeof *plan->cases,
-                     status))
+        !GROW(plan->cases, &plan->capacity, plan->count + 1, status))
         return false;
     plan->cases[plan->count++] = planned;
     return true;
@@ -114,8 +113,7 @@ static bool plan_experiment(struct run_stage *run, const struct experiment *expe
 /* ---- Measuring -------------------------------------------------------------------------- */
 
 static bool note_reference(struct result_set *set, struct status *status) {
-    if (!memory_grow((void **)&set->reference, &set->reference_capacity, set->reference_count + 1,
-                     sizeof *set->reference, status))
+    if (!GROW(set->reference, &set->reference_capacity, set->reference_count + 1, status))
         return false;
     set->reference[set->reference_count++] = compare_reference_loop();
     return true;
@@ -219,8 +217,7 @@ static bool run_recorded(struct run_stage *run, struct result_set *set, struct s
 }
 
 static bool note_roofs(struct result_set *set, const struct roofs *roofs, struct status *status) {
-    if (!memory_grow((void **)&set->roofs, &set->roofs_capacity, set->roofs_count + 1,
-                     sizeof *set->roofs, status))
+    if (!GROW(set->roofs, &set->roofs_capacity, set->roofs_count + 1, status))
         return false;
     set->roofs[set->roofs_count++] = *roofs;
     return true;

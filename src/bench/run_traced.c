@@ -21,8 +21,7 @@ static void collect(void *context, const struct row_activity *row) {
     struct collected *collected = context;
     collected->kernels += row->kind == ACTIVITY_KERNEL;
     if (collected->count == SPANS_MAX ||
-        !memory_grow((void **)&collected->spans, &collected->capacity, collected->count + 1,
-                     sizeof *collected->spans, &collected->status))
+        !GROW(collected->spans, &collected->capacity, collected->count + 1, &collected->status))
         return;
     collected->spans[collected->count++] = (struct span){
         .start = row->start,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "bench/results/compare.h"
 #include "bench/print/print.h"
@@ -300,8 +301,8 @@ static bool try_files(const struct bench *bench, struct status *status) {
     const char *plot = command_value(bench->line, "plot");
     bool force = command_flag(bench->line, "force");
     struct buffer path = {0};
-    bool ok = (!plot || output_try(plot, force, status)) && save_path(bench, &path, status) &&
-              (!path.data || output_try(path.data, force, status));
+    bool ok = (!plot || output_check(plot, force, status)) && save_path(bench, &path, status) &&
+              (!path.data || output_check(path.data, force, status));
     buffer_finish(&path);
     return ok;
 }
@@ -309,7 +310,7 @@ static bool try_files(const struct bench *bench, struct status *status) {
 /* Two outputs of one name would leave one of them. */
 static bool files_differ(const struct command_line *line, struct status *status) {
     static const char *const options[] = {"output", "trace", "plot", "save"};
-    enum { OPTIONS = sizeof options / sizeof options[0] };
+    enum { OPTIONS = ARRAY_COUNT(options) };
     for (unsigned i = 0; i < OPTIONS; i++)
         for (unsigned j = i + 1; j < OPTIONS; j++) {
             const char *a = command_value(line, options[i]), *b = command_value(line, options[j]);

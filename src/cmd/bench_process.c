@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/temporary.h"
 
 #if defined(__APPLE__)
@@ -54,7 +55,7 @@ static void pass_on(const struct command_line *line, struct words *words) {
         {"dtype", "--dtype"}, {"size", "--size"}, {"batch", "--batch"},
         {"model", "--model"}, {"peer", "--peer"},
     };
-    for (size_t i = 0; i < sizeof with_value / sizeof with_value[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(with_value); i++)
         if (command_value(line, with_value[i][0])) {
             add(words, with_value[i][1]);
             add(words, command_value(line, with_value[i][0]));
@@ -151,7 +152,7 @@ bool bench_process_round(const struct command_line *line, const struct run_optio
         add(&words, seconds);
     }
     static const char *const last[] = {"--quiet", "--json", "--force", "--output"};
-    for (size_t i = 0; i < sizeof last / sizeof last[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(last); i++)
         add(&words, last[i]);
     add(&words, path);
     bool ok = run_child(&words, options->stop, status) && result_set_read(set, path, status);

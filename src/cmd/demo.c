@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/format.h"
 #include "base/table.h"
 #include "bench/print/print.h"
@@ -36,7 +37,7 @@ struct demo {
 };
 
 static const char *const variants[] = {"eager", "compiled"};
-enum { VARIANTS = sizeof variants / sizeof variants[0] };
+enum { VARIANTS = ARRAY_COUNT(variants) };
 
 /* ---- The screen ------------------------------------------------------------------------- */
 

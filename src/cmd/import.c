@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/format.h"
 #include "base/memory.h"
 #include "base/output.h"
@@ -26,7 +27,7 @@ static char *default_output(const char *path, struct status *status) {
             name = (struct text){name.data + i, name.length - i};
             break;
         }
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(endings); i++) {
         size_t length = strlen(endings[i]);
         if (name.length > length &&
             memcmp(name.data + name.length - length, endings[i], length) == 0) {
@@ -67,7 +68,7 @@ static bool count_events(int fd, const char *path, uint64_t *events, uint64_t *d
 
 static bool print_summary(const char *const *paths, unsigned count, const char *path,
                           uint64_t events, uint64_t drops, struct status *status) {
-    char in[FORMAT_SIZE], out[FORMAT_SIZE], number[FORMAT_SIZE];
+    char in[FORMAT_SIZE], out[FORMAT_SIZE], number[FORMAT_PLURAL_SIZE];
     struct output output;
     uint64_t bytes = 0;
     if (!output_open(&output, NULL, false, status))
@@ -78,7 +79,7 @@ static bool print_summary(const char *const *paths, unsigned count, const char *
         output_printf(&output, "%s: ", paths[0]);
     else
         output_printf(&output, "%u files: ", count);
-    output_printf(&output, "%s event%s", format_count(events, number), events == 1 ? "" : "s");
+    output_printf(&output, "%s", format_plural(events, "event", "events", number));
     if (drops)
         output_printf(&output, " (%s dropped)", format_count(drops, number));
     if (bytes)

@@ -1,5 +1,6 @@
 /* `ridge info` for people: the same facts in 80 columns, the long lists cut short with a count of
  * what was left out. */
+#include "base/array.h"
 #include "cmd/info.h"
 
 #include <inttypes.h>
@@ -20,7 +21,7 @@ static const struct fact {
     {"command", META_COMMAND},      {"rank", META_RANK},        {"world size", META_WORLD_SIZE},
     {"cut short", META_TRUNCATED},
 };
-enum { FACTS = sizeof facts / sizeof facts[0] };
+enum { FACTS = ARRAY_COUNT(facts) };
 
 /* Begins a "label   value" line. */
 static void label(struct output *output, const char *name) {

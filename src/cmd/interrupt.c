@@ -4,10 +4,11 @@
 
 #include <stddef.h>
 
+#include "base/array.h"
 #include "base/temporary.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-enum { SIGNALS = sizeof signals / sizeof signals[0] };
+enum { SIGNALS = ARRAY_COUNT(signals) };
 static volatile sig_atomic_t stopped;
 
 static void clean_up(int signal_number) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cmd/interrupt.h"
 #include "cmd/options.h"
 
@@ -33,7 +34,7 @@ static const struct command *const commands[] = {
     &command_manual,
     NULL,
 };
-enum { COMMANDS = sizeof commands / sizeof commands[0] - 1 };
+enum { COMMANDS = ARRAY_COUNT(commands) - 1 };
 
 /* With 0, 1 or 2 closed, the next file opened would take its place and be written over. */
 static void keep_standard_files(void) {

@@ -266,7 +266,7 @@ void command_message(const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "%s\n", text_shown(text_of(message), shown, sizeof shown));
+    fprintf(stderr, "%s\n", text_printable(text_of(message), shown, sizeof shown));
 }
 
 int command_fail(const struct command_line *line, const struct status *status) {

@@ -92,7 +92,7 @@ typedef bool with_plot(const struct peaks *peaks, unsigned index, const char *pa
 static bool try_plot(const struct peaks *peaks, unsigned index, const char *path,
                      struct status *status) {
     (void)index;
-    return output_try(path, command_flag(peaks->line, "force"), status);
+    return output_check(path, command_flag(peaks->line, "force"), status);
 }
 
 static bool draw(const struct peaks *peaks, unsigned index, const char *path,
@@ -163,8 +163,8 @@ static bool print_peaks(const struct peaks *peaks, struct output *output, struct
 /* Files that cannot be written should not cost half a minute of measuring first. */
 static bool try_files(const struct peaks *peaks, struct status *status) {
     return each_plot(peaks, try_plot, status) &&
-           output_try(command_value(peaks->line, "output"), command_flag(peaks->line, "force"),
-                      status);
+           output_check(command_value(peaks->line, "output"), command_flag(peaks->line, "force"),
+                        status);
 }
 
 static bool write_files(const struct peaks *peaks, struct status *status) {

@@ -62,7 +62,7 @@ struct progress *progress_begin(const char *what, int fd) {
     struct progress *progress = memory_allocate(1, sizeof *progress, &ignored);
     if (!progress)
         return NULL;
-    text_shown(text_of(what), progress->what, sizeof progress->what);
+    text_printable(text_of(what), progress->what, sizeof progress->what);
     progress->fd = fd;
     pthread_mutex_init(&progress->lock, NULL);
     pthread_cond_init(&progress->wake, NULL);
@@ -82,7 +82,7 @@ void progress_say(struct progress *progress, const char *what) {
     if (!progress)
         return;
     pthread_mutex_lock(&progress->lock);
-    text_shown(text_of(what), progress->what, sizeof progress->what);
+    text_printable(text_of(what), progress->what, sizeof progress->what);
     pthread_mutex_unlock(&progress->lock);
 }
 

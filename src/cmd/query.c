@@ -1,5 +1,6 @@
 /* `ridge query`: what does SQL say about a trace? Opens it, runs one statement, writes what comes.
  */
+#include "base/array.h"
 #include "cmd/command.h"
 
 #include <signal.h>
@@ -49,7 +50,7 @@ static enum result_format chosen_format(const struct command_line *line) {
     const char *name = command_value(line, "format");
     if (command_flag(line, "json"))
         return RESULT_JSON;
-    for (unsigned i = 0; name && i < sizeof names / sizeof names[0]; i++)
+    for (unsigned i = 0; name && i < ARRAY_COUNT(names); i++)
         if (strcmp(name, names[i]) == 0)
             return (enum result_format)i;
     return RESULT_TEXT;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/decimal.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -45,7 +46,7 @@ static bool read_bytes(const struct command_line *line, const char *option, uint
     int64_t value = 0;
     if (!given)
         return true;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(units); i++) {
         size_t length = strlen(given), unit = strlen(units[i].unit);
         if (length > unit && strcmp(given + length - unit, units[i].unit) == 0 &&
             decimal_scaled((struct text){given, length - unit}, units[i].scale, &value))

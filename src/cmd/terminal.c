@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/table.h"
 
 enum { COLUMNS_MAX = 160, COLUMNS_ELSEWHERE = 80 };
@@ -17,7 +18,7 @@ unsigned terminal_columns(const struct output *output) {
 
 bool terminal_shows_utf8(void) {
     static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(variables); i++) {
         const char *locale = getenv(variables[i]);
         if (!locale || !*locale)
             continue;

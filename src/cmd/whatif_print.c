@@ -67,23 +67,24 @@ double whatif_speed_up(const struct outcome *outcome) {
 }
 
 static void speed_cell(struct table *table, const struct outcome *outcome) {
+    char ratio[FORMAT_SIZE];
     if (whatif_speed_up(outcome) > 0)
-        table_cellf(table, "%.2fx", whatif_speed_up(outcome));
+        table_cellf(table, "%s", format_ratio(whatif_speed_up(outcome), ratio));
     else
         table_cell(table, TEXT("-"));
 }
 
 bool whatif_losses(const struct report *report, struct buffer *text) {
-    const struct trust *trust = &report->trust;
-    const struct trust lost = {.dropped = trust->dropped,
-                               .unfinished = trust->unfinished,
-                               .missing_chunks = trust->missing_chunks,
-                               .damaged_bytes = trust->damaged_bytes,
-                               .truncated_bytes = trust->truncated_bytes,
-                               .truncated_source = trust->truncated_source};
+    const struct data_quality *quality = &report->quality;
+    const struct data_quality lost = {.dropped = quality->dropped,
+                                      .unfinished = quality->unfinished,
+                                      .missing_chunks = quality->missing_chunks,
+                                      .damaged_bytes = quality->damaged_bytes,
+                                      .truncated_bytes = quality->truncated_bytes,
+                                      .truncated_source = quality->truncated_source};
     struct buffer note = {0};
     bool any = false;
-    for (size_t cursor = 0; wording_trust_note(&lost, &cursor, &note); any = true) {
+    for (size_t cursor = 0; wording_quality_note(&lost, &cursor, &note); any = true) {
         buffer_string(text, any ? " "
                                 : "The trace is not whole; what is missing is not "
                                   "replayed. ");
@@ -214,9 +215,9 @@ static void next_bottleneck(const struct writer *writer, const struct outcome *o
                           (int)(kernel.length < 90 ? kernel.length : 90), kernel.data,
                           kernel.length < 90 ? "" : "...");
     } else {
-        buffer_printf(&text, "Next: the device still idles %s of the time; in most of that %s",
+        buffer_printf(&text, "Next: the device is still idle %s of the time, mostly in %s",
                       format_percent(wording_share(idle, window), share),
-                      wording_cause(outcome->next_cause));
+                      wording_cause_short(outcome->next_cause));
     }
     buffer_byte(&text, '.');
     paragraph(writer, "  ", buffer_as_text(&text));

@@ -273,7 +273,7 @@ static bool list_entries(int folder, struct entry **entries, size_t *count) {
                 unlinkat(folder, found->d_name, 0);
             continue;
         }
-        ok = memory_grow((void **)entries, &capacity, *count + 1, sizeof **entries, &ignored);
+        ok = GROW(*entries, &capacity, *count + 1, &ignored);
         if (!ok)
             break;
         struct entry *entry = &(*entries)[(*count)++];

@@ -261,8 +261,7 @@ void pool_release(struct pool *pool, struct pool_block block, unsigned queue) {
     pool->stats.requested_bytes -= block.requested;
     /* Only a class that is full, or no room to note the block in, sends it back to the device. */
     if (class->count >= pool->capacity ||
-        !memory_grow((void **)&class->idle, &class->capacity, class->count + 1, sizeof *class->idle,
-                     &ignored)) {
+        !GROW(class->idle, &class->capacity, class->count + 1, &ignored)) {
         work_release(device, pool->recorder, block.memory);
         pool->returns++;
     } else {

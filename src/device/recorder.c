@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json_write.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -91,12 +92,6 @@ static const struct {
     [CALLED_ALLOCATE] = {"ridge_allocate", CALL_ALLOC},
     [CALLED_RELEASE] = {"ridge_release", CALL_ALLOC},
 };
-
-int64_t recorder_clock(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 uint32_t recorder_string(struct recorder *recorder, const char *text) {
     return trace_writer_string(recorder->writer, text_of(text));
@@ -368,7 +363,7 @@ static void turn_over(struct recorder *recorder) {
 /* What recording itself took, when that is enough to be seen: a reader can tell it from the
  * program's own time. */
 static void write_overhead(struct recorder *recorder, int64_t start) {
-    int64_t duration = recorder_clock() - start;
+    int64_t duration = clock_now() - start;
     if (duration < OVERHEAD_SHOWN)
         return;
     trace_write_range(recorder->writer, &(struct row_range){.start = start,
@@ -389,7 +384,7 @@ void recorder_activity(struct recorder *recorder, unsigned queue, const struct r
     batch->queues |= (uint64_t)1 << queue;
     if (batch->count < BATCH_ROWS)
         return;
-    int64_t start = recorder_clock();
+    int64_t start = clock_now();
     turn_over(recorder);
     write_overhead(recorder, start);
 }
@@ -408,7 +403,7 @@ static uint32_t kernel_detail(struct recorder *recorder, const char *kernel) {
 
 uint64_t recorder_call(struct recorder *recorder, enum recorded_call kind, int64_t start, bool ok,
                        const char *kernel) {
-    int64_t end = recorder_clock();
+    int64_t end = clock_now();
     struct row_call row = {
         .start = start,
         .duration = end - start,
@@ -429,7 +424,7 @@ void recorder_memory(void *context, const struct pool_block *block, bool release
                      uint64_t used_bytes, uint64_t reserved_bytes) {
     struct recorder *recorder = context;
     trace_write_memory(recorder->writer, &(struct row_memory){
-                                             .time = recorder_clock(),
+                                             .time = clock_now(),
                                              .thread = thread_row(recorder),
                                              .device = recorder->device_row,
                                              .operation = released ? MEMORY_FREE : MEMORY_ALLOC,
@@ -446,8 +441,7 @@ void recorder_meta(struct recorder *recorder, const char *key, const char *value
 
 void recorder_range_begin(struct recorder *recorder, const char *name) {
     struct status ignored;
-    if (!memory_grow((void **)&recorder->ranges, &recorder->range_capacity,
-                     recorder->range_count + 1, sizeof *recorder->ranges, &ignored)) {
+    if (!GROW(recorder->ranges, &recorder->range_capacity, recorder->range_count + 1, &ignored)) {
         recorder->ranges_lost++;
         trace_writer_dropped(recorder->writer, 1);
         return;
@@ -455,13 +449,13 @@ void recorder_range_begin(struct recorder *recorder, const char *name) {
     recorder->ranges[recorder->range_count++] = (struct open_range){
         .thread = thread_row(recorder),
         .name = recorder_string(recorder, name ? name : ""),
-        .start = recorder_clock(),
+        .start = clock_now(),
     };
 }
 
 static void end_range(struct recorder *recorder, size_t i) {
     const struct open_range range = recorder->ranges[i];
-    int64_t end = recorder_clock();
+    int64_t end = clock_now();
     trace_write_range(recorder->writer, &(struct row_range){.start = range.start,
                                                             .duration = end - range.start,
                                                             .thread = range.thread,
@@ -486,7 +480,7 @@ void recorder_range_end(struct recorder *recorder) {
 }
 
 void recorder_pause(struct recorder *recorder) {
-    recorder->paused_since = recorder_clock();
+    recorder->paused_since = clock_now();
 }
 
 static void end_pause(struct recorder *recorder) {
@@ -495,7 +489,7 @@ static void end_pause(struct recorder *recorder) {
         return;
     recorder->paused_since = 0;
     trace_write_range(recorder->writer, &(struct row_range){.start = start,
-                                                            .duration = recorder_clock() - start,
+                                                            .duration = clock_now() - start,
                                                             .thread = thread_row(recorder),
                                                             .name = recorder->pause_name,
                                                             .category = RANGE_OVERHEAD});

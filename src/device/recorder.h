@@ -44,8 +44,6 @@ void recorder_settle(struct recorder *recorder);
 
 /* ---- For device/work.c ------------------------------------------------------------------ */
 
-int64_t recorder_clock(void); /* nanoseconds on CLOCK_MONOTONIC */
-
 enum recorded_call {
     CALLED_LAUNCH,
     CALLED_COPY_IN,

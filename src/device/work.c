@@ -1,10 +1,12 @@
 /* The recorded halves: the host's clock around the device's function, a stamp for its own times. */
 #include "device/work.h"
 
+#include "base/clock.h"
+
 bool work_launch_recorded(struct device *device, struct recorder *recorder, unsigned queue,
                           const struct launch *launch, struct status *status) {
     struct device_stamp stamp = {0};
-    int64_t start = recorder_clock();
+    int64_t start = clock_now();
     bool ok = device->ops->launch(device, queue, launch, &stamp, status);
     uint64_t correlation = recorder_call(recorder, CALLED_LAUNCH, start, ok, NULL);
     if (!ok)
@@ -53,7 +55,7 @@ bool work_copy_in(struct device *device, struct recorder *recorder, unsigned que
     if (!recorder)
         return device->ops->copy_in(device, queue, to, offset, from, bytes, NULL, status);
     struct device_stamp stamp = {0};
-    int64_t start = recorder_clock();
+    int64_t start = clock_now();
     bool ok = device->ops->copy_in(device, queue, to, offset, from, bytes, &stamp, status);
     struct row_activity row = {
         .name = recorder_string(recorder, "copy to the device"),
@@ -70,7 +72,7 @@ bool work_copy_out(struct device *device, struct recorder *recorder, unsigned qu
     if (!recorder)
         return device->ops->copy_out(device, queue, to, from, offset, bytes, NULL, status);
     struct device_stamp stamp = {0};
-    int64_t start = recorder_clock();
+    int64_t start = clock_now();
     bool ok = device->ops->copy_out(device, queue, to, from, offset, bytes, &stamp, status);
     struct row_activity row = {
         .name = recorder_string(recorder, "copy to the host"),
@@ -89,7 +91,7 @@ bool work_copy_within(struct device *device, struct recorder *recorder, unsigned
         return device->ops->copy_within(device, queue, to, to_offset, from, from_offset, bytes,
                                         NULL, status);
     struct device_stamp stamp = {0};
-    int64_t start = recorder_clock();
+    int64_t start = clock_now();
     bool ok = device->ops->copy_within(device, queue, to, to_offset, from, from_offset, bytes,
                                        &stamp, status);
     struct row_activity row = {
@@ -106,7 +108,7 @@ bool work_load(struct device *device, struct recorder *recorder, const struct ke
                struct device_kernel **kernel, struct status *status) {
     if (!recorder)
         return device->ops->load(device, code, kernel, status);
-    int64_t start = recorder_clock();
+    int64_t start = clock_now();
     bool ok = device->ops->load(device, code, kernel, status);
     recorder_call(recorder, CALLED_LOAD, start, ok, code->name);
     return ok;
@@ -115,7 +117,7 @@ bool work_load(struct device *device, struct recorder *recorder, const struct ke
 bool work_wait(struct device *device, struct recorder *recorder, struct status *status) {
     if (!recorder)
         return device->ops->finish(device, status);
-    int64_t start = recorder_clock();
+    int64_t start = clock_now();
     bool ok = device->ops->finish(device, status);
     recorder_call(recorder, CALLED_SYNCHRONIZE, start, ok, NULL);
     return ok;
@@ -125,7 +127,7 @@ bool work_allocate(struct device *device, struct recorder *recorder, size_t byte
                    struct device_memory *memory, struct status *status) {
     if (!recorder)
         return device->ops->allocate(device, bytes, memory, status);
-    int64_t start = recorder_clock();
+    int64_t start = clock_now();
     bool ok = device->ops->allocate(device, bytes, memory, status);
     recorder_call(recorder, CALLED_ALLOCATE, start, ok, NULL);
     return ok;
@@ -136,7 +138,7 @@ void work_release(struct device *device, struct recorder *recorder, struct devic
         device->ops->release(device, memory);
         return;
     }
-    int64_t start = recorder_clock();
+    int64_t start = clock_now();
     device->ops->release(device, memory);
     recorder_call(recorder, CALLED_RELEASE, start, true, NULL);
 }

@@ -1,5 +1,6 @@
 /* Does work run on the CPU that belongs on the device? Operators of a framework that take the host
  * long and launch nothing, while a device is there and waits; or a trace without GPU activity. */
+#include "base/array.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 #include "whatif/names.h"
@@ -132,7 +133,7 @@ static enum framework sampled_framework(const struct samples *samples) {
                      {"xla_extension", FRAMEWORK_JAX},
                      {"libjax", FRAMEWORK_JAX},
                      {"libmlx", FRAMEWORK_METAL}};
-    for (size_t k = 0; k < sizeof libraries / sizeof *libraries; k++) {
+    for (size_t k = 0; k < ARRAY_COUNT(libraries); k++) {
         uint64_t inside = 0, all = 0;
         for (size_t i = 0; i < samples->function_count; i++) {
             all += samples->functions[i].self_samples;

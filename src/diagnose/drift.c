@@ -28,8 +28,7 @@ static bool add_kernel(const struct trace *trace, struct paces *paces, size_t ro
     uint64_t *place = map_find(&paces->places, key);
     size_t at = place ? (size_t)*place : paces->count;
     if (!place) {
-        if (!memory_grow((void **)&paces->list, &paces->capacity, paces->count + 1,
-                         sizeof *paces->list, status) ||
+        if (!GROW(paces->list, &paces->capacity, paces->count + 1, status) ||
             !map_set(&paces->places, key, paces->count, status))
             return false;
         paces->list[paces->count++] = (struct pace){0};

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/sort.h"
 #include "diagnose/facts_device.h"
@@ -367,7 +368,7 @@ static void find_launch_cost(const struct diagnose_source *source, struct facts 
 /* A function of CUDA, HIP or OpenCL: its prefix and a capital letter. */
 static bool is_gpu_api(struct text name) {
     static const char *const prefixes[] = {"cuda", "cu", "hip", "cl", "nvrtc", "hiprtc"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
         size_t length = strlen(prefixes[i]);
         if (name.length > length && text_starts(name, prefixes[i]) && name.data[length] >= 'A' &&
             name.data[length] <= 'Z')
@@ -403,7 +404,7 @@ static bool count_recorded(const struct model *model, struct recorded *recorded,
 static void unload(struct trace *trace) {
     static const char *const grids[] = {"grid_x",  "grid_y",  "grid_z",
                                         "block_x", "block_y", "block_z"};
-    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(grids); i++)
         trace_unload(trace, TABLE_ACTIVITY, grids[i]);
     trace_unload(trace, TABLE_CALL, "result");
 }

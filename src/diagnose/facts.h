@@ -5,9 +5,9 @@
 #ifndef RIDGE_DIAGNOSE_FACTS_H
 #define RIDGE_DIAGNOSE_FACTS_H
 
+#include "analysis/kernel_class.h"
 #include "diagnose/drift.h"
 #include "diagnose/finding.h"
-#include "diagnose/kernel_class.h"
 
 enum framework {
     FRAMEWORK_CUDA, /* none that is known */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "diagnose/diagnosis.h"
 
@@ -75,8 +76,7 @@ void finding_evidence(struct diagnosis *diagnosis, struct finding *finding, stru
                       const char *format, ...) {
     va_list arguments;
     size_t capacity = finding->evidence_count;
-    if (!memory_grow((void **)&finding->evidence, &capacity, finding->evidence_count + 1,
-                     sizeof *finding->evidence, diagnosis->status)) {
+    if (!GROW(finding->evidence, &capacity, finding->evidence_count + 1, diagnosis->status)) {
         diagnosis->failed = true;
         return;
     }
@@ -147,8 +147,7 @@ void finding_fix(struct diagnosis *diagnosis, struct finding *finding, enum effo
                  const char *command, const char *format, ...) {
     va_list arguments;
     size_t capacity = finding->fix_count;
-    if (!memory_grow((void **)&finding->fixes, &capacity, finding->fix_count + 1,
-                     sizeof *finding->fixes, diagnosis->status)) {
+    if (!GROW(finding->fixes, &capacity, finding->fix_count + 1, diagnosis->status)) {
         diagnosis->failed = true;
         return;
     }
@@ -165,8 +164,8 @@ void finding_fix(struct diagnosis *diagnosis, struct finding *finding, enum effo
 void diagnose_miss(struct diagnosis *diagnosis, const char *format, ...) {
     struct verdict *verdict = diagnosis->verdict;
     va_list arguments;
-    if (!memory_grow((void **)&verdict->missing, &diagnosis->missing_capacity,
-                     verdict->missing_count + 1, sizeof *verdict->missing, diagnosis->status)) {
+    if (!GROW(verdict->missing, &diagnosis->missing_capacity, verdict->missing_count + 1,
+              diagnosis->status)) {
         diagnosis->failed = true;
         return;
     }
@@ -214,8 +213,8 @@ struct finding *diagnose_add(struct diagnosis *diagnosis, enum finding_kind kind
                              enum confidence confidence) {
     struct verdict *verdict = diagnosis->verdict;
     struct finding *finding = &diagnosis->scrap;
-    if (memory_grow((void **)&verdict->findings, &diagnosis->findings_capacity, verdict->count + 1,
-                    sizeof *verdict->findings, diagnosis->status))
+    if (GROW(verdict->findings, &diagnosis->findings_capacity, verdict->count + 1,
+             diagnosis->status))
         finding = &verdict->findings[verdict->count++];
     else
         finding_finish(finding);
@@ -241,7 +240,7 @@ void finding_finish(struct finding *finding) {
 
 void finding_change(struct finding *finding, enum change_kind kind, struct text pattern,
                     double factor) {
-    if (finding->change_count < sizeof finding->changes / sizeof *finding->changes)
+    if (finding->change_count < ARRAY_COUNT(finding->changes))
         finding->changes[finding->change_count++] = (struct change){
             .kind = kind, .pattern = pattern, .factor = factor, .device = finding->device};
 }

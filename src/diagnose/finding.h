@@ -13,7 +13,7 @@
 #include "analysis/ranges.h"
 #include "analysis/samples.h"
 #include "analysis/syncs.h"
-#include "analysis/trust.h"
+#include "analysis/data_quality.h"
 #include "whatif/whatif.h"
 
 /* X(ID, key, title) */
@@ -138,7 +138,7 @@ struct diagnose_source {
     const struct ranges *ranges;
     const struct samples *samples;
     const struct memory_use *memory; /* by device id */
-    const struct trust *trust;
+    const struct data_quality *quality;
     const struct diagnose_device *devices;
     size_t device_count;
     /* The part that is judged: whether it is less than the run, its words, and its steps (numbers

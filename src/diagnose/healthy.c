@@ -153,7 +153,7 @@ static void list_calls(const struct recorded *recorded, struct buffer *words) {
 static void say_unrecorded(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     struct buffer calls = {0};
-    char count[FORMAT_SIZE];
+    char count[FORMAT_PLURAL_SIZE];
     finding->kind = FINDING_UNDECIDED;
     finding->confidence = CONFIDENCE_LOW;
     finding_summary(diagnosis, finding, "%s GPU API call%s recorded, but no kernels",
@@ -175,8 +175,8 @@ static void say_unrecorded(struct diagnosis *diagnosis, struct finding *finding)
     if (facts->failed_allocations)
         finding_evidence(
             diagnosis, finding, (struct evidence){.kind = EVIDENCE_CALL, .name = facts->alloc_name},
-            "%s allocation%s failed: out of memory", format_count(facts->failed_allocations, count),
-            facts->failed_allocations == 1 ? "" : "s");
+            "%s failed: out of memory",
+            format_plural(facts->failed_allocations, "allocation", "allocations", count));
     finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                 "Record the kernels too: ridge run -- COMMAND");
     if (recording_words(diagnosis))
@@ -302,11 +302,11 @@ void diagnose_missing(struct diagnosis *diagnosis) {
                       "What most kernels must do (bytes, operations) is not known, so neither is "
                       "how near their roofs they are%s.",
                       torch ? "; torch.profiler with record_shapes=True tells" : "");
-    if (source->trust && source->trust->dropped)
+    if (source->quality && source->quality->dropped)
         diagnose_miss(diagnosis,
                       "%s events were lost while recording; a larger --max-size or a "
                       "shorter --duration keeps them.",
-                      format_count(source->trust->dropped, text));
+                      format_count(source->quality->dropped, text));
     if (source->steps->count == 0 && !source->narrowed && facts->kernels.count > 64)
         diagnose_miss(diagnosis, "No steps were found, so the whole run is judged, its start "
                                  "included; a range around each turn of the loop (NVTX, "

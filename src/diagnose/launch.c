@@ -2,6 +2,7 @@
  * them would do: which ones, in which order, how often? */
 #include <stdio.h>
 
+#include "analysis/kernel_class.h"
 #include "base/map.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
@@ -143,7 +144,7 @@ static void find_chains(struct diagnosis *diagnosis, struct chains *chains) {
             bool member =
                 trace->activity.kind[i] == ACTIVITY_KERNEL &&
                 selection_contains(source->devices[d].selection, trace->activity.start[i]) &&
-                name_elementwise_inputs(trace_text(trace, name)) > 0;
+                kernel_elementwise_inputs(trace_text(trace, name)) > 0;
             if (!member || trace->activity.queue[i] != queue)
                 end_chain(diagnosis, chains, &chain);
             queue = trace->activity.queue[i];

@@ -110,20 +110,20 @@ static void say_manager(struct diagnosis *diagnosis, const struct finding *first
 
 /* What was lost or cut, in a few words; NULL: nothing. */
 static void say_caution(struct diagnosis *diagnosis) {
-    const struct trust *trust = diagnosis->source->trust;
+    const struct data_quality *quality = diagnosis->source->quality;
     char **caution = &diagnosis->verdict->caution;
     char lost[FORMAT_SIZE];
-    if (!trust)
+    if (!quality)
         return;
-    if (trust->truncated_bytes || trust->damaged_bytes || trust->missing_chunks ||
-        trust->truncated_source.length)
+    if (quality->truncated_bytes || quality->damaged_bytes || quality->missing_chunks ||
+        quality->truncated_source.length)
         diagnose_say(diagnosis, caution,
                      "Caution: the recording is cut or damaged, so this is a verdict on what is "
                      "left of it; see the last section.");
-    else if (trust->dropped)
+    else if (quality->dropped)
         diagnose_say(diagnosis, caution,
                      "Caution: %s events were lost while recording, so figures may be off.",
-                     format_count(trust->dropped, lost));
+                     format_count(quality->dropped, lost));
 }
 
 void diagnose_sentences(struct diagnosis *diagnosis) {

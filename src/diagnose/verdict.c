@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "diagnose/diagnosis.h"
 
@@ -219,7 +220,7 @@ static struct diagnose_source of_main_device(const struct diagnose_source *sourc
  * only those apply that are about the host alone. */
 static void apply_rules(struct diagnosis *diagnosis) {
     bool host_only = diagnosis->source->device_count == 0 || kernels_are_missing(&diagnosis->facts);
-    for (size_t i = 0; i < sizeof rules / sizeof *rules && !diagnosis->failed; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(rules) && !diagnosis->failed; i++)
         if (!host_only || rules[i] == diagnose_cpu || rules[i] == diagnose_steps)
             rules[i](diagnosis);
 }

@@ -3,13 +3,13 @@
  * in perfetto_layout.h. Events leave in order of time, since viewers break ties between the slices
  * of a track by their order in the file; where that is not the order of rows, each event carries
  * its row, and the importer puts them back. */
+#include "base/protobuf.h"
 #include "export/perfetto_tracks.h"
 
 #include "base/checksum.h"
 #include "base/memory.h"
 #include "base/sort.h"
 #include "export/lanes.h"
-#include "base/protobuf_write.h"
 
 /* Ids of interned values: enumerators first, then the trace's strings. */
 enum { ENUMERATORS = 8, STRING_BASE = TABLE_COUNT * TABLE_COLUMNS_MAX * ENUMERATORS + 1 };
@@ -119,7 +119,7 @@ static void put_columns(struct perfetto *perfetto, enum trace_table table, size_
 /* Calls and activities of one process that share a correlation id are joined by a flow; an activity
  * whose process is not known may have been launched by any of its recording. */
 static uint64_t flow_of(uint64_t scope, uint64_t correlation) {
-    return checksum_integer(correlation ^ checksum_integer(scope + 1));
+    return hash_u64(correlation ^ hash_u64(scope + 1));
 }
 
 static uint64_t process_flow(uint32_t process, uint64_t correlation) {

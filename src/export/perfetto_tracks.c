@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-#include "base/protobuf_write.h"
+#include "base/protobuf.h"
 
 enum { SEQUENCE = 1, UNIT_BYTES = 3, COUNTER_UNIT = 3 };
 

@@ -5,6 +5,7 @@
  * beginning of the rest, so that version suffixes (_v7000, _v2, _ptsz) and variants (Async, 2D)
  * need no rows of their own. Objective-C methods of Metal are recognised by their whole beginning.
  */
+#include "base/array.h"
 #include "import/import.h"
 
 struct class_row {
@@ -190,7 +191,7 @@ static struct text metal_method(struct text name) {
 
 enum call_class import_call_class(struct text name) {
     name = metal_method(name);
-    for (size_t i = 0; i < sizeof apis / sizeof apis[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(apis); i++)
         if (text_starts(name, apis[i].prefix))
             return class_in(apis[i].rows, text_after(name, strlen(apis[i].prefix)));
     return CALL_OTHER;
@@ -240,7 +241,7 @@ static const struct {
 static enum memory_kind memory_named(struct text word) {
     while (word.length && word.data[0] == ' ')
         word = text_after(word, 1);
-    for (size_t i = 0; i < sizeof memory_words / sizeof memory_words[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(memory_words); i++) {
         const char *known = memory_words[i].word;
         if (word.length && (word.data[0] | 0x20) == (known[0] | 0x20) &&
             text_starts(text_after(word, 1), known + 1))
@@ -260,7 +261,7 @@ void import_copy_name(struct text name, enum copy_direction *direction, enum mem
         *from = memory_named(text_after(name, (size_t)open + 1));
         *to = memory_named(text_after(name, (size_t)arrow + 2));
     }
-    for (size_t i = 0; i < sizeof direction_words / sizeof direction_words[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(direction_words); i++) {
         if (text_find(words, direction_words[i].word) >= 0) {
             *direction = direction_words[i].direction;
             return;

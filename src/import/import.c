@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/checksum.h"
 #include "base/input.h"
 #include "base/memory.h"
@@ -22,7 +23,7 @@ static const struct importer *const importers[] = {
     &import_kineto, &import_nsys,     &import_xctrace,      &import_rpd,
     &import_xplane, &import_perfetto, &import_ridge_sqlite,
 };
-enum { IMPORTERS = sizeof importers / sizeof importers[0] };
+enum { IMPORTERS = ARRAY_COUNT(importers) };
 
 /* A file as it was found: its kind, its first bytes, and where to read it. */
 struct found {
@@ -163,9 +164,9 @@ static uint64_t identify(const struct found *found, const char *path, size_t ind
     return checksum64(parts, sizeof parts);
 }
 
-/* Runs the importer; *wrote_badly tells a failure to write from one to read. */
+/* Runs the importer; *write_failed tells a failure to write from one to read. */
 static bool import_foreign(const struct found *found, const char *path, size_t index, int fd,
-                           int level, const struct import_options *options, bool *wrote_badly,
+                           int level, const struct import_options *options, bool *write_failed,
                            struct status *status) {
     const struct importer *importer = choose_importer(found, status);
     if (!importer)
@@ -178,21 +179,21 @@ static bool import_foreign(const struct found *found, const char *path, size_t i
         return false;
     trace_writer_meta(writer, META_SOURCE_FILE, text_of(path));
     bool ok = importer->run(&found->source, options, writer, status);
-    *wrote_badly = trace_writer_failed(writer);
-    if (ok || *wrote_badly) {
+    *write_failed = trace_writer_failed(writer);
+    if (ok || *write_failed) {
         ok = trace_writer_finish(writer, status);
-        *wrote_badly = !ok;
+        *write_failed = !ok;
     }
     trace_writer_destroy(writer);
     return ok;
 }
 
 static bool import_one(const struct found *found, const char *path, size_t index, int fd, int level,
-                       const struct import_options *options, struct merge *merge, bool *wrote_badly,
-                       struct status *status) {
-    if (trace_recognise(found->head, found->source.head_length))
-        return merge_trace(merge, found->source.path, path, fd, wrote_badly, status);
-    if (!import_foreign(found, path, index, fd, level, options, wrote_badly, status))
+                       const struct import_options *options, struct merge *merge,
+                       bool *write_failed, struct status *status) {
+    if (trace_detect(found->head, found->source.head_length))
+        return merge_trace(merge, found->source.path, path, fd, write_failed, status);
+    if (!import_foreign(found, path, index, fd, level, options, write_failed, status))
         return false;
     return merge_claim(merge, identify(found, path, index), index + 1, status);
 }
@@ -207,9 +208,9 @@ static bool open_through_temporary(const struct found *found, const char *path,
     unlink(name);
     memory_free(name);
     struct merge merge = {0};
-    bool wrote_badly = false;
-    bool ok = import_one(found, path, 0, fd, 0, options, &merge, &wrote_badly, status);
-    if (!ok && wrote_badly && status->code == STATUS_IO)
+    bool write_failed = false;
+    bool ok = import_one(found, path, 0, fd, 0, options, &merge, &write_failed, status);
+    if (!ok && write_failed && status->code == STATUS_IO)
         status_context(status, "its temporary trace (set TMPDIR to a folder with room)");
     if (!ok)
         status_context(status, "%s", path);
@@ -225,7 +226,7 @@ bool import_open(const char *path, const struct import_options *options, struct 
     if (!found)
         return status_context(status, "%s", path);
     bool ok;
-    if (!found->packed && !found->spool && trace_recognise(found->head, found->source.head_length))
+    if (!found->packed && !found->spool && trace_detect(found->head, found->source.head_length))
         ok = trace_open(path, trace, status);
     else
         ok = open_through_temporary(found, path, options, trace, status);
@@ -239,11 +240,11 @@ bool import_files(const char *const *paths, size_t count, int fd,
     struct merge merge = {0};
     bool ok = true;
     for (size_t i = 0; i < count && ok; i++) {
-        bool wrote_badly = false;
+        bool write_failed = false;
         struct found *found = find(paths[i], status);
         ok = found &&
-             import_one(found, paths[i], i, fd, LEVEL, options, &merge, &wrote_badly, status);
-        if (!ok && !wrote_badly)
+             import_one(found, paths[i], i, fd, LEVEL, options, &merge, &write_failed, status);
+        if (!ok && !write_failed)
             status_context(status, "%s", paths[i]);
         forget(found);
     }

@@ -3,6 +3,7 @@
  * number serves as the correlation id; it is unique in the file. What a kernel's grid or a copy's
  * size is hangs on the call, in side tables that are loaded first. Times are nanoseconds since the
  * machine's start. Schema 3, which rocprofv3 writes, is another format and only recognised. */
+#include "base/array.h"
 #include "import/sqlite_strings.h"
 
 #include <stdio.h>
@@ -95,8 +96,7 @@ static bool load_shapes(struct rpd *rpd, struct status *status) {
             shape.grid[i] = sqlite_rows_u32(&rows, 1 + i);
             shape.block[i] = sqlite_rows_u32(&rows, 4 + i);
         }
-        rows.failed = !memory_grow((void **)&rpd->shapes, &rpd->shape_capacity,
-                                   rpd->shape_count + 1, sizeof shape, status) ||
+        rows.failed = !GROW(rpd->shapes, &rpd->shape_capacity, rpd->shape_count + 1, status) ||
                       !map_set(&rpd->shape_of_call, (uint64_t)sqlite_rows_integer(&rows, 0, 0),
                                rpd->shape_count, status);
         if (!rows.failed)
@@ -118,8 +118,7 @@ static bool find_thread(struct rpd *rpd, int64_t pid, int64_t tid, uint32_t *thr
     size_t before = rpd->thread_keys.count;
     if (!intern_add(&rpd->thread_keys, (struct text){(const char *)key, sizeof key}, &place,
                     status) ||
-        !memory_grow((void **)&rpd->threads, &rpd->thread_capacity, (size_t)place + 1,
-                     sizeof *rpd->threads, status))
+        !GROW(rpd->threads, &rpd->thread_capacity, (size_t)place + 1, status))
         return false;
     if (rpd->thread_keys.count > before)
         rpd->threads[place] =
@@ -150,8 +149,7 @@ static bool find_queue(struct rpd *rpd, int64_t gpu, int64_t stream, uint32_t *q
     uint32_t place;
     if (!intern_add(&rpd->queue_keys, (struct text){(const char *)key, sizeof key}, &place,
                     status) ||
-        !memory_grow((void **)&rpd->queues, &rpd->queue_capacity, (size_t)place + 1,
-                     sizeof *rpd->queues, status))
+        !GROW(rpd->queues, &rpd->queue_capacity, (size_t)place + 1, status))
         return false;
     if (rpd->queue_keys.count > before) {
         struct row_queue row = {.stream = stream};
@@ -244,7 +242,7 @@ static enum op_kind kind_of(struct text type) {
         {"FillBuffer", OP_SET},         {"CopyHostToDevice", OP_HTOD},
         {"CopyDeviceToHost", OP_DTOH},  {"CopyDeviceToDevice", OP_DTOD},
     };
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
         if (text_is(type, kinds[i].type))
             return kinds[i].kind;
     return text_starts(type, "Copy") ? OP_COPY : OP_OTHER;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "import/import.h"
 
 #define KNOWN_FORMATS                                                                              \
@@ -47,7 +48,7 @@ static const struct signature signatures[] = {
     STARTS("NVR\0", "is an Nsight Compute report; ridge reads Nsight Systems traces"),
     STARTS("\x93NUMPY", "is a NumPy array, not a trace; " KNOWN_FORMATS),
 };
-enum { SIGNATURES = sizeof signatures / sizeof signatures[0] };
+enum { SIGNATURES = ARRAY_COUNT(signatures) };
 
 static struct text skip_blanks(struct text head) {
     if (text_starts(head, "\xEF\xBB\xBF"))

@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "abi/nvml.h"
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/library.h"
 #include "base/memory.h"
 
@@ -264,8 +266,8 @@ static double own_time_ns(void) {
 }
 
 void health_read(struct health_watch *watch, struct health *reading) {
-    struct timespec time;
     *reading = (struct health){
+        .time = clock_now(),
         .clock_mhz = -1,
         .clock_max_mhz = -1,
         .memory_clock_mhz = -1,
@@ -277,8 +279,6 @@ void health_read(struct health_watch *watch, struct health *reading) {
         .stolen_ns = -1,
         .other_ns = -1,
     };
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    reading->time = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
     health_read_processor("", (long)getpid(), own_time_ns(), reading);
     if (watch && watch->gpu)
         health_gpu_read(watch->gpu, reading);
@@ -322,7 +322,7 @@ static void describe_throttling(const struct health *before, const struct health
         seen |= before->throttle_reasons;
     if (after->throttle_reasons > 0)
         seen |= after->throttle_reasons;
-    for (size_t i = 0; i < sizeof throttle_reasons / sizeof *throttle_reasons; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(throttle_reasons); i++)
         if (seen & throttle_reasons[i].bits)
             append_phrase(phrases, "throttled: %s", throttle_reasons[i].name);
     if (before->throttle_count >= 0 && after->throttle_count > before->throttle_count)

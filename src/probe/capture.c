@@ -5,6 +5,8 @@
 
 #include <stdatomic.h>
 
+#include "base/clock.h"
+
 enum { WINDOWS = 4096 };
 
 static bool by_profiler; /* set before anything is recorded, as is range_name */
@@ -49,7 +51,7 @@ void capture_forked(void) {
 
 /* Reports a pause, unless another thread ends it at the same moment. */
 static void begin_pause(struct spool_lane *lane) {
-    int64_t now = spool_now(), own = now;
+    int64_t now = clock_now(), own = now;
     atomic_store(&paused_since, now);
     if (atomic_load(&pause_count) == 0 && atomic_compare_exchange_strong(&paused_since, &own, 0))
         return;
@@ -65,7 +67,7 @@ static void add_pause(struct spool_lane *lane) {
 static void remove_pause(struct spool_lane *lane) {
     int64_t since = atomic_fetch_sub(&pause_count, 1) == 1 ? atomic_exchange(&paused_since, 0) : 0;
     if (since)
-        put_pause(lane, since, spool_now());
+        put_pause(lane, since, clock_now());
 }
 
 void capture_suspend(struct spool_lane *lane, bool begins) {

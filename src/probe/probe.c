@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/clock.h"
+
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT int InitializeInjection(void);
@@ -102,7 +104,7 @@ static void put_cost(struct probe_thread *thread, int64_t cost) {
 
 /* A very long entry was preempted and does not stand for others. */
 void cost_add(struct probe_thread *thread) {
-    int64_t now = spool_now(), took = now - thread->entered_at;
+    int64_t now = clock_now(), took = now - thread->entered_at;
     thread->entered_at = 0;
     if (took < PREEMPTED_NS)
         took *= COST_SAMPLE_INTERVAL;

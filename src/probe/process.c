@@ -7,6 +7,7 @@
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* gettid by syscall() */
 #endif
+#include "base/clock.h"
 #include "probe/probe.h"
 
 #include <errno.h>
@@ -217,7 +218,7 @@ struct probe_thread *probe_enter(void) {
         thread->busy = 1;
         atomic_signal_fence(memory_order_seq_cst);
         if (++thread->entered % COST_SAMPLE_INTERVAL == 0)
-            thread->entered_at = spool_now();
+            thread->entered_at = clock_now();
         return thread;
     }
     int error = errno;

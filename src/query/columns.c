@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 struct column_notes {
     const char *table, *column, *meaning;
     enum shown_absent absent;
@@ -172,7 +174,7 @@ static void add_stored(struct shown_table *shown, unsigned stored) {
         .stored = stored,
         .name_of = column_names(shown->table, stored),
     };
-    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(notes); i++)
         if (strcmp(notes[i].table, shown->name) == 0 && strcmp(notes[i].column, name) == 0) {
             column->meaning = notes[i].meaning;
             column->absent = notes[i].absent;

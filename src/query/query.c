@@ -3,6 +3,8 @@
  * statement it went wrong and what there is instead. */
 #include "query/query.h"
 
+#include "base/array.h"
+
 #ifdef RIDGE_HAVE_SQLITE
 
 #include <sqlite3.h>
@@ -29,7 +31,7 @@ static bool pragma_is_harmless(const char *name) {
     static const char *const harmless[] = {"table_info",    "table_xinfo",    "table_list",
                                            "function_list", "collation_list", "compile_options",
                                            "module_list",   "database_list"};
-    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(harmless); i++)
         if (sqlite3_stricmp(name, harmless[i]) == 0)
             return true;
     return false;
@@ -111,7 +113,7 @@ static void connect_tables(sqlite3 *database) {
                                             "pragma_table_xinfo", "pragma_function_list"};
     for (unsigned table = 0; table < TABLE_COUNT; table++)
         connect_table(database, trace_tables[table].name);
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(functions); i++)
         connect_table(database, functions[i]); /* those that this SQLite has */
 }
 

@@ -2,6 +2,8 @@
  * stream, the call that launched it. LEFT JOINs, so that no activity is lost for lack of those. */
 #include "query/views.h"
 
+#include "base/array.h"
+
 #define ACTIVITY_FROM                                                                              \
     "activity a LEFT JOIN queue q ON q.id = a.queue LEFT JOIN device d ON d.id = q.device"
 
@@ -60,15 +62,13 @@ static const struct view_column launch_columns[] = {
     {"delay", "a.start - c.start", "INTEGER", "from the call's start to the kernel's start"},
 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 const struct view_info query_views[VIEW_COUNT] = {
     {"kernel", "activities that are kernels, with device and stream",
-     ACTIVITY_FROM " WHERE a.kind = 'kernel'", COUNT(kernel_columns), kernel_columns},
+     ACTIVITY_FROM " WHERE a.kind = 'kernel'", ARRAY_COUNT(kernel_columns), kernel_columns},
     {"copy", "activities that are copies, with device, stream, call and rate",
      ACTIVITY_FROM " LEFT JOIN call c ON c.id = a.launch WHERE a.kind = 'copy'",
-     COUNT(copy_columns), copy_columns},
+     ARRAY_COUNT(copy_columns), copy_columns},
     {"launch", "kernels beside the calls that launched them",
      ACTIVITY_FROM " LEFT JOIN call c ON c.id = a.launch WHERE a.kind = 'kernel'",
-     COUNT(launch_columns), launch_columns},
+     ARRAY_COUNT(launch_columns), launch_columns},
 };

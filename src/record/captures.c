@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 bool captures_add(struct captures *captures, struct capture capture, struct status *status) {
     size_t after = captures->count, first;
     if (capture.start >= capture.end)
         return true;
-    if (!memory_grow((void **)&captures->list, &captures->capacity, captures->count + 1,
-                     sizeof *captures->list, status))
+    if (!GROW(captures->list, &captures->capacity, captures->count + 1, status))
         return false;
     while (after > 0 && captures->list[after - 1].start > capture.end)
         after--;
@@ -28,14 +28,8 @@ bool captures_add(struct captures *captures, struct capture capture, struct stat
 
 /* The first capture that ends after `time`. */
 static size_t find(const struct captures *captures, int64_t time) {
-    size_t low = 0, high = captures->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (captures->list[middle].end > time)
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, captures->count, i, captures->list[i].end <= time);
     return low;
 }
 

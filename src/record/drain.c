@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/format.h"
 
 enum {
@@ -46,7 +47,7 @@ void drain_start(struct recording *recording, int64_t started) {
 }
 
 unsigned drain_pause(const struct recording *recording) {
-    int64_t now = spool_now(), next = recording->next_poll;
+    int64_t now = clock_now(), next = recording->next_poll;
     if (recording->perf && now + PERF_DRAIN_INTERVAL_MS * (int64_t)1000000 < next)
         next = now + PERF_DRAIN_INTERVAL_MS * (int64_t)1000000;
     if (recording->delayed && recording->from < next)
@@ -83,7 +84,7 @@ static void drain_spool(struct recording *recording) {
     if (!recording->reader)
         return;
     spool_rows_find_ended(&recording->rows, target->pid, target->ended ? target->ended_at : 0,
-                          spool_now());
+                          clock_now());
     if (spool_reader_drain(recording->reader, spool_rows_handle, &recording->rows,
                            &recording->status)) {
         spool_rows_close_ended(&recording->rows);
@@ -120,7 +121,7 @@ static void drain_perf(struct recording *recording) {
 static void sample_counters(struct recording *recording) {
     if (recording->stopped)
         return;
-    if (!processes_sample(&recording->processes, spool_now(), &recording->status))
+    if (!processes_sample(&recording->processes, clock_now(), &recording->status))
         keep_first_error(recording);
     if (recording->polls % GPU_POLL_DIVISOR == 0)
         gpu_counters_write(&recording->gpus, recording->writer);
@@ -165,7 +166,7 @@ static void stop_at_max_size(struct recording *recording) {
 
 static void check_limits(struct recording *recording) {
     uint64_t max_bytes = recording->options->max_bytes;
-    int64_t now = spool_now();
+    int64_t now = clock_now();
     if (recording->delayed && now >= recording->from) {
         recording->delayed = false;
         drop_before_delay(recording);
@@ -192,7 +193,7 @@ static void poll_sources(struct recording *recording) {
     sample_counters(recording);
     trace_writer_flush(recording->writer);
     recording->polls++;
-    recording->next_poll = spool_now() + POLL_INTERVAL_MS * (int64_t)1000000;
+    recording->next_poll = clock_now() + POLL_INTERVAL_MS * (int64_t)1000000;
 }
 
 /* Whether it is time to start or to stop recording. */
@@ -203,7 +204,7 @@ static bool is_boundary(const struct recording *recording, int64_t now) {
 
 /* The ring buffers may need to be drained more often than the rest. */
 void drain_poll(struct recording *recording) {
-    int64_t now = spool_now();
+    int64_t now = clock_now();
     if (now < recording->next_poll && !is_boundary(recording, now)) {
         drain_samples(recording);
         return;
@@ -215,7 +216,7 @@ void drain_poll(struct recording *recording) {
 void drain_end(struct recording *recording) {
     poll_sources(recording);
     close_perf(recording);
-    spool_rows_end(&recording->rows, spool_now());
+    spool_rows_end(&recording->rows, clock_now());
     close_reader(recording);
     trace_writer_flush(recording->writer);
     if (recording->delayed)

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "record/owner.h"
@@ -67,7 +69,7 @@ bool environment_find_probe(char path[ENVIRONMENT_PROBE_SIZE], struct status *st
         return status_fail_errno(status, "RIDGE_PROBE_LIBRARY is %s", given);
     }
     own_folder(folder);
-    for (size_t i = 0; i < sizeof places / sizeof *places && *folder; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(places) && *folder; i++) {
         snprintf(tried, sizeof tried, "%s%s", folder, places[i]);
         if (realpath(tried, path))
             return check_safe(path, status);
@@ -90,8 +92,7 @@ static const char *value_of(const struct environment *environment, const char *n
 
 static bool set_variable(struct environment *environment, const char *name, const char *value,
                          struct status *status) {
-    if (!memory_grow((void **)&environment->variables, &environment->capacity,
-                     environment->count + 1, sizeof *environment->variables, status))
+    if (!GROW(environment->variables, &environment->capacity, environment->count + 1, status))
         return false;
     environment->variables[environment->count++] =
         (struct target_variable){.name = name, .value = value};
@@ -99,8 +100,8 @@ static bool set_variable(struct environment *environment, const char *name, cons
 }
 
 static char *own_copy(struct environment *environment, struct text text, struct status *status) {
-    if (!memory_grow((void **)&environment->owned, &environment->owned_capacity,
-                     environment->owned_count + 1, sizeof *environment->owned, status))
+    if (!GROW(environment->owned, &environment->owned_capacity, environment->owned_count + 1,
+              status))
         return NULL;
     char *copy = text_copy(text, status);
     if (copy)
@@ -140,7 +141,7 @@ static char *probe_options(struct environment *environment, const struct record_
     /* the program starts a little later: events that are still too early are skipped by drain.c */
     if (options->delay > 0)
         buffer_printf(&text, ",from=%lld",
-                      (long long)(spool_now() + (int64_t)(options->delay * 1e9)));
+                      (long long)(clock_now() + (int64_t)(options->delay * 1e9)));
     if (options->capture_range)
         buffer_printf(&text, ",capture=%s", options->capture_range);
     char *copy =

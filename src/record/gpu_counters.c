@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "machine/health.h"
 
 void gpu_counters_add(struct gpu_counters *gpus, const char *uuid, uint32_t row) {
@@ -16,7 +17,7 @@ void gpu_counters_add(struct gpu_counters *gpus, const char *uuid, uint32_t row)
         return;
     struct gpu *gpu = &gpus->list[gpus->count++];
     *gpu = (struct gpu){.row = row, .watch = watch};
-    for (size_t i = 0; i < sizeof gpu->last / sizeof *gpu->last; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(gpu->last); i++)
         gpu->last[i] = -1; /* unknown values are also -1 and are not written */
 }
 
@@ -34,9 +35,8 @@ static void write_changes(struct gpu *gpu, struct trace_writer *writer) {
         {"temperature (C)", reading.temperature_c},
         {"throttle reasons", (double)reading.throttle_reasons},
     };
-    _Static_assert(sizeof values / sizeof *values == sizeof gpu->last / sizeof *gpu->last,
-                   "one last value for each");
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    _Static_assert(ARRAY_COUNT(values) == ARRAY_COUNT(gpu->last), "one last value for each");
+    for (size_t i = 0; i < ARRAY_COUNT(values); i++) {
         if (values[i].value == gpu->last[i])
             continue;
         gpu->last[i] = values[i].value;

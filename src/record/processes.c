@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/process.h"
 #include "spool/spool.h"
@@ -93,8 +94,7 @@ static struct process *find_process(struct processes *processes, int64_t pid) {
 }
 
 static bool add_process(struct processes *processes, int64_t pid, struct status *status) {
-    if (!memory_grow((void **)&processes->alive, &processes->alive_capacity,
-                     processes->alive_count + 1, sizeof *processes->alive, status))
+    if (!GROW(processes->alive, &processes->alive_capacity, processes->alive_count + 1, status))
         return false;
     struct process *process = &processes->alive[processes->alive_count++];
     *process = (struct process){.pid = pid, .resident = -1};
@@ -199,7 +199,7 @@ static void remove_ended(struct processes *processes, int64_t now) {
 
 /* Breadth first: the list grows while it is walked. */
 static bool walk_tree(struct processes *processes, int64_t now, struct status *status) {
-    int64_t began = spool_now();
+    int64_t began = clock_now();
     for (size_t i = 0; i < processes->alive_count; i++)
         processes->alive[i].is_visited = false;
     bool ok = visit_children(processes, (int64_t)getpid(), status);
@@ -207,7 +207,7 @@ static bool walk_tree(struct processes *processes, int64_t now, struct status *s
         if (processes->alive[i].is_visited)
             ok = visit_children(processes, processes->alive[i].pid, status);
     remove_ended(processes, now);
-    processes->next_walk = now + (spool_now() - began) * WALK_SHARE;
+    processes->next_walk = now + (clock_now() - began) * WALK_SHARE;
     return ok;
 }
 

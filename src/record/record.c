@@ -19,6 +19,7 @@
 
 #include <ridge.h>
 
+#include "base/clock.h"
 #include "base/format.h"
 #include "base/process.h"
 #include "record/drain.h"
@@ -62,7 +63,7 @@ static void write_command(struct trace_writer *writer, char *const *words) {
     buffer_finish(&command);
 }
 
-static void meta_write(struct trace_writer *writer, const struct record_options *options) {
+void record_write_meta(struct trace_writer *writer, const struct record_options *options) {
     char host[PROCESS_NAME_SIZE], tool[64];
     const char *rank = path_template_rank(), *world = path_template_world_size();
     process_host(host);
@@ -86,8 +87,7 @@ static void write_variable(struct trace_writer *writer, struct text name, const 
 }
 
 /* The values may be secrets, so they are stored only on request. */
-static void meta_write_environment(struct trace_writer *writer,
-                                   const struct environment *environment) {
+static void write_environment(struct trace_writer *writer, const struct environment *environment) {
     for (char **variable = environ; *variable; variable++) {
         size_t length = strcspn(*variable, "=");
         bool replaced = false;
@@ -114,9 +114,9 @@ void record_note(struct record_summary *summary, const char *format, ...) {
 
 static void add_count(struct buffer *lines, uint64_t count, const char *one, const char *many,
                       const char *end) {
-    char number[FORMAT_SIZE];
+    char text[FORMAT_PLURAL_SIZE];
     if (count > 0)
-        buffer_printf(lines, "%s %s%s", format_count(count, number), count == 1 ? one : many, end);
+        buffer_printf(lines, "%s%s", format_plural(count, one, many, text), end);
 }
 
 static void describe_content(const struct record_summary *summary, struct buffer *lines) {
@@ -253,9 +253,9 @@ static bool open_writer(struct recording *recording, const struct environment *e
     if (!recording->writer)
         return false;
     recording->processes.writer = recording->writer;
-    meta_write(recording->writer, recording->options);
+    record_write_meta(recording->writer, recording->options);
     if (recording->options->store_environment)
-        meta_write_environment(recording->writer, environment);
+        write_environment(recording->writer, environment);
     return true;
 }
 
@@ -314,7 +314,7 @@ static void follow(struct recording *recording) {
     unsigned alive;
     while (!target_wait(target, drain_pause(recording), &alive)) {
         drain_poll(recording);
-        if (target->ended && spool_now() - target->ended_at > CHILDREN_NS) {
+        if (target->ended && clock_now() - target->ended_at > CHILDREN_NS) {
             record_note(recording->summary,
                         alive == 1 ? "%s process was still running and is no longer recorded"
                                    : "%s processes were still running and are no longer recorded",
@@ -455,7 +455,7 @@ static bool run_recording(struct recording *recording, struct status *status) {
     snprintf(summary->path, sizeof summary->path, "%s", recording->file.path);
     drain_start(recording, target->started);
     follow(recording);
-    summary->wall_ns = (target->ended ? target->ended_at : spool_now()) - target->started;
+    summary->wall_ns = (target->ended ? target->ended_at : clock_now()) - target->started;
     drain_end(recording);
     count_events(recording);
     note_content(recording);

@@ -61,6 +61,8 @@ bool record_program(const struct record_options *options, struct record_summary 
 /* Adds a note. Notes beyond RECORD_NOTES are ignored. */
 void record_note(struct record_summary *summary, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Writes the command (quoted for a shell), the host, the clock and the rank to the trace. */
+void record_write_meta(struct trace_writer *writer, const struct record_options *options);
 /* The three lines of the summary: what was recorded, what was lost, what it cost. */
 void record_describe(const struct record_summary *summary, struct buffer *lines);
 

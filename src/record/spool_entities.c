@@ -18,7 +18,7 @@ static void **pointer_slot(void ***array, size_t *capacity, unsigned at, struct 
         status_fail(status, STATUS_INPUT, "the spool has too many lanes");
         return NULL;
     }
-    if (!memory_grow((void **)array, capacity, (size_t)at + 1, sizeof **array, status))
+    if (!GROW(*array, capacity, (size_t)at + 1, status))
         return NULL;
     memset(*array + before, 0, (*capacity - before) * sizeof **array);
     return &(*array)[at];
@@ -73,8 +73,7 @@ uint32_t spool_entity_string(struct spool_entities *entities, unsigned lane_numb
         return lane->strings[text];
     uint32_t string = trace_writer_string(entities->writer,
                                           spool_reader_text(entities->reader, lane_number, text));
-    if (!memory_grow((void **)&lane->strings, &lane->string_capacity, (size_t)text + 1,
-                     sizeof *lane->strings, &ignored))
+    if (!GROW(lane->strings, &lane->string_capacity, (size_t)text + 1, &ignored))
         return string;
     memset(lane->strings + before, 0, (lane->string_capacity - before) * sizeof *lane->strings);
     return lane->strings[text] = string;
@@ -184,7 +183,7 @@ static bool row_of(uint32_t **rows, size_t *capacity, uint32_t id, struct status
                    uint32_t **row) {
     size_t before = *capacity;
     *row = NULL;
-    if (!memory_grow((void **)rows, capacity, (size_t)id + 1, sizeof **rows, status))
+    if (!GROW(*rows, capacity, (size_t)id + 1, status))
         return false;
     memset(*rows + before, 0, (*capacity - before) * sizeof **rows);
     *row = &(*rows)[id];

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "record/owner.h"
 
 #define PREFIX "ridge-spool-"
@@ -141,7 +142,7 @@ static bool create_in(const char *base, struct spool_folder *folder, struct stat
 bool spool_folder_create(struct spool_folder *folder, struct status *status) {
     const char *entities[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
     status->code = STATUS_OK;
-    for (size_t i = 0; i < sizeof entities / sizeof *entities; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(entities); i++) {
         if (!entities[i] || entities[i][0] != '/' || !is_safe(entities[i]))
             continue;
         sweep(entities[i]);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/checksum.h"
 #include "base/json_write.h"
 #include "base/memory.h"
@@ -74,7 +75,7 @@ static struct text shapes_in(struct text name) {
 
 static size_t operator_length(struct text name) {
     static const char *const marks[] = {", seq = ", ", op_id = "};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
         ptrdiff_t at = text_find(name, marks[i]);
         if (at > 0)
             return (size_t)at;
@@ -132,8 +133,7 @@ static bool add_half(struct spool_ranges *ranges, const struct half_range *half,
     if (ranges->positions.count > POSITIONS_SLACK + 4 * ranges->count &&
         !rebuild_positions(ranges, status))
         return false;
-    if (!memory_grow((void **)&ranges->halves, &ranges->capacity, ranges->count + 1,
-                     sizeof *ranges->halves, status) ||
+    if (!GROW(ranges->halves, &ranges->capacity, ranges->count + 1, status) ||
         !map_set(&ranges->positions, half->key, ranges->count + 1, status))
         return false;
     ranges->halves[ranges->count++] = *half;

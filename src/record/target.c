@@ -21,13 +21,15 @@
 #include <sys/prctl.h>
 #endif
 
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "spool/spool.h"
 
 /* SIGCHLD only wakes ridge. SIGXFSZ and SIGPIPE are ignored, because a failed write suffices. */
 static const int signals[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
                               SIGUSR1, SIGUSR2, SIGXFSZ, SIGPIPE};
-_Static_assert(sizeof signals / sizeof *signals == TARGET_SIGNALS, "one saved action each");
+_Static_assert(ARRAY_COUNT(signals) == TARGET_SIGNALS, "one saved action each");
 
 static volatile sig_atomic_t forward_to; /* the target's pid while it runs */
 
@@ -221,7 +223,7 @@ static bool explain_exec_error(const char *program, int reason, struct status *s
 bool target_exec(struct target *target, const char *program, struct status *status) {
     int reason = 0;
     ssize_t got;
-    target->started = spool_now();
+    target->started = clock_now();
     got = write(target->start_pipe, "", 1);
     close(target->start_pipe);
     do
@@ -276,21 +278,21 @@ static bool reap_all(struct target *target) {
         if (pid == target->pid) {
             target->wait_status = wait_status;
             target->ended = true;
-            target->ended_at = spool_now();
+            target->ended_at = clock_now();
             forward_to = 0;
         }
     }
 }
 
 bool target_wait(struct target *target, unsigned milliseconds, unsigned *alive) {
-    int64_t deadline = spool_now() + (int64_t)milliseconds * 1000000;
+    int64_t deadline = clock_now() + (int64_t)milliseconds * 1000000;
     for (;;) {
         if (!reap_all(target)) {
             if (alive)
                 *alive = 0;
             return true;
         }
-        int64_t left = deadline - spool_now();
+        int64_t left = deadline - clock_now();
         if (left <= 0)
             break;
         struct timespec time = {left / 1000000000, left % 1000000000};

@@ -132,8 +132,7 @@ static bool find_chunks(const struct record_file *file, struct file_chunks *file
         file_chunk.event = is_event(file_chunk.header.type);
         if (file_chunk.size > end - at)
             break;
-        if (!memory_grow((void **)&file_chunks->list, &file_chunks->capacity,
-                         file_chunks->count + 1, sizeof *file_chunks->list, status))
+        if (!GROW(file_chunks->list, &file_chunks->capacity, file_chunks->count + 1, status))
             return false;
         file_chunks->list[file_chunks->count++] = file_chunk;
         at += file_chunk.size;

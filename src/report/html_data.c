@@ -1,5 +1,6 @@
 /* The page's tables as columns: the same chunks that a trace file is made of, not compressed one by
  * one but deflated together. web/data.js has the same columns in the same order. */
+#include "base/array.h"
 #include "report/html_parts.h"
 
 #include "base/memory.h"
@@ -55,7 +56,7 @@ struct page_writer {
     struct chunk_builder builder;
     uint64_t *values; /* of one column of a chunk */
     int64_t zero;     /* the page's time 0: the earliest of all events */
-    struct gap_stretches gaps;
+    struct gap_intervals gaps;
     uint32_t *memory_order;
 };
 
@@ -125,9 +126,9 @@ static void write_table(struct page_writer *writer, const struct page_table *tab
                                              .count = row_count,                                   \
                                              .rows = order,                                        \
                                              .columns = list,                                      \
-                                             .column_count = sizeof(list) / sizeof *(list)})
+                                             .column_count = ARRAY_COUNT(list)})
 
-/* Durations are those of the merged stretches, where there are any. */
+/* Durations are those of the merged intervals, where there are any. */
 static struct page_column duration_column(const struct page_rows *rows, const int64_t *durations) {
     return (struct page_column){
         .how = LENGTH,
@@ -202,7 +203,7 @@ static void write_ranges(struct page_writer *writer) {
 }
 
 static void write_gaps(struct page_writer *writer) {
-    const struct gap_stretch *gaps = writer->gaps.list;
+    const struct gap_interval *gaps = writer->gaps.list;
     struct page_column columns[] = {
         MEMBER(TIME, gaps, start),  MEMBER(LENGTH, gaps, length), MEMBER(AS_IS, gaps, device),
         MEMBER(AS_IS, gaps, cause), MEMBER(ROW, gaps, next),
@@ -394,7 +395,7 @@ bool page_write_data(struct page_stream *stream, const struct report *report,
     }
     chunk_builder_finish(&writer.builder);
     page_names_finish(&writer.names);
-    gap_stretches_finish(&writer.gaps);
+    gap_intervals_finish(&writer.gaps);
     memory_free(writer.memory_order);
     memory_free(writer.values);
     return ok;

@@ -1,6 +1,7 @@
 /* Which events does the page hold? All, as long as a browser can: beyond that, what is too short to
  * be seen is joined with its neighbours of the same lane, more and more, until the rest fits. What
  * is long enough to be seen stays as it is. */
+#include "base/array.h"
 #include "report/html_parts.h"
 
 #include "base/memory.h"
@@ -95,7 +96,7 @@ bool page_events_choose(struct page_events *events, const struct report *report,
     for (int64_t shorter = SHORTEST_KEPT; kept > most && shorter < TRACE_TIME_LIMIT / 2;
          shorter *= 2) {
         kept = 0;
-        for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (unsigned i = 0; i < ARRAY_COUNT(rows); i++) {
             finish_rows(rows[i]);
             if (!merge_lanes(rows[i], &tables[i], shorter, status))
                 return false;
@@ -103,7 +104,7 @@ bool page_events_choose(struct page_events *events, const struct report *report,
         }
         events->shorter = shorter;
     }
-    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (unsigned i = 0; i < ARRAY_COUNT(rows); i++)
         for (size_t place = 0; rows[i]->merged && place < rows[i]->count; place++)
             events->merged_events += rows[i]->merged[place];
     return true;

@@ -13,10 +13,8 @@ static bool add_name(struct page_names *names, uint32_t string, bool kernel,
     if (string == 0)
         return true;
     if (!names->number[string]) {
-        if (!memory_grow((void **)&names->strings, &names->capacity, names->count + 1,
-                         sizeof *names->strings, status) ||
-            !memory_grow((void **)&names->kernel, &names->kernel_capacity, names->count + 1,
-                         sizeof *names->kernel, status))
+        if (!GROW(names->strings, &names->capacity, names->count + 1, status) ||
+            !GROW(names->kernel, &names->kernel_capacity, names->count + 1, status))
             return false;
         names->number[string] = (uint32_t)names->count;
         names->kernel[names->count] = 0;
@@ -41,11 +39,8 @@ bool page_names_find(struct page_names *names, const struct report *report,
     const struct trace *trace = report->model.trace;
     *names = (struct page_names){0};
     names->number = memory_allocate(trace->strings.count, sizeof *names->number, status);
-    if (!names->number ||
-        !memory_grow((void **)&names->strings, &names->capacity, 1, sizeof *names->strings,
-                     status) ||
-        !memory_grow((void **)&names->kernel, &names->kernel_capacity, 1, sizeof *names->kernel,
-                     status))
+    if (!names->number || !GROW(names->strings, &names->capacity, 1, status) ||
+        !GROW(names->kernel, &names->kernel_capacity, 1, status))
         return false;
     names->strings[0] = 0;
     names->kernel[0] = 0;

@@ -185,38 +185,39 @@ static void write_totals(struct json *json, const struct report *report) {
     json_end_object(json);
 }
 
-static void write_trust(struct json *json, const struct trust *trust, struct buffer *note) {
+static void write_trust(struct json *json, const struct data_quality *quality,
+                        struct buffer *note) {
     json_key(json, "trust");
     json_begin_object(json);
-    json_member_bool(json, "clean", trust_is_clean(trust));
-    json_member_unsigned(json, "dropped", trust->dropped);
-    json_member_unsigned(json, "unfinished_writers", trust->unfinished);
-    json_member_unsigned(json, "missing_chunks", trust->missing_chunks);
-    json_member_unsigned(json, "repeated_chunks", trust->repeated_chunks);
-    json_member_unsigned(json, "damaged_bytes", trust->damaged_bytes);
-    json_member_unsigned(json, "truncated_bytes", trust->truncated_bytes);
-    json_member_unsigned(json, "unknown_chunks", trust->unknown_chunks);
-    json_member_unsigned(json, "without_launch_early", trust->without_launch_early);
-    json_member_unsigned(json, "without_launch", trust->without_launch);
-    json_member_unsigned(json, "starts_before_launch", trust->starts_before_launch);
-    json_member_integer(json, "starts_before_launch_worst_ns", trust->starts_before_worst);
-    json_member_unsigned(json, "zero_length_kernels", trust->zero_length);
-    json_member_unsigned(json, "queue_overlaps", trust->queue_overlaps);
-    json_member_measure(json, "clock_error_ns", trust->clock_error, trust->clock_error_known);
-    json_member_unsigned(json, "pauses", trust->pauses);
-    json_member_integer(json, "paused_ns", trust->paused);
-    json_member_bool(json, "mixed_clocks", trust->mixed_clocks);
-    json_member_bool(json, "no_calls", trust->no_calls);
-    json_member_bool(json, "no_bytes", trust->no_bytes);
-    json_member_text(json, "truncated_source", trust->truncated_source);
+    json_member_bool(json, "clean", data_quality_is_clean(quality));
+    json_member_unsigned(json, "dropped", quality->dropped);
+    json_member_unsigned(json, "unfinished_writers", quality->unfinished);
+    json_member_unsigned(json, "missing_chunks", quality->missing_chunks);
+    json_member_unsigned(json, "repeated_chunks", quality->repeated_chunks);
+    json_member_unsigned(json, "damaged_bytes", quality->damaged_bytes);
+    json_member_unsigned(json, "truncated_bytes", quality->truncated_bytes);
+    json_member_unsigned(json, "unknown_chunks", quality->unknown_chunks);
+    json_member_unsigned(json, "without_launch_early", quality->without_launch_early);
+    json_member_unsigned(json, "without_launch", quality->without_launch);
+    json_member_unsigned(json, "starts_before_launch", quality->starts_before_launch);
+    json_member_integer(json, "starts_before_launch_worst_ns", quality->starts_before_worst);
+    json_member_unsigned(json, "zero_length_kernels", quality->zero_length);
+    json_member_unsigned(json, "queue_overlaps", quality->queue_overlaps);
+    json_member_measure(json, "clock_error_ns", quality->clock_error, quality->clock_error_known);
+    json_member_unsigned(json, "pauses", quality->pauses);
+    json_member_integer(json, "paused_ns", quality->paused);
+    json_member_bool(json, "mixed_clocks", quality->mixed_clocks);
+    json_member_bool(json, "no_calls", quality->no_calls);
+    json_member_bool(json, "no_bytes", quality->no_bytes);
+    json_member_text(json, "truncated_source", quality->truncated_source);
     json_key(json, "warnings");
     json_begin_array(json);
-    for (size_t i = 0; i < trust->warning_count; i++)
-        json_text(json, trust->warnings[i]);
+    for (size_t i = 0; i < quality->warning_count; i++)
+        json_text(json, quality->warnings[i]);
     json_end_array(json);
     json_key(json, "notes");
     json_begin_array(json);
-    for (size_t cursor = 0; wording_trust_note(trust, &cursor, note);)
+    for (size_t cursor = 0; wording_quality_note(quality, &cursor, note);)
         json_text(json, buffer_as_text(note));
     json_end_array(json);
     json_end_object(json);
@@ -234,7 +235,7 @@ bool report_write_json(const struct report *report, struct output *output, struc
     write_totals(&json, report);
     bool ok = json_report_devices(&json, report, status);
     ok = json_report_host(&json, report, status) && ok;
-    write_trust(&json, &report->trust, &note);
+    write_trust(&json, &report->quality, &note);
     json_end_object(&json);
     ok = buffer_ok(&note, status) && ok;
     buffer_finish(&note);

@@ -1,6 +1,7 @@
 /* The JSON of each device: the figures that other tools have too, under their usual names, then
  * ridge's own account, gaps with their causes, kernels, launches and copies. Whatever divides idle
  * time here sums to it exactly. */
+#include "base/array.h"
 #include "report/json_parts.h"
 #include "report/limits.h"
 
@@ -309,7 +310,7 @@ static void write_identity(struct json *json, const struct report *report, uint3
     json_member_unsigned(json, "session", trace->device_session[id]);
     json_member_text(json, "name", trace_text(trace, device->name[id]));
     json_member_text(json, "vendor", trace_text(trace, device->vendor[id]));
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(known); i++)
         if (known[i].value)
             json_member_unsigned(json, known[i].key, known[i].value);
 }

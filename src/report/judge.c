@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "report/select.h"
 #include "base/parallel.h"
@@ -129,7 +130,7 @@ static void write_options(const struct report *report, bool steady, struct buffe
                                                 : report->whole ? "all"
                                                                 : options->steps},
                                     {"--window", options->window}};
-    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(given); i++)
         if (given[i][1])
             buffer_printf(words,
                           strpbrk(given[i][1], " \t'\"$*?()<>&|;#\\") ? "%s%s '%s'" : "%s%s %s",
@@ -171,7 +172,7 @@ bool judge(struct report *report, struct status *status) {
         .ranges = &report->ranges,
         .samples = &report->samples,
         .memory = report->memory,
-        .trust = &report->trust,
+        .quality = &report->quality,
         .devices = judged.sources,
         .device_count = judged.count,
         .narrowed = steady || report->narrowed,

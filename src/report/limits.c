@@ -5,15 +5,16 @@
 
 #include <stdio.h>
 
+#include "base/array.h"
 #include "report/wording.h"
 
 static const char *const source_words[] = {
-    [LIMIT_SEEN] = "seen in this trace",
+    [LIMIT_OBSERVED] = "seen in this trace",
     [LIMIT_STATED] = "stated by its maker",
     [LIMIT_MEASURED] = "measured",
 };
 static const char *const source_names[] = {
-    [LIMIT_SEEN] = "seen", [LIMIT_STATED] = "stated", [LIMIT_MEASURED] = "measured"};
+    [LIMIT_OBSERVED] = "seen", [LIMIT_STATED] = "stated", [LIMIT_MEASURED] = "measured"};
 
 bool limits_known(const struct kernel_limits *limits) {
     return limits->bytes > 0 || limits->flops > 0;
@@ -32,7 +33,7 @@ static const struct {
 static void add_roofs(const struct limits *limits, enum limit_source source, struct buffer *words) {
     const char *before = "";
     char text[FORMAT_SIZE];
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(shown); i++) {
         if (limits->source[shown[i].limit] != source)
             continue;
         if (!*before)

@@ -184,14 +184,14 @@ static void rank_losses(const struct report_device *device, unsigned order[LOSSE
 
 static void write_loss(struct markdown *document, const struct report_device *device,
                        unsigned loss) {
-    char time[FORMAT_SIZE], count[WORDING_COUNT_SIZE];
+    char time[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE];
     format_duration(loss_time(device, loss), time);
     if (loss == LOSS_COPY)
         markdown_line(document, "   - Evidence: copies and memsets ran for %s while no kernel ran",
                       time);
     else
         markdown_line(document, "   - Evidence: idle for %s in %s: %s", time,
-                      wording_count(device->gaps.cause_gaps[loss], "gap", "gaps", count),
+                      format_plural(device->gaps.cause_gaps[loss], "gap", "gaps", count),
                       wording_cause(loss));
 }
 
@@ -227,7 +227,7 @@ static void write_utilisation(struct markdown *document, unsigned number,
                               const struct report_device *device) {
     const struct account *account = &device->account;
     char share[FORMAT_SIZE], a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
-    char count[WORDING_COUNT_SIZE];
+    char count[FORMAT_PLURAL_SIZE];
     markdown_line(document, "%u. **GPU Utilization**: %s", number,
                   format_percent(wording_share(account->busy, account->window), share));
     markdown_line(document, "   - Expected: >80%%");
@@ -236,7 +236,7 @@ static void write_utilisation(struct markdown *document, unsigned number,
                   format_duration(account->idle, c));
     if (device->gaps.count)
         markdown_line(document, "   - Gap: %s, %s on average, %s at most; %s",
-                      wording_count(device->gaps.count, "gap", "gaps", count),
+                      format_plural(device->gaps.count, "gap", "gaps", count),
                       format_duration(device->gaps.total / (int64_t)device->gaps.count, b),
                       format_duration(device->gaps.max, c),
                       wording_gaps_regular(&device->gaps) ? "of similar lengths"
@@ -263,7 +263,7 @@ static void write_memory_patterns(struct markdown *document, unsigned number,
                                   const struct report_device *device) {
     const struct copy_group *all = &device->copies.all;
     const struct account *account = &device->account;
-    char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], count[WORDING_COUNT_SIZE];
+    char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE];
     if (all->count == 0) {
         markdown_line(document, "%u. **Memory Patterns**: no copies", number);
         return;
@@ -271,11 +271,11 @@ static void write_memory_patterns(struct markdown *document, unsigned number,
     markdown_line(document, "%u. **Memory Patterns**:", number);
     markdown_line(
         document, "   - Transfers: %s%s%s, %s", is_sized(all) ? format_bytes(all->bytes, a) : "",
-        is_sized(all) ? " total in " : "", wording_count(all->count, "copy", "copies", count),
+        is_sized(all) ? " total in " : "", format_plural(all->count, "copy", "copies", count),
         format_duration(all->time, c));
     if (all->without_bytes)
         markdown_line(document, "   - Of unknown size: %s",
-                      wording_count(all->without_bytes, "copy", "copies", count));
+                      format_plural(all->without_bytes, "copy", "copies", count));
     if (all->time_with_bytes > 0)
         write_rates(document, &device->copies);
     if (is_sized(all))
@@ -286,7 +286,7 @@ static void write_memory_patterns(struct markdown *document, unsigned number,
             format_percent(wording_share(all->small_time, all->time_with_bytes), b));
     if (all->pageable)
         markdown_line(document, "   - From or to pageable memory: %s, %s, %s",
-                      wording_count(all->pageable, "copy", "copies", count),
+                      format_plural(all->pageable, "copy", "copies", count),
                       all->pageable_without_bytes < all->pageable
                           ? format_bytes(all->pageable_bytes, b)
                           : "?",
@@ -298,7 +298,7 @@ static void write_memory_patterns(struct markdown *document, unsigned number,
 static void write_top_kernel(struct markdown *document, unsigned number,
                              const struct report_device *device) {
     const struct kernels *kernels = &device->kernels;
-    char share[FORMAT_SIZE], time[FORMAT_SIZE], count[WORDING_COUNT_SIZE];
+    char share[FORMAT_SIZE], time[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE];
     if (kernels->group_count == 0)
         return;
     const struct kernel_group *first = &kernels->groups[0];
@@ -307,7 +307,7 @@ static void write_top_kernel(struct markdown *document, unsigned number,
     markdown_line(document, "\n   - %s of the kernel time: %s in %s",
                   format_percent(wording_share(first->total, kernels->total), share),
                   format_duration(first->total, time),
-                  wording_count(first->count, "launch", "launches", count));
+                  format_plural(first->count, "launch", "launches", count));
 }
 
 static void write_findings(struct markdown *document, size_t index) {
@@ -343,13 +343,13 @@ static void write_opportunities(struct markdown *document, size_t index) {
 }
 
 static void write_trust(struct markdown *document) {
-    const struct trust *trust = &document->report->trust;
+    const struct data_quality *quality = &document->report->quality;
     struct buffer note = {0};
     markdown_line(document, "\n### Trust\n");
-    markdown_line(document, trust_is_clean(trust) ? "Nothing is known to be lost."
-                                                  : "Known problems of this trace:");
+    markdown_line(document, data_quality_is_clean(quality) ? "Nothing is known to be lost."
+                                                           : "Known problems of this trace:");
     bool any = false;
-    for (size_t cursor = 0; wording_trust_note(trust, &cursor, &note); any = true) {
+    for (size_t cursor = 0; wording_quality_note(quality, &cursor, &note); any = true) {
         output_printf(document->output, any ? "- " : "\n- ");
         markdown_text(document, buffer_as_text(&note));
         output_printf(document->output, "\n");

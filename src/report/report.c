@@ -96,7 +96,7 @@ static bool ask_run(struct report *report, enum run_question question, struct st
     case ASK_MEMORY:
         return memory_use_find(model, host, &report->memory, status);
     default:
-        return trust_find(model, &report->pauses, &report->trust, status);
+        return data_quality_find(model, &report->pauses, &report->quality, status);
     }
 }
 
@@ -279,7 +279,7 @@ void report_finish(struct report *report) {
     counters_finish(&report->counters);
     memory_free(report->memory);
     steps_finish(&report->steps);
-    trust_finish(&report->trust);
+    data_quality_finish(&report->quality);
     occupancy_finish(&report->occupancy);
     pauses_finish(&report->pauses, &report->model);
     host_finish(&report->host);

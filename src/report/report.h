@@ -24,7 +24,7 @@
 #include "analysis/samples.h"
 #include "analysis/steps.h"
 #include "analysis/syncs.h"
-#include "analysis/trust.h"
+#include "analysis/data_quality.h"
 #include "analysis/work.h"
 #include "base/output.h"
 #include "diagnose/finding.h"
@@ -87,7 +87,7 @@ struct report {
     struct counters counters;
     struct memory_use *memory; /* by device id; [0] host */
     struct steps steps;
-    struct trust trust;
+    struct data_quality quality;
 
     struct limits *limits; /* by device id */
     struct work work;

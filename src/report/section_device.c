@@ -93,9 +93,11 @@ static const struct metric metrics[] = {
     {"Theoretical occupancy", ">75 %", UNIT_SHARE, occupancy, above_75},
 };
 
+/* Occupancy, the last, where it is known. */
 static const void *metric_row(const void *source, size_t index) {
-    (void)source;
-    return index < sizeof metrics / sizeof metrics[0] ? &metrics[index] : NULL;
+    const struct report_source *of = source;
+    bool occupied = kernel_occupancy_known(&of->device->kernels.occupancy);
+    return index < sizeof metrics / sizeof metrics[0] - !occupied ? &metrics[index] : NULL;
 }
 
 static struct value metric_words(const struct report_source *of, const struct metric *metric,
@@ -141,11 +143,11 @@ static const struct column metric_columns[] = {
 
 static bool metrics_note(const void *source, struct buffer *line) {
     const struct account *account = &((const struct report_source *)source)->device->account;
-    char a[WORDING_COUNT_SIZE], b[WORDING_COUNT_SIZE], c[WORDING_COUNT_SIZE];
+    char a[FORMAT_PLURAL_SIZE], b[FORMAT_PLURAL_SIZE], c[FORMAT_PLURAL_SIZE];
     buffer_printf(
-        line, "%s, %s, %s", wording_count(account->kernels, "kernel", "kernels", a),
-        wording_count(account->copies + account->sets, "copy or memset", "copies and memsets", b),
-        wording_count(account->queues, "stream with kernels", "streams with kernels", c));
+        line, "%s, %s, %s", format_plural(account->kernels, "kernel", "kernels", a),
+        format_plural(account->copies + account->sets, "copy or memset", "copies and memsets", b),
+        format_plural(account->queues, "stream with kernels", "streams with kernels", c));
     return true;
 }
 
@@ -159,9 +161,9 @@ const struct section section_metrics = {.key = "metrics",
 
 static bool launches_note(const void *source, struct buffer *line) {
     const struct launches *launches = &((const struct report_source *)source)->device->launches;
-    char a[WORDING_COUNT_SIZE], b[WORDING_COUNT_SIZE];
-    buffer_printf(line, "%s by %s", wording_count(launches->matched, "kernel", "kernels", a),
-                  wording_count(launches->calls, "call", "calls", b));
+    char a[FORMAT_PLURAL_SIZE], b[FORMAT_PLURAL_SIZE];
+    buffer_printf(line, "%s by %s", format_plural(launches->matched, "kernel", "kernels", a),
+                  format_plural(launches->calls, "call", "calls", b));
     return launches->matched > 0;
 }
 

@@ -64,13 +64,13 @@ static const struct column cause_columns[] = {
 static bool gaps_note(const void *source, struct buffer *line) {
     const struct report_source *of = source;
     const struct gaps *gaps = &of->device->gaps;
-    char text[WORDING_COUNT_SIZE];
+    char text[FORMAT_PLURAL_SIZE];
     /* how even the gaps are matters only where there are some, and they take time */
     bool matters = gaps->count >= 8 && gaps->total > of->device->account.window / 20;
     if (gaps->count == 0)
         buffer_string(line, "none");
     else
-        buffer_printf(line, "%s%s", wording_count(gaps->count, "gap", "gaps", text),
+        buffer_printf(line, "%s%s", format_plural(gaps->count, "gap", "gaps", text),
                       !matters                     ? ""
                       : wording_gaps_regular(gaps) ? " of similar lengths"
                                                    : " of very different lengths");

@@ -9,8 +9,8 @@
 
 static bool steps_note(const void *source, struct buffer *line) {
     const struct steps *steps = &REPORT(source)->steps;
-    char text[WORDING_COUNT_SIZE];
-    buffer_printf(line, "%s, found by %s%s", wording_count(steps->count, "step", "steps", text),
+    char text[FORMAT_PLURAL_SIZE];
+    buffer_printf(line, "%s, found by %s%s", format_plural(steps->count, "step", "steps", text),
                   steps_source_name(steps->source),
                   steps->settled ? "" : "; step times never settle");
     return steps->count > 0;
@@ -18,17 +18,17 @@ static bool steps_note(const void *source, struct buffer *line) {
 
 static bool steps_sentence(const void *source, size_t index, struct buffer *line) {
     const struct steps *steps = &REPORT(source)->steps;
-    char a[WORDING_COUNT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], d[FORMAT_SIZE];
+    char a[FORMAT_PLURAL_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], d[FORMAT_SIZE];
     index += steps->source != STEPS_PERIODIC;
     if (index == 0) {
         buffer_printf(line, "A step is %s.",
-                      wording_count(steps->period, "activity", "activities", a));
+                      format_plural(steps->period, "activity", "activities", a));
         return true;
     }
     index += steps->warm_up == 0;
     if (index == 1) {
         int64_t time = steps->list[steps->warm_up - 1].end - steps->list[0].start;
-        buffer_printf(line, "Warm-up: %s, %s.", wording_count(steps->warm_up, "step", "steps", a),
+        buffer_printf(line, "Warm-up: %s, %s.", format_plural(steps->warm_up, "step", "steps", a),
                       format_duration(time, b));
         return true;
     }
@@ -186,9 +186,9 @@ static const struct column sync_columns[] = {
 
 static bool syncs_note(const void *source, struct buffer *line) {
     const struct syncs *syncs = &REPORT(source)->syncs;
-    char count[WORDING_COUNT_SIZE], time[FORMAT_SIZE];
+    char count[FORMAT_PLURAL_SIZE], time[FORMAT_SIZE];
     buffer_printf(line, "%s, %s over all threads",
-                  wording_count(syncs->count, "call", "calls", count),
+                  format_plural(syncs->count, "call", "calls", count),
                   format_duration(syncs->total, time));
     return syncs->count > 0;
 }
@@ -233,9 +233,9 @@ static const struct column class_columns[] = {
 
 static bool classes_note(const void *source, struct buffer *line) {
     const struct calls *calls = &REPORT(source)->calls;
-    char count[WORDING_COUNT_SIZE], time[FORMAT_SIZE];
+    char count[FORMAT_PLURAL_SIZE], time[FORMAT_SIZE];
     buffer_printf(line, "%s, %s over all threads",
-                  wording_count(calls->count, "call", "calls", count),
+                  format_plural(calls->count, "call", "calls", count),
                   format_duration(calls->total, time));
     return calls->count > 0;
 }
@@ -385,8 +385,8 @@ static const struct column function_columns[] = {
 
 static bool samples_note(const void *source, struct buffer *line) {
     const struct samples *samples = &REPORT(source)->samples;
-    char count[WORDING_COUNT_SIZE], time[FORMAT_SIZE];
-    buffer_string(line, wording_count(samples->count, "sample", "samples", count));
+    char count[FORMAT_PLURAL_SIZE], time[FORMAT_SIZE];
+    buffer_string(line, format_plural(samples->count, "sample", "samples", count));
     if (samples->weight)
         buffer_printf(line, ", %s of CPU time", format_duration(samples->weight, time));
     return samples->count > 0;

@@ -95,13 +95,13 @@ static const struct column kernel_columns[] = {
 static bool kernels_note(const void *source, struct buffer *line) {
     const struct report_source *of = source;
     const struct kernels *kernels = &of->device->kernels;
-    char text[WORDING_COUNT_SIZE];
+    char text[FORMAT_PLURAL_SIZE];
     if (kernels->group_count == 0)
         return false;
-    buffer_string(line, wording_count(kernels->group_count, "name", "names", text));
+    buffer_string(line, format_plural(kernels->group_count, "name", "names", text));
     if (kernels->variant_count > kernels->group_count)
         buffer_printf(line, ", %s",
-                      wording_count(kernels->variant_count, "variant", "variants", text));
+                      format_plural(kernels->variant_count, "variant", "variants", text));
     return true;
 }
 

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/decimal.h"
 #include "base/memory.h"
+#include "base/search.h"
 
 /* A number and its unit; 0 needs none. */
 static bool parse_time(struct text word, int64_t *time) {
@@ -15,7 +17,7 @@ static bool parse_time(struct text word, int64_t *time) {
         const char *unit;
         int scale;
     } units[] = {{"ns", 0}, {"us", 3}, {"\xC2\xB5s", 3}, {"ms", 6}, {"s", 9}};
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(units); i++) {
         size_t length = strlen(units[i].unit);
         if (word.length > length &&
             memcmp(word.data + word.length - length, units[i].unit, length) == 0) {
@@ -138,7 +140,7 @@ static bool select_range_on_host(const struct report *report, struct selection *
     bool ok = true;
     for (size_t i = 0; i < model->trace->range.count && ok; i++)
         if (is_named(report, i)) {
-            ok = memory_grow((void **)&windows, &capacity, count + 1, sizeof *windows, status);
+            ok = GROW(windows, &capacity, count + 1, status);
             if (ok)
                 windows[count++] =
                     (struct window){model->trace->range.start[i], model_range_end(model, i)};
@@ -184,7 +186,7 @@ static bool collect_turns(const struct report *report, struct turn **turns, size
     for (size_t i = 0; i < trace->range.count; i++) {
         if (!is_named(report, i))
             continue;
-        if (!memory_grow((void **)turns, &capacity, found + 1, sizeof **turns, status))
+        if (!GROW(*turns, &capacity, found + 1, status))
             return false;
         (*turns)[found++] = (struct turn){
             .process = trace->thread.process[trace->range.thread[i]],
@@ -210,15 +212,10 @@ static bool collect_turns(const struct report *report, struct turn **turns, size
 /* The turn in which that process launched something at that time, or NULL. */
 static struct turn *loop_period_find(struct turn *turns, size_t count, uint32_t process,
                                      int64_t time) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (turns[middle].process < process ||
-            (turns[middle].process == process && turns[middle].host.end <= time))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, count, i,
+                    turns[i].process < process ||
+                        (turns[i].process == process && turns[i].host.end <= time));
     if (low == count || turns[low].process != process || time < turns[low].host.start)
         return NULL;
     return &turns[low];

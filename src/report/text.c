@@ -21,7 +21,7 @@ void text_colour(struct text_writer *writer, enum text_colour colour) {
 
 void text_words(struct text_writer *writer, struct text words) {
     while (words.length > 0) {
-        struct text shown = text_next_shown(&words);
+        struct text shown = text_next_printable(&words);
         output_write(writer->output, shown.data, shown.length);
     }
 }
@@ -223,12 +223,12 @@ static void write_no_device(struct text_writer *writer) {
 }
 
 static void write_trust(struct text_writer *writer) {
-    const struct trust *trust = &writer->report->trust;
+    const struct data_quality *quality = &writer->report->quality;
     struct buffer note = {0};
     size_t cursor = 0;
     text_section(writer, "Trust", "%s",
-                 trust_is_clean(trust) ? "nothing is known to be lost" : "see below");
-    while (wording_trust_note(trust, &cursor, &note))
+                 data_quality_is_clean(quality) ? "nothing is known to be lost" : "see below");
+    while (wording_quality_note(quality, &cursor, &note))
         text_wrapped(writer, "  - ", "    ", buffer_as_text(&note));
     writer->failed |= note.failed;
     buffer_finish(&note);

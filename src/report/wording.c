@@ -6,16 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/format.h"
 #include "trace/writer.h"
-
-char *wording_count(uint64_t count, const char *one, const char *many,
-                    char text[WORDING_COUNT_SIZE]) {
-    char digits[FORMAT_SIZE];
-    snprintf(text, WORDING_COUNT_SIZE, "%s %s", format_count(count, digits),
-             count == 1 ? one : many);
-    return text;
-}
 
 const char *wording_cause(unsigned cause) {
     static const char *const phrases[CAUSE_COUNT] = {
@@ -139,14 +132,14 @@ void wording_selection(const struct report *report, struct buffer *text) {
     const struct report_options *options = &report->options;
     const struct steps *steps = &report->steps;
     size_t before = text->length;
-    char count[WORDING_COUNT_SIZE];
+    char count[FORMAT_PLURAL_SIZE];
     if (options->steps && strcmp(options->steps, "steady") == 0)
         buffer_printf(text, "steady steps %zu to %zu", steps->warm_up + 1, steps->count);
     else if (options->steps)
         buffer_printf(text, "steps %s of %zu", options->steps, steps->count);
     if (options->range)
         buffer_printf(text, "%srange %s (%s)", text->length > before ? ", " : "", options->range,
-                      wording_count(report->host_selection.count, "time", "times", count));
+                      format_plural(report->host_selection.count, "time", "times", count));
     const char *const parts[][2] = {{"window ", options->window}, {"device ", options->device}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (parts[i][1])
@@ -172,36 +165,38 @@ static void say_count(const struct counted_note *counted, struct buffer *note) {
 
 enum { COUNTED_NOTES = 11 };
 
-static struct counted_note counted_note(const struct trust *trust, size_t which) {
+static struct counted_note counted_note(const struct data_quality *quality, size_t which) {
     const struct counted_note notes[COUNTED_NOTES] = {
-        {trust->dropped, "One event was lost while recording or importing: sums are too low by it.",
+        {quality->dropped,
+         "One event was lost while recording or importing: sums are too low by it.",
          "events were lost while recording or importing: counts and sums are too low by them."},
-        {trust->unfinished,
+        {quality->unfinished,
          "One writer never finished: the recorder was stopped or killed, and the last events of it "
          "may be missing.",
          "writers never finished: the recorder was stopped or killed, and their last events may be "
          "missing."},
-        {trust->missing_chunks, "One chunk of the trace is missing.",
+        {quality->missing_chunks, "One chunk of the trace is missing.",
          "chunks of the trace are missing."},
-        {trust->repeated_chunks, "One chunk is in the file twice and was read once.",
+        {quality->repeated_chunks, "One chunk is in the file twice and was read once.",
          "chunks are in the file more than once and were read once."},
-        {trust->damaged_bytes, "One byte of the trace is damaged and was left out.",
+        {quality->damaged_bytes, "One byte of the trace is damaged and was left out.",
          "bytes of the trace are damaged and were left out."},
-        {trust->truncated_bytes, "One byte at the end of the trace belongs to an unfinished chunk.",
+        {quality->truncated_bytes,
+         "One byte at the end of the trace belongs to an unfinished chunk.",
          "bytes at the end of the trace belong to an unfinished chunk."},
-        {trust->unknown_chunks, "One chunk is of a type that this version does not know.",
+        {quality->unknown_chunks, "One chunk is of a type that this version does not know.",
          "chunks are of types that this version does not know."},
-        {trust->without_launch_early,
+        {quality->without_launch_early,
          "One activity was launched before recording began: why the device idled before it is "
          "unknown.",
          "activities were launched before recording began: why the device idled before them is "
          "unknown."},
-        {trust->without_launch,
+        {quality->without_launch,
          "One activity has no launch record: why the device idled before it is unknown.",
          "activities have no launch record: why the device idled before them is unknown."},
-        {trust->zero_length, "One kernel lasts 0 ns: the device's clock is too coarse for it.",
+        {quality->zero_length, "One kernel lasts 0 ns: the device's clock is too coarse for it.",
          "kernels last 0 ns: the device's clock is too coarse for them."},
-        {trust->queue_overlaps, "One kernel starts before the previous one of its queue ends.",
+        {quality->queue_overlaps, "One kernel starts before the previous one of its queue ends.",
          "kernels start before the previous one of their queue ends."},
     };
     return notes[which];
@@ -210,66 +205,68 @@ static struct counted_note counted_note(const struct trust *trust, size_t which)
 enum { FLAG_NOTES = 7 };
 
 /* Appends the note of a fact that is no count; nothing when it does not hold. */
-static void say_flag(const struct trust *trust, size_t which, struct buffer *note) {
+static void say_flag(const struct data_quality *quality, size_t which, struct buffer *note) {
     char count[FORMAT_SIZE], time[FORMAT_SIZE];
     switch (which) {
     case 0:
-        if (trust->starts_before_launch)
+        if (quality->starts_before_launch)
             buffer_printf(note,
                           "%s %s before the call that launched %s, by up to %s: the clocks of "
                           "device and host disagree by at least that.",
-                          format_count(trust->starts_before_launch, count),
-                          trust->starts_before_launch == 1 ? "activity starts" : "activities start",
-                          trust->starts_before_launch == 1 ? "it" : "them",
-                          format_duration(trust->starts_before_worst, time));
+                          format_count(quality->starts_before_launch, count),
+                          quality->starts_before_launch == 1 ? "activity starts"
+                                                             : "activities start",
+                          quality->starts_before_launch == 1 ? "it" : "them",
+                          format_duration(quality->starts_before_worst, time));
         break;
     case 1:
-        if (trust->clock_error_known)
+        if (quality->clock_error_known)
             buffer_printf(note, "Device times are within %s of host times.",
-                          format_duration(trust->clock_error, time));
+                          format_duration(quality->clock_error, time));
         break;
     case 2:
-        if (trust->mixed_clocks)
+        if (quality->mixed_clocks)
             buffer_string(note, "The recordings share no clock: times of one cannot be compared "
                                 "with times of another.");
         break;
     case 3:
-        if (trust->no_calls)
+        if (quality->no_calls)
             buffer_string(note, "No API calls were recorded: why the device idled is unknown.");
         break;
     case 4:
-        if (trust->no_bytes)
+        if (quality->no_bytes)
             buffer_string(note, "Some copies do not tell their size: bytes are a lower bound, and "
                                 "rates are those of the others.");
         break;
     case 5:
-        if (trust->pauses)
+        if (quality->pauses)
             buffer_printf(note,
                           "Recording was paused %s%s, for %s: that time is in no figure, and what "
                           "happened in it is not known.",
-                          trust->pauses == 1 ? "once" : format_count(trust->pauses, count),
-                          trust->pauses == 1 ? "" : " times", format_duration(trust->paused, time));
+                          quality->pauses == 1 ? "once" : format_count(quality->pauses, count),
+                          quality->pauses == 1 ? "" : " times",
+                          format_duration(quality->paused, time));
         break;
     default:
-        if (trust->truncated_source.length) {
+        if (quality->truncated_source.length) {
             buffer_string(note, "The source ended early: ");
-            buffer_text(note, trust->truncated_source);
+            buffer_text(note, quality->truncated_source);
         }
     }
 }
 
-bool wording_trust_note(const struct trust *trust, size_t *cursor, struct buffer *note) {
+bool wording_quality_note(const struct data_quality *quality, size_t *cursor, struct buffer *note) {
     buffer_clear(note);
     while (note->length == 0 && !note->failed) {
         size_t at = (*cursor)++;
         if (at < COUNTED_NOTES) {
-            struct counted_note counted = counted_note(trust, at);
+            struct counted_note counted = counted_note(quality, at);
             if (counted.count)
                 say_count(&counted, note);
         } else if (at < COUNTED_NOTES + FLAG_NOTES) {
-            say_flag(trust, at - COUNTED_NOTES, note);
-        } else if (at - COUNTED_NOTES - FLAG_NOTES < trust->warning_count) {
-            buffer_text(note, trust->warnings[at - COUNTED_NOTES - FLAG_NOTES]);
+            say_flag(quality, at - COUNTED_NOTES, note);
+        } else if (at - COUNTED_NOTES - FLAG_NOTES < quality->warning_count) {
+            buffer_text(note, quality->warnings[at - COUNTED_NOTES - FLAG_NOTES]);
         } else {
             return false;
         }

@@ -11,11 +11,6 @@ static inline double wording_share(int64_t part, int64_t whole) {
     return whole > 0 ? (double)part / (double)whole : 0;
 }
 
-/* "1 gap", "1,234 gaps"; the words must be short. */
-enum { WORDING_COUNT_SIZE = 80 };
-char *wording_count(uint64_t count, const char *one, const char *many,
-                    char text[WORDING_COUNT_SIZE]);
-
 /* What the launching thread did during idle time of this cause; and the cause in a word or two. */
 const char *wording_cause(unsigned cause);
 const char *wording_cause_short(unsigned cause);
@@ -52,6 +47,6 @@ void wording_selection(const struct report *report, struct buffer *text);
 
 /* The next sentence about how far the figures can be believed; start with *cursor = 0. False when
  * there are no more. The note is replaced; texts from the trace in it are as they are there. */
-bool wording_trust_note(const struct trust *trust, size_t *cursor, struct buffer *note);
+bool wording_quality_note(const struct data_quality *quality, size_t *cursor, struct buffer *note);
 
 #endif

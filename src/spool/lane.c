@@ -4,6 +4,7 @@
  * record visible. When a segment is full, lane_next_segment() reuses a drained one or creates
  * another.
  */
+#include "base/clock.h"
 #include "spool/writer.h"
 
 #include <errno.h>
@@ -83,7 +84,7 @@ static bool reserve(struct spool *spool, uint64_t bytes) {
     uint64_t limit = atomic_load(&spool->limit);
     if (!header || atomic_load(&header->stopped))
         return false;
-    if (spool_now() - atomic_load(&header->reader_seen_at) > reader_timeout_ns &&
+    if (clock_now() - atomic_load(&header->reader_seen_at) > reader_timeout_ns &&
         limit > STALLED_LIMIT)
         limit = STALLED_LIMIT;
     if (atomic_fetch_add(&spool->bytes, bytes) + bytes <= limit)

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/clock.h"
 #include "spool/spool.h"
 
 /* False after one second. */
@@ -21,7 +22,7 @@ static inline bool lock_acquire(_Atomic uint32_t *lock) {
         if (atomic_compare_exchange_weak_explicit(lock, &expected, 1, memory_order_acquire,
                                                   memory_order_relaxed))
             return true;
-        int64_t now = spool_now();
+        int64_t now = clock_now();
         if (deadline == 0)
             deadline = now + timeout_ns;
         if (now > deadline)

@@ -9,6 +9,7 @@
  * creates a million threads one after another has one lane. The list has a lock with a timeout.
  * Where a thread was lost while it held the lock (a fork() without handlers), records are dropped.
  */
+#include "base/clock.h"
 #include "spool/writer.h"
 
 #include <errno.h>
@@ -166,7 +167,7 @@ static uint32_t read_command(char *command) {
 static bool make_header(struct spool *spool) {
     char name[64];
     spool->pid = getpid();
-    spool->start = spool_now();
+    spool->start = clock_now();
     snprintf(name, sizeof name, "%lld-%lld.head", (long long)spool->pid, (long long)spool->start);
     struct spool_header *header =
         folder_map_file(&spool->folder, name, sizeof(struct spool_header));

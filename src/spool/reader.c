@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/checksum.h"
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "spool/layout.h"
@@ -138,7 +139,7 @@ static bool entries_list(const char *folder, struct spool_entry **entries, size_
     for (struct dirent *file; ok && (file = readdir(directory));) {
         if (!entry_parse(text_of(file->d_name), &entry))
             continue;
-        ok = memory_grow((void **)&list, &capacity, length + 1, sizeof *list, status);
+        ok = GROW(list, &capacity, length + 1, status);
         if (ok)
             list[length++] = entry;
     }
@@ -243,8 +244,7 @@ static void mark_drained(int folder, const struct spool_entry *entry, uint64_t s
 static bool store_text(struct reader_lane *lane, const struct spool_text *record,
                        struct status *status) {
     uint32_t number = record->head.text;
-    if (!memory_grow((void **)&lane->texts, &lane->texts_capacity, number + 1, sizeof *lane->texts,
-                     status))
+    if (!GROW(lane->texts, &lane->texts_capacity, number + 1, status))
         return false;
     while (lane->text_count <= number)
         lane->texts[lane->text_count++] = (struct reader_text){0};
@@ -432,8 +432,7 @@ static bool find_process(struct spool_reader *reader, const struct spool_entry *
         *number = (unsigned)*known;
         return true;
     }
-    if (!memory_grow((void **)&reader->processes, &reader->processes_capacity,
-                     reader->process_count + 1, sizeof(struct reader_process *), status))
+    if (!GROW(reader->processes, &reader->processes_capacity, reader->process_count + 1, status))
         return false;
     struct reader_process *process = memory_allocate(1, sizeof *process, status);
     if (!process || !map_set(&reader->process_numbers, key, reader->process_count, status)) {
@@ -456,8 +455,7 @@ static bool find_lane(struct spool_reader *reader, const struct spool_entry *ent
         *number = (unsigned)*known;
         return true;
     }
-    if (!memory_grow((void **)&reader->lanes, &reader->lanes_capacity, reader->lane_count + 1,
-                     sizeof(struct reader_lane *), status))
+    if (!GROW(reader->lanes, &reader->lanes_capacity, reader->lane_count + 1, status))
         return false;
     struct reader_lane *lane = memory_allocate(1, sizeof *lane, status);
     if (!lane || !map_set(&reader->lane_numbers, key, reader->lane_count, status)) {
@@ -489,7 +487,7 @@ static bool read_header(struct spool_reader *reader, int folder, const struct sp
     struct reader_process *process = reader->processes[entry->process];
     struct spool_header header;
     uint64_t bytes;
-    int64_t now = spool_now();
+    int64_t now = clock_now();
     int fd = entry_open(folder, entry, sizeof header, sizeof header, &bytes);
     if (fd < 0)
         return true;

@@ -36,13 +36,6 @@ enum {
     SPOOL_TEXTS = 1 << 15, /* per lane at a time, numbered 1 .. SPOOL_TEXTS */
 };
 
-/* The clock of every record. */
-static inline int64_t spool_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* ---- Records ---------------------------------------------------------------------------- */
 
 enum spool_kind {

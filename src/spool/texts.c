@@ -138,8 +138,7 @@ uint32_t spool_text(struct spool_lane *lane, struct text text) {
 uint32_t spool_constant(struct spool_lane *lane, const char *text) {
     if (!lane || !text)
         return 0;
-    struct lane_constant *known =
-        &lane->constants[checksum_integer((uintptr_t)text) % LANE_CONSTANTS];
+    struct lane_constant *known = &lane->constants[hash_u64((uintptr_t)text) % LANE_CONSTANTS];
     if (known->address != text) {
         uint32_t number = spool_text(lane, text_of(text));
         if (number == 0)

@@ -190,7 +190,7 @@ static struct compiled *compile(ridge_function *function, void *context,
                                 struct tensor *const *inputs, unsigned input_count,
                                 unsigned output_count, struct status *status) {
     ridge_device *device = inputs[0]->device;
-    struct compiled *program = slab_take(&programs, status);
+    struct compiled *program = slab_allocate(&programs, status);
     if (!program)
         return NULL;
     *program = (struct compiled){.device = device,
@@ -200,7 +200,7 @@ static struct compiled *compile(ridge_function *function, void *context,
                                  .output_count = output_count};
     if (!find_variant(program, inputs, status)) {
         status_context(status, "ridge_compile");
-        slab_give(&programs, program);
+        slab_free(&programs, program);
         return NULL;
     }
     program->next = device->programs;
@@ -290,7 +290,7 @@ void compiled_destroy(struct compiled *program) {
         program->variants = variant->next;
         release_variant(variant);
     }
-    slab_give(&programs, program);
+    slab_free(&programs, program);
 }
 
 void ridge_program_release(ridge_program *handle) {

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 static bool is_fusible(const struct node *node) {
     return node->kind == NODE_EXPRESSION || node->kind == NODE_REDUCE;
 }
@@ -411,7 +413,7 @@ bool fusion_make(struct fusion *fusion, const struct graph *graph, const uint32_
         {(void **)&merging.group_of, sizeof *merging.group_of},
         {(void **)&merging.axes, sizeof *merging.axes},
     };
-    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(arrays); i++) {
         *arrays[i].array = arena_allocate(arena, nodes * arrays[i].size, status);
         if (!*arrays[i].array) {
             fusion_finish(fusion);

@@ -40,7 +40,7 @@ void graph_finish(struct graph *graph) {
 }
 
 static uint64_t mix(const void *data, size_t length, uint64_t hash) {
-    return checksum_integer(checksum64(data, length) + hash * 0x9E3779B97F4A7C15u);
+    return hash_u64(checksum64(data, length) + hash * 0x9E3779B97F4A7C15u);
 }
 
 /* Hashes field by field: structs have padding. */
@@ -103,8 +103,7 @@ bool graph_add(struct graph *graph, const struct node *node, uint32_t *number,
         *number = (uint32_t)*found;
         return true;
     }
-    if (!memory_grow((void **)&graph->nodes, &graph->capacity, graph->count + 1,
-                     sizeof graph->nodes[0], status))
+    if (!GROW(graph->nodes, &graph->capacity, graph->count + 1, status))
         return false;
     if (added.input_count > 0) {
         added.inputs =
@@ -167,8 +166,7 @@ bool graph_operand(struct graph *graph, const struct tensor *tensor, struct node
                     return true;
                 }
         }
-    if (!memory_grow((void **)&graph->captures, &graph->capture_capacity, graph->capture_count + 1,
-                     sizeof graph->captures[0], status))
+    if (!GROW(graph->captures, &graph->capture_capacity, graph->capture_count + 1, status))
         return false;
     struct node node = {.kind = NODE_CAPTURE, .dtype = tensor->dtype};
     node.parameters.index = (uint32_t)graph->capture_count;

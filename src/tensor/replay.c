@@ -25,7 +25,7 @@ static uint64_t address_key(const struct plan *plan, const struct launch *launch
     uint64_t hash = pool_returns(plan->device->pool);
     for (unsigned i = 0; i < plan->step_count; i++)
         for (unsigned b = 0; b < launches[i].buffer_count; b++)
-            hash = checksum_integer(hash ^ launches[i].buffers[b].memory.handle) +
+            hash = hash_u64(hash ^ launches[i].buffers[b].memory.handle) +
                    launches[i].buffers[b].offset;
     return hash ? hash : 1;
 }

@@ -126,7 +126,7 @@ static void unlink_scope(struct tensor *tensor) {
 
 static struct tensor *create(ridge_device *device, enum ridge_dtype dtype, const struct view *view,
                              struct status *status) {
-    struct tensor *tensor = slab_take(&tensors, status);
+    struct tensor *tensor = slab_allocate(&tensors, status);
     if (!tensor)
         return NULL;
     tensor->device = device;
@@ -181,7 +181,7 @@ void tensor_destroy(struct tensor *tensor) {
     if (tensor->device_next)
         tensor->device_next->device_link = tensor->device_link;
     storage_release(tensor->storage);
-    slab_give(&tensors, tensor);
+    slab_free(&tensors, tensor);
 }
 
 size_t tensor_byte_offset(enum ridge_dtype dtype, int64_t offset) {

@@ -1,6 +1,6 @@
-/* A column becomes a constant, or byte planes (all lowest bytes, then all second bytes, ...) of its
- * values or of their differences, whichever needs fewer planes; zstd then removes what repeats.
- * Decoding is a handful of loops that compilers vectorise. */
+/* A column is encoded as a constant, or as byte planes (all lowest bytes, then all second bytes,
+ * ...) of its values or of their differences, whichever needs fewer planes; zstd then removes
+ * redundancy. Decoding is a few loops that compilers vectorise. */
 #include "trace/chunk.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "base/checksum.h"
 
-/* As PNG's: a high bit, a name, and line ends that betray a text-mode copy. */
+/* Like PNG's: a high bit, a name, and line ends that reveal a text-mode copy. */
 const unsigned char chunk_magic[8] = {0x8E, 'R', 'D', 'G', '\r', '\n', 0x1A, '\n'};
 
 static void put(unsigned char *at, uint64_t value, unsigned size) {
@@ -112,7 +112,7 @@ static void widen(uint64_t *out, const void *values, size_t size, size_t rows) {
     }
 }
 
-/* Whether all rows hold the first one's bytes: the usual case, so found without widening. */
+/* Whether all rows equal the first: the usual case, so tested without widening. */
 static bool all_equal(const void *values, size_t size, size_t rows) {
     return rows == 1 || memcmp(values, (const char *)values + size, (rows - 1) * size) == 0;
 }
@@ -235,7 +235,7 @@ static bool unpack(struct chunk_decoder *decoder, const struct chunk_entry *entr
         return status_fail(status, STATUS_INPUT, "a column is too large");
     if (!decoder->zstd && !(decoder->zstd = ZSTD_createDCtx()))
         return status_no_memory(status);
-    if (!memory_grow((void **)&decoder->raw, &decoder->raw_capacity, entry->raw_size, 1, status))
+    if (!GROW(decoder->raw, &decoder->raw_capacity, entry->raw_size, status))
         return false;
     size_t size =
         ZSTD_decompressDCtx(decoder->zstd, decoder->raw, entry->raw_size, data, entry->stored_size);
@@ -249,7 +249,7 @@ static inline uint64_t unzigzag(uint64_t value) {
     return value >> 1 ^ (0 - (value & 1));
 }
 
-/* One loop per output type; width 1 to 3 are what traces mostly have. */
+/* One loop per output type; widths 1 to 3 are the most common. */
 #define DECODE_LOOPS(type)                                                                         \
     static void decode_plain_##type(type *out, const unsigned char *planes, unsigned width,        \
                                     size_t rows) {                                                 \
@@ -290,7 +290,7 @@ static inline uint64_t unzigzag(uint64_t value) {
     }                                                                                              \
     static void decode_##type(const struct chunk_entry *entry, const unsigned char *raw,           \
                               size_t rows, type *out) {                                            \
-        if (!raw) /* a constant, or no byte for each row */                                        \
+        if (!raw) /* a constant, or no bytes per row */                                            \
             for (size_t i = 0; i < rows; i++)                                                      \
                 out[i] = (type)(entry->encoding == ENCODING_PLAIN ? 0 : entry->base);              \
         else if (entry->encoding == ENCODING_PLAIN)                                                \
@@ -309,7 +309,7 @@ bool chunk_decode_column(struct chunk_decoder *decoder, const struct chunk_entry
     if (entry->encoding != ENCODING_CONSTANT) {
         if (entry->encoding > ENCODING_DELTA || entry->width > 8 ||
             entry->raw_size != entry->width * rows)
-            return status_fail(status, STATUS_INPUT, "a column's encoding is not known");
+            return status_fail(status, STATUS_INPUT, "a column has an unknown encoding");
         if (entry->width > 0 && !unpack(decoder, entry, data, &raw, status))
             return false;
     }

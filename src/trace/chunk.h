@@ -1,8 +1,8 @@
-/* The bytes of a .ridge file: chunk headers, and columns to bytes and back.
+/* The bytes of a .ridge file: chunk headers, and the encoding of columns.
  *
  * A file is a sequence of chunks and nothing else, so files can be concatenated, several processes
- * can append to one file, and a reader that meets damage finds the next chunk by its magic. All
- * integers are little-endian. docs/trace-format.md is the specification of what is written here.
+ * can append to one file, and a reader finds the next chunk after damage by its magic. All integers
+ * are little-endian. docs/trace-format.md is the specification.
  */
 #ifndef RIDGE_TRACE_CHUNK_H
 #define RIDGE_TRACE_CHUNK_H
@@ -53,7 +53,7 @@ struct chunk_entry {
     uint64_t base;
 };
 
-/* Builds one chunk after another; all memory is taken at init. */
+/* Builds chunks one after another; all memory is allocated by chunk_builder_init(). */
 struct chunk_builder {
     unsigned char *bytes; /* header, directory, columns */
     size_t length, capacity;
@@ -75,23 +75,23 @@ void chunk_add_column(struct chunk_builder *builder, unsigned column, const void
                       size_t size, size_t rows);
 void chunk_add_bytes(struct chunk_builder *builder, unsigned column, const void *bytes,
                      size_t length);
-/* Fills in the header (sizes and checksums included); the chunk is builder->bytes/length. */
+/* Completes the header with sizes and checksums; the chunk is builder->bytes/length. */
 void chunk_seal(struct chunk_builder *builder, struct chunk_header *header);
-/* The header's bytes with their checksum: for copying a chunk under another session or writer. */
+/* Writes a header with its checksum: for copying a chunk under another session or writer. */
 void chunk_write_header(unsigned char *bytes, const struct chunk_header *header);
 
-/* Reading. `bytes` has at least CHUNK_HEADER_SIZE bytes; false when it is no intact header. */
+/* Reading. `bytes` has at least CHUNK_HEADER_SIZE bytes; false when the header is not intact. */
 bool chunk_read_header(const unsigned char *bytes, struct chunk_header *header);
 struct chunk_entry chunk_read_entry(const unsigned char *body, unsigned index);
 
-/* Whether to search for chunks inside one whose checksum is wrong. Bytes may have been lost or
- * inserted in it, so other chunks may begin there. But chunks that overlap would cost quadratic
- * time: the search ends when `rejected` bytes of such chunks are many times those read. */
+/* Whether to search for chunks inside one with a wrong checksum. Bytes may have been lost or
+ * inserted in it, so other chunks may begin there. Overlapping chunks would cost quadratic time,
+ * however: the search ends when `rejected` bytes of such chunks are many times those read. */
 bool chunk_search_inside(uint64_t rejected, uint64_t bytes_read);
 
 /* Decodes one column. */
 struct chunk_decoder {
-    void *zstd; /* ZSTD_DCtx, made when first needed */
+    void *zstd; /* ZSTD_DCtx, created on first use */
     unsigned char *raw;
     size_t raw_capacity;
 };
@@ -99,7 +99,7 @@ struct chunk_decoder {
 bool chunk_decode_column(struct chunk_decoder *decoder, const struct chunk_entry *entry,
                          const unsigned char *data, size_t rows, size_t size, void *values,
                          struct status *status);
-/* The bytes of an ENCODING_BYTES column; they live until the next call. */
+/* The bytes of an ENCODING_BYTES column, valid until the next call. */
 bool chunk_decode_bytes(struct chunk_decoder *decoder, const struct chunk_entry *entry,
                         const unsigned char *data, struct text *bytes, struct status *status);
 void chunk_decoder_finish(struct chunk_decoder *decoder);

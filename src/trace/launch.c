@@ -1,12 +1,12 @@
-/* Correlation ids are nearly always small consecutive numbers, so the join is a plain array where
- * that holds and a hash map where it does not. */
+/* Correlation ids are usually small consecutive numbers: the join uses an array if they are, else a
+ * hash map. */
 #include "trace/launch.h"
 
 #include "base/map.h"
 #include "base/memory.h"
 
-/* Where a correlation id is unique: a process, or the whole session when some queue of it does not
- * say whose it is. Scopes are numbered: sessions first, then processes. */
+/* The scope in which a correlation id is unique: a process, or the whole session if some queue of
+ * it has no process. Scopes are numbered: sessions first, then processes. */
 struct scopes {
     bool *session_wide; /* by session */
     uint32_t sessions;
@@ -41,7 +41,7 @@ static uint32_t activity_scope(const struct trace *trace, const struct scopes *s
     return scope_of(scopes, trace->queue_session[queue], trace->queue.process[queue]);
 }
 
-/* From (scope, correlation) to the last call that has it. */
+/* Maps (scope, correlation) to the last call that has it. */
 struct launch_index {
     uint32_t *dense; /* by correlation - dense_first; NULL: use the map */
     uint32_t dense_scope;
@@ -98,7 +98,7 @@ static uint32_t find_call(const struct trace *trace, const struct launch_index *
         return index->dense[at] - 1;
     }
     const uint64_t *call = map_find(&index->map, map_key(scope, correlation));
-    /* keys are mixed, so make sure that it is the right one */
+    /* keys are hashed, so verify the match */
     if (!call || trace->call.correlation[*call] != correlation)
         return NO_ROW;
     return (uint32_t)*call;

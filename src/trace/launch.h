@@ -6,10 +6,10 @@
 
 #define NO_ROW UINT32_MAX
 
-/* By activity: row of its launching call, or NO_ROW. Both have the same correlation id, within a
- * process, or within the whole session where some queue of it does not tell its process; where
- * several calls share an id, the last one in the file wins, so ask before trace_reorder(). Loads
- * the columns it needs. NULL on failure; free with memory_free(). */
+/* By activity: the row of its launching call, or NO_ROW. Both have the same correlation id within a
+ * process, or within the session if some queue of it has no process. If several calls share an id,
+ * the last one in the file wins, so call this before trace_reorder(). Loads the columns it needs.
+ * NULL on failure; free with memory_free(). */
 uint32_t *launch_find(struct trace *trace, struct status *status);
 
 #endif

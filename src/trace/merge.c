@@ -1,7 +1,7 @@
-/* How do several .ridge files become one? A chunk says which recording and writer it belongs to, so
- * copying all chunks is all there is to it, unless two inputs use the same numbers: then the later
- * input's headers are rewritten. The files are read as streams (they may be compressed), twice:
- * once to see the writers, once to copy. Chunks whose checksums do not hold are never copied. */
+/* Merges several .ridge files. A chunk has the numbers of its recording and writer, so copying all
+ * chunks suffices unless two inputs use the same numbers: then the headers of the later input are
+ * rewritten. Files are read as streams (they may be compressed), twice: once to collect the
+ * writers, once to copy. Chunks with a wrong checksum are never copied. */
 #include "trace/merge.h"
 
 #include <inttypes.h>
@@ -29,11 +29,11 @@ void merge_finish(struct merge *merge) {
     map_finish(&merge->writers);
 }
 
-/* Walks a file's intact chunks; everything between them counts as lost. */
+/* Walks the intact chunks of a file; everything between them counts as lost. */
 struct walk {
     struct input input;
     struct chunk_header header;
-    unsigned char *chunk; /* the whole of it, header included */
+    unsigned char *chunk; /* the whole chunk with its header */
     size_t length;
     uint64_t lost;
     uint64_t rejected; /* bytes of chunks whose checksum is wrong */
@@ -55,10 +55,10 @@ static void lose(struct walk *walk, size_t bytes) {
 static void skip_rejected(struct walk *walk, size_t size) {
     walk->rejected += size;
     if (!chunk_search_inside(walk->rejected, walk->input.offset + walk->input.length))
-        lose(walk, size - 1); /* its last byte is skipped as that of any damage */
+        lose(walk, size - 1); /* its last byte is skipped like any damage */
 }
 
-/* Whether an intact chunk begins at the window's start; reads the whole of it into the window. */
+/* Whether an intact chunk begins at the start of the window; reads all of it into the window. */
 static bool chunk_is_here(struct walk *walk, bool *here, struct status *status) {
     *here = false;
     if (!have(walk, CHUNK_HEADER_SIZE, status))
@@ -92,7 +92,7 @@ static void skip_to_magic(struct walk *walk) {
     lose(walk, at);
 }
 
-/* The next intact chunk; false at the end or on a failure (then the status says so). */
+/* The next intact chunk; false at the end or on failure, see the status. */
 static bool next_chunk(struct walk *walk, struct status *status) {
     input_consume(&walk->input, walk->length);
     walk->length = 0;
@@ -112,7 +112,7 @@ static bool next_chunk(struct walk *walk, struct status *status) {
     }
 }
 
-/* Whether a writer of this file is among those of the inputs before it. Claims the others. */
+/* Whether a writer of this file also occurs in an earlier input. Registers the others. */
 static bool find_collision(struct merge *merge, const char *path, bool *collides,
                            struct status *status) {
     struct walk walk = {0};
@@ -137,7 +137,7 @@ static uint64_t renumber(uint64_t session, uint64_t salt) {
     return writer_key(session, salt);
 }
 
-static bool copy_chunks(struct walk *walk, uint64_t salt, int fd, bool *wrote_badly,
+static bool copy_chunks(struct walk *walk, uint64_t salt, int fd, bool *write_failed,
                         struct status *status) {
     while (next_chunk(walk, status)) {
         if (walk->header.version > CHUNK_VERSION)
@@ -150,14 +150,14 @@ static bool copy_chunks(struct walk *walk, uint64_t salt, int fd, bool *wrote_ba
             chunk_write_header(walk->chunk, &walk->header);
         }
         if (!output_write_fd(fd, walk->chunk, walk->length, status)) {
-            *wrote_badly = true;
+            *write_failed = true;
             return false;
         }
     }
     return status->code == STATUS_OK;
 }
 
-/* Leaves a note in the joined trace, as a writer of its own in the input's recording. */
+/* Writes a warning into the merged trace, as a separate writer of the input's recording. */
 static bool write_warning(const struct walk *walk, const char *name, uint64_t number, int fd,
                           struct status *status) {
     struct trace_writer *writer = trace_writer_create(
@@ -177,8 +177,8 @@ static bool write_warning(const struct walk *walk, const char *name, uint64_t nu
     return ok;
 }
 
-bool merge_trace(struct merge *merge, const char *path, const char *name, int fd, bool *wrote_badly,
-                 struct status *status) {
+bool merge_trace(struct merge *merge, const char *path, const char *name, int fd,
+                 bool *write_failed, struct status *status) {
     bool collides;
     *status = (struct status){0};
     if (!find_collision(merge, path, &collides, status))
@@ -186,16 +186,16 @@ bool merge_trace(struct merge *merge, const char *path, const char *name, int fd
     struct walk walk = {0};
     if (!input_open(&walk.input, path, status))
         return false;
-    bool ok = copy_chunks(&walk, collides ? merge->inputs : 0, fd, wrote_badly, status);
+    bool ok = copy_chunks(&walk, collides ? merge->inputs : 0, fd, write_failed, status);
     input_close(&walk.input);
     if (ok && walk.chunks == 0)
         return status_fail(
             status, STATUS_INPUT,
-            "begins like a .ridge file but holds no intact data; record or import it "
-            "again");
+            "starts like a .ridge file but contains no intact data; record or import "
+            "it again");
     if (ok && walk.lost > 0) {
         ok = write_warning(&walk, name, merge->inputs, fd, status);
-        *wrote_badly = !ok;
+        *write_failed = !ok;
     }
     return ok;
 }

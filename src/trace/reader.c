@@ -1,10 +1,11 @@
-/* One pass over the file builds an index of its columns and verifies checksums; a second decodes
- * strings and entities and folds those of many writers into one numbering. Sizes and ids in the
- * file are hostile until checked.
+/* The first pass over the file indexes its columns and verifies checksums; the second decodes
+ * strings and entities and merges those of all writers into one numbering. Sizes and ids in the
+ * file are untrusted until checked.
  *
  * The file is read with pread(), never mapped: another process may truncate or overwrite it at any
  * time, and a mapping would then raise SIGBUS or change under the decoder. The first pass keeps a
- * checksum of each column; bytes read later are decoded only if they still match it. */
+ * checksum of each column; bytes read later are decoded only if they still match it.
+ */
 #include "trace/reader.h"
 
 #include <errno.h>
@@ -41,7 +42,7 @@ struct column_decoder {
     size_t capacity;
 };
 
-/* From a writer's own ids to the trace's. */
+/* Maps a writer's ids to the trace's. */
 struct id_map {
     uint32_t *to;
     size_t count, capacity;
@@ -58,10 +59,10 @@ struct writer_state {
 
 struct trace_file {
     int fd;
-    uint64_t size;         /* when it was opened; what is appended later is not read */
-    unsigned char *window; /* bytes of the chunk that is being indexed */
+    uint64_t size;         /* when opened; later appends are not read */
+    unsigned char *window; /* bytes of the chunk being indexed */
     size_t window_capacity;
-    uint64_t rejected_bytes; /* of chunks whose checksum is wrong */
+    uint64_t rejected_bytes; /* of chunks with a wrong checksum */
     struct chunk_ref *chunks;
     size_t chunk_count, chunk_capacity;
     struct stored_column *columns;
@@ -75,7 +76,7 @@ struct trace_file {
     struct map session_by_id;
     size_t entity_capacity[TABLE_ACTIVITY][TABLE_COLUMNS_MAX], session_column_capacity[4];
     struct column_decoder decoder; /* for opening; columns loaded in parallel have their own */
-    uint32_t *order[TABLE_COUNT];  /* of rows, where trace_reorder() gave one */
+    uint32_t *order[TABLE_COUNT];  /* of rows, set by trace_reorder() */
 };
 
 static const size_t columns_offset[TABLE_COUNT] = {
@@ -99,7 +100,7 @@ size_t trace_rows(const struct trace *trace, enum trace_table table) {
     return *row_count((struct trace *)trace, table);
 }
 
-bool trace_recognise(const void *bytes, size_t length) {
+bool trace_detect(const void *bytes, size_t length) {
     return length >= sizeof chunk_magic && memcmp(bytes, chunk_magic, sizeof chunk_magic) == 0;
 }
 
@@ -150,14 +151,13 @@ static bool find_session(struct trace *trace, uint64_t session, uint32_t *index,
 static bool find_writer(struct trace *trace, const struct chunk_header *header, uint32_t *index,
                         struct status *status) {
     struct trace_file *file = trace->file;
-    uint64_t key = checksum_integer(header->writer) ^ header->session;
+    uint64_t key = hash_u64(header->writer) ^ header->session;
     uint64_t *known = map_find(&file->writer_by_id, key);
     if (known) {
         *index = (uint32_t)*known;
         return true;
     }
-    if (!memory_grow((void **)&file->writers, &file->writer_capacity, trace->writer_count + 1,
-                     sizeof *file->writers, status) ||
+    if (!GROW(file->writers, &file->writer_capacity, trace->writer_count + 1, status) ||
         !map_set(&file->writer_by_id, key, trace->writer_count, status))
         return false;
     struct writer_state *writer = &file->writers[trace->writer_count];
@@ -170,12 +170,11 @@ static bool find_writer(struct trace *trace, const struct chunk_header *header, 
     return true;
 }
 
-/* Keeps where the columns of the chunk in the window are, and their checksums. */
+/* Records the positions and checksums of the columns of the chunk in the window. */
 static bool index_columns(struct trace_file *file, const struct chunk_header *header,
                           uint64_t body_offset, struct status *status) {
     size_t at = (size_t)header->columns * CHUNK_ENTRY_SIZE;
-    if (!memory_grow((void **)&file->columns, &file->column_capacity,
-                     file->column_count + header->columns, sizeof *file->columns, status))
+    if (!GROW(file->columns, &file->column_capacity, file->column_count + header->columns, status))
         return false;
     for (unsigned i = 0; i < header->columns; i++) {
         struct chunk_entry entry = chunk_read_entry(file->window, i);
@@ -214,8 +213,7 @@ static bool index_chunk(struct trace *trace, const struct chunk_header *header,
         trace->unknown_chunks++;
         return true;
     }
-    if (!memory_grow((void **)&file->chunks, &file->chunk_capacity, file->chunk_count + 1,
-                     sizeof *file->chunks, status))
+    if (!GROW(file->chunks, &file->chunk_capacity, file->chunk_count + 1, status))
         return false;
     file->chunks[file->chunk_count++] =
         (struct chunk_ref){*header, file->column_count, index, table};
@@ -226,7 +224,7 @@ static bool index_chunk(struct trace *trace, const struct chunk_header *header,
     return true;
 }
 
-/* Every entry's bytes must lie inside the body. */
+/* The bytes of every entry must be inside the body. */
 static bool directory_is_sound(const struct chunk_header *header, const unsigned char *body) {
     uint64_t at = (uint64_t)header->columns * CHUNK_ENTRY_SIZE;
     for (unsigned i = 0; i < header->columns; i++) {
@@ -238,11 +236,11 @@ static bool directory_is_sound(const struct chunk_header *header, const unsigned
     return true;
 }
 
-/* The next place after `from` where a chunk may begin, or the file's end. */
+/* The next position after `from` where a chunk may begin, or the end of the file. */
 static bool find_magic(struct trace_file *file, uint64_t from, uint64_t *found,
                        struct status *status) {
     enum { BLOCK = 64 * 1024 };
-    if (!memory_grow((void **)&file->window, &file->window_capacity, BLOCK, 1, status))
+    if (!GROW(file->window, &file->window_capacity, BLOCK, status))
         return false;
     while (file->size - from >= sizeof chunk_magic) {
         size_t length = file->size - from < BLOCK ? (size_t)(file->size - from) : BLOCK;
@@ -252,12 +250,12 @@ static bool find_magic(struct trace_file *file, uint64_t from, uint64_t *found,
         for (; at + sizeof chunk_magic <= length; at++) {
             const unsigned char *hit = memchr(file->window + at, chunk_magic[0], length - at);
             at = hit ? (size_t)(hit - file->window) : length;
-            if (hit && trace_recognise(hit, length - at)) {
+            if (hit && trace_detect(hit, length - at)) {
                 *found = from + at;
                 return true;
             }
         }
-        /* the magic may begin in the last bytes of this block */
+        /* the magic may start in the last bytes of this block */
         from += length - sizeof chunk_magic + 1;
     }
     *found = file->size;
@@ -286,7 +284,7 @@ static bool read_header(struct trace_file *file, uint64_t at, struct chunk_heade
 static bool read_body(struct trace_file *file, uint64_t at, const struct chunk_header *header,
                       bool *intact, struct status *status) {
     size_t size = (size_t)header->body_size;
-    if (!memory_grow((void **)&file->window, &file->window_capacity, size, 1, status) ||
+    if (!GROW(file->window, &file->window_capacity, size, status) ||
         !read_at(file, at, file->window, size, status))
         return false;
     *intact = checksum64(file->window, size) == header->body_checksum &&
@@ -294,7 +292,7 @@ static bool read_body(struct trace_file *file, uint64_t at, const struct chunk_h
     return true;
 }
 
-/* Counts what is left out from `at` to the next chunk. */
+/* Counts the skipped bytes from `at` to the next chunk. */
 static bool skip_damage(struct trace *trace, uint64_t at, uint64_t search_from, uint64_t *next,
                         struct status *status) {
     struct trace_file *file = trace->file;
@@ -302,14 +300,14 @@ static bool skip_damage(struct trace *trace, uint64_t at, uint64_t search_from, 
     size_t left = file->size - at < sizeof magic ? (size_t)(file->size - at) : sizeof magic;
     if (!read_at(file, at, magic, left, status) || !find_magic(file, search_from, next, status))
         return false;
-    if (*next == file->size && trace_recognise(magic, left))
+    if (*next == file->size && trace_detect(magic, left))
         trace->truncated_bytes += *next - at;
     else
         trace->damaged_bytes += *next - at;
     return true;
 }
 
-/* Where to look for the next chunk after a damaged one at `at`. */
+/* Where to search for the next chunk after a damaged one at `at`. */
 static uint64_t after_damage(struct trace_file *file, uint64_t at, uint64_t body_size) {
     file->rejected_bytes += body_size;
     return chunk_search_inside(file->rejected_bytes, file->size)
@@ -357,7 +355,7 @@ static bool build_index(struct trace *trace, struct status *status) {
 
 /* ---- columns ---- */
 
-/* NULL when the chunk does not have it. */
+/* NULL when the chunk lacks the column. */
 static const struct stored_column *find_column(const struct trace_file *file,
                                                const struct chunk_ref *chunk, unsigned column) {
     const struct stored_column *stored = file->columns + chunk->columns;
@@ -371,7 +369,7 @@ static const struct stored_column *find_column(const struct trace_file *file,
 static bool read_column(const struct trace_file *file, struct column_decoder *decoder,
                         const struct stored_column *stored, struct status *status) {
     size_t size = stored->entry.stored_size;
-    if (!memory_grow((void **)&decoder->stored, &decoder->capacity, size, 1, status) ||
+    if (!GROW(decoder->stored, &decoder->capacity, size, status) ||
         !read_at(file, stored->offset, decoder->stored, size, status))
         return false;
     return checksum64(decoder->stored, size) == stored->checksum || changed(status);
@@ -410,8 +408,8 @@ static bool is_time(int64_t time) {
     return time <= TRACE_TIME_LIMIT && time >= -TRACE_TIME_LIMIT;
 }
 
-/* Readers use such values as places in arrays. What a later version may have added becomes the
- * first value where that says "unknown" or "other". */
+/* Enumerators are used as array indexes. Values of later versions become the first one where that
+ * means "unknown" or "other". */
 static bool check_values(enum trace_table table, unsigned column, uint8_t *values, size_t rows,
                          struct status *status) {
     unsigned known = column_values(table, column);
@@ -424,7 +422,7 @@ static bool check_values(enum trace_table table, unsigned column, uint8_t *value
             continue;
         if (!has_unknown)
             return status_fail(status, STATUS_INPUT,
-                               "a value (%u) that this version of ridge does not know", values[i]);
+                               "a value (%u) is unknown to this version of ridge", values[i]);
         values[i] = 0;
     }
     return true;
@@ -513,7 +511,7 @@ static bool load_column(struct trace *trace, unsigned table, unsigned column,
     return !order || reorder_column(order, *row_count(trace, table), size, pointer, status);
 }
 
-/* The columns of one table that one call loads or reorders, each a task of its own. */
+/* Columns of one table to load or reorder, each a separate task. */
 struct column_work {
     struct trace *trace;
     enum trace_table table;
@@ -583,8 +581,8 @@ void trace_unload(struct trace *trace, enum trace_table table, const char *colum
 
 /* ---- strings and entities ---- */
 
-/* Ids follow each other, except where chunks are lost. `unused` counts the ids in between, which
- * cost memory and no bytes of the file. */
+/* Ids are consecutive unless chunks are lost. `unused` counts the missing ones, which use memory
+ * but no bytes of the file. */
 static bool map_id(struct id_map *map, uint64_t id, uint32_t to, uint64_t *unused,
                    struct status *status) {
     enum { UNUSED_IDS_MAX = 64 << 20 };
@@ -593,7 +591,7 @@ static bool map_id(struct id_map *map, uint64_t id, uint32_t to, uint64_t *unuse
     if (id >= UINT32_MAX || *unused > UNUSED_IDS_MAX)
         return status_fail(status, STATUS_INPUT, "ids are not consecutive");
     if (id >= before) {
-        if (!memory_grow((void **)&map->to, &map->capacity, id + 1, sizeof *map->to, status))
+        if (!GROW(map->to, &map->capacity, id + 1, status))
             return false;
         memset(map->to + before, 0, (id + 1 - before) * sizeof *map->to);
         map->count = id + 1;
@@ -649,7 +647,7 @@ static uint32_t **session_column(struct trace *trace, unsigned table) {
     }
 }
 
-/* What makes two rows of one session the same entity. 0: nothing does. */
+/* The key that identifies an entity within a session; 0: rows are always distinct. */
 static uint64_t entity_key(unsigned table, const void *row, uint32_t session) {
     uint64_t parts[8] = {table, session};
     if (table == TABLE_PROCESS) {
@@ -690,7 +688,7 @@ static bool add_entity(struct trace *trace, unsigned table, const void *row, uin
         const char *value = (const char *)row + info->columns[column].row_offset;
         static const char zero[8];
         if (known && memcmp(value, zero, size) == 0)
-            continue; /* a later row adds what it knows, and unsays nothing */
+            continue; /* later rows fill in missing fields and never clear them */
         if (!known && !memory_grow((void **)values, &file->entity_capacity[table][column],
                                    *count + 1, size, status))
             return false;
@@ -699,8 +697,8 @@ static bool add_entity(struct trace *trace, unsigned table, const void *row, uin
     if (known)
         return true;
     uint32_t **sessions = session_column(trace, table);
-    if (!memory_grow((void **)sessions, &file->session_column_capacity[table - TABLE_PROCESS],
-                     *count + 1, sizeof **sessions, status) ||
+    if (!GROW(*sessions, &file->session_column_capacity[table - TABLE_PROCESS], *count + 1,
+              status) ||
         !map_set(&file->entity_by_key, key, *id, status))
         return false;
     (*sessions)[*id] = session;
@@ -750,7 +748,7 @@ static bool add_none_rows(struct trace *trace, struct status *status) {
     return true;
 }
 
-/* Stacks are not folded, only renumbered: chunk by chunk after row 0. */
+/* Stacks are not merged, only renumbered: chunk by chunk after row 0. */
 static bool load_stacks(struct trace *trace, struct status *status) {
     struct trace_file *file = trace->file;
     const struct table_info *info = &trace_tables[TABLE_STACK];
@@ -851,7 +849,7 @@ static bool examine(struct trace *trace, int fd, struct status *status) {
     bool is_trace = trace->file->size >= sizeof magic;
     if (is_trace && !read_at(trace->file, 0, magic, sizeof magic, status))
         return false;
-    if (!is_trace || !trace_recognise(magic, sizeof magic))
+    if (!is_trace || !trace_detect(magic, sizeof magic))
         return status_fail(status, STATUS_INPUT, "is not a ridge trace");
     return true;
 }
@@ -870,8 +868,8 @@ bool trace_open_fd(int fd, const char *name, struct trace **out, struct status *
     if (ok && trace->writer_count == 0)
         ok =
             status_fail(status, STATUS_INPUT,
-                        "holds no whole chunk: its recorder ended before it wrote one, or the file "
-                        "is cut off");
+                        "contains no complete chunk: the recorder ended before writing one, or the "
+                        "file is truncated");
     if (!ok || !load_names(trace, status)) {
         trace_close(trace);
         return status_context(status, "%s", name);

@@ -1,13 +1,15 @@
-/* The tables of schema.h as data that loops can walk. */
+/* The tables of schema.h as data. */
 #include "trace/schema.h"
 
 #include <string.h>
+
+#include "base/array.h"
 
 #define FOURCC(text)                                                                               \
     ((uint32_t)(text)[0] | (uint32_t)(text)[1] << 8 | (uint32_t)(text)[2] << 16 |                  \
      (uint32_t)(text)[3] << 24)
 
-/* A column list names a column and its type only; the table it belongs to comes from here. */
+/* A column list has only names and types; the table is added here. */
 #define COLUMN(table, column, type)                                                                \
     {#column, COLUMN_##type, sizeof(COLUMN_CTYPE_##type), offsetof(struct row_##table, column),    \
      offsetof(struct columns_##table, column)},
@@ -71,7 +73,7 @@ column_namer *column_names(enum trace_table table, unsigned column) {
         {TABLE_MEMORY, "operation", memory_operation_name},
         {TABLE_STATE, "state", thread_state_name},
     };
-    for (size_t i = 0; i < sizeof enumerators / sizeof enumerators[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(enumerators); i++)
         if (enumerators[i].table == table &&
             strcmp(enumerators[i].column, trace_tables[table].columns[column].name) == 0)
             return enumerators[i].names;

@@ -1,9 +1,10 @@
-/* The event model: what tables a trace has and what columns each table has.
+/* The event model: the tables of a trace and their columns.
  *
- * This is the one place that names them. From these lists follow the row structs that writers fill,
- * the column arrays that readers get, the encoding on disk, `ridge query`'s tables and the SQLite
- * and CSV exports. Columns are numbered by their position: append at the end, never insert, remove
- * or retype, and old and new traces stay readable both ways. docs/trace-format.md is the prose.
+ * This is the only place that lists them. The row structs of writers, the column arrays of readers,
+ * the encoding on disk, the tables of `ridge query` and the SQLite and CSV exports are derived from
+ * these lists. Columns are numbered by position: append only; never insert, remove or retype, so
+ * that old and new versions can read each other's traces. docs/trace-format.md is the
+ * specification.
  *
  * Column types:
  *   TIME     int64, nanoseconds on the trace's timebase
@@ -23,7 +24,7 @@
 
 #define THREAD_COLUMNS(X) X(process, PROCESS) X(tid, I64) X(name, STRING)
 
-/* label is what the source calls the device ("0", "M1"); zero means not known in the rest */
+/* label: the source's name of the device ("0", "M1"); 0 in other columns: unknown */
 #define DEVICE_COLUMNS(X)                                                                          \
     X(index, U32)                                                                                  \
     X(label, STRING)                                                                               \
@@ -33,22 +34,22 @@
     X(memory_bytes, U64)                                                                           \
     X(multiprocessors, U32)                                                                        \
     X(clock_hz, U64)                                                                               \
-    X(bandwidth, U64) /* bytes a second, as the vendor states it */                                \
+    X(bandwidth, U64) /* bytes per second, stated by the vendor */                                 \
     X(compute_major, U32)                                                                          \
     X(compute_minor, U32)                                                                          \
     X(warp_size, U32)                                                                              \
     X(threads_per_multiprocessor, U32)                                                             \
     X(registers_per_multiprocessor, U32)                                                           \
     X(shared_per_multiprocessor, U32)                                                              \
-    X(listed, U8) /* 1: the source listed it, whether or not it did any work */                    \
+    X(listed, U8) /* 1: listed by the source, even if it was idle */                               \
     X(blocks_per_multiprocessor, U32)                                                              \
-    X(shared_reserved_per_block, U32) /* bytes of shared memory that the driver keeps of each */
+    X(shared_reserved_per_block, U32) /* bytes of shared memory kept by the driver */
 
-/* A stream, a command queue, a channel. process is 0 when the source does not tell. */
+/* A stream, command queue or channel. process: 0 = unknown. */
 #define QUEUE_COLUMNS(X)                                                                           \
     X(device, DEVICE) X(process, PROCESS) X(context, U64) X(stream, I64) X(name, STRING)
 
-/* A node of the tree of stacks: the frame, and the stack of its caller. */
+/* A node of the tree of stacks: a frame and the stack of its caller. */
 #define STACK_COLUMNS(X) X(parent, STACK) X(function, STRING) X(module, STRING)
 
 /* Work on a device. */
@@ -58,7 +59,7 @@
     X(queue, QUEUE)                                                                                \
     X(kind, U8) /* enum activity_kind */                                                           \
     X(name, STRING)                                                                                \
-    X(correlation, U64) /* 0 = none; equals the launching call's */                                \
+    X(correlation, U64) /* 0 = none; that of the launching call */                                 \
     X(grid_x, U32)                                                                                 \
     X(grid_y, U32)                                                                                 \
     X(grid_z, U32)                                                                                 \
@@ -72,11 +73,11 @@
     X(direction, U8)   /* enum copy_direction */                                                   \
     X(from_memory, U8) /* enum memory_kind */                                                      \
     X(to_memory, U8)   /* enum memory_kind */                                                      \
-    X(flops, U64)      /* 0 = not known */                                                         \
-    X(graph, U32)      /* 0 = not launched by a graph, or not known */                             \
-    X(detail, STRING)  /* a JSON object with what only some sources know (NCCL arguments) */
+    X(flops, U64)      /* 0 = unknown */                                                           \
+    X(graph, U32)      /* 0 = not launched by a graph, or unknown */                               \
+    X(detail, STRING)  /* a JSON object with source-specific data (NCCL arguments) */
 
-/* A call of a driver or runtime API on the host. */
+/* A driver or runtime API call on the host. */
 #define CALL_COLUMNS(X)                                                                            \
     X(start, TIME)                                                                                 \
     X(duration, I64)                                                                               \
@@ -84,10 +85,10 @@
     X(name, STRING)                                                                                \
     X(class, U8) /* enum call_class */                                                             \
     X(correlation, U64)                                                                            \
-    X(result, I64) /* what the API returned; 0 = success */                                        \
+    X(result, I64) /* return value of the API; 0 = success */                                      \
     X(detail, STRING)
 
-/* A named span of a thread (or, where queue is set, of a queue). */
+/* A named interval of a thread or, if queue is set, of a queue. */
 #define RANGE_COLUMNS(X)                                                                           \
     X(start, TIME)                                                                                 \
     X(duration, I64)                                                                               \
@@ -109,7 +110,7 @@
     X(queue, QUEUE)                                                                                \
     X(kind, U8) /* enum wait_kind */                                                               \
     X(correlation, U64)                                                                            \
-    X(awaited, QUEUE) /* the queue whose work is waited for */                                     \
+    X(awaited, QUEUE) /* the queue that is waited for */                                           \
     X(event, U64)                                                                                  \
     X(record_correlation, U64) /* of the call that recorded the event */
 
@@ -121,21 +122,22 @@
     X(operation, U8) /* enum memory_operation */                                                   \
     X(bytes, U64)                                                                                  \
     X(address, U64)                                                                                \
-    X(allocated, U64) /* running total after it, 0 = not told */                                   \
+    X(allocated, U64) /* running total after it, 0 = unknown */                                    \
     X(reserved, U64)
 
 #define SAMPLE_COLUMNS(X)                                                                          \
-    X(time, TIME) X(thread, THREAD) X(stack, STACK) X(weight, I64) /* nanoseconds it stands for */
+    X(time, TIME)                                                                                  \
+    X(thread, THREAD) X(stack, STACK) X(weight, I64) /* nanoseconds represented by it */
 
 #define COUNTER_COLUMNS(X) X(time, TIME) X(device, DEVICE) X(name, STRING) X(value, F64)
 
-/* What the system's scheduler did with a thread. */
+/* A scheduler state of a thread. */
 #define STATE_COLUMNS(X)                                                                           \
     X(start, TIME)                                                                                 \
     X(duration, I64)                                                                               \
     X(thread, THREAD)                                                                              \
     X(state, U8)      /* enum thread_state */                                                      \
-    X(processor, U32) /* that it ran on, counted from 0; of other states the one it left */
+    X(processor, U32) /* number of the CPU it ran on; for other states, of the CPU it left */
 
 /* T(table, TABLE, fourcc): entities first, then events. */
 #define TRACE_TABLES(T)                                                                            \
@@ -188,15 +190,15 @@ enum range_category {
     RANGE_OP,         /* a framework's operator: aten::mm */
     RANGE_ANNOTATION, /* the user's own: record_function, NVTX, signpost, ridge_range */
     RANGE_PYTHON,     /* a Python function */
-    RANGE_DEVICE,     /* an annotation as seen on a queue; never counts as work */
-    RANGE_DRIVER,     /* the driver at work for this process */
-    RANGE_OVERHEAD,   /* the profiler's own cost */
+    RANGE_DEVICE,     /* an annotation projected onto a queue; never counts as work */
+    RANGE_DRIVER,     /* driver work for this process */
+    RANGE_OVERHEAD,   /* profiler overhead */
     RANGE_CATEGORIES
 };
-/* The name of an overhead range, on a thread of the paused process, in which nothing of it was
- * recorded: no figure counts that time. */
+/* The name of an overhead range, on a thread of the paused process, during which nothing of it was
+ * recorded. Excluded from all results. */
 #define RANGE_PAUSED "ridge: paused"
-/* In a stack: the module of Python's functions, and a function without a name. */
+/* In a stack: the module of Python functions, and an unnamed function. */
 #define STACK_PYTHON "[python]"
 #define STACK_UNKNOWN "[unknown]"
 enum wait_kind {
@@ -209,16 +211,16 @@ enum wait_kind {
 };
 enum memory_operation { MEMORY_ALLOC, MEMORY_FREE, MEMORY_OPERATIONS };
 enum thread_state {
-    STATE_RUNNING, /* on a processor */
-    STATE_READY,   /* it could run, but had no processor */
-    STATE_BLOCKED, /* it waited for something */
+    STATE_RUNNING, /* on a CPU */
+    STATE_READY,   /* runnable, but without a CPU */
+    STATE_BLOCKED, /* waiting */
     STATE_KINDS
 };
 
 #define BYTES_UNKNOWN UINT64_MAX
 
-/* Times and durations beyond this (73 years; Unix time until 2043) are damage. Sums and differences
- * of an end and a start then always fit. */
+/* Larger times and durations (73 years; Unix time until 2043) are damage. Sums and differences of
+ * an end and a start then always fit. */
 #define TRACE_TIME_LIMIT (((int64_t)1 << 61) - 1)
 
 enum column_type {
@@ -255,8 +257,8 @@ enum trace_table { TRACE_TABLES(SCHEMA_TABLE_ENUM) TABLE_COUNT };
 #define SCHEMA_FIELD(name, type) COLUMN_CTYPE_##type name;
 #define SCHEMA_POINTER(name, type) COLUMN_CTYPE_##type *name;
 
-/* struct row_activity: one row, as a writer gives it.
- * struct columns_activity: all rows, as a reader gets them; a column not loaded is NULL. */
+/* struct row_activity: one row, filled by a writer. struct columns_activity: all rows, as loaded by
+ * a reader; columns not loaded are NULL. */
 #define SCHEMA_STRUCTS(table, TABLE, fourcc)                                                       \
     struct row_##table {                                                                           \
         TABLE##_COLUMNS(SCHEMA_FIELD)                                                              \
@@ -285,7 +287,7 @@ struct table_info {
 enum { TABLE_COLUMNS_MAX = 32 };
 extern const struct table_info trace_tables[TABLE_COUNT];
 
-/* Names of the enumerators above as they are printed and queried; "?" when out of range. */
+/* Names of the enumerators above, as printed and queried; "?" when out of range. */
 const char *activity_kind_name(unsigned kind);
 const char *copy_direction_name(unsigned direction); /* HtoD, DtoH, ... */
 const char *memory_kind_name(unsigned kind);
@@ -295,10 +297,10 @@ const char *wait_kind_name(unsigned kind);
 const char *memory_operation_name(unsigned operation);
 const char *thread_state_name(unsigned state);
 
-/* Which of the functions above names a column's values; NULL when it holds no enumerator. */
+/* The function that names a column's values; NULL when it has no enumerators. */
 typedef const char *column_namer(unsigned value);
 column_namer *column_names(enum trace_table table, unsigned column);
-/* How many values such a column may have; 0 where it has no names. */
+/* The number of values of such a column; 0 for other columns. */
 unsigned column_values(enum trace_table table, unsigned column);
 
 #endif

@@ -1,5 +1,5 @@
-/* Rows go into fixed column buffers; a full buffer becomes a chunk. Before a chunk leaves, the
- * strings and entities it may refer to do, so that any prefix of the file makes sense. */
+/* Rows go into fixed column buffers; a full buffer becomes a chunk. The strings and entities that a
+ * chunk may refer to are written before it, so that any prefix of the file is consistent. */
 #include "trace/writer.h"
 
 #include <inttypes.h>
@@ -20,8 +20,8 @@ enum {
     CACHE_BYTES = 16 << 20,
 };
 
-/* Remembers which texts have ids. It is a cache: when full it starts again, and a text that comes
- * back gets a second id, which the reader folds into the first. */
+/* A cache of string ids: when full it starts over, and a text that recurs gets a second id, which
+ * the reader merges with the first. */
 struct string_cache {
     struct cache_slot {
         uint64_t hash;
@@ -45,7 +45,7 @@ struct trace_writer {
     uint32_t string_next; /* id of the next new string */
     uint64_t drops;
     uint64_t written[TABLE_COUNT];
-    /* The column buffers: pointers to EVENT_ROWS or ENTITY_ROWS values; count = rows pending. */
+    /* Column buffers of EVENT_ROWS or ENTITY_ROWS values; count = pending rows. */
 #define WRITER_COLUMNS(table, TABLE, fourcc) struct columns_##table table;
     TRACE_TABLES(WRITER_COLUMNS)
 };
@@ -128,7 +128,7 @@ static void flush_strings(struct trace_writer *writer) {
     writer->string_rows = writer->string_used = 0;
 }
 
-/* The span of time that a chunk of events covers, for readers that want only a part. */
+/* The time span of a chunk of events, for readers that need only a part. */
 static void find_span(struct trace_writer *writer, unsigned table, size_t rows,
                       struct chunk_header *header) {
     const struct table_info *info = &trace_tables[table];
@@ -176,7 +176,7 @@ static void flush_table(struct trace_writer *writer, unsigned table) {
     *pending_rows(writer, table) = 0;
 }
 
-/* Makes room for one row; false when it must be dropped. */
+/* Ensures space for one row; false when it must be dropped. */
 static bool make_room(struct trace_writer *writer, unsigned table) {
     if (*column_pointer(writer, table, 0) == NULL) {
         const struct table_info *info = &trace_tables[table];
@@ -307,7 +307,7 @@ void trace_writer_next_session(struct trace_writer *writer) {
     memset(writer->written, 0, sizeof writer->written);
     writer->string_next = 1;
     writer->sequence = 0;
-    writer->options.session = checksum_integer(writer->options.session + 1);
+    writer->options.session = hash_u64(writer->options.session + 1);
 }
 
 bool trace_writer_failed(const struct trace_writer *writer) {

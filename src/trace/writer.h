@@ -1,17 +1,18 @@
-/* Writes a trace: the only way that events get into a .ridge file.
+/* Writes a trace. All events in .ridge files are written here.
  *
- * Usable from inside another program's process: all memory is taken when the writer is created and
- * when a table is first used, and is bounded; every chunk leaves in one write(); nothing prints,
- * exits or throws. After a failure rows are dropped and counted, and trace_writer_finish() says
- * why. A writer belongs to one thread at a time; several writers (threads, processes) may share a
- * file that is open with O_APPEND.
+ * Usable inside another program's process: all memory is bounded and allocated when the writer is
+ * created or a table is first used; every chunk is written by one write(); nothing prints, exits or
+ * throws. After a failure rows are dropped and counted, and trace_writer_finish() reports why. A
+ * writer belongs to one thread at a time; several writers (threads, processes) may share a file
+ * opened with O_APPEND.
  *
  *   struct trace_writer *writer = trace_writer_create(fd, &options, &status);
  *   uint32_t name = trace_writer_string(writer, TEXT("gemm"));
- *   uint32_t device = trace_write_device(writer, &(struct row_device){.index = 0, .label = ...});
- *   uint32_t queue = trace_write_queue(writer, &(struct row_queue){.device = device, .stream = 7});
- *   trace_write_activity(writer, &(struct row_activity){.start = 5, .duration = 2, .queue =
- * queue}); ok = trace_writer_finish(writer, &status); trace_writer_destroy(writer);
+ *   uint32_t device = trace_write_device(writer, &(struct row_device){.label = label});
+ *   uint32_t queue = trace_write_queue(writer, &(struct row_queue){.device = device});
+ *   trace_write_activity(writer, &(struct row_activity){.start = 5, .queue = queue});
+ *   ok = trace_writer_finish(writer, &status);
+ *   trace_writer_destroy(writer);
  */
 #ifndef RIDGE_TRACE_WRITER_H
 #define RIDGE_TRACE_WRITER_H
@@ -21,8 +22,8 @@
 #include "trace/schema.h"
 
 struct trace_writer_options {
-    uint64_t session; /* writers of one recording share it: their processes, devices and queues are
-                         then the same when their numbers are */
+    uint64_t session; /* shared by the writers of one recording: equal numbers then mean equal
+                         processes, devices and queues */
     uint64_t writer;  /* unique within the file */
     int level;        /* zstd level; 0 stores without compressing */
 };
@@ -36,22 +37,22 @@ void trace_writer_destroy(struct trace_writer *writer);
 
 /* Writes out all rows and marks the end. The descriptor stays open. */
 bool trace_writer_finish(struct trace_writer *writer, struct status *status);
-/* Finishes the recording so far and begins another in the same file: ids start again at 1, and what
- * follows is another session's, so that equal numbers mean other processes, devices and queues. */
+/* Finishes the current recording and begins another in the same file: ids start again at 1 in a new
+ * session, in which equal numbers mean other processes, devices and queues. */
 void trace_writer_next_session(struct trace_writer *writer);
-/* Writes out the rows so far, so that a crash after this loses none of them. */
+/* Writes out pending rows, so that a later crash does not lose them. */
 void trace_writer_flush(struct trace_writer *writer);
-/* Whether anything has gone wrong yet; for loops that should stop early. */
+/* Whether a write has failed, for loops that should stop early. */
 bool trace_writer_failed(const struct trace_writer *writer);
 
 /* The id of a text within this writer; 0 for the empty text. */
 uint32_t trace_writer_string(struct trace_writer *writer, struct text text);
 void trace_writer_meta(struct trace_writer *writer, const char *key, struct text value);
 void trace_writer_meta_integer(struct trace_writer *writer, const char *key, int64_t value);
-/* The same for a text that was put together: out of memory in the buffer fails the writer. */
+/* The same for a text in a buffer: a failed buffer fails the writer. */
 uint32_t trace_writer_string_of(struct trace_writer *writer, const struct buffer *buffer);
 void trace_writer_meta_of(struct trace_writer *writer, const char *key, const struct buffer *value);
-/* Adds to the number of events that the source lost; kept as meta "drops". */
+/* Adds to the number of events lost by the source; stored as meta "drops". */
 void trace_writer_dropped(struct trace_writer *writer, uint64_t events);
 
 /* uint32_t trace_write_TABLE(writer, const struct row_TABLE *row), for every table of the schema.
@@ -60,7 +61,7 @@ void trace_writer_dropped(struct trace_writer *writer, uint64_t events);
     uint32_t trace_write_##table(struct trace_writer *writer, const struct row_##table *row);
 TRACE_TABLES(SCHEMA_WRITE)
 
-/* Meta keys with a meaning to readers (others are shown by `ridge info` as they are). */
+/* Meta keys that readers interpret (`ridge info` shows others as they are). */
 #define META_CLOCK_OFFSET "clock.offset_ns" /* added to every time of this writer */
 #define META_CLOCK_BASE "clock.base"        /* "unix", "monotonic" or "trace": what time 0 is */
 #define META_CLOCK_ERROR "clock.error_ns"   /* bound of device time against host time */
@@ -74,11 +75,11 @@ TRACE_TABLES(SCHEMA_WRITE)
 #define META_HOST "host"
 #define META_RANK "rank"
 #define META_WORLD_SIZE "world_size"
-/* Hardware counters' totals: "counter.cycles" of all processes, "counter.4711.cycles" of one. */
+/* Totals of hardware counters: "counter.cycles" of all processes, "counter.4711.cycles" of one. */
 #define META_COUNTER "counter."
 #define META_COUNTERS_MISSING "counter.missing" /* why there are none, as a sentence */
-/* A device's measured limits: "roof.LABEL.memory_copy" and so on (analysis/limits.h has the keys),
- * behind "roof.LABEL.name" with the device's name. */
+/* Measured limits of a device: "roof.LABEL.memory_copy" and so on (keys in analysis/limits.h),
+ * after "roof.LABEL.name" with the device's name. */
 #define META_ROOF "roof."
 #define META_ROOF_NAME "name"
 

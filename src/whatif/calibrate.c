@@ -1,6 +1,6 @@
-/* Gives every link of the graph its lag, so that the unchanged graph gives back the measured times
- * exactly: of all that a moment waited for, that which was probably the last to be ready has its
- * measured lag; the others have their usual one, or less where the measurement leaves less room. */
+/* Calibrates the lag of every dependency so that the unchanged graph reproduces the measured times
+ * exactly. Of all dependencies of a node, the one that was probably ready last gets its measured
+ * lag; the others get their typical lag, or less where the measurement leaves less. */
 #include "base/memory.h"
 #include "whatif/graph.h"
 
@@ -22,7 +22,7 @@ static void calibrate_activity(struct replay *replay, size_t i) {
     if (replay->previous[i] != NO_ROW) {
         int64_t end = activity_end(replay, replay->previous[i]);
         replay->queue_lag[i] = MIN(typical->queue, start - end);
-        /* without a launch to go by it keeps its distance from what came before it */
+        /* without a launch it keeps its distance to the previous activity */
         if (end + typical->queue >= ready || replay->launch[i] == NO_ROW) {
             ready = end + typical->queue;
             replay->bound[i] = BOUND_BY_QUEUE;
@@ -47,10 +47,10 @@ static void calibrate_activity(struct replay *replay, size_t i) {
         replay->depends.lag[bound_wait] =
             start - activity_end(replay, replay->depends.activity[bound_wait]);
     else
-        replay->launch_lag[i] = start; /* from the recording's start */
+        replay->launch_lag[i] = start; /* from the start of the recording */
 }
 
-/* The device that a call speaks to, as far as what it awaits tells. */
+/* Of the device whose activity the call awaits. */
 static double synchronize_limit(const struct replay *replay, uint32_t activity) {
     const struct limits *limits = replay->source.limits;
     return limits ? limits[activity_device(replay, activity)].of[DEVICE_LIMIT_SYNCHRONIZE] : 0;
@@ -77,14 +77,14 @@ static void calibrate_call(struct replay *replay, size_t i, const int64_t *costs
     int64_t cost = costs[replay->trace->call.name[i]];
     double limit = synchronize_limit(replay, awaited);
     replay->awaits.lag[last] = lag;
-    if (replay->blocks[i]) /* what it does before and after what it waits for */
+    if (replay->blocks[i]) /* its own part, before and after the wait */
         cost = duration - MIN(duration, replay->duration[awaited]);
     else if (cost < 0)
         cost = limit > 0 && limit < 1e9 ? (int64_t)limit : MAX(lag, 0);
     replay->call_cost[i] = MIN(duration, cost);
 }
 
-/* Thinking: the time from the end of the call that it comes after. */
+/* Host time: from the end of the call before it. */
 static void calibrate_host_time(struct replay *replay) {
     uint32_t previous = NO_ROW;
     for (size_t i = 0; i < replay->calls; i++) {
@@ -105,7 +105,7 @@ bool replay_calibrate(struct replay *replay, struct status *status) {
     replay->awaits.lag = memory_allocate(replay->awaits.count, sizeof *replay->awaits.lag, status);
     replay->depends.lag =
         memory_allocate(replay->depends.count, sizeof *replay->depends.lag, status);
-    /* what calls of each name cost when they wait for nothing: the median; -1: never seen */
+    /* the median cost of calls by name that wait for nothing; -1: none */
     int64_t *costs = replay->awaits.lag && replay->depends.lag
                          ? call_durations(replay, 0.5, true, -1, status)
                          : NULL;

@@ -1,7 +1,7 @@
-/* What if each step handled several times as much? The host pays for a step as before, and there
- * are as many times fewer steps: of what a step costs it, an item's share is that much less. A
- * kernel whose grid does not fill the device takes no longer until it does; beyond that kernels and
- * copies take longer as their work grows. All steps are replayed with each item's share of them. */
+/* What if each step processed several times as much? The host pays for a step as before, and there
+ * are fewer steps, so its cost per item shrinks by the factor. A kernel whose grid does not fill
+ * the device takes no longer until it does; beyond that kernels and copies grow with their work.
+ * All steps are replayed with the cost of one item's share. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,22 +9,22 @@
 #include "base/memory.h"
 #include "whatif/run.h"
 
-/* Blocks that the device can hold at once, as far as threads limit them; 0: not known. */
+/* Resident blocks of the device, as limited by threads; 0: unknown. */
 static double device_blocks(const struct replay *replay, size_t activity) {
     uint32_t device = activity_device(replay, activity);
     uint32_t units = replay->trace->device.multiprocessors[device];
     uint32_t threads = replay->trace->device.threads_per_multiprocessor[device];
-    uint64_t blocks = replay->blocks_of_grid[activity];
+    uint64_t blocks = replay->grid_blocks[activity];
     if (units == 0 || blocks == 0)
         return 0;
-    double each = (double)threads_of_grid(replay, activity) / (double)blocks;
+    double each = (double)grid_threads(replay, activity) / (double)blocks;
     double resident = threads && each > 0 ? floor(threads / each) : 1;
     return units * (resident < 1 ? 1 : resident > 32 ? 32 : resident);
 }
 
 static double growth_of_kernel(const struct replay *replay, size_t activity, double factor) {
     double room = device_blocks(replay, activity);
-    double blocks = (double)replay->blocks_of_grid[activity];
+    double blocks = (double)replay->grid_blocks[activity];
     return room > 0 ? ceil(blocks * factor / room) / ceil(blocks / room) : factor;
 }
 
@@ -49,9 +49,9 @@ bool change_batch(struct run *run, const struct change *change, struct outcome *
     uint32_t factor = change->factor >= 2 && change->factor <= 1e6 ? (uint32_t)change->factor : 0;
     if (factor == 0 || steps->count - steps->warm_up < factor) {
         snprintf(outcome->why_not, OUTCOME_TEXT, "%s",
-                 factor == 0         ? "a whole number from 2 on is needed"
+                 factor == 0         ? "the factor must be a whole number of at least 2"
                  : steps->count == 0 ? "no steps were found"
-                                     : "there are fewer steps than would become one");
+                                     : "the run has fewer steps than the factor");
         return true;
     }
     size_t activities = replay->activities, kept = 0;
@@ -85,10 +85,10 @@ bool change_batch(struct run *run, const struct change *change, struct outcome *
     }
     char a[FORMAT_SIZE], b[FORMAT_SIZE];
     uint64_t before = steps->count - steps->warm_up;
-    snprintf(outcome->what, OUTCOME_TEXT, "%s steps become %s of %u times as much each",
+    snprintf(outcome->what, OUTCOME_TEXT, "%s steps become %s, each %u times as large",
              format_count(before, a), format_count((before + factor - 1) / factor, b), factor);
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "memory suffices, and the time for as many items is what counts, not that of a step");
-    run->doubt += 0.2;
+             "memory suffices, and throughput matters rather than the latency of a step");
+    run->assumption_error += 0.2;
     return true;
 }

@@ -1,17 +1,17 @@
-/* What if calls that wait or allocate were not there? */
+/* What if synchronising or allocating calls were removed? */
 #include <stdio.h>
 
 #include "base/format.h"
 #include "base/memory.h"
 #include "whatif/names.h"
 #include "whatif/run.h"
-#include "whatif/words.h"
 
-/* A copy of at most this many bytes is a value or a few that the host asks for. */
+/* A copy of at most this many bytes fetches a value or a few. */
 enum { VALUE_BYTES = 4096 };
 
-bool say_no_call(const struct run *run, struct outcome *outcome, unsigned class,
-                 struct text pattern, const char *call, const char *none, struct status *status) {
+bool explain_no_call(const struct run *run, struct outcome *outcome, unsigned class,
+                     struct text pattern, const char *call, const char *none,
+                     struct status *status) {
     const struct replay *replay = run->replay;
     int64_t *weight = memory_allocate(replay->trace->strings.count, sizeof *weight, status);
     if (!weight)
@@ -22,14 +22,15 @@ bool say_no_call(const struct run *run, struct outcome *outcome, unsigned class,
             weight[replay->trace->call.name[i]]++;
     if (pattern.length && name_is_present(replay->trace, pattern, weight))
         snprintf(outcome->why_not, OUTCOME_TEXT,
-                 "every %s of that name is the run's last, or gone with another change", call);
+                 "every %s of that name is the last one of the run, or another change removes it",
+                 call);
     else if (!pattern.length || !explain_no_match(outcome, replay->trace, call, pattern, weight))
         snprintf(outcome->why_not, OUTCOME_TEXT, "%s", none);
     memory_free(weight);
     return true;
 }
 
-/* When each process launched something for the last time; free with memory_free(). */
+/* When each process made its last launch; free with memory_free(). */
 static int64_t *last_launches(const struct replay *replay, struct status *status) {
     const struct trace *trace = replay->trace;
     int64_t *last = memory_allocate(trace->process.count, sizeof *last, status);
@@ -45,12 +46,12 @@ static int64_t *last_launches(const struct replay *replay, struct status *status
     return last;
 }
 
-bool run_call_meant(const struct run *run, uint32_t call, struct text pattern) {
+bool run_call_matches(const struct run *run, uint32_t call, struct text pattern) {
     return pattern.length == 0 || name_matches(call_name(run->replay, call), pattern) ||
            name_matches(call_range(run->replay, call), pattern);
 }
 
-/* Whether a synchronisation that is gone stands right behind the call. */
+/* Whether a removed synchronisation follows the call directly. */
 static bool sync_goes_with(const struct run *run, uint32_t call) {
     const struct replay *replay = run->replay;
     enum { NEAR = 3 };
@@ -61,13 +62,13 @@ static bool sync_goes_with(const struct run *run, uint32_t call) {
         if (!is_outer(replay, i))
             continue;
         if (replay->class[i] == CALL_SYNC)
-            return run->call_gone[i];
+            return run->call_removed[i];
         seen++;
     }
     return false;
 }
 
-/* A value that the host fetched to look at: its copy goes with the wait for it. */
+/* A value fetched to be inspected: its copy is removed with the wait for it. */
 static void drop_fetches(struct run *run, const struct change *change, const int64_t *last) {
     const struct replay *replay = run->replay;
     const struct trace *trace = replay->trace;
@@ -78,7 +79,7 @@ static void drop_fetches(struct run *run, const struct change *change, const int
             !in_loop(replay, replay->call_step[call]) ||
             replay->call_start[call] >= last[trace->thread.process[trace->call.thread[call]]])
             continue;
-        bool blocks = replay->blocks[call] && run_call_meant(run, call, change->pattern);
+        bool blocks = replay->blocks[call] && run_call_matches(run, call, change->pattern);
         if (blocks || sync_goes_with(run, call)) {
             run_drop_activity(run, (uint32_t)i);
             run_drop_operation(run, call);
@@ -97,10 +98,10 @@ bool change_no_sync(struct run *run, const struct change *change, struct outcome
     }
     uint64_t syncs = 0, before = run->touched;
     for (uint32_t i = 0; i < replay->calls; i++)
-        if (is_outer(replay, i) && replay->class[i] == CALL_SYNC && !run->call_gone[i] &&
+        if (is_outer(replay, i) && replay->class[i] == CALL_SYNC && !run->call_removed[i] &&
             in_loop(replay, replay->call_step[i]) &&
             replay->call_start[i] < last[trace->thread.process[trace->call.thread[i]]] &&
-            run_call_meant(run, i, change->pattern)) {
+            run_call_matches(run, i, change->pattern)) {
             run_drop_operation(run, i);
             syncs++;
         }
@@ -109,18 +110,18 @@ bool change_no_sync(struct run *run, const struct change *change, struct outcome
     uint64_t fetches = (run->touched - before - syncs) / 2;
     outcome->applicable = run->touched > before;
     if (!outcome->applicable)
-        return say_no_call(run, outcome, CALL_SYNC, change->pattern,
-                           "synchronising call in the loop",
-                           "no synchronising call stands inside the loop", status);
-    char a[COUNTED_SIZE], b[COUNTED_SIZE];
-    counted(syncs, "wait", "waits", a);
-    counted(fetches, "fetched value", "fetched values", b);
-    snprintf(outcome->what, OUTCOME_TEXT, "%s%s%s %s", syncs ? a : "",
+        return explain_no_call(run, outcome, CALL_SYNC, change->pattern,
+                               "synchronising call in the loop",
+                               "the loop has no synchronising calls", status);
+    char a[FORMAT_PLURAL_SIZE], b[FORMAT_PLURAL_SIZE];
+    format_plural(syncs, "wait", "waits", a);
+    format_plural(fetches, "fetched value", "fetched values", b);
+    snprintf(outcome->what, OUTCOME_TEXT, "%s%s%s %s removed", syncs ? a : "",
              syncs && fetches ? " and " : "", fetches ? b : "",
-             syncs + fetches == 1 ? "goes" : "go");
+             syncs + fetches == 1 ? "is" : "are");
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "the host needs no result of the device to go on inside the loop");
-    run->doubt += 0.3;
+             "the host needs no results from the device inside the loop");
+    run->assumption_error += 0.3;
     return true;
 }
 
@@ -128,8 +129,8 @@ uint64_t run_drop_class(struct run *run, unsigned class, struct text pattern) {
     const struct replay *replay = run->replay;
     uint64_t count = 0;
     for (uint32_t i = 0; i < replay->calls; i++)
-        if (is_outer(replay, i) && replay->class[i] == class && !run->call_gone[i] &&
-            in_loop(replay, replay->call_step[i]) && run_call_meant(run, i, pattern)) {
+        if (is_outer(replay, i) && replay->class[i] == class && !run->call_removed[i] &&
+            in_loop(replay, replay->call_step[i]) && run_call_matches(run, i, pattern)) {
             run_drop_call(run, i, false);
             count++;
         }
@@ -140,13 +141,13 @@ static bool is_release(const struct replay *replay, uint32_t call) {
     return text_find(call_name(replay, call), "Free") >= 0;
 }
 
-/* An allocation is part of an operation that stays (its memory comes from elsewhere); to release is
- * an operation of its own, and so is to allocate again where nothing was done in between. */
+/* An allocation is part of an operation that stays, with its memory from elsewhere. A release is an
+ * operation of its own, and so is an allocation directly after another. */
 static void drop_host_time_of_allocations(struct run *run, struct text pattern) {
     const struct replay *replay = run->replay;
     for (uint32_t i = 0; i < replay->calls; i++) {
-        if (!is_outer(replay, i) || replay->class[i] != CALL_ALLOC || !run->call_gone[i] ||
-            !run_call_meant(run, i, pattern))
+        if (!is_outer(replay, i) || replay->class[i] != CALL_ALLOC || !run->call_removed[i] ||
+            !run_call_matches(run, i, pattern))
             continue;
         uint32_t before = run_call_before(replay, i);
         bool again =
@@ -158,20 +159,20 @@ static void drop_host_time_of_allocations(struct run *run, struct text pattern) 
 
 bool change_no_alloc(struct run *run, const struct change *change, struct outcome *outcome,
                      struct status *status) {
-    char count[COUNTED_SIZE];
+    char count[FORMAT_PLURAL_SIZE];
     if (!run_edit_calls(run, status))
         return false;
     uint64_t dropped = run_drop_class(run, CALL_ALLOC, change->pattern);
     drop_host_time_of_allocations(run, change->pattern);
     outcome->applicable = dropped > 0;
     if (!dropped)
-        return say_no_call(run, outcome, CALL_ALLOC, change->pattern,
-                           "allocating or freeing call in the loop",
-                           "nothing is allocated or freed inside the loop", status);
-    snprintf(outcome->what, OUTCOME_TEXT, "%s %s",
-             counted(dropped, "allocation or release", "allocations and releases", count),
-             dropped == 1 ? "goes" : "go");
-    snprintf(outcome->assumes, OUTCOME_TEXT, "what is allocated once suffices for every step");
-    run->doubt += 0.3;
+        return explain_no_call(run, outcome, CALL_ALLOC, change->pattern,
+                               "allocating or freeing call in the loop",
+                               "nothing is allocated or freed inside the loop", status);
+    snprintf(outcome->what, OUTCOME_TEXT, "%s %s removed",
+             format_plural(dropped, "allocation or release", "allocations and releases", count),
+             dropped == 1 ? "is" : "are");
+    snprintf(outcome->assumes, OUTCOME_TEXT, "memory allocated once suffices for every step");
+    run->assumption_error += 0.3;
     return true;
 }

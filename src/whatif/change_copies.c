@@ -1,15 +1,14 @@
-/* What if copies were from or to pinned memory, or fewer and larger? */
+/* What if copies used pinned memory, or were fewer and larger? */
 #include <stdio.h>
 
 #include "analysis/copies.h"
 #include "base/format.h"
 #include "whatif/run.h"
-#include "whatif/words.h"
 
-/* What the bus carries that devices of this generation are built for, all its lanes, in one
- * direction; 0: not known. About four fifths of the bus's own rate arrive. */
+/* The rate of a full-width bus of this device generation in one direction; 0: unknown. About 80 %
+ * of the nominal rate is achievable. */
 static double bus_rate(const struct replay *replay, uint32_t device) {
-    static const double arrives = 0.8, third = 15.75e9; /* PCI Express 3.0 x16, bytes a second */
+    static const double arrives = 0.8, third = 15.75e9; /* PCI Express 3.0 x16, bytes per second */
     switch (replay->trace->device.compute_major[device]) {
     case 6:
     case 7:
@@ -50,12 +49,12 @@ static int64_t time_to_move(const struct replay *replay, uint32_t activity, doub
            (moving < 1e15 ? (int64_t)moving : (int64_t)1e15);
 }
 
-/* A call that blocks by its name goes on doing so. */
-static void unblock(struct run *run, uint32_t call) {
+/* A call that is synchronous by its name stays so. */
+static void unblock_call(struct run *run, uint32_t call) {
     const struct replay *replay = run->replay;
     run->call_cost[call] = MIN(run->call_cost[call], replay->copy_call);
     if (text_find(call_name(replay, call), "Async") >= 0)
-        run->call_gone[call] = 1;
+        run->call_removed[call] = 1;
 }
 
 static bool awaits_activity(const struct replay *replay, uint32_t call, uint32_t activity) {
@@ -65,7 +64,7 @@ static bool awaits_activity(const struct replay *replay, uint32_t call, uint32_t
     return false;
 }
 
-/* A framework's blocking copy is an asynchronous call and a wait for the queue behind it. */
+/* A framework's blocking copy is an asynchronous call followed by a wait for the queue. */
 void drop_wait_for_copy(struct run *run, uint32_t activity) {
     const struct replay *replay = run->replay;
     uint32_t call = replay->launch[activity];
@@ -94,13 +93,13 @@ bool pin_copy(struct run *run, uint32_t activity) {
         MIN(run->duration[activity],
             time_to_move(replay, activity, (double)trace->activity.bytes[activity], rate));
     if (replay->launch[activity] != NO_ROW)
-        unblock(run, replay->launch[activity]);
+        unblock_call(run, replay->launch[activity]);
     drop_wait_for_copy(run, activity);
     run->touched++;
     return true;
 }
 
-/* Measured here or seen in this trace. */
+/* Measured, or observed in this trace. */
 static bool is_rate_known(const struct replay *replay, uint32_t activity) {
     uint32_t device = activity_device(replay, activity);
     unsigned direction = replay->trace->activity.direction[activity];
@@ -112,14 +111,14 @@ static bool is_rate_known(const struct replay *replay, uint32_t activity) {
 bool change_pinned(struct run *run, const struct change *change, struct outcome *outcome,
                    struct status *status) {
     const struct replay *replay = run->replay;
-    char count[COUNTED_SIZE], size[FORMAT_SIZE];
+    char count[FORMAT_PLURAL_SIZE], size[FORMAT_SIZE];
     uint64_t pageable = 0, pinned = 0, bytes = 0;
-    bool known = true; /* how fast pinned copies are here */
+    bool known = true; /* the rate of pinned copies */
     (void)change;
     if (!run_edit_calls(run, status) || !run_edit_activities(run, status))
         return false;
     for (uint32_t i = 0; i < replay->activities; i++) {
-        if (!is_pageable(replay, i) || run_activity_gone(run, i) ||
+        if (!is_pageable(replay, i) || run_activity_removed(run, i) ||
             (replay->launch[i] != NO_ROW && !in_loop(replay, replay->call_step[replay->launch[i]])))
             continue;
         pageable++;
@@ -132,22 +131,22 @@ bool change_pinned(struct run *run, const struct change *change, struct outcome 
     outcome->applicable = pinned > 0;
     if (!pinned) {
         snprintf(outcome->why_not, OUTCOME_TEXT, "%s",
-                 pageable ? "how fast pinned copies are here is not known: run 'ridge peaks' on "
-                            "that machine"
-                          : "no copy from or to pageable memory is in the loop");
+                 pageable
+                     ? "the rate of pinned copies is unknown; run 'ridge peaks' on that machine"
+                     : "the loop has no copies from or to pageable memory");
         return true;
     }
     snprintf(outcome->what, OUTCOME_TEXT, "%s (%s) %s pinned memory",
-             counted(pinned, "copy", "copies", count), format_bytes(bytes, size),
+             format_plural(pinned, "copy", "copies", count), format_bytes(bytes, size),
              pinned == 1 ? "uses" : "use");
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "the data lie in pinned memory already, and the host does not need them at once%s",
-             known ? "" : "; the bus is as fast as devices of this kind can use");
-    run->doubt += known ? 0.1 : 0.2;
+             "the data is already in pinned memory, and the host does not need it immediately%s",
+             known ? "" : "; the bus runs at the full rate of this device generation");
+    run->assumption_error += known ? 0.1 : 0.2;
     return true;
 }
 
-/* ---- few large copies for many small ones ---- */
+/* ---- merging small copies ---- */
 
 static bool is_small(const struct replay *replay, size_t activity) {
     uint64_t bytes = replay->trace->activity.bytes[activity];
@@ -156,8 +155,8 @@ static bool is_small(const struct replay *replay, size_t activity) {
            (direction == COPY_HTOD || direction == COPY_DTOH);
 }
 
-/* Whether nothing but waits for copies stands between the calls that launched two copies; those
- * waits would be one. */
+/* Whether only waits for copies lie between the calls that launched two copies; merged, they need
+ * one wait. */
 static bool nothing_between(const struct replay *replay, uint32_t a, uint32_t b) {
     enum { FAR = 64 };
     uint32_t from = replay->launch[a], until = replay->launch[b];
@@ -171,18 +170,18 @@ static bool nothing_between(const struct replay *replay, uint32_t a, uint32_t b)
     return true;
 }
 
-static bool joins(const struct run *run, uint32_t a, uint32_t b) {
+static bool can_merge(const struct run *run, uint32_t a, uint32_t b) {
     const struct replay *replay = run->replay;
     const struct columns_activity *activity = &replay->trace->activity;
     return is_small(replay, a) && is_small(replay, b) &&
            activity->direction[a] == activity->direction[b] &&
            activity->from_memory[a] == activity->from_memory[b] &&
-           activity->to_memory[a] == activity->to_memory[b] && !run_activity_gone(run, b) &&
+           activity->to_memory[a] == activity->to_memory[b] && !run_activity_removed(run, b) &&
            nothing_between(replay, a, b) && in_loop(replay, replay->call_step[replay->launch[b]]);
 }
 
-/* The later copy goes into the first of its row: with its call, and the waits up to it. */
-static void join(struct run *run, uint32_t before, uint32_t row) {
+/* The later copy merges into the first: its call and the waits up to it are removed. */
+static void merge_copy(struct run *run, uint32_t before, uint32_t row) {
     const struct replay *replay = run->replay;
     for (uint32_t i = replay->launch[before] + 1; i <= replay->launch[row]; i++)
         if (is_outer(replay, i))
@@ -190,7 +189,7 @@ static void join(struct run *run, uint32_t before, uint32_t row) {
     run_drop_activity(run, row);
 }
 
-static void resize(struct run *run, uint32_t first, uint64_t bytes) {
+static void resize_copy(struct run *run, uint32_t first, uint64_t bytes) {
     const struct replay *replay = run->replay;
     bool measured, pinned = !is_pageable(replay, first);
     double rate = copy_rate(replay, activity_device(replay, first),
@@ -199,7 +198,7 @@ static void resize(struct run *run, uint32_t first, uint64_t bytes) {
     if (rate > 0)
         run->duration[first] =
             MAX(run->duration[first], time_to_move(replay, first, (double)bytes, rate));
-    else if (own > 0) /* no large copy to go by: it grows as its own moving part would */
+    else if (own > 0) /* without a known rate it grows with its bytes */
         run->duration[first] +=
             (int64_t)((double)run->duration[first] / COPY_SMALL_BYTES * ((double)bytes - own));
 }
@@ -214,22 +213,22 @@ bool change_batch_copies(struct run *run, const struct change *change, struct ou
         return false;
     for (uint32_t device = 1; device < replay->devices; device++) {
         const struct model *model = replay->source.model;
-        uint32_t first = NO_ROW, before = NO_ROW; /* of the row of copies at hand */
+        uint32_t first = NO_ROW, before = NO_ROW; /* of the current run of copies */
         uint64_t bytes = 0;
         for (size_t i = model->device_first[device]; i <= model->device_first[device + 1]; i++) {
             uint32_t row = i < model->device_first[device + 1] ? (uint32_t)i : NO_ROW;
             if (row != NO_ROW && first != NO_ROW && replay->previous[row] == before &&
-                joins(run, before, row)) {
+                can_merge(run, before, row)) {
                 rows += first == before;
                 copies += first == before ? 2 : 1;
                 bytes += replay->trace->activity.bytes[row];
-                join(run, before, row);
+                merge_copy(run, before, row);
                 before = row;
                 continue;
             }
             if (first != NO_ROW && first != before)
-                resize(run, first, bytes);
-            bool begins = row != NO_ROW && is_small(replay, row) && !run_activity_gone(run, row);
+                resize_copy(run, first, bytes);
+            bool begins = row != NO_ROW && is_small(replay, row) && !run_activity_removed(run, row);
             first = before = begins ? row : NO_ROW;
             bytes = begins ? replay->trace->activity.bytes[row] : 0;
         }
@@ -237,13 +236,13 @@ bool change_batch_copies(struct run *run, const struct change *change, struct ou
     outcome->applicable = rows > 0;
     if (!rows) {
         snprintf(outcome->why_not, OUTCOME_TEXT,
-                 "no small copies in one direction follow each other directly");
+                 "there are no consecutive small copies in one direction");
         return true;
     }
     snprintf(outcome->what, OUTCOME_TEXT, "%s small copies become %s", format_count(copies, a),
              format_count(rows, b));
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "the data can lie together on both sides, at no cost to bring them there");
-    run->doubt += 0.15;
+             "the data can be contiguous on both sides at no extra cost");
+    run->assumption_error += 0.15;
     return true;
 }

@@ -1,42 +1,41 @@
-/* What if the launches of each step were one graph? A maximal run of launches of one thread, with
- * nothing among them that cannot be captured (a wait, a blocking copy, an allocation, compiling)
- * and no time that is plainly other work, becomes one launch; the kernels follow each other on the
- * device. */
+/* What if the launches of each step were one CUDA graph? A maximal run of launches of one thread
+ * becomes one launch if it contains nothing that cannot be captured (a wait, a blocking copy, an
+ * allocation, compilation) and no host time that is clearly separate work; its kernels run back to
+ * back. */
 #include <stdio.h>
 
 #include "base/format.h"
 #include "base/memory.h"
 #include "whatif/run.h"
-#include "whatif/words.h"
 
 struct grapher {
     struct run *run;
-    uint32_t *head;    /* by call: the launch of the graph that it is in, or NO_ROW */
+    uint32_t *head;    /* by call: the launch of its graph, or NO_ROW */
     uint8_t *launches; /* by call: 1 = it launched something */
-    uint8_t *begun; /* by call: 1 = the first kernel of its graph was seen, 2 = one that counts */
+    uint8_t *begun;    /* by call: 1 = its graph has a kernel, 2 = one in the timed part */
     uint64_t graphs;
-    uint64_t part_graphs, part_launches; /* of kernels, in the part that is asked about */
-    bool counting;                       /* how many there would be: nothing is changed yet */
-    bool divide; /* also between steps that were found by what repeats, which may be layers */
+    uint64_t selected_graphs, selected_launches; /* of kernels, in the timed part */
+    bool counting;                               /* only count the graphs, change nothing */
+    bool divide; /* also split between periodic steps, which may be layers */
 };
 
 static bool can_be_captured(const struct run *run, uint32_t call) {
     const struct replay *replay = run->replay;
     unsigned class = replay->class[call];
-    if (run_call_gone(run, call))
+    if (run_call_removed(run, call))
         return true;
     return !replay->blocks[call] &&
            (class == CALL_LAUNCH || class == CALL_COPY || class == CALL_OTHER);
 }
 
-/* Time between launches far above the usual one: it would stay, between two graphs. */
+/* Host time far above the typical: it stays, between two graphs. */
 static bool is_other_work(const struct run *run, uint32_t call) {
     enum { FAR_ABOVE = 30 };
     const struct replay *replay = run->replay;
     return run->host_time[call] > FAR_ABOVE * (replay->host_time_typical + replay->launch_call);
 }
 
-/* Makes the calls from `first` (a launch) to `last` (likewise) one graph. */
+/* Makes the calls from launch `first` to launch `last` one graph. */
 static void make_graph(struct grapher *grapher, uint32_t first, uint32_t last, uint64_t launches) {
     struct run *run = grapher->run;
     if (first == NO_ROW || launches < 2)
@@ -51,7 +50,7 @@ static void make_graph(struct grapher *grapher, uint32_t first, uint32_t last, u
     grapher->graphs++;
 }
 
-static bool is_one_turn(const struct grapher *grapher, uint32_t a, uint32_t b) {
+static bool same_iteration(const struct grapher *grapher, uint32_t a, uint32_t b) {
     const struct replay *replay = grapher->run->replay;
     return grapher->divide ? replay->call_step[a] == replay->call_step[b] : same_step(replay, a, b);
 }
@@ -68,14 +67,14 @@ static void walk_thread(struct grapher *grapher, uint32_t thread) {
             continue;
         bool loop = in_loop(replay, replay->call_step[call]);
         bool captured = loop && can_be_captured(run, call);
-        bool apart = (last != NO_ROW && !is_one_turn(grapher, last, call)) ||
-                     replay->follows[call] != NO_ROW || is_other_work(run, call);
-        if (first != NO_ROW && (!captured || apart)) {
+        bool separate = (last != NO_ROW && !same_iteration(grapher, last, call)) ||
+                        replay->follows[call] != NO_ROW || is_other_work(run, call);
+        if (first != NO_ROW && (!captured || separate)) {
             make_graph(grapher, first, last, launches);
             first = last = NO_ROW;
             launches = 0;
         }
-        if (captured && grapher->launches[call] && !run_call_gone(run, call)) {
+        if (captured && grapher->launches[call] && !run_call_removed(run, call)) {
             first = first == NO_ROW ? call : first;
             last = call;
             launches++;
@@ -84,11 +83,11 @@ static void walk_thread(struct grapher *grapher, uint32_t thread) {
     make_graph(grapher, first, last, launches);
 }
 
-/* What a graph's launch costs the host, and what lies between its kernels: as measured, else as
- * launches and queues are here. What each further kernel takes was measured with kernels that do
- * nothing; it is at most what the host spends on a kernel of the graph, and at most what lies
- * between two of them. How much of each is not known: half. */
-static int64_t half_of_a_kernel(const struct replay *replay, uint32_t device) {
+/* The host cost of a graph launch and the gap between its kernels: as measured, else as typical for
+ * launches and queues here. The time of each further kernel was measured with empty kernels; it
+ * bounds both the host cost per kernel and the gap between two kernels. The split is unknown, so
+ * each gets half. */
+static int64_t half_graph_kernel(const struct replay *replay, uint32_t device) {
     const struct limits *limits = replay->source.limits;
     double limit = limits ? limits[device].of[DEVICE_LIMIT_GRAPH_KERNEL] : 0;
     return limit > 0 && limit < 1e9 ? (int64_t)(limit / 2) : -1;
@@ -102,24 +101,24 @@ static int64_t graph_call(const struct replay *replay, uint32_t device) {
 
 static int64_t graph_gap(const struct replay *replay, uint32_t device) {
     int64_t usual = MAX(replay->typical[device].queue, 0);
-    int64_t half = half_of_a_kernel(replay, device);
+    int64_t half = half_graph_kernel(replay, device);
     return half < 0 ? usual : MIN(usual, half);
 }
 
-static void count_in_part(struct grapher *grapher, size_t activity, uint32_t head) {
+static void count_selected(struct grapher *grapher, size_t activity, uint32_t head) {
     const struct replay *replay = grapher->run->replay;
     int64_t start = replay->start[activity];
     if (replay->trace->activity.kind[activity] != ACTIVITY_KERNEL ||
-        run_activity_gone(grapher->run, activity) ||
+        run_activity_removed(grapher->run, activity) ||
         inside_device_part(replay, activity_device(replay, activity), start, start + 1) == 0)
         return;
-    grapher->part_launches++;
-    grapher->part_graphs += !(grapher->begun[head] & 2);
+    grapher->selected_launches++;
+    grapher->selected_graphs += !(grapher->begun[head] & 2);
     grapher->begun[head] |= 2;
 }
 
-/* The call works through the kernels and the device starts with the first ones meanwhile: a kernel
- * is launched as long after the call's start as those before it took the host. */
+/* The call submits the kernels while the device starts with the first: a kernel is launched as long
+ * after the call's start as the kernels before it cost the host. */
 static void launch_from_graphs(struct grapher *grapher) {
     struct run *run = grapher->run;
     const struct replay *replay = run->replay;
@@ -129,12 +128,12 @@ static void launch_from_graphs(struct grapher *grapher) {
         if (call == NO_ROW || grapher->head[call] == NO_ROW)
             continue;
         uint32_t head = grapher->head[call];
-        count_in_part(grapher, i, head);
+        count_selected(grapher, i, head);
         if (!(grapher->begun[head] & 1)) {
             grapher->begun[head] |= 1;
             run->call_cost[head] = graph_call(replay, device);
-        } else if (!run_activity_gone(run, i)) {
-            run->call_cost[head] += MAX(half_of_a_kernel(replay, device), 0);
+        } else if (!run_activity_removed(run, i)) {
+            run->call_cost[head] += MAX(half_graph_kernel(replay, device), 0);
         }
         run->launch[i] = head;
         run->from_start[i] = 1;
@@ -144,7 +143,7 @@ static void launch_from_graphs(struct grapher *grapher) {
     }
 }
 
-static bool prepare(struct grapher *grapher, struct status *status) {
+static bool prepare_columns(struct grapher *grapher, struct status *status) {
     struct run *run = grapher->run;
     const struct replay *replay = run->replay;
     size_t activities = replay->activities;
@@ -160,21 +159,21 @@ static bool prepare(struct grapher *grapher, struct status *status) {
     for (size_t i = 0; i < replay->calls; i++)
         grapher->head[i] = NO_ROW;
     for (size_t i = 0; i < activities; i++)
-        if (run->launch[i] != NO_ROW && !run_activity_gone(run, i))
+        if (run->launch[i] != NO_ROW && !run_activity_removed(run, i))
             grapher->launches[run->launch[i]] = 1;
     return true;
 }
 
-/* A graph is captured once and launched again in every turn. Where what repeats may be layers the
- * graphs reach over several of them; not over the whole run, of which nobody would make one. */
+/* A graph is captured once and launched in every iteration. Where the period may be a layer, graphs
+ * span several periods, but not the whole run, which nobody would capture as one graph. */
 static void find_graphs(struct grapher *grapher) {
-    enum { TURNS_LEAST = 3 };
+    enum { ITERATIONS_MIN = 3 };
     const struct replay *replay = grapher->run->replay;
     if (replay->source.steps->source == STEPS_PERIODIC) {
         grapher->counting = true;
         for (uint32_t thread = 0; thread < replay->threads; thread++)
             walk_thread(grapher, thread);
-        grapher->divide = grapher->graphs < TURNS_LEAST;
+        grapher->divide = grapher->graphs < ITERATIONS_MIN;
         grapher->counting = false;
         grapher->graphs = 0;
     }
@@ -185,13 +184,13 @@ static void find_graphs(struct grapher *grapher) {
 bool change_graph(struct run *run, const struct change *change, struct outcome *outcome,
                   struct status *status) {
     struct grapher grapher = {.run = run};
-    char a[FORMAT_SIZE], b[COUNTED_SIZE];
+    char a[FORMAT_SIZE], b[FORMAT_PLURAL_SIZE];
     (void)change;
     if (run->replay->has_graphs) {
-        snprintf(outcome->why_not, OUTCOME_TEXT, "most kernels are launched by graphs already");
+        snprintf(outcome->why_not, OUTCOME_TEXT, "most kernels are already launched by graphs");
         return true;
     }
-    bool ok = prepare(&grapher, status);
+    bool ok = prepare_columns(&grapher, status);
     if (ok)
         find_graphs(&grapher);
     if (ok && grapher.graphs)
@@ -204,15 +203,15 @@ bool change_graph(struct run *run, const struct change *change, struct outcome *
         return false;
     if (!grapher.graphs) {
         snprintf(outcome->why_not, OUTCOME_TEXT,
-                 "no two launches in the loop follow each other without a wait between them");
+                 "the loop has no two consecutive launches without a wait between them");
         return true;
     }
     snprintf(outcome->what, OUTCOME_TEXT, "%s launches become %s",
-             format_count(grapher.part_launches, a),
-             counted(grapher.part_graphs, "graph", "graphs", b));
+             format_count(grapher.selected_launches, a),
+             format_plural(grapher.selected_graphs, "graph", "graphs", b));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "shapes and addresses are the same in every step, and the host code between the "
-             "launches only launches");
-    run->doubt += 0.05;
+             "launches does nothing else");
+    run->assumption_error += 0.05;
     return true;
 }

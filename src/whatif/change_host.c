@@ -1,5 +1,4 @@
-/* What if the host had less to do itself: its own code taken out, made faster, or prepared by
- * somebody else meanwhile? */
+/* What if host code were removed, faster, or run by another worker? */
 #include <math.h>
 #include <stdio.h>
 
@@ -7,10 +6,9 @@
 #include "base/memory.h"
 #include "whatif/names.h"
 #include "whatif/run.h"
-#include "whatif/words.h"
 
-/* Takes `share` of the host time found out of the run; where `everywhere`, outside the loop too.
- * Returns what of that is in the part that is asked about. */
+/* Removes `share` of the host time found, outside the loop too if `everywhere`. Returns how much of
+ * it was in the timed part. */
 static int64_t cut_host_time(struct run *run, const struct host_time *host_time, double share,
                              bool everywhere) {
     const struct replay *replay = run->replay;
@@ -37,7 +35,7 @@ static int64_t cut_host_time(struct run *run, const struct host_time *host_time,
 
 static int64_t cut_outliers(struct run *run) {
     const struct replay *replay = run->replay;
-    int64_t sum = 0, usual = MAX(replay->host_time_typical, 0);
+    int64_t sum = 0, typical = MAX(replay->host_time_typical, 0);
     uint32_t previous = NO_ROW;
     for (uint32_t i = 0; i < replay->calls; i++) {
         if (!is_outer(replay, i))
@@ -49,15 +47,15 @@ static int64_t cut_outliers(struct run *run) {
         if (!has_before || !in_loop(replay, replay->call_step[i]) ||
             run->host_time[i] <= other_work(replay))
             continue;
-        sum += host_time_in_part(replay, i, run->host_time[i] - usual);
-        run->host_time[i] = usual;
+        sum += host_time_in_part(replay, i, run->host_time[i] - typical);
+        run->host_time[i] = typical;
         run->touched++;
     }
     return sum;
 }
 
-/* What names there are for host code: ranges by their time, sampled functions by theirs, and the
- * functions that called those. */
+/* Weights of host code names: ranges by their time, sampled functions by theirs, and the callers of
+ * those. */
 static void weigh_host_code(const struct trace *trace, int64_t *weight) {
     for (size_t i = 0; i < trace->range.count; i++)
         if (range_names_host_code(trace->range.category[i]))
@@ -85,7 +83,7 @@ static bool calling_thread_has(const struct replay *replay, struct text pattern)
                 name_matches(trace_text(trace, trace->range.name[i]), pattern))
                 return true;
         if (host->thread_samples && host->thread_samples[thread] < host->thread_samples[thread + 1])
-            return true; /* its functions are not looked up one by one */
+            return true; /* its sampled functions are not checked one by one */
     }
     return false;
 }
@@ -93,19 +91,20 @@ static bool calling_thread_has(const struct replay *replay, struct text pattern)
 /* Why host code that is in the trace cannot be changed; `found` is its time between calls. */
 static const char *why_unchanged(const struct replay *replay, struct text pattern, int64_t found) {
     if (replay->calls == 0)
-        return "no API calls were recorded, so nothing shows what waits for that code";
+        return "no API calls were recorded, so it is unknown what waits for that code";
     if (found > 0)
         return "that code runs only once, or only before the steady steps";
     if (!calling_thread_has(replay, pattern))
-        return "that code runs in a thread that makes no API calls: it already runs beside the "
-               "loop";
-    return "that code has no time of its own between API calls";
+        return "that code runs in a thread that makes no API calls: it already runs in parallel "
+               "with the loop";
+    return "that code takes no time between API calls";
 }
 
-/* A name that nothing has is one thing, host code of the name that cannot be changed another.
- * Without a name, `unnamed` says what there is none of. */
-static bool say_no_host_code(const struct replay *replay, struct text pattern, int64_t found,
-                             const char *unnamed, struct outcome *outcome, struct status *status) {
+/* Distinguishes a name that matches nothing from host code that cannot be changed. Without a
+ * pattern, the reason is `unnamed`. */
+static bool explain_no_host_code(const struct replay *replay, struct text pattern, int64_t found,
+                                 const char *unnamed, struct outcome *outcome,
+                                 struct status *status) {
     const struct trace *trace = replay->trace;
     int64_t *weight = memory_allocate(trace->strings.count, sizeof *weight, status);
     if (!weight)
@@ -138,14 +137,13 @@ bool change_no_host(struct run *run, const struct change *change, struct outcome
     }
     outcome->applicable = run->touched > before;
     if (!outcome->applicable)
-        return say_no_host_code(run->replay, change->pattern, found,
-                                "no time between calls stands out from that between launches",
-                                outcome, status);
-    snprintf(outcome->what, OUTCOME_TEXT, "%s of host code goes", format_duration(cut, time));
+        return explain_no_host_code(run->replay, change->pattern, found,
+                                    "no host time between calls is unusually long", outcome,
+                                    status);
+    snprintf(outcome->what, OUTCOME_TEXT, "%s of host code is removed", format_duration(cut, time));
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "the loop can do without that code's results, or they "
-             "are there before");
-    run->doubt += 0.08;
+             "the loop does not need that code's results, or has them beforehand");
+    run->assumption_error += 0.08;
     return true;
 }
 
@@ -164,27 +162,27 @@ bool host_faster(struct run *run, const struct change *change, struct outcome *o
     outcome->applicable = run->touched > before;
     if (!outcome->applicable) {
         if (change->factor == 1)
-            snprintf(outcome->why_not, OUTCOME_TEXT, "once as fast is as it is");
+            snprintf(outcome->why_not, OUTCOME_TEXT, "a factor of 1 changes nothing");
         else if (all)
-            snprintf(outcome->why_not, OUTCOME_TEXT, "no time between calls was recorded");
+            snprintf(outcome->why_not, OUTCOME_TEXT, "no host time between calls was recorded");
         else
             return explain_no_kernel(run, "kernel, range or sampled function", change->pattern,
-                                     "no host code of that name stands between calls", outcome,
+                                     "no host code of that name runs between calls", outcome,
                                      status);
         return true;
     }
     snprintf(outcome->what, OUTCOME_TEXT, "host code takes %s %s",
              format_duration(cut < 0 ? -cut : cut, time), cut < 0 ? "more" : "less");
     snprintf(outcome->assumes, OUTCOME_TEXT, "API calls take as long as before");
-    run->doubt += 0.02;
+    run->assumption_error += 0.02;
     return true;
 }
 
-/* The loader works through its batches one after another, beginning with the first call that waited
- * for one; a step starts when its batch is there. */
+/* The loader prepares batches one after another, starting at the first call that waited for one; a
+ * step starts when its batch is ready. */
 static int64_t move_input(struct run *run, const struct host_time *host_time) {
     const struct replay *replay = run->replay;
-    int64_t loaded = 0, moved = 0, other = 0; /* other: what input of another name took so far */
+    int64_t loaded = 0, moved = 0, other = 0; /* other: time of input of another name so far */
     for (uint32_t i = 0; i < replay->calls; i++) {
         int64_t time = MIN(host_time->before_call[i], run->host_time[i]);
         bool has_other = run->loader_at[i] != NEVER;
@@ -198,9 +196,9 @@ static int64_t move_input(struct run *run, const struct host_time *host_time) {
         if (run->loader_call == NO_ROW)
             run->loader_call = i;
         if (i <= run->loader_call)
-            continue; /* the first batch is waited for as ever */
+            continue; /* the first batch is still waited for */
         if (replay->trace->call.thread[i] != replay->trace->call.thread[run->loader_call])
-            continue; /* another process's loader: it has a worker of its own */
+            continue; /* another thread has its own loader */
         loaded += time;
         run->loader_at[i] = loaded;
         run->host_time[i] -= time;
@@ -214,7 +212,7 @@ bool change_prefetch(struct run *run, const struct change *change, struct outcom
                      struct status *status) {
     char time[FORMAT_SIZE];
     struct host_time host_time;
-    enum host_time_of of = change->pattern.length ? HOST_TIME_NAMED : HOST_TIME_INPUT;
+    enum host_time_filter of = change->pattern.length ? HOST_TIME_NAMED : HOST_TIME_INPUT;
     bool first = run->loader_at == NULL;
     uint64_t before = run->touched;
     if (!run_edit_calls(run, status) ||
@@ -227,14 +225,14 @@ bool change_prefetch(struct run *run, const struct change *change, struct outcom
     host_time_finish(&host_time);
     outcome->applicable = run->touched > before;
     if (!outcome->applicable)
-        return say_no_host_code(
+        return explain_no_host_code(
             run->replay, change->pattern, found,
-            "no range or sampled function that prepares input holds host time in the loop", outcome,
+            "no range or sampled function that prepares input takes host time in the loop", outcome,
             status);
-    snprintf(outcome->what, OUTCOME_TEXT, "%s of input work happens meanwhile",
+    snprintf(outcome->what, OUTCOME_TEXT, "%s of input preparation moves to another worker",
              format_duration(moved, time));
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "one worker prepares a batch as fast as the loop did, and a processor is free for it");
-    run->doubt += 0.1;
+             "one worker prepares a batch as fast as the loop did, and a CPU core is free for it");
+    run->assumption_error += 0.1;
     return true;
 }

@@ -1,20 +1,19 @@
-/* What if kernels were faster: by a factor, as fast as their roof allows, or side by side? */
+/* What if kernels were faster: by a factor, at their roof, or running concurrently? */
 #include <stdio.h>
 
 #include "base/format.h"
 #include "base/memory.h"
 #include "whatif/names.h"
 #include "whatif/run.h"
-#include "whatif/words.h"
 
 static bool is_kernel(const struct replay *replay, size_t activity, const struct change *change) {
     return replay->trace->activity.kind[activity] == ACTIVITY_KERNEL &&
            (change->device == 0 || change->device == activity_device(replay, activity));
 }
 
-/* By string: 1 = the pattern means kernels of that name. */
-static uint8_t *find_names(const struct replay *replay, struct text pattern,
-                           struct status *status) {
+/* By string: 1 = a kernel name that the pattern matches. */
+static uint8_t *match_names(const struct replay *replay, struct text pattern,
+                            struct status *status) {
     const struct trace *trace = replay->trace;
     uint8_t *known = memory_allocate(trace->strings.count, 1, status);
     for (size_t i = 0; i < replay->activities && known; i++) {
@@ -43,7 +42,7 @@ bool explain_no_kernel(const struct run *run, const char *what, struct text patt
     return true;
 }
 
-/* Kernels that take less time; counted as far as they are in the part that is asked about. */
+/* Shortened kernels, and those of them in the timed part. */
 struct shortened {
     uint64_t all, inside;
     int64_t saved;
@@ -63,15 +62,15 @@ static void shorten(struct run *run, size_t activity, int64_t duration,
         inside == whole ? saved : (int64_t)((double)saved * ((double)inside / (double)whole));
 }
 
-static void say_shortened(const struct shortened *shortened, const char *where,
-                          struct outcome *outcome) {
-    char count[COUNTED_SIZE], time[FORMAT_SIZE];
+static void describe_shortened(const struct shortened *shortened, const char *where,
+                               struct outcome *outcome) {
+    char count[FORMAT_PLURAL_SIZE], time[FORMAT_SIZE];
     int64_t saved = shortened->saved;
     snprintf(outcome->what, OUTCOME_TEXT, "%s%s %s %s %s%s",
-             counted(shortened->inside, "kernel", "kernels", count), where,
+             format_plural(shortened->inside, "kernel", "kernels", count), where,
              shortened->inside == 1 ? "takes" : "take",
              format_duration(saved < 0 ? -saved : saved, time), saved < 0 ? "more" : "less",
-             shortened->inside == 1 ? "" : " together");
+             shortened->inside == 1 ? "" : " in total");
 }
 
 bool change_faster(struct run *run, const struct change *change, struct outcome *outcome,
@@ -79,27 +78,27 @@ bool change_faster(struct run *run, const struct change *change, struct outcome 
     const struct replay *replay = run->replay;
     struct shortened shortened = {0};
     if (!(change->factor > 0)) {
-        snprintf(outcome->why_not, OUTCOME_TEXT, "a factor above 0 is needed");
+        snprintf(outcome->why_not, OUTCOME_TEXT, "the factor must be above 0");
         return true;
     }
     if (text_is(change->pattern, "host"))
         return host_faster(run, change, outcome, status);
-    uint8_t *meant = find_names(replay, change->pattern, status);
-    if (!meant || !run_edit_activities(run, status)) {
-        memory_free(meant);
+    uint8_t *matches = match_names(replay, change->pattern, status);
+    if (!matches || !run_edit_activities(run, status)) {
+        memory_free(matches);
         return false;
     }
     for (size_t i = 0; i < replay->activities; i++)
-        if (is_kernel(replay, i, change) && meant[replay->trace->activity.name[i]]) {
+        if (is_kernel(replay, i, change) && matches[replay->trace->activity.name[i]]) {
             shorten(run, i, (int64_t)((double)run->duration[i] / change->factor), &shortened);
         }
-    memory_free(meant);
+    memory_free(matches);
     if (shortened.all == 0)
         return host_faster(run, change, outcome, status);
     run->touched += shortened.all;
     outcome->applicable = true;
-    say_shortened(&shortened, "", outcome);
-    run->doubt += 0.06;
+    describe_shortened(&shortened, "", outcome);
+    run->assumption_error += 0.06;
     return true;
 }
 
@@ -110,21 +109,21 @@ bool change_at_roof(struct run *run, const struct change *change, struct outcome
     struct shortened shortened = {0};
     if (!work || !work->roof_ns) {
         snprintf(outcome->why_not, OUTCOME_TEXT,
-                 "what the kernels must do is not known: it takes shapes, and 'ridge peaks'");
+                 "the work of the kernels is unknown; record shapes and run 'ridge peaks'");
         return true;
     }
-    uint8_t *meant = find_names(replay, change->pattern, status);
-    if (!meant || !run_edit_activities(run, status)) {
-        memory_free(meant);
+    uint8_t *matches = match_names(replay, change->pattern, status);
+    if (!matches || !run_edit_activities(run, status)) {
+        memory_free(matches);
         return false;
     }
     for (size_t i = 0; i < replay->activities; i++)
         if (is_kernel(replay, i, change) && work->roof_ns[i] > 0 &&
-            meant[replay->trace->activity.name[i]] &&
+            matches[replay->trace->activity.name[i]] &&
             (double)work->roof_ns[i] < (double)run->duration[i]) {
             shorten(run, i, (int64_t)work->roof_ns[i], &shortened);
         }
-    memory_free(meant);
+    memory_free(matches);
     run->touched += shortened.all;
     outcome->applicable = shortened.all > 0;
     if (!shortened.all)
@@ -133,45 +132,47 @@ bool change_at_roof(struct run *run, const struct change *change, struct outcome
                                      ? "no kernel of that name is known to be slower than its roof"
                                      : "no kernel is known to be slower than its roof",
                                  outcome, status);
-    say_shortened(&shortened, shortened.inside == 1 ? " at its roof" : " at their roof", outcome);
-    snprintf(outcome->assumes, OUTCOME_TEXT, "kernels reach the roof, which few do: a bound");
-    run->doubt += 0.1;
+    describe_shortened(&shortened, shortened.inside == 1 ? " at its roof" : " at their roof",
+                       outcome);
+    snprintf(outcome->assumes, OUTCOME_TEXT,
+             "kernels reach their roof, which few do: this is a bound");
+    run->assumption_error += 0.1;
     return true;
 }
 
-/* ---- two queues ---- */
+/* ---- concurrent kernels ---- */
 
-/* A kernel whose grid has blocks for less than half of the device. */
+/* A kernel whose grid fills at most half of the device. */
 static bool leaves_room(const struct replay *replay, size_t activity) {
     uint32_t units = replay->trace->device.multiprocessors[activity_device(replay, activity)];
-    uint64_t blocks = replay->blocks_of_grid[activity];
+    uint64_t blocks = replay->grid_blocks[activity];
     return replay->trace->activity.kind[activity] == ACTIVITY_KERNEL && blocks > 0 &&
            blocks * 2 <= units;
 }
 
-/* Whether b follows a in a queue with nothing in between that would keep them apart. */
+/* Whether a and b, consecutive in a queue, can run concurrently. */
 static bool is_pair(const struct run *run, uint32_t a, uint32_t b) {
     const struct replay *replay = run->replay;
     return leaves_room(replay, a) && leaves_room(replay, b) && replay->launch[a] != NO_ROW &&
            replay->launch[b] != NO_ROW && replay->launch[a] != replay->launch[b] &&
            !replay->from_start[b] && in_loop(replay, replay->call_step[replay->launch[a]]) &&
-           !run_activity_gone(run, a) && !run_activity_gone(run, b);
+           !run_activity_removed(run, a) && !run_activity_removed(run, b);
 }
 
 bool change_queues(struct run *run, const struct change *change, struct outcome *outcome,
                    struct status *status) {
     const struct replay *replay = run->replay;
     size_t activities = replay->activities;
-    char count[COUNTED_SIZE];
+    char count[FORMAT_PLURAL_SIZE];
     (void)change;
     if (!RUN_WRITABLE(run, previous, activities, status))
         return false;
-    bool first = run->also == NULL;
-    if (!RUN_MAKE_ONCE(run, also, activities, status) ||
+    bool first = run->extra_dependency == NULL;
+    if (!RUN_MAKE_ONCE(run, extra_dependency, activities, status) ||
         !RUN_MAKE_ONCE(run, extra_lag, activities, status))
         return false;
     for (size_t i = 0; i < activities && first; i++)
-        run->also[i] = NO_ROW;
+        run->extra_dependency[i] = NO_ROW;
     uint8_t *second = memory_allocate(activities, 1, status);
     if (!second)
         return false;
@@ -181,7 +182,7 @@ bool change_queues(struct run *run, const struct change *change, struct outcome 
         if (before == NO_ROW)
             continue;
         if (second[before]) { /* it waits for both of the pair */
-            run->also[i] = replay->previous[before];
+            run->extra_dependency[i] = replay->previous[before];
             run->extra_lag[i] = run->queue_lag[i];
         } else if (is_pair(run, before, i)) {
             run->previous[i] = run->previous[before];
@@ -194,14 +195,14 @@ bool change_queues(struct run *run, const struct change *change, struct outcome 
     outcome->applicable = pairs > 0;
     if (!pairs) {
         snprintf(outcome->why_not, OUTCOME_TEXT,
-                 "no two kernels that follow each other leave half of the device free each");
+                 "no two consecutive kernels each leave half of the device free");
         return true;
     }
-    snprintf(outcome->what, OUTCOME_TEXT, "%s with small grids %s side by side",
-             counted(pairs, "pair of kernels", "pairs of kernels", count),
+    snprintf(outcome->what, OUTCOME_TEXT, "%s with small grids %s concurrently",
+             format_plural(pairs, "pair of kernels", "pairs of kernels", count),
              pairs == 1 ? "runs" : "run");
     snprintf(outcome->assumes, OUTCOME_TEXT,
-             "neighbouring kernels do not need each other's results: the trace cannot tell");
-    run->doubt += 0.5;
+             "consecutive kernels do not need each other's results, which a trace cannot show");
+    run->assumption_error += 0.5;
     return true;
 }

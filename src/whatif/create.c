@@ -1,7 +1,9 @@
-/* Builds the graph: the time axis, which calls count, which call launched what, and the parts that
- * waits.c, dependencies.c, handover.c, order.c, typical.c and calibrate.c find. */
+/* Builds the graph: the time axis, the outer calls, which call launched which activity, and the
+ * parts found by waits.c, dependencies.c, thread_handoff.c, topological_order.c, typical.c and
+ * calibrate.c. */
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "trace/writer.h"
 #include "whatif/graph.h"
@@ -9,8 +11,7 @@
 #include "whatif/run.h"
 
 bool waits_add(struct waits *waits, uint32_t activity, struct status *status) {
-    if (!memory_grow((void **)&waits->activity, &waits->capacity, waits->count + 1,
-                     sizeof *waits->activity, status))
+    if (!GROW(waits->activity, &waits->capacity, waits->count + 1, status))
         return false;
     waits->activity[waits->count++] = activity;
     return true;
@@ -25,8 +26,8 @@ void waits_finish(struct waits *waits) {
 
 /* ---- the time axis ---- */
 
-/* Where a time of the trace lies on the replay's axis. Asked mostly in order of time: the cursor
- * remembers how much was paused before. */
+/* Maps times of the trace to the replay's axis. Queries are mostly in order of time: the cursor
+ * remembers the pauses so far. */
 struct axis {
     const struct replay *replay;
     uint32_t session;
@@ -68,7 +69,7 @@ static uint32_t activity_session(const struct replay *replay, size_t activity) {
     return replay->trace->queue_session[replay->trace->activity.queue[activity]];
 }
 
-/* Also where something is of no recording, whose times the axis does not have. */
+/* Also true when a queue belongs to no recording: the axis has no times for it. */
 static bool has_pauses(const struct replay *replay) {
     for (size_t session = 0; session < replay->sessions; session++)
         if (replay->source.pauses->by_session[session].count)
@@ -79,7 +80,7 @@ static bool has_pauses(const struct replay *replay) {
     return false;
 }
 
-/* What lasts at least one moment on the axis keeps its length, unless it was paused meanwhile. */
+/* Durations are kept unless recording was paused meanwhile. */
 static bool place_all(struct replay *replay, struct status *status) {
     const struct trace *trace = replay->trace;
     if (!has_pauses(replay))
@@ -139,7 +140,7 @@ static bool place_windows(struct replay *replay, struct status *status) {
 
 /* ---- calls ---- */
 
-/* A call inside another is a part of it: what it does counts as the outer one's doing. */
+/* A nested call is part of its outer call. */
 static void find_outer(struct replay *replay) {
     const struct model *model = replay->source.model;
     uint32_t outer = 0;
@@ -151,7 +152,7 @@ static void find_outer(struct replay *replay) {
         } else {
             if (replay->class[outer] == CALL_OTHER)
                 replay->class[outer] = class;
-            /* one that outlasts the call it began in is damage; they end together */
+            /* a nested call that ends later is damage; they end together */
             replay->call_end[outer] = MAX(replay->call_end[outer], replay->call_end[i]);
         }
         replay->outer[i] = outer;
@@ -165,8 +166,8 @@ static void find_launching_calls(struct replay *replay) {
     }
 }
 
-/* A device that does its work while it is told to (the processor itself): nearly every activity
- * lies inside the call that launched it. */
+/* A device that runs work inside the launching call (the CPU itself): nearly every activity lies
+ * inside its call. */
 static bool is_synchronous(const struct replay *replay, uint32_t device) {
     size_t inside = 0, launched = 0;
     const struct model *model = replay->source.model;
@@ -185,8 +186,8 @@ static bool names_asynchronous(struct text name) {
     return text_find(name, "Async") >= 0;
 }
 
-/* Copies block by their name, or when one side is pageable memory; only where the call did not end
- * before what it launched began. */
+/* Copies block by their name, or when one side is pageable memory; only if the call did not end
+ * before its activity started. */
 static bool find_blocking(struct replay *replay, struct status *status) {
     const struct model *model = replay->source.model;
     struct name_trait asynchronous;
@@ -248,7 +249,7 @@ bool replay_find_launches(struct replay *replay, struct status *status) {
 
 /* ---- grids ---- */
 
-static uint32_t volume(uint64_t x, uint64_t y, uint64_t z) {
+static uint32_t saturating_product(uint64_t x, uint64_t y, uint64_t z) {
     uint64_t result;
     if (__builtin_mul_overflow(x * y, z, &result) || result > UINT32_MAX)
         return UINT32_MAX;
@@ -265,19 +266,19 @@ static bool read_grids(struct replay *replay, struct status *status) {
         !trace_load(trace, TABLE_COUNTER, "time device name value", status))
         return false;
     for (size_t i = 0; i < replay->activities; i++) {
-        replay->blocks_of_grid[i] =
-            volume(activity->grid_x[i], activity->grid_y[i], activity->grid_z[i]);
-        replay->threads_of_block[i] =
-            volume(activity->block_x[i], activity->block_y[i], activity->block_z[i]);
+        replay->grid_blocks[i] =
+            saturating_product(activity->grid_x[i], activity->grid_y[i], activity->grid_z[i]);
+        replay->block_threads[i] =
+            saturating_product(activity->block_x[i], activity->block_y[i], activity->block_z[i]);
     }
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++)
         trace_unload(trace, TABLE_ACTIVITY, names[i]);
     return true;
 }
 
 /* ---- the whole ---- */
 
-static bool allocate(struct replay *replay, struct status *status) {
+static bool allocate_columns(struct replay *replay, struct status *status) {
     const struct {
         void **column;
         size_t count, size;
@@ -304,8 +305,8 @@ static bool allocate(struct replay *replay, struct status *status) {
         COLUMN(queue_lag, replay->activities),
         COLUMN(depends.first, replay->activities + 1),
         COLUMN(bound, replay->activities),
-        COLUMN(blocks_of_grid, replay->activities),
-        COLUMN(threads_of_block, replay->activities),
+        COLUMN(grid_blocks, replay->activities),
+        COLUMN(block_threads, replay->activities),
         COLUMN(tail, replay->threads),
         COLUMN(session_length, replay->sessions),
         COLUMN(session_rest, replay->sessions),
@@ -313,14 +314,14 @@ static bool allocate(struct replay *replay, struct status *status) {
         COLUMN(windows, replay->devices),
 #undef COLUMN
     };
-    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(columns); i++)
         if (!(*columns[i].column = memory_allocate(columns[i].count, columns[i].size, status)))
             return false;
     return true;
 }
 
-/* What of each recording's length is no call's, no activity's and no thread's that has calls:
- * ranges of queues, synchronisation records. It stays as it is. */
+/* The end of each recording that no call, activity or calling thread reaches: ranges of queues,
+ * synchronisation records. It stays as it is. */
 static void find_rest(struct replay *replay) {
     const struct trace *trace = replay->trace;
     for (uint32_t session = 0; session < replay->sessions; session++)
@@ -353,7 +354,7 @@ static bool find_unchanged(struct replay *replay, struct status *status) {
     struct run run;
     run_begin(&run, replay);
     find_rest(replay);
-    bool ok = evaluate(&run, status);
+    bool ok = replay_evaluate(&run, status);
     replay->unchanged = ok ? run_time(&run) : 0;
     run_finish(&run);
     return ok;
@@ -377,13 +378,13 @@ struct replay *replay_create(const struct replay_source *source, struct status *
         replay->clock_error = 1000; /* as good as most recorders are */
     bool ok = (2 * replay->calls + replay->activities < UINT32_MAX ||
                status_fail(status, STATUS_UNSUPPORTED, "too many events to replay")) &&
-              allocate(replay, status) && read_grids(replay, status);
+              allocate_columns(replay, status) && read_grids(replay, status);
     ok = ok && place_all(replay, status) && place_windows(replay, status) &&
          replay_find_launches(replay, status);
     if (ok) {
         replay_find_steps(replay);
         ok = replay_find_wait_calls(replay, status) && replay_find_dependencies(replay, status) &&
-             replay_find_waits(replay, status) && replay_find_handovers(replay, status) &&
+             replay_find_waits(replay, status) && replay_find_handoffs(replay, status) &&
              replay_sort(replay, status) && replay_find_typical(replay, status) &&
              replay_calibrate(replay, status) && find_unchanged(replay, status);
     }
@@ -397,20 +398,15 @@ struct replay *replay_create(const struct replay_source *source, struct status *
 void replay_destroy(struct replay *replay) {
     if (!replay)
         return;
-    void *columns[] = {replay->outer,          replay->class,
-                       replay->call_start,     replay->call_end,
-                       replay->blocks,         replay->waited,
-                       replay->host_time,      replay->call_cost,
-                       replay->follows,        replay->call_step,
-                       replay->wait_call,      replay->wait_recorder,
-                       replay->start,          replay->launch,
-                       replay->from_start,     replay->previous,
-                       replay->launch_lag,     replay->queue_lag,
-                       replay->bound,          replay->blocks_of_grid,
-                       replay->tail,           replay->threads_of_block,
-                       replay->order,          replay->typical,
-                       replay->session_length, replay->session_rest};
-    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+    void *columns[] = {
+        replay->outer,          replay->class,         replay->call_start, replay->call_end,
+        replay->blocks,         replay->waited,        replay->host_time,  replay->call_cost,
+        replay->follows,        replay->call_step,     replay->wait_call,  replay->wait_recorder,
+        replay->start,          replay->launch,        replay->from_start, replay->previous,
+        replay->launch_lag,     replay->queue_lag,     replay->bound,      replay->grid_blocks,
+        replay->tail,           replay->block_threads, replay->order,      replay->typical,
+        replay->session_length, replay->session_rest};
+    for (size_t i = 0; i < ARRAY_COUNT(columns); i++)
         memory_free(columns[i]);
     if (replay->duration != replay->trace->activity.duration)
         memory_free(replay->duration);

@@ -1,7 +1,7 @@
-/* What must end on the device before an activity can start? The activity before it in its queue;
- * and in other queues what an event recorded there told it to wait for. Where a source records no
- * such waits, one is taken to be where nothing else explains when the activity started: its launch
- * was long done, its queue free, and another queue's activity had just ended. */
+/* What must end on the device before an activity can start? The previous activity of its queue, and
+ * activities of other queues that an event makes it wait for. Where the source records no such
+ * waits, a dependency is inferred if nothing else explains the start: the launch was long done, the
+ * queue idle, and an activity of another queue had just ended. */
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/sort.h"
@@ -10,11 +10,11 @@
 struct finder {
     struct replay *replay;
     struct trace *trace;
-    /* Activities of each queue by when they were launched. */
+    /* Activities of each queue in order of launch. */
     uint32_t *by_launch;
     size_t *queue_first;
-    int64_t *launched; /* by activity: start of its launching call, or its own where unknown */
-    uint32_t *event_depends; /* by activity: what an event told it to wait for, or NO_ROW */
+    int64_t *launched;       /* by activity: start of its launching call, or of itself if unknown */
+    uint32_t *event_depends; /* by activity: what an event makes it wait for, or NO_ROW */
 };
 
 static void find_previous(struct replay *replay, uint32_t *last) {
@@ -46,7 +46,7 @@ static bool index_queues(struct finder *finder, struct status *status) {
     return true;
 }
 
-/* Position behind the last activity of the queue that was launched before `time`. */
+/* Index after the last activity of the queue launched before `time`. */
 static size_t launched_before(const struct finder *finder, uint32_t queue, int64_t time) {
     size_t low = finder->queue_first[queue], high = finder->queue_first[queue + 1];
     while (low < high) {
@@ -74,7 +74,7 @@ static uint32_t first_launched(const struct finder *finder, uint32_t queue, int6
     return finder->by_launch ? finder->by_launch[at] : (uint32_t)at;
 }
 
-/* The activity that a stream-wait record makes the queue's next one wait for. */
+/* The activity that a stream-wait record makes the next activity of the queue wait for. */
 static void add_recorded_wait(struct finder *finder, size_t row) {
     const struct trace *trace = finder->trace;
     const struct replay *replay = finder->replay;
@@ -93,7 +93,7 @@ static void add_recorded_wait(struct finder *finder, size_t row) {
 }
 
 /* The activity of another queue of the device that ended last before this one started. Activities
- * of a device come in order of start, so what ended last so far is known on the way. */
+ * of a device come in order of start, so the latest end so far is known. */
 struct latest {
     uint32_t row, other_row; /* of all queues, and of all but that one's */
     uint32_t queue;
@@ -116,9 +116,10 @@ static void latest_add(struct latest *latest, uint32_t row, uint32_t queue, int6
     }
 }
 
-/* Nothing of its own explains the start, and something else had ended shortly before, compared with
- * how long the activity lay ready. */
-static uint32_t infer(const struct replay *replay, size_t row, const struct latest *latest) {
+/* Neither launch nor queue explains the start, and another activity ended shortly before, compared
+ * with how long this one was ready. */
+static uint32_t infer_dependency(const struct replay *replay, size_t row,
+                                 const struct latest *latest) {
     uint32_t queue = replay->trace->activity.queue[row], call = replay->launch[row];
     if (call == NO_ROW)
         return NO_ROW;
@@ -129,8 +130,8 @@ static uint32_t infer(const struct replay *replay, size_t row, const struct late
     int64_t ready = replay->call_end[call];
     if (replay->previous[row] != NO_ROW)
         ready = MAX(ready, activity_end(replay, replay->previous[row]));
-    int64_t lag = start - end, lay = start - ready;
-    bool just_ended = lag >= 0 && lag <= 5000 && lay > 10 * MAX(lag, 2000);
+    int64_t lag = start - end, waited = start - ready;
+    bool just_ended = lag >= 0 && lag <= 5000 && waited > 10 * MAX(lag, 2000);
     return just_ended && end > ready ? other : NO_ROW;
 }
 
@@ -146,9 +147,9 @@ static bool fill_depends(struct finder *finder, struct status *status) {
         replay->depends.first[i] = (uint32_t)replay->depends.count;
         uint32_t other = finder->event_depends[i];
         if (other != NO_ROW && activity_end(replay, other) > replay->start[i] + replay->clock_error)
-            other = NO_ROW; /* it did not wait for that */
+            other = NO_ROW; /* it did not wait for it */
         if (other == NO_ROW)
-            other = infer(replay, i, &latest);
+            other = infer_dependency(replay, i, &latest);
         if (other != NO_ROW && !waits_add(&replay->depends, other, status))
             return false;
         latest_add(&latest, (uint32_t)i, replay->trace->activity.queue[i], activity_end(replay, i));

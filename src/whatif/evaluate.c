@@ -1,4 +1,5 @@
-/* Computes every time of a run in one walk through the order, and how long the run is. */
+/* Computes all times of a run in topological order, and the length of the run. */
+#include "base/array.h"
 #include "whatif/run.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 bool run_copy_column(void **column, const void *base, size_t count, size_t size,
                      struct status *status) {
     if (*column != base)
-        return true; /* its own already */
+        return true; /* already copied */
     void *copy = memory_allocate(count, size, status);
     if (!copy)
         return false;
@@ -34,55 +35,63 @@ void run_begin(struct run *run, const struct replay *replay) {
     };
 }
 
-static void free_own(void *column, const void *base) {
+static void free_copy(void *column, const void *base) {
     if (column != base)
         memory_free(column);
 }
 
 void run_finish(struct run *run) {
     const struct replay *replay = run->replay;
-    free_own(run->host_time, replay->host_time);
-    free_own(run->call_cost, replay->call_cost);
-    free_own(run->duration, replay->duration);
-    free_own(run->launch_lag, replay->launch_lag);
-    free_own(run->queue_lag, replay->queue_lag);
-    free_own(run->launch, replay->launch);
-    free_own(run->previous, replay->previous);
-    free_own(run->from_start, replay->from_start);
-    free_own(run->tail, replay->tail);
-    void *made[] = {run->call_gone, run->activity_gone,  run->also,       run->extra_lag,
-                    run->loader_at, run->call_start,     run->call_end,   run->start,
-                    run->bound,     run->thread_reached, run->depend_gone};
-    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
+    free_copy(run->host_time, replay->host_time);
+    free_copy(run->call_cost, replay->call_cost);
+    free_copy(run->duration, replay->duration);
+    free_copy(run->launch_lag, replay->launch_lag);
+    free_copy(run->queue_lag, replay->queue_lag);
+    free_copy(run->launch, replay->launch);
+    free_copy(run->previous, replay->previous);
+    free_copy(run->from_start, replay->from_start);
+    free_copy(run->tail, replay->tail);
+    void *made[] = {run->call_removed,
+                    run->activity_removed,
+                    run->extra_dependency,
+                    run->extra_lag,
+                    run->loader_at,
+                    run->call_start,
+                    run->call_end,
+                    run->start,
+                    run->bound,
+                    run->thread_reached,
+                    run->dependencies_removed};
+    for (size_t i = 0; i < ARRAY_COUNT(made); i++)
         memory_free(made[i]);
     memset(run, 0, sizeof *run);
 }
 
-static bool same(const void *column, const void *base, size_t count, size_t size) {
+static bool column_equal(const void *column, const void *base, size_t count, size_t size) {
     return column == base || memcmp(column, base, count * size) == 0;
 }
 
-/* Whether a column that the replay does not have says nothing of any row. */
-static bool no_flag(const uint8_t *flags, size_t count) {
+/* Whether all flags are 0. */
+static bool all_clear(const uint8_t *flags, size_t count) {
     return !flags || (flags[0] == 0 && memcmp(flags, flags + 1, count - 1) == 0);
 }
 
 bool run_is_unchanged(const struct run *run) {
     const struct replay *replay = run->replay;
     size_t calls = replay->calls, activities = replay->activities;
-#define SAME(column, count) same(run->column, replay->column, count, sizeof *run->column)
+#define SAME(column, count) column_equal(run->column, replay->column, count, sizeof *run->column)
     if (!SAME(host_time, calls) || !SAME(call_cost, calls) || !SAME(duration, activities) ||
         !SAME(launch_lag, activities) || !SAME(queue_lag, activities) ||
         !SAME(launch, activities) || !SAME(previous, activities) || !SAME(from_start, activities) ||
         !SAME(tail, replay->threads))
         return false;
 #undef SAME
-    for (size_t i = 0; run->also && i < activities; i++)
-        if (run->also[i] != NO_ROW)
+    for (size_t i = 0; run->extra_dependency && i < activities; i++)
+        if (run->extra_dependency[i] != NO_ROW)
             return false;
-    return run->loader_call == NO_ROW && (calls == 0 || no_flag(run->call_gone, calls)) &&
-           (activities == 0 ||
-            (no_flag(run->activity_gone, activities) && no_flag(run->depend_gone, activities)));
+    return run->loader_call == NO_ROW && (calls == 0 || all_clear(run->call_removed, calls)) &&
+           (activities == 0 || (all_clear(run->activity_removed, activities) &&
+                                all_clear(run->dependencies_removed, activities)));
 }
 
 static void start_call(struct run *run, size_t call) {
@@ -97,12 +106,12 @@ static void start_call(struct run *run, size_t call) {
     run->call_start[call] = start;
 }
 
-/* When the call ends, and what it waited for longer than its own cost. */
+/* When the call ends, and the activity that it waited for beyond its own cost. */
 static int64_t find_end(const struct run *run, size_t call, uint32_t *wait) {
     const struct waits *awaits = &run->replay->awaits;
     int64_t end = run->call_start[call] + run->call_cost[call];
     *wait = NO_ROW;
-    if (!run_call_gone(run, call))
+    if (!run_call_removed(run, call))
         for (uint32_t k = awaits->first[call]; k < awaits->first[call + 1]; k++) {
             uint32_t activity = awaits->activity[k];
             if (activity == NO_ROW)
@@ -133,19 +142,19 @@ static void start_activity(struct run *run, size_t activity) {
     uint32_t call = run->launch[activity], previous = run->previous[activity];
     int64_t start = NEVER;
     uint8_t bound = BOUND_BY_NOTHING;
-    if (call != NO_ROW && !run_activity_gone(run, activity)) {
+    if (call != NO_ROW && !run_activity_removed(run, activity)) {
         start = (run->from_start[activity] ? run->call_start[call] : run->call_end[call]) +
                 run->launch_lag[activity];
         bound = BOUND_BY_LAUNCH;
     }
     if (previous != NO_ROW) {
-        int64_t lag = run_activity_gone(run, activity) ? 0 : run->queue_lag[activity];
+        int64_t lag = run_activity_removed(run, activity) ? 0 : run->queue_lag[activity];
         if (run_end(run, previous) + lag >= start) {
             start = run_end(run, previous) + lag;
             bound = BOUND_BY_QUEUE;
         }
     }
-    if (!run->depend_gone || !run->depend_gone[activity])
+    if (!run->dependencies_removed || !run->dependencies_removed[activity])
         for (uint32_t k = replay->depends.first[activity]; k < replay->depends.first[activity + 1];
              k++) {
             uint32_t other = replay->depends.activity[k];
@@ -154,19 +163,19 @@ static void start_activity(struct run *run, size_t activity) {
                 bound = BOUND_BY_OTHER;
             }
         }
-    if (run->also && run->also[activity] != NO_ROW &&
-        run_end(run, run->also[activity]) + run->extra_lag[activity] > start) {
-        start = run_end(run, run->also[activity]) + run->extra_lag[activity];
+    if (run->extra_dependency && run->extra_dependency[activity] != NO_ROW &&
+        run_end(run, run->extra_dependency[activity]) + run->extra_lag[activity] > start) {
+        start = run_end(run, run->extra_dependency[activity]) + run->extra_lag[activity];
         bound = BOUND_BY_OTHER;
     }
     if (bound == BOUND_BY_NOTHING)
         start = call == NO_ROW ? run->launch_lag[activity]
-                               : run->call_start[call]; /* gone, and the first of its queue */
+                               : run->call_start[call]; /* removed, and the first of its queue */
     run->start[activity] = start;
     run->bound[activity] = bound;
 }
 
-static bool allocate(struct run *run, struct status *status) {
+static bool allocate_times(struct run *run, struct status *status) {
     const struct replay *replay = run->replay;
     run->call_start = memory_allocate(replay->calls, sizeof *run->call_start, status);
     run->call_end = memory_allocate(replay->calls, sizeof *run->call_end, status);
@@ -176,27 +185,27 @@ static bool allocate(struct run *run, struct status *status) {
     return run->call_start && run->call_end && run->start && run->bound && run->thread_reached;
 }
 
-bool evaluate(struct run *run, struct status *status) {
+bool replay_evaluate(struct run *run, struct status *status) {
     const struct replay *replay = run->replay;
-    if (!allocate(run, status))
+    if (!allocate_times(run, status))
         return false;
     for (size_t i = 0; i < replay->threads; i++)
         run->thread_reached[i] = NEVER;
-    for (size_t i = 0; i < replay->moments; i++) {
-        size_t moment = replay->order[i];
-        if (moment < replay->calls)
-            start_call(run, moment);
-        else if (moment < 2 * replay->calls)
-            end_call(run, moment - replay->calls);
+    for (size_t i = 0; i < replay->node_count; i++) {
+        size_t node = replay->order[i];
+        if (node < replay->calls)
+            start_call(run, node);
+        else if (node < 2 * replay->calls)
+            end_call(run, node - replay->calls);
         else
-            start_activity(run, moment - 2 * replay->calls);
+            start_activity(run, node - 2 * replay->calls);
     }
     return true;
 }
 
-/* ---- how long it is ---- */
+/* ---- length of the run ---- */
 
-/* When a recording's threads ended: each with its last call and what it does after. */
+/* When the threads of a recording end: each with its last call and the time after it. */
 static int64_t threads_end(const struct run *run, uint32_t session) {
     const struct replay *replay = run->replay;
     const struct trace *trace = replay->trace;

@@ -1,35 +1,36 @@
-/* How much of the host's own time, between its calls, is spent under certain names? Ranges tell it
- * exactly; where none has such a name, samples tell it as well as they are many. */
+/* How much of the host time between calls is under certain names? Ranges give it exactly; without a
+ * matching range, samples estimate it. */
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "whatif/names.h"
 #include "whatif/run.h"
 
 struct names {
-    enum host_time_of of;
+    enum host_time_filter filter;
     struct text pattern;
     const struct trace *trace;
     uint8_t *known; /* by string: 1 no, 2 yes */
 };
 
-static bool is_meant(struct names *names, uint32_t string) {
+static bool name_matches_filter(struct names *names, uint32_t string) {
     uint8_t *known = &names->known[string];
     struct text name = trace_text(names->trace, string);
     if (*known == 0) {
-        bool yes = names->of == HOST_TIME_ALL ||
-                   (names->of == HOST_TIME_NAMED && name_matches(name, names->pattern)) ||
-                   (names->of == HOST_TIME_INPUT && name_is_input(name)) ||
-                   (names->of == HOST_TIME_COMPILATION && name_is_compilation(name) &&
+        bool yes = names->filter == HOST_TIME_ALL ||
+                   (names->filter == HOST_TIME_NAMED && name_matches(name, names->pattern)) ||
+                   (names->filter == HOST_TIME_INPUT && name_is_input(name)) ||
+                   (names->filter == HOST_TIME_COMPILATION && name_is_compilation(name) &&
                     name_matches(name, names->pattern));
         *known = yes && string ? 2 : 1;
     }
     return *known == 2;
 }
 
-/* A part of a thread's time between calls: before `call`, or behind the last one (NO_ROW). */
+/* A part of a thread's time between calls: before `call`, or after the last one (NO_ROW). */
 struct segment {
-    int64_t start, end; /* of the trace's time */
+    int64_t start, end; /* in trace time */
     uint32_t call;
 };
 
@@ -49,8 +50,8 @@ static uint32_t next_outer(const struct replay *replay, uint32_t thread, size_t 
     return *at < end ? (uint32_t)(*at)++ : NO_ROW;
 }
 
-static void credit(const struct replay *replay, struct host_time *host_time, uint32_t thread,
-                   uint32_t call, int64_t time) {
+static void add_time(const struct replay *replay, struct host_time *host_time, uint32_t thread,
+                     uint32_t call, int64_t time) {
     int64_t *to = call == NO_ROW ? &host_time->tail[thread] : &host_time->before_call[call];
     int64_t most = (call == NO_ROW ? replay->tail[thread] : replay->host_time[call]) - *to;
     time = MIN(time, MAX(most, 0));
@@ -60,8 +61,8 @@ static void credit(const struct replay *replay, struct host_time *host_time, uin
     }
 }
 
-/* Spans of a thread in order of start, against the time between its calls. A span that reaches over
- * several calls is cut at each; spans inside one that was counted count once. */
+/* Spans of a thread in order of start, against the time between its calls. A span across several
+ * calls is cut at each; nested spans count once. */
 struct walk {
     const struct replay *replay;
     struct host_time *host_time;
@@ -70,7 +71,7 @@ struct walk {
     int64_t called; /* end of the last call */
     struct segment segment;
     bool ended;
-    int64_t counted; /* spans are counted until here */
+    int64_t counted; /* spans are counted up to here */
 };
 
 static void next_segment(struct walk *walk) {
@@ -105,7 +106,7 @@ static void walk_span(struct walk *walk, int64_t start, int64_t end) {
         int64_t from = MAX(start, walk->segment.start);
         int64_t until = MIN(end, walk->segment.end);
         if (until > from)
-            credit(walk->replay, walk->host_time, walk->thread, walk->segment.call, until - from);
+            add_time(walk->replay, walk->host_time, walk->thread, walk->segment.call, until - from);
         start = MAX(until, start);
         if (walk->ended || until == end)
             break;
@@ -128,41 +129,41 @@ static void by_ranges(const struct replay *replay, struct names *names,
         walk_begin(&walk, replay, host_time, thread);
         for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++)
             if (range_names_host_code(trace->range.category[i]) &&
-                is_meant(names, trace->range.name[i]))
+                name_matches_filter(names, trace->range.name[i]))
                 walk_span(&walk, trace->range.start[i], model_range_end(model, i));
     }
 }
 
-/* A stack is meant when any of its functions is; callers come before what they call in the table.
- */
-static bool mark_stacks(const struct replay *replay, struct names *names, uint8_t **meant,
+/* A stack matches when any of its functions does; callers precede callees in the table. */
+static bool mark_stacks(const struct replay *replay, struct names *names, uint8_t **matches,
                         struct status *status) {
     const struct trace *trace = replay->trace;
-    *meant = memory_allocate(trace->stack.count, 1, status);
-    if (!*meant)
+    *matches = memory_allocate(trace->stack.count, 1, status);
+    if (!*matches)
         return false;
     for (uint32_t i = 1; i < trace->stack.count; i++)
-        (*meant)[i] = is_meant(names, trace->stack.function[i]) ||
-                      (trace->stack.parent[i] < i && (*meant)[trace->stack.parent[i]]);
+        (*matches)[i] = name_matches_filter(names, trace->stack.function[i]) ||
+                        (trace->stack.parent[i] < i && (*matches)[trace->stack.parent[i]]);
     return true;
 }
 
-/* The time between two samples of a thread. What it ran is the second's, as far as a sample stands
- * for it. While it waits it is not sampled: it waits where it was seen last, or is seen next. */
+/* The time between two samples of a thread. Running time belongs to the second sample, up to its
+ * weight. A waiting thread is not sampled: it waits where it was sampled last or is sampled next.
+ */
 static void walk_between(struct walk *walk, struct state_cursor *cursor, int64_t start, int64_t end,
                          int64_t ran, bool waited) {
     const struct states *states = &walk->replay->source.host->states;
     while (start < end) {
-        struct state_stretch stretch = states_next(states, cursor, walk->thread, start, end);
-        if (stretch.state == STATE_BLOCKED || stretch.state == STATE_READY) {
+        struct state_interval interval = states_next(states, cursor, walk->thread, start, end);
+        if (interval.state == STATE_BLOCKED || interval.state == STATE_READY) {
             if (waited)
-                walk_span(walk, stretch.start, stretch.end);
+                walk_span(walk, interval.start, interval.end);
         } else {
-            int64_t time = MIN(stretch.end - stretch.start, ran);
-            walk_span(walk, stretch.start, stretch.start + time);
+            int64_t time = MIN(interval.end - interval.start, ran);
+            walk_span(walk, interval.start, interval.start + time);
             ran -= time;
         }
-        start = stretch.end;
+        start = interval.end;
     }
 }
 
@@ -170,21 +171,21 @@ static bool by_samples(const struct replay *replay, struct names *names,
                        struct host_time *host_time, struct status *status) {
     const struct host *host = replay->source.host;
     const struct trace *trace = replay->trace;
-    uint8_t *meant = NULL;
+    uint8_t *matches = NULL;
     if (trace->sample.count == 0)
         return true;
-    if (!mark_stacks(replay, names, &meant, status))
+    if (!mark_stacks(replay, names, &matches, status))
         return false;
     for (uint32_t thread = 1; thread < replay->threads; thread++) {
         struct walk walk;
         struct state_cursor cursor = {0};
         bool before = false;
-        int64_t seen = INT64_MAX; /* when it was sampled last */
+        int64_t seen = INT64_MAX; /* time of the last sample */
         walk_begin(&walk, replay, host_time, thread);
         for (size_t i = host->thread_samples[thread]; i < host->thread_samples[thread + 1]; i++) {
             size_t row = host->sample_order ? host->sample_order[i] : i;
             int64_t time = trace->sample.time[row], weight = trace->sample.weight[row];
-            bool here = meant[trace->sample.stack[row]];
+            bool here = matches[trace->sample.stack[row]];
             if (states_known(&host->states) && seen < time)
                 walk_between(&walk, &cursor, seen, time, here ? weight : 0, before || here);
             else if (here)
@@ -193,28 +194,28 @@ static bool by_samples(const struct replay *replay, struct names *names,
             seen = time;
         }
     }
-    memory_free(meant);
+    memory_free(matches);
     return true;
 }
 
-/* All host time, whatever its name; not what is before a thread's first call. */
+/* All host time of any name, except before a thread's first call. */
 static void take_all(const struct replay *replay, struct host_time *host_time) {
     for (uint32_t i = 0; i < replay->calls; i++)
         if (is_outer(replay, i) && run_call_before(replay, i) != NO_ROW)
-            credit(replay, host_time, 0, i, INT64_MAX);
+            add_time(replay, host_time, 0, i, INT64_MAX);
     for (uint32_t thread = 1; thread < replay->threads; thread++)
-        credit(replay, host_time, thread, NO_ROW, INT64_MAX);
+        add_time(replay, host_time, thread, NO_ROW, INT64_MAX);
 }
 
-bool host_time_find(const struct replay *replay, enum host_time_of of, struct text pattern,
+bool host_time_find(const struct replay *replay, enum host_time_filter filter, struct text pattern,
                     struct host_time *host_time, struct status *status) {
-    struct names names = {.of = of, .pattern = pattern, .trace = replay->trace};
+    struct names names = {.filter = filter, .pattern = pattern, .trace = replay->trace};
     memset(host_time, 0, sizeof *host_time);
     names.known = memory_allocate(replay->trace->strings.count, 1, status);
     host_time->before_call = memory_allocate(replay->calls, sizeof *host_time->before_call, status);
     host_time->tail = memory_allocate(replay->threads, sizeof *host_time->tail, status);
     bool ok = names.known && host_time->before_call && host_time->tail;
-    if (ok && of == HOST_TIME_ALL)
+    if (ok && filter == HOST_TIME_ALL)
         take_all(replay, host_time);
     else if (ok)
         by_ranges(replay, &names, host_time);
@@ -245,13 +246,7 @@ struct text call_range(const struct replay *replay, uint32_t call) {
     const struct host *host = replay->source.host;
     uint32_t thread = replay->trace->call.thread[call];
     size_t low = host->thread_first[thread], first = low, high = host->thread_first[thread + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (host->change_time[middle] <= replay->trace->call.start[call])
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    PARTITION_POINT(low, high, i, host->change_time[i] <= replay->trace->call.start[call]);
     if (low == first || host->change_range[low - 1] == NO_ROW)
         return TEXT("");
     return trace_text(replay->trace, replay->trace->range.name[host->change_range[low - 1]]);

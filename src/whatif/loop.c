@@ -1,6 +1,6 @@
-/* Which step of the run does a call belong to? Steps are host time where a profiler or ranges mark
- * them; where activities repeat, a call belongs to the step of what it launches, and one that
- * launches nothing to that of the launch before it. */
+/* Which step does a call belong to? Steps marked by a profiler or ranges are host time. For
+ * periodic steps a call belongs to the step of what it launches, and one that launches nothing to
+ * that of the launch before it. */
 #include "whatif/graph.h"
 
 static uint32_t step_at(const struct steps *steps, int64_t time) {
@@ -8,8 +8,8 @@ static uint32_t step_at(const struct steps *steps, int64_t time) {
     return step == SIZE_MAX ? NO_STEP : (uint32_t)step;
 }
 
-/* A repeating sequence is found from some place within the loop's turn on: the piece of a turn
- * before the first whole one belongs to the loop too, and so does that behind the last. */
+/* A periodic sequence is found from some phase of the loop on: the partial iterations before the
+ * first and after the last whole one belong to the loop too. */
 static uint32_t period_at(const struct steps *steps, int64_t time) {
     const struct step *first = &steps->list[0], *last = &steps->list[steps->count - 1];
     if (time < first->start && first->start - time <= steps->median)
@@ -26,7 +26,7 @@ static void by_activities(struct replay *replay) {
         if (call == NO_ROW)
             continue;
         uint32_t step = period_at(steps, replay->trace->activity.start[i]);
-        /* what it launched first decides */
+        /* its first activity decides */
         if (replay->call_step[call] == NO_STEP || step < replay->call_step[call])
             replay->call_step[call] = step;
     }

@@ -1,26 +1,11 @@
-/* Frameworks name their kernels after what they do; a name that is not known is left alone. */
+/* Names that are not known have no meaning here and are left alone. */
 #include "whatif/names.h"
 
 #include <string.h>
 
 #include "base/memory.h"
-#include "whatif/whatif.h"
 
-static const struct {
-    const char *option, *words;
-} changes[] = {
-#define CHANGE_ROW(ID, option, words) {option, words},
-    CHANGES(CHANGE_ROW)};
-
-const char *change_option(unsigned kind) {
-    return kind < CHANGE_COUNT ? changes[kind].option : "?";
-}
-
-const char *change_words(unsigned kind) {
-    return kind < CHANGE_COUNT ? changes[kind].words : "?";
-}
-
-/* Greedy with one place to come back to, the latest star: linear but for repeated near misses. */
+/* Greedy matching that backtracks to the latest star: linear but for repeated near misses. */
 static bool matches_whole(struct text name, struct text pattern) {
     size_t n = 0, p = 0, star = SIZE_MAX, resume = 0;
     while (n < name.length) {
@@ -62,50 +47,9 @@ static bool has(struct text name, const char *part) {
     return text_find(name, part) >= 0;
 }
 
-static bool has_any(struct text name, const char *const *parts) {
-    for (; *parts; parts++)
-        if (has(name, *parts))
-            return true;
-    return false;
-}
-
-/* PyTorch's kernels get their arrays as one argument whose type tells how many:
- * "Array<char*, 3>", "array<char*, 3ul>". */
-static unsigned arrays_of_type(struct text name) {
-    static const char type[] = "rray<char*, ";
-    ptrdiff_t at = text_find(name, type);
-    size_t digit = (size_t)at + sizeof type - 1;
-    if (at < 0 || digit >= name.length || name.data[digit] < '1' || name.data[digit] > '9')
-        return 0;
-    return (unsigned)(name.data[digit] - '0');
-}
-
-static bool is_binary(struct text name) {
-    static const char *const parts[] = {"BinaryFunctor", "CUDAFunctor_add", "addcmul", "addcdiv",
-                                        "lerp",          "_backward",       "_add_",   "_mul_",
-                                        "_sub_",         "_div_",           NULL};
-    return has_any(name, parts);
-}
-
-unsigned name_elementwise_arrays(struct text kernel) {
-    static const char *const frameworks[] = {
-        "elementwise_kernel", "triton_poi_",  "loop_fusion",   "loop_add",
-        "loop_multiply",      "loop_convert", "fused_dropout", NULL};
-    static const char *const not_these[] = {"reduce",  "gemm",    "index_", "indexFunc", "gather",
-                                            "scatter", "softmax", "norm_",  NULL};
-    if (has_any(kernel, not_these))
-        return 0;
-    /* our runtime's are fused_add_f32; what reduces along rows is called rows_ */
-    if (!has_any(kernel, frameworks) &&
-        (!text_starts(kernel, "fused_") || has(kernel, "_sum_") || has(kernel, "_amax_")))
-        return 0;
-    unsigned arrays = arrays_of_type(kernel);
-    return arrays ? arrays : is_binary(kernel) ? 3 : 2;
-}
-
 bool name_is_compilation(struct text name) {
     if (has(name, "Compiled") || has(name, "compiled") || has(name, "Cache Lookup"))
-        return false; /* it runs what was compiled */
+        return false; /* it runs compiled code */
     return has(name, "compile") || has(name, "Compile") || has(name, "nvrtc") ||
            has(name, "inductor") || has(name, "dynamo");
 }

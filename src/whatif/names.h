@@ -1,32 +1,22 @@
-/* What do names tell? Which names a pattern means, and what kernels and ranges are, as far as their
- * names say so. */
+/* Which names does a pattern match, and which ranges and counters have a known meaning by name? */
 #ifndef RIDGE_WHATIF_NAMES_H
 #define RIDGE_WHATIF_NAMES_H
 
 #include "analysis/input_names.h"
 #include "trace/reader.h"
 
-/* With * (any letters) or ? (one letter) the pattern stands for whole names, else for a part of
- * them. An empty pattern means every name. */
+/* A pattern with * (any characters) or ? (one character) matches whole names, else substrings. An
+ * empty pattern matches every name. */
 bool name_matches(struct text name, struct text pattern);
 
-/* How many arrays of as many elements an element-wise kernel reads and writes, 2 for a function of
- * one array: 0 when its name does not say that it is one. */
-unsigned name_elementwise_arrays(struct text kernel);
-/* Whether it is one: how many of those arrays it reads, at least 1. */
-static inline unsigned name_elementwise_inputs(struct text kernel) {
-    unsigned arrays = name_elementwise_arrays(kernel);
-    return arrays > 2 ? arrays - 1 : arrays > 0;
-}
-
-/* A range or function in which something is compiled. */
+/* A range or function that compiles something. */
 bool name_is_compilation(struct text name);
 
-/* A question to the trace's names, asked once for each and not for each event of that name. */
+/* A predicate on names, evaluated once per string and cached. */
 struct name_trait {
     const struct trace *trace;
     bool (*has)(struct text name);
-    uint8_t *known; /* by string: 0 not asked yet, 1 no, 2 yes */
+    uint8_t *known; /* by string: 0 unknown, 1 no, 2 yes */
 };
 bool name_trait_begin(struct name_trait *trait, const struct trace *trace,
                       bool (*has)(struct text name), struct status *status);
@@ -38,10 +28,10 @@ static inline bool name_has_trait(struct name_trait *trait, uint32_t string) {
     return *known == 2;
 }
 
-/* The counter that has a device's clock: of its multiprocessors, not of its memory. */
+/* The counter with a device's SM clock, not its memory clock. */
 struct clock_counter {
     uint32_t name;   /* string id; 0: none was recorded */
-    uint32_t device; /* 0 where the source does not say whose it is */
+    uint32_t device; /* 0 when the source does not assign it to a device */
 };
 struct clock_counter names_clock_counter(const struct trace *trace, uint32_t device);
 static inline bool is_clock_reading(const struct trace *trace, const struct clock_counter *clock,

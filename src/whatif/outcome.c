@@ -1,34 +1,28 @@
-/* What a run looks like: the account of each device in its measured part, why it is idle, how long
- * that part is, and what is next in the way. */
+/* The outcome of a run: the account of each device in the timed part, its causes of idle time, the
+ * length of that part, and the next bottleneck. */
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "whatif/run.h"
 
-/* ---- where the measured part is ---- */
+/* ---- the timed part ---- */
 
 static size_t first_from(const struct replay *replay, uint32_t device, int64_t time) {
     const struct model *model = replay->source.model;
-    size_t low = model->device_first[device], high = model->device_first[device + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (replay->start[middle] < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = model->device_first[device];
+    PARTITION_POINT(low, model->device_first[device + 1], i, replay->start[i] < time);
     return low;
 }
 
-/* Whether a change took it out of its place between the others: a copy that is made a step ahead.
- */
+/* Whether a change moved it away from its neighbours: a copy issued a step ahead. */
 static bool was_moved(const struct run *run, size_t activity) {
-    return run->depend_gone && run->depend_gone[activity];
+    return run->dependencies_removed && run->dependencies_removed[activity];
 }
 
-/* Where the part that ends at `time` ends: with what ended last until then. A moved copy has no
- * place there any more: then what ended last beside those. */
+/* Where the part that ends at `time` ends: with the last activity that ended by then. Moved copies
+ * are ignored. */
 static int64_t place_of_end(const struct run *run, uint32_t device, int64_t time) {
     const struct replay *replay = run->replay;
     size_t first = replay->source.model->device_first[device];
@@ -51,8 +45,8 @@ static int64_t place_of_end(const struct run *run, uint32_t device, int64_t time
     return moved > latest ? run_end(run, last) : time + run_end(run, last) - latest;
 }
 
-/* Where the part that begins at `time` begins: with the first activity from there on; where that
- * was moved, when what was before it has ended. False: nothing is from there on. */
+/* Where the part that begins at `time` begins: with the first activity from there on or, if that
+ * was moved, with the end of what preceded it. False: nothing follows. */
 static bool place_of_start(const struct run *run, uint32_t device, int64_t time, int64_t *place) {
     const struct replay *replay = run->replay;
     size_t at = first_from(replay, device, time);
@@ -65,7 +59,7 @@ static bool place_of_start(const struct run *run, uint32_t device, int64_t time,
     return true;
 }
 
-int64_t run_border(const struct run *run, uint32_t device, int64_t time, bool is_end) {
+int64_t run_map_time(const struct run *run, uint32_t device, int64_t time, bool is_end) {
     const struct replay *replay = run->replay;
     size_t next = first_from(replay, device, time);
     int64_t place;
@@ -76,7 +70,7 @@ int64_t run_border(const struct run *run, uint32_t device, int64_t time, bool is
     return place_of_end(run, device, time);
 }
 
-/* The device's windows in this run: in order, apart from each other. */
+/* The device's windows in this run, ordered and disjoint. */
 static bool find_windows(const struct run *run, uint32_t device, struct selection *windows,
                          struct status *status) {
     const struct replay *replay = run->replay;
@@ -85,7 +79,7 @@ static bool find_windows(const struct run *run, uint32_t device, struct selectio
     if (measured->everything) {
         int64_t start = INT64_MAX, end = NEVER;
         for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
-            if (run_activity_gone(run, i))
+            if (run_activity_removed(run, i))
                 continue;
             start = MIN(start, run->start[i]);
             end = MAX(end, run_end(run, i));
@@ -94,8 +88,8 @@ static bool find_windows(const struct run *run, uint32_t device, struct selectio
     }
     int64_t reached = NEVER;
     for (size_t i = 0; i < measured->count; i++) {
-        int64_t start = run_border(run, device, measured->windows[i].start, false);
-        int64_t end = run_border(run, device, measured->windows[i].end, true);
+        int64_t start = run_map_time(run, device, measured->windows[i].start, false);
+        int64_t end = run_map_time(run, device, measured->windows[i].end, true);
         start = MAX(start, reached);
         if (!selection_add(windows, start, end, status))
             return false;
@@ -108,8 +102,8 @@ static int64_t part_of_device(const struct run *run, uint32_t device) {
     const struct selection *measured = &run->replay->windows[device];
     int64_t sum = 0;
     for (size_t i = 0; i < measured->count; i++)
-        sum += MAX(run_border(run, device, measured->windows[i].end, true) -
-                       run_border(run, device, measured->windows[i].start, false),
+        sum += MAX(run_map_time(run, device, measured->windows[i].end, true) -
+                       run_map_time(run, device, measured->windows[i].start, false),
                    0);
     return sum;
 }
@@ -129,13 +123,7 @@ int64_t inside_device_part(const struct replay *replay, uint32_t device, int64_t
     size_t low = 0, high = part->count;
     if (!replay->narrowed)
         return MAX(end - start, 0);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (part->windows[middle].end <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    PARTITION_POINT(low, high, i, part->windows[i].end <= start);
     return end > start ? selection_overlap(part, start, end, &low) : 0;
 }
 
@@ -151,7 +139,7 @@ int64_t inside_thread_part(const struct replay *replay, uint32_t thread, int64_t
     return most;
 }
 
-/* ---- why a device is idle ---- */
+/* ---- causes of idle time ---- */
 
 static enum gap_cause cause_of_call(const struct replay *replay, uint32_t call) {
     switch (replay->class[call]) {
@@ -170,7 +158,7 @@ static enum gap_cause cause_of_call(const struct replay *replay, uint32_t call) 
     }
 }
 
-/* The launching thread in [start, end), back from the call that ends there. */
+/* The launching thread in [start, end), backwards from the call that starts at `end`. */
 static void walk_host(const struct run *run, uint32_t call, int64_t start, int64_t end,
                       int64_t *cause) {
     while (end > start) {
@@ -215,7 +203,7 @@ static void split_idle(const struct run *run, uint32_t next, int64_t start, int6
 
 /* ---- the account ---- */
 
-/* What takes the devices' time: kernels by name, copies by direction. */
+/* Device time: kernels by name, copies by direction. */
 struct takers {
     int64_t *kernel; /* by string */
     int64_t copy[COPY_DIRECTIONS], copy_whole[COPY_DIRECTIONS];
@@ -228,7 +216,7 @@ struct sweep {
     const struct selection *windows;
     struct outcome_device *device;
     size_t cursor;        /* of windows, for idle time */
-    int64_t kernels, all; /* how far they reach */
+    int64_t kernels, all; /* latest ends so far */
     size_t kernel_cursor, all_cursor, taker_cursor;
 };
 
@@ -291,7 +279,7 @@ static bool account_device_of(const struct run *run, struct outcome_device *devi
         device->window = device->idle = selection_length(&windows);
         for (size_t i = 0; i < count; i++) {
             uint32_t row = (uint32_t)(first + (order ? order[i] : i));
-            if (!run_activity_gone(run, row))
+            if (!run_activity_removed(run, row))
                 add_activity(&sweep, row);
         }
         add_idle(&sweep, sweep.all, windows.windows[windows.count - 1].end, NO_ROW);
@@ -302,7 +290,7 @@ static bool account_device_of(const struct run *run, struct outcome_device *devi
     return ok;
 }
 
-/* ---- what is next ---- */
+/* ---- the next bottleneck ---- */
 
 static void find_next_kernel(const struct trace *trace, const struct takers *takers,
                              struct outcome *outcome) {
@@ -352,8 +340,7 @@ static bool account_devices(const struct run *run, struct outcome *outcome, stru
     for (uint32_t device = 1; device < replay->devices; device++) {
         if (replay->windows[device].count == 0)
             continue;
-        if (!memory_grow((void **)&outcome->devices, &capacity, outcome->device_count + 1,
-                         sizeof *outcome->devices, status))
+        if (!GROW(outcome->devices, &capacity, outcome->device_count + 1, status))
             return false;
         outcome->devices[outcome->device_count] = (struct outcome_device){.device = device};
         if (!account_device_of(run, &outcome->devices[outcome->device_count++], takers, status))

@@ -1,14 +1,25 @@
-/* Makes changes and tells what comes of them. Changes that take things away are made before those
- * that join what is then left next to each other. */
+/* Applies changes and evaluates the result. Changes that remove things come before those that merge
+ * what is then adjacent. */
+#include "whatif/run.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/format.h"
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "whatif/run.h"
-#include "whatif/words.h"
+#include "whatif/names.h"
 
-/* In the order in which they are made. */
+const char *change_option(unsigned kind) {
+    static const char *const options[] = {
+#define CHANGE_OPTION(ID, option) option,
+        CHANGES(CHANGE_OPTION)};
+    return kind < CHANGE_COUNT ? options[kind] : "?";
+}
+
+/* In order of application. */
 static const struct {
     enum change_kind kind;
     change_maker *make;
@@ -29,7 +40,77 @@ static const struct {
     {CHANGE_QUEUES, change_queues},
     {CHANGE_GRAPH, change_graph},
 };
-enum { MAKERS = sizeof makers / sizeof makers[0] };
+enum { MAKERS = ARRAY_COUNT(makers) };
+
+/* ---- texts of an outcome ---- */
+
+/* Texts have a fixed size and names any length: a name is cut between characters, a text between
+ * words. */
+
+static const char cut_mark[] = "\xE2\x80\xA6";
+
+void text_join(char *to, const char *words) {
+    size_t length = strlen(to), room = OUTCOME_TEXT - length, mark = sizeof cut_mark - 1;
+    bool is_cut = length >= mark && memcmp(to + length - mark, cut_mark, mark) == 0;
+    if (words[0] == 0 || is_cut)
+        return;
+    int needed = snprintf(to + length, room, "%s%s", length ? "; " : "", words);
+    if (needed >= 0 && (size_t)needed < room)
+        return;
+    size_t end = OUTCOME_TEXT - sizeof cut_mark;
+    while (end > 0 && to[end] != ' ')
+        end--;
+    memcpy(to + end, cut_mark, sizeof cut_mark);
+}
+
+/* Appends a name, or its beginning. */
+static void append_name(char *to, const char *before, struct text name) {
+    enum { LONGEST = 60 };
+    size_t length = strlen(to);
+    struct text shown = {name.data, name.length < LONGEST ? name.length : LONGEST};
+    shown.length = text_utf8_valid(shown);
+    snprintf(to + length, OUTCOME_TEXT - length, "%s%.*s%s", before, TEXT_ARGS(shown),
+             shown.length < name.length ? cut_mark : "");
+}
+
+bool name_is_present(const struct trace *trace, struct text pattern, const int64_t *weight) {
+    for (uint32_t i = 0; i < trace->strings.count; i++)
+        if (weight[i] > 0 && name_matches(trace_text(trace, i), pattern))
+            return true;
+    return false;
+}
+
+bool explain_no_match(struct outcome *outcome, const struct trace *trace, const char *what,
+                      struct text pattern, const int64_t *weight) {
+    enum { SHOWN = 3 };
+    uint32_t shown[SHOWN];
+    size_t count = 0, names = 0;
+    for (uint32_t i = 0; i < trace->strings.count; i++) {
+        if (weight[i] <= 0)
+            continue;
+        names++;
+        size_t place = count < SHOWN ? count++ : SHOWN;
+        for (; place > 0 && weight[shown[place - 1]] < weight[i]; place--)
+            if (place < SHOWN)
+                shown[place] = shown[place - 1];
+        if (place < SHOWN)
+            shown[place] = i;
+    }
+    if (names == 0)
+        return false;
+    char *text = outcome->why_not;
+    snprintf(text, OUTCOME_TEXT, "no %s is named ", what);
+    append_name(text, "", pattern);
+    for (size_t i = 0; i < count; i++)
+        append_name(text, i ? ", " : "; the trace has ", trace_text(trace, shown[i]));
+    if (names > count) {
+        char more[FORMAT_SIZE];
+        size_t length = strlen(text);
+        snprintf(text + length, OUTCOME_TEXT - length, " and %s more",
+                 format_count(names - count, more));
+    }
+    return true;
+}
 
 /* ---- edits ---- */
 
@@ -37,13 +118,13 @@ bool run_edit_calls(struct run *run, struct status *status) {
     size_t calls = run->replay->calls;
     return RUN_WRITABLE(run, host_time, calls, status) &&
            RUN_WRITABLE(run, call_cost, calls, status) &&
-           RUN_MAKE_ONCE(run, call_gone, calls, status);
+           RUN_MAKE_ONCE(run, call_removed, calls, status);
 }
 
 bool run_edit_activities(struct run *run, struct status *status) {
     size_t activities = run->replay->activities;
     return RUN_WRITABLE(run, duration, activities, status) &&
-           RUN_MAKE_ONCE(run, activity_gone, activities, status);
+           RUN_MAKE_ONCE(run, activity_removed, activities, status);
 }
 
 uint32_t run_call_before(const struct replay *replay, uint32_t call) {
@@ -54,21 +135,21 @@ uint32_t run_call_before(const struct replay *replay, uint32_t call) {
     return replay->outer[call - 1];
 }
 
-/* The first call of a thread has no host time to lose: it is where the thread begins. */
+/* The first call of a thread has no host time before it. */
 void run_drop_call(struct run *run, uint32_t call, bool host_time_too) {
-    run->touched += !run->call_gone[call];
-    run->call_gone[call] = 1;
+    run->touched += !run->call_removed[call];
+    run->call_removed[call] = 1;
     run->call_cost[call] = 0;
     if (host_time_too && run_call_before(run->replay, call) != NO_ROW)
         run->host_time[call] = 0;
 }
 
 void run_drop_host_time(struct run *run, uint32_t call) {
-    enum { TIMES = 2 }; /* as long as usual: operations differ */
+    enum { TYPICAL_FACTOR = 2 }; /* operations differ in length */
     const struct replay *replay = run->replay;
-    int64_t most = TIMES * (MAX(replay->host_time_typical, 0) + replay->launch_call);
+    int64_t cut_max = TYPICAL_FACTOR * (MAX(replay->host_time_typical, 0) + replay->launch_call);
     if (run_call_before(replay, call) != NO_ROW)
-        run->host_time[call] -= MIN(MAX(run->host_time[call], 0), most);
+        run->host_time[call] -= MIN(MAX(run->host_time[call], 0), cut_max);
 }
 
 void run_drop_operation(struct run *run, uint32_t call) {
@@ -77,12 +158,12 @@ void run_drop_operation(struct run *run, uint32_t call) {
 }
 
 void run_drop_activity(struct run *run, uint32_t activity) {
-    run->touched += !run->activity_gone[activity];
-    run->activity_gone[activity] = 1;
+    run->touched += !run->activity_removed[activity];
+    run->activity_removed[activity] = 1;
     run->duration[activity] = 0;
 }
 
-/* ---- a run ---- */
+/* ---- running changes ---- */
 
 static bool make_change(struct run *run, change_maker *make, const struct change *change,
                         struct outcome *outcome, struct status *status) {
@@ -90,7 +171,7 @@ static bool make_change(struct run *run, change_maker *make, const struct change
     if (!make(run, change, &one, status))
         return false;
     text_join(outcome->what, one.what);
-    if (!strstr(outcome->assumes, one.assumes)) /* two changes may assume the same */
+    if (!strstr(outcome->assumes, one.assumes)) /* two changes may have the same assumption */
         text_join(outcome->assumes, one.assumes);
     text_join(outcome->why_not, one.why_not);
     outcome->applicable |= one.applicable;
@@ -107,14 +188,15 @@ static bool make_changes(struct run *run, const struct change *changes, size_t c
     return true;
 }
 
-/* What the trace does not tell about when things happen. */
-static void say_what_is_assumed(const struct replay *replay, struct outcome *outcome) {
+/* Assumptions that incomplete traces need. */
+static void add_assumptions(const struct replay *replay, struct outcome *outcome) {
     const struct model *model = replay->source.model;
     uint64_t unlaunched = model->unmatched_early + model->unmatched_lost;
     if (replay->activities == 0 && replay->calls > 0)
-        text_join(outcome->assumes, "the host waits for no device work: none was recorded");
+        text_join(outcome->assumes, "the host waits for no device work, since none was recorded");
     else if (unlaunched * 20 > replay->activities)
-        text_join(outcome->assumes, "activities without a recorded launch keep their distance");
+        text_join(outcome->assumes,
+                  "activities without a recorded launch keep their distance to the previous one");
 }
 
 static int64_t measured_time(const struct replay *replay) {
@@ -126,7 +208,7 @@ static int64_t measured_time(const struct replay *replay) {
     return longest;
 }
 
-/* A change that does not apply leaves nothing to compute. */
+/* Nothing needs to be computed. */
 static bool is_unchanged(const struct run *run, const struct outcome *outcome) {
     return !outcome->applicable && run_is_unchanged(run);
 }
@@ -139,7 +221,8 @@ static bool run_changes(const struct replay *replay, const struct change *change
     bool ok = make_changes(&run, changes, count, outcome, status);
     bool as_it_was = ok && !account && is_unchanged(&run, outcome);
     if (!as_it_was)
-        ok = ok && evaluate(&run, status) && (!account || run_account(&run, outcome, status));
+        ok =
+            ok && replay_evaluate(&run, status) && (!account || run_account(&run, outcome, status));
     if (ok) {
         outcome->before = measured_time(replay);
         outcome->unchanged = replay->unchanged;
@@ -147,11 +230,14 @@ static bool run_changes(const struct replay *replay, const struct change *change
         outcome->touched = run.touched;
         outcome->error = llabs(outcome->unchanged - outcome->before);
         if (count && outcome->applicable) {
-            double doubt = run.doubt < 1 ? run.doubt : 1; /* more than all of it cannot be wrong */
-            outcome->error += run_error_bound(&run) +
-                              (int64_t)(doubt * (double)llabs(outcome->before - outcome->after));
+            double assumption_error = run.assumption_error < 1
+                                          ? run.assumption_error
+                                          : 1; /* at most the whole gain is wrong */
+            outcome->error +=
+                run_error_bound(&run) +
+                (int64_t)(assumption_error * (double)llabs(outcome->before - outcome->after));
         }
-        say_what_is_assumed(replay, outcome);
+        add_assumptions(replay, outcome);
     }
     run_finish(&run);
     if (!ok)
@@ -174,14 +260,14 @@ void outcome_finish(struct outcome *outcome) {
     memset(outcome, 0, sizeof *outcome);
 }
 
-/* ---- all of them ---- */
+/* ---- ranking all changes ---- */
 
 static struct text busiest_kernel(const struct replay *replay, struct status *status) {
     struct run run;
     struct outcome outcome = {.device_count = 0};
     run_begin(&run, replay);
     struct text name = TEXT("");
-    if (evaluate(&run, status) && run_account(&run, &outcome, status))
+    if (replay_evaluate(&run, status) && run_account(&run, &outcome, status))
         name = outcome.next_kernel;
     run_finish(&run);
     memory_free(outcome.devices);
@@ -222,7 +308,7 @@ bool replay_rank(const struct replay *replay, struct ranked_change **ranked, siz
         return false;
     for (unsigned kind = 0; kind < CHANGE_COUNT; kind++) {
         struct change change = {.kind = kind, .factor = 2};
-        if (kind == CHANGE_FASTER) { /* twice: what takes most on the device, and the host */
+        if (kind == CHANGE_FASTER) { /* two entries: the kernel with most time, and the host */
             change.pattern = kernel;
             if (kernel.length)
                 ranking.ranked[made++].change = change;

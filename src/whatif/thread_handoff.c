@@ -1,13 +1,13 @@
-/* Do threads wait for each other? PyTorch's backward pass runs on a thread of its own while the
- * thread that asked for it waits. That is not recorded, but shows: in the calls of a process, in
- * order of time, long bursts of one thread take turns with long bursts of another. The first call
- * of such a burst then follows the last one of the burst before. Where calls of threads mix finely
- * the threads go their own ways. A thread that has just begun follows what its process did last. */
+/* Do threads wait for each other? PyTorch's backward pass runs on its own thread while the calling
+ * thread waits. This is not recorded, but visible in the calls of a process in order of time: long
+ * bursts of one thread alternate with long bursts of another. The first call of such a burst then
+ * follows the last one of the previous burst. Where calls of threads interleave finely, the threads
+ * are independent. The first call of a new thread follows the last call of its process. */
 #include "base/memory.h"
 #include "base/sort.h"
 #include "whatif/graph.h"
 
-/* Fewer calls in a row than this are no burst, but a thread beside the others. */
+/* Fewer consecutive calls are no burst but a concurrent thread. */
 enum { BURST_MIN = 8 };
 
 struct burst {
@@ -17,8 +17,8 @@ struct burst {
     int64_t end;
 };
 
-/* A burst of the thread follows the burst before it when it began after that had ended, and its
- * thread made no call meanwhile. */
+/* A burst follows the previous one if it began after that ended and its thread made no call
+ * meanwhile. */
 static void link_bursts(struct replay *replay, const struct burst *before,
                         const struct burst *burst) {
     uint32_t first = burst->first;
@@ -31,7 +31,7 @@ static void link_bursts(struct replay *replay, const struct burst *before,
         replay->follows[first] = before->last;
 }
 
-/* Long bursts one after another; short ones between them are passed over. */
+/* Links long bursts; short ones between them are ignored. */
 static void walk_process(struct replay *replay, const uint32_t *calls, size_t count) {
     struct burst before = {.thread = UINT32_MAX}, burst = before;
     for (size_t i = 0; i <= count; i++) {
@@ -95,7 +95,7 @@ static void find_tails(struct replay *replay, const uint8_t *has_calls) {
     }
 }
 
-bool replay_find_handovers(struct replay *replay, struct status *status) {
+bool replay_find_handoffs(struct replay *replay, struct status *status) {
     const struct trace *trace = replay->trace;
     size_t processes = trace->process.count, outer = 0;
     uint32_t *rows = memory_allocate(replay->calls, sizeof *rows, status);

@@ -1,29 +1,28 @@
-/* One order in which every moment can be computed: that of measured time, where an activity comes
- * no earlier than the call that launched it and the activity before it in its queue (clocks differ,
- * and a kernel may start before its launch call returns). Whatever else a moment waits for and that
- * does not stand before it in this order is a contradiction of the trace; that link is dropped. */
+/* A topological order of the nodes: by measured time, where an activity comes no earlier than its
+ * launching call and the previous activity of its queue (clocks differ, and a kernel may start
+ * before its launch call returns). A dependency on a node that comes later in this order
+ * contradicts the trace and is dropped. */
 #include "base/memory.h"
 #include "whatif/graph.h"
 
-/* Moments that are in order of time already: of one thread, or of one device. */
+/* Nodes that are already in order of time: of one thread or one device. */
 struct series {
     size_t at, end; /* rows of calls, twice each (start, then end); behind them of activities */
 };
 
-/* The series stand in the order of threads and devices, and of moments at one time the earlier
- * series' comes first: each thread's starts and ends keep their program order, so that calls which
- * touch or last no time do. */
+/* A k-way merge. Series are ordered by thread and device, and ties go to the earlier series, so a
+ * thread's starts and ends keep their program order even when calls touch or take no time. */
 struct merge {
     const struct replay *replay;
     const int64_t *activity_key;
     struct series *series;
     size_t count, capacity;
-    uint32_t *heap; /* of series, the earliest next moment on top */
+    uint32_t *heap; /* of series, the earliest next node on top */
     size_t heaped;
 };
 
-/* The moments of inner calls are none. */
-static bool is_moment(const struct merge *merge, size_t row) {
+/* Nested calls have no nodes. */
+static bool is_node(const struct merge *merge, size_t row) {
     return row >= 2 * merge->replay->calls || is_outer(merge->replay, row / 2);
 }
 
@@ -34,8 +33,8 @@ static int64_t key_of(const struct merge *merge, size_t row) {
     return row % 2 ? replay->call_end[row / 2] : replay->call_start[row / 2];
 }
 
-/* How order[] names the moment. */
-static uint32_t moment_of(const struct merge *merge, size_t row) {
+/* The node's number in order[]. */
+static uint32_t node_of(const struct merge *merge, size_t row) {
     const struct replay *replay = merge->replay;
     if (row >= 2 * replay->calls)
         return (uint32_t)row;
@@ -46,12 +45,11 @@ static bool find_series(struct merge *merge, struct status *status) {
     size_t rows = 2 * merge->replay->calls + merge->replay->activities;
     int64_t reached = 0;
     for (size_t row = 0; row < rows; row++) {
-        if (!is_moment(merge, row))
+        if (!is_node(merge, row))
             continue;
         int64_t key = key_of(merge, row);
         if (merge->count == 0 || key < reached) {
-            if (!memory_grow((void **)&merge->series, &merge->capacity, merge->count + 1,
-                             sizeof *merge->series, status))
+            if (!GROW(merge->series, &merge->capacity, merge->count + 1, status))
                 return false;
             merge->series[merge->count++].at = row;
         }
@@ -66,7 +64,7 @@ static bool comes_before(const struct merge *merge, uint32_t a, uint32_t b) {
     return x != y ? x < y : a < b;
 }
 
-/* Lets what is at `place` sink to where it belongs. */
+/* Restores the heap from `place` down. */
 static void sink(struct merge *merge, size_t place) {
     uint32_t *heap = merge->heap, moved = heap[place];
     for (;;) {
@@ -92,10 +90,10 @@ static bool merge_series(struct merge *merge, struct replay *replay, struct stat
         sink(merge, i);
     while (merge->heaped) {
         struct series *first = &merge->series[merge->heap[0]];
-        replay->order[replay->moments++] = moment_of(merge, first->at);
+        replay->order[replay->node_count++] = node_of(merge, first->at);
         do
             first->at++;
-        while (first->at < first->end && !is_moment(merge, first->at));
+        while (first->at < first->end && !is_node(merge, first->at));
         if (first->at == first->end)
             merge->heap[0] = merge->heap[--merge->heaped];
         sink(merge, 0);
@@ -103,7 +101,7 @@ static bool merge_series(struct merge *merge, struct replay *replay, struct stat
     return true;
 }
 
-/* When each activity's turn is: by activity. */
+/* The sort key of each activity. */
 static void find_keys(const struct replay *replay, int64_t *activity_key) {
     for (size_t i = 0; i < replay->activities; i++) {
         uint32_t call = replay->launch[i], previous = replay->previous[i];
@@ -123,22 +121,22 @@ static void drop_undone(struct waits *waits, uint32_t row, const uint8_t *done) 
             waits->activity[k] = NO_ROW;
 }
 
-/* Walks the order once and drops every link to what has not come yet. */
+/* Drops every dependency on a node that comes later. */
 static bool drop_contradictions(struct replay *replay, struct status *status) {
     uint8_t *ended = memory_allocate(replay->calls, 1, status);
     uint8_t *done = memory_allocate(replay->activities, 1, status);
     bool ok = ended && done;
-    for (size_t i = 0; i < replay->moments && ok; i++) {
-        size_t moment = replay->order[i];
-        if (moment < replay->calls) {
-            uint32_t *follows = &replay->follows[moment];
+    for (size_t i = 0; i < replay->node_count && ok; i++) {
+        size_t node = replay->order[i];
+        if (node < replay->calls) {
+            uint32_t *follows = &replay->follows[node];
             if (*follows != NO_ROW && !ended[*follows])
                 *follows = NO_ROW;
-        } else if (moment < 2 * replay->calls) {
-            drop_undone(&replay->awaits, (uint32_t)(moment - replay->calls), done);
-            ended[moment - replay->calls] = 1;
+        } else if (node < 2 * replay->calls) {
+            drop_undone(&replay->awaits, (uint32_t)(node - replay->calls), done);
+            ended[node - replay->calls] = 1;
         } else {
-            uint32_t activity = (uint32_t)(moment - 2 * replay->calls);
+            uint32_t activity = (uint32_t)(node - 2 * replay->calls);
             drop_undone(&replay->depends, activity, done);
             done[activity] = 1;
         }

@@ -1,19 +1,70 @@
-/* What does a call wait for? A blocking copy for what it launched. A synchronisation for the queue,
- * the event or the device that its record names; without a record, for what had been launched by
- * then and ended last before the call did. Allocating, loading a module and launching may wait too
- * (for a device to be free, for room in a queue): only where the call took far longer than its like
- * and something on the device ended just before it did. */
+/* What does a call wait for? A blocking copy waits for what it launched. A synchronisation waits
+ * for the queue, event or device of its record; without a record, for the activity that was
+ * launched before it and ended last before the call did. Allocating, loading a module and launching
+ * may wait too (for an idle device, for space in a queue): only if the call took far longer than
+ * others of its name and an activity ended just before it did. */
 #include <string.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "whatif/graph.h"
 
-/* Evidence for a wait that nothing names. */
-enum { LONG_TIMES = 5, OUTSTANDING_MIN = 64 };
+/* ---- the calls of a synchronisation record ---- */
 
-/* In finder.recorded: an activity, no longer a queue. */
+/* The call that waits and the one that recorded the event it waits for, found by correlation id
+ * within the process of the record's queue. Nested calls stand for their outermost one. */
+
+static uint64_t call_key(uint32_t process, uint64_t correlation) {
+    return correlation ^ (uint64_t)process * 0x9E3779B97F4A7C15u;
+}
+
+static bool index_calls(const struct replay *replay, struct map *calls, struct status *status) {
+    const struct trace *trace = replay->trace;
+    for (size_t i = 0; i < replay->calls; i++)
+        if (trace->call.correlation[i] &&
+            !map_set(
+                calls,
+                call_key(trace->thread.process[trace->call.thread[i]], trace->call.correlation[i]),
+                i, status))
+            return false;
+    return true;
+}
+
+static uint32_t call_of(const struct replay *replay, const struct map *calls, uint32_t process,
+                        uint64_t correlation) {
+    const uint64_t *call = correlation ? map_find(calls, call_key(process, correlation)) : NULL;
+    if (!call || replay->trace->call.correlation[*call] != correlation)
+        return NO_ROW;
+    return replay->outer[*call];
+}
+
+bool replay_find_wait_calls(struct replay *replay, struct status *status) {
+    struct trace *trace = replay->source.model->trace;
+    const struct columns_wait *wait = &trace->wait;
+    struct map calls = {0};
+    if (wait->count == 0)
+        return true;
+    bool ok = trace_load(trace, TABLE_WAIT, "record_correlation", status) &&
+              trace_load(trace, TABLE_CALL, "correlation", status) &&
+              index_calls(replay, &calls, status);
+    for (size_t i = 0; i < wait->count && ok; i++) {
+        uint32_t process = trace->queue.process[wait->queue[i]];
+        replay->wait_call[i] = call_of(replay, &calls, process, wait->correlation[i]);
+        replay->wait_recorder[i] = call_of(replay, &calls, process, wait->record_correlation[i]);
+    }
+    trace_unload(trace, TABLE_WAIT, "record_correlation");
+    trace_unload(trace, TABLE_CALL, "correlation");
+    map_finish(&calls);
+    return ok;
+}
+
+/* Thresholds for a wait without a record. */
+enum { LONG_FACTOR = 5, OUTSTANDING_MIN = 64 };
+
+/* In finder.recorded: the value is an activity, no longer a queue. */
 #define EVENT_RECORDED ((uint64_t)1 << 63)
 
 struct finder {
@@ -21,14 +72,14 @@ struct finder {
     struct trace *trace;
     uint32_t *by_end; /* activities by (process, end); NULL: in that order already */
     size_t *process_first;
-    int64_t *name_usual;    /* by string: the usual duration of calls of that name */
-    uint32_t *call_wait;    /* by call: row of its synchronisation record, or NO_ROW */
-    uint32_t *last;         /* by queue: last activity launched so far */
-    uint32_t *queues;       /* of each process, in one list */
-    size_t *queues_first;   /* by process */
-    uint32_t *launch_first; /* by call: activities that it launched, as places in launch_rows */
+    int64_t *first_quartile; /* by string: first quartile of the durations of calls of that name */
+    uint32_t *call_wait;     /* by call: row of its synchronisation record, or NO_ROW */
+    uint32_t *last;          /* by queue: last activity launched so far */
+    uint32_t *queues;        /* of each process, in one list */
+    size_t *queues_first;    /* by process */
+    uint32_t *launch_first;  /* by call: activities that it launched, as indexes in launch_rows */
     uint32_t *launch_rows;
-    struct map recorded; /* by such a call: its queue; once it is past, the activity last in it */
+    struct map recorded; /* by recording call: its queue; once passed, the last activity in it */
 };
 
 static uint32_t activity_process(const struct finder *finder, size_t activity) {
@@ -68,7 +119,7 @@ static bool index_ends(struct finder *finder, struct status *status) {
     return ok;
 }
 
-/* The activity, launched before the call by its process, that ended last until the call did. */
+/* The activity, launched before the call by its process, that ended last before the call did. */
 static uint32_t ended_last(const struct finder *finder, size_t call) {
     const struct replay *replay = finder->replay;
     enum { LOOK_BACK = 64 };
@@ -76,13 +127,7 @@ static uint32_t ended_last(const struct finder *finder, size_t call) {
     int64_t until = replay->call_end[call] + replay->clock_error;
     size_t first = finder->process_first[process], low = first;
     size_t high = finder->process_first[process + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (activity_end(replay, row_by_end(finder, middle)) <= until)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    PARTITION_POINT(low, high, i, activity_end(replay, row_by_end(finder, i)) <= until);
     for (unsigned i = 0; i < LOOK_BACK && low > first; i++) {
         uint32_t row = row_by_end(finder, --low), launch = replay->launch[row];
         int64_t launched = launch == NO_ROW ? replay->start[row] : replay->call_start[launch];
@@ -94,12 +139,12 @@ static uint32_t ended_last(const struct finder *finder, size_t call) {
 
 /* ---- synchronisation records ---- */
 
-/* A record without the queue that is awaited does not say what its event stands for. */
+/* A record without an awaited queue does not identify its event. */
 static uint32_t recorder_of(const struct finder *finder, size_t record) {
     return finder->trace->wait.awaited[record] ? finder->replay->wait_recorder[record] : NO_ROW;
 }
 
-/* The calls that recorded events: their place in the queue is asked for later. */
+/* Indexes the calls that recorded events; what they cover is found later. */
 static bool index_records(struct finder *finder, struct status *status) {
     const struct replay *replay = finder->replay;
     for (size_t i = 0; i < finder->trace->wait.count; i++) {
@@ -154,13 +199,14 @@ static bool index_launched(struct finder *finder, struct status *status) {
 
 /* ---- one call ---- */
 
-/* An activity that ended clearly after the call did was not awaited by it. */
+/* An activity that ended clearly after the call was not awaited by it. */
 static bool can_be_awaited(const struct replay *replay, size_t call, uint32_t activity) {
     return activity != NO_ROW &&
            activity_end(replay, activity) <= replay->call_end[call] + replay->clock_error;
 }
 
-static bool await(struct finder *finder, size_t call, uint32_t activity, struct status *status) {
+static bool add_await(struct finder *finder, size_t call, uint32_t activity,
+                      struct status *status) {
     return !can_be_awaited(finder->replay, call, activity) ||
            waits_add(&finder->replay->awaits, activity, status);
 }
@@ -172,16 +218,17 @@ static bool await_record(struct finder *finder, size_t call, uint32_t record,
     const uint64_t *last;
     switch (trace->wait.kind[record]) {
     case WAIT_STREAM:
-        return await(finder, call, finder->last[queue], status);
+        return add_await(finder, call, finder->last[queue], status);
     case WAIT_EVENT:
         last = recorder_of(finder, record) == NO_ROW
                    ? NULL
                    : map_find(&finder->recorded, recorder_of(finder, record));
-        return !last || !(*last & EVENT_RECORDED) || await(finder, call, (uint32_t)*last, status);
+        return !last || !(*last & EVENT_RECORDED) ||
+               add_await(finder, call, (uint32_t)*last, status);
     case WAIT_CONTEXT: {
         uint32_t process = call_process(finder, call);
         for (size_t i = finder->queues_first[process]; i < finder->queues_first[process + 1]; i++)
-            if (!await(finder, call, finder->last[finder->queues[i]], status))
+            if (!add_await(finder, call, finder->last[finder->queues[i]], status))
                 return false;
         return true;
     }
@@ -192,23 +239,22 @@ static bool await_record(struct finder *finder, size_t call, uint32_t record,
 
 static bool took_long(const struct finder *finder, size_t call) {
     const struct replay *replay = finder->replay;
-    int64_t usual = finder->name_usual[replay->trace->call.name[call]];
-    return replay->call_end[call] - replay->call_start[call] > LONG_TIMES * MAX(usual, 1);
+    int64_t typical = finder->first_quartile[replay->trace->call.name[call]];
+    return replay->call_end[call] - replay->call_start[call] > LONG_FACTOR * MAX(typical, 1);
 }
 
-/* Whether a call that took long and need not wait plainly did: it ended with something on the
- * device. */
+/* Whether an unusually long call waited: it ended just after an activity did. */
 static bool plainly_waited(const struct finder *finder, size_t call, uint32_t activity) {
     const struct replay *replay = finder->replay;
     int64_t duration = replay->call_end[call] - replay->call_start[call];
-    int64_t usual = finder->name_usual[replay->trace->call.name[call]];
+    int64_t typical = finder->first_quartile[replay->trace->call.name[call]];
     int64_t end = activity_end(replay, activity);
     return end > replay->call_start[call] &&
-           replay->call_end[call] - end < MAX(duration / 5, 2 * usual);
+           replay->call_end[call] - end < MAX(duration / 5, 2 * typical);
 }
 
-/* How many activities of the queue were launched and had not ended when the call began, at most
- * OUTSTANDING_MIN. */
+/* The number of unfinished activities of the queue at the start of the call, up to OUTSTANDING_MIN.
+ */
 static unsigned outstanding(const struct finder *finder, size_t call, uint32_t queue) {
     const struct replay *replay = finder->replay;
     unsigned count = 0;
@@ -236,7 +282,7 @@ static bool find_await(struct finder *finder, size_t call, struct status *status
         if (record != NO_ROW && !await_record(finder, call, record, status))
             return false;
         return replay->awaits.count > before ||
-               await(finder, call, ended_last(finder, call), status);
+               add_await(finder, call, ended_last(finder, call), status);
     }
     if (class == CALL_OTHER || !took_long(finder, call))
         return true;
@@ -253,15 +299,15 @@ static bool find_await(struct finder *finder, size_t call, struct status *status
     return true;
 }
 
-/* A call that records an event which somebody waits for: what is last in its queue by now. */
+/* A call that records an awaited event covers the last activity of its queue. */
 static void record_event(struct finder *finder, uint32_t call) {
     uint64_t *recorded = finder->recorded.count ? map_find(&finder->recorded, call) : NULL;
     if (recorded && !(*recorded & EVENT_RECORDED))
         *recorded = EVENT_RECORDED | finder->last[*recorded];
 }
 
-/* What comes after the call knows of what it launched. */
-static void pass(struct finder *finder, size_t call) {
+/* Later calls see what this call launched. */
+static void note_launched(struct finder *finder, size_t call) {
     const struct replay *replay = finder->replay;
     for (uint32_t i = finder->launch_first[call]; i < finder->launch_first[call + 1]; i++) {
         uint32_t row = finder->launch_rows[i];
@@ -271,8 +317,8 @@ static void pass(struct finder *finder, size_t call) {
     }
 }
 
-/* Calls of all threads in order of start; awaits are kept by call, so they are found in two goes:
- * the order of time fills a list that is then laid out by row. */
+/* Walks the calls of all threads in order of start. Awaits are stored by call, so a list in order
+ * of time is filled first and then laid out by row. */
 static bool walk_calls(struct finder *finder, struct status *status) {
     struct replay *replay = finder->replay;
     uint32_t *order = NULL;
@@ -293,7 +339,7 @@ static bool walk_calls(struct finder *finder, struct status *status) {
         from[call] = (uint32_t)replay->awaits.count;
         ok = find_await(finder, call, status);
         until[call] = (uint32_t)replay->awaits.count;
-        pass(finder, call);
+        note_launched(finder, call);
     }
     struct waits sorted = {.first = replay->awaits.first};
     for (size_t i = 0; i < replay->calls && ok; i++) {
@@ -319,14 +365,14 @@ bool replay_find_waits(struct replay *replay, struct status *status) {
         finder.call_wait[i] = NO_ROW;
     /* the lower quartile: what calls of a name cost when they wait for nothing */
     if (ok)
-        finder.name_usual = call_durations(replay, 0.25, false, 0, status);
-    ok = ok && finder.name_usual && index_ends(&finder, status) &&
+        finder.first_quartile = call_durations(replay, 0.25, false, 0, status);
+    ok = ok && finder.first_quartile && index_ends(&finder, status) &&
          index_process_queues(&finder, status) && index_launched(&finder, status) &&
          index_records(&finder, status) && walk_calls(&finder, status);
-    void *columns[] = {finder.by_end,       finder.process_first, finder.name_usual,
+    void *columns[] = {finder.by_end,       finder.process_first, finder.first_quartile,
                        finder.call_wait,    finder.last,          finder.queues,
                        finder.queues_first, finder.launch_first,  finder.launch_rows};
-    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(columns); i++)
         memory_free(columns[i]);
     map_finish(&finder.recorded);
     return ok;

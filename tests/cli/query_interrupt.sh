@@ -5,6 +5,9 @@
 rm -f said
 endless="WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 set -m # background jobs take SIGINT only with job control
+sleep 2 &
+kill -INT $!
+wait $! 2> /dev/null && echo "SKIP SIGINT is ignored here" && exit 77 # as in a background job of a script
 "$RIDGE" query "$TESTS/format/example.ridge" "$endless" -o rows.txt > printed 2>&1 &
 ridge=$!
 for _ in $(seq 100); do

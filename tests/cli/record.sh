@@ -85,6 +85,6 @@ record -f -o x.ridge -- sleep 0.05 2>&1 | sed 's/[0-9][0-9.]* [mµ]*s/TIME/g; s/
 CUDA_INJECTION64_PATH=/other/tool.so record -f -o x.ridge -- sh -c 'echo "$CUDA_INJECTION64_PATH"' 2>&1 |
     sed -n '1p; s/^lost      \(nothing; \)*//p'
 echo "- then a report"
-"$RIDGE" run --no-sampling -q -f -o x.ridge -- sh -c 'echo the program; exit 5' | sed -n 's/run of .*/run of TIME/; 1,4p'
+"$RIDGE" run --no-sampling -q -f -o x.ridge -- sh -c 'echo the program; exit 5' | sed -n 's/, [0-9.]* [nµm]*s$/, TIME/; 1,3p'
 echo "status ${PIPESTATUS[0]}"
 ls -A temporary

@@ -1,7 +1,7 @@
 # Figures that a trace does not hold print as "?" in text and Markdown and as null in JSON, and
 # never as 0. Here one copy has no size and no kind of memory, one has both, and a set has no size.
-event() {
 command -v python3 > /dev/null || { echo "SKIP there is no python3" && exit 77; }
+event() {
     printf '{"ph":"X","cat":"%s","name":"%s","pid":0,"tid":7,"ts":%s,"dur":%s,"args":{"device":0,"stream":7,"correlation":%s%s}}' "$@"
 }
 {
@@ -24,13 +24,13 @@ command -v python3 > /dev/null || { echo "SKIP there is no python3" && exit 77; 
 } > unsized.json
 for trace in mixed.json unsized.json; do
     echo "== $trace"
-    "$RIDGE" report --no-verdict "$trace" > text
-    grep 'memory throughput' text
+    "$RIDGE" report --no-verdict --section account,copies "$trace" > text
+    grep 'Memory throughput' text
     sed -n '/^  direction/,/^$/p' text
-    "$RIDGE" report --no-verdict --format md "$trace" > markdown
-    grep 'Memory Throughput' markdown
-    sed -n '/Memory Patterns/,/Hidden/p' markdown
-    sed -n '/^| Copies/,/^$/p' markdown
+    "$RIDGE" report --no-verdict -o report.md -f "$trace"
+    grep 'Memory throughput' report.md
+    sed -n '/Memory Patterns/,/Overlapped/p' report.md
+    sed -n '/^| direction/,/^$/p' report.md
     "$RIDGE" report --no-verdict --format csv "$trace" | tr -d '\r'
     "$RIDGE" report --no-verdict --json "$trace" > report.json
     python3 - << 'END'

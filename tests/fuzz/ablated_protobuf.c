@@ -2,7 +2,6 @@
  * the schema: a field of bytes is taken for a message when all of it reads as one. */
 #include "ablated.h"
 #include "consume.h"
-#include "base/protobuf_write.h"
 #include "import/perfetto/perfetto_layout.h"
 #include "base/protobuf.h"
 #include "targets.h"

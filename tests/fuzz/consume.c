@@ -63,7 +63,7 @@ static void take_written(struct consumer *consumer) {
     if (consumer->written.failed)
         fuzz_broken("out of memory");
     struct text text = buffer_as_text(&consumer->written);
-    consumer->checksum = checksum_integer(consumer->checksum) ^ checksum64(text.data, text.length);
+    consumer->checksum = hash_u64(consumer->checksum) ^ checksum64(text.data, text.length);
     buffer_clear(&consumer->written);
 }
 

@@ -45,7 +45,7 @@ int fuzz_open(const uint8_t *data, size_t size) {
         /* What was written must be readable, whatever it was made of. */
         if (trace_open_fd(fd, "joined", &trace, &status))
             trace_close(trace);
-        else if (!trace_recognise(data, size))
+        else if (!trace_detect(data, size))
             abort();
     }
     close(fd);

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "spool/spool.h"
@@ -74,7 +75,7 @@ static bool print_range(unsigned process, unsigned lane, const struct spool_rang
 }
 
 static bool is_span(int64_t start, int64_t end) {
-    return start > 0 && start <= end && end < spool_now() + 1000000000;
+    return start > 0 && start <= end && end < clock_now() + 1000000000;
 }
 
 /* A call and its kernel lie in different lanes and come in either order. */
@@ -255,8 +256,8 @@ int main(int argc, char **argv) {
     if (never_read) {
         waitpid(pid, &ended, 0);
     } else {
-        int64_t until = spool_now() + 400000000;
-        while (!(stops_early && spool_now() > until) && waitpid(pid, &ended, WNOHANG) == 0) {
+        int64_t until = clock_now() + 400000000;
+        while (!(stops_early && clock_now() > until) && waitpid(pid, &ended, WNOHANG) == 0) {
             drain();
             usleep(5000);
         }

@@ -2,6 +2,7 @@
  *
  *   unit [--shard I/N] [WORD]   every Nth test from the Ith on; tests whose names contain WORD
  */
+#include "base/array.h"
 #include "test.h"
 
 #include <dirent.h>
@@ -23,7 +24,7 @@ static char temporary[32][512];
 static size_t temporary_count;
 
 void test_register(const char *name, const char *file, void (*run)(void)) {
-    if (test_count == sizeof tests / sizeof tests[0])
+    if (test_count == ARRAY_COUNT(tests))
         abort();
     tests[test_count++] = (struct test){name, file, run};
 }
@@ -62,7 +63,7 @@ const char *test_fixture(const char *name) {
 const char *test_temporary(const char *suffix) {
     static unsigned serial;
     const char *folder = getenv("TMPDIR");
-    if (temporary_count == sizeof temporary / sizeof temporary[0])
+    if (temporary_count == ARRAY_COUNT(temporary))
         abort();
     char *p = temporary[temporary_count++];
     snprintf(p, sizeof temporary[0], "%s/ridge-test-%ld-%u%s", folder ? folder : "/tmp",

@@ -2,6 +2,7 @@
  * thousand to a hundred million elements. How many does it take until memory and not the launch is
  * what one waits for?
  */
+#include "base/array.h"
 #include "base/format.h"
 #include "bench/experiments/curve.h"
 #include "bench/experiment.h"
@@ -9,7 +10,7 @@
 
 static const struct workload *const workloads[] = {&workload_add, &workload_exp, &workload_gelu};
 static const struct curve_set curves = {.workloads = workloads,
-                                        .count = sizeof workloads / sizeof workloads[0],
+                                        .count = ARRAY_COUNT(workloads),
                                         .thing = "elements",
                                         .rate = curve_bytes,
                                         .rate_text = format_rate};

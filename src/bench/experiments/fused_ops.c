@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/array.h"
 #include "base/format.h"
 #include "bench/experiments/axes.h"
 #include "bench/experiments/pair.h"
@@ -30,7 +31,7 @@ static const struct fusable {
     {"mul + relu", &workload_mul_then_relu, &workload_mul_relu, false, {10000, 1000000, 40, 20}},
     {"affine", &workload_mul_then_add, &workload_affine, false, {0}},
 };
-enum { PAIRS = sizeof pairs / sizeof pairs[0], PAIR = 0, ELEMENTS = 1 }; /* among the numbers */
+enum { PAIRS = ARRAY_COUNT(pairs), PAIR = 0, ELEMENTS = 1 }; /* among the numbers */
 
 /* The side of a square of about so many elements. */
 static int64_t side_of(int64_t elements) {

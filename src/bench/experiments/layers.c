@@ -1,6 +1,7 @@
 /* layers: the operations between the products of a transformer: softmax, layer norm, RMS norm. Each
  * reads its rows and writes them once, so memory is all that should count.
  */
+#include "base/array.h"
 #include "bench/experiments/axes.h"
 #include "bench/workloads/workload.h"
 
@@ -13,7 +14,7 @@ static bool plan(const struct stage *stage, struct case_list *list, struct statu
         .cpu = {1, {1024}}, .gpu = {1, {8192}}, .tests = {2, {1, 7}}};
     struct axes axes = axes_of(stage, &sizes, &rows, RIDGE_F16);
     for (unsigned type = 0; type < axes.dtype_count; type++)
-        for (unsigned which = 0; which < sizeof workloads / sizeof workloads[0]; which++)
+        for (unsigned which = 0; which < ARRAY_COUNT(workloads); which++)
             for (unsigned i = 0; i < axes.sizes.count; i++)
                 for (unsigned b = 0; b < axes.batches.count; b++) {
                     struct bench_case work = {.kind = &workload_eager,

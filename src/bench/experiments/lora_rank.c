@@ -1,11 +1,12 @@
 /* lora-rank: a LoRA layer with adapters of five ranks. Sixteen times the rank is sixteen times the
  * adapter's work and still little beside the layer's: does the time say so too?
  */
+#include "base/array.h"
 #include "bench/experiments/axes.h"
 #include "bench/workloads/workload.h"
 
 static const int64_t ranks[] = {4, 8, 16, 32, 64};
-enum { RANKS = sizeof ranks / sizeof ranks[0] };
+enum { RANKS = ARRAY_COUNT(ranks) };
 
 static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
     static const struct axis_defaults sizes = {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/format.h"
 #include "bench/experiments/sweep.h"
 #include "bench/kernels/kernel_case.h"
@@ -49,7 +50,7 @@ static const struct {
     enum hand_kernel which;
     const char *variant;
 } kernels[] = {{HAND_READ, "read-only"}, {HAND_COMPUTE, "compute-only"}, {HAND_PRODUCT, "full"}};
-enum { KERNELS = sizeof kernels / sizeof *kernels };
+enum { KERNELS = ARRAY_COUNT(kernels) };
 
 static bool plan_product(int64_t size, int64_t batch, struct case_list *list,
                          struct status *status) {

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/format.h"
 #include "bench/experiments/sweep.h"
 #include "bench/workloads/workload.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define WORTH_SAYING 0.02 /* differences below are none */
 
 static bool plan_line(int64_t size, int64_t batch, enum ridge_dtype dtype, struct case_list *list,
@@ -34,11 +34,11 @@ static bool plan_size(const struct stage *stage, int64_t size, struct case_list 
     static const enum ridge_dtype of_gpu[] = {RIDGE_F16, RIDGE_Q8_0, RIDGE_Q4_K};
     static const int64_t usual[] = {1, 8, 64};
     unsigned batch_count, dtype_count;
-    const int64_t *batches =
-        experiment_batches(stage, usual, stage->options.small ? 1 : COUNT(usual), &batch_count);
+    const int64_t *batches = experiment_batches(
+        stage, usual, stage->options.small ? 1 : ARRAY_COUNT(usual), &batch_count);
     const enum ridge_dtype *dtypes =
         experiment_dtypes(stage, stage->is_gpu ? of_gpu : of_cpu,
-                          stage->is_gpu ? COUNT(of_gpu) : COUNT(of_cpu), &dtype_count);
+                          stage->is_gpu ? ARRAY_COUNT(of_gpu) : ARRAY_COUNT(of_cpu), &dtype_count);
     for (unsigned b = 0; b < batch_count; b++)
         for (unsigned d = 0; d < dtype_count; d++)
             if (!plan_line(size, batches[b], dtypes[d], list, status))
@@ -53,8 +53,8 @@ static bool plan(const struct stage *stage, struct case_list *list, struct statu
     unsigned count;
     const int64_t *sizes =
         stage->options.small
-            ? experiment_sizes(stage, small, COUNT(small), &count)
-            : experiment_sizes(stage, stage->is_gpu ? of_gpu : of_cpu, COUNT(of_gpu), &count);
+            ? experiment_sizes(stage, small, ARRAY_COUNT(small), &count)
+            : experiment_sizes(stage, stage->is_gpu ? of_gpu : of_cpu, ARRAY_COUNT(of_gpu), &count);
     for (unsigned i = 0; i < count; i++)
         if (!plan_size(stage, sizes[i], list, status))
             return false;

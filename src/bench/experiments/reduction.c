@@ -2,6 +2,7 @@
  * million elements. Everything is read and next to nothing written: how near does it come to the
  * memory's read bandwidth?
  */
+#include "base/array.h"
 #include "base/format.h"
 #include "bench/experiments/curve.h"
 #include "bench/experiment.h"
@@ -11,7 +12,7 @@ enum { ROW = 1000 }; /* elements of which the largest is sought */
 
 static const struct workload *const workloads[] = {&workload_sum, &workload_row_max};
 static const struct curve_set curves = {.workloads = workloads,
-                                        .count = sizeof workloads / sizeof workloads[0],
+                                        .count = ARRAY_COUNT(workloads),
                                         .thing = "elements",
                                         .rate = curve_bytes,
                                         .rate_text = format_rate};

@@ -3,18 +3,17 @@
  */
 #include <stdio.h>
 
+#include "base/array.h"
 #include "bench/experiments/sweep.h"
 #include "bench/kernels/kernel_case.h"
 
 static const int64_t tiles[] = {8, 16, 32, 64, 128};
 static const int64_t small_tiles[] = {8, 32};
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static bool plan_size(const struct stage *stage, int64_t size, struct case_list *list,
                       struct status *status) {
     const int64_t *swept = stage->options.small ? small_tiles : tiles;
-    size_t count = stage->options.small ? COUNT(small_tiles) : COUNT(tiles);
+    size_t count = stage->options.small ? ARRAY_COUNT(small_tiles) : ARRAY_COUNT(tiles);
     for (size_t i = 0; i < count; i++) {
         struct bench_case work = {.size = size, .curve = true};
         snprintf(work.label, sizeof work.label, "matmul %lldx%lldx%lld", (long long)size,

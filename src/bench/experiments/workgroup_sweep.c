@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 
+#include "base/array.h"
 #include "bench/experiments/sweep.h"
 #include "bench/kernels/kernel_case.h"
 #include "tensor/tensor.h"
@@ -11,13 +12,11 @@ static const int64_t blocks[] = {32, 64, 128, 256, 512, 1024};
 static const int64_t cpu_blocks[] = {32, 64, 128, 256, 512, 1024, 4096, 16384, 65536};
 static const int64_t small_blocks[] = {64, 256};
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static const int64_t *block_sizes(const struct stage *stage, size_t *count) {
     bool native = stage->device->device->capabilities.language == LANGUAGE_NATIVE;
-    *count = stage->options.small ? COUNT(small_blocks)
-             : native             ? COUNT(cpu_blocks)
-                                  : COUNT(blocks);
+    *count = stage->options.small ? ARRAY_COUNT(small_blocks)
+             : native             ? ARRAY_COUNT(cpu_blocks)
+                                  : ARRAY_COUNT(blocks);
     return stage->options.small ? small_blocks : native ? cpu_blocks : blocks;
 }
 

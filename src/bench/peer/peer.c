@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/json_write.h"
 #include "base/memory.h"
 #include "bench/peer/peer_process.h"
@@ -31,7 +32,7 @@ struct peer {
 };
 
 static const struct framework *find_framework(const char *name) {
-    for (size_t i = 0; i < sizeof frameworks / sizeof frameworks[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(frameworks); i++)
         if (strcmp(frameworks[i].name, name) == 0)
             return &frameworks[i];
     return NULL;

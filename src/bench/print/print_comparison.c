@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "bench/print/print_sheet.h"
 
 enum column {
@@ -122,7 +123,7 @@ static size_t total_width(const struct view *view, const size_t *widths) {
 
 static void give_up(struct view *view, const size_t *widths) {
     static const enum column given_up[] = {NOISE, RATIO};
-    for (size_t i = 0; i < sizeof given_up / sizeof given_up[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(given_up); i++)
         if (total_width(view, widths) > view->style->width)
             view->shown[given_up[i]] = false;
 }

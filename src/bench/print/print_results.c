@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "bench/experiment.h"
 
 static void say(const struct print_style *style, const char *mark, struct output *output,
@@ -42,7 +43,7 @@ static void append_roofs(struct buffer *words, const struct roofs *roofs) {
     };
     const char *before = roofs->quick ? "; measured quickly: " : "; measured: ";
     char value[48];
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(shown); i++) {
         if (!(roofs->of[shown[i].id].value > 0))
             continue;
         buffer_printf(words, "%s%s %s", before, shown[i].name,

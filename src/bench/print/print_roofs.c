@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "bench/print/print_roof_sizes.h"
 
 enum { MOMENT_SIZE = 40 };
@@ -242,7 +243,7 @@ static bool write_csv(const struct roofs *roofs, bool header, struct output *out
     static const char *const keys[TRANSFER_WAYS] = {"to_device_pinned", "to_device_pageable",
                                                     "to_host_pinned", "to_host_pageable"};
     struct table table = {0};
-    for (unsigned i = 0; i < sizeof titles / sizeof titles[0]; i++)
+    for (unsigned i = 0; i < ARRAY_COUNT(titles); i++)
         table_column(&table, titles[i], TABLE_LEFT);
     for (unsigned id = 0; id < ROOF_COUNT; id++)
         add_csv_row(&table, roofs, roof_infos[id].key, 0, unit_of(id), &roofs->of[id]);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 
 enum { BAR_LEAST = 6, BAR_MOST = 24 };
@@ -168,7 +169,7 @@ static void make_labels_fit(struct sheet *sheet, const size_t *widths) {
         sheet->shown[SHEET_AT_ROOF] = had;
         put_labels_apart(sheet);
     }
-    for (size_t i = 0; i < sizeof given_up / sizeof given_up[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(given_up); i++)
         if (total_width(sheet, widths) > room)
             sheet->shown[given_up[i]] = false;
 }
@@ -181,14 +182,14 @@ static void choose_for_terminal(struct sheet *sheet, const size_t *widths) {
                                                 {SHEET_PEER, SHEET_RATIO},
                                                 {SHEET_DEVICE_TIME, SHEET_DEVICE_TIME},
                                                 {SHEET_KERNELS, SHEET_KERNELS}};
-    for (size_t i = 0; i < sizeof least / sizeof least[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(least); i++)
         sheet->shown[least[i]] = widths[least[i]] > 0;
     sheet->shown[SHEET_VARIANT] = widths[SHEET_VARIANT] > 0;
     sheet->shown[SHEET_DEVICE] = sheet->several_devices;
     sheet->shown[SHEET_TYPE] = sheet->several_types;
     if (sheet->style->width > 0)
         make_labels_fit(sheet, widths);
-    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(more); i++) {
         sheet->shown[more[i][0]] = widths[more[i][0]] > 0;
         sheet->shown[more[i][1]] = widths[more[i][1]] > 0;
         if (sheet->style->width > 0 && total_width(sheet, widths) > sheet->style->width)
@@ -223,7 +224,7 @@ void sheet_show_peer(struct sheet *sheet) {
     bool kept[SHEET_COLUMNS] = {0};
     for (enum sheet_column c = SHEET_LABEL; c <= SHEET_TYPE; c++)
         kept[c] = sheet->shown[c];
-    for (size_t i = 0; i < sizeof about_it / sizeof about_it[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(about_it); i++)
         kept[about_it[i]] = true;
     memcpy(sheet->shown, kept, sizeof kept);
 }

@@ -56,15 +56,15 @@ static int64_t work_time(const struct result *result) {
 static void write_caption(const struct result *result, const struct print_style *style,
                           unsigned indent, struct output *output) {
     struct buffer words = {0};
-    char count[FORMAT_SIZE], length[FORMAT_SIZE], share[FORMAT_SIZE];
+    char count[FORMAT_PLURAL_SIZE], length[FORMAT_SIZE], share[FORMAT_SIZE];
     size_t kernels = 0;
     for (size_t i = 0; i < result->span_count; i++)
         kernels += !result->spans[i].copy;
     int64_t all = last_end(result);
     double busy = (double)work_time(result) / (double)all;
     bool gaps = 1 - busy >= GAP_SHARE;
-    buffer_printf(&words, "%s: %s kernel%s, ", gaps ? "the gap" : "the block",
-                  format_count(kernels, count), kernels == 1 ? "" : "s");
+    buffer_printf(&words, "%s: %s, ", gaps ? "the gap" : "the block",
+                  format_plural(kernels, "kernel", "kernels", count));
     format_duration(all, length);
     if (gaps)
         buffer_printf(&words, "and %s of %s between them", print_share(1 - busy, share), length);

@@ -10,8 +10,7 @@
 
 struct result *result_add(struct result_set *set, const struct result *result,
                           struct status *status) {
-    if (!memory_grow((void **)&set->results, &set->capacity, set->count + 1, sizeof *set->results,
-                     status))
+    if (!GROW(set->results, &set->capacity, set->count + 1, status))
         return NULL;
     set->results[set->count] = *result;
     return &set->results[set->count++];
@@ -26,8 +25,7 @@ bool finding_add(struct result_set *set, const char *experiment, const char *dev
     buffer_vprintf(&words, format, arguments);
     va_end(arguments);
     bool ok = buffer_ok(&words, status) &&
-              memory_grow((void **)&set->findings, &set->finding_capacity, set->finding_count + 1,
-                          sizeof *set->findings, status) &&
+              GROW(set->findings, &set->finding_capacity, set->finding_count + 1, status) &&
               (finding.text = text_copy(buffer_as_text(&words), status));
     buffer_finish(&words);
     if (!ok)

@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "bench/results/result_reading.h"
 
@@ -36,7 +37,7 @@ static bool take_finding(struct reading *reading, struct result_set *set) {
     struct text key, value;
     bool ok = reading_open(reading, '{', &more);
     while (ok && more) {
-        ok = scan_take_key(&reading->scan, &reading->key, &key, reading->status);
+        ok = scan_key_copy(&reading->scan, &reading->key, &key, reading->status);
         const struct member *member = ok ? reading_find(finding_members, key) : NULL;
         if (!ok)
             break;
@@ -61,8 +62,7 @@ static bool take_finding(struct reading *reading, struct result_set *set) {
 static bool take_roofs(struct reading *reading, struct result_set *set) {
     struct text value;
     if (!reading_take(reading, &value) ||
-        !memory_grow((void **)&set->roofs, &set->roofs_capacity, set->roofs_count + 1,
-                     sizeof *set->roofs, reading->status))
+        !GROW(set->roofs, &set->roofs_capacity, set->roofs_count + 1, reading->status))
         return false;
     set->roofs[set->roofs_count] = (struct roofs){0};
     if (!roofs_read_json(value, &set->roofs[set->roofs_count], reading->status))
@@ -75,8 +75,7 @@ static bool take_reference(struct reading *reading, struct result_set *set) {
     struct text value;
     double number = 0;
     if (!reading_take(reading, &value) || !reading_double(reading, value, &number) ||
-        !memory_grow((void **)&set->reference, &set->reference_capacity, set->reference_count + 1,
-                     sizeof *set->reference, reading->status))
+        !GROW(set->reference, &set->reference_capacity, set->reference_count + 1, reading->status))
         return false;
     set->reference[set->reference_count++] = number;
     return true;
@@ -137,7 +136,7 @@ static bool take_top_member(struct reading *reading, struct text key, struct res
         return reading_text(reading, set->peer, sizeof set->peer);
     if (text_is(key, "started_at"))
         return reading_take(reading, &value) && reading_integer(reading, value, &set->started_at);
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(lists); i++)
         if (text_is(key, lists[i].key))
             return take_list(reading, &lists[i], set);
     return json_skip(&reading->scan, reading->status);
@@ -150,7 +149,7 @@ static bool take_document(struct reading *reading, struct result_set *set) {
     if (!reading_open(reading, '{', &more))
         return false;
     while (more)
-        if (!scan_take_key(&reading->scan, &reading->key, &key, reading->status) ||
+        if (!scan_key_copy(&reading->scan, &reading->key, &key, reading->status) ||
             !take_top_member(reading, key, set) ||
             !scan_next(&reading->scan, '}', &more, reading->status))
             return false;

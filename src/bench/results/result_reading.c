@@ -250,7 +250,7 @@ bool reading_members(struct reading *reading, const struct member *members, char
     if (!reading_open(reading, '{', &more))
         return false;
     while (more) {
-        if (!scan_take_key(&reading->scan, &reading->key, &key, reading->status))
+        if (!scan_key_copy(&reading->scan, &reading->key, &key, reading->status))
             return false;
         const struct member *member = reading_find(members, key);
         if (member && !reading_member(reading, member, base))

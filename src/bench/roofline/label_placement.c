@@ -5,22 +5,21 @@
 
 #include <math.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 
 enum { RINGS = 7 };
 static const double NEAREST = 8, RING_STEP = 13, CROSSING_COST = 1.2;
 
 bool room_take(struct room *room, struct box box, struct status *status) {
-    if (!memory_grow((void **)&room->taken, &room->taken_capacity, room->taken_count + 1,
-                     sizeof *room->taken, status))
+    if (!GROW(room->taken, &room->taken_capacity, room->taken_count + 1, status))
         return false;
     room->taken[room->taken_count++] = box;
     return true;
 }
 
 bool room_line(struct room *room, struct segment line, struct status *status) {
-    if (!memory_grow((void **)&room->lines, &room->line_capacity, room->line_count + 1,
-                     sizeof *room->lines, status))
+    if (!GROW(room->lines, &room->line_capacity, room->line_count + 1, status))
         return false;
     room->lines[room->line_count++] = line;
     return true;
@@ -86,7 +85,7 @@ bool room_find(struct room *room, double x, double y, double width, double heigh
                                    {-1, -1}, {-1, 1}, {0, -1}, {0, 1}};
     double least = INFINITY;
     for (unsigned ring = 0; ring < RINGS && ring < least; ring++)
-        for (unsigned side = 0; side < sizeof sides / sizeof sides[0]; side++) {
+        for (unsigned side = 0; side < ARRAY_COUNT(sides); side++) {
             struct box candidate = box_beside(x, y, width, height, sides[side][0], sides[side][1],
                                               NEAREST + ring * RING_STEP);
             double cost = ring + side * 0.01;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/array.h"
 #include "bench/print/print.h"
 #include "bench/roofline/drawing.h"
 
@@ -85,7 +86,7 @@ static struct slanted place_slope_name(const struct drawing *drawing, unsigned i
     double away = index == 0 ? 19 : -9;
     struct slanted best = {0};
     unsigned fewest = UINT_MAX;
-    for (unsigned i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+    for (unsigned i = 0; i < ARRAY_COUNT(shares); i++) {
         struct slanted name = {
             line->x1 + (line->x2 - line->x1) * share * shares[i] + away * sin(angle),
             line->y1 + (line->y2 - line->y1) * share * shares[i] + away * cos(angle), angle,

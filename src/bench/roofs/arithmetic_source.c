@@ -8,6 +8,7 @@
  * What a compiler lacks it tells by its macros, and the kernel tells us: some drivers print an
  * error of their own when a source does not compile.
  */
+#include "base/array.h"
 #include "bench/roofs/arithmetic.h"
 
 #include "gen/source/dialect.h"
@@ -64,7 +65,7 @@ static const struct source_chain chains[] = {
 };
 
 const struct source_chain *source_chains(unsigned *count) {
-    *count = sizeof chains / sizeof chains[0];
+    *count = ARRAY_COUNT(chains);
     return chains;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "bench/roofs/methods.h"
 
@@ -31,7 +32,7 @@ static const struct way {
     {ROOF_EXPONENTIALS, OP_EXP, 2, "exp of -exp of each element"},
     {ROOF_EXPONENTIALS, OP_EXP, 20, "20 times exp of the negative, one after another"},
 };
-enum { WAYS = sizeof ways / sizeof ways[0] };
+enum { WAYS = ARRAY_COUNT(ways) };
 _Static_assert((int)WAYS <= (int)ROOF_WAYS_MAX, "all are tried");
 
 /* A way that is ready to run. */

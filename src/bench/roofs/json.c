@@ -143,7 +143,7 @@ static bool each_member(struct reader *reader, member_taker *take, void *context
         return scan_unexpected(&reader->scan, "an object", reader->status);
     bool ok = scan_enter(&reader->scan, '}', &more, reader->status);
     while (ok && more)
-        ok = scan_take_key(&reader->scan, &reader->key, &key, reader->status) &&
+        ok = scan_key_copy(&reader->scan, &reader->key, &key, reader->status) &&
              take(reader, key, context) && scan_next(&reader->scan, '}', &more, reader->status);
     return ok;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "bench/roofs/methods.h"
 
 struct product {
@@ -20,7 +21,7 @@ static const struct product products[] = {
     {ROOF_MATRIX_BF16, RIDGE_BF16, false, false, "bf16"},
     {ROOF_MATRIX_INT8, RIDGE_F32, false, true, "signed bytes, to i32"},
 };
-enum { PRODUCTS = sizeof products / sizeof products[0], SIZES = 2, BURSTS = 2 };
+enum { PRODUCTS = ARRAY_COUNT(products), SIZES = 2, BURSTS = 2 };
 #define REST_NS 200000000
 static const int64_t sizes[SIZES] = {4096, 8192};
 

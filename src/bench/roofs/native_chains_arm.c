@@ -5,6 +5,7 @@
  * built for them as a whole, and these must be chosen at run time. Cores have up to four vector
  * pipes and a latency of four: 24 accumulators.
  */
+#include "base/array.h"
 #include "bench/roofs/native_chains.h"
 
 #if !defined(__x86_64__)
@@ -128,7 +129,7 @@ static const struct native_chain chains[] = {
 };
 
 const struct native_chain *native_chains(unsigned *count) {
-    *count = sizeof chains / sizeof chains[0];
+    *count = ARRAY_COUNT(chains);
     return chains;
 }
 

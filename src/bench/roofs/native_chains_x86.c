@@ -6,6 +6,7 @@
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* syscall() */
 #endif
+#include "base/array.h"
 #include "bench/roofs/native_chains.h"
 
 #if defined(__x86_64__)
@@ -254,7 +255,7 @@ static const struct native_chain chains[] = {
 };
 
 const struct native_chain *native_chains(unsigned *count) {
-    *count = sizeof chains / sizeof chains[0];
+    *count = ARRAY_COUNT(chains);
     return chains;
 }
 

@@ -9,6 +9,8 @@
 #include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
+
+#include "base/array.h"
 #endif
 
 /* Eight vectors at a time: V the vector, LOAD, STORE and STREAM of one, ADD of two. */
@@ -149,7 +151,7 @@ PASSES(avx512, __attribute__((target("avx512f"))), __m512i, _mm512_load_si512, _
 
 const struct native_stream *native_streams(unsigned *count) {
     __builtin_cpu_init();
-    *count = sizeof streams_sse2 / sizeof streams_sse2[0];
+    *count = ARRAY_COUNT(streams_sse2);
     return __builtin_cpu_supports("avx512f") ? streams_avx512
            : __builtin_cpu_supports("avx2")  ? streams_avx2
                                              : streams_sse2;
@@ -167,7 +169,7 @@ COPY_PASS(copy_words, , words, LOAD_WORDS, STORE_WORDS, (void)0)
 static const struct native_stream streams[] = {ROWS(words, "16-byte")};
 
 const struct native_stream *native_streams(unsigned *count) {
-    *count = sizeof streams / sizeof streams[0];
+    *count = ARRAY_COUNT(streams);
     return streams;
 }
 #endif

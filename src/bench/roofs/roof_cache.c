@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "device/cache.h"
 #include "device/recorder.h"
 #include "tensor/tensor.h"
@@ -34,7 +35,7 @@ bool roofs_find_kept(const char *backend, const char *description, const char *d
                      struct roofs *roofs) {
     static const char *const backends[] = {"cuda", "metal", "opencl", "cpu"};
     for (unsigned quick = 0; quick < 2; quick++)
-        for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++)
+        for (size_t i = 0; i < ARRAY_COUNT(backends); i++)
             if ((!backend || strcmp(backend, backends[i]) == 0) && *description &&
                 load(backends[i], description, quick, roofs) &&
                 (!driver || strstr(roofs->driver, driver)))

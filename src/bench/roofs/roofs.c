@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "bench/roofs/roof_cache.h"
 #include "bench/roofs/methods.h"
 #include "device/cache.h"
@@ -55,7 +56,7 @@ static bool measure_groups(const struct roof_bench *bench, roofs_progress *progr
                            struct status *status) {
     unsigned passes = bench->capabilities->is_gpu ? 1 : 2;
     for (unsigned pass = 0; pass < passes; pass++)
-        for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        for (size_t i = 0; i < ARRAY_COUNT(groups); i++) {
             if (pass > 0 && !(bench->quick ? groups[i].again_quick : groups[i].again))
                 continue;
             if (progress)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 
 enum {
@@ -145,13 +146,11 @@ static const struct geometry gpu[] = {{256, 4, 0, false},
                                       {256, 1, 0, false}},
                              gpu_at_once[] = {{512, 2, 3, false}, {512, 4, 2, false}},
                              cpu[] = {{1, 8, 16, true}}, cpu_at_once[] = {{1, 8, 1, true}};
-#define COUNT(rows) (unsigned)(sizeof(rows) / sizeof(rows)[0])
-
 static const struct geometry *geometries(const struct roof_bench *bench, enum stream_reuse reuse,
                                          unsigned *count) {
     bool is_gpu = bench->capabilities->is_gpu, at_once = reuse == REUSE_ALL;
-    unsigned all = at_once ? (is_gpu ? COUNT(gpu_at_once) : COUNT(cpu_at_once))
-                           : (is_gpu ? COUNT(gpu) : COUNT(cpu));
+    unsigned all = at_once ? (is_gpu ? ARRAY_COUNT(gpu_at_once) : ARRAY_COUNT(cpu_at_once))
+                           : (is_gpu ? ARRAY_COUNT(gpu) : ARRAY_COUNT(cpu));
     *count = bench->quick && all > 2 ? 2 : all;
     return at_once ? (is_gpu ? gpu_at_once : cpu_at_once) : (is_gpu ? gpu : cpu);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "bench/roofs/methods.h"
 
@@ -61,8 +62,7 @@ static bool measure_size(const struct roof_bench *bench, struct transfers *trans
 static bool measure_sizes(const struct roof_bench *bench, struct device_memory memory, char *host,
                           bool pinned, struct status *status) {
     const uint64_t *list = bench->quick ? sizes_quick : sizes;
-    size_t count =
-        bench->quick ? sizeof sizes_quick / sizeof sizes_quick[0] : sizeof sizes / sizeof sizes[0];
+    size_t count = bench->quick ? ARRAY_COUNT(sizes_quick) : ARRAY_COUNT(sizes);
     for (unsigned direction = 0; direction < 2; direction++)
         for (size_t i = 0; i < count && list[i] <= memory.bytes; i++) {
             struct transfers transfers = {bench->device, memory, host, (size_t)list[i],

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "bench/run_case.h"
 #include "bench/rwkv/model.h"
 #include "tensor/tensor.h"
@@ -213,7 +214,7 @@ bool rwkv_shape_of_file(const struct weights *file, struct rwkv_shape *shape,
                            (long long)width);
     }
     /* What is missing here is named below. */
-    for (size_t i = 0; i < sizeof told_by / sizeof told_by[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(told_by); i++)
         if (!other_side(find_field(file, told_by[i].field), width, &shape->sizes[told_by[i].size]))
             shape->sizes[told_by[i].size] = 1;
     for (unsigned i = 0; i < RWKV_SIZES; i++)

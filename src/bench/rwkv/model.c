@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "bench/run_case.h"
 #include "tensor/tensor.h"
@@ -15,12 +16,12 @@
 #define LAYER_ROW(field, rows, columns, mean, scale, name, gguf_name)                              \
     {offsetof(struct rwkv_layer, field), RWKV_##rows, RWKV_##columns, mean, scale, name, gguf_name},
 const struct rwkv_weight rwkv_layer_weights[] = {RWKV_LAYER_WEIGHTS(LAYER_ROW)};
-const unsigned rwkv_layer_weight_count = sizeof rwkv_layer_weights / sizeof rwkv_layer_weights[0];
+const unsigned rwkv_layer_weight_count = ARRAY_COUNT(rwkv_layer_weights);
 
 #define MODEL_ROW(field, rows, columns, mean, scale, name, gguf_name)                              \
     {offsetof(struct rwkv_model, field), RWKV_##rows, RWKV_##columns, mean, scale, name, gguf_name},
 const struct rwkv_weight rwkv_model_weights[] = {RWKV_MODEL_WEIGHTS(MODEL_ROW)};
-const unsigned rwkv_model_weight_count = sizeof rwkv_model_weights / sizeof rwkv_model_weights[0];
+const unsigned rwkv_model_weight_count = ARRAY_COUNT(rwkv_model_weights);
 
 #define NORM_EPSILON 1e-5f
 enum { HEAD_WIDTH = 64 };
@@ -56,7 +57,7 @@ static const struct {
 };
 
 bool rwkv_shape_published(int64_t millions, struct rwkv_shape *shape, struct status *status) {
-    for (size_t i = 0; i < sizeof published / sizeof published[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(published); i++)
         if (published[i].millions == millions) {
             *shape = published[i].shape;
             return true;

@@ -40,7 +40,7 @@ static int64_t pick(unsigned nth, unsigned of, int64_t count, uint64_t seed) {
         return nth;
     if (nth == of - 1)
         return count - 1;
-    return (int64_t)(checksum_integer(seed * 64 + nth) % (uint64_t)count);
+    return (int64_t)(hash_u64(seed * 64 + nth) % (uint64_t)count);
 }
 
 static void compare_element(const struct workload *workload, const struct host_inputs *inputs,

@@ -7,8 +7,8 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/format.h"
 #include "base/memory.h"
 #include "device/cpu/processor.h"
@@ -52,20 +52,14 @@ static struct cpu_device *cpu_of(struct device *device) {
     return (struct cpu_device *)device;
 }
 
-static int64_t clock_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 static void stamp_begin(struct device_stamp *stamp) {
     if (stamp)
-        stamp->begin = (uint64_t)clock_ns();
+        stamp->begin = (uint64_t)clock_now();
 }
 
 static void stamp_end(struct device_stamp *stamp) {
     if (stamp)
-        stamp->end = (uint64_t)clock_ns();
+        stamp->end = (uint64_t)clock_now();
 }
 
 /* `bytes` after the link, aligned; NULL when there is no memory. */

@@ -12,8 +12,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 
 enum {
@@ -75,21 +75,15 @@ static bool threads_are_here(const struct native_team *team) {
     return team->forks == atomic_load_explicit(&forks, memory_order_relaxed);
 }
 
-static int64_t clock_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 static bool spin_for_post(const struct member *member, uint64_t seen) {
-    int64_t end = clock_ns() + PARK_NS;
+    int64_t end = clock_now() + PARK_NS;
     do {
         for (int i = 0; i < SPINS_PER_CLOCK; i++) {
             if (atomic_load_explicit(&member->posted, memory_order_acquire) != seen)
                 return true;
             relax();
         }
-    } while (clock_ns() < end);
+    } while (clock_now() < end);
     return false;
 }
 
@@ -152,7 +146,7 @@ static void wait_while(const struct native_team *team, const _Atomic unsigned *v
         relax();
         if (looks % SPINS_PER_CLOCK != 0)
             continue;
-        int64_t time = clock_ns();
+        int64_t time = clock_now();
         if (end == 0)
             end = time + YIELD_NS;
         else if (time > end)

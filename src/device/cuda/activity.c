@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "device/cuda/activity_session.h"
 #include "device/cuda/cuda.h"
@@ -32,12 +33,6 @@ static _Thread_local struct {
     struct cuda_activities *activities; /* NULL: none */
     uint64_t number;
 } open_span;
-
-static int64_t host_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static struct activity_span *span_of(struct cuda_activities *activities, uint64_t number) {
     return &activities->spans[number & (activities->capacity - 1)];
@@ -236,7 +231,7 @@ static uint32_t stream_number(const struct cuda_device *cuda, cuda_stream stream
 
 uint64_t activity_begin(struct cuda_device *cuda, cuda_stream stream) {
     struct cuda_activities *activities = &cuda->activities;
-    int64_t now = host_now();
+    int64_t now = clock_now();
     pthread_mutex_lock(&lock);
     if (activities->end == 0)
         activities->oldest = activities->end = 1;

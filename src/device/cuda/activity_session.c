@@ -11,15 +11,16 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "abi/cupti_library.h"
 
 enum { BUFFER_BYTES = 32 << 10, BUFFERS_MOST = 1024 };
 
 static const cupti_choice kinds[] = {CUPTI_KIND_KERNEL, CUPTI_KIND_COPY, CUPTI_KIND_SET};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = ARRAY_COUNT(kinds) };
 
 /* Joining and leaving, one at a time. Never taken in a callback. */
 static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
@@ -38,9 +39,7 @@ static unsigned buffer_count; /* of all, idle or not */
  */
 
 static uint64_t host_time(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return (uint64_t)clock_now();
 }
 
 static bool puts_work_on_a_device(uint32_t function) {

@@ -8,6 +8,7 @@
  */
 #include <time.h>
 
+#include "base/clock.h"
 #include "device/cuda/cuda.h"
 
 enum {
@@ -16,12 +17,6 @@ enum {
     FLOAT_ERROR = 60,
 };
 static const int64_t stamp_interval = 500000000, extrapolation_most = 5000000;
-
-static int64_t host_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static struct cuda_anchor *anchor(struct cuda_clock *clock, uint64_t number) {
     return &clock->anchors[number % CUDA_ANCHORS];
@@ -44,11 +39,11 @@ static bool elapsed(struct cuda_device *cuda, cuda_event from, cuda_event to, do
 /* The moment of the event lies between the two looks at the clock. */
 static bool look(struct cuda_device *cuda, cuda_event event, int64_t *host, int64_t *error,
                  struct status *status) {
-    int64_t before = host_now();
+    int64_t before = clock_now();
     if (!CUDA_CALL(cuda, status, cuEventRecord, event, cuda->side) ||
         !CUDA_CALL(cuda, status, cuEventSynchronize, event))
         return false;
-    int64_t after = host_now();
+    int64_t after = clock_now();
     *error = (after - before + 1) / 2;
     *host = before + *error;
     return true;
@@ -143,7 +138,7 @@ static bool mark(struct cuda_device *cuda, cuda_stream stream, uint64_t *handle,
 
 bool clock_begin(struct cuda_device *cuda, cuda_stream stream, struct device_stamp *stamp,
                  struct status *status) {
-    if ((host_now() < newest_host(&cuda->clock) + stamp_interval || calibrate(cuda, status)) &&
+    if ((clock_now() < newest_host(&cuda->clock) + stamp_interval || calibrate(cuda, status)) &&
         mark(cuda, stream, &stamp->begin, status))
         return true;
     clock_cancel(cuda, stamp);

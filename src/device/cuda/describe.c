@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "device/cuda/compile.h"
 #include "device/cuda/cuda.h"
 
@@ -59,7 +60,7 @@ static uint64_t attribute_or_zero(const struct cuda_driver *driver, cuda_ordinal
 
 static bool read_attributes(const struct cuda_driver *driver, cuda_ordinal ordinal,
                             struct device_capabilities *capabilities, struct status *status) {
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(attributes); i++) {
         int value = 0;
         cuda_result result = driver->cuDeviceGetAttribute(&value, attributes[i].choice, ordinal);
         if (result != CUDA_SUCCEEDED)

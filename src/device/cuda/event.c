@@ -6,10 +6,8 @@
 static bool create(struct cuda_device *cuda, struct cuda_events *events, cuda_event *event,
                    struct status *status) {
     size_t needed = events->count + 1;
-    if (!memory_grow((void **)&events->all, &events->capacity, needed, sizeof *events->all,
-                     status) ||
-        !memory_grow((void **)&events->idle, &events->idle_capacity, needed, sizeof *events->idle,
-                     status) ||
+    if (!GROW(events->all, &events->capacity, needed, status) ||
+        !GROW(events->idle, &events->idle_capacity, needed, status) ||
         !CUDA_CALL(cuda, status, cuEventCreate, event, events->flags))
         return false;
     events->all[events->count++] = *event;

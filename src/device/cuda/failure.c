@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "base/array.h"
 #include "device/cuda/cuda.h"
 
 _Thread_local uint64_t cuda_generation_here;
@@ -75,7 +76,7 @@ bool cuda_driver_failed(const struct cuda_driver *driver, cuda_result result, co
                         struct status *status) {
     char text[200];
     name_error(driver, result, text, sizeof text);
-    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(remedies); i++)
         if (remedies[i].result == result)
             return status_fail(status, remedies[i].code, "%s failed: %s; %s", call, text,
                                remedies[i].text);
@@ -83,7 +84,7 @@ bool cuda_driver_failed(const struct cuda_driver *driver, cuda_result result, co
 }
 
 static bool is_fatal(cuda_result result) {
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(fatal); i++)
         if (fatal[i] == result)
             return true;
     return false;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 
 #define BLAS_CALL(cuda, status, function, ...)                                                     \
@@ -174,7 +175,7 @@ void cuda_matmul_destroy(struct cuda_device *cuda, struct cuda_matmul *matmul) {
     if (matmul->description)
         cuda->blas->cublasLtMatmulDescDestroy(matmul->description);
     blas_layout layouts[] = {matmul->a, matmul->b, matmul->d};
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(layouts); i++)
         if (layouts[i])
             cuda->blas->cublasLtMatrixLayoutDestroy(layouts[i]);
     memory_free(matmul);

@@ -6,8 +6,7 @@
 
 static bool allocate(struct cuda_device *cuda, size_t bytes, cuda_address *address,
                      struct status *status) {
-    if (!memory_grow((void **)&cuda->allocations, &cuda->allocation_capacity,
-                     cuda->allocation_count + 1, sizeof *cuda->allocations, status))
+    if (!GROW(cuda->allocations, &cuda->allocation_capacity, cuda->allocation_count + 1, status))
         return false;
     if (!CUDA_CALL(cuda, status, cuMemAlloc, address, bytes > 0 ? bytes : 1))
         return status_context(status, "%zu bytes of GPU memory", bytes);

@@ -9,18 +9,12 @@
  * interpolated.
  */
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "device/opencl/opencl.h"
 
 enum { TRIES = 8 };
 static const int64_t READING_AGE = 1000000000;
-
-static int64_t host_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static bool profiled(const struct opencl_driver *driver, cl_event event, cl_uint what,
                      int64_t *time, struct status *status) {
@@ -68,13 +62,13 @@ static bool read_clock(struct opencl_device *device, struct opencl_reading *best
                        struct status *status) {
     best->error = INT64_MAX;
     for (unsigned i = 0; i < TRIES; i++) {
-        int64_t time, before = host_now();
+        int64_t time, before = clock_now();
         if (!ask_timer(device, &time)) {
-            before = host_now();
+            before = clock_now();
             if (!time_command(device, &time, status))
                 return false;
         }
-        int64_t width = host_now() - before;
+        int64_t width = clock_now() - before;
         if (width / 2 + 1 < best->error)
             *best = (struct opencl_reading){time, before + width / 2, width / 2 + 1};
     }
@@ -83,7 +77,7 @@ static bool read_clock(struct opencl_device *device, struct opencl_reading *best
 
 static bool refresh(struct opencl_device *device, struct status *status) {
     struct opencl_clock *clock = &device->clock;
-    if (clock->read && host_now() - clock->later.host < READING_AGE)
+    if (clock->read && clock_now() - clock->later.host < READING_AGE)
         return true;
     struct opencl_reading reading;
     if (!read_clock(device, &reading, status))
@@ -114,7 +108,7 @@ bool opencl_stamp(struct opencl_device *device, struct device_stamp *stamp, cl_e
     if (!stamp)
         return true;
     /* a command of no work has no event: this is then when it did nothing */
-    *stamp = (struct device_stamp){.end = (uint64_t)host_now()};
+    *stamp = (struct device_stamp){.end = (uint64_t)clock_now()};
     return start_profiling(device, status);
 }
 

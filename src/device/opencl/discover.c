@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "device/opencl/opencl.h"
@@ -10,7 +11,7 @@
 /* The order of the numbering. */
 static const cl_bitfield device_types[] = {CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ACCELERATOR,
                                            CL_DEVICE_TYPE_CPU};
-enum { DEVICE_TYPES = sizeof device_types / sizeof device_types[0], DEVICES_MAX = 64 };
+enum { DEVICE_TYPES = ARRAY_COUNT(device_types), DEVICES_MAX = 64 };
 enum { BLOCK_MAX = 256 };
 
 /* Appends the devices of one type of one platform. */
@@ -26,7 +27,7 @@ static bool add_places(const struct opencl_driver *driver, cl_platform_id platfo
         return false;
     if (found > DEVICES_MAX)
         found = DEVICES_MAX;
-    if (!memory_grow((void **)places, capacity, *count + found, sizeof **places, status))
+    if (!GROW(*places, capacity, *count + found, status))
         return false;
     for (cl_uint i = 0; i < found; i++)
         (*places)[(*count)++] = (struct opencl_place){platform, devices[i]};

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "device/cache.h"
@@ -21,7 +22,7 @@ static void write_key(const struct opencl_device *device, const struct kernel_co
                                  capabilities->driver,
                                  device->traits.version,
                                  device->traits.options};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
         buffer_append(key, parts[i], strlen(parts[i]) + 1);
     buffer_append(key, code->source, code->source_length);
 }

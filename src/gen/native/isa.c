@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 SIMD_DECLARE(const struct tile_functions, tile_functions)
 
 #if defined(__x86_64__)
@@ -37,7 +39,7 @@ static const struct simd_set sets[] = {{"generic", 0, always, &tile_functions_ge
 #endif
 #endif
 
-enum { SETS = sizeof sets / sizeof sets[0] };
+enum { SETS = ARRAY_COUNT(sets) };
 
 static _Atomic(const struct simd_set *) chosen;
 

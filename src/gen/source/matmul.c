@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "gen/source/program.h"
 #include "gen/source/weights.h"
 
@@ -76,7 +77,7 @@ static bool plan_skinny(const struct matmul_work *work, const struct device_capa
     bool swapped = work->n < work->m;
     *seen = swapped ? transposed(work) : *work;
     if (seen->m > MATMUL_SKINNY_M || source_is_quantized(work->b_type) ||
-        !try_kinds(seen, device, skinny_kinds, sizeof skinny_kinds / sizeof *skinny_kinds, request))
+        !try_kinds(seen, device, skinny_kinds, ARRAY_COUNT(skinny_kinds), request))
         return false;
     request->spec.choices[MATMUL_SWAPPED] = swapped;
     return true;
@@ -99,8 +100,7 @@ static bool plan(const struct matmul_work *work, const struct device_capabilitie
         return true;
     *seen = *work;
     if (source_is_quantized(work->b_type))
-        return try_kinds(work, device, quantized_kinds,
-                         sizeof quantized_kinds / sizeof *quantized_kinds, request);
+        return try_kinds(work, device, quantized_kinds, ARRAY_COUNT(quantized_kinds), request);
     return try_kinds(work, device, any_kinds, 1, request);
 }
 

@@ -2,6 +2,7 @@
  * A and B in shared memory, each thread a few rows and columns of it in registers. B may be
  * quantised: its weights are read one by one into the tile, which every row of it then shares.
  */
+#include "base/array.h"
 #include "gen/source/matmul.h"
 
 enum tiled_choice {
@@ -21,7 +22,7 @@ static const struct tile {
     {64, 64, 16, 4, 4},
     {32, 32, 16, 2, 2},
 };
-enum { TILES = sizeof tiles / sizeof *tiles };
+enum { TILES = ARRAY_COUNT(tiles) };
 
 static int64_t tile_count(const struct matmul_work *work, const struct tile *tile) {
     return divide_up(work->m, tile->rows) * divide_up(work->n, tile->columns);

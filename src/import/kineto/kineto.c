@@ -134,7 +134,7 @@ static bool read_own(struct document *document, struct status *status) {
 static bool read_member(struct document *document, struct status *status) {
     struct scan *scan = &document->scan;
     struct text key;
-    if (!scan_take_key(scan, &document->key, &key, status))
+    if (!scan_key_copy(scan, &document->key, &key, status))
         return false;
     if (text_is(key, "traceEvents") && *scan->at == '[')
         return read_events(document, false, status);

@@ -34,7 +34,7 @@ uint32_t details_chosen(struct details *details, const struct kineto_event *even
     for (unsigned i = 0; i < event->detail_count; i++) {
         const struct event_detail *detail = &event->details[i];
         if (detail->key->slot & groups)
-            hash = checksum_integer(hash + (uintptr_t)detail->key) ^
+            hash = hash_u64(hash + (uintptr_t)detail->key) ^
                    checksum64(detail->value.data, detail->value.length);
     }
     if (hash == 0)

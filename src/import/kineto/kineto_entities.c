@@ -54,11 +54,11 @@ void places_finish(struct places *places) {
 
 static uint64_t key_of(const struct event_id *id) {
     return id->word.length ? checksum64(id->word.data, id->word.length)
-                           : checksum_integer((uint64_t)id->number);
+                           : hash_u64((uint64_t)id->number);
 }
 
 static uint64_t key_of_pair(const struct event_id *a, const struct event_id *b) {
-    return checksum_integer(key_of(a) * 0x9E3779B97F4A7C15u + key_of(b));
+    return hash_u64(key_of(a) * 0x9E3779B97F4A7C15u + key_of(b));
 }
 
 static int64_t number_of(struct places *places, const struct event_id *id) {

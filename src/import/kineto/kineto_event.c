@@ -6,6 +6,8 @@
  */
 #include "import/kineto/kineto_event.h"
 
+#include "base/array.h"
+
 enum member {
     MEMBER_PHASE,
     MEMBER_CATEGORY,
@@ -141,19 +143,17 @@ static const struct keyword argument_list[] = {
     {"program_id", ARGUMENT_DETAIL, DETAIL_XLA},
 };
 
-#define LENGTH(list) (sizeof(list) / sizeof(list)[0])
-
 bool event_category_known(struct text category) {
-    for (size_t i = 0; i < LENGTH(category_list); i++)
+    for (size_t i = 0; i < ARRAY_COUNT(category_list); i++)
         if (text_is(category, category_list[i].word))
             return true;
     return false;
 }
 
 void event_keywords_init(struct event_keywords *keywords) {
-    keywords_init(&keywords->members, member_list, LENGTH(member_list));
-    keywords_init(&keywords->arguments, argument_list, LENGTH(argument_list));
-    keywords_init(&keywords->categories, category_list, LENGTH(category_list));
+    keywords_init(&keywords->members, member_list, ARRAY_COUNT(member_list));
+    keywords_init(&keywords->arguments, argument_list, ARRAY_COUNT(argument_list));
+    keywords_init(&keywords->categories, category_list, ARRAY_COUNT(category_list));
 }
 
 /* [x, y, z]; anything else is passed over. */

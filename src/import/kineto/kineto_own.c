@@ -150,7 +150,7 @@ static bool read_layout(struct own *own, struct status *status) {
 static bool read_member(struct own *own, struct status *status) {
     struct scan *scan = own->rows->scan;
     struct text key;
-    if (!scan_take_key(scan, &own->key, &key, status))
+    if (!scan_key_copy(scan, &own->key, &key, status))
         return false;
     if (text_is(key, OWN_LAYOUT))
         return read_layout(own, status);

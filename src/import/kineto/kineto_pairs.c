@@ -15,8 +15,7 @@ bool open_ranges_begin(struct open_ranges *ranges, uint64_t key, const struct ro
     if (index) {
         index--;
     } else {
-        if (!memory_grow((void **)&ranges->ranges, &ranges->capacity, ranges->count + 1,
-                         sizeof *ranges->ranges, status))
+        if (!GROW(ranges->ranges, &ranges->capacity, ranges->count + 1, status))
             return false;
         index = ranges->count;
     }

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 
+#include "base/array.h"
 #include "base/checksum.h"
 #include "import/kineto/kineto_own.h"
 #include "import/kineto/kineto_xla.h"
@@ -355,17 +356,17 @@ static uint64_t async_key(const struct kineto_event *event) {
     const struct text *parts[] = {&event->category_text.raw, &event->id, &event->id2,
                                   &event->scope};
     uint64_t key = 1;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        key = checksum_integer(key + i) ^
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
+        key = hash_u64(key + i) ^
               (parts[i]->length ? checksum64(parts[i]->data, parts[i]->length) : 0);
     if (event->id2.length && text_find(event->id2, "local") >= 0)
-        key += checksum_integer((uint64_t)event->process.number + 1);
+        key += hash_u64((uint64_t)event->process.number + 1);
     return key;
 }
 
 static uint64_t pair_key(struct kineto_rows *rows, const struct kineto_event *event) {
     if (event->phase == 'B' || event->phase == 'E')
-        return checksum_integer((uint64_t)thread_of(rows, event) | (uint64_t)1 << 40);
+        return hash_u64((uint64_t)thread_of(rows, event) | (uint64_t)1 << 40);
     return async_key(event);
 }
 

@@ -107,13 +107,12 @@ static bool read_frame(struct kineto_samples *samples, struct kineto_rows *rows,
     struct text id, none = TEXT("");
     struct sample_text text;
     const char *after;
-    if (!scan_take_key(scan, &samples->key, &id, status) ||
+    if (!scan_key_copy(scan, &samples->key, &id, status) ||
         !take_object(scan, "a stack frame (an object)", &text, &after, status))
         return false;
     if (samples->count >= UINT32_MAX)
         return status_fail(status, STATUS_INPUT, "has more than 4294967294 stack frames");
-    if (!memory_grow((void **)&samples->frames, &samples->capacity, samples->count + 1,
-                     sizeof *samples->frames, status) ||
+    if (!GROW(samples->frames, &samples->capacity, samples->count + 1, status) ||
         !map_set(&samples->by_id, id_hash(id), samples->count, status))
         return false;
     samples->frames[samples->count++] = (struct stack_frame){
@@ -143,7 +142,7 @@ static bool follow(struct kineto_samples *samples, size_t from, size_t **path, s
             samples->cut++;
             return true;
         }
-        if (!memory_grow((void **)path, capacity, *length + 1, sizeof **path, status))
+        if (!GROW(*path, capacity, *length + 1, status))
             return false;
         frame->on_path = true;
         (*path)[(*length)++] = at;

@@ -2,6 +2,8 @@
  * is not known is left alone. */
 #include "import/kineto/kineto_xla.h"
 
+#include "base/array.h"
+
 /* The next "key:value" of `rest`, which shrinks; false when there is none. */
 static bool next_pair(struct text *rest, struct text *key, struct text *value) {
     const char *at = rest->data, *end = at + rest->length;
@@ -62,7 +64,7 @@ static enum memory_kind memory_named(struct text word) {
         {"pageable", MEMORY_PAGEABLE}, {"pinned", MEMORY_PINNED},   {"device", MEMORY_DEVICE},
         {"array", MEMORY_ARRAY},       {"managed", MEMORY_MANAGED},
     };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(words); i++)
         if (text_is(word, words[i].word))
             return words[i].kind;
     return MEMORY_UNKNOWN;

@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#include "base/array.h"
+
 static bool ends_with(const char *path, const char *ending) {
     size_t length = strlen(path), wanted = strlen(ending);
     return length >= wanted && strcmp(path + length - wanted, ending) == 0;
@@ -66,7 +68,7 @@ static bool is_export(struct sqlite_source *source) {
     };
     if (sqlite_source_has_prefix(source, "CUPTI_ACTIVITY_KIND_"))
         return true;
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(tables); i++)
         if (sqlite_source_has_table(source, tables[i]))
             return true;
     return false;

@@ -3,6 +3,7 @@
  * which is unique within a process. Rows are read in the order of their tables. */
 #ifdef RIDGE_HAVE_SQLITE
 
+#include "base/array.h"
 #include "import/nsys/nsys.h"
 
 #include <stdio.h>
@@ -44,7 +45,7 @@ static enum wait_kind wait_of_call(struct text name) {
         {"CtxSynchronize", WAIT_CONTEXT},
         {"ThreadSynchronize", WAIT_CONTEXT},
     };
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
         if (text_find(name, parts[i].part) >= 0)
             return parts[i].kind;
     return WAIT_UNKNOWN;
@@ -344,8 +345,7 @@ static bool load_event_records(struct nsys *nsys, struct event_records *events,
         key.process = process;
         rows.failed = !intern_add(&events->keys, (struct text){(const char *)&key, sizeof key},
                                   &place, status) ||
-                      !memory_grow((void **)&events->records, &events->capacity, (size_t)place + 1,
-                                   sizeof *events->records, status);
+                      !GROW(events->records, &events->capacity, (size_t)place + 1, status);
         if (!rows.failed)
             events->records[place] = record;
     }

@@ -90,8 +90,7 @@ static bool name_thread(struct nsys_entities *entities, int64_t global, struct t
             entities->names[*known] = name;
         return true;
     }
-    if (!memory_grow((void **)&entities->names, &entities->name_capacity, entities->name_count + 1,
-                     sizeof *entities->names, status) ||
+    if (!GROW(entities->names, &entities->name_capacity, entities->name_count + 1, status) ||
         !map_set(&entities->thread_names, (uint64_t)global, entities->name_count, status))
         return false;
     entities->names[entities->name_count++] = name;
@@ -184,8 +183,7 @@ static bool load_boards(struct nsys *nsys, struct status *status) {
         if (map_find(&entities->board_by_id, (uint64_t)board.id))
             continue;
         rows.failed =
-            !memory_grow((void **)&entities->boards, &entities->board_capacity,
-                         entities->board_count + 1, sizeof board, status) ||
+            !GROW(entities->boards, &entities->board_capacity, entities->board_count + 1, status) ||
             !map_set(&entities->board_by_id, (uint64_t)board.id, entities->board_count, status);
         if (!rows.failed)
             entities->boards[entities->board_count++] = board;
@@ -397,8 +395,7 @@ bool nsys_queue(struct nsys *nsys, int64_t global, int64_t device, int64_t conte
     if (!intern_add(&entities->queue_keys, (struct text){(const char *)&key, sizeof key}, &place,
                     status))
         return false;
-    if (!memory_grow((void **)&entities->queues, &entities->queue_capacity, (size_t)place + 1,
-                     sizeof *entities->queues, status))
+    if (!GROW(entities->queues, &entities->queue_capacity, (size_t)place + 1, status))
         return false;
     if (entities->queue_keys.count > before) {
         struct row_queue row = {.context = (uint64_t)context, .stream = stream};

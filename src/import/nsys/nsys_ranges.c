@@ -4,6 +4,7 @@
  * ends with the capture. */
 #ifdef RIDGE_HAVE_SQLITE
 
+#include "base/array.h"
 #include "import/nsys/nsys.h"
 
 #include <stdio.h>
@@ -61,8 +62,7 @@ static bool load_domains(struct nsys *nsys, struct domains *domains, struct stat
         rows.failed = !nvtx_text(nsys, &rows, &name, status) ||
                       !intern_add(&domains->keys, (struct text){(const char *)&key, sizeof key},
                                   &place, status) ||
-                      !memory_grow((void **)&domains->names, &domains->capacity, (size_t)place + 1,
-                                   sizeof *domains->names, status);
+                      !GROW(domains->names, &domains->capacity, (size_t)place + 1, status);
         if (!rows.failed)
             domains->names[place] = name;
     }
@@ -93,7 +93,7 @@ static bool write_mark(struct nsys *nsys, struct sqlite_rows *rows, const struct
 static size_t operator_name_length(struct text text) {
     static const char *const marks[] = {", op_id = ", ", seq = ", ", sizes = "};
     size_t length = 0;
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
         ptrdiff_t at = text_find(text, marks[i]);
         if (at > 0 && (length == 0 || (size_t)at < length))
             length = (size_t)at;
@@ -272,7 +272,7 @@ static bool read_libraries(struct nsys *nsys, struct status *status) {
         {"NVVIDEO_ENCODER_API", "NVENC"},
         {"NVVIDEO_DECODER_API", "NVDEC"},
     };
-    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(libraries); i++)
         if (!read_library(nsys, libraries[i].table, libraries[i].domain, RANGE_OTHER, status))
             return false;
     return read_library(nsys, "PROFILER_OVERHEAD", "profiler", RANGE_OVERHEAD, status) &&

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/array.h"
 #include "base/input.h"
 #include "base/memory.h"
 
@@ -37,8 +38,7 @@ struct perfetto_track *perfetto_track(struct perfetto_import *import, uint64_t u
     uint64_t *known = map_find(&import->track_by_uuid, uuid);
     if (known)
         return &import->tracks[*known];
-    if (!memory_grow((void **)&import->tracks, &import->track_capacity, import->track_count + 1,
-                     sizeof *import->tracks, import->status) ||
+    if (!GROW(import->tracks, &import->track_capacity, import->track_count + 1, import->status) ||
         !map_set(&import->track_by_uuid, uuid, import->track_count, import->status))
         return NULL;
     struct perfetto_track *track = &import->tracks[import->track_count++];
@@ -92,8 +92,8 @@ static struct perfetto_sequence *find_sequence(struct perfetto_import *import, u
     uint64_t *known = map_find(&import->sequence_by_id, id);
     if (known)
         return &import->sequences[*known];
-    if (!memory_grow((void **)&import->sequences, &import->sequence_capacity,
-                     import->sequence_count + 1, sizeof *import->sequences, import->status) ||
+    if (!GROW(import->sequences, &import->sequence_capacity, import->sequence_count + 1,
+              import->status) ||
         !map_set(&import->sequence_by_id, id, import->sequence_count, import->status))
         return NULL;
     struct perfetto_sequence *sequence = &import->sequences[import->sequence_count++];
@@ -137,7 +137,7 @@ static bool read_interned(struct perfetto_import *import, struct perfetto_sequen
     struct protobuf message = protobuf_of(bytes);
     struct protobuf_field field;
     while (protobuf_next(&message, &field))
-        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
             if (field.number == kinds[i].field && field.type == PROTOBUF_BYTES &&
                 !read_interned_entry(import, sequence, kinds[i].kind, field.bytes))
                 return false;

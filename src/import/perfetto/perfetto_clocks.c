@@ -29,8 +29,7 @@ static struct perfetto_clock *find_clock(struct perfetto_import *import, uint64_
     if (known)
         return &import->clocks[*known];
     if (!add ||
-        !memory_grow((void **)&import->clocks, &import->clock_capacity, import->clock_count + 1,
-                     sizeof *import->clocks, import->status) ||
+        !GROW(import->clocks, &import->clock_capacity, import->clock_count + 1, import->status) ||
         !map_set(&import->clock_by_id, key, import->clock_count, import->status))
         return NULL;
     struct perfetto_clock *clock = &import->clocks[import->clock_count++];

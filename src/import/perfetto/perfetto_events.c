@@ -132,8 +132,7 @@ static bool write_range(struct perfetto_import *import, uint32_t thread,
 
 static bool begin_slice(struct perfetto_import *import, struct perfetto_track *track,
                         const struct open_slice *slice) {
-    if (!memory_grow((void **)&track->open, &track->capacity, track->depth + 1, sizeof *track->open,
-                     import->status))
+    if (!GROW(track->open, &track->capacity, track->depth + 1, import->status))
         return false;
     track->open[track->depth++] = *slice;
     return true;

@@ -94,8 +94,7 @@ static bool hold_row(struct perfetto_import *import, const struct import_row *ro
     size_t size = row_size[row->table];
     if (!memory_grow((void **)&held->rows, &held->rows_capacity, held->count + 1, size,
                      import->status) ||
-        !memory_grow((void **)&held->numbers, &held->numbers_capacity, held->count + 1,
-                     sizeof *held->numbers, import->status))
+        !GROW(held->numbers, &held->numbers_capacity, held->count + 1, import->status))
         return false;
     memcpy(held->rows + held->count * size, &row->of, size);
     held->numbers[held->count++] = number;

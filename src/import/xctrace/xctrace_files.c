@@ -108,8 +108,7 @@ static bool add_file(struct xctrace_files *files, const char *folder, const char
     if (length < 0 || (size_t)length >= sizeof path || stat(path, &info) != 0 ||
         !S_ISREG(info.st_mode))
         return true;
-    if (!memory_grow((void **)&files->files, &files->capacity, files->count + 1,
-                     sizeof *files->files, status))
+    if (!GROW(files->files, &files->capacity, files->count + 1, status))
         return false;
     struct xctrace_file *file = &files->files[files->count];
     *file = (struct xctrace_file){.path = text_copy(text_of(path), status)};

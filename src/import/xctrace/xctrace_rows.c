@@ -6,6 +6,7 @@
  */
 #ifdef RIDGE_HAVE_EXPAT
 
+#include "base/array.h"
 #include "import/xctrace/xctrace.h"
 
 const struct xctrace_kind *const xctrace_kinds[] = {
@@ -114,7 +115,7 @@ struct text xctrace_label(const struct xctrace_table *table, uint32_t cell) {
     static const char *const plain[] = {"string", "metal-object-label", "narrative-text"};
     size_t count;
     const uint32_t *children = xctrace_children(table, cell, &count);
-    for (size_t kind = 0; kind < sizeof plain / sizeof plain[0]; kind++)
+    for (size_t kind = 0; kind < ARRAY_COUNT(plain); kind++)
         for (size_t i = 0; i < count; i++) {
             struct text text = without_blanks(xctrace_text(table, children[i]));
             if (text.length && text_is(xctrace_tag(table, children[i]), plain[kind]))

@@ -14,6 +14,7 @@
 #include <expat.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -132,8 +133,7 @@ static bool bind_id(struct xctrace_table *table, uint64_t id, uint32_t value) {
     if (id > table->ids_seen + DENSE_IDS_AHEAD)
         return map_set(&table->by_wild_id, id, value, table->status);
     if (id >= table->by_id_count) {
-        if (!memory_grow((void **)&table->by_id, &table->by_id_capacity, id + 1,
-                         sizeof *table->by_id, table->status))
+        if (!GROW(table->by_id, &table->by_id_capacity, id + 1, table->status))
             return false;
         memset(table->by_id + table->by_id_count, 0,
                (id + 1 - table->by_id_count) * sizeof *table->by_id);
@@ -156,7 +156,7 @@ static struct text trimmed(struct text text) {
  * (composites), its address (frames without symbols). */
 static const char *text_attribute(const XML_Char **attributes) {
     static const char *const names[] = {"name", "fmt", "addr"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
         const char *text = attribute(attributes, names[i]);
         if (text)
             return text;
@@ -206,10 +206,9 @@ static bool add_value(struct xctrace_table *table, const struct open_element *el
     }
     if (table->value_count >= UINT32_MAX || table->children_count + child_count >= UINT32_MAX)
         return no_memory(table);
-    if (!memory_grow((void **)&table->values, &table->value_capacity, table->value_count + 1,
-                     sizeof *table->values, table->status) ||
-        !memory_grow((void **)&table->children, &table->children_capacity,
-                     table->children_count + child_count, sizeof *table->children, table->status))
+    if (!GROW(table->values, &table->value_capacity, table->value_count + 1, table->status) ||
+        !GROW(table->children, &table->children_capacity, table->children_count + child_count,
+              table->status))
         return no_memory(table);
     *number = (uint32_t)table->value_count++;
     table->values[*number] = (struct value){.tag = element->tag,
@@ -237,8 +236,7 @@ static bool end_cell(struct xctrace_table *table) {
         return no_memory(table);
     table->content.length = element->attribute_at;
     table->pending_count = element->children_at;
-    if (!memory_grow((void **)&table->pending, &table->pending_capacity, table->pending_count + 1,
-                     sizeof *table->pending, table->status))
+    if (!GROW(table->pending, &table->pending_capacity, table->pending_count + 1, table->status))
         return no_memory(table);
     table->pending[table->pending_count++] = number;
     return true;
@@ -442,8 +440,7 @@ bool xctrace_table_read(struct input *input, struct xctrace_reader *reader, stru
     table->reader = reader;
     table->status = status;
     table->parser = XML_ParserCreate(NULL);
-    bool good = table->parser && memory_grow((void **)&table->values, &table->value_capacity, 64,
-                                             sizeof *table->values, status);
+    bool good = table->parser && GROW(table->values, &table->value_capacity, 64, status);
     if (!good) {
         finish(table);
         return status_no_memory(status);

@@ -8,6 +8,7 @@
 
 #include <expat.h>
 
+#include "base/array.h"
 #include "import/xctrace/xctrace.h"
 
 enum { DEPTH_MAX = 64, TEXT_BYTES_MAX = 64 * 1024, DOCUMENT_BYTES_MAX = 64 << 20 };
@@ -97,7 +98,7 @@ static struct text *summary_text(struct xctrace_toc *toc, const XML_Char *name) 
         {"template-name", &toc->template_name},
         {"recording-mode", &toc->recording_mode},
     };
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(members); i++)
         if (strcmp(name, members[i].name) == 0)
             return members[i].text;
     return NULL;

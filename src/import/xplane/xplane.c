@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/input.h"
 #include "base/json_write.h"
 #include "import/import.h"
@@ -142,7 +143,7 @@ static enum memory_kind memory_named(struct text name) {
         {"pageable", MEMORY_PAGEABLE}, {"pinned", MEMORY_PINNED}, {"host", MEMORY_PAGEABLE},
         {"device", MEMORY_DEVICE},     {"array", MEMORY_ARRAY},   {"managed", MEMORY_MANAGED},
     };
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
         if (text_is(name, kinds[i].name))
             return kinds[i].kind;
     return MEMORY_UNKNOWN;
@@ -223,7 +224,7 @@ static uint32_t detail_of(struct xplane *import, const struct xplane_event *even
     struct json json = {.output = &output};
     bool any = false;
     json_begin_object(&json);
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(members); i++) {
         struct text value = stat_of(event, members[i].stat)->text;
         if (stat_of(event, members[i].stat)->present && value.length) {
             json_member_text(&json, members[i].key, value);

@@ -102,8 +102,7 @@ static bool add_event_name(struct xplane_plane *plane, struct text bytes,
     struct text name, display_name;
     if (!read_metadata(bytes, &id, &name, &display_name, damage))
         return false;
-    if (!memory_grow((void **)&plane->events, &plane->event_capacity, plane->event_count + 1,
-                     sizeof *plane->events, status))
+    if (!GROW(plane->events, &plane->event_capacity, plane->event_count + 1, status))
         return false;
     plane->events[plane->event_count] = cut(name.length ? name : display_name, NAME_BYTES_MAX);
     return map_set(&plane->event_names, id, plane->event_count++, status);
@@ -115,8 +114,7 @@ static bool add_stat_name(struct xplane_plane *plane, struct text bytes,
     struct text name, display_name;
     if (!read_metadata(bytes, &id, &name, &display_name, damage))
         return false;
-    if (!memory_grow((void **)&plane->stat_list, &plane->stat_capacity, plane->stat_count + 1,
-                     sizeof *plane->stat_list, status))
+    if (!GROW(plane->stat_list, &plane->stat_capacity, plane->stat_count + 1, status))
         return false;
     plane->stat_list[plane->stat_count] = (struct xplane_stat_name){name, stat_named(name)};
     return map_set(&plane->stat_names, id, plane->stat_count++, status);

@@ -3,6 +3,7 @@
  * A runtime call makes driver calls with the same correlation id; only the outer call is recorded.
  * Module loading is also recorded inside another call, because it explains why that call took long.
  */
+#include "base/clock.h"
 #include "probe/cuda/cuda.h"
 
 #include <stdatomic.h>
@@ -141,7 +142,7 @@ static bool is_inside_another(const struct function *function, bool runtime) {
 
 static void call_ended(const struct function *function, const struct cupti_call_data *call,
                        uint32_t correlation) {
-    int64_t end = spool_now(), start = (int64_t)*call->own;
+    int64_t end = clock_now(), start = (int64_t)*call->own;
     int32_t result = call->result ? *(const int32_t *)call->result : 0;
     *call->own = 0;
     if (start <= 0 || start < subscribed_since() || start > end)
@@ -188,7 +189,7 @@ void cuda_callback(void *user, cupti_choice domain, uint32_t number, const void 
             outer = function;
             outer_since = subscribed_since();
         }
-        int64_t start = spool_now();
+        int64_t start = clock_now();
         *call->own = (uint64_t)start;
         if (is_launch(function))
             remember_launch(correlation, start);

@@ -4,6 +4,7 @@
  * exit(); a lock serialises them. Kernel names are compared by content, because after a module is
  * unloaded another name may have the same address.
  */
+#include "base/clock.h"
 #include "probe/capture.h"
 #include "probe/cuda/cuda.h"
 
@@ -95,7 +96,7 @@ static struct buffer_slot *make_buffer(uint32_t bytes) {
 
 /* Assumes that the next buffer fills as fast as the last one. */
 static uint32_t choose_size(void) {
-    int64_t now = spool_now(), since = atomic_exchange(&last_request, now);
+    int64_t now = clock_now(), since = atomic_exchange(&last_request, now);
     int64_t took = now > since ? now - since : 1;
     int64_t filled = (int64_t)atomic_load(&last_request_bytes) * FILL_TARGET_NS / took;
     uint32_t bytes = BUFFER_BYTES_MIN;
@@ -184,7 +185,7 @@ static void put_clock_error(int64_t error) {
     clock_error = error;
     if (!clock)
         return;
-    clock->time = spool_now();
+    clock->time = clock_now();
     clock->error_ns = error;
     spool_publish(lane);
 }
@@ -361,7 +362,7 @@ static void take_records(uint8_t *buffer, size_t valid_bytes) {
     struct cupti_record record;
     uint32_t before = atomic_load_explicit(&cuda_probe.correlation_base, memory_order_relaxed);
     bool have_lane = take_lane(), stopped = spool_is_stopped(cuda_probe.probe->spool);
-    int64_t now = spool_now(), default_now = (int64_t)cuda_default_timestamp();
+    int64_t now = clock_now(), default_now = (int64_t)cuda_default_timestamp();
     while (cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &raw) == CUPTI_SUCCEEDED) {
         if (!raw || !cupti_decode(cupti->version, raw, &record))
             continue;
@@ -376,12 +377,6 @@ static void take_records(uint8_t *buffer, size_t valid_bytes) {
     }
 }
 
-static int64_t thread_cpu_ns(void) {
-    struct timespec used = {0};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
-}
-
 void cuda_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *buffer, size_t bytes,
                            size_t valid_bytes) {
     if (!buffer)
@@ -390,7 +385,7 @@ void cuda_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *b
         cupti_conflict_buffer_completed(context, stream, buffer, bytes, valid_bytes);
         return;
     }
-    int64_t cpu_before = thread_cpu_ns();
+    int64_t cpu_before = clock_read(CLOCK_THREAD_CPUTIME_ID);
     pthread_mutex_lock(&lock);
     if (valid_bytes > 0 && valid_bytes <= bytes)
         take_records(buffer, valid_bytes);
@@ -398,7 +393,7 @@ void cuda_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *b
                 take_dropped(context, stream));
     pthread_mutex_unlock(&lock);
     cuda_buffer_release(buffer, valid_bytes);
-    cost_add_ns(thread_cpu_ns() - cpu_before);
+    cost_add_ns(clock_read(CLOCK_THREAD_CPUTIME_ID) - cpu_before);
 }
 
 /* CUPTI delivers buffers to the callbacks that were registered last: a profiler in the program gets

@@ -4,6 +4,8 @@
  * be flushed, because the other client does not know them, and all process-wide settings be
  * restored: record kinds, the clock, and the promise that buffers are zeroed.
  */
+#include "base/array.h"
+#include "base/clock.h"
 #include "probe/cuda/cuda.h"
 
 #include <time.h>
@@ -17,7 +19,7 @@ static bool subscribed;
 static const cupti_choice kinds[] = {CUPTI_KIND_KERNEL, CUPTI_KIND_COPY,   CUPTI_KIND_PEER_COPY,
                                      CUPTI_KIND_SET,    CUPTI_KIND_MEMORY, CUPTI_KIND_OVERHEAD,
                                      CUPTI_KIND_GRAPH};
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
+enum { KINDS = ARRAY_COUNT(kinds) };
 
 bool cuda_is_subscribed(void) {
     return subscribed;
@@ -43,13 +45,11 @@ static void set_zeroed_buffers(const struct cupti *cupti, uint8_t zeroed) {
 }
 
 static uint64_t read_clock(void) {
-    return (uint64_t)spool_now();
+    return (uint64_t)clock_now();
 }
 
 uint64_t cuda_default_timestamp(void) {
-    struct timespec time = {0};
-    clock_gettime(CLOCK_REALTIME, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+    return (uint64_t)clock_read(CLOCK_REALTIME);
 }
 
 static bool configure(const struct cupti *cupti, struct status *status) {
@@ -81,7 +81,7 @@ static void restore_defaults(const struct cupti *cupti,
 
 bool cuda_subscribe(struct status *status) {
     const struct cupti *cupti = cuda_probe.cupti;
-    atomic_store(&cuda_probe.since, spool_now());
+    atomic_store(&cuda_probe.since, clock_now());
     cupti_result result = cupti->cuptiSubscribe(&subscriber, cuda_callback, NULL);
     if (result != CUPTI_SUCCEEDED)
         return cupti_call_failed(cupti, result, "cuptiSubscribe", status);

@@ -8,6 +8,8 @@
  *
  * The other client may call from any thread. A call in progress prevents a new subscription.
  */
+#include "base/array.h"
+#include "base/clock.h"
 #include "probe/cuda/cuda.h"
 
 #include <errno.h>
@@ -43,7 +45,7 @@ static void yield_cupti(const void *caller) {
     cuda_disable(&theirs);
     suspend_capture(true);
     cuda_put_meta("cuda.taken_over", got_patch_library(caller));
-    cuda_put_meta_int("cuda.taken_over_at", spool_now());
+    cuda_put_meta_int("cuda.taken_over_at", clock_now());
     cuda_yield_subscriber(&theirs);
 }
 
@@ -60,7 +62,7 @@ static void their_call_begins(const void *caller) {
 }
 
 static void their_call_ended(void) {
-    atomic_store(&last_seen, spool_now());
+    atomic_store(&last_seen, clock_now());
     atomic_fetch_sub(&calls_under_way, 1);
 }
 
@@ -208,12 +210,12 @@ void cupti_conflict_watch(void) {
         {"cuptiActivityDisable", (uintptr_t)cupti->cuptiActivityDisable, (uintptr_t)their_disable},
         {"cuptiActivityFlushAll", (uintptr_t)cupti->cuptiActivityFlushAll, (uintptr_t)their_flush},
     };
-    got_patch(entries, sizeof entries / sizeof entries[0]);
+    got_patch(entries, ARRAY_COUNT(entries));
 }
 
 static bool others_have_left(void) {
     int64_t seen = atomic_load(&last_seen);
-    return seen > 0 && spool_now() - seen > QUIET_NS && atomic_load(&calls_under_way) == 0 &&
+    return seen > 0 && clock_now() - seen > QUIET_NS && atomic_load(&calls_under_way) == 0 &&
            !atomic_load(&subscribed) && atomic_load(&their_kinds) == 0 &&
            !atomic_load(&has_records);
 }
@@ -235,5 +237,5 @@ void cupti_conflict_poll(void) {
         return;
     }
     suspend_capture(false);
-    cuda_put_meta_int("cuda.given_back_at", spool_now());
+    cuda_put_meta_int("cuda.given_back_at", clock_now());
 }

@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#include "base/array.h"
+#include "base/clock.h"
 #include "probe/capture.h"
 #include "probe/nvtx/nvtx_names.h"
 #include "probe/probe.h"
@@ -141,7 +143,7 @@ static uint64_t open_range(struct probe_thread *thread, const struct nvtx_event 
     range->payload = event->payload;
     range->has_payload = event->has_payload;
     range->colour = event->colour;
-    range->start = spool_now();
+    range->start = clock_now();
     spool_publish(thread->lane);
     return id;
 }
@@ -199,7 +201,7 @@ static int pop_range(struct probe_thread *thread, const struct nvtx_domain *doma
 }
 
 static void put_mark(struct probe_thread *thread, const struct nvtx_event *event) {
-    int64_t now = spool_now();
+    int64_t now = clock_now();
     if (!capture_is_on() || !capture_has_started(now))
         return;
     struct spool_mark *record = spool_begin(thread->lane, SPOOL_MARK, event->name, sizeof *record);
@@ -215,7 +217,7 @@ static void put_mark(struct probe_thread *thread, const struct nvtx_event *event
 }
 
 void nvtx_thread_ended(struct probe_thread *thread) {
-    int64_t end = spool_now();
+    int64_t end = clock_now();
     while (thread->depth > 0)
         close_range(thread, thread->pushed[--thread->depth].id, end);
 }
@@ -272,7 +274,7 @@ static uint64_t range_start_w(const wchar_t *name) {
     return id;
 }
 static void range_end(uint64_t id) {
-    int64_t end = spool_now();
+    int64_t end = clock_now();
     RECORD(thread, close_range(thread, id, end));
 }
 static void domain_range_end(void *handle, uint64_t id) {
@@ -305,7 +307,7 @@ static int range_push_w(const wchar_t *name) {
 }
 static int domain_range_pop(void *handle) {
     int level = NVTX_NO_TRACKING;
-    int64_t end = spool_now();
+    int64_t end = clock_now();
     RECORD(thread, level = pop_range(thread, domain_of(handle), end));
     return level;
 }
@@ -426,8 +428,6 @@ bool nvtx_install(nvtx_export_table *tables) {
         return false;
     if (version && version->struct_size >= sizeof *version && version->set_tool_version)
         version->set_tool_version(TOOL_VERSION);
-    bool installed =
-        install_module(callbacks, NVTX_MODULE_CORE, core, sizeof core / sizeof core[0]);
-    return install_module(callbacks, NVTX_MODULE_CORE2, core2, sizeof core2 / sizeof core2[0]) ||
-           installed;
+    bool installed = install_module(callbacks, NVTX_MODULE_CORE, core, ARRAY_COUNT(core));
+    return install_module(callbacks, NVTX_MODULE_CORE2, core2, ARRAY_COUNT(core2)) || installed;
 }

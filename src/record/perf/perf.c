@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/format.h"
 #include "base/memory.h"
 #include "base/sort.h"
@@ -39,12 +39,6 @@ struct perf {
     char notes[PERF_NOTES][240];
     unsigned note_count;
 };
-
-static int64_t monotonic(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 struct perf *perf_open(pid_t target, const struct perf_options *options, struct status *status) {
     struct perf *perf = memory_allocate(1, sizeof *perf, status);
@@ -447,7 +441,7 @@ static void describe_losses(struct perf *perf) {
 }
 
 bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *status) {
-    int64_t now = monotonic();
+    int64_t now = clock_now();
     perf_reader_stop(&perf->reader);
     bool ok = read_records(perf, true, writer, status);
     count_lost(perf, writer, perf_rings_lost(&perf->rings));

@@ -192,8 +192,8 @@ void perf_counters_add_process(struct perf_counters *counters, pid_t pid) {
         open_process_count(counters) >= PROCESSES_MAX)
         return;
     perf_counters_end_process(counters, pid); /* pids are reused */
-    if (!memory_grow((void **)&counters->processes, &counters->process_capacity,
-                     counters->process_count + 1, sizeof *counters->processes, &ignored))
+    if (!GROW(counters->processes, &counters->process_capacity, counters->process_count + 1,
+              &ignored))
         return;
     struct followed_process process = {.pid = pid};
     process.fds = memory_allocate(THREADS_MAX, sizeof *process.fds, &ignored);

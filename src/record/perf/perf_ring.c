@@ -34,6 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "record/symbols/perf_unwind.h"
 
@@ -336,14 +337,10 @@ struct sample_id {
 
 static bool reserve_record(struct perf_batch *batch, struct status *status) {
     size_t needed = batch->count + 1;
-    if (!memory_grow((void **)&batch->times, &batch->capacity[0], needed, sizeof *batch->times,
-                     status) ||
-        !memory_grow((void **)&batch->offsets, &batch->capacity[1], needed, sizeof *batch->offsets,
-                     status) ||
-        !memory_grow((void **)&batch->processors, &batch->capacity[2], needed,
-                     sizeof *batch->processors, status) ||
-        !memory_grow((void **)&batch->group, &batch->capacity[3], needed, sizeof *batch->group,
-                     status))
+    if (!GROW(batch->times, &batch->capacity[0], needed, status) ||
+        !GROW(batch->offsets, &batch->capacity[1], needed, status) ||
+        !GROW(batch->processors, &batch->capacity[2], needed, status) ||
+        !GROW(batch->group, &batch->capacity[3], needed, status))
         return false;
     batch->group[batch->count] = 0;
     return true;
@@ -477,12 +474,6 @@ enum {
 #define SLICE_NS 1000000         /* enough to empty all rings */
 enum { GROW_DELAY_DOUBLINGS = 5 };
 
-static int64_t monotonic(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* The used share of the buffers. A reader that was scheduled late once may be twice as late the
  * next time. */
 static double pressure_of(const struct perf_load *load, unsigned stack_size) {
@@ -529,7 +520,7 @@ static void adapt_interval(struct perf_reader *reader, double fullness) {
 }
 
 static void adapt_stack_size(struct perf_reader *reader, double fullness, int64_t start) {
-    int64_t now = monotonic();
+    int64_t now = clock_now();
     struct perf_load load = {fullness, 0, reader->rings->fill_ms, reader->copied.bytes.length};
     if (reader->wakeup_due && now > reader->wakeup_due)
         load.late_ms = (unsigned)((now - reader->wakeup_due) / 1000000);
@@ -544,7 +535,7 @@ static void copy_rings(struct perf_reader *reader) {
     double fullness = 0;
     if (reader->copied.bytes.length > COPIED_BYTES_MAX)
         return;
-    int64_t start = monotonic();
+    int64_t start = clock_now();
     for (size_t i = 0; i < reader->rings->count && !reader->failed; i++)
         reader->failed = !perf_batch_read_ring(&reader->copied, &reader->rings->items[i],
                                                &reader->damaged, &fullness, &status);
@@ -580,7 +571,7 @@ static void *read_rings(void *context) {
     pthread_mutex_lock(&reader->lock);
     while (!reader->stop) {
         copy_rings(reader);
-        reader->wakeup_due = monotonic() + (int64_t)reader->interval * 1000000;
+        reader->wakeup_due = clock_now() + (int64_t)reader->interval * 1000000;
         struct timespec until = {reader->wakeup_due / 1000000000, reader->wakeup_due % 1000000000};
         pthread_cond_timedwait(&reader->wake, &reader->lock, &until);
     }

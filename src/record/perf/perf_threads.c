@@ -45,8 +45,7 @@ struct perf_thread *perf_threads_find(struct perf_threads *threads, int64_t pid,
     if (thread && thread->pid == pid)
         return thread;
     if (!thread) {
-        if (!memory_grow((void **)&threads->items, &threads->capacity, threads->count + 1,
-                         sizeof *threads->items, status) ||
+        if (!GROW(threads->items, &threads->capacity, threads->count + 1, status) ||
             !map_set(&threads->by_tid, (uint64_t)tid, threads->count, status))
             return NULL;
         thread = &threads->items[threads->count++];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 enum { MAPPINGS_MAX = 1 << 16 }; /* per process: the kernel's default of vm.max_map_count */
 
@@ -29,8 +30,7 @@ static struct address_space *find_or_add_space(struct address_spaces *spaces, pi
     struct address_space *space = find_space(spaces, pid);
     if (space)
         return space;
-    if (!memory_grow((void **)&spaces->items, &spaces->capacity, spaces->count + 1,
-                     sizeof *spaces->items, status) ||
+    if (!GROW(spaces->items, &spaces->capacity, spaces->count + 1, status) ||
         !map_set(&spaces->by_pid, (uint64_t)pid, spaces->count, status))
         return NULL;
     space = &spaces->items[spaces->count++];
@@ -40,14 +40,8 @@ static struct address_space *find_or_add_space(struct address_spaces *spaces, pi
 
 /* The first mapping that ends after the address. */
 static size_t mapping_index(const struct address_space *space, uint64_t address) {
-    size_t low = 0, high = space->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (space->items[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, space->count, i, space->items[i].end <= address);
     return low;
 }
 
@@ -100,8 +94,7 @@ bool address_spaces_map(struct address_spaces *spaces, pid_t pid, uint64_t start
     if (length == 0 || __builtin_add_overflow(start, length, &mapping.end))
         return true; /* no code can run there */
     struct address_space *space = find_or_add_space(spaces, pid, status);
-    if (!space || !memory_grow((void **)&space->items, &space->capacity, space->count + 2,
-                               sizeof *space->items, status))
+    if (!space || !GROW(space->items, &space->capacity, space->count + 2, status))
         return false;
     remove_overlap(space, start, mapping.end);
     space->generation = ++spaces->generations;
@@ -119,7 +112,7 @@ bool address_spaces_fork(struct address_spaces *spaces, pid_t parent, pid_t chil
     address_spaces_exec(spaces, child);
     if (!from || from == to || from->count == 0)
         return true;
-    if (!memory_grow((void **)&to->items, &to->capacity, from->count, sizeof *to->items, status))
+    if (!GROW(to->items, &to->capacity, from->count, status))
         return false;
     memcpy(to->items, from->items, from->count * sizeof *to->items);
     to->count = from->count;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 /* ---- Sources --------------------------------------------------------------------------------- */
 
@@ -339,14 +340,8 @@ bool elf_offset(const struct elf *elf, uint64_t address, uint64_t *offset) {
 }
 
 struct text elf_function_at(const struct elf *elf, uint64_t address) {
-    size_t low = 0, high = elf->function_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (elf->functions[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, elf->function_count, i, elf->functions[i].address <= address);
     if (low == 0)
         return TEXT("");
     const struct elf_function *function = &elf->functions[low - 1];

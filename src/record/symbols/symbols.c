@@ -7,6 +7,7 @@
 
 #include "base/demangle.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "record/symbols/symbols_files.h"
 #include "record/symbols/symbols_jit.h"
 #include "record/symbols/address_spaces.h"
@@ -42,8 +43,7 @@ static void add_kallsyms_line(struct kernel_symbols *symbols, const char *line) 
     uint64_t address = strtoull(line, &type, 16);
     struct status ignored;
     if (address == 0 || strlen(type) < 4 || !strchr("tTwW", type[1]) ||
-        !memory_grow((void **)&symbols->items, &symbols->capacity, symbols->count + 1,
-                     sizeof *symbols->items, &ignored))
+        !GROW(symbols->items, &symbols->capacity, symbols->count + 1, &ignored))
         return;
     const char *name = type + 3, *module = strchr(name, '[');
     symbols->items[symbols->count++] = (struct kernel_function){
@@ -71,14 +71,8 @@ struct text kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address
                                 struct text *module) {
     if (!symbols->is_read)
         read_kallsyms(symbols);
-    size_t low = 0, high = symbols->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (symbols->items[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, symbols->count, i, symbols->items[i].address <= address);
     *module = low ? symbols->items[low - 1].module : TEXT("[kernel]");
     return low ? symbols->items[low - 1].name : TEXT("");
 }

@@ -101,8 +101,7 @@ bool symbol_files_add(struct symbol_files *files, struct text path, uint32_t *fi
         *file = (uint32_t)*known;
         return true;
     }
-    if (!memory_grow((void **)&files->items, &files->capacity, files->count + 1,
-                     sizeof *files->items, status) ||
+    if (!GROW(files->items, &files->capacity, files->count + 1, status) ||
         !map_set(&files->by_identity, key, files->count, status))
         return false;
     *file = (uint32_t)files->count;

@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
+#include "base/search.h"
 
 enum { MAP_BYTES_MAX = 256 << 20, ENTRIES_MAX = 1 << 22, REREAD_INTERVAL_NS = 20000000 };
 
@@ -41,8 +42,7 @@ static struct jit_map *map_of(struct jit_maps *maps, pid_t pid) {
     if (place)
         return &maps->items[*place];
     struct status ignored;
-    if (!memory_grow((void **)&maps->items, &maps->capacity, maps->count + 1, sizeof *maps->items,
-                     &ignored) ||
+    if (!GROW(maps->items, &maps->capacity, maps->count + 1, &ignored) ||
         !map_set(&maps->by_pid, (uint64_t)pid, maps->count, &ignored))
         return NULL;
     maps->items[maps->count] = (struct jit_map){.pid = pid};
@@ -103,7 +103,7 @@ static void add_map_line(struct jit_maps *maps, struct jit_map *map, const char 
     at = at ? read_hexadecimal(at, end, &entry.bytes) : NULL;
     if (at && at < end && map->count < ENTRIES_MAX &&
         intern_add(&maps->names, (struct text){at, (size_t)(end - at)}, &entry.name, &ignored) &&
-        memory_grow((void **)&map->entries, &map->capacity, map->count + 1, sizeof entry, &ignored))
+        GROW(map->entries, &map->capacity, map->count + 1, &ignored))
         map->entries[map->count++] = entry;
 }
 
@@ -158,14 +158,8 @@ static void read_appended(struct jit_maps *maps, struct jit_map *map) {
 }
 
 static const struct entry *find_entry(const struct jit_map *map, uint64_t address) {
-    size_t low = 0, high = map->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->entries[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, map->count, i, map->entries[i].start <= address);
     const struct entry *entry = low ? &map->entries[low - 1] : NULL;
     return entry && address - entry->start < entry->bytes ? entry : NULL;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 enum {
     EH_FRAME_HDR_VERSION = 1,
@@ -86,14 +87,8 @@ void unwind_table_finish(struct unwind_table *table) {
 }
 
 bool unwind_table_find(const struct unwind_table *table, uint64_t address, struct cfi_fde *fde) {
-    size_t low = 0, high = table->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (function_address(table, middle) <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    PARTITION_POINT(low, table->count, i, function_address(table, i) <= address);
     return low > 0 &&
            cfi_fde_read(table->eh_frame, table->eh_frame_bytes, table->eh_frame_address,
                         fde_address(table, low - 1) - table->eh_frame_address, fde) &&

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "tensor/weights/file.h"
 
 enum { ALIGNMENT_DEFAULT = 32, NAME_MAX_LENGTH = 4096 };
@@ -238,10 +239,9 @@ static bool take_sizes(struct cursor *cursor, struct weights_tensor *tensor,
 }
 
 static bool set_type(struct weights_tensor *tensor, uint32_t number, struct status *status) {
-    const struct tensor_type *type =
-        number < sizeof tensor_types / sizeof tensor_types[0] && tensor_types[number].name
-            ? &tensor_types[number]
-            : &(struct tensor_type){NULL, RIDGE_DTYPES, 0, 0};
+    const struct tensor_type *type = number < ARRAY_COUNT(tensor_types) && tensor_types[number].name
+                                         ? &tensor_types[number]
+                                         : &(struct tensor_type){NULL, RIDGE_DTYPES, 0, 0};
     if (type->name)
         snprintf(tensor->type, sizeof tensor->type, "%s", type->name);
     else
@@ -305,7 +305,7 @@ static bool read_tensors(struct weights *weights, struct cursor *cursor, uint64_
     size_t capacity = 0;
     bool ok = true;
     for (uint64_t i = 0; ok && i < count; i++)
-        ok = memory_grow((void **)&offsets, &capacity, (size_t)i + 1, sizeof *offsets, status) &&
+        ok = GROW(offsets, &capacity, (size_t)i + 1, status) &&
              take_tensor(weights, cursor, &offsets[i], status);
     size_t padding = (size_t)alignment - 1;
     size_t start = cursor->at + (-cursor->at & padding);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json_read.h"
 #include "tensor/weights/file.h"
 
@@ -122,7 +123,7 @@ static bool place(const struct weights *weights, const struct description *descr
         return status_fail(status, STATUS_INPUT, "its data goes beyond the end of the file");
     if (!weights_elements(tensor, &count))
         return status_fail(status, STATUS_INPUT, "its sizes are too large");
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(types); i++) {
         if (!text_is(description->type.raw, types[i].name))
             continue;
         if (__builtin_mul_overflow(count, (uint64_t)types[i].bytes, &bytes) || bytes != end - begin)
@@ -137,7 +138,7 @@ static bool place(const struct weights *weights, const struct description *descr
 
 static bool damaged(const struct scan *scan, struct status *status) {
     return status_fail(status, STATUS_INPUT, "%s",
-                       scan->trouble ? scan->trouble : "its description is damaged");
+                       scan->error ? scan->error : "its description is damaged");
 }
 
 static bool read_tensor(struct weights *weights, struct scan *scan, const struct text *name,
@@ -189,7 +190,7 @@ static bool read_header(struct weights *weights, struct scan *scan, size_t start
     bool more, ok = scan_peek(scan, &byte, status) && scan_enter(scan, '}', &more, status);
     while (ok && more) {
         const char *after = NULL;
-        ok = scan_take_key(scan, &buffer, &key, status);
+        ok = scan_key_copy(scan, &buffer, &key, status);
         while (ok && !(after = scan_skip(scan, scan->at)))
             ok = scan_more(scan, "the description of a tensor", status);
         ok = ok && (text_is(key, "__metadata__") ? read_metadata(weights, scan, status)

@@ -16,8 +16,7 @@
 
 bool weights_add(struct weights *weights, const struct weights_tensor *tensor,
                  struct status *status) {
-    if (!memory_grow((void **)&weights->tensors, &weights->capacity, weights->count + 1,
-                     sizeof *weights->tensors, status))
+    if (!GROW(weights->tensors, &weights->capacity, weights->count + 1, status))
         return false;
     weights->tensors[weights->count++] = *tensor;
     return true;
@@ -25,8 +24,7 @@ bool weights_add(struct weights *weights, const struct weights_tensor *tensor,
 
 bool weights_add_metadata(struct weights *weights, const struct metadata *metadata,
                           struct status *status) {
-    if (!memory_grow((void **)&weights->metadata, &weights->metadata_capacity,
-                     weights->metadata_count + 1, sizeof *weights->metadata, status))
+    if (!GROW(weights->metadata, &weights->metadata_capacity, weights->metadata_count + 1, status))
         return false;
     weights->metadata[weights->metadata_count++] = *metadata;
     return true;

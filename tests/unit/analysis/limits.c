@@ -1,9 +1,9 @@
 /* Where limits come from, and which of several sources is believed. */
 #include "../test.h"
+#include "base/array.h"
 #include "build.h"
 
 #include "analysis/limits.h"
-#include "analysis/limits_seen.h"
 #include "base/memory.h"
 
 struct stage {
@@ -90,7 +90,7 @@ TEST(roofs_of_a_namesake_with_another_name_are_not_taken) {
 
 TEST(roofs_that_are_no_numbers_are_passed_over) {
     static const char *const values[] = {"", "fast", "-1", "0", "nan", "1e400", "1e99999999"};
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(values); i++) {
         struct stage stage;
         build_begin(&stage.build);
         uint32_t device = add_device(&stage, "7", "big");
@@ -124,10 +124,10 @@ TEST(what_the_trace_shows_is_a_limit_where_nothing_better_is_known) {
                                                                     .from_memory = MEMORY_PINNED});
     REQUIRE(stage_find(&stage, NULL));
     const struct limits *limits = &stage.limits[stage.build.device];
-    CHECK(is(limits, DEVICE_LIMIT_LAUNCH_CALL, 2002, LIMIT_SEEN)); /* a tenth is no longer */
-    CHECK(is(limits, DEVICE_LIMIT_LAUNCH_TO_START, 4002, LIMIT_SEEN));
-    CHECK(is(limits, DEVICE_LIMIT_LAUNCH, 10001, LIMIT_SEEN));
-    CHECK(is(limits, DEVICE_LIMIT_TO_DEVICE_PINNED, (2 << 20) / 100e-6, LIMIT_SEEN));
+    CHECK(is(limits, DEVICE_LIMIT_LAUNCH_CALL, 2002, LIMIT_OBSERVED)); /* a tenth is no longer */
+    CHECK(is(limits, DEVICE_LIMIT_LAUNCH_TO_START, 4002, LIMIT_OBSERVED));
+    CHECK(is(limits, DEVICE_LIMIT_LAUNCH, 10001, LIMIT_OBSERVED));
+    CHECK(is(limits, DEVICE_LIMIT_TO_DEVICE_PINNED, (2 << 20) / 100e-6, LIMIT_OBSERVED));
     CHECK(is(limits, DEVICE_LIMIT_TO_DEVICE_PAGEABLE, 0, LIMIT_UNKNOWN));
     CHECK(is(limits, DEVICE_LIMIT_MEMORY, 0, LIMIT_UNKNOWN));
     stage_finish(&stage);
@@ -151,6 +151,6 @@ TEST(a_limit_is_replaced_by_a_better_source_and_never_by_an_impossible_value) {
     CHECK(limits.of[DEVICE_LIMIT_LAUNCH] == 0.5);
     limits_offer(&limits, DEVICE_LIMIT_LAUNCH_CALL, 0, LIMIT_MEASURED);
     limits_offer(&limits, DEVICE_LIMIT_LAUNCH_CALL, -1, LIMIT_MEASURED);
-    limits_offer(&limits, DEVICE_LIMIT_LAUNCH_CALL, DEVICE_LIMIT_MOST, LIMIT_MEASURED);
+    limits_offer(&limits, DEVICE_LIMIT_LAUNCH_CALL, DEVICE_LIMIT_MAX, LIMIT_MEASURED);
     CHECK(limits.of[DEVICE_LIMIT_LAUNCH_CALL] == 0);
 }

@@ -1,5 +1,6 @@
 /* Resident warps against what the vendor's occupancy calculator says of the same launches. */
 #include "../test.h"
+#include "base/array.h"
 #include "build.h"
 
 #include "analysis/kernels.h"
@@ -49,7 +50,7 @@ TEST(occupancy_is_what_the_vendors_calculator_says) {
         {6, 0, {256, 168, 0}, 8, LIMIT_REGISTERS}, /* two parts with 6 warps each */
         {12, 0, {384, 40, 0}, 48, LIMIT_WARPS},
     };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(known); i++) {
         struct multiprocessor has;
         enum occupancy_limit limit;
         REQUIRE(multiprocessor(known[i].major, known[i].minor, &has));
@@ -122,7 +123,7 @@ TEST(a_kernel_groups_occupancy_is_the_mean_over_its_time) {
 TEST(an_unknown_compute_capability_is_taken_for_the_last_older_one_of_its_major) {
     static const uint32_t cases[][3] = {{3, 1, 0}, {5, 9, 3}, {7, 1, 0},  {8, 5, 0},
                                         {8, 8, 7}, {9, 5, 0}, {10, 2, 1}, {12, 7, 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct multiprocessor has, expected;
         REQUIRE(multiprocessor(cases[i][0], cases[i][1], &has) &&
                 multiprocessor(cases[i][0], cases[i][2], &expected));

@@ -36,8 +36,8 @@ TEST(a_pause_is_in_no_window_no_gap_and_no_run_time) {
         return;
     REQUIRE(report.device_count == 1);
     const struct account *account = &report.devices[0].account;
-    CHECK_INT(report.trust.pauses, 1);
-    CHECK_INT(report.trust.paused, 440);
+    CHECK_INT(report.quality.pauses, 1);
+    CHECK_INT(report.quality.paused, 440);
     CHECK_INT(report_wall(&report), 600 - 440);
     CHECK_INT(account->busy, 80 + 70);
     CHECK_INT(account->window, 80 + 101); /* and one nanosecond for what lasts none */
@@ -69,8 +69,8 @@ TEST(a_pause_of_one_process_is_no_pause_while_another_is_recorded) {
                                                         .category = RANGE_OVERHEAD});
     if (!report_of(&build, &report, &trace))
         return;
-    CHECK_INT(report.trust.pauses, 1);
-    CHECK_INT(report.trust.paused, 400); /* 300 to 700 */
+    CHECK_INT(report.quality.pauses, 1);
+    CHECK_INT(report.quality.paused, 400); /* 300 to 700 */
     done(&report, trace);
 }
 
@@ -102,12 +102,12 @@ TEST(a_trace_that_the_runtime_paused_says_so_and_is_accounted_without_the_pause)
     REQUIRE(report_build(&report, trace, &(struct report_options){.top = 5}, &status));
     REQUIRE(report.device_count == 1);
     const struct account *account = &report.devices[0].account;
-    CHECK_INT(report.trust.pauses, 1);
-    CHECK(report.trust.paused >= 3000000);
+    CHECK_INT(report.quality.pauses, 1);
+    CHECK(report.quality.paused >= 3000000);
     CHECK_INT(account->kernels, 2);
     REQUIRE(model_device_window(&report.model, report.devices[0].id, &window));
     CHECK(account->window <= window.end - window.start + 1 - 3000000);
     CHECK_INT(account->busy + account->exposed_copy + account->idle, account->window);
-    CHECK_INT(report_wall(&report), report.model.last - report.model.first - report.trust.paused);
+    CHECK_INT(report_wall(&report), report.model.last - report.model.first - report.quality.paused);
     done(&report, trace);
 }

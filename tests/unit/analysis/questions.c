@@ -1,5 +1,6 @@
 /* The smaller questions: kernels and their names, launches, copies, ranges. */
 #include "../test.h"
+#include "base/array.h"
 #include "build.h"
 
 #include "analysis/kernels.h"
@@ -7,7 +8,7 @@
 #include "analysis/memory_use.h"
 #include "analysis/ranges.h"
 #include "analysis/timeline.h"
-#include "analysis/trust.h"
+#include "analysis/data_quality.h"
 #include "base/memory.h"
 
 static const char *shortened(const char *full) {
@@ -269,7 +270,7 @@ TEST(a_cell_of_a_timeline_is_drawn_by_what_fills_it) {
         {{0, 0, 100}, " ", LOOK_IDLE},      {{10, 60, 100}, "=", LOOK_COPIES},
         {{0, 5, 100}, "-", LOOK_COPIES},    {{0, 0, 0}, " ", LOOK_IDLE},
     };
-    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(cells); i++) {
         enum timeline_look look;
         CHECK_STRING(timeline_glyph(&cells[i].cell, &look), cells[i].glyph);
         CHECK_INT(look, cells[i].look);
@@ -280,17 +281,17 @@ TEST(without_any_call_no_activity_is_said_to_be_launched_before_recording_began)
     struct build build;
     struct status status = {0};
     struct model model;
-    struct trust trust;
+    struct data_quality quality;
     build_begin(&build);
     build_activity(&build, 0, ACTIVITY_KERNEL, 0, 10, "k", 5);
     struct trace *trace = build_end(&build);
     REQUIRE(trace);
     REQUIRE(model_build(&model, trace, &status));
-    REQUIRE(trust_find(&model, &(struct pauses){0}, &trust, &status));
-    CHECK_INT(trust.without_launch_early, 0);
-    CHECK_INT(trust.without_launch, 1);
-    CHECK(trust.no_calls);
-    trust_finish(&trust);
+    REQUIRE(data_quality_find(&model, &(struct pauses){0}, &quality, &status));
+    CHECK_INT(quality.without_launch_early, 0);
+    CHECK_INT(quality.without_launch, 1);
+    CHECK(quality.no_calls);
+    data_quality_finish(&quality);
     model_finish(&model);
     trace_close(trace);
 }
@@ -299,7 +300,7 @@ TEST(recordings_of_which_one_is_not_on_the_unix_clock_share_none_however_many_wr
     struct build build;
     struct status status = {0};
     struct model model;
-    struct trust trust;
+    struct data_quality quality;
     build_begin(&build);
     trace_writer_meta(build.writer, META_CLOCK_BASE, TEXT("unix"));
     trace_writer_meta(build.writer, META_CLOCK_BASE, TEXT("unix"));
@@ -308,9 +309,9 @@ TEST(recordings_of_which_one_is_not_on_the_unix_clock_share_none_however_many_wr
     struct trace *trace = build_end(&build);
     REQUIRE(trace);
     REQUIRE(model_build(&model, trace, &status));
-    REQUIRE(trust_find(&model, &(struct pauses){0}, &trust, &status));
-    CHECK(trust.mixed_clocks);
-    trust_finish(&trust);
+    REQUIRE(data_quality_find(&model, &(struct pauses){0}, &quality, &status));
+    CHECK(quality.mixed_clocks);
+    data_quality_finish(&quality);
     model_finish(&model);
     trace_close(trace);
 }

@@ -1,6 +1,7 @@
 /* Decimal text to scaled integers, exactly. */
 #include "../test.h"
 
+#include "base/array.h"
 #include "base/decimal.h"
 
 struct decimal_case {
@@ -19,7 +20,7 @@ static void check_all(const struct decimal_case *cases, size_t count) {
                         cases[i].scale, (long long)value, cases[i].value);
     }
 }
-#define CHECK_ALL(cases) check_all(cases, sizeof cases / sizeof cases[0])
+#define CHECK_ALL(cases) check_all(cases, ARRAY_COUNT(cases))
 
 TEST(microseconds_become_nanoseconds_without_loss) {
     static const struct decimal_case cases[] = {
@@ -84,7 +85,7 @@ TEST(what_is_no_number_or_does_not_fit_is_refused) {
         "1e999999999999",
     };
     int64_t value;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
         if (decimal_scaled(text_of(bad[i]), 0, &value))
             test_failed(__FILE__, __LINE__, "'%s' was taken for a number", bad[i]);
     CHECK(!decimal_scaled(TEXT("9223372036854775.808"), 3, &value));

@@ -56,6 +56,23 @@ TEST(counts_are_grouped_by_thousands) {
     CHECK_STRING(format_count(UINT64_MAX, text), "18,446,744,073,709,551,615");
 }
 
+TEST(a_count_agrees_with_its_noun) {
+    char plural[FORMAT_PLURAL_SIZE];
+    CHECK_STRING(format_plural(0, "copy", "copies", plural), "0 copies");
+    CHECK_STRING(format_plural(1, "copy", "copies", plural), "1 copy");
+    CHECK_STRING(format_plural(1234, "copy", "copies", plural), "1,234 copies");
+}
+
+TEST(a_ratio_has_three_significant_digits) {
+    CHECK_STRING(format_ratio(0.5, text), "0.50x");
+    CHECK_STRING(format_ratio(2.524, text), "2.52x");
+    CHECK_STRING(format_ratio(9.996, text), "10.0x");
+    CHECK_STRING(format_ratio(10.44, text), "10.4x");
+    CHECK_STRING(format_ratio(99.96, text), "100x");
+    CHECK_STRING(format_ratio(999.6, text), "1,000x");
+    CHECK_STRING(format_ratio(NAN, text), "-");
+}
+
 TEST(a_percentage_says_nothing_and_all_only_when_it_is) {
     CHECK_STRING(format_percent(0, text), "0.0%");
     CHECK_STRING(format_percent(-0.0, text), "0.0%");
@@ -67,7 +84,7 @@ TEST(a_percentage_says_nothing_and_all_only_when_it_is) {
     CHECK_STRING(format_percent(-0.5, text), "-50.0%");
     CHECK_STRING(format_percent(1.001, text), "100.0%");
     CHECK_STRING(format_percent(1.076, text), "1.08x"); /* no share: a factor */
-    CHECK_STRING(format_percent(27215, text), "27215.0x");
+    CHECK_STRING(format_percent(27215, text), "27,215x");
     CHECK_STRING(format_percent(NAN, text), "-");
     CHECK_STRING(format_percent(INFINITY, text), "-");
 }

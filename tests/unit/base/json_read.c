@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
+#include "base/array.h"
 #include "base/json_read.h"
 #include "base/keywords.h"
 
@@ -62,7 +63,7 @@ TEST(microseconds_become_exact_nanoseconds) {
         {"\"soon\" ", 0, false},
         {"[1] ", 0, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         struct scan scan;
         int64_t value = 0;
         bool is_number = false;
@@ -97,7 +98,7 @@ TEST(integers_keep_their_bits_or_saturate) {
         {"true ", 0, false},
         {"{\"a\":1} ", 0, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         struct scan scan;
         int64_t value = 0;
         bool is_number = false;
@@ -122,7 +123,7 @@ TEST(a_skipped_value_ends_where_it_ends) {
         "{\"a\": [\"\\\"]\"], \"b\": {}}",
         "\"a string that is longer than one block of sixteen bytes\"",
     };
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(values); i++) {
         struct scan scan;
         struct buffer json = {0};
         buffer_string(&json, values[i]);
@@ -158,13 +159,13 @@ TEST(a_value_that_is_cut_or_nested_too_deep_is_refused) {
     struct scan scan;
     struct status status = {0};
     REQUIRE(open_text(&scan, buffer_as_text(&deep)));
-    CHECK(!scan_skip(&scan, scan.at) && scan.trouble);
+    CHECK(!scan_skip(&scan, scan.at) && scan.error);
     CHECK(!json_skip(&scan, &status) && strstr(status.message, "nested more than 512 deep"));
     scan_close(&scan);
     buffer_finish(&deep);
-    for (size_t i = 0; i < sizeof cut / sizeof cut[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(cut); i++) {
         REQUIRE(open_text(&scan, text_of(cut[i])));
-        CHECK(!scan_skip(&scan, scan.at) && !scan.trouble);
+        CHECK(!scan_skip(&scan, scan.at) && !scan.error);
         CHECK(!json_skip(&scan, &status) && strstr(status.message, "truncated"));
         scan_close(&scan);
     }
@@ -184,7 +185,7 @@ TEST(escapes_become_utf8_and_what_is_no_escape_stays) {
         {"end\\", "end\\"},
         {"", ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         struct buffer out = {0};
         scan_decode(text_of(rows[i].raw), &out);
         buffer_byte(&out, 0);
@@ -216,7 +217,7 @@ TEST(kept_values_are_compact_and_strictly_valid) {
         {"undefined", NULL},
         {"\"open", NULL},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         struct buffer out = {0};
         bool ok = scan_compact(text_of(rows[i].raw), &out);
         buffer_byte(&out, 0);
@@ -241,8 +242,8 @@ TEST(a_keyword_is_found_by_all_of_its_bytes) {
                 {"Input Diyy", 0},  {"correlation", 5},
                 {"correlatioN", 0}, {"", 0}};
     struct keywords keywords;
-    keywords_init(&keywords, list, sizeof list / sizeof list[0]);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    keywords_init(&keywords, list, ARRAY_COUNT(list));
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         const struct keyword *found = keywords_find(&keywords, text_of(rows[i].word));
         CHECK_INT(found ? found->kind : 0, rows[i].kind);
     }

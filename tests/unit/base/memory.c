@@ -15,7 +15,7 @@ TEST(a_product_that_overflows_is_out_of_memory) {
     CHECK_INT(status.code, STATUS_MEMORY);
     int *array = NULL;
     size_t capacity = 0;
-    CHECK(!memory_grow((void **)&array, &capacity, SIZE_MAX / 2, sizeof *array, &status));
+    CHECK(!GROW(array, &capacity, SIZE_MAX / 2, &status));
     CHECK(array == NULL && capacity == 0);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/output.h"
 #include "base/temporary.h"
 
@@ -130,13 +131,13 @@ TEST(a_file_that_could_be_written_is_not_touched_by_trying) {
     const char *path = test_temporary(".txt");
     struct output output;
     struct status status = {0};
-    CHECK_OK(output_try(path, false, &status), status);
+    CHECK_OK(output_check(path, false, &status), status);
     CHECK_INT(leftovers(path), 0);
     REQUIRE(output_open(&output, path, false, &status));
     output_printf(&output, "old");
     CHECK(output_close(&output, true, &status));
-    CHECK(!output_try(path, false, &status));
-    CHECK_OK(output_try(path, true, &status), status);
+    CHECK(!output_check(path, false, &status));
+    CHECK_OK(output_check(path, true, &status), status);
     CHECK_INT(size_of(path), 3);
     REQUIRE(output_open(&output, path, true, &status));
     CHECK(!output_close(&output, false, &status));
@@ -168,7 +169,7 @@ static const char *through_terminal(const struct text *parts, size_t count) {
 TEST(a_terminal_gets_no_control_characters_also_when_they_come_in_pieces) {
     const struct text parts[] = {TEXT("a\x1b[31m"), TEXT("\xE2"),     TEXT("\x80"), TEXT("\xAE"),
                                  TEXT("b\xE2\x86"), TEXT("\x92\xC3"), TEXT("(\r"),  TEXT("x\xC2")};
-    const char *arrived = through_terminal(parts, sizeof parts / sizeof parts[0]);
+    const char *arrived = through_terminal(parts, ARRAY_COUNT(parts));
     if (arrived)
         CHECK_STRING(arrived, "a\xEF\xBF\xBD[31m\xEF\xBF\xBD"
                               "b→\xEF\xBF\xBD( x\xEF\xBF\xBD");
@@ -176,7 +177,7 @@ TEST(a_terminal_gets_no_control_characters_also_when_they_come_in_pieces) {
 
 TEST(lines_and_tabs_reach_a_terminal_as_they_are) {
     const struct text parts[] = {TEXT("a\tb\n"), TEXT("c\r"), TEXT("\n"), TEXT("d\r\n")};
-    const char *arrived = through_terminal(parts, sizeof parts / sizeof parts[0]);
+    const char *arrived = through_terminal(parts, ARRAY_COUNT(parts));
     if (arrived) /* the terminal adds its own carriage returns */
         CHECK_STRING(arrived, "a\tb\r\nc\r\r\nd\r\r\n");
 }

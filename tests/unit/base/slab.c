@@ -13,16 +13,16 @@ struct thing {
 TEST(a_handle_finds_its_object_until_it_is_given_back) {
     static struct slab slab = SLAB(struct thing, 1);
     struct status status = {0};
-    struct thing *thing = slab_take(&slab, &status);
+    struct thing *thing = slab_allocate(&slab, &status);
     void *handle = slab_handle(&slab, thing);
     CHECK(thing && thing->value == 0 && slab_find(&slab, handle) == thing);
     thing->value = 7;
-    slab_give(&slab, thing);
+    slab_free(&slab, thing);
     CHECK(!slab_find(&slab, handle));
     for (int i = 0; i < 10000; i++) {
-        struct thing *other = slab_take(&slab, &status);
+        struct thing *other = slab_allocate(&slab, &status);
         CHECK(other && other->value == 0 && !slab_find(&slab, handle));
-        slab_give(&slab, other);
+        slab_free(&slab, other);
     }
     CHECK_INT(slab.used, 1); /* the slot is used again */
 }
@@ -33,7 +33,7 @@ TEST(many_objects_keep_their_places_while_a_slab_grows) {
     static void *handles[MANY];
     struct status status = {0};
     for (int i = 0; i < MANY; i++) {
-        struct thing *thing = slab_take(&slab, &status);
+        struct thing *thing = slab_allocate(&slab, &status);
         REQUIRE(thing);
         thing->value = i;
         handles[i] = slab_handle(&slab, thing);
@@ -45,7 +45,7 @@ TEST(many_objects_keep_their_places_while_a_slab_grows) {
     }
     CHECK_INT(wrong, 0);
     for (int i = 0; i < MANY; i += 2)
-        slab_give(&slab, slab_find(&slab, handles[i]));
+        slab_free(&slab, slab_find(&slab, handles[i]));
     for (int i = 0; i < MANY; i++)
         wrong += (slab_find(&slab, handles[i]) != NULL) != i % 2;
     CHECK_INT(wrong, 0);
@@ -54,7 +54,7 @@ TEST(many_objects_keep_their_places_while_a_slab_grows) {
 TEST(what_is_no_handle_of_a_slab_finds_nothing) {
     static struct slab slab = SLAB(struct thing, 1), other = SLAB(struct thing, 2);
     struct status status = {0};
-    struct thing *thing = slab_take(&slab, &status);
+    struct thing *thing = slab_allocate(&slab, &status);
     int here = 0;
     CHECK(!slab_find(&other, slab_handle(&slab, thing)));
     CHECK(!slab_find(&slab, NULL) && !slab_find(&slab, &here) && !slab_find(&slab, thing));
@@ -71,11 +71,11 @@ static void *take_and_give(void *argument) {
     size_t *wrong = argument;
     struct status status = {0};
     for (int i = 0; i < 20000; i++) {
-        struct thing *thing = slab_take(&shared, &status);
+        struct thing *thing = slab_allocate(&shared, &status);
         void *handle = slab_handle(&shared, thing);
         *wrong += slab_find(&shared, handle) != thing || thing->value != 0;
         thing->value = i + 1;
-        slab_give(&shared, thing);
+        slab_free(&shared, thing);
         *wrong += slab_find(&shared, handle) != NULL;
     }
     return NULL;
@@ -97,8 +97,8 @@ TEST(a_slab_without_memory_takes_nothing_and_stays_usable) {
     static struct slab slab = SLAB(struct thing, 1);
     struct status status = {0};
     memory_fail_from(1);
-    struct thing *thing = slab_take(&slab, &status);
+    struct thing *thing = slab_allocate(&slab, &status);
     memory_fail_from(0);
     CHECK(!thing && status.code == STATUS_MEMORY);
-    CHECK(slab_take(&slab, &status));
+    CHECK(slab_allocate(&slab, &status));
 }

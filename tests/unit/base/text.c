@@ -1,6 +1,7 @@
 /* Slices, integers in text, UTF-8, and the growing buffer. */
 #include "../test.h"
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -29,7 +30,7 @@ TEST(integers_are_read_to_the_edges_of_their_type) {
 TEST(what_is_not_wholly_an_integer_is_refused) {
     static const char *const bad[] = {"", "-", "+1", " 1", "1 ", "1.0", "0x10", "--1", "1e3"};
     int64_t value;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
         if (text_to_i64(text_of(bad[i]), &value))
             test_failed(__FILE__, __LINE__, "'%s' was taken for an integer", bad[i]);
 }
@@ -51,7 +52,7 @@ TEST(only_valid_utf8_counts_as_valid) {
         {"\xF4\x90\x80\x80", 0}, /* beyond U+10FFFF */
         {"\xFF", 0},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
         if (text_utf8_valid(text_of(cases[i].bytes)) != cases[i].valid)
             test_failed(__FILE__, __LINE__, "case %zu: %zu valid bytes, not %zu", i,
                         text_utf8_valid(text_of(cases[i].bytes)), cases[i].valid);
@@ -104,7 +105,7 @@ TEST(texts_compare_by_bytes_and_an_empty_one_needs_no_data) {
 static const char *shown(struct text text) {
     static char line[256], marked[256];
     size_t length = 0;
-    text_shown(text, line, sizeof line);
+    text_printable(text, line, sizeof line);
     for (const char *p = line; *p; p++)
         if (strncmp(p, "\xEF\xBF\xBD", 3) == 0)
             marked[length++] = '?', p += 2;
@@ -129,6 +130,6 @@ TEST(shown_text_holds_nothing_that_controls_a_terminal) {
 
 TEST(shown_text_is_cut_between_characters) {
     char line[6];
-    CHECK_STRING(text_shown(TEXT("abc→"), line, sizeof line), "abc");
-    CHECK_STRING(text_shown(TEXT("ab→c"), line, sizeof line), "ab→");
+    CHECK_STRING(text_printable(TEXT("abc→"), line, sizeof line), "abc");
+    CHECK_STRING(text_printable(TEXT("ab→c"), line, sizeof line), "ab→");
 }

@@ -1,5 +1,6 @@
 /* The experiments on workloads, the pool and transfers: do their plans run, do they keep to what
  * was asked for, and do they draw the right conclusions from results? */
+#include "base/array.h"
 #include "bench/experiment.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ static const char *const names[] = {"lora",          "layers",    "lora-rank", "
                                     "matmul",        "reduction", "gated-mlp", "attention",
                                     "batch-scaling", "fused-ops", "pool",      "transfers",
                                     "rmsnorm-linear"};
-enum { NAMES = sizeof names / sizeof names[0] };
+enum { NAMES = ARRAY_COUNT(names) };
 
 static struct stage small_stage(void) {
     struct stage stage = {.device = ridge_device_open("cpu"), .options = {.small = true}};
@@ -205,7 +206,7 @@ TEST(pairs_are_compared_in_percent) {
                 {"pool", "reuse_rate", 0.99},      {"lora", "adapter_cost", -100.0 / 3}};
     struct stage stage = small_stage();
     REQUIRE(stage.device);
-    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (unsigned i = 0; i < ARRAY_COUNT(rows); i++) {
         size_t count;
         struct result_set set = {0};
         struct status status;

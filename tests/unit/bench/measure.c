@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "base/array.h"
 #include "bench/measure.h"
 
 struct made {
@@ -89,7 +90,7 @@ TEST(a_call_of_many_seconds_is_made_only_a_few_times) {
 TEST(exactly_the_iterations_that_were_asked_for_are_timed) {
     static const unsigned wanted[] = {1, 2, 3, 7, 29, 30, 31, 100, 128, 1000, 12345};
     static const double lengths[] = {50, 1e5, 4e7};
-    for (unsigned i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+    for (unsigned i = 0; i < ARRAY_COUNT(wanted); i++)
         for (unsigned l = 0; l < 3; l++) {
             struct made made = {.call_ns = lengths[l]};
             struct measure_plan plan = {.seconds = 1, .precision = 0.01, .iterations = wanted[i]};

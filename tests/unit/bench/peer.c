@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "bench/peer/peer.h"
 
@@ -241,7 +242,7 @@ TEST(a_peer_that_prints_without_end_is_given_up) {
 TEST(an_answer_that_makes_no_sense_ends_the_conversation) {
     static const char *const answers[] = {
         "took -5", "took 99999999999999999999", "took x", "took", "prepared 5", "", "tookk 5"};
-    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(answers); i++) {
         struct status status = {0};
         char script[400];
         double ns;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "bench/results/result_members.h"
 #include "made_up.h"
@@ -168,7 +169,7 @@ TEST(a_file_that_is_not_ours_says_so_in_one_line) {
               "{\"samples_ns\": [1e999]}}]}"),
          "expected a number"},
     };
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
         struct result_set set;
         CHECK(!can_read(files[i].content, &set));
         if (!strstr(status.message, files[i].words))

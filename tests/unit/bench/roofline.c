@@ -2,6 +2,7 @@
  * that nothing from elsewhere breaks it. */
 #include <math.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "bench/print/print.h"
 #include "bench/roofline/axes.h"
@@ -25,7 +26,7 @@ static struct roofs gpu(void) {
         {ROOF_F32, 60e12},          {ROOF_F16, 120e12},          {ROOF_BF16, 121e12},
         {ROOF_INT8, 240e12},        {ROOF_MATRIX_F32, 400e12},   {ROOF_MATRIX_F16, 700e12},
         {ROOF_MATRIX_BF16, 720e12}, {ROOF_MATRIX_INT8, 1400e12}, {ROOF_LAUNCH, 2100}};
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(values); i++)
         roofs.of[values[i].roof] = (struct roof){.value = values[i].value, .spread = 0.01};
     roofs.of[ROOF_MEMORY_COPY].stated = 4.8e12;
     snprintf(roofs.of[ROOF_MEMORY_COPY].how, sizeof roofs.of[0].how, "the driver's copy");
@@ -45,7 +46,7 @@ static const struct roofline_dot dots[] = {
     {"nothing", 0, 0},
     {"a label that is much longer than any picture of a roofline has room for", 5, 2e13},
 };
-enum { DOTS = sizeof dots / sizeof dots[0] };
+enum { DOTS = ARRAY_COUNT(dots) };
 
 static bool svg_of(const struct roofs *roofs, size_t count, struct buffer *svg) {
     struct output output = output_into(svg);

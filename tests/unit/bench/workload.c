@@ -1,4 +1,5 @@
 /* Workloads: do they say how much they do, are wrong results caught, and do inputs take turns? */
+#include "base/array.h"
 #include "bench/workloads/workload.h"
 
 #include <math.h>
@@ -142,7 +143,7 @@ TEST(amounts_of_workloads_are_those_of_the_table_of_operations) {
     };
     struct stage stage = cpu_stage();
     REQUIRE(stage.device);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         check_amount(&stage, &rows[i], &workload_eager);
         check_amount(&stage, &rows[i], &workload_compiled);
     }
@@ -183,7 +184,7 @@ TEST(sizes_that_no_memory_holds_are_sized_up_without_going_around) {
         &workload_add,       &workload_softmax,   &workload_matmul, &workload_lora,
         &workload_gated_mlp, &workload_attention, &workload_mlp,    &workload_sum};
     const int64_t sizes[] = {INT64_MAX, INT64_MAX / 2, (int64_t)1 << 40};
-    for (unsigned i = 0; i < sizeof workloads / sizeof workloads[0]; i++)
+    for (unsigned i = 0; i < ARRAY_COUNT(workloads); i++)
         for (unsigned s = 0; s < 3; s++) {
             struct bench_case work = {.subject = workloads[i],
                                       .size = sizes[s],
@@ -249,7 +250,7 @@ TEST(workloads_give_what_their_references_say_in_every_type) {
                                                 &workload_matmul_then_relu};
     struct stage stage = cpu_stage();
     REQUIRE(stage.device);
-    for (unsigned i = 0; i < sizeof workloads / sizeof workloads[0]; i++)
+    for (unsigned i = 0; i < ARRAY_COUNT(workloads); i++)
         for (unsigned dtype = RIDGE_F32; dtype <= RIDGE_BF16; dtype++) {
             check_right(&stage, workloads[i], (enum ridge_dtype)dtype, 37, 3);
             check_right(&stage, workloads[i], (enum ridge_dtype)dtype, 1, 1);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cmd/doctor.h"
 
 static struct fact there(const char *version) {
@@ -65,7 +66,7 @@ TEST(the_doctor_names_versions_where_all_is_well) {
     static const char *const fine[] = {
         "cuda",         "nvtx",   "cpu sampling", "kernel symbols", "hardware counters",
         "gpu counters", "opencl", "nsys traces",  "xctrace traces", "python functions"};
-    for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(fine); i++) {
         struct doctor_finding finding = ask(&facts, fine[i]);
         CHECK(finding.can);
         CHECK(finding.found[0] && !finding.step[0]);

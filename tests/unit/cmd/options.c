@@ -1,6 +1,7 @@
 /* The option parser: every form in which an option may be written, and what is said of mistakes. */
 #include "../test.h"
 
+#include "base/array.h"
 #include "cmd/options.h"
 
 static const struct command_option options[] = {
@@ -51,7 +52,7 @@ TEST(an_option_may_be_written_in_any_gnu_form) {
     static const char *const forms[] = {"--output x t", "--output=x t", "-o x t",
                                         "-ox t",        "-fqo x t",     "-fox t",
                                         "t --output x", "t -o x --",    "-o y -o x t"};
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
         if (!parse(forms[i]))
             test_failed(__FILE__, __LINE__, "%s: %s", forms[i], status.message);
         CHECK_STRING(value("output"), "x");

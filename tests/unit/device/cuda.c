@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include "../test.h"
+#include "base/array.h"
+#include "base/clock.h"
 #include "fake_cuda.h"
 #include "fake_cupti.h"
 
@@ -134,7 +136,7 @@ TEST(copies_keep_the_data_although_the_host_reuses_its_memory) {
     REQUIRE(device && data && back);
     CHECK_OK(cuda->allocate(device, largest + 16, &memory, &status), status);
     CHECK_OK(cuda->allocate(device, largest + 16, &other, &status), status);
-    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (unsigned i = 0; i < ARRAY_COUNT(sizes); i++) {
         for (size_t j = 0; j < sizes[i]; j++)
             data[j] = (unsigned char)(j * 31 + i);
         CHECK_OK(cuda->copy_in(device, i % 4, memory, 16, data, sizes[i], NULL, &status), status);
@@ -317,12 +319,6 @@ TEST(events_are_reached_when_what_is_before_them_is_done) {
     close_fake(device);
 }
 
-static int64_t host_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 TEST(stamps_resolve_to_the_hosts_clock_whatever_the_devices_shows) {
     struct status status;
     struct device *device = open_fake(&status);
@@ -333,9 +329,9 @@ TEST(stamps_resolve_to_the_hosts_clock_whatever_the_devices_shows) {
     CHECK_OK(cuda->allocate(device, 16, &memory, &status), status);
     for (unsigned i = 0; i < 8; i++) {
         struct device_stamp stamp = {0, 0};
-        int64_t start, end, before = host_now();
+        int64_t start, end, before = clock_now();
         CHECK_OK(cuda->copy_in(device, 0, memory, 0, data, 16, &stamp, &status), status);
-        int64_t after = host_now();
+        int64_t after = clock_now();
         nanosleep(&(struct timespec){0, 60000000}, NULL);
         CHECK_OK(cuda->resolve(device, &stamp, &start, &end, &status), status);
         int64_t error = cuda->clock_error(device) + 1000; /* 5 ms of drift */
@@ -462,7 +458,7 @@ TEST(products_are_mapped_to_the_librarys_column_order) {
          .d_row = 5,
          .d_batch = 15},
     };
-    for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    for (unsigned i = 0; i < ARRAY_COUNT(shapes); i++) {
         product.shape = shapes[i];
         check_product(device, &product);
     }

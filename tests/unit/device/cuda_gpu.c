@@ -1,9 +1,9 @@
 /* The CUDA device on a real GPU: skipped where there is none. */
 #include <stdlib.h>
-#include <time.h>
 
 #include "../test.h"
 
+#include "base/clock.h"
 #include "device/device.h"
 
 static const struct device_ops *const cuda = &device_cuda;
@@ -43,12 +43,6 @@ static struct device_kernel *load_source(struct device *device, const char *name
     };
     CHECK_OK(cuda->load(device, &code, &kernel, &status), status);
     return kernel;
-}
-
-static int64_t host_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 struct arrays {
@@ -111,11 +105,11 @@ TEST(a_gpu_runs_a_kernel_a_graph_of_it_and_tells_when) {
     };
     struct launch launches[3] = {launch, launch, launch};
     struct device_stamp stamp = {0, 0};
-    int64_t start = 0, end = 0, before = host_now();
+    int64_t start = 0, end = 0, before = clock_now();
     void *graph = NULL;
     CHECK_OK(cuda->launch(device, 0, &launch, &stamp, &status), status);
     CHECK_OK(cuda->finish(device, &status), status);
-    int64_t after = host_now();
+    int64_t after = clock_now();
     CHECK_OK(cuda->resolve(device, &stamp, &start, &end, &status), status);
     int64_t error = cuda->clock_error(device);
     CHECK(start >= before - error && end <= after + error && end > start);

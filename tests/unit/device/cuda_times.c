@@ -2,9 +2,9 @@
  * records, and whenever it cannot be had. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../test.h"
+#include "base/clock.h"
 #include "fake_cuda.h"
 #include "fake_cupti.h"
 
@@ -39,12 +39,6 @@ static void close_bench(struct bench *bench) {
     fake_cuda_remove();
 }
 
-static int64_t host_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void copy(struct bench *bench, unsigned queue, struct device_stamp *stamp) {
     CHECK_OK(cuda->copy_in(bench->device, queue, bench->memory, 0, bench->data, 64, stamp,
                            &bench->status),
@@ -60,9 +54,9 @@ TEST(work_takes_as_long_as_cupti_says) {
     struct device_stamp stamp = {0};
     int64_t start, end;
     REQUIRE(open_bench(&bench, CUPTI_13_0));
-    int64_t before = host_now();
+    int64_t before = clock_now();
     copy(&bench, 1, &stamp);
-    int64_t after = host_now();
+    int64_t after = clock_now();
     CHECK_OK(resolve(&bench, &stamp, &start, &end), bench.status);
     CHECK_INT(end - start, 1500);
     CHECK(start >= before && start <= after);
@@ -79,7 +73,7 @@ TEST(work_begins_neither_before_its_launch_nor_before_the_end_of_what_precedes_i
     fake_cupti.nanoseconds = 20000;
     for (unsigned i = 0; i < 20; i++) {
         fake_cupti.early = i < 10 ? 100000 : 0;
-        before[i] = host_now();
+        before[i] = clock_now();
         copy(&bench, 2, &stamps[i]);
     }
     for (unsigned i = 0; i < 20; i++) {
@@ -243,9 +237,9 @@ static void check_events(uint32_t version, bool taken, const char *expected) {
     fake_cupti.taken = taken;
     cuda->prepare_stamps(bench.device, how, sizeof how);
     CHECK_STRING(how, expected);
-    int64_t before = host_now();
+    int64_t before = clock_now();
     copy(&bench, 0, &stamp);
-    int64_t after = host_now();
+    int64_t after = clock_now();
     CHECK_OK(resolve(&bench, &stamp, &start, &end), bench.status);
     int64_t error = cuda->clock_error(bench.device) + 1000;
     CHECK(start >= before - error && end <= after + error);

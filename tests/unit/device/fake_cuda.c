@@ -1,4 +1,5 @@
 /* The fake CUDA: see fake_cuda.h. */
+#include "base/clock.h"
 #include "fake_cuda.h"
 #include "fake_cupti.h"
 
@@ -312,10 +313,7 @@ static cuda_result fake_cuEventDestroy(cuda_event event) {
 static cuda_result fake_cuEventRecord(cuda_event event, cuda_stream stream) {
     DRIVER_CALL(cuEventRecord);
     (void)stream;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    event->time = ((double)now.tv_sec * 1e9 + (double)now.tv_nsec) * fake_cuda.clock_rate +
-                  (double)device_time_added;
+    event->time = (double)clock_now() * fake_cuda.clock_rate + (double)device_time_added;
     event->pending = pending_end;
     return CUDA_SUCCEEDED;
 }

@@ -2,10 +2,11 @@
  * fail in turn, and its truth against whatever OpenCL this machine has. */
 #include <fcntl.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../test.h"
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "device/device.h"
 #include "abi/opencl_driver.h"
@@ -37,12 +38,6 @@ static const struct kernel_code store_code = {.kind = CODE_SOURCE,
                                               .name = "store",
                                               .source = store_source,
                                               .source_length = sizeof store_source - 1};
-
-static int64_t host_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* Puts the fake driver in place and keeps compiled kernels off the disk. */
 static void use_fake(void) {
@@ -318,10 +313,10 @@ TEST(opencl_queues_profile_only_once_a_time_is_wanted) {
     CHECK_OK(ops->allocate(device, 8, &memory, &status), status);
     CHECK_OK(ops->copy_in(device, 0, memory, 0, &data, 8, NULL, &status), status);
     CHECK_INT(fake_opencl.profiling_queues, 0);
-    before = host_now();
+    before = clock_now();
     CHECK_OK(ops->copy_in(device, 0, memory, 0, &data, 8, &stamp, &status), status);
     CHECK_INT(fake_opencl.profiling_queues, 3);
-    int64_t after = host_now();
+    int64_t after = clock_now();
     CHECK_OK(ops->resolve(device, &stamp, &start, &end, &status), status);
     int64_t error = ops->clock_error(device);
     CHECK(start <= end && start >= before - error && end <= after + error);
@@ -329,7 +324,7 @@ TEST(opencl_queues_profile_only_once_a_time_is_wanted) {
     /* nothing takes no time */
     CHECK_OK(ops->copy_in(device, 0, memory, 0, &data, 0, &stamp, &status), status);
     CHECK_OK(ops->resolve(device, &stamp, &start, &end, &status), status);
-    CHECK(start == end && start >= after && start <= host_now());
+    CHECK(start == end && start >= after && start <= clock_now());
     ops->close(device);
     CHECK_INT(fake_opencl.live, 0);
     stop_fake();
@@ -420,7 +415,7 @@ TEST(opencl_leaks_nothing_and_names_the_call_whichever_call_fails) {
     CHECK_INT(fake_opencl.live, 0);
     unsigned calls = fake_opencl.calls, failures = 0;
     CHECK(calls > 60);
-    for (unsigned e = 0; e < sizeof errors / sizeof errors[0]; e++)
+    for (unsigned e = 0; e < ARRAY_COUNT(errors); e++)
         for (unsigned nth = 1; nth <= calls; nth++) {
             use_fake();
             fake_opencl.fail_at = nth;
@@ -523,11 +518,11 @@ TEST(opencl_on_this_machine_tells_when_its_work_ran) {
     if (!device)
         return;
     CHECK_OK(ops->allocate(device, sizeof data, &memory, &status), status);
-    int64_t before = host_now(), last = 0, start, end;
+    int64_t before = clock_now(), last = 0, start, end;
     for (int i = 0; i < 3; i++)
         CHECK_OK(ops->copy_in(device, 0, memory, 0, data, sizeof data, &stamps[i], &status),
                  status);
-    int64_t after = host_now();
+    int64_t after = clock_now();
     for (int i = 0; i < 3; i++) {
         CHECK_OK(ops->resolve(device, &stamps[i], &start, &end, &status), status);
         int64_t error = ops->clock_error(device);

@@ -1,4 +1,5 @@
 /* How a fault in a loop is played and judged. */
+#include "base/array.h"
 #include "loop.h"
 
 #include "../test.h"
@@ -134,7 +135,7 @@ void check_one(act *step, enum finding_kind kind, int64_t cost) {
 
 void check_fault(act *step, enum finding_kind kind, int64_t cost) {
     static const double sizes[] = {0.3, 1, 4};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
         fault_size = sizes[i];
         check_one(step, kind, cost);
     }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "../test.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "loop.h"
 
@@ -120,7 +121,7 @@ TEST(the_order_of_findings_is_explained_where_a_later_one_recovers_more) {
         {5, 6, FINDING_HOST_BOUND, true, false, false},
         {5, 6, FINDING_HOST_BOUND, false, true, false},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct finding findings[3] = {
             {.kind = FINDING_HOST_BOUND, .recoverable = 9},
             {.kind = cases[i].kind, .recoverable = cases[i].first, .holds = cases[i].holds},

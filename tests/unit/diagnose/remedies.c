@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "../test.h"
+#include "base/array.h"
+#include "diagnose/remedies.h"
 #include "loop.h"
 
 static bool says(const char *text, const char *part) {
@@ -181,7 +183,7 @@ TEST(idle_time_of_several_devices_is_not_added_up) {
 
 TEST(findings_on_top_of_each_other_never_exceed_the_time) {
     static act *const steps[] = {tiny, reads_a_value, many_small_copies, compiles, does_named_work};
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(steps); i++) {
         struct scene_report played = play(steps[i]);
         int64_t sum = 0;
         if (!played.ok)
@@ -207,4 +209,64 @@ TEST(a_verdict_on_a_lossy_recording_says_so) {
     }
     scene_finish(&lossy);
     scene_finish(&whole);
+}
+
+static void was_cut(struct scene *scene, int step) {
+    if (step == 0)
+        trace_writer_meta(scene->writer, META_TRUNCATED, TEXT("the file ends in the middle"));
+    layers(scene, 200 * US);
+}
+
+TEST(a_verdict_on_a_source_that_was_cut_says_so) {
+    struct scene_report cut = play(was_cut);
+    if (cut.ok)
+        CHECK(says(cut.report.verdict.caution, "the recording is cut or damaged"));
+    scene_finish(&cut);
+}
+
+TEST(calls_without_kernels_are_listed_by_their_class) {
+    struct scene scene;
+    scene_begin(&scene);
+    scene_call(&scene, CALL_OTHER, "cudaGetDevice", 2 * US, 0);
+    scene_call(&scene, CALL_ALLOC, "cudaMalloc", 2 * US, 0);
+    scene_call(&scene, CALL_ALLOC, "cudaFree", 2 * US, 0);
+    struct scene_report played = scene_report(&scene);
+    if (!played.ok)
+        return;
+    const struct finding *first = &played.report.verdict.findings[0];
+    CHECK(first->kind == FINDING_UNDECIDED);
+    CHECK(says(first->summary, "3 GPU API calls were recorded, but no kernels"));
+    REQUIRE(first->evidence_count > 0);
+    CHECK_STRING(first->evidence[0].words, "1 other call, 2 allocations and releases");
+    scene_finish(&played);
+}
+
+TEST(advice_has_the_words_of_its_framework_or_plain_ones) {
+    CHECK(says(remedy_text(FRAMEWORK_TORCH, ADVICE_GRAPH), "torch.cuda.graph"));
+    CHECK(says(remedy_text(FRAMEWORK_JAX, ADVICE_GRAPH), "jax.jit"));
+    CHECK(says(remedy_text(FRAMEWORK_RIDGE, ADVICE_GRAPH), "ridge_compile()"));
+    CHECK(says(remedy_text(FRAMEWORK_METAL, ADVICE_GRAPH), "command buffer"));
+    CHECK(says(remedy_text(FRAMEWORK_JAX, ADVICE_PINNED), "cudaMallocHost"));
+    CHECK(says(remedy_text(FRAMEWORK_METAL, ADVICE_PINNED), "cudaMallocHost"));
+}
+
+TEST(a_recorder_is_named_for_the_api_that_was_called) {
+    static const struct {
+        const char *call;
+        bool is_rocm;
+    } cases[] = {{"hipMalloc", true}, {"cudaMalloc", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scene scene;
+        bool named = false;
+        scene_begin(&scene);
+        scene_call(&scene, CALL_ALLOC, cases[i].call, 2 * US, 0);
+        struct scene_report played = scene_report(&scene);
+        if (!played.ok)
+            return;
+        const struct finding *first = &played.report.verdict.findings[0];
+        for (size_t fix = 0; fix < first->fix_count; fix++)
+            named |= says(first->fixes[fix].words, "rocprofv3");
+        CHECK_INT(named, cases[i].is_rocm);
+        scene_finish(&played);
+    }
 }

@@ -8,6 +8,7 @@
 #include "analysis/launches.h"
 #include "base/memory.h"
 #include "diagnose/diagnosis.h"
+#include "diagnose/drift.h"
 
 /* A diagnosis of one device without steps, of a trace without rows; nothing that can be changed
  * applies. */
@@ -109,4 +110,37 @@ TEST(without_known_launches_no_time_between_them_is_stated) {
     REQUIRE(made_up.verdict.count == 1);
     CHECK(strstr(made_up.verdict.findings[0].cause, "lasts 1.000 µs and the device then waits 0"));
     unmake(&made_up);
+}
+
+/* Two kernels in each quarter of the run; those of the first quarter take `first`. */
+static struct drift drift_of(int64_t first) {
+    struct build build;
+    struct model model;
+    struct status status = {0};
+    struct drift drift = {0};
+    struct window window = {0, 8000};
+    struct selection selection = {.windows = &window, .count = 1};
+    struct diagnose_device device = {.id = 1, .selection = &selection};
+    struct diagnose_source source = {.model = &model, .devices = &device, .device_count = 1};
+    build_begin(&build);
+    for (int64_t i = 0; i < 8; i++)
+        build_activity(&build, 0, ACTIVITY_KERNEL, 1000 * i, 1000 * i + (i < 2 ? first : 200),
+                       "gemm", 0);
+    struct trace *trace = build_end(&build);
+    if (trace && model_build(&model, trace, &status)) {
+        CHECK_OK(trace_load(trace, TABLE_ACTIVITY, "grid_x grid_y grid_z", &status), status);
+        CHECK_OK(drift_find(&source, &drift, &status), status);
+        model_finish(&model);
+    }
+    trace_close(trace);
+    return drift;
+}
+
+TEST(kernels_that_took_no_time_at_first_show_no_drift) {
+    struct drift drift = drift_of(100);
+    CHECK(drift.ratio == 2 && drift.part == 1);
+    CHECK_INT(drift.lost, 600);
+    drift = drift_of(0); /* the clock is too coarse for them */
+    CHECK(drift.ratio == 0 && drift.part == 0);
+    CHECK_INT(drift.lost, 0);
 }

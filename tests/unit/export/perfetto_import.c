@@ -5,8 +5,8 @@
 #include <zlib.h>
 
 #include "base/output.h"
+#include "base/protobuf.h"
 #include "import/perfetto/perfetto_layout.h"
-#include "base/protobuf_write.h"
 #include "import/import.h"
 
 static void put_interned(struct buffer *packet, uint32_t kind, uint64_t id, const char *text) {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "device/device.h"
 #include "gen/backends.h"
@@ -318,7 +319,7 @@ static const enum ridge_dtype floats[] = {RIDGE_F32, RIDGE_F16, RIDGE_BF16};
 TEST(a_matrix_product_of_every_float_type_and_layout_is_right) {
     static const int64_t sizes[][3] = {{1, 70, 300},  {2, 33, 17},  {3, 5, 64},  {8, 130, 45},
                                        {13, 31, 100}, {70, 90, 50}, {300, 1, 70}};
-    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+    for (size_t s = 0; s < ARRAY_COUNT(sizes); s++)
         for (int layout = 0; layout < 8; layout++)
             for (int type = 0; type < 3; type++)
                 try_product(&(struct product){.a_type = floats[type],

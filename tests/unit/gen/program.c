@@ -1,5 +1,6 @@
 /* Fused programs on the CPU against the plain way, with every set of vector instructions: all
  * types, layouts and ways of sharing the work. */
+#include "base/array.h"
 #include "program_reference.h"
 
 #include "gen/kernel.h"
@@ -246,9 +247,9 @@ static void random_operation(struct example *example, bool rows) {
         emit(example, OP_WHERE, VALUE_F32, random_value(example, VALUE_I32),
              random_value(example, VALUE_F32), random_value(example, VALUE_F32));
     else if (type == VALUE_F32)
-        emit(example, floats[next(example) % (sizeof floats / sizeof floats[0])], type, a, b, c);
+        emit(example, floats[next(example) % (ARRAY_COUNT(floats))], type, a, b, c);
     else
-        emit(example, ints[next(example) % (sizeof ints / sizeof ints[0])], type, a, b, c);
+        emit(example, ints[next(example) % (ARRAY_COUNT(ints))], type, a, b, c);
 }
 
 static void random_program(struct example *example) {
@@ -258,7 +259,7 @@ static void random_program(struct example *example) {
     unsigned rank = 1 + (unsigned)(next(example) % 4);
     for (unsigned axis = 0; axis < rank; axis++) {
         do
-            sizes[axis] = lengths[next(example) % (sizeof lengths / sizeof lengths[0])];
+            sizes[axis] = lengths[next(example) % (ARRAY_COUNT(lengths))];
         while (count * sizes[axis] > 20000);
         count *= sizes[axis];
     }
@@ -313,7 +314,7 @@ static void make_softmax(struct example *example, enum ridge_dtype dtype) {
 TEST(softmax_over_rows_of_any_length_is_softmax) {
     static const int64_t shapes[][2] = {{1, 1},   {300, 3},  {40, 32},   {33, 33},
                                         {7, 255}, {5, 2050}, {2, 70001}, {1, 140000}};
-    for (unsigned i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+    for (unsigned i = 0; i < ARRAY_COUNT(shapes); i++)
         for (enum ridge_dtype dtype = RIDGE_F32; dtype <= RIDGE_BF16; dtype++) {
             struct example example = {.seed = i};
             set_sizes(&example, 1, 2, shapes[i]);
@@ -349,7 +350,7 @@ TEST(weights_that_all_rows_share_apply_to_each_of_them) {
 
 TEST(a_reduction_over_the_slow_axis_is_the_same_as_over_the_fast_one) {
     static const int64_t shapes[][2] = {{9, 4}, {100, 33}, {64, 1500}, {3000, 40}, {70000, 3}};
-    for (unsigned i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+    for (unsigned i = 0; i < ARRAY_COUNT(shapes); i++)
         for (enum op op = OP_REDUCE_SUM; op <= OP_REDUCE_ARGMIN; op++) {
             struct example example = {.seed = 7};
             /* Rows are columns of the array: [columns, rows] with strides 1 and columns. */

@@ -1,5 +1,6 @@
 /* The hand-made GPU kernels, run where there is a device for source code and compiled for CUDA
  * where there is a compiler, against references in double. */
+#include "base/array.h"
 #include "source_run.h"
 
 #include "device/cuda/compile.h"
@@ -112,7 +113,7 @@ TEST(generated_attention_agrees_with_softmax_in_double) {
         attention_of(RIDGE_F32, 1, 1, 12, 2, 10, true),
     };
     FOR_EACH_SOURCE_DEVICE(device)
-    for (unsigned i = 0; i < share_of(device, 2, sizeof works / sizeof *works); i++)
+    for (unsigned i = 0; i < share_of(device, 2, ARRAY_COUNT(works)); i++)
         check_attention(device, &works[i], i == 2 ? 2 : 16);
 }
 
@@ -410,7 +411,7 @@ static void check_products_compile(const struct device_capabilities *device) {
         product_of(RIDGE_F32, RIDGE_Q4_K, 1, 16384, 16384, true),
         product_of(RIDGE_F16, RIDGE_Q8_0, 64, 4096, 4096, true),
     };
-    for (unsigned i = 0; i < sizeof works / sizeof *works; i++) {
+    for (unsigned i = 0; i < ARRAY_COUNT(works); i++) {
         struct kernel_request request;
         struct status status = {0};
         unsigned buffers[2];
@@ -426,7 +427,7 @@ static void check_others_compile(const struct device_capabilities *device) {
         attention_of(RIDGE_F16, 32, 8, 1, 4096, 128, true),
         attention_of(RIDGE_BF16, 32, 8, 512, 512, 128, true),
     };
-    for (unsigned i = 0; i < sizeof attentions / sizeof *attentions; i++) {
+    for (unsigned i = 0; i < ARRAY_COUNT(attentions); i++) {
         CHECK_OK(kernel_attention(&attentions[i], device, &request, &status), status);
         check_compiles(&request, device);
     }

@@ -1,4 +1,5 @@
 /* Matrix products by generated kernels, against sums in double; and who is chosen for which. */
+#include "base/array.h"
 #include "source_run.h"
 
 #include "gen/native/blocks.h"
@@ -195,7 +196,7 @@ static const struct product products[] = {
 
 TEST(generated_matrix_products_agree_with_sums_in_double) {
     FOR_EACH_SOURCE_DEVICE(device)
-    for (unsigned i = 0; i < sizeof products / sizeof *products; i++)
+    for (unsigned i = 0; i < ARRAY_COUNT(products); i++)
         if (products[i].everywhere || device->capabilities.is_gpu)
             check_product(device, &products[i]);
 }

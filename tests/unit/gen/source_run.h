@@ -2,6 +2,7 @@
 #ifndef RIDGE_TESTS_UNIT_GEN_SOURCE_RUN_H
 #define RIDGE_TESTS_UNIT_GEN_SOURCE_RUN_H
 
+#include "base/array.h"
 #include "native_run.h"
 
 #include "device/device.h"
@@ -9,7 +10,7 @@
 /* The devices that run source code; those that this machine does not have are left out. */
 static inline struct device *source_device(unsigned *index) {
     static const char *const names[] = {"opencl", "cuda"};
-    while (*index < sizeof names / sizeof *names) {
+    while (*index < ARRAY_COUNT(names)) {
         struct device *device = NULL;
         struct status status = {0};
         if (device_open(names[(*index)++], &device, &status))

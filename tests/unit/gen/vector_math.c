@@ -1,5 +1,6 @@
 /* The functions of the op table on vectors against the C library in double: every exponent, both
  * signs, and the numbers that are like no others, with every set of vector instructions. */
+#include "base/array.h"
 #include "program_reference.h"
 
 enum { BATCH = 4096 };
@@ -31,7 +32,7 @@ static const float special[] = {0.0f,          -0.0f,          1.0f,        -1.0
                                 3.4e38f,       -3.4e38f,       INFINITY,    -INFINITY, NAN,
                                 1.0000001f,    0.99999994f,    16777217.0f, 1e9f,      -1.5f,
                                 2147483648.0f, -2147483648.0f, 65504.0f,    0x1p23f,   -0x1.8p22f};
-enum { SPECIAL = sizeof special / sizeof special[0] };
+enum { SPECIAL = ARRAY_COUNT(special) };
 
 /* The worst distance of a function of one operand, over all floats in steps. */
 static void check_function(enum op op, double bound) {
@@ -203,7 +204,7 @@ TEST(integers_divide_towards_zero_wrap_and_never_trap) {
     for (unsigned i = 0; i < 256; i++)
         x[i] = values[i / 16], y[i] = values[i % 16];
     for (unsigned set = 0; use_simd_set(&set); set++)
-        for (unsigned k = 0; k < sizeof ops / sizeof ops[0]; k++) {
+        for (unsigned k = 0; k < ARRAY_COUNT(ops); k++) {
             size_t vector = simd_best()->tile->lanes * 4;
             simd_best()->tile->expressions[VALUE_I32][ops[k]](
                 got, x, y, y, 256, (const size_t[3]){vector, vector, vector});

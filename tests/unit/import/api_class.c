@@ -1,6 +1,7 @@
 /* Names of API calls and copies, as each tool spells them. */
 #include "../test.h"
 
+#include "base/array.h"
 #include "import/import.h"
 #include "import/row.h"
 
@@ -51,7 +52,7 @@ TEST(a_call_is_classed_by_what_it_does_whatever_the_api_or_version) {
         {"cu", CALL_OTHER},
         {"", CALL_OTHER},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         enum call_class class = import_call_class(text_of(rows[i].name));
         if (class != rows[i].class)
             test_failed(__FILE__, __LINE__, "%s is %s, not %s", rows[i].name,
@@ -83,7 +84,7 @@ TEST(a_copys_name_tells_its_direction_and_memories) {
         {"Memset (Device)", COPY_UNKNOWN, MEMORY_UNKNOWN, MEMORY_UNKNOWN},
         {"", COPY_UNKNOWN, MEMORY_UNKNOWN, MEMORY_UNKNOWN},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         enum copy_direction direction;
         enum memory_kind from, to;
         import_copy_name(text_of(rows[i].name), &direction, &from, &to);
@@ -107,7 +108,7 @@ TEST(a_row_is_valid_when_its_times_are_in_range) {
         {0, -1, false},
         {0, TRACE_TIME_LIMIT + 1, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         struct import_row row;
         const char *why;
         import_row_begin(&row, TABLE_CALL);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/array.h"
 #include "import/import.h"
 
 static const struct import_options no_options;
@@ -218,7 +219,7 @@ static const struct {
 };
 
 TEST(what_is_no_trace_is_named_for_what_it_is) {
-    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(unknown); i++) {
         struct status status = {0};
         struct trace *trace = NULL;
         const char *path = test_temporary(unknown[i].suffix);

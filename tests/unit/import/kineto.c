@@ -1,4 +1,5 @@
 /* Chrome traces in all their spellings: what each event becomes, and what is refused. */
+#include "base/array.h"
 #include "imported.h"
 
 #include <fcntl.h>
@@ -355,7 +356,7 @@ TEST(what_our_own_export_adds_is_read_back) {
 
 TEST(a_bare_array_may_lack_its_end) {
     static const char *const endings[] = {"", ",", "]", ",\n]", "  ]\n"};
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(endings); i++) {
         struct buffer json = {0};
         struct status status;
         buffer_string(&json, "\xEF\xBB\xBF [{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,"
@@ -401,7 +402,7 @@ TEST(what_is_no_trace_is_refused_with_the_reason_and_the_place) {
         {"[{\"ph\":\"X\",\"ts\":4611686018427387,\"dur\":4611686018427387}]", "beyond 73 years"},
         {"[{\"ph\":\"B\",\"ts\":5},{\"ph\":\"E\",\"ts\":4}]", "before it began"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         struct status status;
         struct trace *trace = import(rows[i].json, &status);
         if (trace || !strstr(status.message, rows[i].message))
@@ -430,7 +431,7 @@ TEST(json_nested_a_million_deep_is_refused) {
         "{\"traceEvents\":[{\"args\":{\"a\":",
         "[{\"ph\":",
     };
-    for (size_t i = 0; i < sizeof openings / sizeof openings[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(openings); i++) {
         struct buffer json = {0};
         struct status status;
         buffer_string(&json, openings[i]);

@@ -1,4 +1,5 @@
 /* Samples and stack frames of Chrome traces, in good and in bad order. */
+#include "base/array.h"
 #include "imported.h"
 
 #include "base/text.h"
@@ -115,7 +116,7 @@ TEST(damaged_lists_of_samples_are_refused_with_their_place) {
         "{\"ridge\":{\"thread\":[{\"tid\":1} {}]}}",
         "{\"ridge\":{\"layout\":",
     };
-    for (size_t i = 0; i < sizeof damaged / sizeof damaged[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(damaged); i++) {
         struct status status;
         struct trace *trace = import(damaged[i], false, &status);
         if (trace || !strstr(status.message, "at byte"))

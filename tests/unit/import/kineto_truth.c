@@ -1,5 +1,6 @@
 /* The figures of real Kineto traces, as someone else computed them (truth.json), to the nanosecond.
  */
+#include "base/array.h"
 #include "imported.h"
 
 #include "base/map.h"
@@ -168,7 +169,7 @@ static const struct expected expected[] = {
 };
 /* clang-format on */
 
-enum { FIXTURES = sizeof expected / sizeof expected[0] };
+enum { FIXTURES = ARRAY_COUNT(expected) };
 
 /* The same figures, counted in an imported trace. */
 static void count_activities(const struct trace *trace, struct expected *found) {
@@ -268,7 +269,7 @@ static void compare(const struct expected *want, const struct expected *found) {
         FIELD(calls),          FIELD(syncs),       FIELD(sync_time), FIELD(memory),
         FIELD(waits),          FIELD(ranges),      FIELD(matched),   FIELD(span),
     };
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(fields); i++)
         for (size_t at = fields[i].from; at < fields[i].to; at += sizeof(int64_t)) {
             int64_t a, b;
             memcpy(&a, (const char *)found + at, sizeof a);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "import/import.h"
 
@@ -486,7 +487,7 @@ TEST(an_impossible_time_is_refused_or_on_demand_dropped_and_counted) {
     static const char *const rows[] = {"(20, 10,", "(-9000000000000, 10,",
                                        "(1, 9000000000000000000,",
                                        "(9000000000000000000, 9000000000000000001,"};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         char sql[2000];
         struct status status = {0};
         snprintf(sql, sizeof sql,
@@ -574,6 +575,7 @@ TEST(a_database_that_lost_its_last_page_is_refused_though_no_table_reaches_there
     const char *path = database_of(STRINGS KERNELS "CREATE TABLE notes (text)");
     struct status status = {0};
     struct stat info;
+    char said[128];
     REQUIRE(path && stat(path, &info) == 0);
     struct trace *whole = import_database(&import_nsys, path, false, &status);
     CHECK_OK(whole != NULL, status);
@@ -581,7 +583,9 @@ TEST(a_database_that_lost_its_last_page_is_refused_though_no_table_reaches_there
     CHECK(truncate(path, info.st_size - 1) == 0);
     CHECK(!import_database(&import_nsys, path, false, &status));
     CHECK_INT(status.code, STATUS_INPUT);
-    CHECK(strstr(status.message, "truncated: the SQLite database has"));
+    snprintf(said, sizeof said, "truncated: the SQLite database has %lld of its %lld bytes",
+             (long long)info.st_size - 1, (long long)info.st_size);
+    CHECK(strstr(status.message, said));
 }
 
 /* An interior page whose children are all the same leaf: few bytes, very many rows. */
@@ -672,7 +676,7 @@ TEST(a_path_with_the_signs_of_an_address_is_opened) {
 TEST(a_view_in_place_of_a_table_is_refused_by_name) {
     static const char *const views[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "StringIds",
                                         "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"};
-    for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(views); i++) {
         char sql[4096];
         struct status status = {0};
         snprintf(sql, sizeof sql,

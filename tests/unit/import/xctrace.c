@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "import/import.h"
+#include "import/xctrace/xctrace_files.h"
 #include "rows.h"
 
 #ifdef RIDGE_HAVE_EXPAT
@@ -411,6 +413,78 @@ TEST(a_folder_with_two_recordings_is_refused) {
     remove_folder(folder);
 }
 
+#define TABLE_OF_RUN(run, rows)                                                                    \
+    XML "<trace-query-result><node xpath='//trace-toc[1]/run[" run                                 \
+        "]/data[1]/table[1]'>" GPU_SCHEMA rows "</node></trace-query-result>"
+
+/* The table of the second run comes first in the folder. */
+TEST(only_the_first_of_several_runs_is_imported) {
+    struct status status;
+    const char *folder = make_folder();
+    put_file(folder, "contents",
+             XML "<trace-toc><run number=\"1\"><info><target>" APP "</target></info></run>"
+                 "<run number=\"2\"/></trace-toc>");
+    put_file(folder, "a.xml", TABLE_OF_RUN("2", ROW("20", "6", REST)));
+    put_file(folder, "b.xml", TABLE_OF_RUN("1", ROW("10", "5", REST)));
+    struct trace *trace = open_trace(folder, false, &status);
+    remove_folder(folder);
+    REQUIRE(trace && trace->activity.count == 1);
+    CHECK_INT(trace->activity.start[0], 10);
+    CHECK(meta_is(trace, "xctrace.tables_of_other_runs", "1"));
+    CHECK(text_starts(trace_meta(trace, META_WARNING), "the trace holds several runs"));
+    trace_close(trace);
+}
+
+/* A file may be another one by the time that it is imported. */
+TEST(a_file_that_is_no_table_any_more_is_refused) {
+    struct status status = {0};
+    const struct import_options options = {0};
+    const char *folder = make_folder();
+    struct import_source source = {.path = put_file(folder, "t.xml", "<other/>")};
+    FILE *file = fopen("/dev/null", "w");
+    REQUIRE(file);
+    struct trace_writer *writer = trace_writer_create(
+        fileno(file), &(struct trace_writer_options){.session = 1, .writer = 1}, &status);
+    REQUIRE(writer);
+    CHECK(!import_xctrace.run(&source, &options, writer, &status));
+    CHECK_INT(status.code, STATUS_INPUT);
+    trace_writer_destroy(writer);
+    fclose(file);
+    remove_folder(folder);
+}
+
+TEST(the_schema_of_a_table_is_named_when_its_beginning_holds_the_name) {
+    static const char head[] = "<trace-query-result><schema name=\"gpu\">";
+    size_t name = strlen("<trace-query-result><schema name=");
+    for (size_t length = name - 1; length < sizeof head; length++) {
+        struct text schema = TEXT("none");
+        CHECK_INT(xctrace_file_kind((struct text){head, length}, &schema), XCTRACE_TABLE);
+        CHECK(text_is(schema, length < name + strlen("\"gpu\"") ? "" : "gpu"));
+    }
+}
+
+/* Memory is taken for the ids that follow each other, not for the gaps between others. */
+TEST(ids_of_any_size_are_defined_and_referred_to) {
+    struct status status;
+    struct trace *trace = open_table(
+        GPU_TABLE(ROW("10", "5",
+                      "<c id=\"1000000000000000\">Compute</c><d id=\"1\">0</d>"
+                      "<formatted-label id=\"18446744073709551615\" fmt=\"gemm\"/>"
+                      "<s id=\"4097\">Active</s><process id=\"4101\"><pid>7</pid></process>"
+                      "<g id=\"5\">M1</g><e id=\"4294967296\">9</e>")
+                      ROW("20", "6",
+                          "<c ref=\"1000000000000000\"/><d ref=\"1\"/>"
+                          "<formatted-label ref=\"18446744073709551615\"/><s ref=\"4097\"/>"
+                          "<process ref=\"4101\"/><g ref=\"5\"/><e ref=\"4294967296\"/>")),
+        false, &status);
+    CHECK_OK(trace, status);
+    REQUIRE(trace && trace->activity.count == 2);
+    CHECK(text_is(name_of(trace, 1), "gemm"));
+    CHECK_INT(trace->activity.correlation[1], 9);
+    CHECK(meta_is(trace, "xctrace.unresolved_references", ""));
+    trace_close(trace);
+}
+
 #define SIGNPOST(time, type, name)                                                                 \
     "<row><a>" time "</a><thread><tid>3</tid><process><pid>7</pid></process></thread><process>"    \
     "<pid>7</pid></process><t>" type "</t><i>1</i><n>" name "</n><s>sub</s></row>"
@@ -544,7 +618,7 @@ TEST(the_start_of_a_recording_is_read_in_every_month_and_zone) {
         {"1970-02-28T12:00:00.000+00:00", ""},
     };
     static const char usual[] = "2026-03-30T18:55:31.999-07:00";
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         char contents[] = TOC(APP);
         const char *folder = make_folder();
         struct status status;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "import/import.h"
 #include "rows.h"
@@ -250,7 +251,7 @@ TEST(impossible_picoseconds_are_refused_or_dropped) {
     const uint64_t bad[][3] = {
         {1, UINT64_MAX, 1}, {1, 1, UINT64_MAX}, {UINT64_MAX, 1, 1}, {TRACE_TIME_LIMIT, 1000, 1000}};
     struct status status;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
         struct buffer space = space_with_event(bad[i][0], bad[i][1], bad[i][2]);
         CHECK(!open_bytes(&space, false, &status));
         CHECK(strstr(status.message, "--skip-invalid drops such events"));
@@ -288,7 +289,7 @@ TEST(a_cut_off_profile_is_refused_with_the_byte) {
 TEST(a_number_in_a_double_counts_where_it_is_whole) {
     static const double numbers[] = {77, 0, -1, 1e30, 4294967296};
     static const uint64_t whole[] = {77, 0, 0, 0, 4294967296};
-    enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
+    enum { NUMBERS = ARRAY_COUNT(numbers) };
     struct status status;
     struct buffer plane = plane_of("/device:GPU:0"), space = {0};
     struct buffer line = line_of("Stream #7(Compute)", 1000);
@@ -308,6 +309,41 @@ TEST(a_number_in_a_double_counts_where_it_is_whole) {
     trace_close(trace);
 }
 
+/* Figures of a device stand in its plane: the last clock, in kHz, is no clock any more. */
+TEST(a_device_has_the_figures_of_its_plane_where_they_can_be) {
+    enum { CLOCK = 50, CORES, MEMORY };
+    static const struct {
+        uint64_t clock_khz, cores, clock_hz, multiprocessors;
+    } cases[] = {
+        {1980000, 132, 1980000000, 132},
+        {999999999, UINT32_MAX, 999999999000, UINT32_MAX},
+        {1000000000, (uint64_t)UINT32_MAX + 1, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const uint64_t figures[] = {cases[i].clock_khz, cases[i].cores, (uint64_t)80 << 30};
+        struct status status;
+        struct buffer plane = plane_of("/device:GPU:3"), space = {0};
+        put_name(&plane, 5, CLOCK, "clock_rate");
+        put_name(&plane, 5, CORES, "core_count");
+        put_name(&plane, 5, MEMORY, "memory_size");
+        for (uint64_t k = 0; k < 3; k++) {
+            struct buffer stat = {0};
+            put_number(&stat, 1, CLOCK + k);
+            put_number(&stat, 3, figures[k]);
+            put_message(&plane, 6, &stat);
+        }
+        put_message(&space, 1, &plane);
+        struct trace *trace = open_bytes(&space, false, &status);
+        CHECK_OK(trace, status);
+        REQUIRE(trace && trace->device.count == 2);
+        CHECK_INT(trace->device.index[1], 3);
+        CHECK_INT(trace->device.clock_hz[1], cases[i].clock_hz);
+        CHECK_INT(trace->device.multiprocessors[1], cases[i].multiprocessors);
+        CHECK_INT(trace->device.memory_bytes[1], (uint64_t)80 << 30);
+        trace_close(trace);
+    }
+}
+
 TEST(copies_of_a_profile_are_told_by_their_names_and_memories) {
     static const char *const copies[] = {
         "kind_src:device kind_dst:pageable size:64",
@@ -325,7 +361,7 @@ TEST(copies_of_a_profile_are_told_by_their_names_and_memories) {
     struct buffer line = line_of("Stream #2(MemcpyD2D)", 1000);
     put_name(&plane, 4, 1, "copy");
     put_name(&plane, 4, 2, "MemcpyD2H");
-    for (uint64_t i = 0; i < sizeof copies / sizeof copies[0]; i++)
+    for (uint64_t i = 0; i < ARRAY_COUNT(copies); i++)
         for (uint64_t name = 1; name <= 2; name++) {
             struct buffer copy = event_of(name, 10000 * i + 4000 * name, 3000);
             put_text_stat(&copy, COPY_DETAILS, copies[i]);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/temporary.h"
 #include "abi/nvml.h"
@@ -54,7 +55,7 @@ static const struct {
     {"/sys/devices/system/cpu/cpu1/thermal_throttle", NULL},
     {"/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "4\n"},
 };
-enum { RECORDED = sizeof recorded / sizeof *recorded };
+enum { RECORDED = ARRAY_COUNT(recorded) };
 
 static bool write_recorded(const char *root, unsigned number, const char *content) {
     char path[512];
@@ -106,7 +107,7 @@ TEST(damaged_system_files_tell_nothing) {
                                           "\n\n"};
     char *root = lay_out();
     REQUIRE(root);
-    for (unsigned i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+    for (unsigned i = 0; i < ARRAY_COUNT(damaged); i++) {
         struct health reading = nothing;
         CHECK(write_recorded(root, 1, damaged[i]));
         health_read_processor(root, 77, 0, &reading);

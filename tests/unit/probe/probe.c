@@ -12,7 +12,8 @@ TEST(the_probe_records_all_it_can_when_nothing_is_said) {
 }
 
 TEST(the_probe_takes_words_from_the_environment_and_passes_over_others) {
-    struct probe_options options = probe_options_parse("graph=node,later=1,,limit=65536,=,nvtx=0,x");
+    struct probe_options options =
+        probe_options_parse("graph=node,later=1,,limit=65536,=,nvtx=0,x");
     CHECK(!options.nvtx && options.cuda && options.graph_nodes);
     CHECK_INT(options.limit, 65536);
     CHECK_INT(probe_options_parse("limit=-1").limit, 0);
@@ -41,14 +42,16 @@ TEST(work_is_captured_by_the_call_that_asked_for_it) {
     capture_profiler(NULL, true);
     capture_call_seen(31);
     capture_profiler(NULL, false);
-    CHECK(capture_includes(15) && !capture_includes(25) && capture_includes(31) && !capture_includes(32));
+    CHECK(capture_includes(15) && !capture_includes(25) && capture_includes(31) &&
+          !capture_includes(32));
     capture_start(&(struct probe_options){0});
     CHECK(capture_is_on() && capture_includes(1));
 }
 
 TEST(wide_strings_become_utf8_and_are_cut_between_characters) {
     char bytes[8];
-    CHECK(text_is(nvtx_utf8_from_wide(L"a\u00e4\u4f60", bytes, sizeof bytes), "a\xC3\xA4\xE4\xBD\xA0"));
+    CHECK(text_is(nvtx_utf8_from_wide(L"a\u00e4\u4f60", bytes, sizeof bytes),
+                  "a\xC3\xA4\xE4\xBD\xA0"));
     CHECK(text_is(nvtx_utf8_from_wide(L"\U0001F600", bytes, sizeof bytes), "\xF0\x9F\x98\x80"));
     CHECK_INT(nvtx_utf8_from_wide(L"\u4f60\u4f60\u4f60", bytes, sizeof bytes).length, 6);
     wchar_t half[] = {0xD800, 0};

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "query/columns.h"
@@ -219,7 +220,7 @@ TEST(what_an_index_finds_is_what_a_scan_finds) {
         {"start < 'x' AND id < 3", "id < 3"},
         {"launch = 20", "+launch = 20"},
     };
-    for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(conditions); i++) {
         char fast[300], slow[300];
         snprintf(fast, sizeof fast, "SELECT id, start FROM activity WHERE %s ORDER BY +id",
                  conditions[i][0]);
@@ -275,7 +276,7 @@ TEST(a_query_can_only_read) {
         "DROP VIEW kernel",
         "BEGIN",
     };
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(refused); i++) {
         const char *said = ask(trace, refused[i]);
         if (!strstr(said, "a query can only read") && !strstr(said, "may not be modified") &&
             !strstr(said, "not authorized"))

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <sqlite3.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "import/import.h"
@@ -45,7 +46,7 @@ static const char *const questions[][2] = {
     {"distinct_launch_calls", "SELECT count(DISTINCT call) FROM launch"},
     {"mean_launch_delay_ns", "SELECT total(delay) / max(count(call), 1) FROM launch"},
 };
-enum { QUESTIONS = sizeof questions / sizeof questions[0] };
+enum { QUESTIONS = ARRAY_COUNT(questions) };
 
 /* The columns are the answers to the questions, in order. */
 static const char truth_sql[] =

@@ -1,4 +1,5 @@
 /* Call frame information, instruction by instruction: DWARF 5, section 6.4 and 2.5. */
+#include "base/array.h"
 #include "record/symbols/cfi.h"
 
 #include "../test.h"
@@ -46,7 +47,7 @@ TEST(each_instruction_sets_the_rule_that_the_standard_says) {
         {{0x00, 0x2e, 5, 0x83, 1}, 5, 3, CFI_OFFSET, -8}, /* DW_CFA_nop, DW_CFA_GNU_args_size */
     };
     struct cfi_row row;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
         REQUIRE(run(table[i].program, table[i].length, CODE, &row));
         CHECK_INT(row.registers[table[i].number].kind, table[i].kind);
         CHECK_INT(row.registers[table[i].number].value, table[i].value);
@@ -65,7 +66,7 @@ TEST(each_instruction_defines_the_frame_as_the_standard_says) {
         {{0x0a, 0x0e, 32, 0x0b}, 4, 7, CFI_REGISTER, 8}, /* DW_CFA_remember_state, restore_state */
     };
     struct cfi_row row;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
         REQUIRE(run(table[i].program, table[i].length, CODE, &row));
         CHECK_INT(row.cfa.kind, table[i].kind);
         CHECK_INT(row.cfa.register_number, table[i].number);
@@ -107,7 +108,7 @@ TEST(a_row_holds_from_the_address_that_its_instruction_advances_to) {
         {{0x01, 0x00, 0x20, 0, 0, 0, 0, 0, 0, 0x83, 1}, 11, 0x2000},  /* DW_CFA_set_loc */
     };
     struct cfi_row row;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
         REQUIRE(run(table[i].program, table[i].length, table[i].from - 1, &row));
         CHECK_INT(row.registers[3].kind, CFI_SAME_VALUE);
         REQUIRE(run(table[i].program, table[i].length, table[i].from, &row));
@@ -130,7 +131,7 @@ TEST(programs_that_cannot_be_run_give_no_row) {
     };
     static const uint8_t eight[] = {10, 10, 10, 10, 10, 10, 10, 10};
     struct cfi_row row;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++)
         CHECK(!run(table[i].program, table[i].length, CODE, &row));
     CHECK(run(eight, sizeof eight, CODE, &row));
     CHECK(run(eight, 0, CODE + 0x1000000 - 1, &row));
@@ -224,7 +225,7 @@ TEST(pointers_are_read_in_every_encoding) {
         {0x04, (uint64_t)-2, 8}, {0x0a, (uint64_t)-2, 2}, {0x0b, (uint64_t)-2, 4},
         {0x0c, (uint64_t)-2, 8}, {0x1b, 0x4ffe, 4},       {0x12, 0x5000 + 0xfffe, 2},
     };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
         struct cfi_bytes at = {bytes, bytes + sizeof bytes, false};
         CHECK(cfi_read_pointer(&at, table[i].encoding, 0x5000) == table[i].value);
         CHECK(!at.failed && at.at == bytes + table[i].used);
@@ -296,7 +297,7 @@ TEST(each_operation_of_an_expression_gives_what_the_standard_says) {
     static const uint8_t stack[8] = {7, 8, 9, 10, 11, 12, 13, 14};
     struct cfi_memory memory = {stack, 0x8000, sizeof stack};
     uint64_t registers[CFI_REGISTERS] = {[3] = 33, [7] = 0x8000}, first = 21, value;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
         struct cfi_rule rule = {.length = (uint32_t)table[i].length, .expression = table[i].code};
         value = 0;
         CHECK(cfi_evaluate(&rule, registers, &memory, &first, &value));
@@ -314,7 +315,7 @@ TEST(expressions_that_need_more_values_than_there_are_fail) {
     static const uint8_t stack[8];
     struct cfi_memory memory = {stack, 21, sizeof stack};
     uint64_t registers[CFI_REGISTERS] = {0}, first = 21, value;
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(lengths); i++) {
         struct cfi_rule rule = {.length = lengths[i], .expression = table[i]};
         CHECK(!cfi_evaluate(&rule, registers, &memory, &first, &value));
     }

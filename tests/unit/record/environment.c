@@ -1,4 +1,5 @@
 /* What the recorded program finds in its environment. */
+#include "base/clock.h"
 #include "record/environment.h"
 
 #include <stdlib.h>
@@ -96,12 +97,12 @@ TEST(the_probe_is_told_when_to_begin_and_python_to_name_its_functions) {
     struct environment environment = {.probe = "/lib/probe.so"};
     struct status status = {0};
     long long from = 0;
-    int64_t before = spool_now();
+    int64_t before = clock_now();
     unsetenv("PYTHONPERFSUPPORT");
     CHECK_OK(environment_build(&environment, &options, "/spool", &summary, &status), status);
     const char *words = value_of(&environment, "RIDGE_PROBE");
     CHECK(sscanf(words, "cuda=1,graph=graph,from=%lld,", &from) == 1);
-    CHECK(from >= before + 2000000000 && from <= spool_now() + 2000000000);
+    CHECK(from >= before + 2000000000 && from <= clock_now() + 2000000000);
     CHECK(strstr(words, ",capture=nvtx:a,b"));
     CHECK(environment.enables_python_names);
     CHECK_STRING(value_of(&environment, "PYTHONPERFSUPPORT"), "1");

@@ -1,10 +1,13 @@
 /* How large ring buffers and stack copies are, and when the stack copies become smaller. */
 #ifdef __linux__
+#include "base/array.h"
 #include "record/perf/perf_ring.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -118,6 +121,58 @@ TEST(records_are_copied_out_of_a_ring_that_wraps_around) {
     free(memory);
 }
 
+/* The signals that a thread of this process blocks: signal 1 is the lowest bit. */
+static uint64_t blocked_signals(const char *thread) {
+    char path[64], line[256];
+    unsigned long long blocked = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/status", thread);
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "SigBlk:", 7) == 0)
+            blocked = strtoull(line + 7, NULL, 16);
+    if (file)
+        fclose(file);
+    return blocked;
+}
+
+/* How many threads of this process block all of these signals. */
+static unsigned threads_that_block(uint64_t signals) {
+    unsigned count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (entry->d_name[0] != '.')
+            count += (blocked_signals(entry->d_name) & signals) == signals;
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+static bool has_run(struct perf_reader *reader) {
+    pthread_mutex_lock(&reader->lock);
+    bool run = reader->wakeup_due != 0;
+    pthread_mutex_unlock(&reader->lock);
+    return run;
+}
+
+TEST(signals_are_left_to_the_threads_that_were_there_before_the_reader) {
+    const uint64_t signals =
+        (uint64_t)1 << (SIGINT - 1) | (uint64_t)1 << (SIGTERM - 1) | (uint64_t)1 << (SIGCHLD - 1);
+    struct perf_rings rings = {.fill_ms = 1000};
+    struct perf_reader reader;
+    sigset_t before, after;
+    unsigned others = threads_that_block(signals);
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    perf_reader_start(&reader, &rings);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    for (int number = 1; number < 32; number++)
+        CHECK_INT(sigismember(&after, number), sigismember(&before, number));
+    for (unsigned tries = 0; reader.running && tries < 5000 && !has_run(&reader); tries++)
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    if (reader.running)
+        CHECK_INT(threads_that_block(signals), others + 1);
+    perf_reader_finish(&reader);
+}
+
 /* How many samples a batch has with each stack size. They are the only records of these lengths. */
 static void count_sizes(const struct perf_batch *batch, size_t counts[PERF_STACK_SIZES]) {
     memset(counts, 0, PERF_STACK_SIZES * sizeof *counts);
@@ -170,8 +225,9 @@ TEST(the_stack_size_of_a_running_program_can_be_changed) {
         test_skip("perf events cannot be used here");
     } else {
         CHECK_INT(rings.stack_sizes, PERF_STACK_SIZES);
+        CHECK_INT(rings.fill_ms, rings.items[0].bytes * 1000 / 999 / (17 << 10));
         CHECK(write(go, "g", 1) == 1);
-        for (unsigned i = 0; i < sizeof order / sizeof *order; i++) {
+        for (unsigned i = 0; i < ARRAY_COUNT(order); i++) {
             size_t ignored[PERF_STACK_SIZES];
             if (i > 0)
                 perf_rings_set_stack_size(&rings, order[i]);
@@ -184,5 +240,96 @@ TEST(the_stack_size_of_a_running_program_can_be_changed) {
     close(go);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
+}
+
+/* An event's own count, and how many of its records were lost. */
+static int event_that_lost(uint64_t lost) {
+    const uint64_t values[2] = {1000, lost};
+    int ends[2];
+    if (pipe(ends) != 0)
+        return -1;
+    CHECK(write(ends[1], values, sizeof values) == sizeof values);
+    close(ends[1]);
+    return ends[0];
+}
+
+TEST(lost_records_count_once_whether_a_record_says_so_or_not) {
+    struct perf_ring items[2] = {
+        {.fd = event_that_lost(5), .lost = 3},
+        {.fd = event_that_lost(5), .lost = 9},
+    };
+    struct perf_rings rings = {.items = items, .count = 2, .counts_lost = true};
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned size = 0; size < PERF_STACK_SIZES; size++)
+            items[i].samplers[size] = size == 0 ? event_that_lost(2) : -1;
+    CHECK_INT(perf_rings_lost(&rings), 4);
+    for (unsigned i = 0; i < 2; i++) {
+        close(items[i].fd);
+        close(items[i].samplers[0]);
+    }
+}
+
+/* Leaves this process room for rings of 128 KiB. */
+static bool limit_memory(void) {
+    const rlim_t page = (rlim_t)sysconf(_SC_PAGESIZE);
+    const rlim_t processors = (rlim_t)sysconf(_SC_NPROCESSORS_CONF);
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    bool known = file && fscanf(file, "%lu", &pages) == 1;
+    if (file)
+        fclose(file);
+    struct rlimit limit;
+    if (!known || getrlimit(RLIMIT_AS, &limit) != 0)
+        return false;
+    limit.rlim_cur = pages * page + processors * (128 * 1024 + page) + 64 * 1024;
+    return setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+/* Leaves this process what every user may lock for perf events. */
+static bool limit_locked_memory(void) {
+    enum { NOBODY = 65534 };
+    int level = 3;
+    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "r");
+    bool allowed = file && fscanf(file, "%d", &level) == 1 && level <= 2;
+    if (file)
+        fclose(file);
+    return allowed && setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){0, 0}) == 0 &&
+           (geteuid() != 0 || setuid(NOBODY) == 0);
+}
+
+enum { SMALLER, AS_EVER, NOT_MAPPED, UNUSABLE };
+
+static int open_with(bool (*limit)(void)) {
+    const struct perf_options options = {.rate = 999, .stacks = PERF_STACKS_DWARF};
+    struct perf_rings rings = {0}, before = {0};
+    struct status status;
+    bool usable = perf_rings_open(&before, getpid(), &options, &status);
+    perf_rings_close(&before);
+    if (!usable || !limit())
+        return UNUSABLE;
+    bool mapped = perf_rings_open(&rings, getpid(), &options, &status);
+    for (size_t i = 0; i < rings.count; i++)
+        mapped &= rings.items[i].page != NULL;
+    return !mapped ? NOT_MAPPED : rings.limited ? SMALLER : AS_EVER;
+}
+
+static void check_smaller(bool (*limit)(void)) {
+    int ended = -1;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(open_with(limit));
+    REQUIRE(waitpid(pid, &ended, 0) == pid && WIFEXITED(ended));
+    if (WEXITSTATUS(ended) == UNUSABLE || WEXITSTATUS(ended) == AS_EVER)
+        test_skip("perf events or their limits cannot be used here");
+    else
+        CHECK_INT(WEXITSTATUS(ended), SMALLER);
+}
+
+TEST(rings_are_smaller_where_there_is_too_little_memory) {
+    check_smaller(limit_memory);
+}
+
+TEST(rings_are_smaller_where_the_user_may_lock_less) {
+    check_smaller(limit_locked_memory);
 }
 #endif

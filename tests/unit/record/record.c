@@ -1,16 +1,22 @@
-/* Recordings that fail before the program runs, and the three lines at the end of a recording. */
+/* Recordings that fail before the program runs, what others report, the
+ * summary and the metadata. */
+#include "base/array.h"
 #include "record/record.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../test.h"
+#include "trace/reader.h"
+
+static struct record_summary summary;
 
 /* Records with a folder of its own for the spool and a library in the place of the probe. */
 static bool record(const struct record_options *options, struct status *status, unsigned *left) {
-    static struct record_summary summary;
     char folder[512], library[600];
     snprintf(folder, sizeof folder, "%s", test_temporary(""));
     snprintf(library, sizeof library, "%s/probe.so", folder);
@@ -35,6 +41,13 @@ static bool record(const struct record_options *options, struct status *status, 
     return ok;
 }
 
+static bool is_told(const char *words) {
+    bool told = false;
+    for (unsigned i = 0; i < summary.note_count; i++)
+        told |= strstr(summary.notes[i], words) != NULL;
+    return told;
+}
+
 TEST(a_program_that_cannot_be_started_leaves_no_spool) {
     struct status status = {0};
     unsigned left = 0;
@@ -47,7 +60,6 @@ TEST(a_program_that_cannot_be_started_leaves_no_spool) {
 
 /* The program removes the folder of its trace, so that what came before the delay cannot go. */
 TEST(a_trace_that_cannot_be_trimmed_is_told) {
-    static struct record_summary summary;
     struct status status = {0};
     char folder[512], output[600], script[700];
     snprintf(folder, sizeof folder, "%s", test_temporary(""));
@@ -58,10 +70,7 @@ TEST(a_trace_that_cannot_be_trimmed_is_told) {
     struct record_options options = {
         .command = command, .output = output, .delay = 1000, .no_sampling = true};
     CHECK_OK(record_program(&options, &summary, &status), status);
-    bool told = false;
-    for (unsigned i = 0; i < summary.note_count; i++)
-        told |= strstr(summary.notes[i], "No such file or directory") != NULL;
-    CHECK(told);
+    CHECK(is_told("No such file or directory"));
     CHECK(access(folder, F_OK) != 0);
 }
 
@@ -72,7 +81,7 @@ TEST(a_delay_and_a_ring_need_an_ordinary_file) {
         {.command = command, .output = "/dev/null", .delay = 0.5},
         {.command = command, .output = "/dev/null", .ring_bytes = 1},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct status status = {0};
         unsigned left = 0;
         cases[i].no_sampling = true;
@@ -81,6 +90,44 @@ TEST(a_delay_and_a_ring_need_an_ordinary_file) {
         CHECK(strstr(status.message, "need a regular file, not /dev/null"));
         CHECK_INT(left, 0);
     }
+}
+
+TEST(a_program_without_cuda_is_told_where_cuda_was_asked_for) {
+    static const enum record_backend backends[] = {RECORD_AUTO, RECORD_CUDA};
+    char *command[] = {"/bin/sh", "-c", "exit 0", NULL};
+    for (size_t i = 0; i < ARRAY_COUNT(backends); i++) {
+        struct status status = {0};
+        unsigned left = 0;
+        struct record_options options = {.command = command,
+                                         .output = test_temporary(".ridge"),
+                                         .backend = backends[i],
+                                         .no_sampling = true};
+        CHECK_OK(record(&options, &status, &left), status);
+        CHECK_INT(is_told("the probe saw no use of CUDA"), backends[i] == RECORD_CUDA);
+        CHECK_INT(left, 0);
+    }
+}
+
+static int64_t own_processor_ns(void) {
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return ((int64_t)used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
+           ((int64_t)used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+}
+
+TEST(the_cost_of_recording_has_nothing_of_what_was_before) {
+    enum { BEFORE = 50000000 };
+    char *command[] = {"/bin/sh", "-c", "exit 0", NULL};
+    struct status status = {0};
+    unsigned left = 0;
+    struct record_options options = {
+        .command = command, .output = test_temporary(".ridge"), .no_sampling = true};
+    while (own_processor_ns() < BEFORE)
+        ;
+    int64_t before = own_processor_ns();
+    CHECK_OK(record(&options, &status, &left), status);
+    CHECK(summary.recorder_ns >= 0);
+    CHECK(summary.recorder_ns <= own_processor_ns() - before);
 }
 
 static const char *described(const struct record_summary *summary) {
@@ -146,4 +193,30 @@ TEST(the_programs_time_includes_what_sampling_it_costs) {
         .path = "a.ridge", .probe_ns = -1, .samples = 1, .target_ns = 1000000};
     CHECK(strstr(described(&summary), "; the program used 1.000 ms, including sampling "
                                       "interrupts\n"));
+}
+
+static void check_command(char *const *words, const char *expected) {
+    struct status status = {0};
+    struct trace *trace;
+    const char *path = test_temporary(".ridge");
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
+    struct trace_writer *writer =
+        trace_writer_create(fd, &(struct trace_writer_options){.session = 1, .writer = 1}, &status);
+    REQUIRE(writer);
+    record_write_meta(writer, &(struct record_options){.command = words});
+    CHECK_OK(trace_writer_finish(writer, &status), status);
+    trace_writer_destroy(writer);
+    close(fd);
+    REQUIRE(trace_open(path, &trace, &status));
+    struct text command = trace_meta(trace, META_COMMAND);
+    if (!text_is(command, expected))
+        test_failed(__FILE__, __LINE__, "\"%.*s\" is not \"%s\"", TEXT_ARGS(command), expected);
+    trace_close(trace);
+}
+
+TEST(the_command_of_a_recording_is_written_as_a_shell_takes_it_back) {
+    check_command((char *[]){"python3", "train.py", "--rate=1e-3", NULL},
+                  "python3 train.py --rate=1e-3");
+    check_command((char *[]){"echo", "a b", "", "it's", "$x", NULL},
+                  "echo 'a b' '' 'it'\\''s' '$x'");
 }

@@ -1,4 +1,5 @@
 /* Recorders that share a temporary folder. */
+#include "base/array.h"
 #include "record/spool_folder.h"
 
 #include <dirent.h>
@@ -79,7 +80,7 @@ TEST(whatever_a_killed_recorder_or_sweeper_left_is_removed_by_the_next) {
     struct spool_folder folder = {.path = ""};
     struct status status = {0};
     REQUIRE(use_folder(place));
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(left); i++) {
         snprintf(path, sizeof path, "%s/ridge-spool-left%zu", place, i);
         REQUIRE(mkdir(path, 0700) == 0);
         for (unsigned file = 0; file < 2 && left[i][file]; file++)

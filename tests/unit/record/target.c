@@ -2,6 +2,7 @@
 #ifdef __linux__
 #define _XOPEN_SOURCE 700 /* posix_openpt() */
 #endif
+#include "base/array.h"
 #include "record/target.h"
 
 #include <errno.h>
@@ -76,7 +77,7 @@ TEST(a_program_that_was_not_let_go_leaves_nothing) {
 
 TEST(signals_that_a_process_sends_to_the_recorder_reach_the_program) {
     static const int sent[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
-    for (size_t i = 0; i < sizeof sent / sizeof *sent; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(sent); i++) {
         struct target target;
         struct status status = {0};
         REQUIRE(start(&target, "trap 'exit 7' TERM INT HUP USR1; while :; do sleep 0.02; done",

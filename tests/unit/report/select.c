@@ -2,6 +2,7 @@
 #include "../test.h"
 #include "../analysis/build.h"
 
+#include "base/array.h"
 #include "report/report.h"
 
 TEST(a_range_selects_what_its_own_process_launched_in_it) {
@@ -77,7 +78,7 @@ TEST(options_that_make_no_sense_are_refused_with_what_would) {
         {{.window = "1s,2s"}, "after the run ends"},
         {{.range = "nothing"}, "no range is named"},
     };
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(wrong); i++) {
         CHECK(!report_build(&report, trace, &wrong[i].options, &status));
         CHECK_INT(status.code, STATUS_USAGE);
         CHECK(strstr(status.message, wrong[i].says));

@@ -9,10 +9,10 @@ TEST(gaps_are_regular_when_there_are_three_of_much_the_same_length) {
     CHECK(!wording_gaps_regular(&(struct gaps){.count = 2, .variation = 0}));
 }
 
-static size_t count_notes(const struct trust *trust, struct buffer *last) {
+static size_t count_notes(const struct data_quality *quality, struct buffer *last) {
     size_t count = 0;
     struct buffer note = {0};
-    for (size_t cursor = 0; wording_trust_note(trust, &cursor, &note); count++) {
+    for (size_t cursor = 0; wording_quality_note(quality, &cursor, &note); count++) {
         buffer_clear(last);
         buffer_text(last, buffer_as_text(&note));
         buffer_byte(last, '\0');
@@ -23,14 +23,14 @@ static size_t count_notes(const struct trust *trust, struct buffer *last) {
 
 TEST(a_clean_trace_has_no_trust_notes) {
     struct buffer last = {0};
-    CHECK_INT(count_notes(&(struct trust){0}, &last), 0);
+    CHECK_INT(count_notes(&(struct data_quality){0}, &last), 0);
     buffer_finish(&last);
 }
 
 TEST(each_doubt_has_its_note_and_warnings_come_last) {
     struct buffer last = {0};
     struct text warnings[] = {TEXT(""), TEXT("the clock jumped")};
-    struct trust trust = {
+    struct data_quality quality = {
         .dropped = 1,
         .unfinished = 1,
         .missing_chunks = 2,
@@ -51,21 +51,21 @@ TEST(each_doubt_has_its_note_and_warnings_come_last) {
         .warnings = warnings,
         .warning_count = 2,
     };
-    CHECK_INT(count_notes(&trust, &last), 17);
+    CHECK_INT(count_notes(&quality, &last), 17);
     CHECK_STRING(last.data, "the clock jumped");
     buffer_finish(&last);
 }
 
 TEST(activities_before_their_launch_are_told_with_the_worst) {
     struct buffer last = {0};
-    struct trust trust = {.starts_before_launch = 1234, .starts_before_worst = 1500};
-    CHECK_INT(count_notes(&trust, &last), 1);
+    struct data_quality quality = {.starts_before_launch = 1234, .starts_before_worst = 1500};
+    CHECK_INT(count_notes(&quality, &last), 1);
     CHECK_STRING(
         last.data,
         "1,234 activities start before the call that launched them, by up to 1.500 µs: the "
         "clocks of device and host disagree by at least that.");
-    trust = (struct trust){.dropped = 1};
-    CHECK_INT(count_notes(&trust, &last), 1);
+    quality = (struct data_quality){.dropped = 1};
+    CHECK_INT(count_notes(&quality, &last), 1);
     CHECK_STRING(last.data,
                  "One event was lost while recording or importing: sums are too low by it.");
     buffer_finish(&last);

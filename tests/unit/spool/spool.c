@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "spool/layout.h"
 #include "spool/spool.h"
@@ -258,7 +259,7 @@ TEST(files_that_are_not_ours_are_left_alone) {
     struct both_ends ends;
     char path[2048];
     REQUIRE(open_both(&ends));
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
         snprintf(path, sizeof path, "%s/%s", ends.folder, names[i]);
         close(open(path, O_CREAT | O_WRONLY, 0600));
     }
@@ -274,8 +275,8 @@ TEST(files_that_are_not_ours_are_left_alone) {
     rmdir(path);
     spool_reader_close(ends.reader);
     ends.reader = NULL;
-    CHECK_INT(files_in(ends.folder), sizeof names / sizeof names[0]);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    CHECK_INT(files_in(ends.folder), ARRAY_COUNT(names));
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
         snprintf(path, sizeof path, "%s/%s", ends.folder, names[i]);
         unlink(path);
     }

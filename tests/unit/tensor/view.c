@@ -1,5 +1,6 @@
 /* Views against brute force: each operation on a view must reach the same elements in the same
  * order as walking all indices of the one before it. */
+#include "base/array.h"
 #include "tensor/view.h"
 
 #include <stdint.h>
@@ -250,7 +251,7 @@ TEST(every_operation_on_a_view_reaches_the_elements_that_walking_finds) {
         struct view view = random_contiguous();
         walk(&view, &places);
         for (int step = 0; step < STEPS; step++) {
-            operations[below(sizeof operations / sizeof operations[0])](&view, &places);
+            operations[below(ARRAY_COUNT(operations))](&view, &places);
             REQUIRE(reaches(&view, &places));
         }
     }
@@ -274,7 +275,7 @@ TEST(what_is_said_of_a_view_is_what_walking_counts) {
         struct view view = random_contiguous();
         walk(&view, &places);
         for (int step = 0; step < STEPS; step++) {
-            operations[below(sizeof operations / sizeof operations[0])](&view, &places);
+            operations[below(ARRAY_COUNT(operations))](&view, &places);
             int64_t extent = 0;
             bool in_order = true;
             for (int64_t i = 0; i < places.count; i++) {

@@ -1,4 +1,5 @@
 /* Files of weights: what the readers of GGUF and safetensors let through, and what they refuse. */
+#include "base/array.h"
 #include "tensor/weights/weights.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static const struct made_tensor good[] = {
     {"c.scalar", "F32", F32, 0, {0}, numbers, 4},
     {"d.unknown", "F64", Q6_K, 1, {256}, blocks, 210},
 };
-enum { GOOD = sizeof good / sizeof good[0] };
+enum { GOOD = ARRAY_COUNT(good) };
 static const struct made_pair pairs[] = {{"general.architecture", "rwkv7", 0},
                                          {"general.alignment", NULL, 32}};
 

@@ -99,7 +99,7 @@ TEST(a_file_cut_anywhere_reads_to_its_last_whole_chunk) {
         struct trace *trace;
         CHECK(ftruncate(fd, cut) == 0);
         if (!trace_open(path, &trace, &status)) { /* before the first chunk was whole */
-            CHECK(strstr(status.message, "holds no whole chunk"));
+            CHECK(strstr(status.message, "contains no complete chunk"));
             CHECK(cut < size / 4);
             continue;
         }
@@ -255,15 +255,65 @@ TEST(ids_far_apart_are_refused_before_they_cost_much_memory) {
     const char *path = test_temporary(".ridge");
     struct trace *trace;
     int fd = create(path);
-    for (uint32_t i = 0; i < 60; i++)
+    /* each leaves (1 << 20) - 1 ids unused, the last one 64: as many as are accepted */
+    for (uint32_t i = 0; i < 64; i++)
         write_string(fd, i, (uint64_t)(i + 1) << 20);
+    write_string(fd, 64, (64 << 20) + 65);
     CHECK_OK(trace_open(path, &trace, &status), status); /* as after many lost chunks */
     trace_close(trace);
-    for (uint32_t i = 60; i < 70; i++)
-        write_string(fd, i, (uint64_t)(i + 1) << 20);
+    write_string(fd, 65, (64 << 20) + 67);
     close(fd);
     REQUIRE(!trace_open(path, &trace, &status));
     CHECK(strstr(status.message, "ids are not consecutive"));
+}
+
+/* As when the body was lost and the next chunk follows the header. */
+TEST(a_whole_chunk_inside_a_damaged_one_is_found) {
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    unsigned char bytes[CHUNK_HEADER_SIZE];
+    int fd = create(path);
+    write_string(fd, 0, 1);
+    off_t size = lseek(fd, 0, SEEK_END);
+    chunk_write_header(bytes, &(struct chunk_header){.type = CHUNK_STRINGS,
+                                                     .version = CHUNK_VERSION,
+                                                     .session = 1,
+                                                     .writer = 1,
+                                                     .sequence = 1,
+                                                     .body_size = (uint64_t)size,
+                                                     .body_checksum = 1});
+    CHECK(write(fd, bytes, sizeof bytes) == sizeof bytes);
+    write_string(fd, 2, 2);
+    close(fd);
+    struct trace *trace;
+    REQUIRE(trace_open(path, &trace, &status));
+    CHECK_INT(trace->damaged_bytes, CHUNK_HEADER_SIZE);
+    CHECK_INT(trace->missing_chunks, 1);
+    trace_close(trace);
+}
+
+TEST(a_chunk_of_an_unknown_type_is_left_out_and_counted) {
+    struct status status = {0};
+    const char *path = test_temporary(".ridge");
+    unsigned char bytes[CHUNK_HEADER_SIZE];
+    int fd = create(path);
+    write_string(fd, 0, 1);
+    for (uint32_t sequence = 1; sequence < 3; sequence++) {
+        chunk_write_header(bytes, &(struct chunk_header){.type = 0x31323334,
+                                                         .version = CHUNK_VERSION,
+                                                         .session = 1,
+                                                         .writer = 1,
+                                                         .sequence = sequence,
+                                                         .body_checksum = checksum64(NULL, 0)});
+        CHECK(write(fd, bytes, sizeof bytes) == sizeof bytes);
+    }
+    close(fd);
+    struct trace *trace;
+    REQUIRE(trace_open(path, &trace, &status));
+    CHECK_INT(trace->unknown_chunks, 2);
+    CHECK_INT(trace->missing_chunks, 0);
+    CHECK_INT(trace->damaged_bytes, 0);
+    trace_close(trace);
 }
 
 /* Each chunk claims to reach to the file's end. Verifying all of them would take hours. */
@@ -463,6 +513,25 @@ TEST(a_later_row_of_an_entity_fills_in_fields_and_clears_none) {
     trace_close(trace);
 }
 
+static void write_offset(struct trace_writer *writer, unsigned number) {
+    if (number == 0)
+        trace_writer_meta(writer, META_HOST, TEXT("here"));
+    else
+        trace_writer_meta_integer(writer, META_CLOCK_OFFSET, 1000);
+    trace_write_mark(writer, &(struct row_mark){.time = number});
+}
+
+TEST(a_clock_offset_moves_the_times_of_its_own_writer_only) {
+    struct status status = {0};
+    struct trace *trace = written(write_offset, 2, &status);
+    REQUIRE(trace);
+    CHECK_OK(trace_load(trace, TABLE_MARK, "time", &status), status);
+    REQUIRE(trace->mark.count == 2);
+    CHECK_INT(trace->mark.time[0], 0);
+    CHECK_INT(trace->mark.time[1], 1001);
+    trace_close(trace);
+}
+
 static void write_unknown_class(struct trace_writer *writer, unsigned number) {
     for (uint32_t class = 0; class < 256; class ++)
         trace_write_call(writer,
@@ -523,5 +592,26 @@ TEST(bytes_that_do_not_compress_are_stored_as_they_are) {
     struct chunk_entry packed = chunk_read_entry(builder.bytes + CHUNK_HEADER_SIZE, 1);
     CHECK(!stored.compressed && stored.stored_size == sizeof noise);
     CHECK(packed.compressed && packed.stored_size < 100);
+    chunk_builder_finish(&builder);
+}
+
+/* Values of eight bytes in as many rows as the builder has room for. */
+TEST(the_byte_planes_of_a_column_stay_in_their_memory) {
+    enum { ROWS = 4, BYTES = 8 * ROWS };
+    static const uint64_t values[ROWS] = {UINT64_MAX, 1, UINT64_MAX / 3, 7};
+    struct status status = {0};
+    struct chunk_builder builder;
+    unsigned char planes[BYTES + ROWS], untouched[ROWS];
+    memset(planes, 0xA5, sizeof planes);
+    memset(untouched, 0xA5, sizeof untouched);
+    REQUIRE(chunk_builder_init(&builder, ROWS, 1, 0, &status));
+    CHECK_INT(builder.planes_capacity, BYTES);
+    unsigned char *own = builder.planes;
+    builder.planes = planes;
+    chunk_begin(&builder, 1);
+    chunk_add_column(&builder, 0, values, sizeof *values, ROWS);
+    builder.planes = own;
+    CHECK_INT(chunk_read_entry(builder.bytes + CHUNK_HEADER_SIZE, 0).stored_size, BYTES);
+    CHECK(memcmp(planes + BYTES, untouched, ROWS) == 0);
     chunk_builder_finish(&builder);
 }

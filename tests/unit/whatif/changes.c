@@ -325,3 +325,72 @@ TEST(what_does_not_apply_says_why_and_changes_nothing) {
     }
     scene_close(&scene);
 }
+
+static void write_kernel(struct build *build, int64_t start, int64_t end, uint64_t correlation,
+                         uint32_t blocks, uint32_t threads) {
+    trace_write_activity(build->writer,
+                         &(struct row_activity){
+                             .start = start,
+                             .duration = end - start,
+                             .queue = build->queue[0],
+                             .kind = ACTIVITY_KERNEL,
+                             .name = trace_writer_string(build->writer, TEXT("gemm")),
+                             .correlation = correlation,
+                             .grid_x = blocks,
+                             .grid_y = 1,
+                             .grid_z = 1,
+                             .block_x = threads,
+                             .block_y = 1,
+                             .block_z = 1,
+                         });
+}
+
+static void write_clock(struct build *build, int64_t time, double value) {
+    trace_write_counter(build->writer,
+                        &(struct row_counter){
+                            .time = time,
+                            .device = build->device,
+                            .name = trace_writer_string(build->writer, TEXT("clock")),
+                            .value = value,
+                        });
+}
+
+/* The first kernel runs at the full clock, the second at half of it. */
+static int64_t gain_at_full_clock(uint32_t blocks, uint32_t threads) {
+    static const struct change change = {.kind = CHANGE_FULL_CLOCK};
+    struct build build;
+    struct scene scene;
+    int64_t gain = -1;
+    build_begin(&build);
+    build_call(&build, 0, CALL_LAUNCH, 0, 1000, "cudaLaunchKernel", 1);
+    build_call(&build, 0, CALL_LAUNCH, 1000, 2000, "cudaLaunchKernel", 2);
+    write_clock(&build, 0, 1000);
+    write_clock(&build, 32000, 500);
+    write_kernel(&build, 2000, 32000, 1, 2, 64);
+    write_kernel(&build, 32000, 72000, 2, blocks, threads);
+    if (scene_open(&scene, build_end(&build)))
+        gain = scene_predict(&scene, NULL, 0) - scene_predict(&scene, &change, 1);
+    scene_close(&scene);
+    return gain;
+}
+
+TEST(at_the_full_clock_a_kernel_is_as_fast_as_one_of_its_size_was_there) {
+    CHECK_INT(gain_at_full_clock(2, 64), 10000);
+    CHECK_INT(gain_at_full_clock(4, 32), 20000); /* as many threads in other blocks */
+    CHECK_INT(gain_at_full_clock(2, 32), 20000);
+}
+
+TEST(host_code_of_a_nanosecond_can_go) {
+    static const struct change change = {.kind = CHANGE_NO_HOST, .pattern = TEXT("think")};
+    struct build build;
+    struct scene scene;
+    build_begin(&build);
+    build_call(&build, 0, CALL_LAUNCH, 0, 1000, "cudaLaunchKernel", 1);
+    build_range(&build, 0, RANGE_ANNOTATION, 1000, 1001, "think");
+    build_call(&build, 0, CALL_LAUNCH, 1001, 2000, "cudaLaunchKernel", 2);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 1500, 1800, "gemm", 1);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 2500, 9000, "gemm", 2);
+    if (scene_open(&scene, build_end(&build)))
+        CHECK_INT(scene_predict(&scene, NULL, 0) - scene_predict(&scene, &change, 1), 1);
+    scene_close(&scene);
+}

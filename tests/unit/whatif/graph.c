@@ -1,4 +1,5 @@
 /* Parts of the graph and of its changes, asked directly. */
+#include "base/array.h"
 #include "scene.h"
 
 #include "../test.h"
@@ -52,7 +53,7 @@ TEST(a_clock_error_of_up_to_a_millisecond_is_believed) {
     static const struct {
         int64_t stated, taken;
     } cases[] = {{0, 0}, {1000000, 1000000}, {1000001, 1000}, {-1, 1000}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct build build;
         struct scene scene;
         build_begin(&build);
@@ -116,7 +117,7 @@ TEST(a_change_without_memory_fails) {
                                      .alloc = 9000};
     struct scene scene;
     if (scene_loop(&scene, &loop))
-        for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+        for (size_t i = 0; i < ARRAY_COUNT(makers); i++) {
             struct status status = {0};
             struct run run;
             struct outcome outcome = {0};

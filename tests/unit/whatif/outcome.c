@@ -1,11 +1,13 @@
 /* What an outcome says: what is next in the way, what was changed, and why nothing was. */
+#include "base/array.h"
 #include "scene.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "../test.h"
-#include "whatif/words.h"
+#include "base/format.h"
+#include "whatif/run.h"
 
 static const struct loop plain = {.steps = 12,
                                   .kernels = 20,
@@ -54,20 +56,20 @@ TEST(a_name_that_nothing_has_is_answered_with_those_there_are) {
         enum change_kind kind;
         const char *says;
     } cases[] = {
-        {CHANGE_NO_SYNC, "no synchronising call in the loop is called zzz; there is "
+        {CHANGE_NO_SYNC, "no synchronising call in the loop is named zzz; the trace has "
                          "cudaStreamSynchronize"},
-        {CHANGE_NO_ALLOC, "no allocating or freeing call in the loop is called zzz; there is "
+        {CHANGE_NO_ALLOC, "no allocating or freeing call in the loop is named zzz; the trace has "
                           "cudaMalloc"},
         {CHANGE_NO_COMPILE, "nothing is compiled or loaded inside the loop"},
-        {CHANGE_FUSE, "no kernel is called zzz; there is gemm"},
-        {CHANGE_FASTER, "no kernel, range or sampled function is called zzz; there is gemm"},
+        {CHANGE_FUSE, "no kernel is named zzz; the trace has gemm"},
+        {CHANGE_FASTER, "no kernel, range or sampled function is named zzz; the trace has gemm"},
     };
     struct loop with = plain;
     struct scene scene;
     struct outcome outcome;
     with.alloc = 20000;
     if (scene_loop(&scene, &with))
-        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
             struct change change = {.kind = cases[i].kind, .pattern = TEXT("zzz"), .factor = 2};
             if (run_changes(&scene, &change, 1, &outcome)) {
                 CHECK(!outcome.applicable);
@@ -85,7 +87,7 @@ TEST(what_becomes_slower_takes_more_not_less_than_nothing) {
     struct change host = {.kind = CHANGE_FASTER, .pattern = TEXT("host"), .factor = 0.5};
     if (scene_loop(&scene, &plain)) {
         if (run_changes(&scene, &kernels, 1, &outcome)) {
-            CHECK_STRING(outcome.what, "240 kernels take 7.200 ms more together");
+            CHECK_STRING(outcome.what, "240 kernels take 7.200 ms more in total");
             CHECK(outcome.after > outcome.before);
             outcome_finish(&outcome);
         }
@@ -131,10 +133,10 @@ TEST(the_order_in_which_input_is_named_does_not_matter) {
 }
 
 TEST(one_of_a_thing_is_singular) {
-    char text[COUNTED_SIZE];
-    CHECK_STRING(counted(1, "graph", "graphs", text), "1 graph");
-    CHECK_STRING(counted(1234, "graph", "graphs", text), "1,234 graphs");
-    CHECK_STRING(counted(0, "graph", "graphs", text), "0 graphs");
+    char text[FORMAT_PLURAL_SIZE];
+    CHECK_STRING(format_plural(1, "graph", "graphs", text), "1 graph");
+    CHECK_STRING(format_plural(1234, "graph", "graphs", text), "1,234 graphs");
+    CHECK_STRING(format_plural(0, "graph", "graphs", text), "0 graphs");
 }
 
 TEST(joined_texts_that_have_no_room_end_at_a_word) {

@@ -1,5 +1,6 @@
 /* What holds of any trace, however odd: the unchanged replay is the measured run, nothing gets
  * slower by being made faster, and accounts sum up. And the same of every trace that is at hand. */
+#include "base/array.h"
 #include "scene.h"
 
 #include <dirent.h>
@@ -90,7 +91,7 @@ TEST(making_any_kernel_faster_never_makes_the_run_longer) {
             size_t row = random_below((uint32_t)scene.replay->activities);
             if (run_edit_activities(&run, &status)) {
                 run.duration[row] /= 1 + random_below(5);
-                CHECK_OK(evaluate(&run, &status), status);
+                CHECK_OK(replay_evaluate(&run, &status), status);
                 CHECK(run_wall(&run) <= scene.replay->measured);
             }
             run_finish(&run);
@@ -166,7 +167,7 @@ static void check_folder(const char *folder) {
 
 TEST(the_unchanged_replay_of_every_shared_fixture_is_the_measured_run) {
     static const char *const folders[] = {"kineto", "nsys", "rocprof", "xplane", "xctrace"};
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(folders); i++) {
         const char *folder = test_fixture(folders[i]);
         if (!folder)
             return;

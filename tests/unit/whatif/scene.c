@@ -81,8 +81,7 @@ static void fetch(struct simulation *s) {
 
 static void synchronize(struct simulation *s, int64_t cost) {
     s->correlation++;
-    call(s, CALL_SYNC, MAX(s->host + cost, s->device + s->loop->sync_lag),
-         "cudaStreamSynchronize");
+    call(s, CALL_SYNC, MAX(s->host + cost, s->device + s->loop->sync_lag), "cudaStreamSynchronize");
 }
 
 static void load_module(struct simulation *s) {
@@ -196,7 +195,7 @@ void scene_check_exact(const struct scene *scene, const char *name) {
     struct run run;
     size_t wrong = 0;
     run_begin(&run, replay);
-    if (!evaluate(&run, &status))
+    if (!replay_evaluate(&run, &status))
         test_failed(__FILE__, __LINE__, "%s: %s", name, status.message);
     for (size_t i = 0; i < replay->activities && run.start; i++)
         wrong += run.start[i] != replay->start[i];

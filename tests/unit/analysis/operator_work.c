@@ -1,7 +1,8 @@
 /* The work of framework operators against formulas worked out by hand. */
 #include "../test.h"
 
-#include "analysis/operator.h"
+#include "analysis/operator_work.h"
+#include "base/array.h"
 
 static struct operator_work of(const char *name, const char *detail) {
     struct arguments arguments;
@@ -24,7 +25,7 @@ static void check_all(const struct expected *rows, size_t count) {
                         rows[i].bytes);
     }
 }
-#define CHECK_ALL(rows) check_all(rows, sizeof rows / sizeof rows[0])
+#define CHECK_ALL(rows) check_all(rows, ARRAY_COUNT(rows))
 
 TEST(a_product_costs_two_operations_for_each_pair_and_reads_and_writes_each_matrix_once) {
     static const struct expected rows[] = {
@@ -196,7 +197,7 @@ TEST(what_the_work_depends_on_and_was_not_recorded_makes_it_unknown) {
         {"mm", "{\"Input Dims\":[[3,5],[5,7]],\"Input type\":[\"float\",\"float\"]}"},
         {"aten::mul", "{\"Input Dims\":[[]],\"Input type\":[\"Scalar\"]}"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
         if (of(rows[i].name, rows[i].detail).kind != OPERATOR_UNKNOWN)
             test_failed(__FILE__, __LINE__, "row %zu, %s, is not unknown", i, rows[i].name);
 }

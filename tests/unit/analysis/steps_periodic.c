@@ -1,5 +1,6 @@
 /* Which of the activities that repeat are the run's loop, and where its turns begin. */
 #include "../test.h"
+#include "base/array.h"
 #include "build.h"
 
 #include "analysis/steps.h"
@@ -101,7 +102,7 @@ TEST(layers_are_one_step_up_to_where_the_device_always_pauses) {
 
 TEST(pauses_now_and_then_make_no_steps_of_layers) {
     static const int pauses[] = {3, 5, 20, 33, 37, 60, 71};
-    struct steps steps = find_paused(pauses, sizeof pauses / sizeof *pauses, NULL);
+    struct steps steps = find_paused(pauses, ARRAY_COUNT(pauses), NULL);
     CHECK_INT(steps.period, 3);
     CHECK(steps.count >= 79);
 }
@@ -109,7 +110,7 @@ TEST(pauses_now_and_then_make_no_steps_of_layers) {
 /* Before each eighth layer, and before three others. */
 TEST(a_few_pauses_more_leave_the_steps_what_they_are) {
     static const int pauses[] = {4, 12, 20, 22, 28, 36, 39, 44, 52, 57, 60, 68, 76};
-    struct steps steps = find_paused(pauses, sizeof pauses / sizeof *pauses, NULL);
+    struct steps steps = find_paused(pauses, ARRAY_COUNT(pauses), NULL);
     CHECK_INT(steps.period, 24);
 }
 

@@ -1,0 +1,19 @@
+/* The time of a clock in nanoseconds. */
+#ifndef RIDGE_BASE_CLOCK_H
+#define RIDGE_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline int64_t clock_read(clockid_t clock) {
+    struct timespec time = {0};
+    clock_gettime(clock, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* The monotonic clock: the clock of all intervals and of every recorded event. */
+static inline int64_t clock_now(void) {
+    return clock_read(CLOCK_MONOTONIC);
+}
+
+#endif
