@@ -1,9 +1,9 @@
-/* What ridge declares itself of NVIDIA's driver, NVRTC and cuBLASLt: types and numbers, nothing
- * else.
+/* Types and constants of the CUDA driver, NVRTC and cuBLASLt, declared here so that no vendor header
+ * is needed to build.
  *
- * So nothing of CUDA is needed to build. The numbers never change once released; tests/abi compares
- * all of it with the vendor's headers where there are any. Structure tags are the vendor's, so that
- * whole prototypes can be compared.
+ * Released constants never change. tests/abi compares all declarations with the vendor's headers
+ * where they are installed. Structure tags are the vendor's, so that whole prototypes can be
+ * compared.
  */
 #ifndef RIDGE_ABI_CUDA_H
 #define RIDGE_ABI_CUDA_H
@@ -11,8 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The vendor's enumerations have no negative members: unsigned int is what compilers make of them.
- */
+/* The vendor's enumerations have no negative members, so compilers use unsigned int. */
 typedef unsigned int cuda_result;
 typedef unsigned int cuda_choice; /* an attribute, a mode */
 typedef int cuda_ordinal;         /* a device */
@@ -27,7 +26,7 @@ typedef struct CUgraphExec_st *cuda_executable;
 typedef struct CUuuid_st cuda_uuid;
 typedef struct _nvrtcProgram *nvrtc_program;
 typedef struct cublasLtContext *blas_handle;
-/* Opaque, and in the vendor's headers pointers to structures without a tag. */
+/* Opaque; in the vendor's headers pointers to untagged structures. */
 typedef struct blas_description_object *blas_description;
 typedef struct blas_layout_object *blas_layout;
 typedef struct blas_preference_object *blas_preference;

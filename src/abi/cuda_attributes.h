@@ -1,5 +1,5 @@
-/* The driver's numbers of what is asked of a device, one row each: checked against the vendor's
- * header by tests/abi.
+/* The device attributes that the probe queries, one row each; tests/abi checks the numbers against
+ * the vendor's header.
  */
 #ifndef RIDGE_ABI_CUDA_ATTRIBUTES_H
 #define RIDGE_ABI_CUDA_ATTRIBUTES_H

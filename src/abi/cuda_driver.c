@@ -1,5 +1,4 @@
-/* Loads NVIDIA's libraries: every symbol of the tables must be there, or the library is not used.
- */
+/* Loads NVIDIA's libraries. A library that lacks a symbol of its table is not used. */
 #include "abi/cuda_driver.h"
 
 #include <pthread.h>
@@ -26,7 +25,7 @@ static const struct toolkit_library blas_library = {
     {{13, "libcublasLt.so.13"}, {12, "libcublasLt.so.12"}, {11, "libcublasLt.so.11"}, {0, NULL}},
 };
 
-/* Everything below is guarded by the lock; what the pointers point to does not change. */
+/* Everything below is protected by the lock; the tables themselves do not change. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int preferred_major;
 static struct cuda_driver own_driver;
@@ -43,8 +42,8 @@ static bool fill(void *table, void *library, const struct library_symbol *symbol
     if (!missing)
         return true;
     return status_fail(status, STATUS_UNSUPPORTED,
-                       "%s is too old: it has no %s; update it to a version of CUDA 11.4 or later",
-                       what, missing);
+                       "%s is too old: it lacks %s; update it to CUDA 11.4 or later", what,
+                       missing);
 }
 
 static bool load_driver(struct status *status) {
@@ -57,7 +56,7 @@ static bool load_driver(struct status *status) {
     return fill(&own_driver, library, driver_symbols, "the NVIDIA driver", status);
 }
 
-/* `package` is what pip calls it. */
+/* `package` is its name in pip. */
 static bool load_found(const struct toolkit_library *description,
                        const struct library_symbol *symbols, void *table, const char *what,
                        const char *package, struct status *status) {
@@ -65,7 +64,7 @@ static bool load_found(const struct toolkit_library *description,
     const char *chosen = getenv(description->variable);
     if (!library && chosen && *chosen)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "%s says %s, which is not a library that loads; correct it or unset it",
+                           "%s is %s, which cannot be loaded; correct or unset it",
                            description->variable, chosen);
     if (!library)
         return status_fail(

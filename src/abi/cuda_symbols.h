@@ -1,9 +1,9 @@
-/* The functions that ridge uses of NVIDIA's libraries, one row each.
+/* The functions of NVIDIA's libraries that ridge uses, one row each.
  *
- * X(name, symbol, parameters): the name as the vendor documents it, the symbol that the library
- * exports for it, and the parameters in the types of abi.h. From these tables follow the structures
- * of function pointers (driver.h), their loading, the fakes of the tests and the check of every
- * prototype against the vendor's headers (tests/abi).
+ * X(name, symbol, parameters): the documented name, the exported symbol, and the parameters in the
+ * types of cuda.h. These tables generate the structs of function pointers (cuda_driver.h), their
+ * loading, the fakes of the tests and the check of every prototype against the vendor's headers
+ * (tests/abi).
  */
 #ifndef RIDGE_ABI_CUDA_SYMBOLS_H
 #define RIDGE_ABI_CUDA_SYMBOLS_H
@@ -59,7 +59,7 @@
     X(cuGraphExecDestroy, "cuGraphExecDestroy", (cuda_executable))                                 \
     X(cuGraphDestroy, "cuGraphDestroy", (cuda_graph))
 
-/* All return cuda_result: their own enumeration, of the same kind. */
+/* All return cuda_result, in place of their own status type. */
 #define NVRTC_SYMBOLS(X)                                                                           \
     X(nvrtcVersion, "nvrtcVersion", (int *, int *))                                                \
     X(nvrtcGetNumSupportedArchs, "nvrtcGetNumSupportedArchs", (int *))                             \
@@ -76,7 +76,7 @@
     X(nvrtcGetCUBINSize, "nvrtcGetCUBINSize", (nvrtc_program, size_t *))                           \
     X(nvrtcGetCUBIN, "nvrtcGetCUBIN", (nvrtc_program, char *))
 
-/* All return cuda_result: their own enumeration, of the same kind. */
+/* All return cuda_result, in place of their own status type. */
 #define BLAS_SYMBOLS(X)                                                                            \
     X(cublasLtCreate, "cublasLtCreate", (blas_handle *))                                           \
     X(cublasLtDestroy, "cublasLtDestroy", (blas_handle))                                           \

@@ -1,6 +1,6 @@
-/* Finds a library of the CUDA toolkit: on the loader's path, in a toolkit's folder, or in the
- * packages of a Python (pip install nvidia-cuda-nvrtc), in that order for each version. Only looks
- * and opens; a library that is there but does not load counts as absent.
+/* Searches the loader's path, the folders of CUDA toolkits and Python's site-packages (pip install
+ * nvidia-cuda-nvrtc), in that order for each version. A library that cannot be loaded counts as
+ * missing.
  */
 #include "abi/cuda_toolkit.h"
 
@@ -16,7 +16,7 @@
 #include "base/array.h"
 #include "base/library.h"
 
-/* Folders below a toolkit, and below a Python's prefix, that hold libraries. */
+/* Library folders below a toolkit and below a Python prefix. */
 static const char *const toolkit_folders[] = {"lib64", "lib", "targets/*/lib", "extras/CUPTI/lib64",
                                               NULL};
 static const char *const python_folders[] = {
@@ -30,8 +30,8 @@ static void *open_file(const char *path) {
     return library_open((const char *const[]){path, NULL});
 }
 
-/* The loader takes a library that is open already when another asks for its name: what is not on
- * its path must be opened beforehand. */
+/* The loader satisfies a dependency by name with a library that is already open, so companions that
+ * are not on its path are opened first. */
 static void open_companions(const char *path, const char *companion) {
     glob_t found;
     char pattern[PATH_MAX];
@@ -46,19 +46,19 @@ static void open_companions(const char *path, const char *companion) {
     globfree(&found);
 }
 
-static bool everybody_may_write(const char *path) {
+static bool is_world_writable(const char *path) {
     struct stat found;
     return stat(path, &found) != 0 || (found.st_mode & S_IWOTH);
 }
 
-/* A file that anybody may put there is not to run as this user. */
+/* A file that others can replace must not run as this user. */
 static bool is_trusted(const char *path) {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
     if (!slash || slash == path || (size_t)(slash - path) >= sizeof folder)
         return false;
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-    return !everybody_may_write(folder) && !everybody_may_write(path);
+    return !is_world_writable(folder) && !is_world_writable(path);
 }
 
 static void *open_matching(const char *pattern, const char *companion) {
@@ -76,19 +76,19 @@ static void *open_matching(const char *pattern, const char *companion) {
     return library;
 }
 
-/* A file in one version of a library. */
-struct wanted {
+/* The file name of one version of a library. */
+struct library_file {
     const char *file, *companion;
 };
 
 static void *open_below(const char *prefix, const char *const *folders,
-                        const struct wanted *wanted) {
+                        const struct library_file *library_file) {
     void *library = NULL;
     char pattern[PATH_MAX];
     for (; prefix && prefix[0] == '/' && *folders && !library; folders++)
-        if ((size_t)snprintf(pattern, sizeof pattern, "%s/%s/%s", prefix, *folders, wanted->file) <
-            sizeof pattern)
-            library = open_matching(pattern, wanted->companion);
+        if ((size_t)snprintf(pattern, sizeof pattern, "%s/%s/%s", prefix, *folders,
+                             library_file->file) < sizeof pattern)
+            library = open_matching(pattern, library_file->companion);
     return library;
 }
 
@@ -118,54 +118,54 @@ static bool find_python(char path[PATH_MAX]) {
     return false;
 }
 
-/* A virtual environment's python3 is a link into another Python: both may have the packages. */
-static void *open_in_python_on_path(const struct wanted *wanted) {
+/* The python3 of a virtual environment is a link to another Python: both may have the packages. */
+static void *open_in_python_on_path(const struct library_file *library_file) {
     char path[PATH_MAX], resolved[PATH_MAX];
     if (!find_python(path))
         return NULL;
     bool linked = realpath(path, resolved) != NULL;
     void *library = NULL;
     if (prefix_of_program(path))
-        library = open_below(path, python_folders, wanted);
+        library = open_below(path, python_folders, library_file);
     if (!library && linked && prefix_of_program(resolved))
-        library = open_below(resolved, python_folders, wanted);
+        library = open_below(resolved, python_folders, library_file);
     return library;
 }
 
-/* pyenv puts scripts on PATH in place of its Pythons. */
-static void *open_in_home(const struct wanted *wanted) {
+/* pyenv puts wrapper scripts on PATH. */
+static void *open_in_home(const struct library_file *library_file) {
     const char *home = getenv("HOME"), *pyenv = getenv("PYENV_ROOT");
     char prefix[PATH_MAX];
     void *library = NULL;
     if (pyenv && strlen(pyenv) < PATH_MAX - 16) {
         snprintf(prefix, sizeof prefix, "%s/versions/*", pyenv);
-        library = open_below(prefix, python_folders, wanted);
+        library = open_below(prefix, python_folders, library_file);
     }
     if (!library && home && strlen(home) < PATH_MAX - 32) {
         snprintf(prefix, sizeof prefix, "%s/.local", home);
-        library = open_below(prefix, python_folders, wanted);
+        library = open_below(prefix, python_folders, library_file);
         snprintf(prefix, sizeof prefix, "%s/.pyenv/versions/*", home);
-        library = library ? library : open_below(prefix, python_folders, wanted);
+        library = library ? library : open_below(prefix, python_folders, library_file);
     }
     return library;
 }
 
-static void *find_file(const struct wanted *wanted) {
+static void *find_file(const struct library_file *library_file) {
     const char *toolkits[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), getenv("CONDA_PREFIX"),
                               "/usr/local/cuda",   "/usr/local/cuda-*", "/opt/cuda"};
     const char *pythons[] = {getenv("VIRTUAL_ENV"), getenv("CONDA_PREFIX")};
-    void *library = open_file(wanted->file);
+    void *library = open_file(library_file->file);
     for (size_t i = 0; i < ARRAY_COUNT(toolkits) && !library; i++)
-        library = open_below(toolkits[i], toolkit_folders, wanted);
+        library = open_below(toolkits[i], toolkit_folders, library_file);
     for (size_t i = 0; i < ARRAY_COUNT(pythons) && !library; i++)
-        library = open_below(pythons[i], python_folders, wanted);
+        library = open_below(pythons[i], python_folders, library_file);
     if (!library)
-        library = open_in_python_on_path(wanted);
+        library = open_in_python_on_path(library_file);
     if (!library)
-        library = open_in_home(wanted);
+        library = open_in_home(library_file);
     if (!library)
-        library = open_below("/usr/local", python_folders, wanted);
-    return library ? library : open_below("/usr", python_folders, wanted);
+        library = open_below("/usr/local", python_folders, library_file);
+    return library ? library : open_below("/usr", python_folders, library_file);
 }
 
 void *toolkit_library_find(const struct toolkit_library *library, int major) {
@@ -176,6 +176,7 @@ void *toolkit_library_find(const struct toolkit_library *library, int major) {
     for (int newer = 0; newer < 2 && !found; newer++)
         for (size_t i = 0; library->versions[i].file && !found; i++)
             if ((major != 0 && library->versions[i].major > major) == (newer == 1))
-                found = find_file(&(struct wanted){library->versions[i].file, library->companion});
+                found = find_file(
+                    &(struct library_file){library->versions[i].file, library->companion});
     return found;
 }

@@ -1,23 +1,22 @@
-/* Where the libraries of NVIDIA's CUDA toolkit are: NVRTC, cuBLASLt and CUPTI are often not on the
- * loader's path. */
+/* Finds the libraries of the CUDA toolkit: NVRTC, cuBLASLt and CUPTI are often not on the loader's
+ * path. */
 #ifndef RIDGE_ABI_CUDA_TOOLKIT_H
 #define RIDGE_ABI_CUDA_TOOLKIT_H
 
 enum { TOOLKIT_VERSIONS_MAX = 5 };
 
-/* One library and what its file is called in each major version. */
+/* A library and its file name in each major version. */
 struct toolkit_library {
-    const char *variable;  /* of the environment: a path that is taken before all else */
-    const char *companion; /* pattern of what it loads by name alone; NULL when there is nothing */
+    const char *variable;  /* environment variable with the path to use instead */
+    const char *companion; /* pattern of libraries that it loads by name; or NULL */
     struct {
         int major;
         const char *file;
-    } versions[TOOLKIT_VERSIONS_MAX]; /* newest first; a NULL file ends them */
+    } versions[TOOLKIT_VERSIONS_MAX]; /* newest first, terminated by a NULL file */
 };
 
-/* The library opened, or NULL. Versions up to `major` (0: any) are looked for before newer ones.
- * When the variable is set, nothing but its path is tried. What everybody may write to is passed
- * over. */
+/* Opens the library, or returns NULL. Versions up to `major` (0: any) are preferred over newer ones.
+ * If the variable is set, only its path is tried. World-writable files are skipped. */
 void *toolkit_library_find(const struct toolkit_library *library, int major);
 
 #endif

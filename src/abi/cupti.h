@@ -1,9 +1,9 @@
-/* What ridge declares itself of CUPTI, NVIDIA's library of a program's activity: types, numbers,
- * and the beginnings of its records.
+/* Types, constants and activity records of CUPTI, NVIDIA's profiling interface, declared here so
+ * that no vendor header is needed to build.
  *
- * A record grows from version to version, always at its end, so one struct serves all versions:
- * fields that came late are read only where the library's version has them (decode.c). Checked
- * against the headers of CUDA 11.8 (CUPTI 18), 12.9 (28) and 13.4 (130401) by tests/abi.
+ * Records only grow at their end from version to version, so one struct serves all versions. Later
+ * fields are read only if the library's version has them (cupti_decode.c). tests/abi checks this
+ * against the headers of CUDA 11.8 (CUPTI 18), 12.9 (28) and 13.4 (130401).
  */
 #ifndef RIDGE_ABI_CUPTI_H
 #define RIDGE_ABI_CUPTI_H
@@ -18,7 +18,7 @@ struct CUctx_st;
 struct CUstream_st;
 struct CUevent_st;
 
-typedef void cupti_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *records_most);
+typedef void cupti_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records);
 typedef void cupti_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *buffer,
                                     size_t bytes, size_t valid_bytes);
 typedef uint64_t cupti_clock(void);
@@ -54,7 +54,7 @@ typedef void cupti_callback(void *user, cupti_choice domain, uint32_t function, 
     X(CUPTI_CALL_BEGINS, CUPTI_API_ENTER, 0)                                                       \
     X(CUPTI_CALL_ENDS, CUPTI_API_EXIT, 1)
 
-/* The driver's functions that put work on a device, one activity each. X(function, number) */
+/* Driver functions that launch one activity each. X(function, number) */
 #define CUPTI_LAUNCHES(X)                                                                          \
     X(cuMemsetD8Async, 216)                                                                        \
     X(cuMemsetD16Async, 218)                                                                       \
@@ -80,7 +80,7 @@ typedef void cupti_callback(void *user, cupti_choice domain, uint32_t function, 
 enum cupti_number { CUPTI_NUMBERS(CUPTI_ENUM) };
 #undef CUPTI_ENUM
 
-/* What a callback of the driver's or the runtime's functions is told. */
+/* The data of a driver or runtime callback. */
 struct cupti_call_data {
     cupti_choice site;
     const char *function_name;
@@ -93,7 +93,7 @@ struct cupti_call_data {
     uint32_t correlation;
 };
 
-/* The parameters of calls that order queues: the driver's and the runtime's are alike. */
+/* Parameters of calls that order queues; the same for driver and runtime. */
 struct cupti_stream_sync_parameters {
     struct CUstream_st *stream;
 };
@@ -109,7 +109,7 @@ struct cupti_event_record_parameters { /* with and without flags */
     struct CUstream_st *stream;
 };
 
-/* ---- Records, as far as they are the same in all versions ---------------------------------- */
+/* ---- Records: the fields common to all versions ---------------------------------- */
 
 struct cupti_kernel_record { /* CUpti_ActivityKernel8 and later */
     cupti_choice kind;

@@ -1,9 +1,9 @@
-/* Which field sits where, by kind. A field that some version lacks is asked for by version. */
+/* One function per kind of record. Fields that older versions lack are read by version. */
 #include "abi/cupti_decode.h"
 
 #include "abi/cupti.h"
 
-/* CUDA 12.9: waits and overhead are known to have grown by then. */
+/* CUDA 12.9, in which overhead records are longer. */
 enum { LONGER_RECORDS = 28 };
 
 static uint32_t count_of(int32_t number) {

@@ -1,7 +1,7 @@
-/* CUPTI's records as plain values, whatever the version that wrote them.
+/* Decodes CUPTI's activity records of all versions.
  *
- * Decoding neither allocates nor locks nor fails, so it can be done in a callback inside any
- * process. Texts are CUPTI's and live as long as it says: a kernel's name as long as its module.
+ * Decoding does not allocate, lock or fail, so it is safe in a callback. Strings belong to CUPTI: a
+ * kernel's name lives as long as its module.
  */
 #ifndef RIDGE_ABI_CUPTI_DECODE_H
 #define RIDGE_ABI_CUPTI_DECODE_H
@@ -21,10 +21,10 @@ enum cupti_record_kind {
     CUPTI_RECORD_KINDS
 };
 
-/* What a kind does not have is 0. Times are those of the clock that CUPTI was given. */
+/* Fields that a kind does not have are 0. Times are those of CUPTI's timestamp callback. */
 struct cupti_record {
     enum cupti_record_kind kind;
-    uint64_t start, end; /* equal for a moment; both 0: CUPTI does not know them */
+    uint64_t start, end; /* equal for an instant; both 0: unknown */
     uint32_t correlation;
     uint32_t device, context, stream;
     uint32_t process, thread;
@@ -42,11 +42,11 @@ struct cupti_record {
     uint64_t bytes;
     uint8_t direction;               /* CUPTI_ACTIVITY_MEMCPY_KIND_* */
     uint8_t from_memory, to_memory;  /* CUPTI_ACTIVITY_MEMORY_KIND_*; of a set and memory: to */
-    uint32_t from_device, to_device; /* of a copy between two; else `device` */
+    uint32_t from_device, to_device; /* differ for peer copies; else `device` */
 
     /* Calls */
-    bool runtime;      /* the runtime's, not the driver's */
-    uint32_t function; /* its number (cbid) */
+    bool runtime;      /* runtime API, not driver API */
+    uint32_t function; /* callback id */
     uint32_t result;
 
     uint64_t external;
@@ -57,7 +57,7 @@ struct cupti_record {
     bool asynchronous;
 };
 
-/* False for a kind that is not of interest here. `version` is that of the library that wrote it. */
+/* False for other kinds. `version` is that of the library. */
 bool cupti_decode(uint32_t version, const void *raw, struct cupti_record *record);
 
 #endif

@@ -1,14 +1,15 @@
-/* The functions of the driver and the runtime that the accounting needs, by the numbers that CUPTI
- * gives them: those that put work on a device, wait for it, allocate, load code, and the events by
- * which queues wait for each other. A query is none of these.
+/* The recorded driver and runtime functions with their CUPTI callback ids: functions that launch
+ * work, synchronise, allocate, load modules, or record and wait for events. Queries are not recorded.
  *
- * X(name, suffix, number, what): the name as the vendor documents it, what its enumerator adds to
- * it, and what it does: CUPTI_CALL_what is its class, CUPTI_ORDER_what what it has to do with the
- * order of queues. A function keeps its number for ever; there is a table for each major version in
- * which functions came. Checked against the vendor's headers by tests/abi.
+ * X(name, suffix, number, what): the documented name, the suffix of its enumerator, the callback id,
+ * and its purpose: CUPTI_CALL_what is its call class, CUPTI_ORDER_what how it orders queues. Callback
+ * ids never change; each major version that added functions has its own table. tests/abi checks them
+ * against the vendor's headers.
  */
 #ifndef RIDGE_ABI_CUPTI_FUNCTIONS_H
 #define RIDGE_ABI_CUPTI_FUNCTIONS_H
+
+#include "trace/schema.h"
 
 /* clang-format off */
 #define CUPTI_DRIVER_FUNCTIONS_11(X) \
@@ -356,7 +357,7 @@
 #define CUPTI_RUNTIME_FUNCTIONS(X)                                                                 \
     CUPTI_RUNTIME_FUNCTIONS_11(X) CUPTI_RUNTIME_FUNCTIONS_12(X) CUPTI_RUNTIME_FUNCTIONS_13(X)
 
-/* By these a program says which part of it is of interest. */
+/* cudaProfilerStart() and cudaProfilerStop(). */
 enum {
     CUPTI_DRIVER_PROFILER_START = 308,
     CUPTI_DRIVER_PROFILER_STOP = 309,
@@ -364,32 +365,30 @@ enum {
     CUPTI_RUNTIME_PROFILER_STOP = 172
 };
 
-/* All numbers are below. */
-enum { CUPTI_FUNCTIONS_MOST = 1024 };
+enum { CUPTI_FUNCTIONS_MAX = 1024 }; /* all numbers are smaller */
 
-/* As enum call_class of trace/schema.h. */
-enum cupti_call_class {
-    CUPTI_CALL_OTHER,
-    CUPTI_CALL_LAUNCH,
-    CUPTI_CALL_COPY,
-    CUPTI_CALL_SYNC,
-    CUPTI_CALL_ALLOC,
-    CUPTI_CALL_COMPILE,
-    CUPTI_CALL_EVENT_SYNC = CUPTI_CALL_SYNC,
-    CUPTI_CALL_STREAM_SYNC = CUPTI_CALL_SYNC,
-    CUPTI_CALL_CONTEXT_SYNC = CUPTI_CALL_SYNC,
-    CUPTI_CALL_STREAM_WAIT = CUPTI_CALL_OTHER,
-    CUPTI_CALL_EVENT_RECORD = CUPTI_CALL_OTHER
+/* The class of each `what`: an enum call_class. */
+enum {
+    CUPTI_CALL_OTHER = CALL_OTHER,
+    CUPTI_CALL_LAUNCH = CALL_LAUNCH,
+    CUPTI_CALL_COPY = CALL_COPY,
+    CUPTI_CALL_ALLOC = CALL_ALLOC,
+    CUPTI_CALL_COMPILE = CALL_COMPILE,
+    CUPTI_CALL_EVENT_SYNC = CALL_SYNC,
+    CUPTI_CALL_STREAM_SYNC = CALL_SYNC,
+    CUPTI_CALL_CONTEXT_SYNC = CALL_SYNC,
+    CUPTI_CALL_STREAM_WAIT = CALL_OTHER,
+    CUPTI_CALL_EVENT_RECORD = CALL_OTHER
 };
 
-/* From 1 to 4 as enum wait_kind of trace/schema.h. */
-enum cupti_call_order {
-    CUPTI_ORDER_NONE,
-    CUPTI_ORDER_EVENT_SYNC,   /* the thread waits for an event */
-    CUPTI_ORDER_STREAM_WAIT,  /* a queue waits for an event */
-    CUPTI_ORDER_STREAM_SYNC,  /* the thread waits for a queue */
-    CUPTI_ORDER_CONTEXT_SYNC, /* the thread waits for all of them */
-    CUPTI_ORDER_EVENT_RECORD, /* an event stands for what is in a queue by now */
+/* How it orders queues: an enum wait_kind, or CUPTI_ORDER_EVENT_RECORD. */
+enum {
+    CUPTI_ORDER_NONE = WAIT_UNKNOWN,
+    CUPTI_ORDER_EVENT_SYNC = WAIT_EVENT,         /* the thread waits for an event */
+    CUPTI_ORDER_STREAM_WAIT = WAIT_STREAM_EVENT, /* a queue waits for an event */
+    CUPTI_ORDER_STREAM_SYNC = WAIT_STREAM,       /* the thread waits for a queue */
+    CUPTI_ORDER_CONTEXT_SYNC = WAIT_CONTEXT,     /* the thread waits for all queues */
+    CUPTI_ORDER_EVENT_RECORD = WAIT_KINDS,       /* an event captures a queue's position */
     CUPTI_ORDER_OTHER = CUPTI_ORDER_NONE,
     CUPTI_ORDER_LAUNCH = CUPTI_ORDER_NONE,
     CUPTI_ORDER_COPY = CUPTI_ORDER_NONE,

@@ -26,13 +26,13 @@ static const struct toolkit_library description = {
      {0, NULL}},
 };
 
-/* Everything below is guarded by the lock; what the pointers point to does not change. */
+/* Everything below is protected by the lock; the tables themselves do not change. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cupti own;
 static bool loaded;
 static const struct cupti *in_use = &own;
 
-/* What somebody else in the process loaded: two copies of CUPTI do not bear each other. */
+/* A CUPTI that is already loaded in the process: two copies conflict. */
 static void *find_loaded(void) {
     const char *names[TOOLKIT_VERSIONS_MAX];
     size_t count = 0;
@@ -46,8 +46,7 @@ static bool check_version(uint32_t version, struct status *status) {
     if (version >= CUPTI_OLDEST)
         return true;
     return status_fail(status, STATUS_UNSUPPORTED,
-                       "CUPTI is too old (version %u): CUDA 11.8 or later has one that will do",
-                       version);
+                       "CUPTI is too old (version %u); CUDA 11.8 or later is needed", version);
 }
 
 /* Without the driver even cuptiGetVersion() may crash. */
@@ -55,9 +54,10 @@ static bool check_driver(struct status *status) {
     static const char *const names[] = {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1",
                                         "libcuda.so", NULL};
     return library_open(names) ||
-           status_fail(status, STATUS_UNSUPPORTED,
-                       "CUPTI needs the NVIDIA driver (libcuda.so.1), which is not on this machine "
-                       "or does not load; install the driver");
+           status_fail(
+               status, STATUS_UNSUPPORTED,
+               "CUPTI needs the NVIDIA driver, but libcuda.so.1 cannot be loaded; install the "
+               "driver");
 }
 
 /* Loads the library and fills the table; nothing in it is called. */
@@ -74,7 +74,7 @@ static bool open_library(int major, struct cupti *table, struct status *status) 
         library = toolkit_library_find(&description, major);
     if (!library && named)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "%s says %s, which is not a library that loads; correct it or unset it",
+                           "%s is %s, which cannot be loaded; correct or unset it",
                            description.variable, chosen);
     if (!library)
         return status_fail(status, STATUS_UNSUPPORTED,
@@ -83,7 +83,7 @@ static bool open_library(int major, struct cupti *table, struct status *status) 
                            description.variable);
     const char *missing = library_fill(library, symbols, table);
     if (missing)
-        return status_fail(status, STATUS_UNSUPPORTED, "CUPTI is too old: it has no %s", missing);
+        return status_fail(status, STATUS_UNSUPPORTED, "CUPTI is too old: it lacks %s", missing);
     return true;
 }
 
@@ -125,14 +125,15 @@ bool cupti_call_failed(const struct cupti *cupti, cupti_result result, const cha
     switch (result) {
     case CUPTI_TAKEN:
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "another profiler has CUPTI in this process");
+                           "another profiler uses CUPTI in this process");
     case CUPTI_NEEDS_PRIVILEGES:
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "the driver lets administrators alone use CUPTI "
+                           "the driver restricts CUPTI to administrators "
                            "(NVreg_RestrictProfilingToAdminUsers)");
     case CUPTI_INCOMPATIBLE:
-        return status_fail(status, STATUS_UNSUPPORTED,
-                           "CUPTI does not fit the driver; RIDGE_CUPTI names another one");
+        return status_fail(
+            status, STATUS_UNSUPPORTED,
+            "CUPTI is incompatible with the driver; set RIDGE_CUPTI to another version");
     default:
         if (cupti->cuptiGetResultString(result, &text) != CUPTI_SUCCEEDED || !text)
             text = "an unknown error";
@@ -140,7 +141,7 @@ bool cupti_call_failed(const struct cupti *cupti, cupti_result result, const cha
     }
 }
 
-/* Until CUDA 13 the versions were counted; some toolkits share one. */
+/* Before CUDA 13 versions were consecutive numbers, some shared by several toolkits. */
 void cupti_version_text(uint32_t version, char text[CUPTI_VERSION_TEXT]) {
     static const char *const counted[] = {"11.8", "12.0", "12.2", "12.3", "12.4", "12.5",
                                           "12.6", "12.7", "12.8", "12.9", "12.9"};

@@ -1,8 +1,8 @@
-/* The functions that ridge uses of CUPTI, one row each.
+/* The CUPTI functions that ridge uses, one row each.
  *
- * X(name, parameters): as the vendor documents and exports it, with the parameters in the types of
- * abi.h. From this table follow the structure of function pointers (library.h), its loading, the
- * stand-in of the tests and the check of every prototype against the vendor's headers (tests/abi).
+ * X(name, parameters): the vendor's name, with the parameters in the types of cupti.h. This table
+ * generates the struct of function pointers (cupti_library.h), its loading, the fake of the tests and
+ * the check of every prototype against the vendor's headers (tests/abi).
  */
 #ifndef RIDGE_ABI_CUPTI_SYMBOLS_H
 #define RIDGE_ABI_CUPTI_SYMBOLS_H

@@ -1,13 +1,10 @@
-/* What ridge declares itself of NVML, NVIDIA's library that watches over GPUs.
- *
- * As with the driver (cuda/abi.h) nothing of it is needed to build; tests/abi compares types,
- * numbers and prototypes with the vendor's header where there is one.
+/* Types, constants and functions of NVML, NVIDIA's management library, declared here so that no vendor
+ * header is needed to build. tests/abi compares them with the vendor's header where it is installed.
  */
 #ifndef RIDGE_ABI_NVML_H
 #define RIDGE_ABI_NVML_H
 
-/* The vendor's enumerations have no negative members: unsigned int is what compilers make of them.
- */
+/* The vendor's enumerations have no negative members, so compilers use unsigned int. */
 typedef unsigned int nvml_result;
 typedef unsigned int nvml_choice; /* a clock, a sensor */
 typedef struct nvmlDevice_st *nvml_device;

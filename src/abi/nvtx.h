@@ -1,5 +1,5 @@
-/* What NVTX 3 and its tools say to each other, as far as the probe takes part: written down from
- * the interface's documentation and checked against the vendor's headers by tests/abi/nvtx.c.
+/* The tool interface of NVTX 3, as far as the probe uses it: written from its documentation and
+ * checked against the vendor's headers by tests/abi/nvtx.c.
  */
 #ifndef RIDGE_ABI_NVTX_H
 #define RIDGE_ABI_NVTX_H
@@ -14,8 +14,7 @@ enum { NVTX_TABLE_CALLBACKS = 1, NVTX_TABLE_VERSION = 3 };
 typedef void nvtx_function(void);
 struct nvtx_callbacks {
     size_t struct_size;
-    /* The module's functions are replaced by writing to *table[id]. False when there is no such
-     * module. */
+    /* Functions of the module are replaced by writing to *table[id]. False: no such module. */
     int (*module_table)(int module, nvtx_function ****table, unsigned *count);
 };
 

@@ -1,6 +1,6 @@
-/* The part of OpenCL's binary interface that ridge uses, declared here so that no header of a
- * vendor is needed to build. Names and values are those of Khronos' CL/cl.h and CL/cl_ext.h;
- * tests/abi/opencl.c compares them wherever those headers exist.
+/* The part of OpenCL's binary interface that ridge uses, declared here so that no vendor header is
+ * needed to build. Names and values are those of Khronos' CL/cl.h and CL/cl_ext.h; tests/abi/opencl.c
+ * compares them where those headers are installed.
  */
 #ifndef RIDGE_ABI_OPENCL_H
 #define RIDGE_ABI_OPENCL_H
@@ -73,7 +73,7 @@ typedef intptr_t cl_context_properties;
     X(CL_PROFILING_COMMAND_START, 0x1282)                                                          \
     X(CL_PROFILING_COMMAND_END, 0x1283)
 
-/* All that a call may return, to be named in messages. */
+/* Error codes, for messages. */
 #define OPENCL_ERRORS(X)                                                                           \
     X(CL_SUCCESS, 0)                                                                               \
     X(CL_DEVICE_NOT_FOUND, -1)                                                                     \

@@ -20,7 +20,7 @@ static const char *const loader_names[] = {
 static const char *const driver_names[] = {"libnvidia-opencl.so.1", NULL};
 const struct opencl_libraries opencl_libraries = {loader_names, driver_names};
 
-/* The platforms of the loader; none when there is no loader or it knows none. */
+/* The platforms of the ICD loader, if there is one. */
 static bool registered_platforms(const struct opencl_driver *driver, cl_platform_id *platforms,
                                  cl_uint *count, struct status *status) {
     cl_int error = driver->clGetPlatformIDs
@@ -64,7 +64,7 @@ static bool is_registered(const struct opencl_driver *driver, cl_platform_id pla
     return false;
 }
 
-/* A pointer to a function is copied as bytes: ISO C has no conversion from void *. */
+/* Copied as bytes, because ISO C has no conversion from void * to a function pointer. */
 static bool copy_pointer(void *function, void *field) {
     memcpy(field, &function, sizeof function);
     return function != NULL;
@@ -89,7 +89,7 @@ static bool fill_from_library(struct opencl_driver *driver, void *library, const
     return !*missing;
 }
 
-/* The optional functions are left out: a table of an older OpenCL ends before them. */
+/* Without the optional functions: the table of an older OpenCL ends before them. */
 static void fill_from_platform(struct opencl_driver *driver, cl_platform_id platform) {
     void *const *functions = *(void *const *const *)platform;
 #define FILL(place, name, parameters, arguments) copy_pointer(functions[place], &driver->name);
@@ -115,7 +115,7 @@ static platform_getter *platforms_of(const char *library_name) {
     return getter;
 }
 
-/* Adds the platforms of a driver's own library, unless the loader has those of the same vendor. */
+/* Adds the platforms of a driver's own library, unless the loader has the same vendor's. */
 static void add_unregistered(struct opencl_driver *driver, const char *library_name) {
     cl_platform_id platforms[OPENCL_PLATFORMS_MAX];
     cl_uint count = 0;
@@ -138,8 +138,8 @@ bool opencl_driver_load(const struct opencl_libraries *libraries, struct opencl_
     memset(driver, 0, sizeof *driver);
     if (loader && !fill_from_library(driver, loader, &missing))
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "the OpenCL library of this machine has no %s: it is older than OpenCL "
-                           "1.2; update it to use opencl",
+                           "the OpenCL library lacks %s: it is older than OpenCL 1.2; update it to "
+                           "use opencl",
                            missing);
     for (const char *const *name = libraries->drivers; *name; name++)
         add_unregistered(driver, *name);
@@ -197,18 +197,18 @@ static const struct {
 } remedies[] = {
     {CL_MEM_OBJECT_ALLOCATION_FAILURE, STATUS_MEMORY, "the device is out of memory"},
     {CL_OUT_OF_HOST_MEMORY, STATUS_MEMORY, "the host is out of memory"},
-    {CL_INVALID_BUFFER_SIZE, STATUS_MEMORY, "the device has no buffers of that size"},
+    {CL_INVALID_BUFFER_SIZE, STATUS_MEMORY, "the device does not support buffers of that size"},
     {CL_OUT_OF_RESOURCES, STATUS_IO,
-     "the device ran out of registers, local memory or time, or a kernel left its buffers; close "
-     "the device and open it again"},
-    {CL_DEVICE_NOT_AVAILABLE, STATUS_IO, "the device is gone; close it"},
-    {CL_COMPILER_NOT_AVAILABLE, STATUS_UNSUPPORTED, "the driver comes without its compiler"},
+     "the device ran out of registers, local memory or time, or a kernel accessed memory outside "
+     "its buffers; close and reopen the device"},
+    {CL_DEVICE_NOT_AVAILABLE, STATUS_IO, "the device is no longer available; close it"},
+    {CL_COMPILER_NOT_AVAILABLE, STATUS_UNSUPPORTED, "the driver has no compiler"},
     {CL_MEM_COPY_OVERLAP, STATUS_USAGE, "source and destination overlap"},
-    {CL_INVALID_WORK_GROUP_SIZE, STATUS_USAGE, "the block is too large or of the wrong shape"},
-    {CL_INVALID_KERNEL_ARGS, STATUS_USAGE, "the launch gives fewer parameters than the kernel has"},
-    {CL_INVALID_ARG_INDEX, STATUS_USAGE, "the launch gives more parameters than the kernel has"},
-    {CL_INVALID_ARG_SIZE, STATUS_USAGE, "a parameter is not what the kernel takes there"},
-    {CL_INVALID_KERNEL_NAME, STATUS_INPUT, "the source has no kernel of that name"},
+    {CL_INVALID_WORK_GROUP_SIZE, STATUS_USAGE, "the block is too large or has the wrong shape"},
+    {CL_INVALID_KERNEL_ARGS, STATUS_USAGE, "the launch passes too few parameters"},
+    {CL_INVALID_ARG_INDEX, STATUS_USAGE, "the launch passes too many parameters"},
+    {CL_INVALID_ARG_SIZE, STATUS_USAGE, "a parameter has the wrong size"},
+    {CL_INVALID_KERNEL_NAME, STATUS_INPUT, "the source has no kernel with that name"},
 };
 
 bool opencl_check(cl_int error, const char *call, struct status *status) {

@@ -1,7 +1,7 @@
-/* OpenCL as found on this machine: its functions, its devices, and what its errors mean.
+/* Loads OpenCL, lists its platforms and explains its errors.
  *
- * All calls go through one struct of function pointers, so that a test can put a driver of its own
- * there, or make the Nth call fail.
+ * All calls go through one struct of function pointers, so that a test can replace the driver or make
+ * the Nth call fail.
  */
 #ifndef RIDGE_ABI_OPENCL_DRIVER_H
 #define RIDGE_ABI_OPENCL_DRIVER_H
@@ -26,25 +26,25 @@ struct opencl_driver {
 #undef OPENCL_CREATION_POINTER
 };
 
-/* The driver, loaded on the first call; fails when there is no OpenCL on this machine. */
+/* The driver, loaded at the first call. Fails without OpenCL on this machine. */
 bool opencl_driver(const struct opencl_driver **driver, struct status *status);
 
-/* Where OpenCL is looked for; NULL ends each list. A loader knows the drivers that are registered
- * with it; the drivers' own libraries are tried besides, for those that are not. */
+/* The libraries to search; each list is terminated by NULL. An ICD loader knows the registered
+ * drivers; the drivers' own libraries are tried for unregistered ones. */
 struct opencl_libraries {
     const char *const *loaders, *const *drivers;
 };
 extern const struct opencl_libraries opencl_libraries;
-/* Fills `driver` from the libraries that there are. */
+/* Fills `driver` from the available libraries. */
 bool opencl_driver_load(const struct opencl_libraries *libraries, struct opencl_driver *driver,
                         struct status *status);
 
-/* For tests: what opencl_driver() gives from here on; NULL: what is on this machine. */
+/* For tests: the result of opencl_driver() from now on; NULL: the machine's own. */
 void opencl_driver_replace(const struct opencl_driver *driver);
 
-/* "CL_OUT_OF_RESOURCES"; "an unknown error" for what OpenCL does not define. */
+/* "CL_OUT_OF_RESOURCES"; "an unknown error" for undefined codes. */
 const char *opencl_error_name(cl_int error);
-/* True for CL_SUCCESS; else fails with the call's name, the error's and what can be done. */
+/* True for CL_SUCCESS; else fails with the call, the error and a remedy. */
 bool opencl_check(cl_int error, const char *call, struct status *status);
 
 /* All platforms, at most OPENCL_PLATFORMS_MAX. */

@@ -1,6 +1,6 @@
-/* The functions of OpenCL that ridge calls. Each row has the function's place in the table that
- * every object of a driver begins with (cl_khr_icd: struct _cl_icd_dispatch of CL/cl_icd.h), so
- * that a driver can be used on a machine without an ICD loader too.
+/* The OpenCL functions that ridge uses. Each row has the function's index in the dispatch table at the
+ * start of every driver object (cl_khr_icd: struct _cl_icd_dispatch of CL/cl_icd.h), so that a driver
+ * also works without an ICD loader.
  */
 #ifndef RIDGE_ABI_OPENCL_SYMBOLS_H
 #define RIDGE_ABI_OPENCL_SYMBOLS_H
@@ -60,7 +60,7 @@
     X(106, clEnqueueBarrierWithWaitList,                                                           \
       (cl_command_queue a, cl_uint b, const cl_event *c, cl_event *d), (a, b, c, d))
 
-/* Calls that give something up; what they return tells nothing that could be acted on. */
+/* Calls that release an object, whose result is ignored. */
 #define OPENCL_RELEASES(X)                                                                         \
     X(7, clReleaseContext, (cl_context a), (a))                                                    \
     X(11, clReleaseCommandQueue, (cl_command_queue a), (a))                                        \
@@ -69,7 +69,7 @@
     X(37, clReleaseKernel, (cl_kernel a), (a))                                                     \
     X(44, clReleaseEvent, (cl_event a), (a))
 
-/* Calls that return an object, NULL when they fail: the last parameter, `error`, says why.
+/* Calls that return an object or NULL; the last parameter, `error`, is the error code.
  * X(place, type, name, (parameters), (arguments)) */
 #define OPENCL_CREATIONS(X)                                                                        \
     X(4, cl_context, clCreateContext,                                                              \
@@ -93,7 +93,7 @@
        const cl_event *h, cl_event *i, cl_int *error),                                             \
       (a, b, c, d, e, f, g, h, i, error))
 
-/* Calls of OpenCL 2.1 that may be absent. */
+/* Optional calls of OpenCL 2.1. */
 #define OPENCL_OPTIONAL_CALLS(X)                                                                   \
     X(140, clGetDeviceAndHostTimer, (cl_device_id a, cl_ulong * b, cl_ulong * c), (a, b, c))
 

@@ -1,14 +1,513 @@
-/* `ridge doctor`: what can be recorded here, and what would mend the rest? */
+/* ridge doctor: reports what can be recorded on this machine, and how to enable the rest.
+ *
+ * The facts are gathered in the way that recording would use them: perf events are opened, CUPTI is
+ * loaded, devices are listed. Nothing is recorded or changed. Vendor libraries are loaded in a
+ * child process, because they may crash or hang. Each check turns facts into a finding; a negative
+ * finding ends in a step that the user can take.
+ */
+#include "cmd/doctor.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <ridge.h>
 
+#include "abi/cupti_library.h"
 #include "base/json_write.h"
+#include "base/library.h"
+#include "base/memory.h"
+#include "base/text.h"
 #include "cmd/command.h"
-#include "cmd/doctor.h"
 #include "cmd/wrapped.h"
+#include "device/device.h"
+#include "record/environment.h"
+#include "record/perf/perf.h"
+
+/* ---- Child process --------------------------------------------------------------------------- */
+
+/* The child shares memory with the parent and writes its facts there, so that what it found before
+ * a crash is not lost. */
+#ifndef MAP_ANONYMOUS
+#define MAP_ANONYMOUS MAP_ANON
+#endif
+
+enum { POLL_MS = 5, TIMEOUT_MS = 60000 };
+
+static _Noreturn void be_child(doctor_gatherer *gather, struct doctor_facts *facts) {
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    gather(facts);
+    _exit(0);
+}
+
+/* False: the child was killed after a timeout. */
+static bool wait_for(pid_t child, int *wait_status) {
+    for (unsigned waited = 0; waited < TIMEOUT_MS; waited += POLL_MS) {
+        pid_t ended = waitpid(child, wait_status, WNOHANG);
+        if (ended == child || (ended < 0 && errno != EINTR))
+            return true;
+        nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000}, NULL);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, wait_status, 0);
+    return false;
+}
+
+static void describe_end(int wait_status, char failure[FACT_TEXT]) {
+    if (WIFSIGNALED(wait_status))
+        snprintf(failure, FACT_TEXT, "crashes when loaded: %s", strsignal(WTERMSIG(wait_status)));
+    else if (WEXITSTATUS(wait_status) != 0)
+        snprintf(failure, FACT_TEXT, "exits when loaded: status %d", WEXITSTATUS(wait_status));
+}
+
+bool doctor_gather_in_child(doctor_gatherer *gather, struct doctor_facts *facts,
+                            char failure[FACT_TEXT]) {
+    struct doctor_facts *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int wait_status = 0;
+    failure[0] = 0;
+    if (shared == MAP_FAILED) {
+        snprintf(failure, FACT_TEXT, "cannot be checked: %s", strerror(errno));
+        return false;
+    }
+    *shared = *facts;
+    pid_t child = fork();
+    if (child == 0)
+        be_child(gather, shared);
+    if (child < 0)
+        snprintf(failure, FACT_TEXT, "cannot be checked: %s", strerror(errno));
+    else if (!wait_for(child, &wait_status))
+        snprintf(failure, FACT_TEXT, "did not respond within %d s", TIMEOUT_MS / 1000);
+    else
+        describe_end(wait_status, failure);
+    *facts = *shared;
+    munmap(shared, sizeof *shared);
+    return !failure[0];
+}
+
+static void copy(char to[FACT_TEXT], const char *from) {
+    snprintf(to, FACT_TEXT, "%.*s", FACT_TEXT - 1, from);
+}
+
+static void set_there(struct fact *fact, const char *version) {
+    fact->there = true;
+    copy(fact->version, version);
+}
+
+static void set_problem(struct fact *fact, const char *problem) {
+    copy(fact->problem, problem);
+}
+
+/* ---- Devices ------------------------------------------------------------------------------ */
+
+/* "NVIDIA H200 and 7 more", or the problem of the first device. */
+static void describe_kind(const char *kind, const struct ridge_device_info *rows, size_t count,
+                          struct fact *fact, char driver[FACT_TEXT]) {
+    const struct ridge_device_info *first = NULL;
+    unsigned usable = 0;
+    char more[32] = "";
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(rows[i].name, kind, strlen(kind)) != 0)
+            continue;
+        usable += rows[i].usable;
+        if (!first || (rows[i].usable && !first->usable))
+            first = &rows[i];
+    }
+    if (!first || !first->usable) {
+        set_problem(fact, first ? first->problem : "no device was found");
+        return;
+    }
+    if (usable > 1)
+        snprintf(more, sizeof more, " and %u more", usable - 1);
+    fact->there = true;
+    snprintf(fact->version, sizeof fact->version, "%s%s", first->description, more);
+    copy(driver, first->driver);
+}
+
+static void gather_kind(const char *kind, struct fact *fact, char driver[FACT_TEXT]) {
+    struct status ignored;
+    size_t capacity = device_list_kind(kind, NULL, 0);
+    struct ridge_device_info *rows = memory_allocate(capacity, sizeof *rows, &ignored);
+    if (rows) {
+        size_t count = device_list_kind(kind, rows, capacity);
+        describe_kind(kind, rows, count < capacity ? count : capacity, fact, driver);
+    }
+    memory_free(rows);
+}
+
+static void gather_cuda(struct doctor_facts *facts) {
+    gather_kind("cuda", &facts->cuda, facts->cuda_driver);
+}
+
+static void gather_opencl(struct doctor_facts *facts) {
+    gather_kind("opencl", &facts->opencl, facts->opencl_driver);
+}
+
+static void gather_vulkan(struct doctor_facts *facts) {
+    static const char *const vulkan[] = {"libvulkan.so.1", "libvulkan.so", NULL};
+    facts->vulkan.there = library_open(vulkan) != NULL;
+}
+
+/* ---- CUDA --------------------------------------------------------------------------------- */
+
+static void gather_cupti(struct doctor_facts *facts) {
+    struct status status = {0};
+    if (!cupti_locate(0, facts->cupti_path, FACT_TEXT, &status)) {
+        set_problem(&facts->cupti, status.message);
+        return;
+    }
+    const struct cupti *cupti = cupti_library(0, &status);
+    if (!cupti) {
+        set_problem(&facts->cupti, status.message);
+        return;
+    }
+    facts->cupti.there = true;
+    cupti_version_text(cupti->version, facts->cupti.version);
+}
+
+/* ---- Vendor libraries --------------------------------------------------------------------- */
+
+static void set_failure(struct fact *fact, const char *what, const char *failure,
+                        const char *step) {
+    *fact = (struct fact){0};
+    snprintf(fact->problem, sizeof fact->problem, "%.200s %.100s; %s", what, failure, step);
+}
+
+static void gather_vendor_libraries(struct doctor_facts *facts) {
+    char failure[FACT_TEXT], cupti[FACT_TEXT + sizeof "CUPTI at "];
+    if (!doctor_gather_in_child(gather_cuda, facts, failure))
+        set_failure(&facts->cuda, "the NVIDIA driver (libcuda.so.1)", failure,
+                    "reinstall the driver");
+    if (!doctor_gather_in_child(gather_opencl, facts, failure))
+        set_failure(&facts->opencl, "OpenCL", failure,
+                    "remove the faulty driver from /etc/OpenCL/vendors");
+    if (!doctor_gather_in_child(gather_vulkan, facts, failure))
+        set_failure(&facts->vulkan, "libvulkan", failure, "reinstall it");
+    if (!doctor_gather_in_child(gather_cupti, facts, failure)) {
+        snprintf(cupti, sizeof cupti, "%s%s", facts->cupti_path[0] ? "CUPTI at " : "CUPTI",
+                 facts->cupti_path);
+        set_failure(&facts->cupti, cupti, failure,
+                    "install another version, or set RIDGE_CUPTI to one");
+    }
+}
+
+static void gather_probe(struct doctor_facts *facts) {
+    char path[ENVIRONMENT_PROBE_SIZE];
+    struct status status = {0};
+    const char *injected = getenv("CUDA_INJECTION64_PATH");
+    if (environment_find_probe(path, &status))
+        set_there(&facts->probe, "");
+    else
+        set_problem(&facts->probe, status.message);
+    if (injected && *injected && strcmp(injected, path) != 0)
+        copy(facts->other_injection, injected);
+}
+
+/* "RmProfilingAdminOnly: 1" among the driver's parameters. */
+static int read_restriction(void) {
+    static const char name[] = "RmProfilingAdminOnly:";
+    FILE *file = fopen("/proc/driver/nvidia/params", "r");
+    char line[256];
+    int restricted = -1;
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, name, sizeof name - 1) == 0)
+            restricted = atoi(line + sizeof name - 1) != 0;
+    if (file)
+        fclose(file);
+    return restricted;
+}
+
+/* ---- CPU ------------------------------------------------------------------------ */
+
+/* Opens the perf events of a recording for this process, and closes them again. */
+static void try_perf(struct fact *fact, struct fact *counters) {
+    struct status status = {0};
+    struct perf_options wanted = {.rate = 99, .counters = true};
+    struct perf *perf = perf_open(getpid(), &wanted, &status);
+    if (!perf) {
+        set_problem(fact, status.message);
+        return;
+    }
+    set_there(fact, "");
+    const char *missing = perf_counters_missing(perf);
+    if (missing)
+        set_problem(counters, missing);
+    else
+        set_there(counters, "");
+    perf_close(perf);
+}
+
+static int read_paranoid(void) {
+    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "r");
+    int level = PARANOID_UNKNOWN;
+    if (file && fscanf(file, "%d", &level) != 1)
+        level = PARANOID_UNKNOWN;
+    if (file)
+        fclose(file);
+    return level;
+}
+
+/* Addresses are zero for unprivileged users. */
+static bool kernel_tells_addresses(void) {
+    FILE *file = fopen("/proc/kallsyms", "r");
+    char line[512];
+    bool told = false;
+    for (unsigned i = 0; i < 64 && file && !told && fgets(line, sizeof line, file); i++)
+        told = strtoull(line, NULL, 16) != 0;
+    if (file)
+        fclose(file);
+    return told;
+}
+
+/* ---- Programs ----------------------------------------------------------------------------- */
+
+/* Searches PATH and the folder of the CUDA toolkit. */
+static void find_program(const char *name, struct fact *fact) {
+    const char *path = getenv("PATH");
+    char places[8192], file[PATH_MAX];
+    snprintf(places, sizeof places, "%s:/usr/local/cuda/bin", path ? path : "/usr/bin:/bin");
+    for (char *rest = places, *folder; (folder = strsep(&rest, ":"));)
+        if (*folder && (size_t)snprintf(file, sizeof file, "%s/%s", folder, name) < sizeof file &&
+            access(file, X_OK) == 0) {
+            set_there(fact, file);
+            return;
+        }
+}
+
+/* "Python 3.12.4" */
+static void gather_python(struct doctor_facts *facts) {
+    char line[FACT_TEXT] = "";
+    FILE *pipe = popen("python3 --version 2> /dev/null", "r");
+    if (!pipe)
+        return;
+    if (fgets(line, sizeof line, pipe) &&
+        sscanf(line, "Python %u.%u", &facts->python_major, &facts->python_minor) == 2) {
+        line[strcspn(line, "\r\n")] = 0;
+        set_there(&facts->python, line + strlen("Python "));
+    }
+    pclose(pipe);
+}
+
+/* root in a user namespace has no privileges outside it. */
+static bool is_administrator(void) {
+    unsigned long long inside, outside, count = UINT32_MAX;
+    FILE *map = fopen("/proc/self/uid_map", "r");
+    if (map && fscanf(map, "%llu %llu %llu", &inside, &outside, &count) != 3)
+        count = 0;
+    if (map)
+        fclose(map);
+    return geteuid() == 0 && count == UINT32_MAX;
+}
+
+void doctor_gather(struct doctor_facts *facts) {
+    memset(facts, 0, sizeof *facts);
+#ifdef __linux__
+    facts->is_linux = true;
+#endif
+#ifdef __APPLE__
+    facts->is_macos = true;
+#endif
+#ifdef RIDGE_HAVE_SQLITE
+    facts->reads_sqlite = true;
+#endif
+#ifdef RIDGE_HAVE_EXPAT
+    facts->reads_xml = true;
+#endif
+    facts->is_administrator = is_administrator();
+    gather_vendor_libraries(facts);
+    gather_probe(facts);
+    facts->gpu_counters_restricted = read_restriction();
+    try_perf(&facts->sampling, &facts->hardware_counters);
+    facts->paranoid = read_paranoid();
+    facts->kernel_symbols = kernel_tells_addresses();
+    gather_python(facts);
+    find_program("ncu", &facts->ncu);
+    find_program("nsys", &facts->nsys);
+    find_program("xctrace", &facts->xctrace);
+}
+
+/* ---- Checks ---------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void found(struct doctor_finding *finding,
+                                                        const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(finding->found, sizeof finding->found, format, arguments);
+    va_end(arguments);
+    finding->can = true;
+}
+
+__attribute__((format(printf, 2, 3))) static void step(struct doctor_finding *finding,
+                                                       const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(finding->step, sizeof finding->step, format, arguments);
+    va_end(arguments);
+}
+
+static void check_cuda(const struct doctor_facts *facts, struct doctor_finding *finding) {
+    if (!facts->cuda.there)
+        step(finding, "%s", facts->cuda.problem);
+    else if (!facts->probe.there)
+        step(finding, "%s", facts->probe.problem);
+    else if (!facts->cupti.there)
+        step(finding, "%s", facts->cupti.problem);
+    else if (facts->other_injection[0])
+        step(finding, "CUDA_INJECTION64_PATH is set by another tool (%s); unset it",
+             facts->other_injection);
+    else
+        found(finding,
+              "%s, driver %s, CUPTI %s; ridge yields CUPTI to a profiler in the program "
+              "(torch.profiler), unless that finds CUPTI by dlsym (JAX, Proton)",
+              facts->cuda.version, facts->cuda_driver, facts->cupti.version);
+}
+
+static void check_nvtx(const struct doctor_facts *facts, struct doctor_finding *finding) {
+    if (facts->probe.there)
+        found(finding, "ranges and marks of any program, with or without a GPU");
+    else
+        step(finding, "%s", facts->probe.problem);
+}
+
+static void check_sampling(const struct doctor_facts *facts, struct doctor_finding *finding) {
+    if (!facts->sampling.there)
+        step(finding, "%s", facts->sampling.problem);
+    else if (facts->paranoid == PARANOID_UNKNOWN)
+        found(finding, "stacks, thread states");
+    else
+        found(finding, "stacks, thread states; perf_event_paranoid is %d", facts->paranoid);
+}
+
+static void check_hardware_counters(const struct doctor_facts *facts,
+                                    struct doctor_finding *finding) {
+    if (!facts->sampling.there)
+        step(finding, "needs cpu sampling");
+    else if (facts->hardware_counters.there)
+        found(finding, "IPC, cache misses, branch mispredictions");
+    else
+        step(finding, "%s", facts->hardware_counters.problem);
+}
+
+static void check_kernel_symbols(const struct doctor_facts *facts, struct doctor_finding *finding) {
+    bool sampled =
+        facts->paranoid == PARANOID_UNKNOWN || facts->paranoid <= 1 || facts->is_administrator;
+    if (!facts->sampling.there)
+        step(finding, "needs cpu sampling");
+    else if (facts->kernel_symbols && sampled)
+        found(finding, "/proc/kallsyms");
+    else if (!sampled)
+        step(finding, "this user may not sample the kernel; sudo sysctl "
+                      "kernel.perf_event_paranoid=1 kernel.kptr_restrict=0");
+    else
+        step(finding, "the kernel hides its addresses; sudo sysctl kernel.kptr_restrict=0");
+}
+
+static void check_python(const struct doctor_facts *facts, struct doctor_finding *finding) {
+    bool names = facts->python_major > 3 || (facts->python_major == 3 && facts->python_minor >= 12);
+    if (!facts->python.there)
+        step(finding, "python3 was not found in PATH; programs with their own interpreter are "
+                      "still recorded");
+    else if (!facts->sampling.there)
+        step(finding, "needs cpu sampling");
+    else if (names)
+        found(finding, "Python %s", facts->python.version);
+    else
+        step(finding, "Python %s shows only C functions; run the program with Python 3.12 or later",
+             facts->python.version);
+}
+
+/* Hardware counters of kernels, which Nsight Compute reads. */
+static void check_gpu_counters(const struct doctor_facts *facts, struct doctor_finding *finding) {
+    if (!facts->cuda.there)
+        step(finding, "needs an NVIDIA GPU and its driver");
+    else if (!facts->ncu.there)
+        step(finding, "ncu was not found (ridge itself does not need it); install Nsight Compute "
+                      "from https://developer.nvidia.com/nsight-compute");
+    else if (facts->gpu_counters_restricted == 1 && !facts->is_administrator)
+        step(finding,
+             "the driver restricts them to administrators (RmProfilingAdminOnly is 1); sudo -E "
+             "ncu ..., or put \"options nvidia NVreg_RestrictProfilingToAdminUsers=0\" into "
+             "/etc/modprobe.d/nvidia-profiling.conf and reboot");
+    else
+        found(finding, "with Nsight Compute, %s", facts->ncu.version);
+}
+
+static void check_opencl(const struct doctor_facts *facts, struct doctor_finding *finding) {
+    if (facts->opencl.there)
+        found(finding, "ridge's own runtime on %s, driver %s", facts->opencl.version,
+              facts->opencl_driver);
+    else
+        step(finding, "%s", facts->opencl.problem);
+}
+
+static void check_vulkan(const struct doctor_facts *facts, struct doctor_finding *finding) {
+    step(finding, "%s; import a trace of nsys or Perfetto",
+         facts->vulkan.there ? "not supported" : "libvulkan was not found");
+}
+
+static void check_metal(const struct doctor_facts *facts, struct doctor_finding *finding) {
+    if (!facts->is_macos)
+        step(finding, "only on macOS; ridge imports exports of xctrace");
+    else if (!facts->xctrace.there)
+        step(finding, "xctrace was not found; xcode-select --install");
+    else
+        step(finding,
+             "record with xcrun xctrace record --template 'Metal System Trace', and import "
+             "its export");
+}
+
+static void check_nsys(const struct doctor_facts *facts, struct doctor_finding *finding) {
+    if (facts->reads_sqlite)
+        found(finding, "SQLite exports%s%s", facts->nsys.there ? "; " : "",
+              facts->nsys.there ? facts->nsys.version : "");
+    else
+        step(finding, "this ridge was built without SQLite; install libsqlite3-dev and run make");
+}
+
+static void check_instruments(const struct doctor_facts *facts, struct doctor_finding *finding) {
+    if (facts->reads_xml)
+        found(finding, "XML exports of xctrace%s%s", facts->xctrace.there ? "; " : "",
+              facts->xctrace.there ? facts->xctrace.version : "");
+    else
+        step(finding, "this ridge was built without expat; install libexpat1-dev and run make");
+}
+
+const struct doctor_row doctor_rows[] = {
+    {"cuda", true, check_cuda},
+    {"nvtx", true, check_nvtx},
+    {"cpu sampling", true, check_sampling},
+    {"hardware counters", false, check_hardware_counters},
+    {"kernel symbols", false, check_kernel_symbols},
+    {"python functions", false, check_python},
+    {"gpu counters", false, check_gpu_counters},
+    {"opencl", false, check_opencl},
+    {"vulkan", false, check_vulkan},
+    {"metal", false, check_metal},
+    {"nsys traces", false, check_nsys},
+    {"xctrace traces", false, check_instruments},
+    {0},
+};
+
+void doctor_examine(const struct doctor_facts *facts, const struct doctor_row *row,
+                    struct doctor_finding *finding) {
+    memset(finding, 0, sizeof *finding);
+    finding->name = row->name;
+    finding->records = row->records;
+    row->check(facts, finding);
+}
+
+/* ---- Output ---------------------------------------------------------------------------------- */
 
 enum { NAME_WIDTH = 17, INDENT = 2 + 3 + 2 + NAME_WIDTH + 2 };
 
@@ -76,7 +575,7 @@ static int run(const struct command_line *line) {
 }
 
 static const struct command_option options[] = {
-    {"format", 0, "text|json", "how to print it (default: text)"},
+    {"format", 0, "text|json", "output format (default: text)"},
     {"json", 0, NULL, "short for --format json"},
     {0},
 };
@@ -84,12 +583,13 @@ static const struct command_option options[] = {
 const struct command command_doctor = {
     .name = "doctor",
     .arguments = "",
-    .summary = "Say what can be recorded here, and what would mend the rest",
-    .details = "Goes through everything that ridge record and ridge import build on: the CUDA "
-               "driver, CUPTI and the probe, the kernel's perf events, Python, OpenCL, and the "
-               "libraries that other tools' traces need. Each gets a line: what was found, or what "
-               "is in the way and the step that mends it. Changes nothing. The exit status is 1 "
-               "when nothing at all can be recorded.",
+    .summary = "Check what can be recorded on this machine",
+    .details =
+        "Checks everything that ridge record and ridge import depend on: the CUDA driver, "
+        "CUPTI and the probe, perf events, Python, OpenCL, and the libraries that read the "
+        "traces of other tools. Prints one line for each: what was found, or what is missing "
+        "and how to fix it. Changes nothing. The exit status is 1 when nothing can be "
+        "recorded.",
     .examples = "ridge doctor\n"
                 "ridge doctor --format json | jq -r '.backends[] | select(.usable | not) | .step'",
     .options = options,

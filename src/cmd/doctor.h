@@ -1,7 +1,7 @@
-/* What `ridge doctor` looks at, and what it concludes.
+/* The facts and findings of `ridge doctor`.
  *
- * Facts are gathered once; every check is a function from facts to a finding, so that a test can
- * ask what would be said on any machine.
+ * Facts are gathered once. Every check is a function from facts to a finding, so that a test can
+ * check the output for any machine.
  */
 #ifndef RIDGE_CMD_DOCTOR_H
 #define RIDGE_CMD_DOCTOR_H
@@ -10,8 +10,8 @@
 
 enum { FACT_TEXT = 512, FINDING_TEXT = 700 };
 
-/* Something that is there (then `version` may say which) or not (then `problem` says why, and what
- * to do). */
+/* Something that is present (`version` may tell which) or missing (`problem` tells why and how to
+ * fix it). */
 struct fact {
     bool there;
     char version[FACT_TEXT], problem[FACT_TEXT];
@@ -25,23 +25,23 @@ struct doctor_facts {
     struct fact cuda;                /* its GPUs */
     char cuda_driver[FACT_TEXT], opencl_driver[FACT_TEXT];
     struct fact cupti;
-    char cupti_path[FACT_TEXT];  /* of the library that is asked, once it is found */
-    int gpu_counters_restricted; /* to administrators: 1, 0, or -1 when the driver does not tell */
+    char cupti_path[FACT_TEXT];  /* of the library that was found */
+    int gpu_counters_restricted; /* to administrators: 1, 0, or -1 when unknown */
     struct fact sampling, hardware_counters;
     int paranoid;        /* perf_event_paranoid; PARANOID_UNKNOWN */
-    bool kernel_symbols; /* /proc/kallsyms tells addresses */
+    bool kernel_symbols; /* /proc/kallsyms shows addresses */
     struct fact python;
     unsigned python_major, python_minor;
     struct fact opencl, vulkan;
     struct fact ncu, nsys, xctrace; /* other tools, by their path */
-    bool reads_sqlite, reads_xml;   /* this build does */
+    bool reads_sqlite, reads_xml;   /* in this build */
 };
 enum { PARANOID_UNKNOWN = -1000 };
 
 void doctor_gather(struct doctor_facts *facts);
 
-/* Runs `gather` in a child process, as vendor libraries may crash or hang when they are loaded. The
- * facts hold whatever it wrote. False when it did not end well: `failure` is the predicate of a
+/* Runs `gather` in a child process, because vendor libraries may crash or hang when they are
+ * loaded. The facts that it wrote are kept. False when it failed: `failure` is the predicate of a
  * sentence about the library. */
 typedef void doctor_gatherer(struct doctor_facts *facts);
 bool doctor_gather_in_child(doctor_gatherer *gather, struct doctor_facts *facts,
@@ -52,7 +52,7 @@ struct doctor_finding {
     bool can;                /* it can be recorded (or read) here */
     bool records;            /* it is a backend of `ridge record` by itself */
     char found[FACT_TEXT];   /* versions, devices, paths */
-    char step[FINDING_TEXT]; /* what is in the way, and what mends it; "" when nothing is */
+    char step[FINDING_TEXT]; /* what is missing and how to fix it, or "" */
 };
 
 typedef void doctor_check(const struct doctor_facts *facts, struct doctor_finding *finding);
@@ -61,7 +61,7 @@ struct doctor_row {
     bool records;
     doctor_check *check;
 };
-extern const struct doctor_row doctor_rows[]; /* a row without a name ends it */
+extern const struct doctor_row doctor_rows[]; /* terminated by a row without a name */
 void doctor_examine(const struct doctor_facts *facts, const struct doctor_row *row,
                     struct doctor_finding *finding);
 

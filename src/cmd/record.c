@@ -1,36 +1,204 @@
-/* ridge record: what does a program do, on the processors and on the GPU? */
-#include <limits.h>
+/* ridge record: runs a program and records it.
+ *
+ * Times are given in seconds, sizes in bytes with decimal units, as everywhere in ridge.
+ */
+#include "cmd/record.h"
 
-#include "cmd/record_arguments.h"
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/decimal.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "cmd/peaks_option.h"
+
+enum { SAMPLE_RATE = 999, SAMPLE_RATE_MAX = 20000 };
+
+static bool read_seconds(const struct command_line *line, const char *option, double *seconds,
+                         struct status *status) {
+    const char *given = command_value(line, option);
+    int64_t ns;
+    if (!given)
+        return true;
+    struct text number = text_of(given);
+    int scale = 9;
+    if (number.length > 2 && strcmp(given + number.length - 2, "ms") == 0)
+        number.length -= 2, scale = 6;
+    else if (number.length > 1 && given[number.length - 1] == 's')
+        number.length--;
+    if (!decimal_scaled(number, scale, &ns) || ns <= 0 || ns > INT64_MAX / 8)
+        return status_fail(status, STATUS_USAGE,
+                           "--%s must be a time such as 2, 0.5 or 500ms, not '%s'", option, given);
+    *seconds = (double)ns / 1e9;
+    return true;
+}
+
+static bool read_bytes(const struct command_line *line, const char *option, uint64_t *bytes,
+                       struct status *status) {
+    static const struct {
+        const char *unit;
+        int scale;
+    } units[] = {{"KB", 3}, {"MB", 6}, {"GB", 9}, {"K", 3}, {"M", 6}, {"G", 9}, {"B", 0}, {"", 0}};
+    const char *given = command_value(line, option);
+    int64_t value = 0;
+    if (!given)
+        return true;
+    for (size_t i = 0; i < ARRAY_COUNT(units); i++) {
+        size_t length = strlen(given), unit = strlen(units[i].unit);
+        if (length > unit && strcmp(given + length - unit, units[i].unit) == 0 &&
+            decimal_scaled((struct text){given, length - unit}, units[i].scale, &value))
+            break;
+        value = 0;
+    }
+    if (value <= 0)
+        return status_fail(status, STATUS_USAGE, "--%s must be a size such as 500M or 2G, not '%s'",
+                           option, given);
+    *bytes = (uint64_t)value;
+    return true;
+}
+
+static bool is_given(const struct command_line *line, const char *option, const char *value) {
+    const char *given = command_value(line, option);
+    return given && strcmp(given, value) == 0;
+}
+
+static bool read_sampling(const struct command_line *line, struct record_options *options,
+                          struct status *status) {
+    options->perf.rate = SAMPLE_RATE;
+    options->perf.counters = true;
+    if (is_given(line, "stacks", "fp"))
+        options->perf.stacks = PERF_STACKS_FP;
+    options->no_sampling = command_flag(line, "no-sampling") || options->backend == RECORD_CUDA;
+    if (!command_count(line, "sample-rate", &options->perf.rate, status))
+        return false;
+    if (options->perf.rate > SAMPLE_RATE_MAX)
+        return status_fail(status, STATUS_USAGE, "--sample-rate is at most %d", SAMPLE_RATE_MAX);
+    if (options->backend == RECORD_CPU && command_flag(line, "no-sampling"))
+        return status_fail(status, STATUS_USAGE,
+                           "--backend cpu with --no-sampling leaves nothing to record");
+    if (options->backend == RECORD_CPU && is_given(line, "capture-range", "cudaProfilerApi"))
+        return status_fail(
+            status, STATUS_USAGE,
+            "--capture-range cudaProfilerApi needs CUDA, which --backend cpu excludes");
+    return true;
+}
+
+/* The values of --env, terminated by NULL. */
+static const char **read_variables(const struct command_line *line, struct status *status) {
+    unsigned count = 0;
+    while (command_value_at(line, "env", count))
+        count++;
+    const char **variables = memory_allocate((size_t)count + 1, sizeof *variables, status);
+    for (unsigned i = 0; variables && i < count; i++)
+        variables[i] = command_value_at(line, "env", i);
+    return variables;
+}
+
+static bool read_options(const struct command_line *line, struct record_options *options,
+                         struct status *status) {
+    *options = (struct record_options){
+        /* command_line_parse() terminates the array with NULL */
+        .command = (char *const *)command_arguments(line, NULL),
+        .output = command_value(line, "output"),
+        .replace = command_flag(line, "force"),
+        .backend = is_given(line, "backend", "cuda")  ? RECORD_CUDA
+                   : is_given(line, "backend", "cpu") ? RECORD_CPU
+                                                      : RECORD_AUTO,
+        .capture_range = command_value(line, "capture-range"),
+        .graph_nodes = is_given(line, "graph", "node"),
+        .store_environment = command_flag(line, "store-env"),
+        .pipe_was_ignored = command_pipe_was_ignored(line),
+        .device_facts = given_limits_tell,
+    };
+    return read_seconds(line, "delay", &options->delay, status) &&
+           read_seconds(line, "duration", &options->duration, status) &&
+           read_bytes(line, "max-size", &options->max_bytes, status) &&
+           read_bytes(line, "ring", &options->ring_bytes, status) &&
+           read_sampling(line, options, status);
+}
+
+static void print_summary(const struct record_summary *summary) {
+    struct buffer lines = {0};
+    record_describe(summary, &lines);
+    struct text rest = buffer_as_text(&lines);
+    while (rest.length > 0) {
+        const char *end = memchr(rest.data, '\n', rest.length);
+        size_t length = end ? (size_t)(end - rest.data) : rest.length;
+        command_message("%.*s", (int)length, rest.data);
+        length += end != NULL;
+        rest = (struct text){rest.data + length, rest.length - length};
+    }
+    buffer_finish(&lines);
+}
+
+/* A failure of ridge does not keep the program from running. */
+static int run_unrecorded(const struct command_line *line, const struct status *why) {
+    char *const *command = (char *const *)command_arguments(line, NULL);
+    struct status status = *why;
+    const char *variable;
+    status_context(&status, "the program runs unrecorded");
+    command_fail(line, &status);
+    for (unsigned i = 0; (variable = command_value_at(line, "env", i)); i++)
+        putenv((char *)variable);
+    int exit_status = target_run_unrecorded(command, command_pipe_was_ignored(line), &status);
+    command_fail(line, &status);
+    return exit_status;
+}
+
+bool record_run(const struct command_line *line, struct record_summary *summary, int *exit_status) {
+    struct status status = {0};
+    struct record_options options;
+    const char **variables = read_variables(line, &status);
+    bool ok = variables && read_options(line, &options, &status);
+    if (ok) {
+        options.variables = variables;
+        ok = record_program(&options, summary, &status);
+    }
+    if (!ok && (status.code == STATUS_USAGE || summary->target.exec_status)) {
+        *exit_status = command_fail(line, &status);
+        if (summary->target.exec_status)
+            *exit_status = summary->target.exec_status;
+    } else if (!ok) {
+        *exit_status = run_unrecorded(line, &status);
+    } else if (!command_flag(line, "quiet")) {
+        print_summary(summary);
+    }
+    memory_free(variables);
+    return ok;
+}
 
 static int run(const struct command_line *line) {
     static struct record_summary summary;
     int exit_status;
     if (!record_run(line, &summary, &exit_status))
         return exit_status;
-    target_end_alike(&summary.target);
+    target_exit_alike(&summary.target);
 }
+
+static const struct command_option options[] = {RECORD_ARGUMENTS, {0}};
 
 const struct command command_record = {
     .name = "record",
     .arguments = "-- COMMAND [ARGUMENT...]",
-    .summary = "Record a program, unmodified, with all that it starts",
+    .summary = "Record an unmodified program and its children",
     .details =
-        "Runs the command as it would run alone (its streams, signals and exit status are its own) "
-        "and records it and its children: CUDA kernels, copies, calls and synchronisations, NVTX "
-        "ranges, samples of all threads' stacks, when each ran or waited, memory, and the GPU's "
-        "clocks, power and temperature. Ctrl-C ends the program as ever, and still gives a whole "
-        "trace.\n\n"
-        "At the end three lines on standard error say what was recorded, what is missing and what "
-        "recording cost. 'ridge doctor' tells what can be recorded here.",
-    .examples =
-        "ridge record -- python train.py\tto python-PID.ridge\n"
-        "ridge record -o run.ridge --delay 10 --duration 5 -- ./server\tfive seconds of it\n"
-        "ridge record --ring 200M -- ./server\tthe last moments before it ends\n"
-        "ridge record --capture-range nvtx:step -- python train.py\tonly these ranges\n"
-        "mpirun -n 8 ridge record -o run-%h-%r.ridge -- ./solver\teach rank's own\n"
-        "ridge report run.ridge\twhere the time went",
-    .options = record_arguments,
+        "Runs the command with its own streams, signals and exit status, and records it and its "
+        "children: CUDA kernels, copies, calls and synchronisations, NVTX ranges, stack samples "
+        "and "
+        "states of all threads, memory, and the GPU's clocks, power and temperature. Ctrl-C ends "
+        "the program as usual and leaves a complete trace.\n\n"
+        "At the end three lines on standard error report what was recorded, what was lost and what "
+        "recording cost. 'ridge doctor' checks what can be recorded on this machine.",
+    .examples = "ridge record -- python train.py\tto python-PID.ridge\n"
+                "ridge record -o run.ridge --delay 10 --duration 5 -- ./server\tfive seconds\n"
+                "ridge record --ring 200M -- ./server\tthe end of the run\n"
+                "ridge record --capture-range nvtx:step -- python train.py\tonly this range\n"
+                "mpirun -n 8 ridge record -o run-%h-%r.ridge -- ./solver\tone trace per rank\n"
+                "ridge report run.ridge\twhere the time went",
+    .options = options,
     .arguments_min = 1,
     .arguments_max = UINT_MAX,
     .run = run,

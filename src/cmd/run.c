@@ -1,13 +1,13 @@
-/* ridge run: record a program, then say where its time went. */
+/* ridge run: records a program, then reports where its time went. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cmd/record_arguments.h"
+#include "cmd/record.h"
 #include "cmd/report.h"
 
-/* run.ridge has its page in run.html. */
+/* The page of run.ridge is run.html. */
 static bool page_name(const char *trace, struct buffer *name, struct status *status) {
     struct text stem = text_of(trace);
     static const char ending[] = ".ridge";
@@ -34,7 +34,7 @@ static bool write_page(const struct command_line *line, const struct report *rep
     bool ok = page_name(trace, &name, status) &&
               output_open(&output, name.data, command_flag(line, "force"), status);
     if (ok) {
-        fchmod(output.fd, S_IRUSR | S_IWUSR); /* as the trace, all of whose events it holds */
+        fchmod(output.fd, S_IRUSR | S_IWUSR); /* like the trace, whose events it contains */
         ok = output_close(&output, report_print_page(&report, 1, &output, status), status);
     }
     if (ok && !command_flag(line, "quiet"))
@@ -43,7 +43,7 @@ static bool write_page(const struct command_line *line, const struct report *rep
     return ok;
 }
 
-/* The program's own end is ridge's, whatever became of the report. */
+/* ridge exits as the program did, even if the report fails. */
 static void print_report(const struct command_line *line, const char *trace) {
     struct status status = {0};
     struct report_options options = {.trace_name = trace, .top = 10, .steady = true};
@@ -53,7 +53,7 @@ static void print_report(const struct command_line *line, const char *trace) {
         ok = print_text(&opened.report, &status);
         report_close(&opened);
     }
-    options.steady = false; /* the page holds the whole run */
+    options.steady = false; /* the page shows the whole run */
     if (ok && !command_flag(line, "no-page") &&
         (ok = report_open(&opened, &options, false, &status))) {
         ok = write_page(line, &opened.report, trace, &status);
@@ -69,12 +69,12 @@ static int run(const struct command_line *line) {
     if (!record_run(line, &summary, &exit_status))
         return exit_status;
     print_report(line, summary.path);
-    target_end_alike(&summary.target);
+    target_exit_alike(&summary.target);
 }
 
 static const struct command_option options[] = {
     RECORD_ARGUMENTS,
-    {"no-page", 0, NULL, "make no page"},
+    {"no-page", 0, NULL, "do not write the HTML page"},
     {0},
 };
 
@@ -83,12 +83,11 @@ const struct command command_run = {
     .arguments = "-- COMMAND [ARGUMENT...]",
     .summary = "Record a program, then report where its time went",
     .details =
-        "As 'ridge record' and then 'ridge report' of the trace, which is kept. The report "
-        "goes to standard output when the program has ended, behind what the program itself "
-        "printed there. Beside the trace it puts a page for a browser: run.html of run.ridge, "
-        "unless --no-page.",
-    .examples = "ridge run -- python train.py\tthe main job\n"
-                "ridge run -o run.ridge --duration 10 -- ./server\tits first ten seconds",
+        "Runs 'ridge record' and then 'ridge report' on the trace, which is kept. The report is "
+        "printed to standard output after the program has ended. An HTML page is written next to "
+        "the trace (run.html for run.ridge), unless --no-page is given.",
+    .examples = "ridge run -- python train.py\n"
+                "ridge run -o run.ridge --duration 10 -- ./server\tthe first ten seconds",
     .options = options,
     .arguments_min = 1,
     .arguments_max = UINT_MAX,

@@ -1,30 +1,231 @@
-/* A watch reads the machine before and after a measurement; what changed in between, or was wrong
- * at either end, is said in a few words. Readings cost some microseconds and happen outside of what
- * is timed.
+/* Reads the state of the CPU and of one GPU before and after a measurement, and describes what
+ * disturbed it.
+ *
+ * The CPU's values come from /proc and /sys, so they are only known on Linux. The GPU's come from
+ * NVML, NVIDIA's management library, which is loaded here and nowhere else. A reading takes some
+ * microseconds and is made outside of what is timed.
  */
 #include "machine/health.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "abi/nvml.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/library.h"
 #include "base/memory.h"
-#include "abi/nvml.h"
-#include "machine/health_parts.h"
 
-#define OTHERS_MATTER 0.10 /* of the processors' time */
-#define STEALING_MATTERS 0.02
-#define CLOCK_FALL 0.8  /* of what it was before */
-#define COUNTED_NS 20e6 /* the system counts in steps of 10 ms: less than two may be chance */
+/* ---- GPU ---------------------------------------------------------------------------------- */
+
+struct health_gpu {
+#define POINTER(name, symbol, parameters) nvml_result(*name) parameters;
+    NVML_SYMBOLS(POINTER)
+    nvml_device device;
+};
+
+/* NVML stays loaded. */
+static bool load_nvml(struct health_gpu *gpu) {
+    static const char *const names[] = {"libnvidia-ml.so.1", "libnvidia-ml.so", NULL};
+    void *library = library_open(names);
+#define FIND(name, symbol, parameters) *(void **)&gpu->name = library_symbol(library, symbol);
+    NVML_SYMBOLS(FIND)
+    if (!gpu->nvmlDeviceGetCurrentClocksThrottleReasons)
+        *(void **)&gpu->nvmlDeviceGetCurrentClocksThrottleReasons =
+            library_symbol(library, "nvmlDeviceGetCurrentClocksEventReasons");
+#define FOUND(name, symbol, parameters) &&gpu->name
+    return library NVML_SYMBOLS(FOUND);
+}
+
+static bool find_uuid(struct health_gpu *gpu, const char *uuid) {
+    char name[64];
+    snprintf(name, sizeof name, "GPU-%s", uuid);
+    return gpu->nvmlDeviceGetHandleByUUID(name, &gpu->device) == NVML_SUCCEEDED;
+}
+
+static bool find_only_gpu(struct health_gpu *gpu) {
+    unsigned int count = 0;
+    return gpu->nvmlDeviceGetCount(&count) == NVML_SUCCEEDED && count == 1 &&
+           gpu->nvmlDeviceGetHandleByIndex(0, &gpu->device) == NVML_SUCCEEDED;
+}
+
+/* By UUID, without "GPU-"; "": the only GPU. NULL when NVML is missing or does not know it. */
+static struct health_gpu *health_gpu_open(const char *uuid) {
+    struct status ignored;
+    struct health_gpu *gpu = memory_allocate(1, sizeof *gpu, &ignored);
+    if (!gpu)
+        return NULL;
+    if (load_nvml(gpu) && gpu->nvmlInit() == NVML_SUCCEEDED) {
+        if (*uuid ? find_uuid(gpu, uuid) : find_only_gpu(gpu))
+            return gpu;
+        gpu->nvmlShutdown();
+    }
+    memory_free(gpu);
+    return NULL;
+}
+
+static void health_gpu_close(struct health_gpu *gpu) {
+    if (!gpu)
+        return;
+    gpu->nvmlShutdown();
+    memory_free(gpu);
+}
+
+static void health_gpu_read(struct health_gpu *gpu, struct health *reading) {
+    unsigned int value;
+    unsigned long long throttle_reasons;
+    reading->clock_mhz = reading->clock_max_mhz = -1; /* replaces the CPU's values */
+    if (gpu->nvmlDeviceGetClockInfo(gpu->device, NVML_SM_CLOCK, &value) == NVML_SUCCEEDED)
+        reading->clock_mhz = value;
+    if (gpu->nvmlDeviceGetMaxClockInfo(gpu->device, NVML_SM_CLOCK, &value) == NVML_SUCCEEDED)
+        reading->clock_max_mhz = value;
+    if (gpu->nvmlDeviceGetClockInfo(gpu->device, NVML_MEMORY_CLOCK, &value) == NVML_SUCCEEDED)
+        reading->memory_clock_mhz = value;
+    if (gpu->nvmlDeviceGetTemperature(gpu->device, NVML_GPU_SENSOR, &value) == NVML_SUCCEEDED)
+        reading->temperature_c = value;
+    if (gpu->nvmlDeviceGetPowerUsage(gpu->device, &value) == NVML_SUCCEEDED)
+        reading->power_w = value / 1e3;
+    if (gpu->nvmlDeviceGetEnforcedPowerLimit(gpu->device, &value) == NVML_SUCCEEDED)
+        reading->power_limit_w = value / 1e3;
+    if (gpu->nvmlDeviceGetCurrentClocksThrottleReasons(gpu->device, &throttle_reasons) ==
+        NVML_SUCCEEDED)
+        reading->throttle_reasons = (int64_t)(throttle_reasons & INT64_MAX);
+}
+
+/* ---- CPU ------------------------------------------------------------------------------------- */
+
+#ifdef __linux__
+
+enum {
+    CPUS_READ_MAX = 16, /* reading a clock is slow */
+    PROCESSORS_MAX = 1024,
+    CHILDREN_MAX = 64,
+};
+
+/* The first bytes of a file, zero-terminated. */
+static bool read_start(const char *root, const char *name, char *content, size_t capacity) {
+    char path[512];
+    snprintf(path, sizeof path, "%s%s", root, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t length = read(fd, content, capacity - 1);
+    close(fd);
+    content[length > 0 ? length : 0] = 0;
+    return length > 0;
+}
+
+/* A number in a sysfs file of a CPU. */
+static bool processor_number(const char *root, unsigned processor, const char *name,
+                             double *number) {
+    char path[128], content[64], *end;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/%s", processor, name);
+    if (!read_start(root, path, content, sizeof content))
+        return false;
+    *number = strtod(content, &end);
+    return end != content;
+}
+
+static double nanoseconds_of_ticks(double ticks) {
+    long rate = sysconf(_SC_CLK_TCK);
+    return ticks * 1e9 / (double)(rate > 0 ? rate : 100);
+}
+
+/* The fastest clock, because idle CPUs may be slow. */
+static void read_clocks(const char *root, struct health *reading) {
+    double khz;
+    for (unsigned i = 0; i < CPUS_READ_MAX; i++) {
+        if (processor_number(root, i, "cpufreq/scaling_cur_freq", &khz) &&
+            khz / 1e3 > reading->clock_mhz)
+            reading->clock_mhz = khz / 1e3;
+        if (processor_number(root, i, "cpufreq/cpuinfo_max_freq", &khz) &&
+            khz / 1e3 > reading->clock_max_mhz)
+            reading->clock_max_mhz = khz / 1e3;
+    }
+}
+
+static void read_throttling(const char *root, struct health *reading) {
+    double count;
+    for (unsigned i = 0; i < PROCESSORS_MAX &&
+                         processor_number(root, i, "thermal_throttle/core_throttle_count", &count);
+         i++)
+        reading->throttle_count = (reading->throttle_count < 0 ? 0 : reading->throttle_count) +
+                                  (int64_t)(count > 0 && count < 1e15 ? count : 0);
+}
+
+/* CPU time of a process: utime and stime of /proc/PID/stat, after the name, which may contain any
+ * character. */
+static double process_ns(const char *root, long process) {
+    char path[64], content[1024];
+    snprintf(path, sizeof path, "/proc/%ld/stat", process);
+    if (!read_start(root, path, content, sizeof content))
+        return 0;
+    const char *at = strrchr(content, ')');
+    unsigned long long user = 0, system = 0;
+    if (!at || sscanf(at + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu", &user,
+                      &system) != 2)
+        return 0;
+    return nanoseconds_of_ticks((double)user + (double)system);
+}
+
+static double children_ns(const char *root, long process) {
+    char path[96], content[1024], *end;
+    double sum = 0;
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", process, process);
+    if (!read_start(root, path, content, sizeof content))
+        return 0;
+    const char *at = content;
+    for (unsigned i = 0; i < CHILDREN_MAX; i++, at = end) {
+        long child = strtol(at, &end, 10);
+        if (end == at)
+            break;
+        sum += process_ns(root, child);
+    }
+    return sum;
+}
+
+/* "cpu  user nice system idle iowait irq softirq steal ...", in ticks since boot. */
+static void read_use(const char *root, long process, double own_ns, struct health *reading) {
+    char content[512];
+    unsigned long long user, nice, system, idle, waiting, interrupts, soft, stolen;
+    if (!read_start(root, "/proc/stat", content, sizeof content) ||
+        sscanf(content, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
+               &waiting, &interrupts, &soft, &stolen) != 8)
+        return;
+    double busy = (double)user + (double)nice + (double)system + (double)interrupts + (double)soft;
+    double other = nanoseconds_of_ticks(busy) - own_ns - children_ns(root, process);
+    reading->stolen_ns = nanoseconds_of_ticks((double)stolen);
+    reading->other_ns = other > 0 ? other : 0;
+}
+
+void health_read_processor(const char *root, long process, double own_ns, struct health *reading) {
+    read_clocks(root, reading);
+    read_throttling(root, reading);
+    read_use(root, process, own_ns, reading);
+}
+
+#else
+void health_read_processor(const char *root, long process, double own_ns, struct health *reading) {
+    (void)root, (void)process, (void)own_ns, (void)reading;
+}
+#endif
+
+/* ---- Readings -------------------------------------------------------------------------------- */
+
+#define OTHER_LOAD_MIN 0.10 /* of the CPU time */
+#define STEAL_MIN 0.02
+#define CLOCK_DROP_MIN 0.8          /* of the clock before */
+#define CPU_TIME_RESOLUTION_NS 20e6 /* two ticks of 10 ms */
 
 struct health_watch {
-    struct health_gpu *gpu; /* NULL: none, or no one to ask */
+    struct health_gpu *gpu; /* NULL: none */
 };
 
 struct health_watch *health_open(const char *uuid) {
@@ -50,17 +251,17 @@ void health_close(struct health_watch *watch) {
     memory_free(watch);
 }
 
-static double seconds_of(struct timeval time) {
+static double seconds(struct timeval time) {
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-/* Used by this process and by children that have ended. */
+/* CPU time of this process and its ended children. */
 static double own_time_ns(void) {
     struct rusage own = {0}, children = {0};
     getrusage(RUSAGE_SELF, &own);
     getrusage(RUSAGE_CHILDREN, &children);
-    return (seconds_of(own.ru_utime) + seconds_of(own.ru_stime) + seconds_of(children.ru_utime) +
-            seconds_of(children.ru_stime)) *
+    return (seconds(own.ru_utime) + seconds(own.ru_stime) + seconds(children.ru_utime) +
+            seconds(children.ru_stime)) *
            1e9;
 }
 
@@ -83,95 +284,93 @@ void health_read(struct health_watch *watch, struct health *reading) {
         health_gpu_read(watch->gpu, reading);
 }
 
-/* ---- What was wrong ----------------------------------------------------------------------- */
+/* ---- Disturbances ----------------------------------------------------------------------- */
 
-struct words {
+struct phrases {
     char *text;
     size_t used, capacity;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct words *words, const char *format,
-                                                      ...) {
+__attribute__((format(printf, 2, 3))) static void append_phrase(struct phrases *phrases,
+                                                                const char *format, ...) {
     va_list arguments;
-    if (words->used > 0 && words->used + 2 < words->capacity)
-        words->used +=
-            (size_t)snprintf(words->text + words->used, words->capacity - words->used, "; ");
+    if (phrases->used > 0 && phrases->used + 2 < phrases->capacity)
+        phrases->used += (size_t)snprintf(phrases->text + phrases->used,
+                                          phrases->capacity - phrases->used, "; ");
     va_start(arguments, format);
-    int length =
-        vsnprintf(words->text + words->used, words->capacity - words->used, format, arguments);
+    int length = vsnprintf(phrases->text + phrases->used, phrases->capacity - phrases->used, format,
+                           arguments);
     va_end(arguments);
-    words->used += length > 0 ? (size_t)length : 0;
-    if (words->used >= words->capacity)
-        words->used = words->capacity - 1;
+    phrases->used += length > 0 ? (size_t)length : 0;
+    if (phrases->used >= phrases->capacity)
+        phrases->used = phrases->capacity - 1;
 }
 
 static const struct {
     int64_t bits;
-    const char *words;
-} reasons[] = {
-    {NVML_POWER_CAP, "power cap"},
-    {NVML_SOFTWARE_HEAT | NVML_HARDWARE_HEAT, "heat"},
-    {NVML_POWER_BRAKE, "power brake"},
-    {NVML_HARDWARE_SLOWDOWN, "hardware slowdown"},
-    {NVML_SYNC_BOOST, "clocks bound to other GPUs'"},
+    const char *name;
+} throttle_reasons[] = {
+    {NVML_POWER_CAP, "power cap"},     {NVML_SOFTWARE_HEAT | NVML_HARDWARE_HEAT, "temperature"},
+    {NVML_POWER_BRAKE, "power brake"}, {NVML_HARDWARE_SLOWDOWN, "hardware slowdown"},
+    {NVML_SYNC_BOOST, "sync boost"},
 };
 
-static void say_throttling(const struct health *before, const struct health *after,
-                           struct words *words) {
+static void describe_throttling(const struct health *before, const struct health *after,
+                                struct phrases *phrases) {
     int64_t seen = 0;
     if (before->throttle_reasons > 0)
         seen |= before->throttle_reasons;
     if (after->throttle_reasons > 0)
         seen |= after->throttle_reasons;
-    for (size_t i = 0; i < ARRAY_COUNT(reasons); i++)
-        if (seen & reasons[i].bits)
-            say(words, "throttled: %s", reasons[i].words);
+    for (size_t i = 0; i < ARRAY_COUNT(throttle_reasons); i++)
+        if (seen & throttle_reasons[i].bits)
+            append_phrase(phrases, "throttled: %s", throttle_reasons[i].name);
     if (before->throttle_count >= 0 && after->throttle_count > before->throttle_count)
-        say(words, "throttled: the processor was too hot");
+        append_phrase(phrases, "throttled: CPU temperature");
 }
 
-static bool is_idle(const struct health *reading) {
+static bool is_gpu_idle(const struct health *reading) {
     return reading->throttle_reasons > 0 && (reading->throttle_reasons & NVML_IDLE);
 }
 
-static void say_clocks(const struct health *before, const struct health *after,
-                       struct words *words) {
-    if (before->clock_mhz > 0 && after->clock_mhz > 0 && !is_idle(after) &&
-        after->clock_mhz < CLOCK_FALL * before->clock_mhz)
-        say(words, "the clock fell from %.0f to %.0f MHz", before->clock_mhz, after->clock_mhz);
+static void describe_clocks(const struct health *before, const struct health *after,
+                            struct phrases *phrases) {
+    if (before->clock_mhz > 0 && after->clock_mhz > 0 && !is_gpu_idle(after) &&
+        after->clock_mhz < CLOCK_DROP_MIN * before->clock_mhz)
+        append_phrase(phrases, "the clock dropped from %.0f to %.0f MHz", before->clock_mhz,
+                      after->clock_mhz);
 }
 
-/* The part of all processors' time that went elsewhere; 0 when that is not known or too little to
- * be told. */
-static double share(double before, double after, int64_t elapsed) {
+/* A share of the CPU time; 0 when unknown or below the resolution. */
+static double cpu_share(double before, double after, int64_t elapsed) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     double used = after - before;
-    if (before < 0 || after < 0 || elapsed <= 0 || used < COUNTED_NS)
+    if (before < 0 || after < 0 || elapsed <= 0 || used < CPU_TIME_RESOLUTION_NS)
         return 0;
     return used / ((double)elapsed * (double)(processors > 0 ? processors : 1));
 }
 
-static void say_others(const struct health *before, const struct health *after,
-                       struct words *words) {
+static void describe_cpu_load(const struct health *before, const struct health *after,
+                              struct phrases *phrases) {
     int64_t elapsed = after->time - before->time;
-    double other = share(before->other_ns, after->other_ns, elapsed);
-    double stolen = share(before->stolen_ns, after->stolen_ns, elapsed);
-    if (other > OTHERS_MATTER)
-        say(words, "about %.0f %% of the processors' time went to other programs",
-            10 * ceil(10 * other));
-    if (stolen > STEALING_MATTERS)
-        say(words, "the hypervisor took about %.0f %% of the processors' time",
-            10 * ceil(10 * stolen));
+    double other = cpu_share(before->other_ns, after->other_ns, elapsed);
+    double stolen = cpu_share(before->stolen_ns, after->stolen_ns, elapsed);
+    if (other > OTHER_LOAD_MIN)
+        append_phrase(phrases, "other programs used about %.0f %% of the CPU time",
+                      10 * ceil(10 * other));
+    if (stolen > STEAL_MIN)
+        append_phrase(phrases, "the hypervisor took about %.0f %% of the CPU time",
+                      10 * ceil(10 * stolen));
 }
 
-bool health_disturbed(const struct health *before, const struct health *after, char *words,
+bool health_disturbed(const struct health *before, const struct health *after, char *text,
                       size_t capacity) {
-    struct words said = {.text = words, .capacity = capacity};
+    struct phrases phrases = {.text = text, .capacity = capacity};
     if (capacity == 0)
         return false;
-    *words = 0;
-    say_throttling(before, after, &said);
-    say_clocks(before, after, &said);
-    say_others(before, after, &said);
-    return said.used > 0;
+    *text = 0;
+    describe_throttling(before, after, &phrases);
+    describe_clocks(before, after, &phrases);
+    describe_cpu_load(before, after, &phrases);
+    return phrases.used > 0;
 }

@@ -1,6 +1,5 @@
-/* Was the machine itself well while something was measured? Clocks, heat and throttling of a GPU as
- * NVML tells them, and of the CPU its clock, time that the hypervisor took and what other programs
- * used.
+/* The state of the machine during a measurement: clocks, temperature, power and throttling of a GPU
+ * (from NVML), and clock, steal time and load by other programs of the CPU.
  */
 #ifndef RIDGE_MACHINE_HEALTH_H
 #define RIDGE_MACHINE_HEALTH_H
@@ -9,17 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A reading. What cannot be told is negative. */
+/* A reading. Unknown values are negative. */
 struct health {
     double clock_mhz, clock_max_mhz;
     double memory_clock_mhz;
     double temperature_c;
     double power_w, power_limit_w;
-    int64_t throttle_reasons; /* NVML's bits */
-    int64_t throttle_count;   /* of the CPU since it started */
-    double stolen_ns;         /* by the hypervisor, all processors together, since the start */
-    double other_ns;          /* processors busy with other programs, likewise */
-    int64_t time;             /* of the reading, on CLOCK_MONOTONIC */
+    int64_t throttle_reasons; /* NVML's bit mask */
+    int64_t throttle_count;   /* of the CPU, since boot */
+    double stolen_ns;         /* steal time of all CPUs since boot */
+    double other_ns;          /* CPU time of other programs, likewise */
+    int64_t time;             /* CLOCK_MONOTONIC */
 };
 
 struct health_watch;
@@ -28,13 +27,17 @@ struct health_watch;
  * or with "" the only one. A GPU that NVML does not know reads as unknown. NULL when out of
  * memory. */
 struct health_watch *health_open(const char *uuid);
-/* The same for a GPU that must be known: NULL when NVML does not have it. */
+/* The same for a GPU that NVML must know; else NULL. */
 struct health_watch *health_open_gpu(const char *uuid);
 void health_close(struct health_watch *watch); /* takes NULL */
 void health_read(struct health_watch *watch, struct health *reading);
 
-/* What was wrong between two readings, in a few words: "throttled: power cap", "12 % of the
- * processors' time went to other programs". False, and "", when nothing was. */
+/* The CPU's part of a reading, from /proc and /sys below `root` ("" for the system's own). `own_ns`
+ * is the CPU time of this process; its children are found below /proc/`process`. */
+void health_read_processor(const char *root, long process, double own_ns, struct health *reading);
+
+/* Describes what disturbed a measurement between two readings: "throttled: power cap", "other
+ * programs used about 20 % of the CPU time". False and "" when nothing did. */
 bool health_disturbed(const struct health *before, const struct health *after, char *words,
                       size_t capacity);
 

@@ -1,5 +1,5 @@
-/* Windows of correlation ids: the last few thousand are kept, which is more than CUPTI has records
- * under way.
+/* Keeps the last few thousand windows of correlation ids, which is more than CUPTI has records in
+ * flight.
  */
 #include "probe/capture.h"
 
@@ -9,18 +9,18 @@
 
 enum { WINDOWS = 4096 };
 
-static bool by_profiler; /* these two are set before anything is recorded */
+static bool by_profiler; /* set before anything is recorded, as is range_name */
 static struct text range_name;
-static int64_t first_time;
+static int64_t start_time;
 
-static _Atomic uint32_t captures; /* that are on */
+static _Atomic uint32_t open_captures; /* number of open captures */
 static _Atomic uint32_t last_call;
-static _Atomic uint32_t windows; /* that have begun, ever */
-/* From the first call after `after` to `last`; the window that is open has no last yet. */
-static struct { _Atomic uint32_t after, last; } window[WINDOWS];
-static _Atomic uint32_t reasons;     /* to be paused */
-static _Atomic int64_t paused_since; /* as it was told; 0: it was not */
-static _Atomic bool told;
+static _Atomic uint32_t windows; /* number of windows so far */
+/* Contains the ids in (after, last]; `last` of the open window is UINT32_MAX. */
+static struct { _Atomic uint32_t after, last; } window_ids[WINDOWS];
+static _Atomic uint32_t pause_count; /* reasons to be paused */
+static _Atomic int64_t paused_since; /* as reported; 0: not reported */
+static _Atomic bool reported;
 
 static bool is_limited(void) {
     return by_profiler || range_name.length > 0;
@@ -30,8 +30,8 @@ void capture_start(const struct probe_options *options) {
     by_profiler = text_is(options->capture, "cudaProfilerApi");
     if (text_starts(options->capture, "nvtx:"))
         range_name = (struct text){options->capture.data + 5, options->capture.length - 5};
-    first_time = options->from;
-    atomic_store(&reasons, is_limited());
+    start_time = options->from;
+    atomic_store(&pause_count, is_limited());
 }
 
 static void put_pause(struct spool_lane *lane, int64_t start, int64_t end) {
@@ -44,96 +44,96 @@ static void put_pause(struct spool_lane *lane, int64_t start, int64_t end) {
 }
 
 void capture_forked(void) {
-    atomic_store(&reasons, is_limited() && atomic_load(&captures) == 0);
+    atomic_store(&pause_count, is_limited() && atomic_load(&open_captures) == 0);
     atomic_store(&paused_since, 0);
-    atomic_store(&told, false);
+    atomic_store(&reported, false);
 }
 
-/* Unless another thread has ended the pause at this moment. */
-static void pause_from_here(struct spool_lane *lane) {
+/* Reports a pause, unless another thread ends it at the same moment. */
+static void begin_pause(struct spool_lane *lane) {
     int64_t now = clock_now(), own = now;
     atomic_store(&paused_since, now);
-    if (atomic_load(&reasons) == 0 && atomic_compare_exchange_strong(&paused_since, &own, 0))
+    if (atomic_load(&pause_count) == 0 && atomic_compare_exchange_strong(&paused_since, &own, 0))
         return;
     put_pause(lane, now, 0);
 }
 
-/* A reason may be taken away by one thread before it is added by another: the sum is right. */
-static void add_reason(struct spool_lane *lane) {
-    if (atomic_fetch_add(&reasons, 1) == 0)
-        pause_from_here(lane);
+/* One thread may remove a reason before another adds it: the count is right in the end. */
+static void add_pause(struct spool_lane *lane) {
+    if (atomic_fetch_add(&pause_count, 1) == 0)
+        begin_pause(lane);
 }
 
-static void take_reason(struct spool_lane *lane) {
-    int64_t since = atomic_fetch_sub(&reasons, 1) == 1 ? atomic_exchange(&paused_since, 0) : 0;
+static void remove_pause(struct spool_lane *lane) {
+    int64_t since = atomic_fetch_sub(&pause_count, 1) == 1 ? atomic_exchange(&paused_since, 0) : 0;
     if (since)
         put_pause(lane, since, clock_now());
 }
 
-void capture_hold(struct spool_lane *lane, bool begins) {
+void capture_suspend(struct spool_lane *lane, bool begins) {
     if (begins)
-        add_reason(lane);
+        add_pause(lane);
     else
-        take_reason(lane);
+        remove_pause(lane);
 }
 
 void capture_put_state(struct spool_lane *lane) {
-    if (is_limited() && !atomic_exchange(&told, true) && atomic_load(&captures) == 0)
-        pause_from_here(lane);
+    if (is_limited() && !atomic_exchange(&reported, true) && atomic_load(&open_captures) == 0)
+        begin_pause(lane);
 }
 
-bool capture_has_begun(int64_t time) {
-    return time >= first_time;
+bool capture_has_started(int64_t time) {
+    return time >= start_time;
 }
 
 bool capture_is_on(void) {
-    return !is_limited() || atomic_load_explicit(&captures, memory_order_relaxed) > 0;
+    return !is_limited() || atomic_load_explicit(&open_captures, memory_order_relaxed) > 0;
 }
 
-void capture_saw_call(uint32_t correlation) {
+void capture_call_seen(uint32_t correlation) {
     if (is_limited())
         atomic_store_explicit(&last_call, correlation, memory_order_relaxed);
 }
 
-static void begin(struct spool_lane *lane) {
-    if (atomic_fetch_add(&captures, 1) > 0)
+static void begin_capture(struct spool_lane *lane) {
+    if (atomic_fetch_add(&open_captures, 1) > 0)
         return;
     uint32_t number = atomic_load(&windows);
-    atomic_store(&window[number % WINDOWS].last, UINT32_MAX);
-    atomic_store(&window[number % WINDOWS].after, atomic_load(&last_call));
+    atomic_store(&window_ids[number % WINDOWS].last, UINT32_MAX);
+    atomic_store(&window_ids[number % WINDOWS].after, atomic_load(&last_call));
     atomic_store(&windows, number + 1);
-    take_reason(lane);
+    remove_pause(lane);
 }
 
-static void end(struct spool_lane *lane) {
-    uint32_t before = atomic_load(&captures);
+static void end_capture(struct spool_lane *lane) {
+    uint32_t before = atomic_load(&open_captures);
     do
         if (before == 0)
-            return; /* an end too many */
-    while (!atomic_compare_exchange_weak(&captures, &before, before - 1));
+            return; /* unbalanced end */
+    while (!atomic_compare_exchange_weak(&open_captures, &before, before - 1));
     if (before > 1)
         return;
-    atomic_store(&window[(atomic_load(&windows) - 1) % WINDOWS].last, atomic_load(&last_call));
-    add_reason(lane);
+    atomic_store(&window_ids[(atomic_load(&windows) - 1) % WINDOWS].last, atomic_load(&last_call));
+    add_pause(lane);
 }
 
-bool capture_has(uint32_t correlation) {
+bool capture_includes(uint32_t correlation) {
     if (!is_limited())
         return true;
     uint32_t count = atomic_load(&windows), oldest = count > WINDOWS ? count - WINDOWS : 0;
     for (uint32_t i = count; i > oldest; i--) {
-        uint32_t last = atomic_load(&window[(i - 1) % WINDOWS].last);
+        uint32_t last = atomic_load(&window_ids[(i - 1) % WINDOWS].last);
         if (correlation > last)
-            return false; /* after that window and before the next */
-        if (correlation > atomic_load(&window[(i - 1) % WINDOWS].after))
+            return false; /* between that window and the next */
+        if (correlation > atomic_load(&window_ids[(i - 1) % WINDOWS].after))
             return true;
     }
     return false;
 }
 
-/* The program may start twice and stop once: these do not nest. */
+/* These calls do not nest: two starts need one stop. */
 void capture_profiler(struct spool_lane *lane, bool begins) {
-    bool on = atomic_load(&captures) > 0;
+    bool on = atomic_load(&open_captures) > 0;
     if (by_profiler && begins != on)
         capture_range(lane, begins);
 }
@@ -144,7 +144,7 @@ bool capture_is_range(struct spool_lane *lane, uint32_t name) {
 
 void capture_range(struct spool_lane *lane, bool begins) {
     if (begins)
-        begin(lane);
+        begin_capture(lane);
     else
-        end(lane);
+        end_capture(lane);
 }

@@ -1,10 +1,10 @@
-/* Is what happens now to be recorded? Always, unless the recorder wants only what happens between
- * cudaProfilerStart() and cudaProfilerStop(), or inside NVTX ranges of one name, or nothing of the
- * first seconds; or when a profiler of the program's own keeps us from hearing of CUDA.
+/* Decides whether an event is recorded. With --capture-range only events between
+ * cudaProfilerStart() and cudaProfilerStop(), or inside NVTX ranges of one name, are recorded; with
+ * --delay none before its end. While another profiler uses CUPTI, recording is suspended.
  *
- * Work is told of long after it was asked for, so it is the correlation of the call that decides
- * about it. Captures may nest and overlap between threads: from the first's begin to the last's end
- * is one window. What lies between windows is told as a pause, as it is not known to be idle.
+ * Records of device work arrive long after the launch, so the launch's correlation id decides.
+ * Captures may nest and overlap between threads: one window lasts from the first begin to the last
+ * end. The time between windows is reported as a pause, because it is not known to be idle.
  */
 #ifndef RIDGE_PROBE_CAPTURE_H
 #define RIDGE_PROBE_CAPTURE_H
@@ -13,26 +13,25 @@
 
 /* Before anything is recorded. */
 void capture_start(const struct probe_options *options);
-/* In a child of fork(), whose pauses are its own. */
+/* In a child of fork(), which reports its own pauses. */
 void capture_forked(void);
-/* A process's first lane says, when there is one, that the process is paused. */
+/* Reports in the process's first lane that it is paused, if it is. */
 void capture_put_state(struct spool_lane *lane);
 
 bool capture_is_on(void);
-/* Whether what begins at this time is late enough. */
-bool capture_has_begun(int64_t time);
-/* A call has this correlation; ids only grow. */
-void capture_saw_call(uint32_t correlation);
-/* Whether work with this correlation was asked for while a capture was on. */
-bool capture_has(uint32_t correlation);
+/* Whether `time` is after --delay. */
+bool capture_has_started(int64_t time);
+/* Takes the correlation id of a call; ids only grow. */
+void capture_call_seen(uint32_t correlation);
+/* Whether work with this correlation id was launched inside a capture. */
+bool capture_includes(uint32_t correlation);
 
-/* CUDA is not heard of from here on, whatever is captured; or it is again. In turns. The lane may
- * be NULL. */
-void capture_hold(struct spool_lane *lane, bool begins);
+/* Another profiler begins or ends its use of CUPTI; calls alternate. The lane may be NULL. */
+void capture_suspend(struct spool_lane *lane, bool begins);
 
-/* cudaProfilerStart() and -Stop(); nothing where another kind is wanted. The lane may be NULL. */
+/* cudaProfilerStart() and cudaProfilerStop(). The lane may be NULL. */
 void capture_profiler(struct spool_lane *lane, bool begins);
-/* Whether the range with this name is one that captures. */
+/* Whether ranges with this name capture. */
 bool capture_is_range(struct spool_lane *lane, uint32_t name);
 void capture_range(struct spool_lane *lane, bool begins);
 

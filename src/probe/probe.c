@@ -1,18 +1,22 @@
-/* The two doors by which others let the probe in, and its start and end.
+/* The two injection entry points, the options, and the cost of the probe.
  *
- * The library is never unloaded (-z nodelete): functions of it stay installed in the program.
- * Loading it does nothing; only the doors do.
+ * The library is never unloaded (-z nodelete), because its functions stay installed in the program.
+ * Loading it has no effect; only the entry points start it.
  */
 #include "probe/probe.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
 
-#define DOOR __attribute__((visibility("default")))
+#include "base/clock.h"
 
-DOOR int InitializeInjection(void);
-DOOR int InitializeInjectionNvtx2(nvtx_export_table *tables);
+#define EXPORT __attribute__((visibility("default")))
 
-/* Called by the CUDA driver ($CUDA_INJECTION64_PATH). The driver goes on either way. */
+EXPORT int InitializeInjection(void);
+EXPORT int InitializeInjectionNvtx2(nvtx_export_table *tables);
+
+/* Called by the CUDA driver ($CUDA_INJECTION64_PATH), which ignores the result. */
 int InitializeInjection(void) {
     int error = errno;
     struct probe *probe = probe_start();
@@ -22,7 +26,7 @@ int InitializeInjection(void) {
     return 1;
 }
 
-/* Called by NVTX ($NVTX_INJECTION64_PATH), once for each copy of it. 0: NVTX does without us. */
+/* Called by NVTX ($NVTX_INJECTION64_PATH), once for each copy of it. 0: no tool. */
 int InitializeInjectionNvtx2(nvtx_export_table *tables) {
     int error = errno;
     struct probe *probe = probe_start();
@@ -31,7 +35,7 @@ int InitializeInjectionNvtx2(nvtx_export_table *tables) {
     return installed;
 }
 
-void probe_meta(struct probe_thread *thread, const char *key, struct text value) {
+void probe_put_meta(struct probe_thread *thread, const char *key, struct text value) {
     uint32_t key_number = spool_constant(thread->lane, key);
     uint32_t value_number = spool_text(thread->lane, value);
     struct spool_meta *meta = spool_begin(thread->lane, SPOOL_META, key_number, sizeof *meta);
@@ -40,4 +44,88 @@ void probe_meta(struct probe_thread *thread, const char *key, struct text value)
     meta->value = value_number;
     meta->unused = 0;
     spool_publish(thread->lane);
+}
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+#define CAPTURE "capture="
+
+static void parse_option(struct probe_options *options, struct text word) {
+    ptrdiff_t equals = text_find(word, "=");
+    if (equals < 0)
+        return;
+    struct text name = {word.data, (size_t)equals};
+    struct text value = {word.data + equals + 1, word.length - (size_t)equals - 1};
+    uint64_t number;
+    if (text_is(name, "nvtx"))
+        options->nvtx = !text_is(value, "0");
+    else if (text_is(name, "cuda"))
+        options->cuda = !text_is(value, "0");
+    else if (text_is(name, "graph"))
+        options->graph_nodes = text_is(value, "node");
+    else if (text_is(name, "limit") && text_to_u64(value, &number))
+        options->limit = number;
+    else if (text_is(name, "from") && text_to_u64(value, &number) && number < INT64_MAX)
+        options->from = (int64_t)number;
+}
+
+struct probe_options probe_options_parse(const char *words) {
+    struct probe_options options = {.nvtx = true, .cuda = true};
+    struct text rest = text_of(words ? words : "");
+    while (rest.length > 0) {
+        if (text_starts(rest, CAPTURE)) {
+            size_t prefix = sizeof CAPTURE - 1;
+            options.capture = (struct text){rest.data + prefix, rest.length - prefix};
+            break;
+        }
+        ptrdiff_t comma = text_find(rest, ",");
+        size_t length = comma < 0 ? rest.length : (size_t)comma;
+        parse_option(&options, (struct text){rest.data, length});
+        size_t taken = comma < 0 ? length : length + 1;
+        rest = (struct text){rest.data + taken, rest.length - taken};
+    }
+    return options;
+}
+
+/* ---- Cost ------------------------------------------------------------------------------------ */
+
+/* Timing every entry would cost about as much as the entries themselves, so one of COST_MEASURED is
+ * timed and stands for the others. */
+
+enum { REPORT_INTERVAL_NS = 100000000, PREEMPTED_NS = 100000 };
+
+static _Atomic int64_t total_ns, reported_at;
+
+static void put_cost(struct probe_thread *thread, int64_t cost) {
+    char number[32];
+    int length = snprintf(number, sizeof number, "%lld", (long long)cost);
+    probe_put_meta(thread, "probe.cost_ns", (struct text){number, (size_t)length});
+}
+
+/* A very long entry was preempted and does not stand for others. */
+void cost_add(struct probe_thread *thread) {
+    int64_t now = clock_now(), took = now - thread->entered_at;
+    thread->entered_at = 0;
+    if (took < PREEMPTED_NS)
+        took *= COST_SAMPLE_INTERVAL;
+    int64_t cost = atomic_fetch_add(&total_ns, took) + took, last = atomic_load(&reported_at);
+    if (now - last > REPORT_INTERVAL_NS && atomic_compare_exchange_strong(&reported_at, &last, now))
+        put_cost(thread, cost);
+}
+
+void cost_add_ns(int64_t took) {
+    atomic_fetch_add_explicit(&total_ns, took, memory_order_relaxed);
+}
+
+void cost_finish(void) {
+    struct probe_thread *thread = atomic_load(&total_ns) > 0 ? probe_enter() : NULL;
+    if (!thread)
+        return;
+    put_cost(thread, atomic_load(&total_ns));
+    probe_leave(thread);
+}
+
+void cost_reset(void) {
+    atomic_store(&total_ns, 0);
+    atomic_store(&reported_at, 0);
 }

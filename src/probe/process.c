@@ -1,8 +1,8 @@
-/* Which process and thread is this? Starting once, noticing a fork(), a lane for each thread.
+/* Starts the probe once, detects fork(), and gives each thread its lane.
  *
- * A child of fork() must not write into its parent's files. The number of the process's generation
- * lies in a page that the kernel wipes in children, so that also a fork() made without the C
- * library's is noticed, at the child's first record; children that record nothing cost nothing.
+ * A child of fork() must not write to its parent's files. The generation of the process is in a
+ * page with MADV_WIPEONFORK, so a fork() that bypasses the C library is also detected, at the
+ * child's first record. Children that record nothing cost nothing.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* gettid by syscall() */
@@ -26,27 +26,28 @@
 #include "spool/lock.h"
 #include "spool/pages.h"
 
-enum { RETRY = 1024, PAGE = 4096 };
+enum { RETRY_INTERVAL = 1024, PAGE = 4096 };
 
-PROBE_THREAD_LOCAL struct probe_thread *current; /* NULL, one of these two, or the thread's */
+PROBE_THREAD_LOCAL struct probe_thread
+    *current; /* NULL, `starting`, `ended`, or the thread's state */
 static struct probe_thread starting, ended;
 
 static struct probe *the_probe;
-static _Atomic uint32_t *generation; /* 0 in a child that has not recorded anything yet */
+static _Atomic uint32_t *generation; /* 0 in a child without records */
 static uint32_t last_generation;
 static _Atomic uint32_t thread_serial;
 static _Atomic uint32_t lock_word;
 static pthread_key_t thread_key;
 
 bool probe_lock(void) {
-    return lock_take(&lock_word);
+    return lock_acquire(&lock_word);
 }
 
 void probe_unlock(void) {
-    lock_open(&lock_word);
+    lock_release(&lock_word);
 }
 
-static bool locked_for_fork; /* only the forking thread looks at it, with the lock */
+static bool locked_for_fork; /* only accessed by the forking thread, with the lock */
 
 static void before_fork(void) {
     int error = errno;
@@ -98,8 +99,8 @@ int64_t probe_thread_id(void) {
     return thread_id();
 }
 
-/* The first record of a lane in a thread's hands. */
-static void say_whose(struct probe_thread *thread) {
+/* The first record of a thread in a lane. */
+static void put_thread(struct probe_thread *thread) {
     char name[64];
     uint32_t text = spool_text(thread->lane, thread_name(name));
     struct spool_thread *record = spool_begin(thread->lane, SPOOL_THREAD, text, sizeof *record);
@@ -111,18 +112,18 @@ static void say_whose(struct probe_thread *thread) {
 }
 
 static bool take_lane(struct probe_thread *thread) {
-    if (thread->refused++ % RETRY != 0)
+    if (thread->refused++ % RETRY_INTERVAL != 0)
         return false;
     thread->lane = spool_lane_open(the_probe->spool);
     if (!thread->lane)
         return false;
     thread->refused = 0;
-    say_whose(thread);
+    put_thread(thread);
     return true;
 }
 
-/* In a child: everything that was of the parent is let go. Where a lock came along that nobody will
- * ever open (a fork() that no handler saw), the child does without the probe. */
+/* In a child of fork(): releases the parent's resources. If the lock was held by a thread that does
+ * not exist in the child (a fork() without handlers), the child runs without the probe. */
 static bool follow_fork(void) {
     if (!probe_lock()) {
         the_probe = NULL;
@@ -130,7 +131,7 @@ static bool follow_fork(void) {
     }
     if (atomic_load(generation) == 0) {
         spool_reopen(the_probe->spool);
-        cost_forget();
+        cost_reset();
         capture_forked();
         atomic_store(generation, ++last_generation);
     }
@@ -148,7 +149,7 @@ static void join_generation(struct probe_thread *thread) {
 }
 
 static struct probe_thread *begin_thread(void) {
-    current = &starting; /* for a signal handler that comes here meanwhile */
+    current = &starting; /* for a signal handler that interrupts this function */
     struct probe_thread *thread = pages_allocate(sizeof *thread);
     if (!thread || pthread_setspecific(thread_key, thread) != 0) {
         pages_free(thread, sizeof *thread);
@@ -163,7 +164,7 @@ static struct probe_thread *begin_thread(void) {
     return thread;
 }
 
-/* Later destructors of the thread may still call in; they find that it has ended. */
+/* Later TLS destructors of the thread may still call the probe; `ended` makes that harmless. */
 static void end_thread(void *value) {
     struct probe_thread *thread = value;
     int error = errno;
@@ -176,7 +177,7 @@ static void end_thread(void *value) {
     errno = error;
 }
 
-static struct probe_thread *enter_slowly(void) {
+static struct probe_thread *enter_slow_path(void) {
     struct probe_thread *thread = current;
     if (!the_probe)
         return NULL;
@@ -216,12 +217,12 @@ struct probe_thread *probe_enter(void) {
     if (is_ready(thread)) {
         thread->busy = 1;
         atomic_signal_fence(memory_order_seq_cst);
-        if (++thread->entered % COST_MEASURED == 0)
+        if (++thread->entered % COST_SAMPLE_INTERVAL == 0)
             thread->entered_at = clock_now();
         return thread;
     }
     int error = errno;
-    thread = enter_slowly();
+    thread = enter_slow_path();
     errno = error;
     return thread;
 }
@@ -233,22 +234,22 @@ void probe_leave(struct probe_thread *thread) {
     thread->busy = 0;
 }
 
-static _Atomic uint32_t *wiped_page(void) {
+static _Atomic uint32_t *wipe_on_fork_page(void) {
     void *page = pages_allocate(PAGE);
 #ifdef MADV_WIPEONFORK
     if (page)
-        madvise(page, PAGE, MADV_WIPEONFORK); /* else there are the handlers of fork() */
+        madvise(page, PAGE, MADV_WIPEONFORK); /* on failure the atfork handlers remain */
 #endif
     return page;
 }
 
 static void start_once(void) {
     static struct probe probe;
-    probe.options = options_parse(getenv(SPOOL_OPTIONS));
+    probe.options = probe_options_parse(getenv(SPOOL_OPTIONS));
     capture_start(&probe.options);
     if (!probe.options.nvtx && !probe.options.cuda)
         return;
-    generation = wiped_page();
+    generation = wipe_on_fork_page();
     if (!generation || pthread_key_create(&thread_key, end_thread) != 0)
         return;
     if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
@@ -256,8 +257,8 @@ static void start_once(void) {
     probe.spool = spool_open();
     if (!probe.spool)
         return;
-    if (probe.options.room > 0)
-        spool_limit(probe.spool, probe.options.room);
+    if (probe.options.limit > 0)
+        spool_limit(probe.spool, probe.options.limit);
     atomic_store(generation, ++last_generation);
     the_probe = &probe;
 }
@@ -270,10 +271,10 @@ struct probe *probe_start(void) {
     return the_probe;
 }
 
-/* At exit(). A child that never recorded anything still has its parent's header. */
-__attribute__((destructor)) static void say_that_it_ended(void) {
+/* At exit(). A child without records still has its parent's header. */
+__attribute__((destructor)) static void finish_process(void) {
     if (!the_probe || atomic_load(generation) == 0)
         return;
-    cost_end();
-    spool_ended(the_probe->spool);
+    cost_finish();
+    spool_mark_ended(the_probe->spool);
 }

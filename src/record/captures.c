@@ -1,5 +1,4 @@
-/* Captures end in order but for a few of other threads and processes, so one is added near the end
- * of the list. */
+/* Captures arrive nearly sorted by their end, so a new one is inserted near the end of the list. */
 #include "base/min_max.h"
 #include "record/captures.h"
 
@@ -27,14 +26,14 @@ bool captures_add(struct captures *captures, struct capture capture, struct stat
     return true;
 }
 
-/* The first that ends after this time. */
+/* The first capture that ends after `time`. */
 static size_t find(const struct captures *captures, int64_t time) {
     size_t low = 0;
     PARTITION_POINT(low, captures->count, i, captures->list[i].end <= time);
     return low;
 }
 
-bool captures_have(const struct captures *captures, int64_t time) {
+bool captures_contain(const struct captures *captures, int64_t time) {
     struct capture span = {time, time + 1}, part;
     return captures_next(captures, &span, &part);
 }

@@ -1,6 +1,4 @@
-/* A recording while it goes on: everything that is drained into the trace, and when that starts and
- * stops.
- */
+/* A recording in progress: its sources, and when it starts and stops. */
 #ifndef RIDGE_RECORD_DRAIN_H
 #define RIDGE_RECORD_DRAIN_H
 
@@ -17,32 +15,32 @@ struct recording {
     struct record_summary *summary;
     struct record_file file;
     struct trace_writer *writer;
-    struct perf *perf;           /* NULL: nothing is sampled, or no more */
-    struct spool_reader *reader; /* NULL: there is no probe, or it was told to stop */
-    struct spool_folder *folder; /* of the reader; NULL: there was none */
-    struct map sampled;          /* processes that were watched */
+    struct perf *perf;           /* NULL: not sampling */
+    struct spool_reader *reader; /* NULL: no probe, or it was stopped */
+    struct spool_folder *folder; /* of the reader; NULL: none */
+    struct map sampled;          /* pids of all sampled processes */
     struct processes processes;
-    struct gpus gpus;
+    struct gpu_counters gpus;
     struct spool_rows rows;
 
-    int64_t from, until;   /* CLOCK_MONOTONIC; INT64_MAX: to the end */
-    bool waiting;          /* --delay is not over */
-    bool over;             /* nothing more is recorded */
-    bool trimmed;          /* the file has lost chunks */
-    uint64_t trimmed_rows; /* by --ring */
-    unsigned turns;
-    int64_t next_turn;     /* CLOCK_MONOTONIC */
-    struct status trouble; /* the first that kept something out of the trace */
-    struct status latest;
+    int64_t from, until;   /* CLOCK_MONOTONIC; INT64_MAX: no end */
+    bool delayed;          /* --delay has not passed */
+    bool stopped;          /* recording has ended */
+    bool trimmed;          /* chunks were removed from the file */
+    uint64_t trimmed_rows; /* events removed by --ring */
+    unsigned polls;
+    int64_t next_poll;   /* CLOCK_MONOTONIC */
+    struct status error; /* the first error */
+    struct status status;
 };
 
-/* The options' times count from here. */
+/* --delay and --duration count from `started`. */
 void drain_start(struct recording *recording, int64_t started);
-/* Takes what there is and sees whether it is time to start or stop. */
+/* Drains all sources, and starts or stops recording when it is time. */
 void drain_poll(struct recording *recording);
-/* Milliseconds until the next turn should come. */
+/* Milliseconds until the next poll. */
 unsigned drain_pause(const struct recording *recording);
-/* The last turn, when all processes have ended or are let go. */
+/* The last poll, after all processes have ended or were released. */
 void drain_end(struct recording *recording);
 
 #endif

@@ -1,6 +1,6 @@
-/* The driver loads the library that CUDA_INJECTION64_PATH names, and NVTX the one that
- * NVTX_INJECTION64_PATH names: one each. Another tool's stays where it is, and the user is told. A
- * library gets all that the program may do, so it must be one that nobody else can write to.
+/* The CUDA driver loads the library in CUDA_INJECTION64_PATH, and NVTX the one in
+ * NVTX_INJECTION64_PATH: one each. A library that another tool has set is kept, and the user is
+ * notified. The probe runs with the program's rights, so no other user may be able to change it.
  */
 #include "record/environment.h"
 
@@ -22,7 +22,7 @@
 
 /* ---- The probe ---------------------------------------------------------------------------- */
 
-/* Neither the file nor its name in its folder can be another's. */
+/* No other user can change the file, or replace it in its folder. */
 static bool check_safe(const char *path, struct status *status) {
     char folder[ENVIRONMENT_PROBE_SIZE];
     struct stat file, place;
@@ -39,18 +39,18 @@ static bool check_safe(const char *path, struct status *status) {
                            path);
     if (file.st_mode & S_IWOTH)
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "%s can be written to by others; chmod o-w it, or set "
-                           "RIDGE_PROBE_LIBRARY to your own",
+                           "%s is world-writable; chmod o-w it, or set RIDGE_PROBE_LIBRARY to a "
+                           "copy of your own",
                            path);
     if ((place.st_mode & S_IWOTH) && !(place.st_mode & S_ISVTX))
         return status_fail(status, STATUS_UNSUPPORTED,
-                           "%s lies in a folder that others can write to; set RIDGE_PROBE_LIBRARY "
-                           "to a copy elsewhere",
+                           "%s is in a world-writable folder; set RIDGE_PROBE_LIBRARY to a copy "
+                           "elsewhere",
                            path);
     return true;
 }
 
-/* The folder that this program lies in, with the slash; "" when it cannot be told. */
+/* The folder of this program with a trailing slash, or "". */
 static void own_folder(char folder[ENVIRONMENT_PROBE_SIZE]) {
     ssize_t length = readlink("/proc/self/exe", folder, ENVIRONMENT_PROBE_SIZE - 1);
     folder[length > 0 ? length : 0] = 0;
@@ -66,7 +66,7 @@ bool environment_find_probe(char path[ENVIRONMENT_PROBE_SIZE], struct status *st
     if (given && *given) {
         if (realpath(given, path))
             return check_safe(path, status);
-        return status_fail_errno(status, "RIDGE_PROBE_LIBRARY names %s", given);
+        return status_fail_errno(status, "RIDGE_PROBE_LIBRARY is %s", given);
     }
     own_folder(folder);
     for (size_t i = 0; i < ARRAY_COUNT(places) && *folder; i++) {
@@ -82,7 +82,7 @@ bool environment_find_probe(char path[ENVIRONMENT_PROBE_SIZE], struct status *st
 
 /* ---- Variables ---------------------------------------------------------------------------- */
 
-/* The last value that was given it here, else the one that it has. */
+/* The last value that was set here, or the inherited one. */
 static const char *value_of(const struct environment *environment, const char *name) {
     for (size_t i = environment->count; i > 0; i--)
         if (strcmp(environment->variables[i - 1].name, name) == 0)
@@ -90,8 +90,8 @@ static const char *value_of(const struct environment *environment, const char *n
     return getenv(name);
 }
 
-static bool set(struct environment *environment, const char *name, const char *value,
-                struct status *status) {
+static bool set_variable(struct environment *environment, const char *name, const char *value,
+                         struct status *status) {
     if (!GROW(environment->variables, &environment->capacity, environment->count + 1, status))
         return false;
     environment->variables[environment->count++] =
@@ -99,7 +99,7 @@ static bool set(struct environment *environment, const char *name, const char *v
     return true;
 }
 
-static char *own(struct environment *environment, struct text text, struct status *status) {
+static char *own_copy(struct environment *environment, struct text text, struct status *status) {
     if (!GROW(environment->owned, &environment->owned_capacity, environment->owned_count + 1,
               status))
         return NULL;
@@ -109,66 +109,71 @@ static char *own(struct environment *environment, struct text text, struct statu
     return copy;
 }
 
-/* NAME=VALUE, as the user gave it. */
-static bool set_given(struct environment *environment, const char *given, struct status *status) {
+/* `given` is NAME=VALUE. */
+static bool set_user_variable(struct environment *environment, const char *given,
+                              struct status *status) {
     const char *equals = strchr(given, '=');
     if (!equals || equals == given)
-        return status_fail(status, STATUS_USAGE, "--env is NAME=VALUE, not '%s'", given);
-    char *name = own(environment, (struct text){given, (size_t)(equals - given)}, status);
-    return name && set(environment, name, equals + 1, status);
+        return status_fail(status, STATUS_USAGE, "--env must be NAME=VALUE, not '%s'", given);
+    char *name = own_copy(environment, (struct text){given, (size_t)(equals - given)}, status);
+    return name && set_variable(environment, name, equals + 1, status);
 }
 
-/* A place where only one tool's library fits. */
-static bool inject(struct environment *environment, const char *name, const char *what,
-                   struct record_summary *summary, struct status *status) {
+/* The variable holds the library of a single tool. */
+static bool set_injection_path(struct environment *environment, const char *name, const char *what,
+                               struct record_summary *summary, struct status *status) {
     const char *there = value_of(environment, name);
     if (there && *there && strcmp(there, environment->probe) != 0) {
-        record_note(summary, "%s not recorded: %s is another tool's (%s); unset it", what, name,
-                    there);
+        record_note(summary, "%s not recorded: %s is set by another tool (%s); unset it", what,
+                    name, there);
         return true;
     }
-    return set(environment, name, environment->probe, status);
+    return set_variable(environment, name, environment->probe, status);
 }
 
-/* As src/probe/options.h reads it; the range's name comes last, as it may hold commas. */
+/* The value of $RIDGE_PROBE, see probe/probe.h. The range comes last, because its name may contain
+ * commas. */
 static char *probe_options(struct environment *environment, const struct record_options *options,
                            struct status *status) {
     struct buffer text = {0};
     buffer_printf(&text, "cuda=%d,graph=%s", options->backend != RECORD_CPU,
-                  options->by_node ? "node" : "graph");
-    /* the program begins a little later: what comes too early is left out when it is drained */
+                  options->graph_nodes ? "node" : "graph");
+    /* the program starts a little later: events that are still too early are skipped by drain.c */
     if (options->delay > 0)
         buffer_printf(&text, ",from=%lld",
                       (long long)(clock_now() + (int64_t)(options->delay * 1e9)));
     if (options->capture_range)
         buffer_printf(&text, ",capture=%s", options->capture_range);
-    char *copy = buffer_ok(&text, status) ? own(environment, buffer_as_text(&text), status) : NULL;
+    char *copy =
+        buffer_ok(&text, status) ? own_copy(environment, buffer_as_text(&text), status) : NULL;
     buffer_finish(&text);
     return copy;
 }
 
 static bool set_probe(struct environment *environment, const struct record_options *options,
                       const char *spool, struct record_summary *summary, struct status *status) {
-    char *wishes = probe_options(environment, options, status);
-    return wishes && set(environment, SPOOL_VARIABLE, spool, status) &&
-           set(environment, SPOOL_OPTIONS, wishes, status) &&
+    char *words = probe_options(environment, options, status);
+    return words && set_variable(environment, SPOOL_VARIABLE, spool, status) &&
+           set_variable(environment, SPOOL_OPTIONS, words, status) &&
            (options->backend == RECORD_CPU ||
-            inject(environment, "CUDA_INJECTION64_PATH", "CUDA is", summary, status)) &&
-           inject(environment, "NVTX_INJECTION64_PATH", "NVTX ranges are", summary, status);
+            set_injection_path(environment, "CUDA_INJECTION64_PATH", "CUDA is", summary, status)) &&
+           set_injection_path(environment, "NVTX_INJECTION64_PATH", "NVTX ranges are", summary,
+                              status);
 }
 
 bool environment_build(struct environment *environment, const struct record_options *options,
                        const char *spool, struct record_summary *summary, struct status *status) {
     const char *const *given = options->variables;
     for (; given && *given; given++)
-        if (!set_given(environment, *given, status))
+        if (!set_user_variable(environment, *given, status))
             return false;
     if (spool && !set_probe(environment, options, spool, summary, status))
         return false;
-    /* Python 3.12 and later then write down where their functions are */
-    environment->names_python =
+    /* makes Python 3.12 and later write perf-PID.map */
+    environment->enables_python_names =
         !options->no_sampling && !value_of(environment, "PYTHONPERFSUPPORT");
-    return !environment->names_python || set(environment, "PYTHONPERFSUPPORT", "1", status);
+    return !environment->enables_python_names ||
+           set_variable(environment, "PYTHONPERFSUPPORT", "1", status);
 }
 
 void environment_finish(struct environment *environment) {

@@ -1,5 +1,5 @@
-/* What the recorded program's environment has that it would not have alone: where the probe is,
- * what it should record, and where to put it. What the user has set is kept.
+/* The variables that are added to the environment of the recorded program: the probe's path, its
+ * options and the spool. The user's own values are kept.
  */
 #ifndef RIDGE_RECORD_ENVIRONMENT_H
 #define RIDGE_RECORD_ENVIRONMENT_H
@@ -12,17 +12,17 @@ enum { ENVIRONMENT_PROBE_SIZE = 4096 };
 struct environment {
     struct target_variable *variables;
     size_t count, capacity;
-    char **owned; /* texts that the variables point to */
+    char **owned; /* strings that the variables refer to */
     size_t owned_count, owned_capacity;
-    char probe[ENVIRONMENT_PROBE_SIZE]; /* the library's path, or "" */
-    bool names_python; /* Python is told to write its functions' names down, and was not before */
+    char probe[ENVIRONMENT_PROBE_SIZE]; /* path of the library, or "" */
+    bool enables_python_names;          /* ridge, not the user, sets PYTHONPERFSUPPORT=1 */
 };
 
-/* The probe's library: $RIDGE_PROBE_LIBRARY, beside this program, or in ../lib/ridge. Refuses one
- * that others may have changed. */
+/* The probe's library: $RIDGE_PROBE_LIBRARY, next to this program, or in ../lib/ridge. Fails when
+ * other users could have changed it. */
 bool environment_find_probe(char path[ENVIRONMENT_PROBE_SIZE], struct status *status);
 
-/* `spool` NULL: there is no probe. Says in the summary's notes what is in the way. */
+/* `spool` NULL: no probe. Conflicts with other tools are added to the summary's notes. */
 bool environment_build(struct environment *environment, const struct record_options *options,
                        const char *spool, struct record_summary *summary, struct status *status);
 void environment_finish(struct environment *environment);

@@ -1,5 +1,5 @@
-/* NVML is asked, which every driver brings along. A value is written when it changes, so that a
- * steady clock is one row.
+/* The values come from NVML, which is part of every driver. A value is written when it changes, so
+ * a constant clock is one row.
  */
 #include "record/gpu_counters.h"
 
@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "machine/health.h"
 
-void gpus_add(struct gpus *gpus, const char *uuid, uint32_t row) {
+void gpu_counters_add(struct gpu_counters *gpus, const char *uuid, uint32_t row) {
     for (size_t i = 0; i < gpus->count; i++)
         if (gpus->list[i].row == row)
             return;
@@ -18,7 +18,7 @@ void gpus_add(struct gpus *gpus, const char *uuid, uint32_t row) {
     struct gpu *gpu = &gpus->list[gpus->count++];
     *gpu = (struct gpu){.row = row, .watch = watch};
     for (size_t i = 0; i < ARRAY_COUNT(gpu->last); i++)
-        gpu->last[i] = -1; /* as what cannot be told, which is not written */
+        gpu->last[i] = -1; /* unknown values are also -1 and are not written */
 }
 
 static void write_changes(struct gpu *gpu, struct trace_writer *writer) {
@@ -48,12 +48,12 @@ static void write_changes(struct gpu *gpu, struct trace_writer *writer) {
     }
 }
 
-void gpus_watch(struct gpus *gpus, struct trace_writer *writer) {
+void gpu_counters_write(struct gpu_counters *gpus, struct trace_writer *writer) {
     for (size_t i = 0; i < gpus->count; i++)
         write_changes(&gpus->list[i], writer);
 }
 
-void gpus_finish(struct gpus *gpus) {
+void gpu_counters_finish(struct gpu_counters *gpus) {
     for (size_t i = 0; i < gpus->count; i++)
         health_close(gpus->list[i].watch);
     memset(gpus, 0, sizeof *gpus);

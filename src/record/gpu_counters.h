@@ -1,5 +1,5 @@
-/* How did the GPUs do while they were used? Clocks, power, temperature and the reasons for slowing
- * down, as counters of their devices, from the moment that a recorded process uses them.
+/* Clocks, power, temperature and throttle reasons of the GPUs as counters of their devices, from
+ * the moment that a recorded process uses a GPU.
  */
 #ifndef RIDGE_RECORD_GPU_COUNTERS_H
 #define RIDGE_RECORD_GPU_COUNTERS_H
@@ -11,8 +11,8 @@
 
 enum { GPUS_MAX = 64, GPU_UUID_SIZE = 37 };
 
-/* A zeroed one is empty. */
-struct gpus {
+/* Zero-initialised: empty. */
+struct gpu_counters {
     struct gpu {
         uint32_t row; /* of the device */
         struct health_watch *watch;
@@ -21,9 +21,9 @@ struct gpus {
     size_t count;
 };
 
-/* From here on this device is watched; nothing happens when there is no one to ask about it. */
-void gpus_add(struct gpus *gpus, const char *uuid, uint32_t row);
-void gpus_watch(struct gpus *gpus, struct trace_writer *writer);
-void gpus_finish(struct gpus *gpus);
+/* Adds a device, unless NVML does not know it. */
+void gpu_counters_add(struct gpu_counters *gpus, const char *uuid, uint32_t row);
+void gpu_counters_write(struct gpu_counters *gpus, struct trace_writer *writer);
+void gpu_counters_finish(struct gpu_counters *gpus);
 
 #endif

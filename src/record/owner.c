@@ -1,4 +1,4 @@
-/* Asked a few times in a recording, so nothing is kept. */
+/* Called a few times per recording, so nothing is cached. */
 #include "record/owner.h"
 
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
-/* Ranks are looked for under the names that launchers give them, the most particular first: a job
- * of torchrun under Slurm has both, and torchrun's is the one that tells its processes apart. A
- * value that is no number is passed over: it would become a part of a file's name.
+/* The rank comes from the variables of known launchers, the most specific first: a job of torchrun
+ * under Slurm has both, and only torchrun's distinguishes its processes. A value that is not a
+ * number is ignored, because it would become a part of a file name.
  */
 #include "record/path_template.h"
 
@@ -18,7 +18,7 @@ static const char *first_number(const char *const *names) {
     return NULL;
 }
 
-const char *patterns_rank(void) {
+const char *path_template_rank(void) {
     static const char *const names[] = {"RANK",
                                         "OMPI_COMM_WORLD_RANK",
                                         "PMIX_RANK",
@@ -30,15 +30,15 @@ const char *patterns_rank(void) {
     return first_number(names);
 }
 
-const char *patterns_world(void) {
+const char *path_template_world_size(void) {
     static const char *const names[] = {"WORLD_SIZE",          "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                         "MV2_COMM_WORLD_SIZE", "SLURM_NTASKS",         NULL};
     return first_number(names);
 }
 
-bool patterns_fill(const char *pattern, pid_t pid, const char *host, struct buffer *name,
-                   struct status *status) {
-    const char *rank = patterns_rank();
+bool path_template_expand(const char *pattern, pid_t pid, const char *host, struct buffer *name,
+                          struct status *status) {
+    const char *rank = path_template_rank();
     for (const char *at = pattern; *at; at++) {
         if (*at != '%') {
             buffer_byte(name, *at);
@@ -59,15 +59,15 @@ bool patterns_fill(const char *pattern, pid_t pid, const char *host, struct buff
             break;
         default:
             return status_fail(status, STATUS_USAGE,
-                               "%s: a %% in the output's name is followed by p (process), h "
-                               "(host), r (rank) or %%",
+                               "%s: in an output name %% must be followed by p (pid), h (host), r "
+                               "(rank) or %%",
                                pattern);
         }
     }
     return buffer_ok(name, status);
 }
 
-void patterns_default(const char *program, struct buffer *pattern) {
+void path_template_default(const char *program, struct buffer *pattern) {
     const char *slash = strrchr(program, '/');
     const char *name = slash ? slash + 1 : program;
     for (; *name; name++) {

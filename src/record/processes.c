@@ -1,6 +1,6 @@
-/* Linux lists the children of each thread; elsewhere only the processes that the spool tells of are
- * known. All that the program started are descendants of the recorder, which adopts orphans.
- * Counters are written when they change: a process that waits costs nothing.
+/* Linux lists the children of each thread. On other systems only the processes in the spool are
+ * known. All processes of the program are descendants of the recorder, which is a subreaper.
+ * Counters are written when they change.
  */
 #include "record/processes.h"
 
@@ -18,22 +18,22 @@
 
 enum {
     NAME_SIZE = 64,
-    COUNTED_MAX = 256,    /* processes with a counter of their own */
-    WALKED_MAX = 10000,   /* at a time */
-    WALK_SHARE = 100,     /* a walk that took t is followed by 100 t without one */
-    CHILDREN_SIZE = 4096, /* of a list that is read at a time */
+    COUNTERS_MAX = 256,    /* processes with their own counter */
+    PROCESSES_MAX = 10000, /* alive at the same time */
+    WALK_SHARE = 100,      /* a walk of duration t is followed by a pause of 100 t */
+    CHILDREN_SIZE = 4096,  /* of a children list, read in pieces */
 };
 
 struct process {
     int64_t pid;
-    int64_t resident; /* bytes as last written; -1: none yet */
+    int64_t resident; /* bytes, as last written; -1: never */
     char name[NAME_SIZE];
-    bool seen;        /* by the walk that is going on */
-    uint32_t counter; /* its counter's name; 0: it has none */
+    bool is_visited;  /* by the current walk */
+    uint32_t counter; /* string of its counter's name; 0: none */
 };
 
 uint32_t processes_row(struct processes *processes, int64_t pid, struct text name) {
-    struct status ignored; /* a process written twice is one process to readers */
+    struct status ignored; /* readers merge rows of the same process */
     const uint64_t *known = map_find(&processes->rows, (uint64_t)pid);
     if (known && name.length == 0)
         return (uint32_t)*known;
@@ -59,8 +59,8 @@ void processes_finish(struct processes *processes) {
 
 #ifdef __linux__
 
-/* The first bytes of /proc/PID/FILE, terminated; 0 when the process is gone. */
-static size_t read_about(int64_t pid, const char *file, char *content, size_t capacity) {
+/* The first bytes of /proc/PID/FILE, zero-terminated. Returns 0 when the process has ended. */
+static size_t read_proc_file(int64_t pid, const char *file, char *content, size_t capacity) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%lld/%s", (long long)pid, file);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -72,7 +72,7 @@ static size_t read_about(int64_t pid, const char *file, char *content, size_t ca
 }
 
 static void read_name(int64_t pid, char name[NAME_SIZE]) {
-    size_t length = read_about(pid, "comm", name, NAME_SIZE);
+    size_t length = read_proc_file(pid, "comm", name, NAME_SIZE);
     if (length > 0 && name[length - 1] == '\n')
         name[length - 1] = 0;
 }
@@ -80,20 +80,20 @@ static void read_name(int64_t pid, char name[NAME_SIZE]) {
 static int64_t read_resident(int64_t pid) {
     char content[128];
     long long pages;
-    if (!read_about(pid, "statm", content, sizeof content) ||
+    if (!read_proc_file(pid, "statm", content, sizeof content) ||
         sscanf(content, "%*s %lld", &pages) != 1 || pages < 0)
         return 0;
     return pages * (int64_t)sysconf(_SC_PAGESIZE);
 }
 
-static struct process *find(struct processes *processes, int64_t pid) {
+static struct process *find_process(struct processes *processes, int64_t pid) {
     for (size_t i = 0; i < processes->alive_count; i++)
         if (processes->alive[i].pid == pid)
             return &processes->alive[i];
     return NULL;
 }
 
-static bool add(struct processes *processes, int64_t pid, struct status *status) {
+static bool add_process(struct processes *processes, int64_t pid, struct status *status) {
     if (!GROW(processes->alive, &processes->alive_capacity, processes->alive_count + 1, status))
         return false;
     struct process *process = &processes->alive[processes->alive_count++];
@@ -101,18 +101,18 @@ static bool add(struct processes *processes, int64_t pid, struct status *status)
     return true;
 }
 
-/* Its name may change with exec(), so it is read at each walk. */
-static bool see(struct processes *processes, int64_t pid, struct status *status) {
+/* exec() may change the name, so it is read at each walk. */
+static bool visit_process(struct processes *processes, int64_t pid, struct status *status) {
     char name[NAME_SIZE] = "";
-    struct process *process = find(processes, pid);
+    struct process *process = find_process(processes, pid);
     if (!process) {
-        if (processes->alive_count >= WALKED_MAX)
+        if (processes->alive_count >= PROCESSES_MAX)
             return true;
-        if (!add(processes, pid, status))
+        if (!add_process(processes, pid, status))
             return false;
         process = &processes->alive[processes->alive_count - 1];
     }
-    process->seen = true;
+    process->is_visited = true;
     read_name(pid, name);
     if (strcmp(name, process->name) != 0 && *name) {
         memcpy(process->name, name, sizeof name);
@@ -122,9 +122,9 @@ static bool see(struct processes *processes, int64_t pid, struct status *status)
     return true;
 }
 
-/* A number may be cut at the end of what was read at once. */
-static bool see_children_of_thread(struct processes *processes, const char *path,
-                                   struct status *status) {
+/* A pid may be split between two reads. */
+static bool visit_thread_children(struct processes *processes, const char *path,
+                                  struct status *status) {
     char content[CHILDREN_SIZE];
     size_t kept = 0;
     bool ok = true;
@@ -136,7 +136,7 @@ static bool see_children_of_thread(struct processes *processes, const char *path
         content[kept + (size_t)got] = 0;
         while ((end = strchr(at, ' ')) && ok) {
             int64_t pid = strtoll(at, NULL, 10);
-            ok = pid <= 0 || see(processes, pid, status);
+            ok = pid <= 0 || visit_process(processes, pid, status);
             at = end + 1;
         }
         kept = strlen(at);
@@ -148,7 +148,7 @@ static bool see_children_of_thread(struct processes *processes, const char *path
     return ok;
 }
 
-static bool see_children(struct processes *processes, int64_t pid, struct status *status) {
+static bool visit_children(struct processes *processes, int64_t pid, struct status *status) {
     char path[96];
     bool ok = true;
     snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
@@ -158,7 +158,7 @@ static bool see_children(struct processes *processes, int64_t pid, struct status
             continue;
         snprintf(path, sizeof path, "/proc/%lld/task/%.20s/children", (long long)pid,
                  entry->d_name);
-        ok = see_children_of_thread(processes, path, status);
+        ok = visit_thread_children(processes, path, status);
     }
     if (threads)
         closedir(threads);
@@ -184,12 +184,12 @@ static void write_resident(struct processes *processes, struct process *process,
     write_counter(processes, now, process->counter, bytes);
 }
 
-/* Those that the walk did not meet have ended: they hold nothing from here on. */
-static void forget_ended(struct processes *processes, int64_t now) {
+/* Processes that the walk did not visit have ended. */
+static void remove_ended(struct processes *processes, int64_t now) {
     size_t kept = 0;
     for (size_t i = 0; i < processes->alive_count; i++) {
         struct process *process = &processes->alive[i];
-        if (process->seen)
+        if (process->is_visited)
             processes->alive[kept++] = *process;
         else if (process->resident > 0)
             write_resident(processes, process, now, 0);
@@ -197,28 +197,28 @@ static void forget_ended(struct processes *processes, int64_t now) {
     processes->alive_count = kept;
 }
 
-/* The list grows while it is walked: first the recorder's own children, then theirs. */
-static bool walk(struct processes *processes, int64_t now, struct status *status) {
+/* Breadth first: the list grows while it is walked. */
+static bool walk_tree(struct processes *processes, int64_t now, struct status *status) {
     int64_t began = clock_now();
     for (size_t i = 0; i < processes->alive_count; i++)
-        processes->alive[i].seen = false;
-    bool ok = see_children(processes, (int64_t)getpid(), status);
+        processes->alive[i].is_visited = false;
+    bool ok = visit_children(processes, (int64_t)getpid(), status);
     for (size_t i = 0; i < processes->alive_count && ok; i++)
-        if (processes->alive[i].seen)
-            ok = see_children(processes, processes->alive[i].pid, status);
-    forget_ended(processes, now);
+        if (processes->alive[i].is_visited)
+            ok = visit_children(processes, processes->alive[i].pid, status);
+    remove_ended(processes, now);
     processes->next_walk = now + (clock_now() - began) * WALK_SHARE;
     return ok;
 }
 
-bool processes_watch(struct processes *processes, int64_t now, struct status *status) {
+bool processes_sample(struct processes *processes, int64_t now, struct status *status) {
     int64_t sum = 0;
-    if (now >= processes->next_walk && !walk(processes, now, status))
+    if (now >= processes->next_walk && !walk_tree(processes, now, status))
         return false;
     for (size_t i = 0; i < processes->alive_count; i++) {
         int64_t bytes = read_resident(processes->alive[i].pid);
         sum += bytes;
-        if (i < COUNTED_MAX)
+        if (i < COUNTERS_MAX)
             write_resident(processes, &processes->alive[i], now, bytes);
     }
     if (sum != processes->last_sum)
@@ -230,7 +230,7 @@ bool processes_watch(struct processes *processes, int64_t now, struct status *st
 
 #else
 
-bool processes_watch(struct processes *processes, int64_t now, struct status *status) {
+bool processes_sample(struct processes *processes, int64_t now, struct status *status) {
     (void)processes, (void)now, (void)status;
     return true;
 }

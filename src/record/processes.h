@@ -1,8 +1,8 @@
-/* Which processes does the recorded program consist of, and how much memory do they hold?
+/* The processes of the recorded program and their resident memory.
  *
- * One row a process, whoever sees it first: the spool, or the walk down the tree of children that
- * is taken ten times a second (less often when the tree is large: it must not cost more than a
- * hundredth of a processor).
+ * Each process has one row, whether the spool or the walk of the process tree finds it first. The
+ * tree is walked ten times a second, or less often when it is large, so that the walk uses at most
+ * 1 % of a CPU.
  */
 #ifndef RIDGE_RECORD_PROCESSES_H
 #define RIDGE_RECORD_PROCESSES_H
@@ -12,21 +12,21 @@
 #include "base/map.h"
 #include "trace/writer.h"
 
-/* A zeroed one is empty but for the writer. */
+/* Zero-initialised except for the writer. */
 struct processes {
     struct trace_writer *writer;
     struct map rows;       /* pid -> row */
-    struct process *alive; /* those found by the last walk */
+    struct process *alive; /* found by the last walk */
     size_t alive_count, alive_capacity;
     int64_t next_walk; /* CLOCK_MONOTONIC */
     int64_t last_sum;
-    uint64_t count; /* all that were ever seen */
+    uint64_t count; /* of all processes so far */
 };
 
-/* The row of a process; its name is told again whenever it may have changed, as by exec. */
+/* The row of a process. Call it again when the name has changed, for instance by exec. */
 uint32_t processes_row(struct processes *processes, int64_t pid, struct text name);
-/* Walks and writes what memory is resident as counters: of all processes, and of each. */
-bool processes_watch(struct processes *processes, int64_t now, struct status *status);
+/* Walks the tree and writes the resident memory of each process and of all as counters. */
+bool processes_sample(struct processes *processes, int64_t now, struct status *status);
 void processes_finish(struct processes *processes);
 
 #endif

@@ -1,33 +1,212 @@
-/* The order in which a program is recorded: the spool's folder, the program as a process that
- * waits, the file (its name may contain the pid) and what watches the process; only then does the
- * program run. Processes that it leaves running are waited for one second and then let go.
+/* Recording happens in this order: create the spool folder, fork the program as a process that
+ * waits, create the file (its name may contain the pid), open the sources, and only then let the
+ * program run. Processes that outlive the program are recorded for one more second.
  *
- * Only a mistake in the command line or an output file that cannot be keeps the program from
- * starting: these fail with STATUS_USAGE. A source that is not available is a note. Any other
- * failure undoes everything, so that the caller can run the program unrecorded.
+ * Only a wrong command line or an impossible output file keeps the program from starting; these
+ * fail with STATUS_USAGE. A source that is not available is a note. Any other failure undoes
+ * everything, so that the caller can run the program unrecorded.
  */
 #include "record/record.h"
 
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
+
+#include <ridge.h>
 
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/process.h"
 #include "record/drain.h"
 #include "record/environment.h"
-#include "record/meta.h"
 #include "record/path_template.h"
 #include "record/perf/perf_maps.h"
 #include "record/spool_folder.h"
 
-#define CHILDREN_NS 1000000000 /* how long what the program left running is waited for */
-enum { COMPRESSION = 1 };      /* the recorded program is to have the processors */
+/* ---- Metadata -------------------------------------------------------------------------------- */
 
-/* ---- Before ------------------------------------------------------------------------------- */
+extern char **environ;
+
+static bool is_plain(const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+./:=,@%";
+    return *word && word[strspn(word, plain)] == 0;
+}
+
+static void add_word(struct buffer *command, const char *word) {
+    if (is_plain(word)) {
+        buffer_string(command, word);
+        return;
+    }
+    buffer_byte(command, '\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            buffer_string(command, "'\\''");
+        else
+            buffer_byte(command, *word);
+    buffer_byte(command, '\'');
+}
+
+static void write_command(struct trace_writer *writer, char *const *words) {
+    struct buffer command = {0};
+    for (char *const *word = words; *word; word++) {
+        if (word != words)
+            buffer_byte(&command, ' ');
+        add_word(&command, *word);
+    }
+    trace_writer_meta(writer, META_COMMAND, buffer_as_text(&command));
+    buffer_finish(&command);
+}
+
+void record_write_meta(struct trace_writer *writer, const struct record_options *options) {
+    char host[PROCESS_NAME_SIZE], tool[64];
+    const char *rank = path_template_rank(), *world = path_template_world_size();
+    process_host(host);
+    snprintf(tool, sizeof tool, "ridge %s", RIDGE_VERSION);
+    trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("ridge"));
+    trace_writer_meta(writer, META_SOURCE_TOOL, text_of(tool));
+    trace_writer_meta(writer, META_CLOCK_BASE, TEXT("unix"));
+    trace_writer_meta_integer(writer, META_CLOCK_OFFSET, process_clock_offset());
+    trace_writer_meta(writer, META_HOST, text_of(host));
+    write_command(writer, options->command);
+    if (rank)
+        trace_writer_meta(writer, META_RANK, text_of(rank));
+    if (world)
+        trace_writer_meta(writer, META_WORLD_SIZE, text_of(world));
+}
+
+static void write_variable(struct trace_writer *writer, struct text name, const char *value) {
+    char key[256];
+    snprintf(key, sizeof key, "environment.%.*s", TEXT_ARGS(name));
+    trace_writer_meta(writer, key, text_of(value));
+}
+
+/* The values may be secrets, so they are stored only on request. */
+static void write_environment(struct trace_writer *writer, const struct environment *environment) {
+    for (char **variable = environ; *variable; variable++) {
+        size_t length = strcspn(*variable, "=");
+        bool replaced = false;
+        for (size_t i = 0; i < environment->count; i++)
+            replaced |= text_is((struct text){*variable, length}, environment->variables[i].name);
+        if (!replaced && (*variable)[length])
+            write_variable(writer, (struct text){*variable, length}, *variable + length + 1);
+    }
+    for (size_t i = 0; i < environment->count; i++)
+        write_variable(writer, text_of(environment->variables[i].name),
+                       environment->variables[i].value);
+}
+
+/* ---- Summary --------------------------------------------------------------------------------- */
+
+void record_note(struct record_summary *summary, const char *format, ...) {
+    va_list arguments;
+    if (summary->note_count == RECORD_NOTES)
+        return;
+    va_start(arguments, format);
+    vsnprintf(summary->notes[summary->note_count++], RECORD_NOTE_SIZE, format, arguments);
+    va_end(arguments);
+}
+
+static void add_count(struct buffer *lines, uint64_t count, const char *one, const char *many,
+                      const char *end) {
+    char text[FORMAT_PLURAL_SIZE];
+    if (count > 0)
+        buffer_printf(lines, "%s%s", format_plural(count, one, many, text), end);
+}
+
+static void describe_content(const struct record_summary *summary, struct buffer *lines) {
+    char time[FORMAT_SIZE], size[FORMAT_SIZE];
+    buffer_string(lines, "recorded  ");
+    add_count(lines, summary->processes, "process", "processes", ", ");
+    add_count(lines, summary->kernels, "kernel", "kernels", ", ");
+    add_count(lines, summary->copies, "copy", "copies", ", ");
+    add_count(lines, summary->calls, "call", "calls", ", ");
+    add_count(lines, summary->ranges, "range", "ranges", ", ");
+    add_count(lines, summary->samples, "sample", "samples", ", ");
+    buffer_printf(lines, "%s: %s (%s)\n", format_duration(summary->wall_ns, time), summary->path,
+                  format_bytes(summary->bytes, size));
+}
+
+static void describe_losses(const struct record_summary *summary, struct buffer *lines) {
+    buffer_string(lines, "lost      ");
+    if (summary->lost)
+        add_count(lines, summary->lost, "event", "events", "");
+    else
+        buffer_string(lines, "nothing");
+    for (unsigned i = 0; i < summary->note_count; i++)
+        buffer_printf(lines, "; %s", summary->notes[i]);
+    buffer_byte(lines, '\n');
+}
+
+/* With trampolines Python does not inline calls, so they also cost time in other code. Samples in
+ * code that only runs with trampolines are 1/15 to 1/3 of the total cost (CPython 3.12 and 3.13,
+ * x86-64). Such samples are few, so two standard deviations are added. A call takes at most twice
+ * as long. */
+static void python_cost(const struct record_summary *summary, double *low, double *high) {
+    const struct perf_python *python = &summary->python;
+    double samples = (double)summary->samples, seen = (double)python->trampolines;
+    double deviation = 2 * sqrt(seen), limit = (double)python->interpreted / 2;
+    double most = python->is_exact ? 15 * (seen + deviation + 2) : limit;
+    *low = seen > deviation ? 3 * (seen - deviation) / samples : 0;
+    *high = (most < limit ? most : limit) / samples;
+    if (*low > *high)
+        *low = *high;
+}
+
+static void describe_python(const struct record_summary *summary, struct buffer *lines) {
+    char text[FORMAT_SIZE];
+    double low = 0, high = 0;
+    bool is_known = summary->python.interpreted > 0 && summary->samples > 0;
+    if (!is_known && summary->python_maps == 0)
+        return;
+    buffer_string(lines, "; Python's perf trampolines took ");
+    if (is_known)
+        python_cost(summary, &low, &high);
+    if (!is_known)
+        buffer_string(lines, "an unknown part");
+    else if (low >= 0.001)
+        buffer_printf(lines, "%s to ", format_percent(low, text));
+    else
+        buffer_string(lines, "up to ");
+    if (is_known)
+        buffer_string(lines, format_percent(high, text));
+    buffer_string(lines, " of that (--env PYTHONPERFSUPPORT=0 disables them)");
+}
+
+static void describe_cost(const struct record_summary *summary, struct buffer *lines) {
+    char time[FORMAT_SIZE], share[FORMAT_SIZE];
+    buffer_printf(lines, "cost      %s of CPU time to record",
+                  format_duration(summary->recorder_ns, time));
+    if (summary->target_ns > 0) {
+        buffer_printf(lines, "; the program used %s", format_duration(summary->target_ns, time));
+        if (summary->samples > 0)
+            buffer_string(lines, ", including sampling interrupts");
+        describe_python(summary, lines);
+    }
+    if (summary->probe_ns >= 0)
+        buffer_printf(
+            lines, "; %s in the probe (%s of the run)", format_duration(summary->probe_ns, time),
+            format_percent(
+                summary->wall_ns > 0 ? (double)summary->probe_ns / (double)summary->wall_ns : 0,
+                share));
+    buffer_byte(lines, '\n');
+}
+
+void record_describe(const struct record_summary *summary, struct buffer *lines) {
+    describe_content(summary, lines);
+    describe_losses(summary, lines);
+    describe_cost(summary, lines);
+}
+
+#define CHILDREN_NS 1000000000 /* how long processes that outlive the program are recorded */
+enum { COMPRESSION = 1 };      /* low: the CPUs are for the recorded program */
+
+/* ---- Setup ------------------------------------------------------------------------------- */
 
 static bool prepare_probe(const struct record_options *options, struct spool_folder *folder,
                           struct environment *environment, struct record_summary *summary,
@@ -47,15 +226,16 @@ static bool open_file(struct recording *recording, pid_t pid, struct status *sta
     if (options->output)
         buffer_string(&pattern, options->output);
     else
-        patterns_default(options->command[0], &pattern);
+        path_template_default(options->command[0], &pattern);
     buffer_byte(&pattern, 0);
-    bool ok = buffer_ok(&pattern, status) && patterns_fill(pattern.data, pid, host, &name, status);
+    bool ok =
+        buffer_ok(&pattern, status) && path_template_expand(pattern.data, pid, host, &name, status);
     buffer_byte(&name, 0);
     ok = ok && buffer_ok(&name, status) &&
          record_file_open(&recording->file, name.data, options->replace, status);
     if (ok && !recording->file.regular && (options->ring_bytes || options->delay > 0)) {
-        record_file_abandon(&recording->file);
-        ok = status_fail(status, STATUS_USAGE, "--ring and --delay need an ordinary file, not %s",
+        record_file_discard(&recording->file);
+        ok = status_fail(status, STATUS_USAGE, "--ring and --delay need a regular file, not %s",
                          name.data);
     }
     buffer_finish(&pattern);
@@ -73,9 +253,9 @@ static bool open_writer(struct recording *recording, const struct environment *e
     if (!recording->writer)
         return false;
     recording->processes.writer = recording->writer;
-    meta_write(recording->writer, recording->options);
-    if (recording->options->keep_environment)
-        meta_write_environment(recording->writer, environment);
+    record_write_meta(recording->writer, recording->options);
+    if (recording->options->store_environment)
+        write_environment(recording->writer, environment);
     return true;
 }
 
@@ -89,7 +269,7 @@ static void open_perf(struct recording *recording, pid_t pid) {
         record_note(recording->summary, "CPU sampling is not available: %s", why.message);
 }
 
-/* Without a reader the folder goes, so that probes find none and write nothing. */
+/* Without a reader the folder is removed, so that probes do not write anything. */
 static void open_reader(struct recording *recording, struct spool_folder *folder) {
     struct status why = {0};
     if (!folder->path[0])
@@ -112,7 +292,7 @@ static bool open_all(struct recording *recording, const struct environment *envi
     open_reader(recording, folder);
     spool_rows_init(&recording->rows, recording->reader, recording->writer, &recording->processes,
                     &recording->gpus);
-    recording->rows.places.device_facts = recording->options->device_facts;
+    recording->rows.entities.device_facts = recording->options->device_facts;
     return true;
 }
 
@@ -120,13 +300,13 @@ static void close_all(struct recording *recording) {
     perf_close(recording->perf);
     spool_reader_close(recording->reader);
     spool_rows_finish(&recording->rows);
-    gpus_finish(&recording->gpus);
+    gpu_counters_finish(&recording->gpus);
     processes_finish(&recording->processes);
     map_finish(&recording->sampled);
     trace_writer_destroy(recording->writer);
 }
 
-/* ---- While it runs ------------------------------------------------------------------------ */
+/* ---- Recording ------------------------------------------------------------------------ */
 
 static void follow(struct recording *recording) {
     struct target *target = &recording->summary->target;
@@ -136,8 +316,8 @@ static void follow(struct recording *recording) {
         drain_poll(recording);
         if (target->ended && clock_now() - target->ended_at > CHILDREN_NS) {
             record_note(recording->summary,
-                        alive == 1 ? "%s process that it left running was let go"
-                                   : "%s processes that it left running were let go",
+                        alive == 1 ? "%s process was still running and is no longer recorded"
+                                   : "%s processes were still running and are no longer recorded",
                         format_count(alive, number));
             break;
         }
@@ -151,9 +331,10 @@ static int64_t processor_ns(int who) {
            ((int64_t)used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
 }
 
-/* ---- After -------------------------------------------------------------------------------- */
+/* ---- Completion --------------------------------------------------------------------------------
+ */
 
-/* Later takeovers, and those of other processes, are pauses in the trace as the first is. */
+/* Each takeover is also a pause in the trace. */
 static void note_takeover(struct recording *recording) {
     const struct takeover *takeover = &recording->rows.takeover;
     int64_t started = recording->summary->target.started;
@@ -164,15 +345,15 @@ static void note_takeover(struct recording *recording) {
     format_duration(takeover->last_end - started, until);
     if (takeover->ended < takeover->begun)
         record_note(recording->summary,
-                    "the program's own profiler (%s) took over CUPTI after %s: kernels and calls "
-                    "after that are not in this trace",
+                    "the program's profiler (%s) took over CUPTI after %s: later kernels and calls "
+                    "are not in this trace",
                     takeover->library, from);
     else
-        record_note(recording->summary,
-                    "the program's own profiler (%s) had CUPTI %s %s and %s: kernels and calls "
-                    "of that time are not in this trace",
-                    takeover->library, takeover->begun > 1 ? "at times between" : "between", from,
-                    until);
+        record_note(
+            recording->summary,
+            "the program's profiler (%s) used CUPTI %s %s and %s: kernels and calls in that "
+            "time are not in this trace",
+            takeover->library, takeover->begun > 1 ? "repeatedly between" : "between", from, until);
 }
 
 static void note_captures(struct recording *recording) {
@@ -180,7 +361,8 @@ static void note_captures(struct recording *recording) {
     if (!range || recording->rows.captures.count > 0)
         return;
     if (!recording->folder)
-        record_note(recording->summary, "nothing was captured, as %s cannot be seen", range);
+        record_note(recording->summary,
+                    "nothing was captured: %s cannot be detected without the probe", range);
     else if (strncmp(range, "nvtx:", 5) == 0)
         record_note(recording->summary,
                     "nothing was captured: the program never entered the NVTX range '%s'",
@@ -194,28 +376,32 @@ static void note_content(struct recording *recording) {
     struct record_summary *summary = recording->summary;
     const struct spool_rows *rows = &recording->rows;
     char number[FORMAT_SIZE];
-    summary->lost += rows->dropped + rows->impossible;
+    summary->lost += rows->dropped + rows->invalid;
     if (rows->missing[0])
         record_note(summary, "CUDA is not recorded: %s", rows->missing);
     if (rows->refused[0])
         record_note(summary,
-                    "the program's own profiler (in %s) did not get CUPTI, which serves one at a "
-                    "time: its result lacks CUDA; run it without ridge, or record with --backend "
-                    "cpu",
+                    "the program's profiler (in %s) could not use CUPTI, which supports one client "
+                    "at a time: its result lacks CUDA; run it without ridge, or record with "
+                    "--backend cpu",
                     rows->refused);
     note_takeover(recording);
     if (rows->ranges.never_ended)
-        record_note(summary, "%s ranges were still open at the end",
+        record_note(summary,
+                    rows->ranges.never_ended == 1 ? "%s range was still open at the end"
+                                                  : "%s ranges were still open at the end",
                     format_count(rows->ranges.never_ended, number));
     if (recording->trimmed_rows)
-        record_note(summary, "%s earlier events did not fit (--ring)",
+        record_note(summary,
+                    recording->trimmed_rows == 1 ? "%s older event was discarded (--ring)"
+                                                 : "%s older events were discarded (--ring)",
                     format_count(recording->trimmed_rows, number));
     if (recording->options->backend == RECORD_CUDA && recording->folder &&
         rows->kernels + rows->calls == 0 && !rows->missing[0])
-        record_note(summary, "the program did not use CUDA, as far as the probe saw");
+        record_note(summary, "the probe saw no use of CUDA");
     note_captures(recording);
-    if (recording->waiting)
-        record_note(summary, "the program ended before --delay was over");
+    if (recording->delayed)
+        record_note(summary, "the program ended before --delay had passed");
 }
 
 static void write_notes(struct recording *recording) {
@@ -223,7 +409,7 @@ static void write_notes(struct recording *recording) {
     struct trace_writer *writer = recording->writer;
     for (unsigned i = 0; i < summary->note_count; i++)
         trace_writer_meta(writer, META_WARNING, text_of(summary->notes[i]));
-    trace_writer_dropped(writer, recording->rows.impossible);
+    trace_writer_dropped(writer, recording->rows.invalid);
     trace_writer_meta_integer(writer, "target.status", target_status(&summary->target));
     trace_writer_meta_integer(writer, "recorder.cpu_ns", summary->recorder_ns);
     trace_writer_meta_integer(writer, "target.cpu_ns", summary->target_ns);
@@ -231,7 +417,7 @@ static void write_notes(struct recording *recording) {
         trace_writer_meta_integer(writer, "probe.cost_ns", summary->probe_ns);
 }
 
-static void count(struct recording *recording) {
+static void count_events(struct recording *recording) {
     struct record_summary *summary = recording->summary;
     const struct spool_rows *rows = &recording->rows;
     if (recording->processes.count > summary->processes)
@@ -240,47 +426,46 @@ static void count(struct recording *recording) {
     summary->copies = rows->copies;
     summary->calls = rows->calls;
     summary->ranges = rows->ranges.written;
-    summary->probe_ns = spool_rows_cost(rows);
+    summary->probe_ns = spool_rows_probe_cost(rows);
 }
 
-/* A file that could not be written to its end is kept: it is readable as far as it goes. */
-static void complete(struct recording *recording) {
+/* A file that could not be written completely is kept: it is readable up to the error. */
+static void finish_file(struct recording *recording) {
     struct record_summary *summary = recording->summary;
     struct status status = {0};
     bool ok = trace_writer_finish(recording->writer, &status) &&
               (!recording->trimmed || record_file_renumber(&recording->file, &status));
     summary->bytes = record_file_bytes(&recording->file);
     ok = record_file_close(&recording->file, &status) && ok;
-    if (ok && recording->trouble.code != STATUS_OK)
-        status = recording->trouble;
+    if (ok && recording->error.code != STATUS_OK)
+        status = recording->error;
     if (status.code != STATUS_OK)
-        record_note(summary, "the trace is not complete: %s", status.message);
+        record_note(summary, "the trace is incomplete: %s", status.message);
 }
 
-static bool run(struct recording *recording, struct status *status) {
+static bool run_recording(struct recording *recording, struct status *status) {
     struct record_summary *summary = recording->summary;
     struct target *target = &summary->target;
     int64_t own_before = processor_ns(RUSAGE_SELF);
-    if (!target_go(target, recording->options->command[0], status))
+    if (!target_exec(target, recording->options->command[0], status))
         return false;
-    if (!record_file_appear(&recording->file, &recording->trouble))
+    if (!record_file_commit(&recording->file, &recording->error))
         snprintf(recording->file.path, sizeof recording->file.path, "%.*s", RECORD_PATH_SIZE - 1,
-                 recording->file.temporary); /* it stays under that name */
+                 recording->file.temporary); /* it keeps that name */
     snprintf(summary->path, sizeof summary->path, "%s", recording->file.path);
     drain_start(recording, target->started);
     follow(recording);
     summary->wall_ns = (target->ended ? target->ended_at : clock_now()) - target->started;
     drain_end(recording);
-    count(recording);
+    count_events(recording);
     note_content(recording);
     summary->recorder_ns = processor_ns(RUSAGE_SELF) - own_before;
     summary->target_ns = processor_ns(RUSAGE_CHILDREN);
     write_notes(recording);
-    complete(recording);
+    finish_file(recording);
     return true;
 }
 
-/* Starts the program and records it, when all that comes before has gone well. */
 static bool start_and_run(struct recording *recording, const struct environment *environment,
                           struct spool_folder *folder, struct status *status) {
     const struct record_options *options = recording->options;
@@ -290,33 +475,34 @@ static bool start_and_run(struct recording *recording, const struct environment 
                       (unsigned)environment->count, status))
         return false;
     if (!open_all(recording, environment, folder, status)) {
-        record_file_abandon(&recording->file);
+        record_file_discard(&recording->file);
         target_cancel(target);
         return false;
     }
     time_t began = time(NULL);
-    if (run(recording, status)) {
-        if (environment->names_python)
+    if (run_recording(recording, status)) {
+        if (environment->enables_python_names)
             recording->summary->python_maps = perf_maps_remove(&recording->sampled, began);
-        else /* the user's choice is no cost of recording */
+        else /* set by the user: not a cost of recording */
             recording->summary->python = (struct perf_python){0};
         return true;
     }
-    record_file_abandon(&recording->file);
+    record_file_discard(&recording->file);
     return false;
 }
 
-static bool check(const struct record_options *options, struct status *status) {
+static bool check_options(const struct record_options *options, struct status *status) {
     const char *range = options->capture_range;
     if (!options->command || !options->command[0] || !*options->command[0])
-        return status_fail(status, STATUS_USAGE, "there is no program to record");
+        return status_fail(status, STATUS_USAGE, "no program to record");
     if (options->ring_bytes && options->max_bytes)
-        return status_fail(status, STATUS_USAGE,
-                           "--ring keeps the end and --max-size the beginning; give one of them");
+        return status_fail(
+            status, STATUS_USAGE,
+            "--ring keeps the end of the trace and --max-size its beginning; use one of them");
     if (range && strcmp(range, "cudaProfilerApi") != 0 &&
         (strncmp(range, "nvtx:", 5) != 0 || !range[5]))
         return status_fail(status, STATUS_USAGE,
-                           "--capture-range is cudaProfilerApi or nvtx:NAME, not '%s'", range);
+                           "--capture-range must be cudaProfilerApi or nvtx:NAME, not '%s'", range);
     return true;
 }
 
@@ -327,7 +513,7 @@ bool record_program(const struct record_options *options, struct record_summary 
     struct environment environment = {0};
     memset(summary, 0, sizeof *summary);
     summary->probe_ns = -1;
-    bool ok = check(options, status) &&
+    bool ok = check_options(options, status) &&
               prepare_probe(options, &folder, &environment, summary, status) &&
               start_and_run(&recording, &environment, &folder, status);
     close_all(&recording);

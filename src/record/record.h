@@ -1,4 +1,4 @@
-/* Records a program: everything between its command line and the .ridge file. */
+/* Records a program to a .ridge file. */
 #ifndef RIDGE_RECORD_RECORD_H
 #define RIDGE_RECORD_RECORD_H
 
@@ -9,60 +9,61 @@
 
 enum record_backend { RECORD_AUTO, RECORD_CUDA, RECORD_CPU };
 
-/* What is known of a device besides what the recording shows, such as its measured roofs: calls
- * `add` for each meta row that the trace should have of the device with this name and label. */
+/* Adds known facts about a device, such as its measured roofs: calls `add` for each meta row of the
+ * device with this name and label. */
 typedef void record_fact(void *to, const char *key, const char *value);
 typedef void record_device_facts(const char *name, const char *label, record_fact *add, void *to);
 
 struct record_options {
-    char *const *command; /* NULL ends it */
-    const char *output;   /* patterns replaced: %p pid, %h host, %r rank ($RANK, SLURM, OMPI...);
-                             NULL: named after the program */
+    char *const *command; /* terminated by NULL */
+    const char *output;   /* with %p, %h and %r, see path_template.h; NULL: named after the
+                             program */
     bool replace;
     enum record_backend backend;
     double delay, duration;    /* seconds; 0: none */
     const char *capture_range; /* "cudaProfilerApi", "nvtx:NAME", or NULL */
-    uint64_t max_bytes;        /* of the file: recording stops there; 0: no limit */
-    uint64_t ring_bytes;       /* keep the last so many instead; 0: no */
-    bool by_node;              /* CUDA graphs: each node, not the whole */
+    uint64_t max_bytes;        /* stop at this file size; 0: no limit */
+    uint64_t ring_bytes;       /* keep only the last bytes; 0: all */
+    bool graph_nodes;          /* record each node of CUDA graphs */
     struct perf_options perf;
     bool no_sampling;
-    const char *const *variables;      /* NAME=VALUE for the target; NULL ends it */
-    bool keep_environment;             /* store the target's environment in the trace */
-    bool pipe_was_ignored;             /* SIGPIPE, when ridge was started */
-    record_device_facts *device_facts; /* NULL: nothing is known */
+    const char *const *variables;      /* NAME=VALUE for the target; terminated by NULL */
+    bool store_environment;            /* store the target's environment in the trace */
+    bool pipe_was_ignored;             /* SIGPIPE was ignored when ridge started */
+    record_device_facts *device_facts; /* may be NULL */
 };
 
 enum { RECORD_NOTES = 8, RECORD_NOTE_SIZE = 400 };
 
 struct record_summary {
     char path[4096];
-    struct target target; /* how it ended: target_status(), target_end_alike() */
+    struct target target; /* how it ended: target_status(), target_exit_alike() */
     uint64_t processes, kernels, copies, calls, ranges, samples;
     uint64_t lost;
     uint64_t bytes;
     int64_t wall_ns;
-    int64_t recorder_ns;       /* processor time of the recorder */
-    int64_t target_ns;         /* processor time of the program and all that it started */
+    int64_t recorder_ns;       /* CPU time of the recorder */
+    int64_t target_ns;         /* CPU time of the program and its descendants */
     struct perf_python python; /* zeroed unless ridge turned trampolines on */
-    unsigned python_maps;      /* processes in which they were on */
-    int64_t probe_ns;          /* inside the program, as the probe measured it; -1: it did not */
-    char notes[RECORD_NOTES][RECORD_NOTE_SIZE]; /* what could not be recorded, and the step that
-                                                   mends it */
+    unsigned python_maps;      /* processes with trampolines */
+    int64_t probe_ns;          /* inside the program, measured by the probe; -1: unknown */
+    char notes[RECORD_NOTES][RECORD_NOTE_SIZE]; /* what could not be recorded, and how to fix it */
     unsigned note_count;
 };
 
-/* True also when the target failed: see summary->target. False when it did not run: the status is
- * STATUS_USAGE when it must not run, as the program cannot be executed (summary->target.not_started
- * is then 126 or 127) or the command line or the output file is wrong. With any other status
- * recording failed: run it unrecorded. */
+/* Returns true if the program ran, even if it failed: see summary->target. With STATUS_USAGE it did
+ * not run and must not: it cannot be executed (summary->target.exec_status is 126 or 127), or the
+ * command line or the output file is wrong. With any other status recording failed: run the program
+ * unrecorded. */
 bool record_program(const struct record_options *options, struct record_summary *summary,
                     struct status *status);
 
-/* Adds a note; one too many is left out. */
+/* Adds a note. Notes beyond RECORD_NOTES are ignored. */
 void record_note(struct record_summary *summary, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The three lines for the user: what was recorded, what was not, what it cost. */
+/* Writes the command (quoted for a shell), the host, the clock and the rank to the trace. */
+void record_write_meta(struct trace_writer *writer, const struct record_options *options);
+/* The three lines of the summary: what was recorded, what was lost, what it cost. */
 void record_describe(const struct record_summary *summary, struct buffer *lines);
 
 #endif

@@ -1,8 +1,7 @@
-/* Where did it happen? The processes, threads, devices and queues that the spool's records name by
- * small numbers of their own, as rows of the trace.
+/* Maps the spool's numbers of processes, threads, devices and queues to rows of the trace.
  *
- * Two processes that use one GPU mean one device, whatever number each gives it: devices are told
- * apart by their identity.
+ * Devices are identified by uuid: two processes that use the same GPU share one row, whatever index
+ * each has for it.
  */
 #ifndef RIDGE_RECORD_SPOOL_ENTITIES_H
 #define RIDGE_RECORD_SPOOL_ENTITIES_H
@@ -15,42 +14,42 @@
 #include "spool/spool.h"
 #include "trace/writer.h"
 
-enum { SPOOL_DEVICES_MAX = 256 }; /* of a process */
+enum { SPOOL_DEVICES_MAX = 256 }; /* per process */
 
-struct spool_places {
+struct spool_entities {
     const struct spool_reader *reader;
     struct trace_writer *writer;
     struct processes *processes;
-    struct gpus *gpus;
+    struct gpu_counters *gpus;
     record_device_facts *device_facts; /* or NULL */
 
-    struct spool_place_lane {
-        uint32_t *strings; /* the trace's number of each text, 0: not yet */
+    struct spool_lane_state {
+        uint32_t *strings; /* string ids by text number; 0: not written yet */
         size_t string_capacity;
         unsigned process;
         uint32_t thread;           /* row */
-        struct spool_call pending; /* one whose end did not fit; head.kind 0: none */
-    } * *lanes;                    /* by number; NULL: not met yet */
+        struct spool_call pending; /* a long call without its end; head.kind 0: none */
+    } * *lanes;                    /* by number; NULL: unknown */
     size_t lane_capacity;
 
-    struct spool_place_process {
+    struct spool_process_state {
         uint32_t row;
-        int64_t cost_ns;     /* as the probe told last; -1: never */
-        int64_t ended_at;    /* when it was seen to have ended; 0: it has not */
-        bool closed;         /* what it left open has been ended */
-        struct spool_pause { /* of its recording, see spool_pauses.h */
-            int64_t since;   /* one that has no end yet; 0: none */
-            int64_t last;    /* when the latest began that has one */
+        int64_t cost_ns;     /* last reported by the probe; -1: never */
+        int64_t ended_at;    /* 0: running */
+        bool closed;         /* its open ranges and pauses were ended */
+        struct spool_pause { /* see spool_rows.c */
+            int64_t since;   /* start of the pause without an end; 0: none */
+            int64_t last;    /* start of the latest ended pause */
             uint32_t thread;
-            int64_t captures_from; /* the end of the latest; 0: it is paused, or never was */
+            int64_t captures_from; /* end of the latest pause; 0: paused, or never paused */
         } pause;
         uint32_t devices[SPOOL_DEVICES_MAX];
-    } * *members; /* by number; NULL: not met yet */
-    size_t member_capacity;
+    } * *process_states; /* by number; NULL: unknown */
+    size_t process_state_capacity;
 
     struct map threads; /* process and tid -> row */
 
-    struct intern devices; /* by identity */
+    struct intern devices; /* by uuid */
     uint32_t *device_rows;
     size_t device_row_capacity;
     bool label_used[SPOOL_DEVICES_MAX];
@@ -61,28 +60,30 @@ struct spool_places {
 };
 
 /* NULL when out of memory. */
-struct spool_place_lane *spool_place_lane(struct spool_places *places, unsigned process,
+struct spool_lane_state *spool_lane_state(struct spool_entities *entities, unsigned process,
                                           unsigned lane, struct status *status);
-struct spool_place_process *spool_place_process(struct spool_places *places, unsigned process,
+struct spool_process_state *spool_process_state(struct spool_entities *entities, unsigned process,
                                                 struct status *status);
-/* The trace's number of a lane's text; the lane may give the number to another text. */
-uint32_t spool_place_string(struct spool_places *places, unsigned lane_number,
-                            struct spool_place_lane *lane, uint32_t text);
-void spool_place_text(struct spool_place_lane *lane, uint32_t text);
+/* The string id of a lane's text. A lane may reuse the number for another text: then reset it. */
+uint32_t spool_entity_string(struct spool_entities *entities, unsigned lane_number,
+                             struct spool_lane_state *lane, uint32_t text);
+void spool_entity_reset_string(struct spool_lane_state *lane, uint32_t text);
 
-bool spool_place_thread(struct spool_places *places, struct spool_place_lane *lane,
-                        const struct spool_thread *thread, uint32_t name, struct status *status);
-bool spool_place_add_device(struct spool_places *places, unsigned process,
-                            const struct spool_device *device, struct text name,
-                            struct status *status);
+bool spool_entity_set_thread(struct spool_entities *entities, struct spool_lane_state *lane,
+                             const struct spool_thread *thread, uint32_t name,
+                             struct status *status);
+bool spool_entity_add_device(struct spool_entities *entities, unsigned process,
+                             const struct spool_device *device, struct text name,
+                             struct status *status);
 /* Rows; 0 only when out of memory. */
-uint32_t spool_place_thread_row(struct spool_places *places, unsigned process, int64_t tid,
-                                struct status *status);
-uint32_t spool_place_device(struct spool_places *places, unsigned process, uint32_t index,
+uint32_t spool_entity_thread(struct spool_entities *entities, unsigned process, int64_t tid,
+                             struct status *status);
+uint32_t spool_entity_device(struct spool_entities *entities, unsigned process, uint32_t index,
+                             struct status *status);
+uint32_t spool_entity_queue(struct spool_entities *entities, unsigned process, uint32_t device,
+                            uint32_t context, uint32_t stream, uint32_t name,
                             struct status *status);
-uint32_t spool_place_queue(struct spool_places *places, unsigned process, uint32_t device,
-                           uint32_t context, uint32_t stream, uint32_t name, struct status *status);
 
-void spool_places_finish(struct spool_places *places);
+void spool_entities_finish(struct spool_entities *entities);
 
 #endif

@@ -1,47 +1,44 @@
-/* One function for each kind of event. Records are what a probe wrote into memory that its process
- * shares, and that process may have written there too: every time is checked before it is used, and
- * numbers of texts, devices and queues are looked up where a wrong one finds nothing.
+/* One function for each kind of event. The recorded process can write to the shared memory of the
+ * spool, so every time is checked before use, and lookups of texts, devices and queues tolerate
+ * wrong numbers.
  */
 #include "record/spool_events.h"
 
 #include <stdio.h>
 
-enum { CALL_END = 255 }; /* class of the record that has the end of a very long call */
-
 static struct trace_writer *writer_of(const struct spool_origin *origin) {
-    return origin->rows->places.writer;
+    return origin->rows->entities.writer;
 }
 
 uint32_t spool_origin_string(const struct spool_origin *origin, uint32_t text) {
-    return spool_place_string(&origin->rows->places, origin->lane_number, origin->lane, text);
+    return spool_entity_string(&origin->rows->entities, origin->lane_number, origin->lane, text);
 }
 
 struct text spool_origin_text(const struct spool_origin *origin, uint32_t text) {
-    return spool_reader_text(origin->rows->places.reader, origin->lane_number, text);
+    return spool_reader_text(origin->rows->entities.reader, origin->lane_number, text);
 }
 
-/* A row refers to its queue, device and thread: without them (out of memory) it is not written, and
- * the record fails. */
+/* Fails when out of memory: an activity without a queue is not written. */
 static bool find_queue(const struct spool_origin *origin, uint32_t device, uint32_t context,
                        uint32_t stream, uint32_t *queue) {
-    *queue = spool_place_queue(&origin->rows->places, origin->process, device, context, stream, 0,
-                               origin->status);
+    *queue = spool_entity_queue(&origin->rows->entities, origin->process, device, context, stream,
+                                0, origin->status);
     return *queue != 0;
 }
 
-bool spool_is_span(struct spool_rows *rows, int64_t start, int64_t end) {
+bool spool_check_span(struct spool_rows *rows, int64_t start, int64_t end) {
     bool sane = start > 0 && start <= end && end < TRACE_TIME_LIMIT / 2;
-    rows->impossible += !sane;
+    rows->invalid += !sane;
     return sane;
 }
 
-static bool is_wanted(const struct spool_rows *rows, int64_t start) {
+static bool is_in_window(const struct spool_rows *rows, int64_t start) {
     return start >= rows->from && start < rows->until;
 }
 
-bool spool_take_kernel(const struct spool_origin *origin, const struct spool_kernel *kernel) {
+bool spool_handle_kernel(const struct spool_origin *origin, const struct spool_kernel *kernel) {
     struct spool_rows *rows = origin->rows;
-    if (!spool_is_span(rows, kernel->start, kernel->end) || !is_wanted(rows, kernel->start))
+    if (!spool_check_span(rows, kernel->start, kernel->end) || !is_in_window(rows, kernel->start))
         return true;
     struct row_activity row = {
         .start = kernel->start,
@@ -80,9 +77,9 @@ static uint32_t copy_name(const struct spool_origin *origin, const struct spool_
     return trace_writer_string(writer_of(origin), text_of(name));
 }
 
-bool spool_take_copy(const struct spool_origin *origin, const struct spool_copy *copy) {
+bool spool_handle_copy(const struct spool_origin *origin, const struct spool_copy *copy) {
     struct spool_rows *rows = origin->rows;
-    if (!spool_is_span(rows, copy->start, copy->end) || !is_wanted(rows, copy->start))
+    if (!spool_check_span(rows, copy->start, copy->end) || !is_in_window(rows, copy->start))
         return true;
     uint8_t direction = copy->direction < COPY_DIRECTIONS ? copy->direction : COPY_UNKNOWN;
     struct row_activity row = {
@@ -107,7 +104,7 @@ bool spool_take_copy(const struct spool_origin *origin, const struct spool_copy 
 static void write_call(const struct spool_origin *origin, const struct spool_call *call,
                        int64_t end) {
     struct spool_rows *rows = origin->rows;
-    if (!spool_is_span(rows, call->start, end) || !is_wanted(rows, call->start))
+    if (!spool_check_span(rows, call->start, end) || !is_in_window(rows, call->start))
         return;
     struct row_call row = {
         .start = call->start,
@@ -122,35 +119,35 @@ static void write_call(const struct spool_origin *origin, const struct spool_cal
     trace_write_call(writer_of(origin), &row);
 }
 
-void spool_take_pending(const struct spool_origin *origin) {
+void spool_finish_pending_call(const struct spool_origin *origin) {
     struct spool_call *pending = &origin->lane->pending;
     if (pending->head.kind && pending->start < TRACE_TIME_LIMIT / 2)
         write_call(origin, pending, pending->start + pending->duration);
     pending->head.kind = 0;
 }
 
-/* A call of more than four seconds is followed by a record of its own with the end. */
-bool spool_take_call(const struct spool_origin *origin, const struct spool_call *call) {
+/* A call of more than four seconds is two records, see struct spool_call. */
+bool spool_handle_call(const struct spool_origin *origin, const struct spool_call *call) {
     struct spool_call *pending = &origin->lane->pending;
-    if (call->class == CALL_END) {
+    if (call->class == SPOOL_CALL_END) {
         if (pending->head.kind)
             write_call(origin, pending, call->start);
         pending->head.kind = 0;
         return true;
     }
-    spool_take_pending(origin);
+    spool_finish_pending_call(origin);
     if (call->duration == UINT32_MAX)
         *pending = *call;
     else if (call->start < TRACE_TIME_LIMIT / 2)
         write_call(origin, call, call->start + call->duration);
     else
-        origin->rows->impossible++;
+        origin->rows->invalid++;
     return true;
 }
 
 static struct row_range range_row(const struct spool_origin *origin,
                                   const struct spool_range *range) {
-    struct spool_attached attached = {
+    struct spool_attributes attributes = {
         .domain = spool_origin_string(origin, range->domain),
         .category = spool_origin_text(origin, range->category),
         .colour = range->colour,
@@ -159,14 +156,14 @@ static struct row_range range_row(const struct spool_origin *origin,
     };
     struct row_range row =
         spool_range_row(writer_of(origin), spool_origin_text(origin, range->head.text),
-                        origin->lane->thread, &attached);
+                        origin->lane->thread, &attributes);
     row.start = range->start;
     return row;
 }
 
-bool spool_take_range(const struct spool_origin *origin, const struct spool_range *range) {
+bool spool_handle_range(const struct spool_origin *origin, const struct spool_range *range) {
     struct spool_rows *rows = origin->rows;
-    if (!spool_is_span(rows, range->start, range->end) || range->end < rows->from ||
+    if (!spool_check_span(rows, range->start, range->end) || range->end < rows->from ||
         range->start >= rows->until)
         return true;
     struct row_range row = range_row(origin, range);
@@ -174,27 +171,27 @@ bool spool_take_range(const struct spool_origin *origin, const struct spool_rang
     return true;
 }
 
-bool spool_take_range_begin(const struct spool_origin *origin, const struct spool_range *range) {
+bool spool_handle_range_begin(const struct spool_origin *origin, const struct spool_range *range) {
     struct spool_rows *rows = origin->rows;
-    if (!spool_is_span(rows, range->start, range->start) || range->start >= rows->until)
+    if (!spool_check_span(rows, range->start, range->start) || range->start >= rows->until)
         return true;
     struct row_range row = range_row(origin, range);
     return spool_range_begin(&rows->ranges, writer_of(origin), origin->process, range->id, &row,
                              origin->status);
 }
 
-bool spool_take_range_end(const struct spool_origin *origin, const struct spool_range *range) {
+bool spool_handle_range_end(const struct spool_origin *origin, const struct spool_range *range) {
     struct spool_rows *rows = origin->rows;
-    return !spool_is_span(rows, range->end, range->end) ||
+    return !spool_check_span(rows, range->end, range->end) ||
            spool_range_end(&rows->ranges, writer_of(origin), origin->process, range->id, range->end,
                            origin->status);
 }
 
-bool spool_take_mark(const struct spool_origin *origin, const struct spool_mark *mark) {
+bool spool_handle_mark(const struct spool_origin *origin, const struct spool_mark *mark) {
     struct spool_rows *rows = origin->rows;
-    if (!spool_is_span(rows, mark->time, mark->time) || !is_wanted(rows, mark->time))
+    if (!spool_check_span(rows, mark->time, mark->time) || !is_in_window(rows, mark->time))
         return true;
-    struct spool_attached attached = {
+    struct spool_attributes attributes = {
         .category = spool_origin_text(origin, mark->category),
         .colour = mark->colour,
         .payload_kind = mark->has_payload,
@@ -205,15 +202,15 @@ bool spool_take_mark(const struct spool_origin *origin, const struct spool_mark 
         .thread = origin->lane->thread,
         .name = spool_origin_string(origin, mark->head.text),
         .domain = spool_origin_string(origin, mark->domain),
-        .detail = spool_range_detail(writer_of(origin), &attached, TEXT("")),
+        .detail = spool_range_detail(writer_of(origin), &attributes, TEXT("")),
     };
     trace_write_mark(writer_of(origin), &row);
     return true;
 }
 
-bool spool_take_wait(const struct spool_origin *origin, const struct spool_wait *wait) {
+bool spool_handle_wait(const struct spool_origin *origin, const struct spool_wait *wait) {
     struct spool_rows *rows = origin->rows;
-    if (!spool_is_span(rows, wait->start, wait->end) || !is_wanted(rows, wait->start))
+    if (!spool_check_span(rows, wait->start, wait->end) || !is_in_window(rows, wait->start))
         return true;
     struct row_wait row = {
         .start = wait->start,
@@ -234,22 +231,22 @@ bool spool_take_wait(const struct spool_origin *origin, const struct spool_wait 
     return true;
 }
 
-bool spool_take_memory(const struct spool_origin *origin, const struct spool_memory *memory) {
+bool spool_handle_memory(const struct spool_origin *origin, const struct spool_memory *memory) {
     struct spool_rows *rows = origin->rows;
-    if (!spool_is_span(rows, memory->time, memory->time) || !is_wanted(rows, memory->time))
+    if (!spool_check_span(rows, memory->time, memory->time) || !is_in_window(rows, memory->time))
         return true;
     struct row_memory row = {
         .time = memory->time,
-        .thread = memory->tid > 0 ? spool_place_thread_row(&rows->places, origin->process,
-                                                           memory->tid, origin->status)
-                                  : origin->lane->thread, /* the process's first stands for it */
+        .thread = memory->tid > 0 ? spool_entity_thread(&rows->entities, origin->process,
+                                                        memory->tid, origin->status)
+                                  : origin->lane->thread, /* the main thread */
         .operation = memory->released ? MEMORY_FREE : MEMORY_ALLOC,
         .bytes = memory->bytes,
         .address = memory->address,
     };
     if (memory->device)
-        row.device =
-            spool_place_device(&rows->places, origin->process, memory->device - 1, origin->status);
+        row.device = spool_entity_device(&rows->entities, origin->process, memory->device - 1,
+                                         origin->status);
     if ((memory->tid > 0 && !row.thread) || (memory->device && !row.device))
         return false;
     trace_write_memory(writer_of(origin), &row);

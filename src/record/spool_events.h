@@ -1,5 +1,5 @@
-/* Events of the spool as rows of the trace: kernels, copies, calls, ranges, marks, waits, memory.
- * Each returns false only when out of memory, or when the writer has failed.
+/* Writes the spool's events to the trace: kernels, copies, calls, ranges, marks, waits, memory.
+ * Each function returns false only when out of memory, or when the writer has failed.
  */
 #ifndef RIDGE_RECORD_SPOOL_EVENTS_H
 #define RIDGE_RECORD_SPOOL_EVENTS_H
@@ -10,27 +10,27 @@
 struct spool_origin {
     struct spool_rows *rows;
     unsigned process, lane_number;
-    struct spool_place_lane *lane;
+    struct spool_lane_state *lane;
     struct status *status;
 };
 
-/* A text of the record's lane: in the trace, and itself. */
+/* A text of the record's lane: as string id, and its bytes. */
 uint32_t spool_origin_string(const struct spool_origin *origin, uint32_t text);
 struct text spool_origin_text(const struct spool_origin *origin, uint32_t text);
 
-/* Whether a span of time can be; counts it when not. */
-bool spool_is_span(struct spool_rows *rows, int64_t start, int64_t end);
+/* Whether the times are valid; counts invalid ones. */
+bool spool_check_span(struct spool_rows *rows, int64_t start, int64_t end);
 
-bool spool_take_kernel(const struct spool_origin *origin, const struct spool_kernel *kernel);
-bool spool_take_copy(const struct spool_origin *origin, const struct spool_copy *copy);
-bool spool_take_call(const struct spool_origin *origin, const struct spool_call *call);
-bool spool_take_range(const struct spool_origin *origin, const struct spool_range *range);
-bool spool_take_range_begin(const struct spool_origin *origin, const struct spool_range *range);
-bool spool_take_range_end(const struct spool_origin *origin, const struct spool_range *range);
-bool spool_take_mark(const struct spool_origin *origin, const struct spool_mark *mark);
-bool spool_take_wait(const struct spool_origin *origin, const struct spool_wait *wait);
-bool spool_take_memory(const struct spool_origin *origin, const struct spool_memory *memory);
-/* A call of the lane whose end never came. */
-void spool_take_pending(const struct spool_origin *origin);
+bool spool_handle_kernel(const struct spool_origin *origin, const struct spool_kernel *kernel);
+bool spool_handle_copy(const struct spool_origin *origin, const struct spool_copy *copy);
+bool spool_handle_call(const struct spool_origin *origin, const struct spool_call *call);
+bool spool_handle_range(const struct spool_origin *origin, const struct spool_range *range);
+bool spool_handle_range_begin(const struct spool_origin *origin, const struct spool_range *range);
+bool spool_handle_range_end(const struct spool_origin *origin, const struct spool_range *range);
+bool spool_handle_mark(const struct spool_origin *origin, const struct spool_mark *mark);
+bool spool_handle_wait(const struct spool_origin *origin, const struct spool_wait *wait);
+bool spool_handle_memory(const struct spool_origin *origin, const struct spool_memory *memory);
+/* Writes a long call of the lane whose end was lost. */
+void spool_finish_pending_call(const struct spool_origin *origin);
 
 #endif

@@ -23,10 +23,10 @@
 
 #define PREFIX "ridge-spool-"
 #define LOCK "lock"
-enum { ATTEMPTS = 1000 }; /* each loses at most one race against a recorder that starts meanwhile */
+enum { ATTEMPTS = 1000 }; /* each can lose one race against a starting recorder */
 
-/* A folder of ours that others cannot write to, or one like /tmp, where they can but names are
- * protected. */
+/* A folder of a trusted owner that others cannot write to, or one with the sticky bit, like /tmp.
+ */
 static bool is_safe(const char *path) {
     struct stat info;
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode) || access(path, W_OK | X_OK) != 0)
@@ -40,8 +40,8 @@ static void lock_path_of(const char *path, char *lock_path, size_t size) {
     snprintf(lock_path, size, "%s/" LOCK, path);
 }
 
-/* The lock goes last: whatever a killed process leaves of the folder can still be locked and
- * removed. Nothing in the folder is a folder. */
+/* The lock file is removed last, so that a folder whose removal was interrupted can still be locked
+ * and removed. A spool folder has no subfolders. */
 static void remove_folder(const char *path) {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
@@ -83,7 +83,7 @@ static void remove_if_left_behind(const char *path) {
         return;
     int lock = open(lock_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (lock < 0) {
-        rmdir(path); /* does nothing unless it is empty */
+        rmdir(path); /* succeeds only if it is empty */
         return;
     }
     if (take_lock(lock, lock_path) == LOCKED)
@@ -104,7 +104,7 @@ static void sweep(const char *base) {
     closedir(folder);
 }
 
-/* LOST: another recorder took the folder for one that was left behind. */
+/* LOST: another recorder removed the folder as abandoned. */
 static enum lock try_create(const char *base, struct spool_folder *folder, struct status *status) {
     char lock_path[sizeof folder->path + sizeof "/" LOCK];
     snprintf(folder->path, sizeof folder->path, "%s/" PREFIX "XXXXXX", base);
@@ -140,20 +140,20 @@ static bool create_in(const char *base, struct spool_folder *folder, struct stat
 }
 
 bool spool_folder_create(struct spool_folder *folder, struct status *status) {
-    const char *places[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+    const char *entities[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
     status->code = STATUS_OK;
-    for (size_t i = 0; i < ARRAY_COUNT(places); i++) {
-        if (!places[i] || places[i][0] != '/' || !is_safe(places[i]))
+    for (size_t i = 0; i < ARRAY_COUNT(entities); i++) {
+        if (!entities[i] || entities[i][0] != '/' || !is_safe(entities[i]))
             continue;
-        sweep(places[i]);
-        if (create_in(places[i], folder, status))
+        sweep(entities[i]);
+        if (create_in(entities[i], folder, status))
             return true;
     }
     if (status->code != STATUS_OK)
-        return status_context(status, "set TMPDIR to a folder of your own with room in it");
+        return status_context(status, "set TMPDIR to a folder of your own with free space");
     return status_fail(status, STATUS_IO,
-                       "neither XDG_RUNTIME_DIR, TMPDIR nor /tmp is a folder that you can write to "
-                       "and others cannot tamper with; set TMPDIR to one of your own");
+                       "XDG_RUNTIME_DIR, TMPDIR and /tmp are not writable, or not safe from other "
+                       "users; set TMPDIR to a folder of your own");
 }
 
 void spool_folder_remove(struct spool_folder *folder) {

@@ -1,6 +1,5 @@
-/* The private folder through which recorded processes hand over what they did: made before the
- * program starts, gone when the recorder ends. One that a killed recorder left behind is removed by
- * the next.
+/* The private folder of the spool: created before the program starts, removed when the recorder
+ * ends. A folder that a killed recorder left behind is removed by the next recorder.
  */
 #ifndef RIDGE_RECORD_SPOOL_FOLDER_H
 #define RIDGE_RECORD_SPOOL_FOLDER_H
@@ -9,13 +8,13 @@
 
 struct spool_folder {
     char path[512];
-    int lock; /* held as long as the recorder lives */
+    int lock; /* held while the recorder runs */
 };
 
-/* In $XDG_RUNTIME_DIR, $TMPDIR or /tmp, the first that is safe: the user's own, or one where nobody
- * can rename what is another's. */
+/* In the first of $XDG_RUNTIME_DIR, $TMPDIR and /tmp in which no other user can rename or remove
+ * the folder. */
 bool spool_folder_create(struct spool_folder *folder, struct status *status);
-/* With all that is in it; processes that still write there lose only what comes from then on. */
+/* With its content. Processes that still write there lose their later records. */
 void spool_folder_remove(struct spool_folder *folder);
 
 #endif

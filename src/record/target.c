@@ -1,10 +1,10 @@
-/* How is a program run as if ridge were not there?
+/* Runs a program as if ridge were not there.
  *
- * It shares ridge's process group and terminal, so what the terminal sends (Ctrl-C, Ctrl-Z, a
- * hangup) reaches both. Signals are blocked but for the time that ridge sleeps, so that none can
- * come between looking for ended children and going to sleep; handlers do nothing but pass on what
- * a process has sent. ridge is a subreaper: processes whose parent has ended become its children,
- * and so it knows when the last one has ended.
+ * The program shares ridge's process group and terminal, so signals of the terminal (Ctrl-C,
+ * Ctrl-Z, hangup) reach both. Signals are blocked except while ridge sleeps, so that none is lost
+ * between checking for ended children and going to sleep. The handlers only forward signals that a
+ * process sent. ridge is a subreaper: orphaned descendants become its children, so it knows when
+ * the last one has ended.
  */
 #include "record/target.h"
 
@@ -26,15 +26,15 @@
 #include "base/memory.h"
 #include "spool/spool.h"
 
-/* SIGCHLD only wakes ridge; SIGXFSZ would kill it where a failed write is enough. */
+/* SIGCHLD only wakes ridge. SIGXFSZ and SIGPIPE are ignored, because a failed write suffices. */
 static const int signals[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
                               SIGUSR1, SIGUSR2, SIGXFSZ, SIGPIPE};
-_Static_assert(ARRAY_COUNT(signals) == TARGET_SIGNALS, "one place for each");
+_Static_assert(ARRAY_COUNT(signals) == TARGET_SIGNALS, "one saved action each");
 
-static volatile sig_atomic_t receiver; /* the target's pid while it lives */
+static volatile sig_atomic_t forward_to; /* the target's pid while it runs */
 
-/* What comes from the terminal has reached the target already. */
-static bool came_from_process(const siginfo_t *info) {
+/* Signals of the terminal reach the target directly. */
+static bool sent_by_process(const siginfo_t *info) {
 #ifdef SI_KERNEL
     return info->si_code != SI_KERNEL;
 #else
@@ -42,62 +42,62 @@ static bool came_from_process(const siginfo_t *info) {
 #endif
 }
 
-static void pass_on(int number, siginfo_t *info, void *context) {
-    int before = errno;
+static void forward_signal(int number, siginfo_t *info, void *context) {
+    int saved_actions = errno;
     (void)context;
-    if (receiver > 0 && came_from_process(info))
-        kill((pid_t)receiver, number);
-    errno = before;
+    if (forward_to > 0 && sent_by_process(info))
+        kill((pid_t)forward_to, number);
+    errno = saved_actions;
 }
 
-static void wake_up(int number, siginfo_t *info, void *context) {
+static void ignore_signal(int number, siginfo_t *info, void *context) {
     (void)number, (void)info, (void)context;
 }
 
-static bool is_passed_on(int number) {
+static bool is_forwarded(int number) {
     return number != SIGCHLD && number != SIGXFSZ && number != SIGPIPE;
 }
 
-/* A signal that ridge was started to ignore (nohup) stays ignored, by both. */
-static void take_signals(struct target *target) {
+/* A signal that was ignored when ridge started (nohup) stays ignored in both. */
+static void install_handlers(struct target *target) {
     sigset_t blocked;
     sigemptyset(&blocked);
     for (unsigned i = 0; i < TARGET_SIGNALS; i++) {
         struct sigaction action = {.sa_flags = SA_SIGINFO};
         sigemptyset(&action.sa_mask);
-        sigaction(signals[i], NULL, &target->before[i]);
+        sigaction(signals[i], NULL, &target->saved_actions[i]);
         if (signals[i] == SIGXFSZ || signals[i] == SIGPIPE) {
             action.sa_flags = 0;
             action.sa_handler = SIG_IGN;
         } else if (signals[i] == SIGCHLD) {
-            action.sa_sigaction = wake_up;
-        } else if (target->before[i].sa_handler == SIG_IGN) {
+            action.sa_sigaction = ignore_signal;
+        } else if (target->saved_actions[i].sa_handler == SIG_IGN) {
             continue;
         } else {
-            action.sa_sigaction = pass_on;
+            action.sa_sigaction = forward_signal;
         }
         sigaction(signals[i], &action, NULL);
         sigaddset(&blocked, signals[i]);
     }
-    sigprocmask(SIG_BLOCK, &blocked, &target->mask);
-    target->waiting = target->mask;
+    sigprocmask(SIG_BLOCK, &blocked, &target->saved_mask);
+    target->wait_mask = target->saved_mask;
     for (unsigned i = 0; i < TARGET_SIGNALS; i++)
-        sigdelset(&target->waiting, signals[i]);
+        sigdelset(&target->wait_mask, signals[i]);
 }
 
-static void restore_signals(const struct target *target) {
+static void restore_handlers(const struct target *target) {
     for (unsigned i = 0; i < TARGET_SIGNALS; i++)
-        sigaction(signals[i], &target->before[i], NULL);
-    sigprocmask(SIG_SETMASK, &target->mask, NULL);
+        sigaction(signals[i], &target->saved_actions[i], NULL);
+    sigprocmask(SIG_SETMASK, &target->saved_mask, NULL);
 }
 
 void target_release(struct target *target) {
-    receiver = 0;
-    /* A Ctrl-C that ended the target may still be pending here: ignoring it forgets it. */
+    forward_to = 0;
+    /* A Ctrl-C that ended the target may still be pending; SIG_IGN discards it. */
     for (unsigned i = 0; i < TARGET_SIGNALS; i++)
-        if (is_passed_on(signals[i]))
+        if (is_forwarded(signals[i]))
             signal(signals[i], SIG_IGN);
-    restore_signals(target);
+    restore_handlers(target);
 }
 
 /* ---- The child ---------------------------------------------------------------------------- */
@@ -116,30 +116,30 @@ static void set_variable(const struct target_variable *variable) {
     memory_free(joined);
 }
 
-static _Noreturn void be_target(const struct target *target, int go, int failure,
+static _Noreturn void run_child(const struct target *target, int start_pipe, int error_pipe,
                                 char *const *command, const struct target_variable *variables,
                                 unsigned variable_count) {
     char byte;
     ssize_t got;
-    restore_signals(target);
+    restore_handlers(target);
     if (target->pipe_was_ignored)
         signal(SIGPIPE, SIG_IGN);
     do
-        got = read(go, &byte, 1);
+        got = read(start_pipe, &byte, 1);
     while (got < 0 && errno == EINTR);
     if (got != 1)
-        _exit(127); /* ridge gave up, or is gone */
+        _exit(127); /* ridge failed or was killed */
     for (unsigned i = 0; i < variable_count; i++)
         set_variable(&variables[i]);
     execvp(command[0], command);
     int reason = errno;
-    got = write(failure, &reason, sizeof reason);
+    got = write(error_pipe, &reason, sizeof reason);
     _exit(got < 0 ? 126 : 127);
 }
 
 static bool make_pipe(int ends[2], struct status *status) {
     if (pipe(ends) != 0)
-        return status_fail_errno(status, "cannot make a pipe to the program");
+        return status_fail_errno(status, "cannot create a pipe");
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     return true;
@@ -153,36 +153,36 @@ static void close_pipe(const int ends[2]) {
 bool target_start(struct target *target, char *const *command,
                   const struct target_variable *variables, unsigned variable_count,
                   struct status *status) {
-    int go[2], failure[2];
+    int start_pipe[2], error_pipe[2];
     bool pipe_was_ignored = target->pipe_was_ignored;
     *target = (struct target){.pipe_was_ignored = pipe_was_ignored};
-    if (!make_pipe(go, status))
+    if (!make_pipe(start_pipe, status))
         return false;
-    if (!make_pipe(failure, status)) {
-        close_pipe(go);
+    if (!make_pipe(error_pipe, status)) {
+        close_pipe(start_pipe);
         return false;
     }
 #ifdef PR_SET_CHILD_SUBREAPER
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 #endif
-    take_signals(target);
+    install_handlers(target);
     target->pid = fork();
     if (target->pid == 0) {
-        close(go[1]);
-        close(failure[0]);
-        be_target(target, go[0], failure[1], command, variables, variable_count);
+        close(start_pipe[1]);
+        close(error_pipe[0]);
+        run_child(target, start_pipe[0], error_pipe[1], command, variables, variable_count);
     }
-    close(go[0]);
-    close(failure[1]);
-    target->go = go[1];
-    target->failure = failure[0];
+    close(start_pipe[0]);
+    close(error_pipe[1]);
+    target->start_pipe = start_pipe[1];
+    target->error_pipe = error_pipe[0];
     if (target->pid > 0) {
-        receiver = target->pid;
+        forward_to = target->pid;
         return true;
     }
-    status_fail_errno(status, "cannot start a process");
-    close(target->go);
-    close(target->failure);
+    status_fail_errno(status, "cannot create a process");
+    close(target->start_pipe);
+    close(target->error_pipe);
     target_release(target);
     return false;
 }
@@ -192,54 +192,50 @@ bool target_start(struct target *target, char *const *command,
 static void reap(struct target *target) {
     while (waitpid(target->pid, &target->wait_status, 0) < 0 && errno == EINTR)
         ;
-    receiver = 0;
+    forward_to = 0;
     target->ended = true;
 }
 
 void target_cancel(struct target *target) {
-    close(target->go);
-    close(target->failure);
+    close(target->start_pipe);
+    close(target->error_pipe);
     reap(target);
     target_release(target);
 }
 
-/* The status that a shell ends with when exec() fails. */
-static int status_of(int reason) {
+/* The exit status of a shell when exec() fails. */
+static int exec_exit_status(int reason) {
     return reason == ENOENT ? 127 : 126;
 }
 
-static bool explain(const char *program, int reason, struct status *status) {
+static bool explain_exec_error(const char *program, int reason, struct status *status) {
     if (reason == ENOENT && !strchr(program, '/'))
-        return status_fail(status, STATUS_USAGE, "there is no program '%s' in PATH; check its name",
-                           program);
+        return status_fail(status, STATUS_USAGE, "'%s' was not found in PATH", program);
     if (reason == ENOENT)
-        return status_fail(status, STATUS_USAGE,
-                           "there is no program '%s' (or not the interpreter that it names)",
-                           program);
+        return status_fail(status, STATUS_USAGE, "'%s' or its interpreter does not exist", program);
     if (reason == EACCES)
         return status_fail(status, STATUS_USAGE,
-                           "'%s' may not be executed; is it a program? (chmod +x makes it one)",
-                           program);
+                           "'%s' is not executable; chmod +x it if it is a program", program);
     errno = reason;
     return status_fail_errno(status, "cannot execute '%s'", program);
 }
 
-bool target_go(struct target *target, const char *program, struct status *status) {
+bool target_exec(struct target *target, const char *program, struct status *status) {
     int reason = 0;
     ssize_t got;
     target->started = clock_now();
-    got = write(target->go, "", 1);
-    close(target->go);
+    got = write(target->start_pipe, "", 1);
+    close(target->start_pipe);
     do
-        got = read(target->failure, &reason, sizeof reason);
+        got = read(target->error_pipe, &reason, sizeof reason);
     while (got < 0 && errno == EINTR);
-    close(target->failure);
+    close(target->error_pipe);
     if (got != sizeof reason)
         return true; /* closed by exec */
     reap(target);
     target_release(target);
-    target->not_started = status_of(reason);
-    return explain(program, reason, status);
+    target->exec_status = exec_exit_status(reason);
+    return explain_exec_error(program, reason, status);
 }
 
 int target_run_unrecorded(char *const *command, bool pipe_was_ignored, struct status *status) {
@@ -250,11 +246,11 @@ int target_run_unrecorded(char *const *command, bool pipe_was_ignored, struct st
 #endif
     execvp(command[0], command);
     int reason = errno;
-    explain(command[0], reason, status);
-    return status_of(reason);
+    explain_exec_error(command[0], reason, status);
+    return exec_exit_status(reason);
 }
 
-/* How many children ridge has: of the living ones there are few, and the system lists them. */
+/* The number of ridge's children. */
 static unsigned count_children(void) {
     unsigned count = 0;
 #ifdef __linux__
@@ -270,7 +266,7 @@ static unsigned count_children(void) {
     return count ? count : 1;
 }
 
-/* Takes note of all that have ended; false when no child is left. */
+/* Reaps all ended children; false when none is left. */
 static bool reap_all(struct target *target) {
     for (;;) {
         int wait_status;
@@ -283,7 +279,7 @@ static bool reap_all(struct target *target) {
             target->wait_status = wait_status;
             target->ended = true;
             target->ended_at = clock_now();
-            receiver = 0;
+            forward_to = 0;
         }
     }
 }
@@ -300,7 +296,7 @@ bool target_wait(struct target *target, unsigned milliseconds, unsigned *alive) 
         if (left <= 0)
             break;
         struct timespec time = {left / 1000000000, left % 1000000000};
-        pselect(0, NULL, NULL, NULL, &time, &target->waiting);
+        pselect(0, NULL, NULL, NULL, &time, &target->wait_mask);
     }
     if (alive)
         *alive = count_children();
@@ -308,24 +304,24 @@ bool target_wait(struct target *target, unsigned milliseconds, unsigned *alive) 
 }
 
 int target_status(const struct target *target) {
-    if (target->not_started)
-        return target->not_started;
+    if (target->exec_status)
+        return target->exec_status;
     if (WIFSIGNALED(target->wait_status))
         return 128 + WTERMSIG(target->wait_status);
     return WEXITSTATUS(target->wait_status);
 }
 
-/* The target's memory image is the one to look at: ridge leaves none. */
-static void leave_no_core(void) {
+/* The core dump of interest is the target's. */
+static void disable_core_dump(void) {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
 }
 
-_Noreturn void target_end_alike(const struct target *target) {
-    if (!target->not_started && WIFSIGNALED(target->wait_status)) {
+_Noreturn void target_exit_alike(const struct target *target) {
+    if (!target->exec_status && WIFSIGNALED(target->wait_status)) {
         int number = WTERMSIG(target->wait_status);
         sigset_t only;
-        leave_no_core();
+        disable_core_dump();
         sigemptyset(&only);
         sigaddset(&only, number);
         signal(number, SIG_DFL);

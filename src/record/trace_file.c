@@ -1,8 +1,8 @@
-/* How is a trace kept whole while it grows, and short when only its end is wanted?
+/* Keeps the trace readable while it grows, and trims it for --ring and --delay.
  *
- * The file is nothing but chunks. Trimming copies those that stay to a file beside it, which then
- * takes its name and its descriptor: at no moment is there no readable trace. It is done when the
- * file is much longer than it should be, so each byte is copied a few times at most.
+ * The file consists of chunks only. Trimming copies the chunks to keep to a temporary file, which
+ * then takes over the name and the descriptor, so that there is a readable trace at any time. It is
+ * done only when the file is much longer than wanted, so each byte is copied a few times at most.
  */
 #include "record/trace_file.h"
 
@@ -18,8 +18,8 @@
 #include "base/output.h"
 #include "trace/chunk.h"
 
-/* Names that can never become a file are the user's to correct. The rest (no descriptors, no space)
- * is a failure to record. */
+/* Errors that the user can correct in the name are STATUS_USAGE. Others (no descriptors, no space)
+ * are failures to record. */
 static bool fail_to_create(const char *path, struct status *status) {
     static const int wrong_names[] = {EACCES, EPERM,        ENOENT, ENOTDIR, EROFS,   EISDIR, ELOOP,
                                       EINVAL, ENAMETOOLONG, ENXIO,  ENODEV,  ETXTBSY, 0};
@@ -33,7 +33,7 @@ static bool fail_to_create(const char *path, struct status *status) {
 
 static bool open_temporary(struct record_file *file, int *fd, struct status *status) {
     snprintf(file->temporary, sizeof file->temporary, "%s.XXXXXX.tmp", file->path);
-    *fd = mkstemps(file->temporary, 4); /* with mode 0600 */
+    *fd = mkstemps(file->temporary, 4); /* mode 0600 */
     if (*fd < 0) {
         file->temporary[0] = 0;
         return fail_to_create(file->path, status);
@@ -48,10 +48,10 @@ bool record_file_open(struct record_file *file, const char *path, bool replace,
     *file = (struct record_file){.fd = -1, .regular = true};
     if (!*path || strcmp(path, "-") == 0)
         return status_fail(status, STATUS_USAGE,
-                           "a trace needs a file to go to (-o run.ridge): standard output is the "
-                           "program's");
+                           "the trace needs a file (-o run.ridge): standard output belongs to the "
+                           "program");
     if (strlen(path) >= sizeof file->path)
-        return status_fail(status, STATUS_USAGE, "the output's name is too long");
+        return status_fail(status, STATUS_USAGE, "the name of the output file is too long");
     strcpy(file->path, path);
     bool exists = stat(path, &existing) == 0;
     if (exists && S_ISDIR(existing.st_mode))
@@ -71,14 +71,14 @@ bool record_file_open(struct record_file *file, const char *path, bool replace,
     return fail_to_create(path, status);
 }
 
-bool record_file_appear(struct record_file *file, struct status *status) {
+bool record_file_commit(struct record_file *file, struct status *status) {
     if (file->temporary[0] && rename(file->temporary, file->path) != 0)
         return status_fail_errno(status, "cannot replace %s", file->path);
     file->temporary[0] = 0;
     return true;
 }
 
-void record_file_abandon(struct record_file *file) {
+void record_file_discard(struct record_file *file) {
     if (file->fd < 0)
         return;
     close(file->fd);
@@ -100,14 +100,14 @@ uint64_t record_file_bytes(const struct record_file *file) {
 
 /* ---- Chunks ------------------------------------------------------------------------------- */
 
-struct piece {
+struct file_chunk {
     struct chunk_header header;
     uint64_t offset, size; /* with the header */
     bool event;
 };
 
-struct pieces {
-    struct piece *list;
+struct file_chunks {
+    struct file_chunk *list;
     size_t count, capacity;
 };
 
@@ -118,38 +118,39 @@ static bool is_event(uint32_t type) {
     return false;
 }
 
-/* All whole chunks; what a failed write left of the last one is not among them. */
-static bool find_pieces(const struct record_file *file, struct pieces *pieces,
+/* All complete chunks, without a partial one that a failed write left. */
+static bool find_chunks(const struct record_file *file, struct file_chunks *file_chunks,
                         struct status *status) {
     uint64_t at = 0, end = record_file_bytes(file);
     unsigned char bytes[CHUNK_HEADER_SIZE];
     while (end - at >= sizeof bytes &&
            pread(file->fd, bytes, sizeof bytes, (off_t)at) == (ssize_t)sizeof bytes) {
-        struct piece piece = {.offset = at};
-        if (!chunk_read_header(bytes, &piece.header))
+        struct file_chunk file_chunk = {.offset = at};
+        if (!chunk_read_header(bytes, &file_chunk.header))
             break;
-        piece.size = CHUNK_HEADER_SIZE + piece.header.body_size;
-        piece.event = is_event(piece.header.type);
-        if (piece.size > end - at)
+        file_chunk.size = CHUNK_HEADER_SIZE + file_chunk.header.body_size;
+        file_chunk.event = is_event(file_chunk.header.type);
+        if (file_chunk.size > end - at)
             break;
-        if (!GROW(pieces->list, &pieces->capacity, pieces->count + 1, status))
+        if (!GROW(file_chunks->list, &file_chunks->capacity, file_chunks->count + 1, status))
             return false;
-        pieces->list[pieces->count++] = piece;
-        at += piece.size;
+        file_chunks->list[file_chunks->count++] = file_chunk;
+        at += file_chunk.size;
     }
     return true;
 }
 
-static bool copy_piece(int from, int to, const struct piece *piece, struct status *status) {
+static bool copy_chunk(int from, int to, const struct file_chunk *file_chunk,
+                       struct status *status) {
     char block[64 * 1024];
-    for (uint64_t done = 0; done < piece->size;) {
-        uint64_t left = piece->size - done;
+    for (uint64_t done = 0; done < file_chunk->size;) {
+        uint64_t left = file_chunk->size - done;
         ssize_t got = pread(from, block, left < sizeof block ? (size_t)left : sizeof block,
-                            (off_t)(piece->offset + done));
+                            (off_t)(file_chunk->offset + done));
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return status_fail_errno(status, "cannot read what was recorded");
+            return status_fail_errno(status, "cannot read the recorded trace");
         if (!output_write_fd(to, block, (size_t)got, status))
             return false;
         done += (uint64_t)got;
@@ -157,74 +158,74 @@ static bool copy_piece(int from, int to, const struct piece *piece, struct statu
     return true;
 }
 
-/* The first chunk of events that stays: `keep` bytes are for the events behind it and for all else.
- */
-static size_t first_kept(const struct pieces *pieces, uint64_t keep) {
+/* The index from which on event chunks are kept, so that the file has `keep` bytes. */
+static size_t first_kept(const struct file_chunks *file_chunks, uint64_t keep) {
     uint64_t total = 0;
     size_t first = 0;
-    for (size_t i = 0; i < pieces->count; i++)
-        total += pieces->list[i].size;
-    for (; first < pieces->count && total > keep; first++)
-        if (pieces->list[first].event)
-            total -= pieces->list[first].size;
+    for (size_t i = 0; i < file_chunks->count; i++)
+        total += file_chunks->list[i].size;
+    for (; first < file_chunks->count && total > keep; first++)
+        if (file_chunks->list[first].event)
+            total -= file_chunks->list[first].size;
     return first;
 }
 
-static bool copy_kept(const struct record_file *file, int to, const struct pieces *pieces,
+static bool copy_kept(const struct record_file *file, int to, const struct file_chunks *file_chunks,
                       size_t first, uint64_t *rows, struct status *status) {
-    for (size_t i = 0; i < pieces->count; i++) {
-        const struct piece *piece = &pieces->list[i];
-        if (piece->event && i < first)
-            *rows += piece->header.rows;
-        else if (!copy_piece(file->fd, to, piece, status))
+    for (size_t i = 0; i < file_chunks->count; i++) {
+        const struct file_chunk *file_chunk = &file_chunks->list[i];
+        if (file_chunk->event && i < first)
+            *rows += file_chunk->header.rows;
+        else if (!copy_chunk(file->fd, to, file_chunk, status))
             return false;
     }
     return true;
 }
 
-/* The other file takes over the name and the descriptor. */
-static bool take_place(struct record_file *file, int fd, struct status *status) {
+/* The temporary file takes over the name and the descriptor. */
+static bool replace_file(struct record_file *file, int fd, struct status *status) {
     if (rename(file->temporary, file->path) != 0)
         return status_fail_errno(status, "cannot replace %s", file->path);
     file->temporary[0] = 0;
     if (dup2(fd, file->fd) < 0)
-        return status_fail_errno(status, "%s: cannot go on", file->path);
+        return status_fail_errno(status, "%s: cannot duplicate the descriptor", file->path);
     fcntl(file->fd, F_SETFD, FD_CLOEXEC);
     return true;
 }
 
 bool record_file_trim(struct record_file *file, uint64_t keep, uint64_t *rows,
                       struct status *status) {
-    struct pieces pieces = {0};
+    struct file_chunks file_chunks = {0};
     uint64_t dropped = 0;
     int fd = -1;
     if (!file->regular)
         return true;
-    bool ok = find_pieces(file, &pieces, status) && open_temporary(file, &fd, status) &&
-              copy_kept(file, fd, &pieces, first_kept(&pieces, keep), &dropped, status) &&
-              take_place(file, fd, status);
+    bool ok = find_chunks(file, &file_chunks, status) && open_temporary(file, &fd, status) &&
+              copy_kept(file, fd, &file_chunks, first_kept(&file_chunks, keep), &dropped, status) &&
+              replace_file(file, fd, status);
     if (file->temporary[0])
         unlink(file->temporary);
     file->temporary[0] = 0;
     if (fd >= 0)
         close(fd);
-    memory_free(pieces.list);
+    memory_free(file_chunks.list);
     if (ok)
         *rows += dropped;
     return ok;
 }
 
 bool record_file_renumber(struct record_file *file, struct status *status) {
-    struct pieces pieces = {0};
-    bool ok = !file->regular || find_pieces(file, &pieces, status);
-    for (size_t i = 0; i < pieces.count && ok; i++) {
+    struct file_chunks file_chunks = {0};
+    bool ok = !file->regular || find_chunks(file, &file_chunks, status);
+    for (size_t i = 0; i < file_chunks.count && ok; i++) {
         unsigned char bytes[CHUNK_HEADER_SIZE];
-        struct piece *piece = &pieces.list[i];
-        piece->header.sequence = (uint32_t)i;
-        chunk_write_header(bytes, &piece->header);
-        if (pwrite(file->fd, bytes, sizeof bytes, (off_t)piece->offset) != (ssize_t)sizeof bytes)
+        struct file_chunk *file_chunk = &file_chunks.list[i];
+        file_chunk->header.sequence = (uint32_t)i;
+        chunk_write_header(bytes, &file_chunk->header);
+        if (pwrite(file->fd, bytes, sizeof bytes, (off_t)file_chunk->offset) !=
+            (ssize_t)sizeof bytes)
             ok = status_fail_errno(status, "%s: cannot write", file->path);
     }
-    memory_free(pieces.list);
+    memory_free(file_chunks.list);
     return ok;
 }

@@ -1,8 +1,8 @@
-/* Putting records into a lane: what a thread of the target pays for.
+/* Writes records to a lane. This is the cost per event in the target.
  *
- * spool_begin() and spool_publish() are a comparison, a few stores and one store that makes the
- * record visible. When a segment is full, lane_next_segment() takes one that the reader is done
- * with, or makes another while there is room.
+ * spool_begin() and spool_publish() take a comparison, a few stores, and one store that makes the
+ * record visible. When a segment is full, lane_next_segment() reuses a drained one or creates
+ * another.
  */
 #include "base/clock.h"
 #include "spool/writer.h"
@@ -14,43 +14,43 @@
 #include <sys/mman.h>
 
 enum {
-    RETRY = 1024,             /* refused records between two attempts to find room again */
-    STALLED_LIMIT = 16 << 20, /* bytes that may wait for a recorder that does not listen */
-    SPARE_SEGMENTS = 2,       /* drained ones that are kept to be filled again */
-    HEAD = (int)sizeof(struct spool_head),
+    RETRY_INTERVAL = 1024,    /* dropped records between two attempts to get a segment */
+    STALLED_LIMIT = 16 << 20, /* bytes of records for a recorder that does not read */
+    SPARE_SEGMENTS = 2,       /* drained segments that are kept for reuse */
+    HEAD_BYTES = (int)sizeof(struct spool_head),
 };
-static const int64_t silence_ns = 10000000000; /* a recorder this quiet may be gone */
+static const int64_t reader_timeout_ns = 10000000000; /* after this time the recorder may be dead */
 
 static void publish(struct spool_lane *lane) {
-    atomic_store_explicit(&lane->segment->published, spool_word(lane->sequence, lane->used),
+    atomic_store_explicit(&lane->segment->published, spool_published(lane->sequence, lane->used),
                           memory_order_release);
 }
 
 static void end_segment(struct spool_lane *lane) {
     if (!lane->segment)
         return;
-    struct spool_head end = {.kind = SPOOL_END, .bytes = HEAD};
+    struct spool_head end = {.kind = SPOOL_END, .bytes = HEAD_BYTES};
     memcpy(lane->records + lane->used, &end, sizeof end);
-    lane->used += HEAD;
+    lane->used += HEAD_BYTES;
     publish(lane);
     lane->segment = NULL;
     lane->records = NULL;
-    lane->used = lane->room = 0;
+    lane->used = lane->capacity = 0;
 }
 
 static bool is_drained(const struct lane_segment *segment) {
     return atomic_load_explicit(&segment->file->drained, memory_order_acquire) == segment->sequence;
 }
 
-static void release(struct spool_lane *lane, struct lane_segment *segment) {
+static void release_segment(struct spool_lane *lane, struct lane_segment *segment) {
     atomic_store_explicit(&segment->file->released, 1, memory_order_release);
     munmap(segment->file, segment->bytes);
     atomic_fetch_sub(&lane->spool->bytes, segment->bytes);
     *segment = lane->segments[--lane->segment_count];
 }
 
-/* Of more drained segments than are kept, the shortest is let go: it was needed while the reader
- * was behind. */
+/* Releases the shortest drained segment if there are more than needed. It was created while the
+ * reader was behind. */
 static void release_spare(struct spool_lane *lane) {
     struct lane_segment *shortest = NULL;
     unsigned drained = 0;
@@ -63,10 +63,10 @@ static void release_spare(struct spool_lane *lane) {
             shortest = segment;
     }
     if (drained > SPARE_SEGMENTS)
-        release(lane, shortest);
+        release_segment(lane, shortest);
 }
 
-/* The longest segment that is drained, or NULL. */
+/* The longest drained segment, or NULL. */
 static struct lane_segment *take_drained(struct spool_lane *lane) {
     struct lane_segment *longest = NULL;
     release_spare(lane);
@@ -78,13 +78,14 @@ static struct lane_segment *take_drained(struct spool_lane *lane) {
     return longest;
 }
 
-/* Takes the bytes from what the process may have; threads that come here together share it. */
+/* Reserves bytes within the limit of the process. */
 static bool reserve(struct spool *spool, uint64_t bytes) {
     const struct spool_header *header = spool->header;
     uint64_t limit = atomic_load(&spool->limit);
     if (!header || atomic_load(&header->stopped))
         return false;
-    if (clock_now() - atomic_load(&header->listened_at) > silence_ns && limit > STALLED_LIMIT)
+    if (clock_now() - atomic_load(&header->reader_seen_at) > reader_timeout_ns &&
+        limit > STALLED_LIMIT)
         limit = STALLED_LIMIT;
     if (atomic_fetch_add(&spool->bytes, bytes) + bytes <= limit)
         return true;
@@ -92,7 +93,7 @@ static bool reserve(struct spool *spool, uint64_t bytes) {
     return false;
 }
 
-/* Short at first: most threads say little. */
+/* Short at first, because most threads record little. */
 static uint32_t segment_length(uint32_t number) {
     uint32_t bytes = number < 4 ? (uint32_t)SPOOL_SEGMENT_MIN << 2 * number : SPOOL_SEGMENT_BYTES;
     return bytes < SPOOL_SEGMENT_BYTES ? bytes : SPOOL_SEGMENT_BYTES;
@@ -133,27 +134,27 @@ bool lane_next_segment(struct spool_lane *lane) {
     lane->segment = segment->file;
     lane->records = (unsigned char *)segment->file + SPOOL_DATA;
     lane->used = 0;
-    lane->room = segment->bytes - SPOOL_DATA - HEAD;
-    lane->refusals = 0;
+    lane->capacity = segment->bytes - SPOOL_DATA - HEAD_BYTES;
+    lane->failed_attempts = 0;
     publish(lane);
     return true;
 }
 
-void lane_forget(struct spool_lane *lane) {
+void lane_reset(struct spool_lane *lane) {
     for (unsigned i = 0; i < lane->segment_count; i++)
         munmap(lane->segments[i].file, lane->segments[i].bytes);
-    texts_finish(&lane->texts);
+    lane_texts_finish(&lane->texts);
     memset(lane->constants, 0, sizeof lane->constants);
     lane->segment = NULL;
     lane->records = NULL;
-    lane->used = lane->room = lane->begun = lane->sequence = 0;
-    lane->segment_count = lane->next_segment = lane->refusals = 0;
+    lane->used = lane->capacity = lane->record_bytes = lane->sequence = 0;
+    lane->segment_count = lane->next_segment = lane->failed_attempts = 0;
 }
 
-/* The way to a next segment; where there was none it is tried again only now and then, as each
- * attempt costs the target several calls of the system. */
-static bool find_room(struct spool_lane *lane) {
-    if (!lane->segment && ++lane->refusals % RETRY != 0)
+/* The slow path. After a failure it retries only now and then, because each attempt costs several
+ * system calls. */
+static bool find_segment(struct spool_lane *lane) {
+    if (!lane->segment && ++lane->failed_attempts % RETRY_INTERVAL != 0)
         return false;
     int error = errno, cancel;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
@@ -166,15 +167,15 @@ static bool find_room(struct spool_lane *lane) {
 void *spool_begin(struct spool_lane *lane, enum spool_kind kind, uint32_t text, size_t bytes) {
     if (!lane)
         return NULL;
-    if (lane->begun || bytes > SPOOL_RECORD_MAX) {
+    if (lane->record_bytes || bytes > SPOOL_RECORD_MAX) {
         spool_drop(lane->spool, 1);
         return NULL;
     }
     bytes = (bytes + 7) & ~(size_t)7;
-    lane->begun = (uint32_t)bytes; /* before anything else, for the eyes of a signal handler */
+    lane->record_bytes = (uint32_t)bytes; /* first, because a signal handler may check it */
     atomic_signal_fence(memory_order_seq_cst);
-    if (lane->used + bytes > lane->room && !find_room(lane)) {
-        lane->begun = 0;
+    if (lane->used + bytes > lane->capacity && !find_segment(lane)) {
+        lane->record_bytes = 0;
         spool_drop(lane->spool, 1);
         return NULL;
     }
@@ -184,10 +185,10 @@ void *spool_begin(struct spool_lane *lane, enum spool_kind kind, uint32_t text, 
 }
 
 void spool_publish(struct spool_lane *lane) {
-    if (!lane || !lane->begun)
+    if (!lane || !lane->record_bytes)
         return;
-    lane->used += lane->begun;
+    lane->used += lane->record_bytes;
     publish(lane);
     atomic_signal_fence(memory_order_seq_cst);
-    lane->begun = 0;
+    lane->record_bytes = 0;
 }

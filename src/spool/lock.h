@@ -1,8 +1,7 @@
-/* A lock for a guest: never for long, and never for ever.
+/* A spin lock with a timeout.
  *
- * Its holder may have lost its processor for a while, or may be a thread of the parent that a
- * fork() did not bring along. Unlike a mutex it can be given up on, is no cancellation point, and
- * can be reset.
+ * Its holder may be preempted, or may be a thread of the parent that does not exist after fork().
+ * Unlike a mutex it has a timeout, is not a cancellation point, and can be reset.
  */
 #ifndef RIDGE_SPOOL_LOCK_H
 #define RIDGE_SPOOL_LOCK_H
@@ -14,25 +13,25 @@
 #include "base/clock.h"
 #include "spool/spool.h"
 
-/* False when nobody opened it for a second. */
-static inline bool lock_take(_Atomic uint32_t *lock) {
-    const int64_t patience_ns = 1000000000;
-    int64_t until = 0;
+/* False after one second. */
+static inline bool lock_acquire(_Atomic uint32_t *lock) {
+    const int64_t timeout_ns = 1000000000;
+    int64_t deadline = 0;
     for (;;) {
         uint32_t expected = 0;
         if (atomic_compare_exchange_weak_explicit(lock, &expected, 1, memory_order_acquire,
                                                   memory_order_relaxed))
             return true;
         int64_t now = clock_now();
-        if (until == 0)
-            until = now + patience_ns;
-        if (now > until)
+        if (deadline == 0)
+            deadline = now + timeout_ns;
+        if (now > deadline)
             return false;
         sched_yield();
     }
 }
 
-static inline void lock_open(_Atomic uint32_t *lock) {
+static inline void lock_release(_Atomic uint32_t *lock) {
     atomic_store_explicit(lock, 0, memory_order_release);
 }
 

@@ -1,4 +1,4 @@
-/* Pages by mmap(), and small pieces of them. */
+/* Pages from mmap(), and a bump allocator on top of them. */
 #include "spool/pages.h"
 
 #include <errno.h>

@@ -1,26 +1,26 @@
-/* Memory for a guest: pages straight from the system.
+/* Memory for the probe, allocated with mmap().
  *
- * A program may call into the probe from a signal handler that interrupted malloc(), or from a
- * malloc() of its own, so nothing in src/spool's writer and in src/probe calls malloc(). Callers
- * see to it that one thread at a time uses an arena.
+ * The program may call the probe from a signal handler that interrupted malloc(), or from its own
+ * malloc(), so the probe and the spool's writer never call malloc(). An arena must be used by one
+ * thread at a time.
  */
 #ifndef RIDGE_SPOOL_PAGES_H
 #define RIDGE_SPOOL_PAGES_H
 
 #include <stddef.h>
 
-/* Zeroed; NULL when there are none. */
+/* Zeroed; NULL when out of memory. */
 void *pages_allocate(size_t bytes);
-/* Takes NULL; `bytes` as it was allocated. */
+/* Takes NULL; `bytes` as allocated. */
 void pages_free(void *pages, size_t bytes);
 
-/* Small pieces that die together. A zeroed arena is empty. */
+/* Small allocations that are freed together. Zero-initialised: empty. */
 struct page_arena {
     struct page_arena_block *blocks;
     size_t used, total;
 };
 
-/* Aligned for a pointer and zeroed; NULL when there is no memory. */
+/* Zeroed and 16-byte aligned; NULL when out of memory. */
 void *page_arena_allocate(struct page_arena *arena, size_t bytes);
 void page_arena_finish(struct page_arena *arena);
 

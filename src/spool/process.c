@@ -1,8 +1,13 @@
-/* A process's spool: its header file and the list of its lanes.
+/* A process's spool: its files, its header and the list of its lanes.
  *
- * Lanes outlive threads: one that a thread gave back goes to the next, so that a program which
- * makes a million threads one after another has one. The list has a lock that nobody waits long
- * for: where a thread was lost with it (a fork() that no handler saw), records are dropped instead.
+ * Creating a file inside somebody else's program may fail for many reasons: a full disk, a low
+ * resource limit, a changed user or root directory, no free descriptors. Each of them gives NULL
+ * and has no other effect. A descriptor is open only between open() and mmap(). It has a high
+ * number, because programs rely on the low ones, and is closed on exec.
+ *
+ * Lanes outlive threads: a lane that one thread gives back is reused by the next, so a program that
+ * creates a million threads one after another has one lane. The list has a lock with a timeout.
+ * Where a thread was lost while it held the lock (a fork() without handlers), records are dropped.
  */
 #include "base/clock.h"
 #include "spool/writer.h"
@@ -11,29 +16,130 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "spool/lock.h"
 
+/* ---- Files -------------------------------------------------------------------------------- */
+
+enum { DESCRIPTOR_MIN = 500 };
+
+#ifndef MAP_POPULATE
+#define MAP_POPULATE 0 /* pages are faulted in one by one */
+#endif
+
+static int move_descriptor(int fd) {
+    if (fd < 0 || fd >= DESCRIPTOR_MIN)
+        return fd;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_MIN);
+    if (moved < 0)
+        return fd; /* the limit is lower; it is closed soon anyway */
+    close(fd);
+    return moved;
+}
+
+static bool is_private(const struct stat *info) {
+    return S_ISDIR(info->st_mode) && info->st_uid == geteuid() && (info->st_mode & 077) == 0;
+}
+
+/* The folder in the environment, if it is private to this user. Refused in set-user-ID programs. */
+static bool folder_find(struct spool_folder *folder) {
+    const char *path = getenv(SPOOL_VARIABLE);
+    struct stat info;
+    if (!path || path[0] != '/' || strlen(path) >= sizeof folder->path)
+        return false;
+    if (getuid() != geteuid() || getgid() != getegid())
+        return false;
+    if (lstat(path, &info) != 0 || !is_private(&info))
+        return false;
+    strcpy(folder->path, path);
+    folder->device = info.st_dev;
+    folder->inode = info.st_ino;
+    return true;
+}
+
+static int folder_open(const struct spool_folder *folder) {
+    struct stat info;
+    int fd = move_descriptor(open(folder->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (fd >= 0 && (fstat(fd, &info) != 0 || !is_private(&info) || info.st_dev != folder->device ||
+                    info.st_ino != folder->inode)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* A file longer than the limit would raise SIGXFSZ. */
+static bool is_size_allowed(size_t bytes) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+           (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
+}
+
+static bool allocate_blocks(int fd, size_t bytes) {
+#ifdef __linux__
+    int error;
+    do
+        error = posix_fallocate(fd, 0, (off_t)bytes);
+    while (error == EINTR);
+    return error == 0;
+#else
+    static const char zeros[4096];
+    for (size_t at = 0; at < bytes; at += sizeof zeros)
+        if (pwrite(fd, zeros, sizeof zeros, (off_t)at) != (ssize_t)sizeof zeros)
+            return false;
+    return true;
+#endif
+}
+
+static void *map_blocks(int fd, size_t bytes) {
+    if (!allocate_blocks(fd, bytes))
+        return NULL;
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    return map == MAP_FAILED ? NULL : map;
+}
+
+void *folder_map_file(const struct spool_folder *folder, const char *name, size_t bytes) {
+    int inside = is_size_allowed(bytes) ? folder_open(folder) : -1;
+    if (inside < 0)
+        return NULL;
+    void *map = NULL;
+    int fd = move_descriptor(
+        openat(inside, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (fd >= 0) {
+        fchmod(fd, 0600); /* whatever the umask */
+        map = map_blocks(fd, bytes);
+        if (!map)
+            unlinkat(inside, name, 0);
+        close(fd);
+    }
+    close(inside);
+    return map;
+}
+
+/* ---- Processes and lanes --------------------------------------------------------------------- */
+
 static const uint64_t default_limit = (uint64_t)1 << 30;
 
-/* Opening files are places where a thread can be cancelled, and it must not be while it is here. */
-struct manners {
+/* open() is a cancellation point, and a thread must not be cancelled in the probe. */
+struct saved_context {
     int error, cancel;
 };
 
-static struct manners begin_quietly(void) {
-    struct manners manners = {.error = errno};
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &manners.cancel);
-    return manners;
+static struct saved_context save_context(void) {
+    struct saved_context saved_context = {.error = errno};
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &saved_context.cancel);
+    return saved_context;
 }
 
-static void end_quietly(struct manners manners) {
-    pthread_setcancelstate(manners.cancel, NULL);
-    errno = manners.error;
+static void restore_context(struct saved_context saved_context) {
+    pthread_setcancelstate(saved_context.cancel, NULL);
+    errno = saved_context.error;
 }
 
 uint64_t spool_pid_space(void) {
@@ -41,7 +147,7 @@ uint64_t spool_pid_space(void) {
     return stat("/proc/self/ns/pid", &info) == 0 ? (uint64_t)info.st_ino : 0;
 }
 
-/* The words of /proc/self/cmdline with spaces between them. */
+/* The arguments in /proc/self/cmdline, separated by spaces. */
 static uint32_t read_command(char *command) {
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -72,7 +178,7 @@ static bool make_header(struct spool *spool) {
     header->start = spool->start;
     header->pid_space = spool_pid_space();
     header->command_length = read_command(header->command);
-    atomic_store(&header->listened_at, spool->start);
+    atomic_store(&header->reader_seen_at, spool->start);
     atomic_thread_fence(memory_order_release);
     memcpy(header->magic, SPOOL_HEAD_MAGIC, sizeof header->magic);
     spool->header = header;
@@ -80,7 +186,7 @@ static bool make_header(struct spool *spool) {
 }
 
 struct spool *spool_open(void) {
-    struct manners manners = begin_quietly();
+    struct saved_context saved_context = save_context();
     struct spool *spool = pages_allocate(sizeof *spool);
     if (spool) {
         atomic_store(&spool->limit, default_limit);
@@ -89,7 +195,7 @@ struct spool *spool_open(void) {
             spool = NULL;
         }
     }
-    end_quietly(manners);
+    restore_context(saved_context);
     return spool;
 }
 
@@ -97,10 +203,10 @@ void spool_limit(struct spool *spool, uint64_t bytes) {
     atomic_store(&spool->limit, bytes);
 }
 
-static void forget_lanes(struct spool *spool) {
+static void reset_lanes(struct spool *spool) {
     spool->free_lanes = NULL;
     for (struct spool_lane *lane = spool->lanes; lane; lane = lane->next) {
-        lane_forget(lane);
+        lane_reset(lane);
         lane->next_free = spool->free_lanes;
         spool->free_lanes = lane;
     }
@@ -108,14 +214,14 @@ static void forget_lanes(struct spool *spool) {
 }
 
 bool spool_reopen(struct spool *spool) {
-    struct manners manners = begin_quietly();
+    struct saved_context saved_context = save_context();
     atomic_store(&spool->lock, 0);
-    forget_lanes(spool);
+    reset_lanes(spool);
     if (spool->header)
         munmap(spool->header, sizeof *spool->header);
     spool->header = NULL;
     bool ok = make_header(spool);
-    end_quietly(manners);
+    restore_context(saved_context);
     return ok;
 }
 
@@ -123,7 +229,7 @@ void spool_close(struct spool *spool) {
     if (!spool)
         return;
     int error = errno;
-    forget_lanes(spool);
+    reset_lanes(spool);
     if (spool->header)
         munmap(spool->header, sizeof *spool->header);
     while (spool->lanes) {
@@ -145,15 +251,15 @@ bool spool_is_stopped(const struct spool *spool) {
            atomic_load_explicit(&spool->header->stopped, memory_order_relaxed) != 0;
 }
 
-void spool_ended(struct spool *spool) {
+void spool_mark_ended(struct spool *spool) {
     if (spool && spool->header)
         atomic_store(&spool->header->ended, 1);
 }
 
-/* From the free ones, or one more; NULL when there is none. */
+/* A free lane, or another one; NULL on failure. */
 static struct spool_lane *take_lane(struct spool *spool) {
     struct spool_lane *lane = NULL;
-    if (!lock_take(&spool->lock))
+    if (!lock_acquire(&spool->lock))
         return NULL;
     if (spool->free_lanes) {
         lane = spool->free_lanes;
@@ -164,23 +270,23 @@ static struct spool_lane *take_lane(struct spool *spool) {
         lane->next = spool->lanes;
         spool->lanes = lane;
     }
-    lock_open(&spool->lock);
+    lock_release(&spool->lock);
     return lane;
 }
 
 struct spool_lane *spool_lane_open(struct spool *spool) {
     if (!spool || !spool->header)
         return NULL;
-    struct manners manners = begin_quietly();
+    struct saved_context saved_context = save_context();
     struct spool_lane *lane = take_lane(spool);
     if (lane) {
-        lane->begun = 0;
+        lane->record_bytes = 0;
         if (!lane->segment && !lane_next_segment(lane)) {
             spool_lane_close(spool, lane);
             lane = NULL;
         }
     }
-    end_quietly(manners);
+    restore_context(saved_context);
     return lane;
 }
 
@@ -188,10 +294,10 @@ void spool_lane_close(struct spool *spool, struct spool_lane *lane) {
     if (!lane)
         return;
     int error = errno;
-    if (lock_take(&spool->lock)) {
+    if (lock_acquire(&spool->lock)) {
         lane->next_free = spool->free_lanes;
         spool->free_lanes = lane;
-        lock_open(&spool->lock);
+        lock_release(&spool->lock);
     }
     errno = error;
 }

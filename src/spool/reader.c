@@ -1,22 +1,402 @@
-/* The recorder's end of the spool: which processes and lanes there are, and reading them all.
+/* The recorder's end of the spool: lists the files, finds processes and lanes, and reads them.
  *
- * Each drain lists the folder anew and keeps no file open between two, so that any number of
- * processes and threads can come and go. A process that is gone is read once more and its files are
- * removed; pids are only believed within one namespace, and those that start another program get
- * another entry.
+ * Each drain lists the folder again and keeps no file open, so any number of processes and threads
+ * can come and go. A process that has ended is read once more and its files are removed. A pid is
+ * only trusted within one pid namespace, and a process that executes another program gets another
+ * entry.
+ *
+ * The owner of the files can write anything there at any moment. Everything is copied out first and
+ * then checked, positions only move forward, and records that no probe can have written are skipped
+ * and counted.
  */
-#include "spool/reader.h"
-
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/checksum.h"
 #include "base/clock.h"
+#include "base/map.h"
 #include "base/memory.h"
+#include "spool/layout.h"
+
+struct reader_process {
+    struct spool_process seen;
+    char *command;
+    uint64_t pid_space;
+    bool has_header;
+    bool superseded; /* the process has executed another program */
+};
+
+struct reader_text {
+    char *data;
+    uint32_t length;
+};
+
+struct reader_lane {
+    unsigned process;
+    uint32_t next;             /* sequence number of the current or next segment */
+    uint32_t at;               /* bytes of it already read */
+    bool waiting;              /* a later segment exists, but not the next one */
+    bool broken;               /* damaged: not read any further */
+    struct reader_text *texts; /* by number */
+    size_t texts_capacity, text_count;
+};
+
+struct spool_reader {
+    char *folder;
+    uint64_t pid_space;
+    struct reader_process **processes;
+    size_t process_count, processes_capacity;
+    struct reader_lane **lanes;
+    size_t lane_count, lanes_capacity;
+    struct map process_numbers; /* hash of pid and start -> number */
+    struct map lane_numbers;    /* process << 32 | lane -> number */
+    uint64_t damaged;
+    unsigned char *records; /* copy of a segment's records */
+};
+
+/* A file of the folder, as parsed from its name. */
+struct spool_entry {
+    int64_t pid, start;
+    uint32_t lane, number; /* of a segment */
+    bool is_header;
+    unsigned process; /* number in the reader */
+};
+
+enum { ENTRY_NAME_MAX = 96 };
+
+/* ---- Files of the folder --------------------------------------------------------------------- */
+
+/* Parses the digits before `end` and removes both from the front of the name. */
+static bool take_number(struct text *name, const char *end, int64_t *number) {
+    ptrdiff_t length = text_find(*name, end);
+    if (length <= 0 || name->data[0] < '0' || name->data[0] > '9' ||
+        !text_to_i64((struct text){name->data, (size_t)length}, number))
+        return false;
+    size_t taken = (size_t)length + strlen(end);
+    *name = (struct text){name->data + taken, name->length - taken};
+    return true;
+}
+
+/* False when it is not a file of the spool. */
+static bool entry_parse(struct text name, struct spool_entry *entry) {
+    int64_t lane = 0, number = 0;
+    *entry = (struct spool_entry){0};
+    if (!take_number(&name, "-", &entry->pid))
+        return false;
+    entry->is_header = text_find(name, "-") < 0;
+    if (entry->is_header)
+        return take_number(&name, ".head", &entry->start) && name.length == 0;
+    if (!take_number(&name, "-", &entry->start) || !take_number(&name, "-", &lane) ||
+        !take_number(&name, ".seg", &number) || name.length > 0)
+        return false;
+    if (lane >= SPOOL_LANES || number > UINT32_MAX)
+        return false;
+    entry->lane = (uint32_t)lane;
+    entry->number = (uint32_t)number;
+    return true;
+}
+
+static const char *entry_name(const struct spool_entry *entry, char *name) {
+    if (entry->is_header)
+        snprintf(name, ENTRY_NAME_MAX, "%lld-%lld.head", (long long)entry->pid,
+                 (long long)entry->start);
+    else
+        snprintf(name, ENTRY_NAME_MAX, "%lld-%lld-%u-%u.seg", (long long)entry->pid,
+                 (long long)entry->start, entry->lane, entry->number);
+    return name;
+}
+
+static int compare(int64_t a, int64_t b) {
+    return a < b ? -1 : a > b;
+}
+
+/* Processes by start time, headers before segments. */
+static int compare_entries(const void *left, const void *right) {
+    const struct spool_entry *a = left, *b = right;
+    int order = compare(a->start, b->start);
+    order = order ? order : compare(a->pid, b->pid);
+    order = order ? order : compare(b->is_header, a->is_header);
+    order = order ? order : compare(a->lane, b->lane);
+    return order ? order : compare(a->number, b->number);
+}
+
+/* All files of the spool, sorted by process, lane and number. Free with memory_free(). */
+static bool entries_list(const char *folder, struct spool_entry **entries, size_t *count,
+                         struct status *status) {
+    struct spool_entry entry, *list = NULL;
+    size_t length = 0, capacity = 0;
+    DIR *directory = opendir(folder);
+    if (!directory)
+        return status_fail_errno(status, "cannot list the spool %s", folder);
+    bool ok = true;
+    for (struct dirent *file; ok && (file = readdir(directory));) {
+        if (!entry_parse(text_of(file->d_name), &entry))
+            continue;
+        ok = GROW(list, &capacity, length + 1, status);
+        if (ok)
+            list[length++] = entry;
+    }
+    closedir(directory);
+    if (!ok) {
+        memory_free(list);
+        return false;
+    }
+    if (length > 0)
+        qsort(list, length, sizeof *list, compare_entries);
+    *entries = list;
+    *count = length;
+    return true;
+}
+
+/* Opens a file for reading and writing; -1 unless it is a regular file of this user with a size of
+ * `bytes_min` to `bytes_max`. */
+static int entry_open(int folder, const struct spool_entry *entry, uint64_t bytes_min,
+                      uint64_t bytes_max, uint64_t *bytes) {
+    char name[ENTRY_NAME_MAX];
+    struct stat info;
+    int fd = openat(folder, entry_name(entry, name), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
+        (uint64_t)info.st_size < bytes_min || (uint64_t)info.st_size > bytes_max) {
+        close(fd);
+        return -1;
+    }
+    *bytes = (uint64_t)info.st_size;
+    return fd;
+}
+
+/* ---- Lanes ----------------------------------------------------------------------------------- */
+
+struct segment_state {
+    uint32_t sequence, used, bytes;
+    bool released, marked;
+};
+
+static const uint16_t min_bytes[SPOOL_KINDS] = {
+    [SPOOL_END] = sizeof(struct spool_head),        [SPOOL_TEXT] = sizeof(struct spool_text),
+    [SPOOL_THREAD] = sizeof(struct spool_thread),   [SPOOL_CALL] = sizeof(struct spool_call),
+    [SPOOL_KERNEL] = sizeof(struct spool_kernel),   [SPOOL_COPY] = sizeof(struct spool_copy),
+    [SPOOL_RANGE] = sizeof(struct spool_range),     [SPOOL_RANGE_OPEN] = sizeof(struct spool_range),
+    [SPOOL_RANGE_END] = sizeof(struct spool_range), [SPOOL_MARK] = sizeof(struct spool_mark),
+    [SPOOL_WAIT] = sizeof(struct spool_wait),       [SPOOL_MEMORY] = sizeof(struct spool_memory),
+    [SPOOL_DEVICE] = sizeof(struct spool_device),   [SPOOL_QUEUE] = sizeof(struct spool_queue),
+    [SPOOL_CLOCK] = sizeof(struct spool_clock),     [SPOOL_DROPPED] = sizeof(struct spool_dropped),
+    [SPOOL_META] = sizeof(struct spool_meta),       [SPOOL_PAUSED] = sizeof(struct spool_paused),
+};
+
+/* The current state of a segment; sequence 0 when it is invalid. */
+static struct segment_state read_segment_state(int folder, const struct spool_entry *entry) {
+    struct spool_segment segment;
+    struct segment_state seen = {0};
+    uint64_t bytes;
+    int fd = entry_open(folder, entry, SPOOL_SEGMENT_MIN, SPOOL_SEGMENT_BYTES, &bytes);
+    if (fd < 0)
+        return seen;
+    if (pread(fd, &segment, sizeof segment, 0) == (ssize_t)sizeof segment &&
+        memcmp(segment.magic, SPOOL_SEGMENT_MAGIC, sizeof segment.magic) == 0 &&
+        segment.version == SPOOL_VERSION && segment.bytes == bytes && segment.lane == entry->lane &&
+        segment.number == entry->number) {
+        uint64_t word = segment.published;
+        seen.sequence = spool_published_sequence(word);
+        seen.used = spool_published_used(word);
+        seen.bytes = segment.bytes;
+        seen.released = segment.released != 0;
+        seen.marked = segment.drained == seen.sequence;
+    }
+    close(fd);
+    return seen;
+}
+
+/* Copies the records of the segment from `at` on; false on failure. */
+static bool copy_records(struct spool_reader *reader, int folder, const struct spool_entry *entry,
+                         const struct segment_state *seen, uint32_t at) {
+    uint64_t bytes;
+    size_t wanted = seen->used - at;
+    int fd = entry_open(folder, entry, SPOOL_SEGMENT_MIN, SPOOL_SEGMENT_BYTES, &bytes);
+    if (fd < 0)
+        return false;
+    atomic_thread_fence(memory_order_acquire);
+    bool ok = pread(fd, reader->records, wanted, SPOOL_DATA + (off_t)at) == (ssize_t)wanted;
+    close(fd);
+    return ok;
+}
+
+/* Allows the writer to reuse the segment. */
+static void mark_drained(int folder, const struct spool_entry *entry, uint64_t sequence) {
+    uint64_t bytes;
+    int fd = entry_open(folder, entry, SPOOL_SEGMENT_MIN, SPOOL_SEGMENT_BYTES, &bytes);
+    if (fd < 0)
+        return;
+    atomic_thread_fence(memory_order_seq_cst);
+    ssize_t written = pwrite(fd, &sequence, sizeof sequence, SPOOL_DRAINED_AT);
+    (void)written; /* it is repeated at the next drain */
+    close(fd);
+}
+
+static bool store_text(struct reader_lane *lane, const struct spool_text *record,
+                       struct status *status) {
+    uint32_t number = record->head.text;
+    if (!GROW(lane->texts, &lane->texts_capacity, number + 1, status))
+        return false;
+    while (lane->text_count <= number)
+        lane->texts[lane->text_count++] = (struct reader_text){0};
+    char *copy = text_copy((struct text){(const char *)(record + 1), record->length}, status);
+    if (!copy)
+        return false;
+    memory_free(lane->texts[number].data);
+    lane->texts[number] = (struct reader_text){.data = copy, .length = record->length};
+    return true;
+}
+
+static bool is_valid_text(const struct spool_text *record) {
+    return record->head.text >= 1 && record->head.text <= SPOOL_TEXTS &&
+           record->length <= SPOOL_TEXT_MAX &&
+           record->length <= record->head.bytes - sizeof *record;
+}
+
+/* Passes the copied records to the sink. *ended: the segment is complete. */
+static bool deliver_records(struct spool_reader *reader, unsigned number, uint32_t length,
+                            bool *ended, spool_sink *sink, void *context, struct status *status) {
+    struct reader_lane *lane = reader->lanes[number];
+    *ended = false;
+    for (uint32_t at = 0; at < length;) {
+        const struct spool_head *record = (const void *)(reader->records + at);
+        if (record->bytes < sizeof *record || record->bytes % 8 != 0 ||
+            record->bytes > length - at) {
+            reader->damaged++;
+            return true; /* later publications start at a record again */
+        }
+        at += record->bytes;
+        if (record->kind == SPOOL_END) {
+            *ended = true;
+            return true;
+        }
+        if (record->kind >= SPOOL_KINDS || record->bytes < min_bytes[record->kind] ||
+            (record->kind == SPOOL_TEXT && !is_valid_text((const void *)record))) {
+            reader->damaged++;
+            continue;
+        }
+        if (record->kind == SPOOL_TEXT && !store_text(lane, (const void *)record, status))
+            return false;
+        if (!sink(context, lane->process, number, record, status))
+            return false;
+    }
+    return true;
+}
+
+/* The index of the segment with that sequence number, or `count`. */
+static size_t find_sequence(const struct segment_state *seen, size_t count, uint32_t sequence) {
+    size_t i = 0;
+    while (i < count && (seen[i].sequence != sequence || sequence == 0))
+        i++;
+    return i;
+}
+
+/* The lowest sequence number after `next`, or 0. */
+static uint32_t later_sequence(const struct segment_state *seen, size_t count, uint32_t next) {
+    uint32_t lowest = 0;
+    for (size_t i = 0; i < count; i++)
+        if (seen[i].sequence > next && (lowest == 0 || seen[i].sequence < lowest))
+            lowest = seen[i].sequence;
+    return lowest;
+}
+
+/* The writer ends a segment before it begins the next, so an end (or a segment) that is still
+ * missing at the second attempt is lost. True when reading continues after the gap. */
+static bool skip_gap(struct spool_reader *reader, struct reader_lane *lane,
+                     const struct segment_state *seen, size_t count, bool is_last) {
+    uint32_t later = later_sequence(seen, count, lane->next);
+    if (later == 0)
+        return false;
+    if (!lane->waiting && !is_last) {
+        lane->waiting = true;
+        return false;
+    }
+    reader->damaged++;
+    lane->waiting = false;
+    lane->next = later;
+    lane->at = 0;
+    return true;
+}
+
+static bool read_segments(struct spool_reader *reader, unsigned number, int folder,
+                          const struct spool_entry *entries, struct segment_state *seen,
+                          size_t count, bool is_last, spool_sink *sink, void *context,
+                          struct status *status) {
+    struct reader_lane *lane = reader->lanes[number];
+    while (!lane->broken) {
+        size_t i = find_sequence(seen, count, lane->next);
+        if (i == count) {
+            if (!skip_gap(reader, lane, seen, count, is_last))
+                return true;
+            continue;
+        }
+        uint32_t used = seen[i].used;
+        if (used > seen[i].bytes - SPOOL_DATA || used % 8 != 0 || used < lane->at ||
+            !copy_records(reader, folder, &entries[i], &seen[i], lane->at)) {
+            reader->damaged++;
+            lane->broken = true;
+            return true;
+        }
+        uint32_t length = used - lane->at;
+        bool ended;
+        lane->at = used;
+        lane->waiting = lane->waiting && length == 0;
+        if (!deliver_records(reader, number, length, &ended, sink, context, status))
+            return false;
+        if (!ended && !skip_gap(reader, lane, seen, count, is_last))
+            return true;
+        if (!ended)
+            continue;
+        mark_drained(folder, &entries[i], lane->next);
+        seen[i].marked = true;
+        lane->broken = lane->next == UINT32_MAX;
+        lane->next++;
+        lane->at = 0;
+    }
+    return true;
+}
+
+static void remove_released(const struct reader_lane *lane, int folder,
+                            const struct spool_entry *entries, const struct segment_state *seen,
+                            size_t count) {
+    char name[ENTRY_NAME_MAX];
+    for (size_t i = 0; i < count; i++) {
+        if (seen[i].sequence == 0 || seen[i].sequence >= lane->next)
+            continue;
+        if (seen[i].released)
+            unlinkat(folder, entry_name(&entries[i], name), 0);
+        else if (!seen[i].marked)
+            mark_drained(folder, &entries[i], seen[i].sequence);
+    }
+}
+
+/* Reads the lane's segments. `is_last`: its process has ended. */
+static bool lane_drain(struct spool_reader *reader, unsigned number, int folder,
+                       const struct spool_entry *entries, size_t count, bool is_last,
+                       spool_sink *sink, void *context, struct status *status) {
+    struct segment_state *seen = memory_allocate(count, sizeof *seen, status);
+    if (!seen)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        seen[i] = read_segment_state(folder, &entries[i]);
+    bool ok =
+        read_segments(reader, number, folder, entries, seen, count, is_last, sink, context, status);
+    if (ok)
+        remove_released(reader->lanes[number], folder, entries, seen, count);
+    memory_free(seen);
+    return ok;
+}
+
+/* ---- Processes ------------------------------------------------------------------------------- */
 
 struct spool_reader *spool_reader_open(const char *folder, struct status *status) {
     struct stat info;
@@ -26,8 +406,8 @@ struct spool_reader *spool_reader_open(const char *folder, struct status *status
     }
     if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 077) != 0) {
         status_fail(status, STATUS_IO,
-                    "the spool %s is not a folder that only its user may enter: 'chmod 700' it, or "
-                    "choose another",
+                    "the spool %s is not a private folder of this user; chmod 700 it, or choose "
+                    "another",
                     folder);
         return NULL;
     }
@@ -89,8 +469,8 @@ static bool find_lane(struct spool_reader *reader, const struct spool_entry *ent
     return true;
 }
 
-static bool keep_command(struct reader_process *process, const struct spool_header *header,
-                         struct status *status) {
+static bool store_command(struct reader_process *process, const struct spool_header *header,
+                          struct status *status) {
     size_t length = header->command_length;
     if (process->command || length == 0 || length > SPOOL_COMMAND_MAX)
         return true;
@@ -101,7 +481,7 @@ static bool keep_command(struct reader_process *process, const struct spool_head
     return true;
 }
 
-/* What the process says of itself; and tells it that somebody listens. */
+/* Reads the header, and writes the time of this drain to it. */
 static bool read_header(struct spool_reader *reader, int folder, const struct spool_entry *entry,
                         struct status *status) {
     struct reader_process *process = reader->processes[entry->process];
@@ -114,7 +494,7 @@ static bool read_header(struct spool_reader *reader, int folder, const struct sp
     bool ok = pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
               memcmp(header.magic, SPOOL_HEAD_MAGIC, sizeof header.magic) == 0 &&
               header.version == SPOOL_VERSION && header.pid == entry->pid &&
-              pwrite(fd, &now, sizeof now, offsetof(struct spool_header, listened_at)) ==
+              pwrite(fd, &now, sizeof now, offsetof(struct spool_header, reader_seen_at)) ==
                   (ssize_t)sizeof now;
     close(fd);
     if (!ok)
@@ -123,10 +503,10 @@ static bool read_header(struct spool_reader *reader, int folder, const struct sp
     process->pid_space = header.pid_space;
     process->seen.ended = header.ended != 0;
     process->seen.dropped = header.dropped;
-    return keep_command(process, &header, status);
+    return store_command(process, &header, status);
 }
 
-static bool is_gone(const struct spool_reader *reader, const struct reader_process *process) {
+static bool has_ended(const struct spool_reader *reader, const struct reader_process *process) {
     if (!process->has_header || process->pid_space != reader->pid_space)
         return false;
     if (process->superseded)
@@ -134,7 +514,7 @@ static bool is_gone(const struct spool_reader *reader, const struct reader_proce
     return process->seen.pid > 1 && kill((pid_t)process->seen.pid, 0) != 0 && errno == ESRCH;
 }
 
-/* One process has one program at a time: entries are in the order of their start. */
+/* A process runs one program at a time. Entries are sorted by start time. */
 static void find_superseded(struct spool_reader *reader, const struct spool_entry *entries,
                             size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -147,7 +527,7 @@ static void find_superseded(struct spool_reader *reader, const struct spool_entr
     }
 }
 
-static bool meet_processes(struct spool_reader *reader, int folder, struct spool_entry *entries,
+static bool read_processes(struct spool_reader *reader, int folder, struct spool_entry *entries,
                            size_t count, struct status *status) {
     for (size_t i = 0; i < count; i++)
         if (!find_process(reader, &entries[i], &entries[i].process, status) ||
@@ -182,9 +562,9 @@ static bool drain_process(struct spool_reader *reader, int folder,
                           const struct spool_entry *entries, size_t count, spool_sink *sink,
                           void *context, struct status *status) {
     size_t at = 0;
-    /* asked before anything is read: who was gone then cannot have written since */
-    bool gone = is_gone(reader, reader->processes[entries[0].process]);
-    if (gone && entries[0].is_header && !read_header(reader, folder, &entries[0], status))
+    /* checked before reading: a process that has ended cannot write any more */
+    bool ended = has_ended(reader, reader->processes[entries[0].process]);
+    if (ended && entries[0].is_header && !read_header(reader, folder, &entries[0], status))
         return false;
     while (at < count && entries[at].is_header)
         at++;
@@ -192,11 +572,11 @@ static bool drain_process(struct spool_reader *reader, int folder,
         size_t end = end_of_lane(entries, count, at);
         unsigned lane;
         if (!find_lane(reader, &entries[at], &lane, status) ||
-            !lane_drain(reader, lane, folder, entries + at, end - at, gone, sink, context, status))
+            !lane_drain(reader, lane, folder, entries + at, end - at, ended, sink, context, status))
             return false;
         at = end;
     }
-    if (gone)
+    if (ended)
         remove_files(folder, entries, count);
     return true;
 }
@@ -205,8 +585,8 @@ static int open_folder(const struct spool_reader *reader) {
     return open(reader->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* A segment that was made after the folder was listed is found the next time, when its process may
- * be gone; so nobody is asked whether they are before the list is made. */
+/* A segment created after the listing is found at the next drain. Processes are therefore checked
+ * for their end only after the listing. */
 bool spool_reader_drain(struct spool_reader *reader, spool_sink *sink, void *context,
                         struct status *status) {
     struct spool_entry *entries;
@@ -216,7 +596,7 @@ bool spool_reader_drain(struct spool_reader *reader, spool_sink *sink, void *con
         return status_fail_errno(status, "cannot open the spool %s", reader->folder);
     bool ok = entries_list(reader->folder, &entries, &count, status);
     if (ok) {
-        ok = meet_processes(reader, folder, entries, count, status);
+        ok = read_processes(reader, folder, entries, count, status);
         for (size_t at = 0; ok && at < count;) {
             size_t end = end_of_process(entries, count, at);
             ok = drain_process(reader, folder, entries + at, end - at, sink, context, status);
@@ -236,11 +616,11 @@ static void request_stop(int folder, const struct spool_entry *entry) {
     if (fd < 0)
         return;
     ssize_t written = pwrite(fd, &stopped, sizeof stopped, offsetof(struct spool_header, stopped));
-    (void)written; /* then it goes on until its limit */
+    (void)written; /* on failure it continues until its limit */
     close(fd);
 }
 
-static void leave_folder(struct spool_reader *reader) {
+static void stop_writers(struct spool_reader *reader) {
     struct status status;
     struct spool_entry *entries;
     size_t count;
@@ -261,7 +641,7 @@ void spool_reader_close(struct spool_reader *reader) {
     if (!reader)
         return;
     if (reader->folder)
-        leave_folder(reader);
+        stop_writers(reader);
     for (size_t i = 0; i < reader->process_count; i++) {
         memory_free(reader->processes[i]->command);
         memory_free(reader->processes[i]);

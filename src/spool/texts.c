@@ -1,8 +1,8 @@
-/* Which number has a text in a lane? Each text goes to the recorder once, and then is four bytes.
+/* Numbers the texts of a lane: each text is written once and then referred to by four bytes.
  *
- * A program may make up a name for every range, so there is an end to what is remembered: when half
- * of the numbers are used up, all texts are forgotten and the other half is given out, so that
- * numbers which a record has already asked for stay good until it is written.
+ * A program may generate a name for every range, so the table is bounded. When half of the numbers
+ * are used, all texts are forgotten and the other half is used next, so that numbers that a record
+ * already has stay valid until it is written.
  */
 #include "spool/writer.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/checksum.h"
 
-enum { FIRST_CAPACITY = 128, HALF = SPOOL_TEXTS / 2, BYTES_MAX = 2 << 20 };
+enum { FIRST_CAPACITY = 128, HALF_OF_NUMBERS = SPOOL_TEXTS / 2, BYTES_MAX = 2 << 20 };
 
 struct known_text {
     uint64_t hash;
@@ -22,14 +22,14 @@ static size_t table_bytes(uint32_t capacity) {
     return capacity * (sizeof(struct known_text) + 2 * sizeof(uint32_t));
 }
 
-static void put(uint32_t *slots, uint32_t capacity, uint64_t hash, uint32_t number) {
+static void insert_slot(uint32_t *slots, uint32_t capacity, uint64_t hash, uint32_t number) {
     uint32_t mask = 2 * capacity - 1, at = (uint32_t)hash & mask;
     while (slots[at])
         at = (at + 1) & mask;
     slots[at] = number;
 }
 
-static bool grow(struct lane_texts *texts) {
+static bool grow_table(struct lane_texts *texts) {
     uint32_t capacity = texts->capacity ? 2 * texts->capacity : FIRST_CAPACITY;
     struct known_text *known = pages_allocate(table_bytes(capacity));
     if (!known)
@@ -37,7 +37,7 @@ static bool grow(struct lane_texts *texts) {
     uint32_t *slots = (uint32_t *)(known + capacity);
     for (uint32_t i = 0; i < texts->count; i++) {
         known[i] = texts->known[i];
-        put(slots, capacity, known[i].hash, i + 1);
+        insert_slot(slots, capacity, known[i].hash, i + 1);
     }
     pages_free(texts->known, table_bytes(texts->capacity));
     texts->known = known;
@@ -46,13 +46,13 @@ static bool grow(struct lane_texts *texts) {
     return true;
 }
 
-void texts_finish(struct lane_texts *texts) {
+void lane_texts_finish(struct lane_texts *texts) {
     pages_free(texts->known, table_bytes(texts->capacity));
     page_arena_finish(&texts->bytes);
     *texts = (struct lane_texts){0};
 }
 
-static uint32_t find(const struct lane_texts *texts, struct text text, uint64_t hash) {
+static uint32_t find_text(const struct lane_texts *texts, struct text text, uint64_t hash) {
     if (texts->count == 0)
         return 0;
     uint32_t mask = 2 * texts->capacity - 1;
@@ -66,19 +66,19 @@ static uint32_t find(const struct lane_texts *texts, struct text text, uint64_t 
 }
 
 static bool is_full(const struct lane_texts *texts) {
-    return texts->count >= HALF || texts->bytes.total > BYTES_MAX;
+    return texts->count >= HALF_OF_NUMBERS || texts->bytes.total > BYTES_MAX;
 }
 
-static void forget_all(struct spool_lane *lane) {
-    uint32_t base = lane->texts.base == 0 ? HALF : 0;
-    texts_finish(&lane->texts);
+static void reset_texts(struct spool_lane *lane) {
+    uint32_t base = lane->texts.base == 0 ? HALF_OF_NUMBERS : 0;
+    lane_texts_finish(&lane->texts);
     lane->texts.base = base;
     memset(lane->constants, 0, sizeof lane->constants);
 }
 
-/* The number that it gets, or 0 when there is no memory. */
-static uint32_t add(struct lane_texts *texts, struct text text, uint64_t hash) {
-    if (texts->count == texts->capacity && !grow(texts))
+/* Returns its number, or 0 when out of memory. */
+static uint32_t add_text(struct lane_texts *texts, struct text text, uint64_t hash) {
+    if (texts->count == texts->capacity && !grow_table(texts))
         return 0;
     char *copy = page_arena_allocate(&texts->bytes, text.length);
     if (!copy)
@@ -86,17 +86,17 @@ static uint32_t add(struct lane_texts *texts, struct text text, uint64_t hash) {
     memcpy(copy, text.data, text.length);
     texts->known[texts->count++] =
         (struct known_text){.hash = hash, .data = copy, .length = (uint32_t)text.length};
-    put(texts->slots, texts->capacity, hash, texts->count);
+    insert_slot(texts->slots, texts->capacity, hash, texts->count);
     return texts->base + texts->count;
 }
 
-/* The reader never got it: nothing may be found under its number. */
-static void take_back_last(struct lane_texts *texts) {
+/* It could not be written, so it must not be found. */
+static void invalidate_last(struct lane_texts *texts) {
     texts->known[texts->count - 1].length = UINT32_MAX;
 }
 
-/* Not in the middle of a character, where the text is UTF-8. */
-static struct text cut(struct text text) {
+/* Does not split a UTF-8 character. */
+static struct text truncate_text(struct text text) {
     if (text.length <= SPOOL_TEXT_MAX)
         return text;
     text.length = SPOOL_TEXT_MAX;
@@ -118,18 +118,18 @@ static bool write_text(struct spool_lane *lane, struct text text, uint32_t numbe
 }
 
 uint32_t spool_text(struct spool_lane *lane, struct text text) {
-    if (!lane || lane->begun || text.length == 0)
+    if (!lane || lane->record_bytes || text.length == 0)
         return 0;
-    text = cut(text);
+    text = truncate_text(text);
     uint64_t hash = checksum64(text.data, text.length);
-    uint32_t number = find(&lane->texts, text, hash);
+    uint32_t number = find_text(&lane->texts, text, hash);
     if (number)
         return number;
     if (is_full(&lane->texts))
-        forget_all(lane);
-    number = add(&lane->texts, text, hash);
+        reset_texts(lane);
+    number = add_text(&lane->texts, text, hash);
     if (number && !write_text(lane, text, number)) {
-        take_back_last(&lane->texts);
+        invalidate_last(&lane->texts);
         return 0;
     }
     return number;

@@ -49,11 +49,11 @@ CUPTI_LAUNCHES(FUNCTION)
 #define DRIVER(name, suffix, number, class)                                                        \
     _Static_assert((int)CUPTI_DRIVER_TRACE_CBID_##name##suffix == (int)number,                     \
                    #name " has another number");                                                   \
-    _Static_assert((int)number < (int)CUPTI_FUNCTIONS_MOST, #name " is beyond the table");
+    _Static_assert((int)number < (int)CUPTI_FUNCTIONS_MAX, #name " is beyond the table");
 #define RUNTIME(name, suffix, number, class)                                                       \
     _Static_assert((int)CUPTI_RUNTIME_TRACE_CBID_##name##suffix == (int)number,                    \
                    #name " has another number");                                                   \
-    _Static_assert((int)number < (int)CUPTI_FUNCTIONS_MOST, #name " is beyond the table");
+    _Static_assert((int)number < (int)CUPTI_FUNCTIONS_MAX, #name " is beyond the table");
 CUPTI_DRIVER_FUNCTIONS_11(DRIVER)
 CUPTI_RUNTIME_FUNCTIONS_11(RUNTIME)
 #if CUPTI_API_VERSION >= 28

@@ -35,6 +35,6 @@ ask() {
 }
 RIDGE_CUPTI=$PWD/libcupti.so ask $RIDGE
 LD_LIBRARY_PATH=$PWD/drivers ask $RIDGE
-tr -s ' \n' ' ' < found | grep -o 'no cuda .* again'
+tr -s ' \n' ' ' < found | grep -o 'no cuda .* reinstall the driver'
 $RIDGE doctor extra
 echo $?

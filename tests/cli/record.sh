@@ -60,11 +60,11 @@ TMPDIR=$PWD/open record -q -f -o x.ridge -- sh -c 'case $RIDGE_SPOOL in */open/*
 XDG_RUNTIME_DIR=$PWD/own record -q -f -o x.ridge -- sh -c 'case $RIDGE_SPOOL in */own/*) echo in the folder of the session ;; *) echo elsewhere ;; esac'
 touch library.so
 chmod 666 library.so
-RIDGE_PROBE_LIBRARY=$PWD/library.so record -f -o x.ridge -- true 2>&1 | sed -n "s|$PWD/||; s/^missing   //p"
+RIDGE_PROBE_LIBRARY=$PWD/library.so record -f -o x.ridge -- true 2>&1 | sed -n "s|$PWD/||; s/^lost      \(nothing; \)*//p"
 chmod 644 library.so
 mv library.so open
-RIDGE_PROBE_LIBRARY=$PWD/open/library.so record -f -o x.ridge -- true 2>&1 | sed -n "s|$PWD/||; s/^missing   //p"
-RIDGE_PROBE_LIBRARY=$PWD/open/library.so say record -f -o x.ridge --backend cuda -- echo started 2>&1 | sed -n "s|$PWD/||; /^started/p; /^status/p; s/^missing   //p"
+RIDGE_PROBE_LIBRARY=$PWD/open/library.so record -f -o x.ridge -- true 2>&1 | sed -n "s|$PWD/||; s/^lost      \(nothing; \)*//p"
+RIDGE_PROBE_LIBRARY=$PWD/open/library.so say record -f -o x.ridge --backend cuda -- echo started 2>&1 | sed -n "s|$PWD/||; /^started/p; /^status/p; s/^lost      \(nothing; \)*//p"
 ln -s elsewhere link.ridge
 say record -o link.ridge -- echo started
 rm -r open own link.ridge x.ridge
@@ -83,7 +83,7 @@ echo "status $?"
 echo "- a summary of three lines"
 record -f -o x.ridge -- sleep 0.05 2>&1 | sed 's/[0-9][0-9.]* [mµ]*s/TIME/g; s/[0-9.]* [K]*B/SIZE/'
 CUDA_INJECTION64_PATH=/other/tool.so record -f -o x.ridge -- sh -c 'echo "$CUDA_INJECTION64_PATH"' 2>&1 |
-    sed -n '1p; s/^missing   //p'
+    sed -n '1p; s/^lost      \(nothing; \)*//p'
 echo "- then a report"
 "$RIDGE" run --no-sampling -q -f -o x.ridge -- sh -c 'echo the program; exit 5' | sed -n 's/, [0-9.]* [nµm]*s$/, TIME/; 1,3p'
 echo "status ${PIPESTATUS[0]}"

@@ -21,7 +21,7 @@ C
 ${CC:-cc} -std=c11 -D_DEFAULT_SOURCE -I "$TESTS/../src" -I "$TESTS/probe" -o steps steps.c "$TESTS/probe/nvtx_copy.c" -ldl ||
     exit 1
 ask() { "$RIDGE" query "$1" "$2" --format csv | tail -n 1 | tr -d '\r'; }
-missing() { sed -n 's/^missing   //p' said | tr ';' '\n' | grep -o 'nothing was captured.*'; }
+missing() { sed -n 's/^lost      \(nothing; \)*//p' said | tr ';' '\n' | grep -o 'nothing was captured.*'; }
 
 "$RIDGE" record -o x.ridge --capture-range nvtx:step -- ./steps 2> said
 missing

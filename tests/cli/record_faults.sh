@@ -26,13 +26,13 @@ echo "- a file that may not grow"
     "$RIDGE" record --no-sampling -o short.ridge -- sh -c 'i=0; while [ $i -lt 40 ]; do i=$((i + 1)); sleep 0.03; done; exit 5' 2> said
     echo "status $?"
 )
-grep -c 'not complete: cannot write: File too large' said
+grep -c 'incomplete: cannot write: File too large' said
 trust short.ridge | head -n 2
 
 echo "- a full disk"
 "$RIDGE" record --no-sampling -o /dev/full -- sh -c 'echo the program; exit 5' 2> said
 echo "status $?"
-grep -c 'not complete: cannot write: No space left on device' said
+grep -c 'incomplete: cannot write: No space left on device' said
 echo "- limits that keep ridge from recording do not keep the program from running"
 # Where ridge itself does not start (--version), nothing is expected. Every other limit gives what
 # the program prints and its status.
@@ -62,11 +62,11 @@ echo "- a thousand processes"
 echo "status $?"
 trust many.ridge
 echo "- a process that stays behind is let go"
-"$RIDGE" record --no-sampling -o left.ridge -- sh -c 'sleep 5 & echo $! > pid' 2>&1 > /dev/null | sed -n 's/^missing   //p'
+"$RIDGE" record --no-sampling -o left.ridge -- sh -c 'sleep 5 & echo $! > pid' 2>&1 > /dev/null | sed -n 's/^lost      \(nothing; \)*//p'
 kill "$(cat pid)"
 echo "- limits"
-"$RIDGE" record --no-sampling -o most.ridge --max-size 2K -- sh -c 'i=0; while [ $i -lt 10 ]; do i=$((i + 1)); sleep 0.1; done' 2>&1 | sed -n 's/had .* (/had SIZE (/; s/^missing   //p'
-"$RIDGE" record --no-sampling -o late.ridge --delay 100 -- true 2>&1 | sed -n 's/^missing   //p'
+"$RIDGE" record --no-sampling -o most.ridge --max-size 2K -- sh -c 'i=0; while [ $i -lt 10 ]; do i=$((i + 1)); sleep 0.1; done' 2>&1 | sed -n 's/size of .* (/size of SIZE (/; s/^lost      \(nothing; \)*//p'
+"$RIDGE" record --no-sampling -o late.ridge --delay 100 -- true 2>&1 | sed -n 's/^lost      \(nothing; \)*//p'
 "$RIDGE" query late.ridge 'SELECT count(*) FROM counter' --format csv
 trust late.ridge
 ls -A temporary

@@ -14,7 +14,7 @@ as_user unshare -r true 2> /dev/null || {
 unset XDG_RUNTIME_DIR TMPDIR
 cd "$place/output" || exit 1
 record() { as_user "$@" "$place/ridge" record --no-sampling -f -o x.ridge -- sh -c 'case $RIDGE_SPOOL in /tmp/*) echo a spool in /tmp ;; esac' 2> said; }
-missing() { sed -n 's/^missing   //p; /unrecorded/p' said | sed "s|$place/||g"; }
+missing() { sed -n 's/^lost      \(nothing; \)*//p; /unrecorded/p' said | sed "s|$place/||g"; }
 
 echo "- a user"
 record

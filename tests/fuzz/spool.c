@@ -108,7 +108,7 @@ int fuzz_spool(const uint8_t *data, size_t size) {
     size_t room = sizeof bytes - SPOOL_DATA, used = size - 1 < room ? size - 1 : room;
     if (kind == 1) {
         memcpy(bytes + SPOOL_DATA, data + 1, used);
-        ((struct spool_segment *)bytes)->published = spool_word(1, (uint32_t)used & ~7u);
+        ((struct spool_segment *)bytes)->published = spool_published(1, (uint32_t)used & ~7u);
     }
     reader = spool_reader_open(folder, &status);
     if (!reader)

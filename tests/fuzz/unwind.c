@@ -16,12 +16,12 @@ int fuzz_unwind(const uint8_t *bytes, size_t length) {
     const uint8_t *section = bytes + STACK_BYTES;
     length -= STACK_BYTES;
     for (uint64_t offset = 0; offset < length && offset < ENTRIES; offset++) {
-        struct cfi_entry entry;
+        struct cfi_fde entry;
         struct cfi_row row;
         uint64_t registers[CFI_REGISTERS];
         for (unsigned i = 0; i < CFI_REGISTERS; i++)
             registers[i] = 0x8000 + 8 * (i % 8);
-        if (!cfi_entry_read(section, length, 0x5000, offset, &entry))
+        if (!cfi_fde_read(section, length, 0x5000, offset, &entry))
             continue;
         for (uint64_t address = entry.start; address < entry.end && address < entry.start + 8;
              address++)

@@ -259,7 +259,7 @@ def fault_own_profiler():
     assert printed.strip() == expected, f"recorded: {printed.strip()}; ridge said: {words[-300:]}"
     document = report(trace)
     warnings = " ".join(document["trust"]["warnings"])
-    assert "took over CUPTI after" in words or "had CUPTI between" in words, words
+    assert "took over CUPTI after" in words or "used CUPTI between" in words, words
     assert "CUPTI" in warnings, warnings
     return f"{printed.strip()}, as alone; ridge has {kernels(document)} kernels and said: {words[-200:]}"
 

@@ -102,7 +102,7 @@ nvtx_some_ranges() {
         '.* opened=2 closed=2 marks=0 .*'
 }
 cuda_lossy() {
-    STANDIN=lossy cuda_record -c 0 plain 1000 && seen '0 lost [0-9]*: CUPTI had no room .*' \
+    STANDIN=lossy cuda_record -c 0 plain 1000 && seen '0 lost [0-9]*: CUPTI ran out of buffers.*' \
         'cuda calls=1003 kernels=900 joined=900 .*'
 }
 cuda_clocks() { STANDIN=clocks cuda_record -c 0 plain 1000 && cuda_counts 1003 1000; }
@@ -110,10 +110,10 @@ cuda_little_memory() {
     [ -z "${SAN:-}" ] || cannot "a sanitizer needs memory" || return 1
     cuda_record -c 0 little_memory 3000 && ! seen '0 ended dropped=0'
 }
-cuda_taken() { STANDIN=taken cuda_record 0 plain && seen '0 meta cuda.missing: another profiler has CUPTI .*'; }
+cuda_taken() { STANDIN=taken cuda_record 0 plain && seen '0 meta cuda.missing: another profiler uses CUPTI .*'; }
 cuda_old() { STANDIN=old cuda_record 0 plain && seen '0 meta cuda.missing: CUPTI is too old .*'; }
-cuda_refused() { STANDIN=refused cuda_record 0 plain && seen '0 meta cuda.missing: the driver lets administrators .*'; }
-cuda_missing() { cupti=$scratch/none.so cuda_record 0 plain && seen '0 meta cuda.missing: RIDGE_CUPTI says .*'; }
+cuda_refused() { STANDIN=refused cuda_record 0 plain && seen '0 meta cuda.missing: the driver restricts CUPTI .*'; }
+cuda_missing() { cupti=$scratch/none.so cuda_record 0 plain && seen '0 meta cuda.missing: RIDGE_CUPTI is .*'; }
 # What CUPTI 13.0 delivered on an H200, beside what a program with NVIDIA's headers read in it.
 cuda_replay() {
     [ "$(printf '\1' | od -An -td2 -N1 | tr -d ' ')" = 1 ] || cannot "bytes are in another order" || return 1

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 typedef unsigned long long address;
 
 static struct {
@@ -371,7 +373,7 @@ int main(int argc, char **argv) {
     count = argc > 2 ? atoi(argv[2]) : 1000;
     load_framework();
     start();
-    for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(scenarios); i++)
         if (argc > 1 && strcmp(argv[1], scenarios[i].name) == 0) {
             scenarios[i].run();
             return 0;

@@ -165,7 +165,7 @@ cupti_without_driver() {
         '#define DEFINE(name, parameters) cupti_result name(void) { return *(volatile cupti_result *)0; }' \
         'CUPTI_SYMBOLS(DEFINE)' > "$scratch/cupti.c"
     $cc -shared -fPIC -w -D_DEFAULT_SOURCE -I"$root/src" -o "$scratch/libcupti.so" "$scratch/cupti.c" &&
-        RIDGE_CUPTI=$scratch/libcupti.so record 0 cuda && seen '0 meta cuda.missing: CUPTI needs the NVIDIA driver .*'
+        RIDGE_CUPTI=$scratch/libcupti.so record 0 cuda && seen '0 meta cuda.missing: CUPTI needs the NVIDIA driver.*'
 }
 # Nobody reads: a bounded amount waits, and the program ends as ever.
 recorder_killed() {
@@ -173,7 +173,7 @@ recorder_killed() {
         [ "$(du -sk "$scratch/spool" | cut -f 1)" -lt 1200000 ]
 }
 limited() {
-    RIDGE_PROBE=room=300000 record -k 0 threads_together 5000 &&
+    RIDGE_PROBE=limit=300000 record -k 0 threads_together 5000 &&
         [ "$(du -sk "$scratch/spool" | cut -f 1)" -lt 320 ]
 }
 full_disk() {

@@ -26,6 +26,8 @@
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/syscall.h>
+
+#include "base/array.h"
 #endif
 
 static const char *self;
@@ -510,7 +512,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "target: the probe does not want to\n");
         return 97;
     }
-    for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(scenarios); i++)
         if (argc > 1 && strcmp(argv[1], scenarios[i].name) == 0) {
             scenarios[i].run();
             return 0;

@@ -1,6 +1,5 @@
-/* Starts recording of CUDA: called by the driver while it starts itself, before any work.
- *
- * Whatever is missing is said in the trace, and the program runs without us.
+/* Starts the CUDA part of the probe. The driver calls it during its own initialisation, before any
+ * work. If CUPTI is not available, the reason goes to the trace and CUDA is not recorded.
  */
 #include "probe/cuda/cuda.h"
 
@@ -12,7 +11,7 @@ void cuda_put_meta(const char *key, const char *value) {
     struct probe_thread *thread = probe_enter();
     if (!thread)
         return;
-    probe_meta(thread, key, text_of(value));
+    probe_put_meta(thread, key, text_of(value));
     probe_leave(thread);
 }
 
@@ -41,8 +40,8 @@ bool probe_cuda_start(struct probe *probe) {
     started = true;
     cupti_version_text(cuda_probe.cupti->version, version);
     cuda_put_meta("cupti.version", version);
-    cuda_put_meta("cuda.graphs", probe->options.by_node ? "by node" : "as a whole");
+    cuda_put_meta("cuda.graphs", probe->options.graph_nodes ? "by node" : "as a whole");
     cuda_flush_start();
-    cuda_rivals_watch();
+    cupti_conflict_watch();
     return true;
 }

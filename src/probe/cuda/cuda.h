@@ -1,11 +1,11 @@
-/* The CUDA part of the probe, between its files.
+/* The CUDA part of the probe, shared by its files.
  *
- * Calls are recorded by the thread that makes them (cuda_calls.c), and so are waits (cuda_waits.c).
- * What the device did comes from CUPTI in buffers (cuda_buffers.c), on a thread of CUPTI's, and
- * goes into a lane of its own (cuda_records.c). A thread of ours asks for what is complete a few
- * times a second, and the end of the program for all of it (cuda_flush.c). When a profiler of the
- * program's own wants CUPTI (cuda_rivals.c, cuda_slots.c), we leave it (cuda_listening.c) and may
- * come back.
+ * API calls are recorded by the thread that makes them (cuda_calls.c), and so are waits
+ * (cuda_waits.c). CUPTI delivers the device's records in buffers, on a thread of its own; they go
+ * to a lane of their own (cuda_records.c). A thread of the probe flushes completed buffers a few
+ * times a second, and exit() flushes all (cuda_flush.c). When a profiler in the program wants to
+ * use CUPTI (cupti_conflict.c, got_patch.c), the probe unsubscribes (cuda_subscriber.c) and may
+ * subscribe again later.
  */
 #ifndef RIDGE_PROBE_CUDA_CUDA_H
 #define RIDGE_PROBE_CUDA_CUDA_H
@@ -19,135 +19,131 @@
 enum { CUDA_DEVICES = 64, CUDA_CONTEXTS = 1024 };
 
 struct cuda_probe {
-    struct probe *probe; /* these two are set before CUPTI knows of us, and never changed */
+    struct probe *probe; /* these two are set before cuptiSubscribe() and never change */
     const struct cupti *cupti;
-    _Atomic int64_t since;        /* we listen, or listened last: what began before is not ours */
-    _Atomic uint32_t first_calls; /* added to CUPTI's correlations, which may begin again at 1 */
+    _Atomic int64_t since; /* time of the last subscription; earlier calls are ignored */
+    _Atomic uint32_t
+        correlation_base; /* added to CUPTI's correlation ids, which may restart at 1 */
 };
 extern struct cuda_probe cuda_probe;
 
-/* A fact for the trace, from any thread that is not entered. */
+/* Meta for the trace. Must not be called between probe_enter() and probe_leave(). */
 void cuda_put_meta(const char *key, const char *value);
 void cuda_put_meta_int(const char *key, int64_t number);
 
-/* ---- Listening: with cuda_lock(), or before there is anybody else ---------------------------- */
+/* ---- Subscription: with cuda_lock(), or during initialisation ---------------------------- */
 
 bool cuda_subscribe(struct status *status);
-bool cuda_is_listening(void);
-/* Nobody reads any more: CUPTI is asked for nothing, so that the program pays for nothing. */
+bool cuda_is_subscribed(void);
+/* The recorder has stopped: disables all records and callbacks, so that they cost nothing. */
 void cuda_unsubscribe(void);
 
-/* What CUPTI takes where nobody has told it otherwise; no clock at all is not accepted. */
+/* CUPTI's default clock; the callback cannot be reset to NULL. */
 cupti_clock cuda_default_timestamp;
 
-/* What a profiler of the program's own has set in CUPTI, as far as it was seen. */
+/* The settings of another CUPTI client in the process, as far as they were seen. */
 struct cupti_other_subscriber {
-    uint64_t kinds; /* that it enabled: a bit each */
+    uint64_t kinds; /* enabled record kinds, one bit each */
     cupti_clock *clock;
-    cupti_buffer_requested *requested; /* all come back by cuda_buffer_completed() */
+    cupti_buffer_requested *requested; /* completed buffers all go to cuda_buffer_completed() */
 };
-/* Fetches what is complete; nothing is heard of what happens from then on. */
+/* Flushes completed buffers and disables all records and callbacks. */
 void cuda_disable(const struct cupti_other_subscriber *theirs);
-/* After it: fetches all that there is, and leaves CUPTI as if we had never been there. */
+/* After it: flushes everything, restores CUPTI's settings and unsubscribes. */
 void cuda_yield_subscriber(const struct cupti_other_subscriber *theirs);
 
 /* ---- Calls ------------------------------------------------------------------------------- */
 
 /* For cuptiSubscribe(). */
-cupti_callback cuda_called;
-/* Asks CUPTI to tell of the calls in src/abi/cupti_functions.h, as far as it knows them. */
-void cuda_calls_enable(cupti_subscriber subscriber);
-/* Correlation of the last call that put work on a device; 0: there was none. */
+cupti_callback cuda_callback;
+/* Enables callbacks for the functions in abi/cupti_functions.h that this CUPTI knows. */
+void cuda_enable_callbacks(cupti_subscriber subscriber);
+/* Correlation id of the last call that launched work; 0: none. */
 uint32_t cuda_last_launch(void);
-/* When the call with that correlation began, if it is one of the few that are remembered; else 0.
- */
-int64_t cuda_call_began(uint32_t correlation);
-/* The thread that makes the allocating call with that correlation; 0: not known. */
+/* The start of the call with that correlation id, if it is one of the sampled ones; else 0. */
+int64_t cuda_call_start(uint32_t correlation);
+/* The thread of the allocating call with that correlation id; 0: unknown. */
 int64_t cuda_call_thread(uint32_t correlation);
 
 /* ---- Buffers ------------------------------------------------------------------------------ */
 
 cupti_buffer_requested cuda_buffer_requested;
-/* Whether CUPTI is refused any more of them: what it would put there is dropped. */
-void cuda_buffers_withhold(bool from_here_on);
-/* Or else it is another profiler's. */
-bool cuda_buffer_is_own(const uint8_t *buffer);
-/* The first `used` bytes are not zero any more. */
-void cuda_buffer_release(uint8_t *buffer, size_t used);
+/* While suspended CUPTI gets no buffers and drops its records. */
+void cuda_buffers_suspend(bool suspend);
 
 /* ---- Records ------------------------------------------------------------------------------ */
 
 cupti_buffer_completed cuda_buffer_completed;
-/* Correlation of the last piece of work that was told of; 0: there was none. */
+/* Correlation id of the last device record; 0: none. */
 uint32_t cuda_last_record(void);
-/* Whether records have stopped coming although work goes on: a profiler of the program's own has
- * CUPTI's buffers. */
+/* Whether records have stopped although work is launched: another profiler gets CUPTI's buffers. */
 bool cuda_lost_subscription(void);
-/* All has come that will: tells of what did not, or came without times, and why. */
-void cuda_records_cut(const char *why);
-/* What is only known at the end: what CUPTI cost, whether its records stopped coming. */
-void cuda_records_end(void);
+/* After the last flush: reports records that are missing or have no times, and why. */
+void cuda_records_report_lost(const char *why);
+/* At exit: reports CUPTI's overhead and lost records. */
+void cuda_records_finish(void);
 
 /* ---- Waits -------------------------------------------------------------------------------- */
 
-/* A call that has to do with the order of queues, when it has ended well. */
+/* A successful call that orders queues. */
 struct cuda_ordering {
-    unsigned order;  /* enum cupti_call_order */
-    bool per_thread; /* no queue is the thread's own, not the one that all have */
+    unsigned order;  /* CUPTI_ORDER_* of abi/cupti_functions.h */
+    bool per_thread; /* NULL is the per-thread default stream, not the legacy one */
     const struct cupti_call_data *data;
     uint32_t correlation;
     int64_t start, end;
 };
 void cuda_event_recorded(const struct cuda_ordering *call);
-/* Nothing, when it is not a wait. */
+/* Does nothing if it is not a wait. */
 void cuda_put_wait(struct spool_lane *lane, const struct cuda_ordering *call);
 
-/* Whether CUPTI reports new streams from here on. While it does, the ids of streams are kept. */
+/* Whether CUPTI reports new streams from now on. While it does, stream ids are cached. */
 void cuda_new_streams_reported(bool reported);
-/* A stream or a context was created: handles may have been reused, and ids are queried again. */
+/* A stream or a context was created: handles may be reused, so cached ids are invalid. */
 void cuda_stream_created(void);
 
 /* ---- Devices ------------------------------------------------------------------------------ */
 
-/* Describes the devices when a context is first seen; on a thread of the program, inside a call. */
+/* Queries the devices when a context is first seen, on the calling thread of the program. */
 void cuda_context_seen(struct CUctx_st *context, uint32_t number);
-/* The device of a context, 0 when it is not known. */
+/* The device of a context, or 0. */
 uint32_t cuda_context_device(uint32_t context);
-/* Puts the description of a device, if there is one, into the lane. False when it could not be put
- * yet: another thread is making it, or there was no room. */
+/* Puts the description of a device into the lane, if it exists. False: try again later, because
+ * another thread is querying the device or the lane is full. */
 bool cuda_device_put(struct spool_lane *lane, uint32_t device);
-/* The context of a queue, NULL when the driver does not say. */
+/* The context of a stream, or NULL. */
 struct CUctx_st *cuda_stream_context(struct CUstream_st *stream);
-/* Of the driver: 13; 0 when it does not say. */
+/* The major version of the driver, or 0. */
 int cuda_driver_major(void);
-/* Whether what is put into the queue goes into a graph. */
+/* Whether the stream is being captured into a graph. */
 bool cuda_is_capturing(struct CUstream_st *stream);
 
-/* ---- Other profilers ------------------------------------------------------------------------ */
+/* ---- Other CUPTI clients ------------------------------------------------------------------------
+ */
 
-/* Gives way from then on when libraries that are loaded by now want CUPTI. Once. */
-void cuda_rivals_watch(void);
-/* Listens again when they have left CUPTI and nothing of theirs is in it. With cuda_lock(). */
-void cuda_rivals_look(void);
+/* Once: intercepts the CUPTI calls of all loaded libraries, to yield CUPTI to them. */
+void cupti_conflict_watch(void);
+/* Subscribes again when they no longer use CUPTI. With cuda_lock(). */
+void cupti_conflict_poll(void);
 
-/* A buffer that is not ours. */
-cupti_buffer_completed cuda_rivals_buffer;
+/* Passes on a buffer of another client. */
+cupti_buffer_completed cupti_conflict_buffer_completed;
 
-/* A function of CUPTI's, and what others are to call in its place. */
+/* A CUPTI function, and its replacement in the global offset tables (GOT) of other libraries. */
 struct got_entry {
     const char *name;
     uintptr_t theirs, ours;
 };
-/* In libraries that are loaded by now. */
-void cuda_slots_replace(const struct got_entry *slots, size_t count);
-/* The library that has this code, if slots of it were replaced; else "a library". */
-const char *cuda_slots_library(const void *code);
+/* Replaces the entries in all loaded libraries. */
+void got_patch(const struct got_entry *entries, size_t count);
+/* The name of the patched library that contains this address, else "a library". */
+const char *got_patch_library(const void *code);
 
 /* ---- Flushing ----------------------------------------------------------------------------- */
 
 void cuda_flush_start(void);
-/* For what is done with CUPTI at any time. False in a child of fork(), when the program is at its
- * end, or when somebody has it for too long. */
+/* Serialises the use of CUPTI. False in a child of fork(), after exit() has begun, or on timeout.
+ */
 bool cuda_lock(void);
 void cuda_unlock(void);
 

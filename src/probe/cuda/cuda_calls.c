@@ -1,8 +1,7 @@
-/* Calls of the driver and the runtime, on the thread that makes them: what a launch pays for.
+/* Records calls of the CUDA driver and runtime on the calling thread. This is the cost per launch.
  *
- * A call of the runtime makes calls of the driver, which have the same correlation: the program
- * made the outer one, and that is recorded. Loading code is recorded inside another call too, as it
- * is why that one took long.
+ * A runtime call makes driver calls with the same correlation id; only the outer call is recorded.
+ * Module loading is also recorded inside another call, because it explains why that call took long.
  */
 #include "base/clock.h"
 #include "probe/cuda/cuda.h"
@@ -14,10 +13,9 @@
 #include "probe/capture.h"
 
 enum {
-    CALL_END = 255,    /* class of the record that has the end of a very long call */
-    REMEMBERED = 1024, /* calls */
-    REMEMBER_BITS = 6, /* one of 64 */
-    ALLOCATING = 4096, /* calls whose thread is kept */
+    LAUNCHES_REMEMBERED = 1024,    /* calls */
+    LAUNCH_SAMPLE_BITS = 6,        /* one launch in 64 */
+    ALLOCATIONS_REMEMBERED = 4096, /* whose thread is known */
 };
 
 struct function {
@@ -27,76 +25,77 @@ struct function {
 
 #define ROW(name, suffix, number, what)                                                            \
     [number] = {#name, #suffix, CUPTI_CALL_##what, CUPTI_ORDER_##what},
-static const struct function functions[2][CUPTI_FUNCTIONS_MOST] = {
+static const struct function functions[2][CUPTI_FUNCTIONS_MAX] = {
     {CUPTI_DRIVER_FUNCTIONS(ROW)},
     {CUPTI_RUNTIME_FUNCTIONS(ROW)},
 };
 #undef ROW
 
-/* The runtime's call that this thread is in. */
+/* The runtime call that this thread is in. */
 PROBE_THREAD_LOCAL const struct function *outer;
-/* cuda_probe.since when it began: of one that ended while we did not listen, nobody told. */
+/* cuda_probe.since at its start. The end of a call is missed while the probe is unsubscribed. */
 PROBE_THREAD_LOCAL int64_t outer_since;
 
 static _Atomic uint32_t last_launch;
 static struct {
     _Atomic uint32_t correlation;
     _Atomic int64_t start;
-} remembered[REMEMBERED];
+} launch_starts[LAUNCHES_REMEMBERED];
 
 static struct {
     _Atomic uint32_t correlation;
     _Atomic int64_t tid;
-} allocating[ALLOCATING];
+} allocation_threads[ALLOCATIONS_REMEMBERED];
 
 uint32_t cuda_last_launch(void) {
     return atomic_load_explicit(&last_launch, memory_order_relaxed);
 }
 
-/* Ids of a loop may all be multiples of something; those of a hash are not. */
-static bool place_of(uint32_t correlation, unsigned *place) {
+/* Hashed, because the ids in a loop may all be multiples of one number. */
+static bool slot_of(uint32_t correlation, unsigned *slot) {
     uint32_t hash = correlation * 0x9E3779B1u;
-    *place = hash % REMEMBERED;
-    return hash >> (32 - REMEMBER_BITS) == 0;
+    *slot = hash % LAUNCHES_REMEMBERED;
+    return hash >> (32 - LAUNCH_SAMPLE_BITS) == 0;
 }
 
-static void remember(uint32_t correlation, int64_t start) {
-    unsigned place;
+static void remember_launch(uint32_t correlation, int64_t start) {
+    unsigned slot;
     atomic_store_explicit(&last_launch, correlation, memory_order_relaxed);
-    if (!place_of(correlation, &place))
+    if (!slot_of(correlation, &slot))
         return;
-    atomic_store_explicit(&remembered[place].correlation, 0, memory_order_relaxed);
-    atomic_store_explicit(&remembered[place].start, start, memory_order_release);
-    atomic_store_explicit(&remembered[place].correlation, correlation, memory_order_release);
+    atomic_store_explicit(&launch_starts[slot].correlation, 0, memory_order_relaxed);
+    atomic_store_explicit(&launch_starts[slot].start, start, memory_order_release);
+    atomic_store_explicit(&launch_starts[slot].correlation, correlation, memory_order_release);
 }
 
-int64_t cuda_call_began(uint32_t correlation) {
-    unsigned place;
-    if (!place_of(correlation, &place) ||
-        atomic_load_explicit(&remembered[place].correlation, memory_order_acquire) != correlation)
+int64_t cuda_call_start(uint32_t correlation) {
+    unsigned slot;
+    if (!slot_of(correlation, &slot) ||
+        atomic_load_explicit(&launch_starts[slot].correlation, memory_order_acquire) != correlation)
         return 0;
-    int64_t start = atomic_load_explicit(&remembered[place].start, memory_order_acquire);
-    return atomic_load(&remembered[place].correlation) == correlation ? start : 0;
+    int64_t start = atomic_load_explicit(&launch_starts[slot].start, memory_order_acquire);
+    return atomic_load(&launch_starts[slot].correlation) == correlation ? start : 0;
 }
 
-/* Correlations of one after another lie beside each other: only very old ones are lost. */
+/* Consecutive ids use consecutive slots, so only very old ones are overwritten. */
 static void remember_thread(uint32_t correlation) {
-    unsigned place = correlation % ALLOCATING;
-    atomic_store_explicit(&allocating[place].correlation, 0, memory_order_relaxed);
-    atomic_store_explicit(&allocating[place].tid, probe_thread_id(), memory_order_release);
-    atomic_store_explicit(&allocating[place].correlation, correlation, memory_order_release);
+    unsigned slot = correlation % ALLOCATIONS_REMEMBERED;
+    atomic_store_explicit(&allocation_threads[slot].correlation, 0, memory_order_relaxed);
+    atomic_store_explicit(&allocation_threads[slot].tid, probe_thread_id(), memory_order_release);
+    atomic_store_explicit(&allocation_threads[slot].correlation, correlation, memory_order_release);
 }
 
 int64_t cuda_call_thread(uint32_t correlation) {
-    unsigned place = correlation % ALLOCATING;
-    if (atomic_load_explicit(&allocating[place].correlation, memory_order_acquire) != correlation)
+    unsigned slot = correlation % ALLOCATIONS_REMEMBERED;
+    if (atomic_load_explicit(&allocation_threads[slot].correlation, memory_order_acquire) !=
+        correlation)
         return 0;
-    int64_t tid = atomic_load_explicit(&allocating[place].tid, memory_order_acquire);
-    return atomic_load(&allocating[place].correlation) == correlation ? tid : 0;
+    int64_t tid = atomic_load_explicit(&allocation_threads[slot].tid, memory_order_acquire);
+    return atomic_load(&allocation_threads[slot].correlation) == correlation ? tid : 0;
 }
 
 static bool is_launch(const struct function *function) {
-    return function->class == CUPTI_CALL_LAUNCH || function->class == CUPTI_CALL_COPY;
+    return function->class == CALL_LAUNCH || function->class == CALL_COPY;
 }
 
 static void put_call(struct spool_lane *lane, uint32_t text, const struct spool_call *filled) {
@@ -124,7 +123,7 @@ static void record_call(const struct function *function, const struct cuda_order
     };
     put_call(thread->lane, spool_constant(thread->lane, function->name), &call);
     if (call.duration == UINT32_MAX) {
-        struct spool_call rest = {.start = ended->end, .class = CALL_END};
+        struct spool_call rest = {.start = ended->end, .class = SPOOL_CALL_END};
         put_call(thread->lane, 0, &rest);
     }
     if (ended->order && result == 0)
@@ -132,22 +131,22 @@ static void record_call(const struct function *function, const struct cuda_order
     probe_leave(thread);
 }
 
-static int64_t listening_since(void) {
+static int64_t subscribed_since(void) {
     return atomic_load_explicit(&cuda_probe.since, memory_order_relaxed);
 }
 
 static bool is_inside_another(const struct function *function, bool runtime) {
-    return !runtime && outer && outer_since == listening_since() &&
-           (function->class != CUPTI_CALL_COMPILE || function->class == outer->class);
+    return !runtime && outer && outer_since == subscribed_since() &&
+           (function->class != CALL_COMPILE || function->class == outer->class);
 }
 
-static void ended(const struct function *function, const struct cupti_call_data *call,
-                  uint32_t correlation) {
+static void call_ended(const struct function *function, const struct cupti_call_data *call,
+                       uint32_t correlation) {
     int64_t end = clock_now(), start = (int64_t)*call->own;
     int32_t result = call->result ? *(const int32_t *)call->result : 0;
     *call->own = 0;
-    if (start <= 0 || start < listening_since() || start > end)
-        return; /* it began before we listened */
+    if (start <= 0 || start < subscribed_since() || start > end)
+        return; /* it began before the subscription */
     cuda_context_seen(call->context, call->context_id);
     struct cuda_ordering ordering = {.order = function->order,
                                      .data = call,
@@ -158,11 +157,11 @@ static void ended(const struct function *function, const struct cupti_call_data 
         ordering.per_thread = strstr(function->suffix, "_ptsz") != NULL;
     if (ordering.order == CUPTI_ORDER_EVENT_RECORD && result == 0)
         cuda_event_recorded(&ordering);
-    if (capture_is_on() && capture_has_begun(start))
+    if (capture_is_on() && capture_has_started(start))
         record_call(function, &ordering, result);
 }
 
-static void tell_capture(bool runtime, uint32_t number) {
+static void update_capture(bool runtime, uint32_t number) {
     bool begins = number == (runtime ? CUPTI_RUNTIME_PROFILER_START : CUPTI_DRIVER_PROFILER_START);
     if (!begins && number != (runtime ? CUPTI_RUNTIME_PROFILER_STOP : CUPTI_DRIVER_PROFILER_STOP))
         return;
@@ -172,43 +171,43 @@ static void tell_capture(bool runtime, uint32_t number) {
         probe_leave(thread);
 }
 
-void cuda_called(void *user, cupti_choice domain, uint32_t number, const void *data) {
+void cuda_callback(void *user, cupti_choice domain, uint32_t number, const void *data) {
     const struct cupti_call_data *call = data;
     bool runtime = domain == CUPTI_RUNTIME_CALLS;
     (void)user;
     if (domain == CUPTI_RESOURCES)
         cuda_stream_created();
-    if ((!runtime && domain != CUPTI_DRIVER_CALLS) || number >= CUPTI_FUNCTIONS_MOST)
+    if ((!runtime && domain != CUPTI_DRIVER_CALLS) || number >= CUPTI_FUNCTIONS_MAX)
         return;
     const struct function *function = &functions[runtime][number];
     if (!function->name || !call->own || is_inside_another(function, runtime))
         return;
-    uint32_t correlation =
-        call->correlation + atomic_load_explicit(&cuda_probe.first_calls, memory_order_relaxed);
+    uint32_t correlation = call->correlation +
+                           atomic_load_explicit(&cuda_probe.correlation_base, memory_order_relaxed);
     if (call->site == CUPTI_CALL_BEGINS) {
         if (runtime) {
             outer = function;
-            outer_since = listening_since();
+            outer_since = subscribed_since();
         }
         int64_t start = clock_now();
         *call->own = (uint64_t)start;
         if (is_launch(function))
-            remember(correlation, start);
-        else if (function->class == CUPTI_CALL_ALLOC)
+            remember_launch(correlation, start);
+        else if (function->class == CALL_ALLOC)
             remember_thread(correlation);
-        capture_saw_call(correlation);
+        capture_call_seen(correlation);
     } else {
         if (runtime)
             outer = NULL;
-        ended(function, call, correlation);
-        tell_capture(runtime, number);
+        call_ended(function, call, correlation);
+        update_capture(runtime, number);
     }
 }
 
-/* A number that this version of CUPTI does not have is refused, and is not missed. */
-void cuda_calls_enable(cupti_subscriber subscriber) {
+/* Callback ids that this version of CUPTI does not know are refused, which is harmless. */
+void cuda_enable_callbacks(cupti_subscriber subscriber) {
     const struct cupti *cupti = cuda_probe.cupti;
-    for (uint32_t i = 0; i < CUPTI_FUNCTIONS_MOST; i++) {
+    for (uint32_t i = 0; i < CUPTI_FUNCTIONS_MAX; i++) {
         if (functions[0][i].name)
             cupti->cuptiEnableCallback(1, subscriber, CUPTI_DRIVER_CALLS, i);
         if (functions[1][i].name)

@@ -1,6 +1,5 @@
-/* Which devices are there, and which context is on which? Asked of the driver that the program has
- * loaded, when a context is first seen, on the thread that made a call in it. So is whether a queue
- * is being captured.
+/* Describes devices and maps contexts to devices. The program's own driver is queried when a
+ * context is first seen, on the calling thread.
  */
 #include "abi/cuda_attributes.h"
 
@@ -11,7 +10,7 @@
 
 enum { NAME_BYTES = 128 };
 
-/* All return 0 when they have succeeded. */
+/* All return 0 on success. */
 static struct driver {
     int (*cuDriverGetVersion)(int *);
     int (*cuDeviceGetCount)(int *);
@@ -34,14 +33,14 @@ static const struct library_symbol symbols[] = {
     SYMBOL(cuStreamGetCtx),       {NULL, 0},
 };
 
-/* A device is complete before the count says so. */
+/* device_count is raised after the descriptions are complete. */
 static struct description {
     struct spool_device device;
     char name[NAME_BYTES];
 } descriptions[CUDA_DEVICES];
-static _Atomic uint32_t described;
-static _Atomic uint32_t devices_of[CUDA_CONTEXTS]; /* by context: device + 1 */
-static _Atomic int describing;                     /* 0: not yet, 1: somebody is at it, 2: done */
+static _Atomic uint32_t device_count;
+static _Atomic uint32_t devices_of[CUDA_CONTEXTS]; /* context id -> device + 1 */
+static _Atomic int describe_state;                 /* 0: not yet, 1: in progress, 2: done */
 
 static bool load_driver(void) {
     static const char *const names[] = {"libcuda.so.1", "libcuda.so", NULL};
@@ -65,25 +64,25 @@ struct CUctx_st *cuda_stream_context(struct CUstream_st *stream) {
     return driver.cuStreamGetCtx && driver.cuStreamGetCtx(stream, &context) == 0 ? context : NULL;
 }
 
-static uint32_t ask(int device, int number) {
+static uint32_t query_attribute(int device, int number) {
     int value = 0;
     return driver.cuDeviceGetAttribute(&value, number, device) == 0 && value > 0 ? (uint32_t)value
                                                                                  : 0;
 }
 
-static void describe(struct description *description, int index) {
+static void describe_device(struct description *description, int index) {
     struct spool_device *device = &description->device;
     size_t memory = 0;
     int ordinal = index;
     if (driver.cuDeviceGet(&ordinal, index) != 0)
         return;
     device->index = (uint32_t)index;
-#define ASK(member, theirs, number) device->member = ask(ordinal, number);
-    CUDA_DEVICE_NUMBERS(ASK)
-#undef ASK
-    /* memory that transfers on both edges of its clock */
-    device->bandwidth = (uint64_t)ask(ordinal, CUDA_MEMORY_CLOCK_KHZ) * 1000 * 2 *
-                        ask(ordinal, CUDA_MEMORY_BUS_BITS) / 8;
+#define QUERY(member, theirs, number) device->member = query_attribute(ordinal, number);
+    CUDA_DEVICE_NUMBERS(QUERY)
+#undef QUERY
+    /* double data rate */
+    device->bandwidth = (uint64_t)query_attribute(ordinal, CUDA_MEMORY_CLOCK_KHZ) * 1000 * 2 *
+                        query_attribute(ordinal, CUDA_MEMORY_BUS_BITS) / 8;
     if (driver.cuDeviceTotalMem_v2(&memory, ordinal) == 0)
         device->memory_bytes = memory;
     driver.cuDeviceGetUuid(device->uuid, ordinal);
@@ -91,16 +90,17 @@ static void describe(struct description *description, int index) {
         description->name[0] = 0;
 }
 
-static void describe_all(void) {
+static void describe_devices(void) {
     int count = 0, not_yet = 0;
-    if (!driver.cuDeviceGetAttribute || !atomic_compare_exchange_strong(&describing, &not_yet, 1))
+    if (!driver.cuDeviceGetAttribute ||
+        !atomic_compare_exchange_strong(&describe_state, &not_yet, 1))
         return;
     if (driver.cuDeviceGetCount(&count) != 0 || count < 0)
         count = 0;
     for (int i = 0; i < count && i < CUDA_DEVICES; i++)
-        describe(&descriptions[i], i);
-    atomic_store(&described, count < CUDA_DEVICES ? (uint32_t)count : CUDA_DEVICES);
-    atomic_store(&describing, 2);
+        describe_device(&descriptions[i], i);
+    atomic_store(&device_count, count < CUDA_DEVICES ? (uint32_t)count : CUDA_DEVICES);
+    atomic_store(&describe_state, 2);
 }
 
 void cuda_context_seen(struct CUctx_st *context, uint32_t number) {
@@ -112,7 +112,7 @@ void cuda_context_seen(struct CUctx_st *context, uint32_t number) {
         device >= CUDA_DEVICES)
         device = 0;
     atomic_store(&devices_of[number], device + 1);
-    describe_all();
+    describe_devices();
 }
 
 uint32_t cuda_context_device(uint32_t context) {
@@ -121,8 +121,8 @@ uint32_t cuda_context_device(uint32_t context) {
 }
 
 bool cuda_device_put(struct spool_lane *lane, uint32_t device) {
-    bool under_way = atomic_load(&describing) == 1;
-    if (device >= atomic_load(&described))
+    bool under_way = atomic_load(&describe_state) == 1;
+    if (device >= atomic_load(&device_count))
         return !under_way;
     const struct description *description = &descriptions[device];
     uint32_t name = spool_text(lane, text_of(description->name));

@@ -1,10 +1,10 @@
-/* When do records leave CUPTI? By itself it hands over full buffers only; a program of few kernels
- * would fill none, and lose all when it is killed.
+/* Flushes CUPTI's buffers. By itself CUPTI delivers only full buffers: a program with few kernels
+ * would fill none, and lose all records when it is killed.
  *
- * A thread of ours asks ten times a second for the buffers in which everything has happened, while
- * there is anything to come and somebody reads it. At exit() everything is asked for, and then
- * nothing ever again: the driver is about to leave. A child of fork() has neither the thread nor
- * CUPTI's, and must not wait for their locks. While another profiler has CUPTI nothing is asked.
+ * A thread flushes completed buffers ten times a second, while records are outstanding and the
+ * recorder reads them. exit() flushes everything; afterwards CUPTI is not called again, because the
+ * driver shuts down. A child of fork() has neither this thread nor CUPTI's, and must not wait for
+ * their locks. While another profiler uses CUPTI nothing is flushed.
  */
 #include "probe/cuda/cuda.h"
 
@@ -15,79 +15,79 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PERIOD_NS = 100000000, TURN_NS = 1000000, TURNS = 2000 };
+enum { FLUSH_INTERVAL_NS = 100000000, LOCK_POLL_NS = 1000000, LOCK_POLLS = 2000 };
 
-static pthread_mutex_t flushing = PTHREAD_MUTEX_INITIALIZER;
-static bool over; /* under the lock */
+static pthread_mutex_t flush_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool finished; /* protected by flush_lock */
 static pid_t owner;
 
-static void pause_for(long nanoseconds) {
+static void sleep_ns(long nanoseconds) {
     struct timespec pause = {.tv_nsec = nanoseconds};
     nanosleep(&pause, NULL);
 }
 
-static bool take_turn(void) {
-    for (unsigned i = 0; i < TURNS; i++) {
-        if (pthread_mutex_trylock(&flushing) == 0)
+static bool acquire_flush_lock(void) {
+    for (unsigned i = 0; i < LOCK_POLLS; i++) {
+        if (pthread_mutex_trylock(&flush_lock) == 0)
             return true;
-        pause_for(TURN_NS);
+        sleep_ns(LOCK_POLL_NS);
     }
-    return false; /* a flush does not end */
+    return false; /* a flush hangs */
 }
 
 bool cuda_lock(void) {
-    if (getpid() != owner || !take_turn())
+    if (getpid() != owner || !acquire_flush_lock())
         return false;
-    if (!over)
+    if (!finished)
         return true;
-    pthread_mutex_unlock(&flushing);
+    pthread_mutex_unlock(&flush_lock);
     return false;
 }
 
 void cuda_unlock(void) {
-    pthread_mutex_unlock(&flushing);
+    pthread_mutex_unlock(&flush_lock);
 }
 
 static void flush_complete(void) {
-    if (cuda_is_listening() && cuda_last_launch() != cuda_last_record())
+    if (cuda_is_subscribed() && cuda_last_launch() != cuda_last_record())
         cuda_probe.cupti->cuptiActivityFlushAll(CUPTI_FLUSH_COMPLETE);
 }
 
-static void *flush_now_and_then(void *nothing) {
+static void *flush_periodically(void *nothing) {
     bool go_on = true;
     (void)nothing;
     while (go_on) {
-        pause_for(PERIOD_NS);
-        pthread_mutex_lock(&flushing);
-        go_on = !over;
+        sleep_ns(FLUSH_INTERVAL_NS);
+        pthread_mutex_lock(&flush_lock);
+        go_on = !finished;
         if (go_on)
             flush_complete();
         if (go_on && spool_is_stopped(cuda_probe.probe->spool)) {
-            if (cuda_is_listening())
+            if (cuda_is_subscribed())
                 cuda_unsubscribe();
             go_on = false;
         }
         if (go_on)
-            cuda_rivals_look();
-        pthread_mutex_unlock(&flushing);
+            cupti_conflict_poll();
+        pthread_mutex_unlock(&flush_lock);
     }
     return NULL;
 }
 
-/* At exit(), which may be called from any thread while others go on. */
-static void finish(void) {
+/* At exit(), on any thread, while other threads may still run. */
+static void flush_at_exit(void) {
     int error = errno;
     if (!cuda_lock())
         return;
-    over = true;
-    if (cuda_is_listening())
+    finished = true;
+    if (cuda_is_subscribed())
         cuda_probe.cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL);
     cuda_unlock();
-    cuda_records_end();
+    cuda_records_finish();
     errno = error;
 }
 
-/* Without a signal to handle: those are the program's. */
+/* With all signals blocked: they are the program's. */
 static void start_thread(void) {
     pthread_attr_t attributes;
     pthread_t thread;
@@ -97,13 +97,13 @@ static void start_thread(void) {
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_create(&thread, &attributes, flush_now_and_then, NULL);
+    pthread_create(&thread, &attributes, flush_periodically, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
 }
 
 void cuda_flush_start(void) {
     owner = getpid();
-    atexit(finish);
+    atexit(flush_at_exit);
     start_thread();
 }

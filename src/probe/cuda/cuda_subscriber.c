@@ -1,8 +1,8 @@
-/* What do we ask of CUPTI, and how do we leave it?
+/* Subscribes to CUPTI and unsubscribes.
  *
- * CUPTI serves one at a time. Leaving it for another means to fetch our buffers before they could
- * be handed to somebody who does not know them, and to take back all that holds for the whole
- * process: kinds of records, the clock, the promise that buffers are zero.
+ * CUPTI supports one client at a time. Before another client takes over, the probe's buffers must
+ * be flushed, because the other client does not know them, and all process-wide settings be
+ * restored: record kinds, the clock, and the promise that buffers are zeroed.
  */
 #include "base/array.h"
 #include "base/clock.h"
@@ -10,25 +10,25 @@
 
 #include <time.h>
 
-enum { TURN_NS = 1000000, TURNS = 20 };
+enum { FLUSH_POLL_NS = 1000000, FLUSH_POLLS = 20 };
 
 static cupti_subscriber subscriber;
-static bool listening;
+static bool subscribed;
 
-/* None that calls tell of as well: records of waits and events make launches slower. */
+/* No kinds that callbacks cover: records of synchronisations and events slow down launches. */
 static const cupti_choice kinds[] = {CUPTI_KIND_KERNEL, CUPTI_KIND_COPY,   CUPTI_KIND_PEER_COPY,
                                      CUPTI_KIND_SET,    CUPTI_KIND_MEMORY, CUPTI_KIND_OVERHEAD,
                                      CUPTI_KIND_GRAPH};
 enum { KINDS = ARRAY_COUNT(kinds) };
 
-bool cuda_is_listening(void) {
-    return listening;
+bool cuda_is_subscribed(void) {
+    return subscribed;
 }
 
-/* What a version does not know is left out; kernels are what it is about. */
-static bool enable_kinds(const struct cupti *cupti, bool by_node, struct status *status) {
+/* Kinds that this version does not know are skipped, except kernels. */
+static bool enable_kinds(const struct cupti *cupti, bool graph_nodes, struct status *status) {
     for (size_t i = 0; i < KINDS; i++) {
-        if (kinds[i] == CUPTI_KIND_GRAPH && by_node)
+        if (kinds[i] == CUPTI_KIND_GRAPH && graph_nodes)
             continue;
         cupti_result result = cupti->cuptiActivityEnable(kinds[i]);
         if (result != CUPTI_SUCCEEDED && kinds[i] == CUPTI_KIND_KERNEL)
@@ -37,9 +37,9 @@ static bool enable_kinds(const struct cupti *cupti, bool by_node, struct status 
     return true;
 }
 
-/* Otherwise CUPTI wipes each buffer while the program waits for its launch. Without the attribute
- * that is what it does. */
-static void bring_zeroed_buffers(const struct cupti *cupti, uint8_t zeroed) {
+/* Otherwise CUPTI zeroes each buffer while the program waits for its launch. Older versions always
+ * do. */
+static void set_zeroed_buffers(const struct cupti *cupti, uint8_t zeroed) {
     size_t bytes = sizeof zeroed;
     cupti->cuptiActivitySetAttribute(CUPTI_ZEROED_BUFFERS, &bytes, &zeroed);
 }
@@ -52,26 +52,27 @@ uint64_t cuda_default_timestamp(void) {
     return (uint64_t)clock_read(CLOCK_REALTIME);
 }
 
-static bool set_up(const struct cupti *cupti, struct status *status) {
+static bool configure(const struct cupti *cupti, struct status *status) {
     cupti_result result = cupti->cuptiActivityRegisterTimestampCallback(read_clock);
     if (result != CUPTI_SUCCEEDED)
         return cupti_call_failed(cupti, result, "cuptiActivityRegisterTimestampCallback", status);
-    bring_zeroed_buffers(cupti, 1);
-    cuda_buffers_withhold(false);
+    set_zeroed_buffers(cupti, 1);
+    cuda_buffers_suspend(false);
     result = cupti->cuptiActivityRegisterCallbacks(cuda_buffer_requested, cuda_buffer_completed);
     if (result != CUPTI_SUCCEEDED)
         return cupti_call_failed(cupti, result, "cuptiActivityRegisterCallbacks", status);
-    return enable_kinds(cupti, cuda_probe.probe->options.by_node, status);
+    return enable_kinds(cupti, cuda_probe.probe->options.graph_nodes, status);
 }
 
-static void disable_kinds(const struct cupti *cupti, uint64_t but) {
+static void disable_kinds(const struct cupti *cupti, uint64_t except) {
     for (size_t i = 0; i < KINDS; i++)
-        if (!(but >> kinds[i] & 1))
+        if (!(except >> kinds[i] & 1))
             cupti->cuptiActivityDisable(kinds[i]);
 }
 
-static void restore(const struct cupti *cupti, const struct cupti_other_subscriber *theirs) {
-    bring_zeroed_buffers(cupti, 0);
+static void restore_defaults(const struct cupti *cupti,
+                             const struct cupti_other_subscriber *theirs) {
+    set_zeroed_buffers(cupti, 0);
     cupti->cuptiActivityRegisterTimestampCallback(theirs->clock ? theirs->clock
                                                                 : cuda_default_timestamp);
     if (theirs->requested)
@@ -81,16 +82,16 @@ static void restore(const struct cupti *cupti, const struct cupti_other_subscrib
 bool cuda_subscribe(struct status *status) {
     const struct cupti *cupti = cuda_probe.cupti;
     atomic_store(&cuda_probe.since, clock_now());
-    cupti_result result = cupti->cuptiSubscribe(&subscriber, cuda_called, NULL);
+    cupti_result result = cupti->cuptiSubscribe(&subscriber, cuda_callback, NULL);
     if (result != CUPTI_SUCCEEDED)
         return cupti_call_failed(cupti, result, "cuptiSubscribe", status);
-    listening = set_up(cupti, status);
-    if (listening) {
-        cuda_calls_enable(subscriber);
+    subscribed = configure(cupti, status);
+    if (subscribed) {
+        cuda_enable_callbacks(subscriber);
         return true;
     }
     disable_kinds(cupti, 0);
-    restore(cupti, &(struct cupti_other_subscriber){0});
+    restore_defaults(cupti, &(struct cupti_other_subscriber){0});
     cupti->cuptiUnsubscribe(subscriber);
     return false;
 }
@@ -102,36 +103,36 @@ static void disable_calls(const struct cupti *cupti) {
     cupti->cuptiEnableDomain(0, subscriber, CUPTI_DRIVER_CALLS);
 }
 
-/* Kinds are the whole process's: those of a profiler that came later are not ours to end. */
+/* Kinds are process-wide: those of a later client are left enabled. */
 void cuda_unsubscribe(void) {
     disable_calls(cuda_probe.cupti);
     if (!cuda_lost_subscription())
         disable_kinds(cuda_probe.cupti, 0);
 }
 
-/* Work that is on the device has a moment to end: what CUPTI hands over then has no times. */
-static void fetch_complete(const struct cupti *cupti) {
-    for (unsigned i = 0; i < TURNS && cuda_last_launch() != cuda_last_record(); i++) {
+/* Gives running work a moment to end, because a forced flush delivers it without times. */
+static void flush_completed(const struct cupti *cupti) {
+    for (unsigned i = 0; i < FLUSH_POLLS && cuda_last_launch() != cuda_last_record(); i++) {
         if (i > 0)
-            nanosleep(&(struct timespec){.tv_nsec = TURN_NS}, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = FLUSH_POLL_NS}, NULL);
         cupti->cuptiActivityFlushAll(CUPTI_FLUSH_COMPLETE);
     }
 }
 
 void cuda_disable(const struct cupti_other_subscriber *theirs) {
-    fetch_complete(cuda_probe.cupti);
+    flush_completed(cuda_probe.cupti);
     disable_kinds(cuda_probe.cupti, theirs->kinds);
     disable_calls(cuda_probe.cupti);
 }
 
-/* A launch that is under way may ask for a buffer even after its kind is disabled. One of ours that
- * stayed with CUPTI would be filled with what is theirs. */
+/* A launch in progress may request a buffer even after its kind is disabled. A buffer of the probe
+ * that stayed with CUPTI would then receive the other client's records. */
 void cuda_yield_subscriber(const struct cupti_other_subscriber *theirs) {
     const struct cupti *cupti = cuda_probe.cupti;
-    cuda_buffers_withhold(true);
+    cuda_buffers_suspend(true);
     cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL);
-    cuda_records_cut("work was under way when the program's own profiler took over CUPTI");
-    restore(cupti, theirs);
+    cuda_records_report_lost("work was running when the program's profiler took over CUPTI");
+    restore_defaults(cupti, theirs);
     cupti->cuptiUnsubscribe(subscriber);
-    listening = false;
+    subscribed = false;
 }

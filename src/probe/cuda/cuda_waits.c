@@ -1,9 +1,8 @@
-/* Who waits for what? The calls tell: the thread that makes one looks at its parameters when it has
- * returned. A wait names an event; which queue that stands for is told when the event is recorded.
- * The latest recording of each is kept, in a table in which a later event may take the place of an
- * older one.
+/* Records synchronisations from the parameters of API calls, when they return. A wait refers to an
+ * event; cudaEventRecord() determines the queue that the event stands for. The latest recording of
+ * each event is kept in a table, in which a later event may replace an older one.
  *
- * CUPTI has records of waits and events too, but while it makes them every launch takes longer, as
+ * CUPTI has records of synchronisations and events, too, but they slow down every launch, as
  * tests/bench/overhead shows.
  */
 #include "probe/cuda/cuda.h"
@@ -15,90 +14,92 @@
 enum { EVENTS = 4096 };
 #define NO_STREAM UINT32_MAX
 
-/* Handles that stand for the queue that a thread has without asking, in place of none. */
+/* cudaStreamLegacy and cudaStreamPerThread: explicit handles of the default streams. */
 #define LEGACY_STREAM ((struct CUstream_st *)1)
 #define PER_THREAD_STREAM ((struct CUstream_st *)2)
 
-struct recorded {
-    uint64_t event;                                /* its handle; 0: nothing is here */
-    uint32_t number, context, stream, correlation; /* correlation 0: it stands for no queue */
+struct recorded_event {
+    uint64_t event;                                /* its handle; 0: empty */
+    uint32_t number, context, stream, correlation; /* correlation 0: no queue */
 };
 
-/* A writer makes the turn odd; who reads it before and after has the same even one, or nothing. */
-static struct place {
-    _Atomic uint32_t turn;
+/* A seqlock: the sequence is odd while a writer is active. A read is valid if the sequence is even
+ * and the same before and after. */
+static struct event_slot {
+    _Atomic uint32_t sequence;
     _Atomic uint64_t event, number_and_context, stream_and_correlation;
-} places[EVENTS];
+} event_slots[EVENTS];
 static _Atomic uint32_t last_number;
 
-static struct place *place_of(const struct CUevent_st *event) {
+static struct event_slot *event_slot_of(const struct CUevent_st *event) {
     uint64_t hash = (uint64_t)(uintptr_t)event * 0x9E3779B97F4A7C15u;
-    return &places[(hash >> 32) % EVENTS];
+    return &event_slots[(hash >> 32) % EVENTS];
 }
 
 static uint64_t pair(uint32_t high, uint32_t low) {
     return (uint64_t)high << 32 | low;
 }
 
-static uint64_t get(_Atomic uint64_t *from) {
+static uint64_t load(_Atomic uint64_t *from) {
     return atomic_load_explicit(from, memory_order_relaxed);
 }
 
-static void set(_Atomic uint64_t *to, uint64_t value) {
+static void store(_Atomic uint64_t *to, uint64_t value) {
     atomic_store_explicit(to, value, memory_order_relaxed);
 }
 
-/* Two at once for one place: the second's is not kept. */
-static void keep(const struct recorded *recorded) {
-    struct place *place = place_of((const struct CUevent_st *)(uintptr_t)recorded->event);
-    uint32_t turn = atomic_load(&place->turn), number;
-    if (turn % 2 != 0 || !atomic_compare_exchange_strong(&place->turn, &turn, turn + 1))
+/* If two threads write to a slot at once, the second one is dropped. */
+static void keep_event(const struct recorded_event *recorded) {
+    struct event_slot *slot = event_slot_of((const struct CUevent_st *)(uintptr_t)recorded->event);
+    uint32_t sequence = atomic_load(&slot->sequence), number;
+    if (sequence % 2 != 0 ||
+        !atomic_compare_exchange_strong(&slot->sequence, &sequence, sequence + 1))
         return;
     atomic_thread_fence(memory_order_release);
-    if (get(&place->event) == recorded->event)
-        number = (uint32_t)(get(&place->number_and_context) >> 32);
+    if (load(&slot->event) == recorded->event)
+        number = (uint32_t)(load(&slot->number_and_context) >> 32);
     else
         number = atomic_fetch_add(&last_number, 1) + 1;
-    set(&place->event, recorded->event);
-    set(&place->number_and_context, pair(number, recorded->context));
-    set(&place->stream_and_correlation, pair(recorded->stream, recorded->correlation));
-    atomic_store_explicit(&place->turn, turn + 2, memory_order_release);
+    store(&slot->event, recorded->event);
+    store(&slot->number_and_context, pair(number, recorded->context));
+    store(&slot->stream_and_correlation, pair(recorded->stream, recorded->correlation));
+    atomic_store_explicit(&slot->sequence, sequence + 2, memory_order_release);
 }
 
-static struct recorded find(const struct CUevent_st *event) {
-    struct place *place = place_of(event);
-    uint32_t turn = atomic_load_explicit(&place->turn, memory_order_acquire);
-    uint64_t handle = get(&place->event), whose = get(&place->number_and_context),
-             where = get(&place->stream_and_correlation);
+static struct recorded_event find_event(const struct CUevent_st *event) {
+    struct event_slot *slot = event_slot_of(event);
+    uint32_t sequence = atomic_load_explicit(&slot->sequence, memory_order_acquire);
+    uint64_t handle = load(&slot->event), whose = load(&slot->number_and_context),
+             where = load(&slot->stream_and_correlation);
     atomic_thread_fence(memory_order_acquire);
-    if (turn % 2 != 0 || atomic_load_explicit(&place->turn, memory_order_relaxed) != turn ||
+    if (sequence % 2 != 0 ||
+        atomic_load_explicit(&slot->sequence, memory_order_relaxed) != sequence ||
         handle != (uintptr_t)event)
-        return (struct recorded){0};
-    return (struct recorded){handle, (uint32_t)(whose >> 32), (uint32_t)whose,
-                             (uint32_t)(where >> 32), (uint32_t)where};
+        return (struct recorded_event){0};
+    return (struct recorded_event){handle, (uint32_t)(whose >> 32), (uint32_t)whose,
+                                   (uint32_t)(where >> 32), (uint32_t)where};
 }
 
 struct queue {
     uint32_t context, stream;
 };
 
-/* Stream ids that CUPTI gave, so that a wait need not query its stream's again. A handle may be
- * reused, but only by a stream that is created: that starts a new epoch, in which
- * every id is queried again. Written and read as struct place is. */
+/* A cache of stream ids, so that a wait need not query CUPTI. A handle can only be reused by a new
+ * stream, whose creation starts a new epoch and so invalidates the cache. A seqlock, too. */
 enum { STREAM_IDS = 256 };
 static struct stream_id {
-    _Atomic uint32_t turn;
+    _Atomic uint32_t sequence;
     _Atomic uint64_t context, stream, epoch_and_id;
 } stream_ids[STREAM_IDS];
 static _Atomic uint32_t stream_epoch = 1;
-static _Atomic bool new_streams_reported; /* by CUPTI; else nothing is kept */
+static _Atomic bool new_streams_reported; /* by CUPTI; else nothing is cached */
 
 void cuda_stream_created(void) {
     atomic_fetch_add(&stream_epoch, 1);
 }
 
 void cuda_new_streams_reported(bool reported) {
-    cuda_stream_created(); /* some may have been, unreported */
+    cuda_stream_created(); /* streams may have been created unreported */
     atomic_store(&new_streams_reported, reported);
 }
 
@@ -111,12 +112,13 @@ static struct stream_id *stream_id_of(const struct CUctx_st *context,
 static bool find_stream_id(const struct CUctx_st *context, const struct CUstream_st *stream,
                            uint32_t epoch, uint32_t *id) {
     struct stream_id *kept = stream_id_of(context, stream);
-    uint32_t turn = atomic_load_explicit(&kept->turn, memory_order_acquire);
-    uint64_t of_context = get(&kept->context), of_stream = get(&kept->stream),
-             epoch_and_id = get(&kept->epoch_and_id);
+    uint32_t sequence = atomic_load_explicit(&kept->sequence, memory_order_acquire);
+    uint64_t of_context = load(&kept->context), of_stream = load(&kept->stream),
+             epoch_and_id = load(&kept->epoch_and_id);
     atomic_thread_fence(memory_order_acquire);
     *id = (uint32_t)epoch_and_id;
-    return turn % 2 == 0 && atomic_load_explicit(&kept->turn, memory_order_relaxed) == turn &&
+    return sequence % 2 == 0 &&
+           atomic_load_explicit(&kept->sequence, memory_order_relaxed) == sequence &&
            of_context == (uintptr_t)context && of_stream == (uintptr_t)stream &&
            epoch_and_id >> 32 == epoch;
 }
@@ -124,17 +126,18 @@ static bool find_stream_id(const struct CUctx_st *context, const struct CUstream
 static void keep_stream_id(const struct CUctx_st *context, const struct CUstream_st *stream,
                            uint32_t epoch, uint32_t id) {
     struct stream_id *kept = stream_id_of(context, stream);
-    uint32_t turn = atomic_load(&kept->turn);
-    if (turn % 2 != 0 || !atomic_compare_exchange_strong(&kept->turn, &turn, turn + 1))
+    uint32_t sequence = atomic_load(&kept->sequence);
+    if (sequence % 2 != 0 ||
+        !atomic_compare_exchange_strong(&kept->sequence, &sequence, sequence + 1))
         return;
     atomic_thread_fence(memory_order_release);
-    set(&kept->context, (uintptr_t)context);
-    set(&kept->stream, (uintptr_t)stream);
-    set(&kept->epoch_and_id, pair(epoch, id));
-    atomic_store_explicit(&kept->turn, turn + 2, memory_order_release);
+    store(&kept->context, (uintptr_t)context);
+    store(&kept->stream, (uintptr_t)stream);
+    store(&kept->epoch_and_id, pair(epoch, id));
+    atomic_store_explicit(&kept->sequence, sequence + 2, memory_order_release);
 }
 
-/* The id of a thread's own default stream differs by thread and is not kept. */
+/* The id of the per-thread default stream differs by thread and is not cached. */
 static bool query_stream_id(struct CUctx_st *context, struct CUstream_st *stream, bool per_thread,
                             uint32_t *id) {
     bool keeps = !per_thread && atomic_load_explicit(&new_streams_reported, memory_order_relaxed);
@@ -148,7 +151,7 @@ static bool query_stream_id(struct CUctx_st *context, struct CUstream_st *stream
     return true;
 }
 
-/* A queue may be of another context than the call was made in. */
+/* The stream may belong to another context than the current one. */
 static struct queue queue_elsewhere(struct CUstream_st *stream) {
     const struct cupti *cupti = cuda_probe.cupti;
     struct queue queue = {.stream = NO_STREAM};
@@ -172,7 +175,7 @@ static struct queue queue_of(const struct cupti_call_data *call, struct CUstream
     return queue;
 }
 
-/* What is captured into a graph is not in the queue. */
+/* Work that is captured into a graph is not queued. */
 static bool is_captured(struct CUstream_st *stream, bool per_thread) {
     if (!stream && per_thread)
         stream = PER_THREAD_STREAM;
@@ -184,15 +187,16 @@ void cuda_event_recorded(const struct cuda_ordering *call) {
     bool captured = is_captured(parameters->stream, call->per_thread);
     struct queue queue = captured ? (struct queue){.stream = NO_STREAM}
                                   : queue_of(call->data, parameters->stream, call->per_thread);
-    keep(&(struct recorded){.event = (uintptr_t)parameters->event,
-                            .context = queue.context,
-                            .stream = queue.stream,
-                            .correlation = queue.stream == NO_STREAM ? 0 : call->correlation});
+    keep_event(
+        &(struct recorded_event){.event = (uintptr_t)parameters->event,
+                                 .context = queue.context,
+                                 .stream = queue.stream,
+                                 .correlation = queue.stream == NO_STREAM ? 0 : call->correlation});
 }
 
-/* False when there is nothing to wait for. */
-static bool look_at(const struct cuda_ordering *call, struct queue *queue,
-                    const struct CUevent_st **event) {
+/* False when the call is not a wait. */
+static bool read_wait(const struct cuda_ordering *call, struct queue *queue,
+                      const struct CUevent_st **event) {
     const void *parameters = call->data->parameters;
     struct CUstream_st *handle;
     switch (call->order) {
@@ -217,7 +221,7 @@ static bool look_at(const struct cuda_ordering *call, struct queue *queue,
     return true;
 }
 
-/* A lane must know of a device before it says anything of its queues. */
+/* A device must be described in a lane before its queues are used there. */
 static bool announce(struct spool_lane *lane, uint32_t device) {
     PROBE_THREAD_LOCAL uint64_t announced;
     PROBE_THREAD_LOCAL const struct spool_lane *to;
@@ -235,9 +239,9 @@ static bool announce(struct spool_lane *lane, uint32_t device) {
 void cuda_put_wait(struct spool_lane *lane, const struct cuda_ordering *call) {
     const struct CUevent_st *event = NULL;
     struct queue queue = {call->data->context_id, NO_STREAM};
-    if (!look_at(call, &queue, &event))
+    if (!read_wait(call, &queue, &event))
         return;
-    struct recorded recorded = event ? find(event) : (struct recorded){0};
+    struct recorded_event recorded = event ? find_event(event) : (struct recorded_event){0};
     bool known = recorded.correlation != 0;
     uint32_t device = cuda_context_device(queue.context),
              awaited_device = known ? cuda_context_device(recorded.context) : device;

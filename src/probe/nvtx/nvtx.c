@@ -1,25 +1,122 @@
-/* NVTX: the program's own ranges, marks and names.
+/* NVTX: ranges, marks and names of the program.
  *
- * Every library of the program that uses NVTX has a copy of it, and each copy lets us replace its
- * functions. A pushed range is written when it begins and when it ends, so that one which never
- * ends is in the trace all the same. Levels are counted for each thread and domain, as NVTX
- * promises its users.
+ * Every library that uses NVTX has its own copy of it, and each copy lets the probe replace its
+ * functions. A range is written when it begins and when it ends, so that a range without an end is
+ * in the trace, too. Levels are counted per thread and domain, as NVTX documents.
  */
 #include "abi/nvtx.h"
+
+#include <stdio.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "probe/capture.h"
-#include "probe/nvtx/nvtx_said.h"
+#include "probe/nvtx/nvtx_names.h"
+#include "probe/probe.h"
 
 enum { TOOL_VERSION = 3, UNBALANCED = -1 };
 
-/* Handles are what this file gave to the program; none is the default domain. */
+/* ---- Attributes ------------------------------------------------------------------------------ */
+
+/* Attributes come from the program and are not trusted: a message may be missing, an older struct
+ * shorter. */
+struct nvtx_event {
+    uint32_t name, domain, category; /* text numbers */
+    int64_t payload;
+    uint32_t has_payload, colour; /* enum spool_payload; ARGB, 0: none */
+};
+
+/* Strings as the program gives them, NULL included, cut to SPOOL_TEXT_MAX. The result of
+ * nvtx_text_from_wide() lies in the thread's own memory until the next call. */
+static struct text nvtx_text(const char *text) {
+    return text ? (struct text){text, strnlen(text, SPOOL_TEXT_MAX + 1)} : TEXT("");
+}
+
+static struct text nvtx_text_from_wide(struct probe_thread *thread, const wchar_t *text) {
+    return nvtx_utf8_from_wide(text, thread->converted, SPOOL_TEXT_MAX);
+}
+
+static uint32_t message_text(struct probe_thread *thread,
+                             const struct nvtx_attributes *attributes) {
+    switch (attributes->message_type) {
+    case NVTX_MESSAGE_A:
+        return spool_text(thread->lane, nvtx_text(attributes->message.narrow));
+    case NVTX_MESSAGE_W:
+        return spool_text(thread->lane, nvtx_text_from_wide(thread, attributes->message.wide));
+    case NVTX_MESSAGE_REGISTERED:
+        return spool_constant(thread->lane, attributes->message.registered);
+    default:
+        return 0;
+    }
+}
+
+static uint32_t category_text(struct probe_thread *thread, const struct nvtx_domain *domain,
+                              uint32_t category) {
+    char number[16];
+    if (category == 0)
+        return 0;
+    const char *name = nvtx_category_name(domain, category);
+    if (name)
+        return spool_constant(thread->lane, name);
+    int length = snprintf(number, sizeof number, "%u", category);
+    return spool_text(thread->lane, (struct text){number, (size_t)length});
+}
+
+static void read_payload(struct nvtx_event *event, const struct nvtx_attributes *attributes) {
+    double number;
+    switch (attributes->payload_type) {
+    case NVTX_PAYLOAD_U64:
+        event->payload = attributes->payload.i64;
+        event->has_payload = SPOOL_PAYLOAD_UNSIGNED;
+        break;
+    case NVTX_PAYLOAD_U32:
+        event->payload = attributes->payload.u32;
+        event->has_payload = SPOOL_PAYLOAD_UNSIGNED;
+        break;
+    case NVTX_PAYLOAD_I64:
+        event->payload = attributes->payload.i64;
+        event->has_payload = SPOOL_PAYLOAD_SIGNED;
+        break;
+    case NVTX_PAYLOAD_I32:
+        event->payload = attributes->payload.i32;
+        event->has_payload = SPOOL_PAYLOAD_SIGNED;
+        break;
+    case NVTX_PAYLOAD_F64:
+    case NVTX_PAYLOAD_F32:
+        number = attributes->payload_type == NVTX_PAYLOAD_F64 ? attributes->payload.f64
+                                                              : (double)attributes->payload.f32;
+        memcpy(&event->payload, &number, sizeof number);
+        event->has_payload = SPOOL_PAYLOAD_DOUBLE;
+        break;
+    }
+}
+
+/* `attributes` may be NULL. */
+static struct nvtx_event nvtx_event_read(struct probe_thread *thread,
+                                         const struct nvtx_domain *domain,
+                                         const struct nvtx_attributes *attributes) {
+    struct nvtx_event event = {.domain = spool_constant(thread->lane, domain->name)};
+    if (!attributes || attributes->size < sizeof *attributes)
+        return event; /* an older, shorter struct */
+    event.name = message_text(thread, attributes);
+    event.category = category_text(thread, domain, attributes->category);
+    event.colour = attributes->colour_type == NVTX_COLOUR_ARGB ? attributes->colour : 0;
+    read_payload(&event, attributes);
+    return event;
+}
+
+static struct nvtx_event nvtx_event_plain(struct probe_thread *thread, struct text name) {
+    return (struct nvtx_event){.name = spool_text(thread->lane, name)};
+}
+
+/* ---- Ranges and marks ------------------------------------------------------------------------ */
+
+/* Handles are pointers that this file returned; NULL is the default domain. */
 static struct nvtx_domain *domain_of(void *handle) {
     return handle ? handle : &nvtx_default_domain;
 }
 
-/* Of ids: the range is one that captures, which its end must know, in whatever thread. */
+/* Flag in the id of a capturing range, for its end, which may be on another thread. */
 #define CAPTURES ((uint64_t)1 << 63)
 
 static uint64_t next_id(struct probe_thread *thread, bool captures) {
@@ -27,7 +124,7 @@ static uint64_t next_id(struct probe_thread *thread, bool captures) {
     return captures ? id | CAPTURES : id & ~CAPTURES;
 }
 
-/* Its id, or 0 when it was dropped. The time comes last, so that the range has none of our own. */
+/* Returns the id, or 0 when dropped. The time is taken last, so that it excludes the probe. */
 static uint64_t open_range(struct probe_thread *thread, const struct nvtx_event *event) {
     bool captures = capture_is_range(thread->lane, event->name);
     if (captures)
@@ -62,22 +159,22 @@ static void close_range(struct probe_thread *thread, uint64_t id, int64_t end) {
         capture_range(thread->lane, false);
 }
 
-/* The place of the domain's innermost pushed range in this thread, or -1. */
-static int innermost(const struct probe_thread *thread, const struct nvtx_domain *domain) {
+/* The index of the domain's innermost pushed range in this thread, or -1. */
+static int innermost_index(const struct probe_thread *thread, const struct nvtx_domain *domain) {
     int at = (int)thread->depth - 1;
     while (at >= 0 && thread->pushed[at].domain != domain)
         at--;
     return at;
 }
 
-static int push(struct probe_thread *thread, const struct nvtx_domain *domain,
-                const struct nvtx_event *event) {
+static int push_range(struct probe_thread *thread, const struct nvtx_domain *domain,
+                      const struct nvtx_event *event) {
     if (thread->depth == NVTX_DEPTH) {
         thread->too_deep++;
         spool_drop(probe_start()->spool, 1);
         return NVTX_NO_TRACKING;
     }
-    int outer = innermost(thread, domain);
+    int outer = innermost_index(thread, domain);
     uint32_t level = outer < 0 ? 0 : thread->pushed[outer].level + 1;
     thread->pushed[thread->depth++] = (struct pushed_range){
         .domain = domain,
@@ -87,12 +184,12 @@ static int push(struct probe_thread *thread, const struct nvtx_domain *domain,
     return (int)level;
 }
 
-static int pop(struct probe_thread *thread, const struct nvtx_domain *domain, int64_t end) {
+static int pop_range(struct probe_thread *thread, const struct nvtx_domain *domain, int64_t end) {
     if (thread->too_deep > 0) {
         thread->too_deep--;
         return NVTX_NO_TRACKING;
     }
-    int at = innermost(thread, domain);
+    int at = innermost_index(thread, domain);
     if (at < 0)
         return UNBALANCED;
     struct pushed_range range = thread->pushed[at];
@@ -103,9 +200,9 @@ static int pop(struct probe_thread *thread, const struct nvtx_domain *domain, in
     return (int)range.level;
 }
 
-static void mark(struct probe_thread *thread, const struct nvtx_event *event) {
+static void put_mark(struct probe_thread *thread, const struct nvtx_event *event) {
     int64_t now = clock_now();
-    if (!capture_is_on() || !capture_has_begun(now))
+    if (!capture_is_on() || !capture_has_started(now))
         return;
     struct spool_mark *record = spool_begin(thread->lane, SPOOL_MARK, event->name, sizeof *record);
     if (!record)
@@ -125,9 +222,9 @@ void nvtx_thread_ended(struct probe_thread *thread) {
         close_range(thread, thread->pushed[--thread->depth].id, end);
 }
 
-/* ---- What NVTX calls ---------------------------------------------------------------------- */
+/* ---- Callbacks ---------------------------------------------------------------------- */
 
-/* RECORD(thread, what): does it while entered. */
+/* Executes statements between probe_enter() and probe_leave(). */
 #define RECORD(thread, ...)                                                                        \
     do {                                                                                           \
         struct probe_thread *thread = probe_enter();                                               \
@@ -139,19 +236,19 @@ void nvtx_thread_ended(struct probe_thread *thread) {
 
 static void domain_mark_ex(void *handle, const struct nvtx_attributes *attributes) {
     RECORD(thread, struct nvtx_event event = nvtx_event_read(thread, domain_of(handle), attributes);
-           mark(thread, &event));
+           put_mark(thread, &event));
 }
 static void mark_ex(const struct nvtx_attributes *attributes) {
     domain_mark_ex(NULL, attributes);
 }
 static void mark_a(const char *name) {
     RECORD(thread, struct nvtx_event event = nvtx_event_plain(thread, nvtx_text(name));
-           mark(thread, &event));
+           put_mark(thread, &event));
 }
 static void mark_w(const wchar_t *name) {
     RECORD(thread,
            struct nvtx_event event = nvtx_event_plain(thread, nvtx_text_from_wide(thread, name));
-           mark(thread, &event));
+           put_mark(thread, &event));
 }
 
 static uint64_t domain_range_start_ex(void *handle, const struct nvtx_attributes *attributes) {
@@ -189,7 +286,7 @@ static int domain_range_push_ex(void *handle, const struct nvtx_attributes *attr
     int level = NVTX_NO_TRACKING;
     struct nvtx_domain *domain = domain_of(handle);
     RECORD(thread, struct nvtx_event event = nvtx_event_read(thread, domain, attributes);
-           level = push(thread, domain, &event));
+           level = push_range(thread, domain, &event));
     return level;
 }
 static int range_push_ex(const struct nvtx_attributes *attributes) {
@@ -198,20 +295,20 @@ static int range_push_ex(const struct nvtx_attributes *attributes) {
 static int range_push_a(const char *name) {
     int level = NVTX_NO_TRACKING;
     RECORD(thread, struct nvtx_event event = nvtx_event_plain(thread, nvtx_text(name));
-           level = push(thread, &nvtx_default_domain, &event));
+           level = push_range(thread, &nvtx_default_domain, &event));
     return level;
 }
 static int range_push_w(const wchar_t *name) {
     int level = NVTX_NO_TRACKING;
     RECORD(thread,
            struct nvtx_event event = nvtx_event_plain(thread, nvtx_text_from_wide(thread, name));
-           level = push(thread, &nvtx_default_domain, &event));
+           level = push_range(thread, &nvtx_default_domain, &event));
     return level;
 }
 static int domain_range_pop(void *handle) {
     int level = NVTX_NO_TRACKING;
     int64_t end = clock_now();
-    RECORD(thread, level = pop(thread, domain_of(handle), end));
+    RECORD(thread, level = pop_range(thread, domain_of(handle), end));
     return level;
 }
 static int range_pop(void) {
@@ -235,13 +332,13 @@ static void name_category_w(uint32_t category, const wchar_t *name) {
 static const void *domain_register_a(void *handle, const char *text) {
     const char *string = NULL;
     (void)handle;
-    RECORD(thread, string = nvtx_string(nvtx_text(text)));
+    RECORD(thread, string = nvtx_intern(nvtx_text(text)));
     return string;
 }
 static const void *domain_register_w(void *handle, const wchar_t *text) {
     const char *string = NULL;
     (void)handle;
-    RECORD(thread, string = nvtx_string(nvtx_text_from_wide(thread, text)));
+    RECORD(thread, string = nvtx_intern(nvtx_text_from_wide(thread, text)));
     return string;
 }
 static void *domain_create_a(const char *name) {
@@ -254,12 +351,12 @@ static void *domain_create_w(const wchar_t *name) {
     RECORD(thread, domain = nvtx_domain(nvtx_text_from_wide(thread, name)));
     return domain;
 }
-/* Another may have the same name and so the same handle, and ranges of it may be open. */
+/* Domains of the same name share a handle, and may have open ranges. */
 static void domain_destroy(void *handle) {
     (void)handle;
 }
 
-static void say_thread(struct probe_thread *thread, int64_t tid, uint32_t name) {
+static void put_thread(struct probe_thread *thread, int64_t tid, uint32_t name) {
     struct spool_thread *record = spool_begin(thread->lane, SPOOL_THREAD, name, sizeof *record);
     if (!record)
         return;
@@ -267,9 +364,9 @@ static void say_thread(struct probe_thread *thread, int64_t tid, uint32_t name) 
     spool_publish(thread->lane);
 }
 static void name_thread(struct probe_thread *thread, uint32_t tid, struct text name) {
-    say_thread(thread, tid, spool_text(thread->lane, name));
+    put_thread(thread, tid, spool_text(thread->lane, name));
     if (tid != thread->tid)
-        say_thread(thread, thread->tid, 0);
+        put_thread(thread, thread->tid, 0);
 }
 static void name_thread_a(uint32_t tid, const char *name) {
     RECORD(thread, name_thread(thread, tid, nvtx_text(name)));
@@ -311,9 +408,9 @@ static nvtx_function *const core2[] = {
     [NVTX_DOMAIN_DESTROY] = (nvtx_function *)domain_destroy,
 };
 
-/* Older copies have fewer functions, and some may have none in a place. */
-static bool install(const struct nvtx_callbacks *callbacks, int module,
-                    nvtx_function *const *functions, unsigned known) {
+/* Older copies have fewer functions, and slots may be NULL. */
+static bool install_module(const struct nvtx_callbacks *callbacks, int module,
+                           nvtx_function *const *functions, unsigned known) {
     nvtx_function ***table = NULL;
     unsigned count = 0;
     if (!callbacks->module_table(module, &table, &count) || !table)
@@ -331,6 +428,6 @@ bool nvtx_install(nvtx_export_table *tables) {
         return false;
     if (version && version->struct_size >= sizeof *version && version->set_tool_version)
         version->set_tool_version(TOOL_VERSION);
-    bool installed = install(callbacks, NVTX_MODULE_CORE, core, ARRAY_COUNT(core));
-    return install(callbacks, NVTX_MODULE_CORE2, core2, ARRAY_COUNT(core2)) || installed;
+    bool installed = install_module(callbacks, NVTX_MODULE_CORE, core, ARRAY_COUNT(core));
+    return install_module(callbacks, NVTX_MODULE_CORE2, core2, ARRAY_COUNT(core2)) || installed;
 }

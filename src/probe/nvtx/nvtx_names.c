@@ -1,16 +1,14 @@
-/* Tables of names that only grow: an entry is complete before it is linked in, so readers need no
- * lock.
- */
+/* Append-only hash tables: an entry is complete before it is linked, so readers need no lock. */
 #include "probe/nvtx/nvtx_names.h"
 
 #include "base/checksum.h"
 #include "probe/probe.h"
 #include "spool/pages.h"
 
-enum { STRING_LISTS = 1024 };
+enum { STRING_BUCKETS = 1024 };
 
-struct kept_string {
-    struct kept_string *next;
+struct interned_string {
+    struct interned_string *next;
     uint64_t hash;
     size_t length;
     char text[];
@@ -23,13 +21,13 @@ struct nvtx_category {
 };
 
 struct nvtx_domain nvtx_default_domain;
-static _Atomic(struct kept_string *) strings[STRING_LISTS];
+static _Atomic(struct interned_string *) strings[STRING_BUCKETS];
 static _Atomic(struct nvtx_domain *) domains;
-static struct page_arena memory; /* under the lock */
+static struct page_arena memory; /* protected by probe_lock() */
 
 static const char *find_string(struct text text, uint64_t hash) {
-    struct kept_string *string =
-        atomic_load_explicit(&strings[hash % STRING_LISTS], memory_order_acquire);
+    struct interned_string *string =
+        atomic_load_explicit(&strings[hash % STRING_BUCKETS], memory_order_acquire);
     while (string &&
            (string->hash != hash || !text_equal((struct text){string->text, string->length}, text)))
         string = string->next;
@@ -37,20 +35,20 @@ static const char *find_string(struct text text, uint64_t hash) {
 }
 
 static const char *add_string(struct text text, uint64_t hash) {
-    const char *found = find_string(text, hash); /* somebody may have been quicker */
-    struct kept_string *string =
+    const char *found = find_string(text, hash); /* another thread may have added it */
+    struct interned_string *string =
         found ? NULL : page_arena_allocate(&memory, sizeof *string + text.length + 1);
     if (!string)
         return found;
     memcpy(string->text, text.data, text.length);
     string->length = text.length;
     string->hash = hash;
-    string->next = atomic_load_explicit(&strings[hash % STRING_LISTS], memory_order_relaxed);
-    atomic_store_explicit(&strings[hash % STRING_LISTS], string, memory_order_release);
+    string->next = atomic_load_explicit(&strings[hash % STRING_BUCKETS], memory_order_relaxed);
+    atomic_store_explicit(&strings[hash % STRING_BUCKETS], string, memory_order_release);
     return string->text;
 }
 
-const char *nvtx_string(struct text text) {
+const char *nvtx_intern(struct text text) {
     uint64_t hash = checksum64(text.data, text.length);
     const char *string = find_string(text, hash);
     if (string || !probe_lock())
@@ -68,7 +66,7 @@ static struct nvtx_domain *find_domain(const char *name) {
 }
 
 struct nvtx_domain *nvtx_domain(struct text name) {
-    const char *kept = nvtx_string(name);
+    const char *kept = nvtx_intern(name);
     struct nvtx_domain *domain = kept ? find_domain(kept) : NULL;
     if (domain || !kept || !probe_lock())
         return domain;
@@ -84,20 +82,20 @@ struct nvtx_domain *nvtx_domain(struct text name) {
 
 const char *nvtx_category_name(const struct nvtx_domain *domain, uint32_t number) {
     const struct nvtx_category *category = atomic_load_explicit(
-        &domain->categories[number % NVTX_CATEGORY_LISTS], memory_order_acquire);
+        &domain->categories[number % NVTX_CATEGORY_BUCKETS], memory_order_acquire);
     while (category && category->number != number)
         category = category->next;
     return category ? category->name : NULL;
 }
 
-/* A later name goes in front of an earlier one. */
+/* A later name precedes an earlier one in its list. */
 void nvtx_name_category(struct nvtx_domain *domain, uint32_t number, struct text name) {
-    const char *kept = nvtx_string(name);
+    const char *kept = nvtx_intern(name);
     if (!kept || nvtx_category_name(domain, number) == kept || !probe_lock())
         return;
     struct nvtx_category *category = page_arena_allocate(&memory, sizeof *category);
     if (category) {
-        _Atomic(struct nvtx_category *) *list = &domain->categories[number % NVTX_CATEGORY_LISTS];
+        _Atomic(struct nvtx_category *) *list = &domain->categories[number % NVTX_CATEGORY_BUCKETS];
         category->number = number;
         category->name = kept;
         category->next = atomic_load_explicit(list, memory_order_relaxed);
@@ -106,7 +104,7 @@ void nvtx_name_category(struct nvtx_domain *domain, uint32_t number, struct text
     probe_unlock();
 }
 
-static size_t put_character(uint32_t code, unsigned char bytes[4]) {
+static size_t encode_utf8(uint32_t code, unsigned char bytes[4]) {
     if (code < 0x80) {
         bytes[0] = (unsigned char)code;
         return 1;
@@ -131,11 +129,11 @@ static size_t put_character(uint32_t code, unsigned char bytes[4]) {
     return 4;
 }
 
-struct text nvtx_narrow(const wchar_t *wide, char *bytes, size_t capacity) {
+struct text nvtx_utf8_from_wide(const wchar_t *wide, char *bytes, size_t capacity) {
     size_t length = 0;
     unsigned char character[4];
     for (; wide && *wide; wide++) {
-        size_t size = put_character((uint32_t)*wide, character);
+        size_t size = encode_utf8((uint32_t)*wide, character);
         if (size > capacity - length)
             break;
         memcpy(bytes + length, character, size);

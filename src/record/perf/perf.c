@@ -1,8 +1,8 @@
-/* Reads the kernel's records in the order of their times and does what each says: a mapping, a
- * name, a fork, an end, a context switch, a sample, a loss.
+/* Handles the kernel's records in the order of their times: mappings, names, forks, exits, context
+ * switches, samples, losses.
  *
- * A record is stamped a moment before it is in its ring. Those of the last milliseconds are
- * therefore left for the next time, when all that belongs before them has surely come. */
+ * A record gets its timestamp a moment before it reaches its ring buffer. Records of the last
+ * REORDER_NS are therefore deferred to the next drain, when all earlier ones have arrived. */
 #ifdef __linux__
 #include "record/perf/perf.h"
 
@@ -14,27 +14,27 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "record/perf/perf_counters.h"
-#include "record/perf/perf_reader.h"
+#include "record/perf/perf_ring.h"
 #include "record/perf/perf_stacks.h"
 #include "record/perf/perf_threads.h"
 #include "record/symbols/perf_unwind.h"
 
-enum { SETTLE_NS = 20000000, HURRY_BYTES = 32 << 20 };
+enum { REORDER_NS = 20000000, OVERLOAD_BYTES = 32 << 20 };
 
 struct perf {
     struct perf_options options;
     struct perf_rings rings;
     struct perf_reader reader;
-    struct perf_batch pending, later;
+    struct perf_batch pending, deferred;
     struct perf_counters counters;
     struct perf_threads threads;
     struct stack_rows stacks;
     struct symbols *symbols;
-    struct perf_unwinder *unwinder;    /* NULL: samples bring the addresses of callers */
-    const struct trace_writer *writer; /* whose rows and strings are known */
-    uint64_t samples, lost, shallow;   /* shallow: samples whose callers were not looked for */
-    uint64_t reduced; /* samples that lack callers beyond a smaller copy of their stack */
-    bool hurried;     /* records come faster than stacks are followed */
+    struct perf_unwinder *unwinder;          /* NULL: the kernel follows frame pointers */
+    const struct trace_writer *writer;       /* of the known rows and strings */
+    uint64_t samples, lost, without_callers; /* without_callers: not unwound */
+    uint64_t truncated;                      /* samples whose stack copy was too small */
+    bool overloaded;                         /* records arrive faster than stacks are unwound */
     struct perf_python python;
     char notes[PERF_NOTES][240];
     unsigned note_count;
@@ -45,9 +45,9 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
     if (!perf)
         return NULL;
     perf->options = *options;
-    if (!perf_unwind_is_possible())
-        perf->options.stacks = PERF_FRAME_POINTERS;
-    bool unwinds = options->rate && perf->options.stacks == PERF_TABLES;
+    if (!perf_unwind_is_supported())
+        perf->options.stacks = PERF_STACKS_FP;
+    bool unwinds = options->rate && perf->options.stacks == PERF_STACKS_DWARF;
     perf->symbols = symbols_create(status);
     perf->unwinder = perf->symbols && unwinds ? perf_unwinder_create(perf->symbols, status) : NULL;
     if (!perf->symbols || (unwinds && !perf->unwinder) ||
@@ -58,7 +58,8 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
     perf_reader_start(&perf->reader, &perf->rings);
     if (options->counters)
         perf_counters_open(&perf->counters, target, perf_hardware_counters);
-    if (options->rate && !perf->rings.user_only) /* while they are read, rings would overflow */
+    if (options->rate &&
+        !perf->rings.user_only) /* later the ring buffers would overflow meanwhile */
         symbols_prepare_kernel(perf->symbols);
     return perf;
 }
@@ -69,7 +70,7 @@ void perf_close(struct perf *perf) {
     perf_reader_finish(&perf->reader);
     perf_rings_close(&perf->rings);
     perf_batch_finish(&perf->pending);
-    perf_batch_finish(&perf->later);
+    perf_batch_finish(&perf->deferred);
     perf_counters_close(&perf->counters);
     perf_threads_finish(&perf->threads);
     stack_rows_finish(&perf->stacks);
@@ -82,12 +83,12 @@ const char *perf_counters_missing(const struct perf *perf) {
     return perf->counters.missing[0] ? perf->counters.missing : NULL;
 }
 
-void perf_window(struct perf *perf, int64_t from, int64_t until) {
+void perf_set_window(struct perf *perf, int64_t from, int64_t until) {
     perf->threads.from = from;
     perf->threads.until = until;
 }
 
-void perf_capture(struct perf *perf, const struct captures *captures) {
+void perf_set_captures(struct perf *perf, const struct captures *captures) {
     perf->threads.captures = captures;
 }
 
@@ -110,9 +111,9 @@ uint64_t perf_lost(const struct perf *perf) {
     return perf->lost;
 }
 
-/* Frame pointers miss Python's functions where the interpreter has none, and so do short stacks. */
+/* Unknown with frame pointers, which the interpreter may lack, and with many truncated stacks. */
 struct perf_python perf_python(const struct perf *perf) {
-    uint64_t uncertain = perf->reduced + perf->shallow;
+    uint64_t uncertain = perf->truncated + perf->without_callers;
     bool is_known = perf->unwinder && uncertain * 20 <= perf->samples;
     return is_known ? perf->python : (struct perf_python){0};
 }
@@ -121,15 +122,15 @@ const char *perf_note(const struct perf *perf, unsigned index) {
     return index < perf->note_count ? perf->notes[index] : NULL;
 }
 
-void perf_forget_rows(struct perf *perf) {
-    perf_threads_forget_rows(&perf->threads);
+void perf_reset_rows(struct perf *perf) {
+    perf_threads_reset_rows(&perf->threads);
     stack_rows_finish(&perf->stacks);
     perf->writer = NULL;
 }
 
 static void use_writer(struct perf *perf, struct trace_writer *writer) {
     if (perf->writer != writer)
-        perf_forget_rows(perf);
+        perf_reset_rows(perf);
     perf->writer = writer;
 }
 
@@ -140,13 +141,13 @@ uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t
     return thread ? perf_thread_row_of(&perf->threads, thread, writer) : 0;
 }
 
-/* The parts of a record's body, taken one by one; what is not there is zero. */
+/* The body of a record, read field by field. Missing fields are zero. */
 struct body {
     const uint8_t *at;
     size_t left;
 };
 
-static uint64_t take(struct body *body, size_t bytes) {
+static uint64_t take_bytes(struct body *body, size_t bytes) {
     uint64_t value = 0;
     if (body->left < bytes) {
         body->left = 0;
@@ -163,35 +164,36 @@ static struct text take_text(struct body *body) {
 }
 
 static bool read_mapping(struct perf *perf, struct body body, struct status *status) {
-    pid_t pid = (pid_t)take(&body, 4);
-    take(&body, 4); /* thread */
-    uint64_t start = take(&body, 8), length = take(&body, 8), offset = take(&body, 8);
-    take(&body, 8); /* device */
-    take(&body, 8); /* inode */
-    take(&body, 8); /* generation */
-    take(&body, 8); /* protection, flags */
+    pid_t pid = (pid_t)take_bytes(&body, 4);
+    take_bytes(&body, 4); /* thread */
+    uint64_t start = take_bytes(&body, 8), length = take_bytes(&body, 8),
+             offset = take_bytes(&body, 8);
+    take_bytes(&body, 8); /* device */
+    take_bytes(&body, 8); /* inode */
+    take_bytes(&body, 8); /* generation */
+    take_bytes(&body, 8); /* protection, flags */
     return symbols_map(perf->symbols, pid, start, length, offset, take_text(&body), status);
 }
 
 static bool read_name(struct perf *perf, const struct perf_record *record, struct body body,
                       struct trace_writer *writer, struct status *status) {
-    pid_t pid = (pid_t)take(&body, 4), tid = (pid_t)take(&body, 4);
+    pid_t pid = (pid_t)take_bytes(&body, 4), tid = (pid_t)take_bytes(&body, 4);
     struct perf_thread *thread = perf_threads_find(&perf->threads, pid, tid, status);
     if (!thread)
         return false;
     perf_thread_rename(&perf->threads, thread, writer, take_text(&body));
     if (record->misc & PERF_RECORD_MISC_COMM_EXEC)
         symbols_exec(perf->symbols, pid);
-    if (!thread->alive) /* it calls exec: it runs */
-        perf_thread_enter(&perf->threads, thread, writer, STATE_RUNNING, record->processor,
-                          record->time);
+    if (!thread->alive) /* it calls exec, so it runs */
+        perf_thread_set_state(&perf->threads, thread, writer, STATE_RUNNING, record->processor,
+                              record->time);
     return true;
 }
 
 static bool read_fork(struct perf *perf, const struct perf_record *record, struct body body,
                       struct trace_writer *writer, struct status *status) {
-    pid_t pid = (pid_t)take(&body, 4), parent = (pid_t)take(&body, 4);
-    pid_t tid = (pid_t)take(&body, 4), parent_tid = (pid_t)take(&body, 4);
+    pid_t pid = (pid_t)take_bytes(&body, 4), parent = (pid_t)take_bytes(&body, 4);
+    pid_t tid = (pid_t)take_bytes(&body, 4), parent_tid = (pid_t)take_bytes(&body, 4);
     char name[THREAD_NAME_SIZE];
     struct perf_thread *thread = perf_threads_find(&perf->threads, parent, parent_tid, status);
     if (!thread)
@@ -201,22 +203,23 @@ static bool read_fork(struct perf *perf, const struct perf_record *record, struc
     if (!thread || (pid != parent && !symbols_fork(perf->symbols, parent, pid, status)))
         return false;
     if (pid != parent)
-        perf_counters_follow(&perf->counters, pid);
+        perf_counters_add_process(&perf->counters, pid);
     perf_thread_rename(&perf->threads, thread, writer, text_of(name));
-    perf_thread_enter(&perf->threads, thread, writer, STATE_READY, record->processor, record->time);
+    perf_thread_set_state(&perf->threads, thread, writer, STATE_READY, record->processor,
+                          record->time);
     return true;
 }
 
 static bool read_exit(struct perf *perf, const struct perf_record *record, struct body body,
                       struct trace_writer *writer, struct status *status) {
-    pid_t pid = (pid_t)take(&body, 4);
-    take(&body, 4); /* parent */
-    pid_t tid = (pid_t)take(&body, 4);
+    pid_t pid = (pid_t)take_bytes(&body, 4);
+    take_bytes(&body, 4); /* parent */
+    pid_t tid = (pid_t)take_bytes(&body, 4);
     struct perf_thread *thread = perf_threads_find(&perf->threads, pid, tid, status);
     if (thread)
-        perf_thread_leave(&perf->threads, thread, writer, record->time);
+        perf_thread_end_state(&perf->threads, thread, writer, record->time);
     if (pid == tid)
-        perf_counters_leave(&perf->counters, pid);
+        perf_counters_end_process(&perf->counters, pid);
     return thread != NULL;
 }
 
@@ -229,17 +232,17 @@ static bool read_switch(struct perf *perf, const struct perf_record *record,
     enum thread_state state = STATE_RUNNING;
     if (record->misc & PERF_RECORD_MISC_SWITCH_OUT)
         state = record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? STATE_READY : STATE_BLOCKED;
-    perf_thread_enter(&perf->threads, thread, writer, state, record->processor, record->time);
+    perf_thread_set_state(&perf->threads, thread, writer, state, record->processor, record->time);
     return true;
 }
 
-/* The kernel's list of addresses, with marks in it that say whose the next ones are. */
+/* The kernel's call chain; PERF_CONTEXT_* markers tell kernel from user addresses. */
 static void read_chain(struct body *body, struct perf_chain *chain) {
-    uint64_t count = take(body, 8);
+    uint64_t count = take_bytes(body, 8);
     bool in_kernel = false;
     chain->count = chain->kernel_count = 0;
     for (uint64_t i = 0; i < count && body->left >= 8; i++) {
-        uint64_t address = take(body, 8);
+        uint64_t address = take_bytes(body, 8);
         if (address >= (uint64_t)PERF_CONTEXT_MAX) {
             in_kernel = address == (uint64_t)PERF_CONTEXT_KERNEL;
         } else if (chain->count < STACK_FRAMES_MAX && (in_kernel || address >= 4096)) {
@@ -250,47 +253,47 @@ static void read_chain(struct body *body, struct perf_chain *chain) {
     }
 }
 
-/* The user's registers and stack, as a sample brings them. */
+/* User registers and stack of a sample. */
 struct stack_copy {
     uint64_t registers[64];
     const uint8_t *bytes;
-    uint64_t size, used; /* what was asked for; what there was */
+    uint64_t size, used; /* requested; available */
 };
 
-/* False when the sample has none. */
+/* False when the sample has no registers. */
 static bool read_stack(struct body *body, struct stack_copy *copy) {
     uint64_t mask = perf_unwind_registers();
-    if (take(body, 8) == PERF_SAMPLE_REGS_ABI_NONE)
+    if (take_bytes(body, 8) == PERF_SAMPLE_REGS_ABI_NONE)
         return false;
     for (unsigned i = 0; i < 64; i++)
-        copy->registers[i] = mask >> i & 1 ? take(body, 8) : 0;
-    copy->size = copy->used = take(body, 8);
+        copy->registers[i] = mask >> i & 1 ? take_bytes(body, 8) : 0;
+    copy->size = copy->used = take_bytes(body, 8);
     if (copy->size > body->left)
         return false;
     copy->bytes = body->at;
     struct body behind = {body->at + copy->size, body->left - copy->size};
-    uint64_t used = copy->size ? take(&behind, 8) : 0;
+    uint64_t used = copy->size ? take_bytes(&behind, 8) : 0;
     if (used < copy->size)
         copy->used = used;
     return true;
 }
 
-static void unwind(struct perf *perf, pid_t pid, const struct stack_copy *copy,
-                   struct perf_chain *chain) {
-    struct perf_snapshot snapshot = {pid, copy->registers, copy->bytes, copy->used};
-    size_t limit = perf->hurried ? 1 : STACK_FRAMES_MAX;
+static void unwind_sample(struct perf *perf, pid_t pid, const struct stack_copy *copy,
+                          struct perf_chain *chain) {
+    struct perf_stack_snapshot snapshot = {pid, copy->registers, copy->bytes, copy->used};
+    size_t limit = perf->overloaded ? 1 : STACK_FRAMES_MAX;
     bool complete;
     if (limit > STACK_FRAMES_MAX - chain->count)
         limit = STACK_FRAMES_MAX - chain->count;
     chain->count +=
         perf_unwind(perf->unwinder, &snapshot, chain->addresses + chain->count, limit, &complete);
-    perf->shallow += perf->hurried;
-    perf->reduced +=
-        !perf->hurried && !complete && copy->used == copy->size && copy->size < perf_stack_sizes[0];
+    perf->without_callers += perf->overloaded;
+    perf->truncated += !perf->overloaded && !complete && copy->used == copy->size &&
+                       copy->size < perf_stack_sizes[0];
 }
 
-/* While the stack size is changed a thread may be sampled with both sizes: one of the two samples
- * of a period counts. */
+/* While the stack size changes, a thread may be sampled twice per period, once with each size. Only
+ * one of the two samples counts. */
 static bool is_duplicate(const struct perf *perf, struct perf_thread *thread, int64_t time,
                          uint64_t size) {
     int64_t period = 1000000000 / perf->options.rate;
@@ -317,13 +320,13 @@ static bool read_sample(struct perf *perf, const struct perf_record *record, str
         perf_threads_find(&perf->threads, record->pid, record->tid, status);
     if (!thread)
         return false;
-    if (!perf_threads_wants(&perf->threads, record->time))
+    if (!perf_threads_in_window(&perf->threads, record->time))
         return true;
     read_chain(&body, &chain);
     if (perf->unwinder && read_stack(&body, &copy)) {
         if (is_duplicate(perf, thread, record->time, copy.size))
             return true;
-        unwind(perf, (pid_t)record->pid, &copy, &chain);
+        unwind_sample(perf, (pid_t)record->pid, &copy, &chain);
     }
     uint32_t stack =
         stack_rows_find(&perf->stacks, perf->symbols, (pid_t)record->pid, &chain, writer);
@@ -343,7 +346,6 @@ static void count_lost(struct perf *perf, struct trace_writer *writer, uint64_t 
     trace_writer_dropped(writer, records);
 }
 
-/* A ring's own word about what it lost. */
 static void add_ring_lost(struct perf *perf, unsigned processor, uint64_t records,
                           struct trace_writer *writer) {
     for (size_t i = 0; i < perf->rings.count; i++)
@@ -369,41 +371,41 @@ static bool read_record(struct perf *perf, const struct perf_record *record,
     case PERF_RECORD_SAMPLE:
         return read_sample(perf, record, body, writer, status);
     case PERF_RECORD_LOST:
-        take(&body, 8); /* the event's number */
-        add_ring_lost(perf, record->processor, take(&body, 8), writer);
+        take_bytes(&body, 8); /* id of the event */
+        add_ring_lost(perf, record->processor, take_bytes(&body, 8), writer);
         return true;
     case PERF_RECORD_LOST_SAMPLES:
-        count_lost(perf, writer, take(&body, 8));
+        count_lost(perf, writer, take_bytes(&body, 8));
         return true;
     default:
         return true;
     }
 }
 
-/* Reads the records that are complete, or all of them, and keeps the rest. */
+/* Handles all records, or those before the horizon, and defers the rest. */
 static bool read_records(struct perf *perf, bool all, struct trace_writer *writer,
                          struct status *status) {
     struct perf_batch *batch = &perf->pending;
     uint64_t damaged = 0;
-    int64_t complete = INT64_MIN + SETTLE_NS;
+    int64_t complete = INT64_MIN + REORDER_NS;
     uint32_t *order = NULL;
     use_writer(perf, writer);
     bool ok = perf_reader_take(&perf->reader, batch, &damaged, &complete, status);
-    int64_t horizon = all ? INT64_MAX : complete - SETTLE_NS;
-    perf->hurried = batch->bytes.length > HURRY_BYTES;
+    int64_t horizon = all ? INT64_MAX : complete - REORDER_NS;
+    perf->overloaded = batch->bytes.length > OVERLOAD_BYTES;
     count_lost(perf, writer, damaged);
     ok = ok && sort_rows(batch->group, 1, batch->times, NULL, batch->count, &order, status);
     for (size_t i = 0; i < batch->count && ok; i++) {
         size_t index = order ? order[i] : i;
         struct perf_record record = perf_batch_record(batch, index);
         ok = record.time <= horizon ? read_record(perf, &record, writer, status)
-                                    : perf_batch_add(&perf->later, batch, index, status);
+                                    : perf_batch_add(&perf->deferred, batch, index, status);
     }
     memory_free(order);
     perf_batch_clear(batch);
     struct perf_batch swapped = *batch;
-    *batch = perf->later;
-    perf->later = swapped;
+    *batch = perf->deferred;
+    perf->deferred = swapped;
     return ok;
 }
 
@@ -411,32 +413,31 @@ bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *s
     return read_records(perf, false, writer, status);
 }
 
-static void add_note(struct perf *perf, uint64_t count, const char *what) {
+static void add_note(struct perf *perf, uint64_t count, const char *one, const char *many,
+                     const char *rest) {
     char number[FORMAT_SIZE];
-    snprintf(perf->notes[perf->note_count++], sizeof perf->notes[0], "%s %s",
-             format_count(count, number), what);
+    snprintf(perf->notes[perf->note_count++], sizeof perf->notes[0], "%s %s%s",
+             format_count(count, number), count == 1 ? one : many, rest);
 }
 
 static void describe_losses(struct perf *perf) {
-    bool copies = perf->unwinder != NULL;
+    bool copies_stacks = perf->unwinder != NULL;
     if (perf->lost)
-        add_note(perf, perf->lost,
-                 perf->rings.limited && copies
-                     ? "of these are CPU samples and context switches that came too fast; use "
-                       "--stacks fp or a lower --sample-rate, or raise "
+        add_note(perf, perf->lost, "of them is a CPU sample or context switch",
+                 "of them are CPU samples and context switches",
+                 perf->rings.limited && copies_stacks
+                     ? "; use --stacks fp or a lower --sample-rate, or raise "
                        "kernel.perf_event_mlock_kb or ulimit -l"
-                 : copies ? "of these are CPU samples and context switches that came too fast; "
-                            "use --stacks fp or a lower --sample-rate"
-                          : "of these are CPU samples and context switches that came too fast; "
-                            "use a lower --sample-rate");
-    if (perf->reduced)
-        add_note(perf, perf->reduced,
-                 "samples lack their outermost callers, because the processors were too busy to "
-                 "copy larger stacks; use --stacks fp or a lower --sample-rate");
-    if (perf->shallow)
-        add_note(perf, perf->shallow,
-                 "samples lack their callers, because they came too fast; use --stacks fp or a "
-                 "lower --sample-rate");
+                 : copies_stacks ? "; use --stacks fp or a lower --sample-rate"
+                                 : "; use a lower --sample-rate");
+    if (perf->truncated)
+        add_note(perf, perf->truncated, "sample lacks its", "samples lack their",
+                 " outermost callers, because the CPUs were too busy to copy larger stacks; use "
+                 "--stacks fp or a lower --sample-rate");
+    if (perf->without_callers)
+        add_note(perf, perf->without_callers, "sample lacks its", "samples lack their",
+                 " callers, because the recorder could not keep up; use --stacks fp or a lower "
+                 "--sample-rate");
 }
 
 bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *status) {
@@ -444,7 +445,7 @@ bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *
     perf_reader_stop(&perf->reader);
     bool ok = read_records(perf, true, writer, status);
     count_lost(perf, writer, perf_rings_lost(&perf->rings));
-    perf_threads_leave(&perf->threads, writer, now);
+    perf_threads_end_states(&perf->threads, writer, now);
     perf_counters_write(&perf->counters, writer, now);
     describe_losses(perf);
     return ok;

@@ -1,8 +1,7 @@
-/* What the processors did for a tree of processes, by perf_event_open: stacks of all threads, when
- * each ran and when it was blocked, which programs and libraries were mapped where, and hardware
- * counters where the machine has them.
+/* CPU samples, thread states, mappings and hardware counters of a process tree, by
+ * perf_event_open().
  *
- * One set of events for each processor, inherited by every child. Times are on CLOCK_MONOTONIC.
+ * One set of events per CPU, inherited by every child. Times are on CLOCK_MONOTONIC.
  */
 #ifndef RIDGE_RECORD_PERF_PERF_H
 #define RIDGE_RECORD_PERF_PERF_H
@@ -16,63 +15,61 @@
 #include "trace/writer.h"
 
 enum perf_stacks {
-    PERF_TABLES, /* with a copy of each sample's stack; frame pointers where that cannot be */
-    PERF_FRAME_POINTERS
+    PERF_STACKS_DWARF, /* unwind a copy of the stack; frame pointers where that is not supported */
+    PERF_STACKS_FP
 };
 
 struct perf_options {
-    unsigned rate; /* samples a second of each running thread; 0: no samples, only the states */
+    unsigned rate; /* samples per second of each running thread; 0: only thread states */
     enum perf_stacks stacks;
     bool counters; /* cycles, instructions, cache and branch misses */
 };
 
-enum { PERF_PAUSE_MS = 100 };
+enum { PERF_DRAIN_INTERVAL_MS = 100 };
 
 struct perf;
 
-/* Fails with STATUS_UNSUPPORTED and the step that mends it (perf_event_paranoid, a container's
- * seccomp filter, not Linux) when nothing can be watched. Hardware counters that are missing are no
- * failure: perf_counters_missing() says so. Events start with the target's exec. */
+/* Fails with STATUS_UNSUPPORTED and a remedy when perf events are not available
+ * (perf_event_paranoid, a seccomp filter, not Linux). Missing hardware counters are not a failure,
+ * see perf_counters_missing(). Events start with the target's exec. */
 struct perf *perf_open(pid_t target, const struct perf_options *options, struct status *status);
 void perf_close(struct perf *perf);                         /* takes NULL */
-const char *perf_counters_missing(const struct perf *perf); /* a sentence, or NULL */
+const char *perf_counters_missing(const struct perf *perf); /* the reason, or NULL */
 
-/* Takes what is in the rings and writes samples (with stacks symbolised, see
- * record/symbols/symbols.h), thread states, processes and threads. Call it PERF_PAUSE_MS after the
- * last time. */
+/* Reads the ring buffers and writes samples (symbolised, see symbols/symbols.h), thread states,
+ * processes and threads. Call it every PERF_DRAIN_INTERVAL_MS. */
 bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status);
-/* Takes what is left, ends the states of threads that still run, and writes what the counters
- * counted, or why there are none (record/perf/perf_counters.h). */
+/* Reads the remaining records, ends the states of running threads, and writes the hardware
+ * counters, or why there are none (perf_counters.h). */
 bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *status);
 
-/* Only samples and states from here to there are written; all of them if this is never called. */
-void perf_window(struct perf *perf, int64_t from, int64_t until);
+/* Writes only samples and states in this window. Default: all. */
+void perf_set_window(struct perf *perf, int64_t from, int64_t until);
 
-/* Only samples and states inside the captures are written. perf_drain() needs all captures that
- * began before it was called. */
-void perf_capture(struct perf *perf, const struct captures *captures);
+/* Writes only samples and states inside the captures. All captures that began before a call of
+ * perf_drain() must be known to it. */
+void perf_set_captures(struct perf *perf, const struct captures *captures);
 
-uint64_t perf_processes(const struct perf *perf); /* that did anything */
-/* Adds the numbers of all processes that were seen. */
+uint64_t perf_processes(const struct perf *perf); /* with at least one record */
+/* Adds the pids of all processes. */
 bool perf_list_processes(const struct perf *perf, struct map *pids, struct status *status);
 uint64_t perf_samples(const struct perf *perf);
-/* Samples in which Python's perf trampolines may have cost time; none where stacks do not show it.
+/* Samples in which Python's perf trampolines may have cost time; zero where stacks do not show it.
  */
 struct perf_python {
-    uint64_t interpreted; /* in the interpreter's own code, while it ran a Python function */
-    uint64_t trampolines; /* of these: in code that only trampolines run */
-    bool is_exact;        /* `trampolines` can be told: the interpreter has symbols */
+    uint64_t interpreted; /* in the interpreter, while it ran a Python function */
+    uint64_t trampolines; /* of these: in code that only runs with trampolines */
+    bool is_exact;        /* `trampolines` is known: the interpreter has symbols */
 };
 struct perf_python perf_python(const struct perf *perf);
-uint64_t perf_lost(const struct perf *perf); /* records; the writer was told of them already */
-/* What is incomplete, why, and what helps: after perf_finish(). NULL when there is no such note. */
+uint64_t perf_lost(const struct perf *perf); /* records; already counted by the writer */
+/* After perf_finish(): what is incomplete, why, and the remedy. NULL when there is no such note. */
 enum { PERF_NOTES = 3 };
 const char *perf_note(const struct perf *perf, unsigned index);
 
-/* The row of a thread (made when first asked for) and of a process in the writer, shared with what
- * else writes about them. */
+/* The row of a thread, for other sources that write about it. */
 uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t pid, int64_t tid);
-/* After trace_writer_next_session(), whose ids start again; another writer is noticed anyway. */
-void perf_forget_rows(struct perf *perf);
+/* After trace_writer_next_session(), which restarts the ids. A change of writer is detected. */
+void perf_reset_rows(struct perf *perf);
 
 #endif

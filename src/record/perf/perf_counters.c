@@ -1,10 +1,10 @@
-/* Two groups of four, because that is how many counters most processors have: what is divided by
- * one another is counted at the same time. Where the groups have to take turns the kernel tells for
- * how long each counted, and the counts are scaled to the whole.
+/* The counters form two groups of four, because most CPUs have four: values that are divided by
+ * each other are counted at the same time. Where the groups are multiplexed, the counts are scaled
+ * by the time that each was running.
  *
- * The target's counters are inherited by everything that it starts, so that they are the whole. A
- * further process gets its own as soon as it is heard of; what is then left of the whole is the
- * target's. With one process, which is the usual, nothing is counted twice. */
+ * The target's counters are inherited by all descendants, so they hold the totals. Each further
+ * process gets its own counters when its fork record is read; the target's share is the total minus
+ * theirs. With one process nothing is counted twice. */
 #ifdef __linux__
 #include "record/perf/perf_counters.h"
 
@@ -24,9 +24,9 @@
         PERF_COUNT_HW_CACHE_RESULT_##result << 16
 
 enum {
-    GROUP = 4,
-    FOLLOWED_MAX = 64, /* processes at a time with counters of their own */
-    THREADS_MAX = 64,  /* of a process, when it is first heard of */
+    GROUP_SIZE = 4,
+    PROCESSES_MAX = 64, /* processes with their own counters at a time */
+    THREADS_MAX = 64,   /* per process, when it is added */
 };
 
 const struct perf_counter_kind perf_hardware_counters[PERF_COUNTERS] = {
@@ -42,15 +42,15 @@ const struct perf_counter_kind perf_hardware_counters[PERF_COUNTERS] = {
 
 struct followed_process {
     pid_t pid;
-    int (*fds)[PERF_COUNTERS]; /* of each thread that it had; NULL: it has ended */
+    int (*fds)[PERF_COUNTERS]; /* per thread; NULL: it has ended */
     size_t threads;
-    double counts[PERF_COUNTERS]; /* of ended ones; < 0: nothing was counted */
+    double counts[PERF_COUNTERS]; /* after its end; < 0: not counted */
 };
 
-/* ---- One thread's -------------------------------------------------------------------------- */
+/* ---- Threads -------------------------------------------------------------------------- */
 
-/* Inherited by threads alone. Linux 5.13 has it, its headers may be older: the flags follow five
- * words of 64 bits, and this is bit 35. */
+/* Sets inherit_thread (Linux 5.13), which older headers lack: bit 35 of the flags, which follow
+ * five 64-bit words. */
 static void inherit_by_threads(struct perf_event_attr *attributes) {
     uint64_t flags;
     char *at = (char *)attributes + 5 * sizeof flags;
@@ -77,21 +77,21 @@ static int open_counter(const struct perf_counter_kind *kind, pid_t thread, int 
     return (int)syscall(SYS_perf_event_open, &attributes, thread, -1, leader, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* All of a thread's; false when there is none, and errno says why. */
-static bool open_set(struct perf_counters *counters, pid_t thread, bool is_target,
-                     int fds[PERF_COUNTERS]) {
+/* Opens all counters of a thread. False when there is none; errno is the reason. */
+static bool open_counters(struct perf_counters *counters, pid_t thread, bool is_target,
+                          int fds[PERF_COUNTERS]) {
     bool any = false;
     int reason = 0, leader = -1;
     for (unsigned i = 0; i < PERF_COUNTERS; i++) {
         const struct perf_counter_kind *kind = &counters->kinds[i];
-        if (i % GROUP == 0)
+        if (i % GROUP_SIZE == 0)
             leader = -1;
         int fd = open_counter(kind, thread, leader, counters->user_only, is_target);
         if (fd < 0 && (errno == EACCES || errno == EPERM) && is_target && !counters->user_only) {
             counters->user_only = true;
             fd = open_counter(kind, thread, leader, true, is_target);
         }
-        if (fd < 0 && leader >= 0) /* the group may be full */
+        if (fd < 0 && leader >= 0) /* the group may be too large */
             fd = open_counter(kind, thread, -1, counters->user_only, is_target);
         fds[i] = fd;
         if (fd < 0)
@@ -104,7 +104,7 @@ static bool open_set(struct perf_counters *counters, pid_t thread, bool is_targe
     return any;
 }
 
-static void close_set(int fds[PERF_COUNTERS]) {
+static void close_counters(int fds[PERF_COUNTERS]) {
     for (unsigned i = 0; i < PERF_COUNTERS; i++) {
         if (fds[i] >= 0)
             close(fds[i]);
@@ -112,36 +112,36 @@ static void close_set(int fds[PERF_COUNTERS]) {
     }
 }
 
-/* False when it never counted. */
+/* False when it never ran. */
 static bool read_count(int fd, double *count) {
-    uint64_t values[3]; /* count, time enabled, time counting */
+    uint64_t values[3]; /* count, time enabled, time running */
     if (fd < 0 || read(fd, values, sizeof values) != sizeof values || values[2] == 0)
         return false;
     *count = (double)values[0] * ((double)values[1] / (double)values[2]);
     return true;
 }
 
-/* ---- All processes ------------------------------------------------------------------------- */
+/* ---- The target ------------------------------------------------------------------------- */
 
 static void explain_missing(struct perf_counters *counters, int reason) {
     snprintf(counters->missing, sizeof counters->missing, "%s",
              reason == EACCES || reason == EPERM
-                 ? "hardware counters are not for this user; "
+                 ? "hardware counters are not permitted for this user; "
                    "sudo sysctl kernel.perf_event_paranoid=2"
-                 : "this machine has no hardware counters (a virtual machine gets them when its "
-                   "host passes them on)");
+                 : "this machine has no hardware counters (in a virtual machine the host must "
+                   "expose them)");
 }
 
 void perf_counters_open(struct perf_counters *counters, pid_t target,
                         const struct perf_counter_kind *kinds) {
     *counters = (struct perf_counters){.kinds = kinds, .target = target};
-    if (!open_set(counters, target, true, counters->fds))
+    if (!open_counters(counters, target, true, counters->fds))
         explain_missing(counters, errno);
 }
 
-static void end_process(struct followed_process *process) {
+static void close_process(struct followed_process *process) {
     for (size_t i = 0; i < process->threads && process->fds; i++)
-        close_set(process->fds[i]);
+        close_counters(process->fds[i]);
     memory_free(process->fds);
     process->fds = NULL;
 }
@@ -149,17 +149,18 @@ static void end_process(struct followed_process *process) {
 void perf_counters_close(struct perf_counters *counters) {
     if (!counters->kinds)
         return;
-    close_set(counters->fds);
+    close_counters(counters->fds);
     for (size_t i = 0; i < counters->process_count; i++)
-        end_process(&counters->processes[i]);
+        close_process(&counters->processes[i]);
     memory_free(counters->processes);
     map_finish(&counters->by_pid);
     *counters = (struct perf_counters){0};
 }
 
-/* ---- Each process -------------------------------------------------------------------------- */
+/* ---- Other processes --------------------------------------------------------------------------
+ */
 
-static size_t followed_now(const struct perf_counters *counters) {
+static size_t open_process_count(const struct perf_counters *counters) {
     size_t alive = 0;
     for (size_t i = 0; i < counters->process_count; i++)
         alive += counters->processes[i].fds != NULL;
@@ -176,21 +177,21 @@ static void open_threads(struct perf_counters *counters, struct followed_process
         if (tid <= 0)
             continue;
         int *fds = process->fds[process->threads];
-        if (open_set(counters, (pid_t)tid, false, fds))
+        if (open_counters(counters, (pid_t)tid, false, fds))
             process->threads++;
         else
-            close_set(fds);
+            close_counters(fds);
     }
     if (threads)
         closedir(threads);
 }
 
-void perf_counters_follow(struct perf_counters *counters, pid_t pid) {
-    struct status ignored; /* what cannot be kept apart is in the whole */
+void perf_counters_add_process(struct perf_counters *counters, pid_t pid) {
+    struct status ignored; /* on failure the process counts for the target */
     if (!counters->kinds || counters->missing[0] || pid == counters->target ||
-        followed_now(counters) >= FOLLOWED_MAX)
+        open_process_count(counters) >= PROCESSES_MAX)
         return;
-    perf_counters_leave(counters, pid); /* a number may come again */
+    perf_counters_end_process(counters, pid); /* pids are reused */
     if (!GROW(counters->processes, &counters->process_capacity, counters->process_count + 1,
               &ignored))
         return;
@@ -201,13 +202,13 @@ void perf_counters_follow(struct perf_counters *counters, pid_t pid) {
     open_threads(counters, &process);
     if (process.threads == 0 ||
         !map_set(&counters->by_pid, (uint64_t)pid, counters->process_count, &ignored)) {
-        end_process(&process);
+        close_process(&process);
         return;
     }
     counters->processes[counters->process_count++] = process;
 }
 
-/* What the process's threads, and those that they started, have counted. */
+/* The sum over the process's threads; < 0: not counted. */
 static double count_of(const struct followed_process *process, unsigned kind) {
     double sum = 0, count;
     bool any = false;
@@ -221,14 +222,14 @@ static double count_of(const struct followed_process *process, unsigned kind) {
     return any ? sum : -1;
 }
 
-void perf_counters_leave(struct perf_counters *counters, pid_t pid) {
+void perf_counters_end_process(struct perf_counters *counters, pid_t pid) {
     const uint64_t *place = counters->kinds ? map_find(&counters->by_pid, (uint64_t)pid) : NULL;
     struct followed_process *process = place ? &counters->processes[*place] : NULL;
     if (!process || !process->fds)
         return;
     for (unsigned i = 0; i < PERF_COUNTERS; i++)
         process->counts[i] = count_of(process, i);
-    end_process(process);
+    close_process(process);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
@@ -239,7 +240,7 @@ static void write_process(struct trace_writer *writer, pid_t pid, const char *na
     trace_writer_meta_integer(writer, key, (int64_t)count);
 }
 
-/* Of one kind: each process's, and what is left, which is the target's. */
+/* Each process's count, and the rest for the target. */
 static void write_processes(const struct perf_counters *counters, struct trace_writer *writer,
                             unsigned kind, double total) {
     const char *name = counters->kinds[kind].name;

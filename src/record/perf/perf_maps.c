@@ -1,5 +1,5 @@
-/* Python never removes its own. Other programs write such files too, because their users want them:
- * those stay, and so does everything of which it cannot be told when it was made.
+/* Python never removes these files. Other programs write such files on purpose: those are kept, as
+ * is every file whose creation time is unknown.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* statx() */
@@ -20,7 +20,7 @@
 
 #define FOLDER "/tmp"
 
-/* The process of "perf-PID.map"; 0 for other names. */
+/* The pid in "perf-PID.map"; 0 for other names. */
 static int64_t pid_of(const char *name) {
     struct text text = text_of(name);
     const char *end = strrchr(name, '.');
@@ -38,7 +38,7 @@ static bool was_made_since(int file, int64_t since) {
            S_ISREG(about.stx_mode) && about.stx_uid == geteuid() && about.stx_nlink == 1;
 }
 
-/* Its lines are `START SIZE py::function:file`. */
+/* Lines are `START SIZE py::function:file`. */
 static bool is_of_python(int file) {
     char start[128];
     ssize_t length = pread(file, start, sizeof start, 0);

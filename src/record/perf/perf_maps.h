@@ -1,6 +1,4 @@
-/* The files perf-PID.map that recording makes Python write into /tmp: gone when they have been
- * read.
- */
+/* Removes the files /tmp/perf-PID.map that Python writes because of the recording. */
 #ifndef RIDGE_RECORD_PERF_PERF_MAPS_H
 #define RIDGE_RECORD_PERF_PERF_MAPS_H
 
@@ -8,9 +6,8 @@
 
 #include "base/map.h"
 
-/* Removes those of processes in `pids` that have ended, as far as it is sure whose they are:
- * written by Python, made after `since` (seconds of CLOCK_REALTIME), this user's, and no link.
- * Gives how many. */
+/* Removes the files of ended processes in `pids` that Python wrote, that were created after `since`
+ * (seconds of CLOCK_REALTIME), belong to this user and have one link. Returns their number. */
 unsigned perf_maps_remove(const struct map *pids, int64_t since);
 
 #endif

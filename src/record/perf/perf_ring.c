@@ -1,20 +1,341 @@
-/* A thread's records are spread over the rings of the processors that it ran on. They are copied
- * out of all rings first and then read in the order of their times. */
+/* Opens the perf events of a target, maps their ring buffers and empties them on a thread.
+ *
+ * Samples come from the software event cpu-clock, which counts only while the target's threads run.
+ * It needs no hardware counter, so it also works in virtual machines. Mappings, names, forks and
+ * context switches come from a dummy event, which stays enabled while the stack size changes.
+ * sample_stack_user cannot be changed in an open event, and an event opened later would miss the
+ * threads that already run. So there is one sampling event for each stack size, opened before the
+ * target starts. Enabling and disabling applies to all inherited events. Without the right to
+ * sample the kernel, only user stacks are requested.
+ *
+ * The records of a thread are spread over the rings of all processors that it ran on. They are
+ * copied out of all rings first and then sorted by time.
+ *
+ * Reading the symbols of one large library may take as long as a ring takes to overflow, so the
+ * rings are emptied by a thread. It sleeps most of the time. The memory for copied records is
+ * bounded: when nobody takes them the rings overflow, and the kernel counts the losses. The thread
+ * competes with the target for the processors and may be scheduled late where hundreds of threads
+ * are runnable. It therefore requests a high priority and a short time slice, and the lock is never
+ * held while the other thread copies records. When the rings still become half full, samples carry
+ * a smaller part of their stack.
+ */
 #ifdef __linux__
 #include "record/perf/perf_ring.h"
 
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
+#include "record/symbols/perf_unwind.h"
 
-/* Every record but a sample ends with these, because of sample_id_all. A sample begins so. */
-struct identity {
+/* ---- Event attributes ------------------------------------------------------------------------ */
+
+enum {
+    RING_BYTES = 2 << 20,        /* 0.1 s with many context switches */
+    RING_BYTES_MANY = 512 << 10, /* the default of perf_event_mlock_kb */
+    RING_BYTES_MAX = 32 << 20,
+    RINGS_BYTES_MAX = 256 << 20, /* of all rings */
+    RINGS_MEMORY_SHARE = 64,     /* all rings use at most 1/64 of the memory */
+    RING_BYTES_MIN = 32 << 10,
+    SAMPLE_BYTES = 1 << 10, /* of a sample without stack copy: registers and a short call chain */
+    FORMAT_LOST = 1 << 4,   /* PERF_FORMAT_LOST, which older headers lack */
+};
+
+/* 16 KB hold about thirty nested Python calls, enough for a training loop. */
+const uint32_t perf_stack_sizes[PERF_STACK_SIZES] = {16 << 10, 4 << 10, 1 << 10};
+
+static int open_event(const struct perf_event_attr *attributes, pid_t target, int processor) {
+    return (int)syscall(SYS_perf_event_open, attributes, target, processor, -1,
+                        PERF_FLAG_FD_CLOEXEC);
+}
+
+static struct perf_event_attr event_attributes(const struct perf_rings *rings) {
+    return (struct perf_event_attr){
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof(struct perf_event_attr),
+        .config = PERF_COUNT_SW_DUMMY,
+        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+        .read_format = rings->counts_lost ? FORMAT_LOST : 0,
+        .disabled = 1,
+        .inherit = 1,
+        .enable_on_exec = 1,
+        .exclude_kernel = rings->user_only,
+        .exclude_hv = 1,
+        .sample_id_all = 1,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC,
+        .watermark = 1,
+        .wakeup_watermark = RING_BYTES_MIN,
+    };
+}
+
+static struct perf_event_attr record_event_attributes(const struct perf_rings *rings) {
+    struct perf_event_attr attributes = event_attributes(rings);
+    attributes.mmap = 1;
+    attributes.mmap2 = 1;
+    attributes.comm = 1;
+    attributes.comm_exec = 1;
+    attributes.task = 1;
+    attributes.context_switch = 1;
+    return attributes;
+}
+
+static struct perf_event_attr sample_event_attributes(const struct perf_rings *rings,
+                                                      const struct perf_options *options,
+                                                      unsigned stack_size) {
+    struct perf_event_attr attributes = event_attributes(rings);
+    attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+    attributes.sample_period = 1000000000u / options->rate;
+    attributes.sample_type |= PERF_SAMPLE_CALLCHAIN;
+    attributes.exclude_callchain_kernel = rings->user_only;
+    attributes.enable_on_exec = stack_size == rings->stack_size;
+    if (options->stacks == PERF_STACKS_DWARF) {
+        attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+        attributes.exclude_callchain_user = 1;
+        attributes.sample_regs_user = perf_unwind_registers();
+        attributes.sample_stack_user = perf_stack_sizes[stack_size];
+    }
+    return attributes;
+}
+
+static bool explain_open_error(struct status *status) {
+    int reason = errno, level = 0;
+    if (reason == EMFILE || reason == ENFILE)
+        return status_fail_errno(status, "cannot open perf events");
+    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+    bool known = file && fscanf(file, "%d", &level) == 1;
+    if (file)
+        fclose(file);
+    if (reason == ENOSYS || !known)
+        return status_fail(
+            status, STATUS_UNSUPPORTED,
+            "this kernel does not support perf events; use one built with CONFIG_PERF_EVENTS");
+    if ((reason == EACCES || reason == EPERM) && level > 2)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "perf events are restricted to root (kernel.perf_event_paranoid is %d); "
+                           "sudo sysctl kernel.perf_event_paranoid=2",
+                           level);
+    if (reason == EACCES || reason == EPERM)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "a seccomp filter blocks perf_event_open; start the container with "
+                           "--cap-add PERFMON or --security-opt seccomp=unconfined");
+    if (reason == EMFILE)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "perf events need one file descriptor per CPU; raise ulimit -n");
+    errno = reason;
+    status_fail_errno(status, "perf_event_open");
+    status->code = STATUS_UNSUPPORTED;
+    return false;
+}
+
+/* ---- Ring buffers -------------------------------------------------------------------------- */
+
+size_t perf_ring_bytes(unsigned rate, size_t sample_bytes, unsigned processors, uint64_t memory) {
+    uint64_t half_second = (uint64_t)rate * sample_bytes / 2;
+    uint64_t together = memory / RINGS_MEMORY_SHARE;
+    if (together > RINGS_BYTES_MAX)
+        together = RINGS_BYTES_MAX;
+    size_t bytes = RING_BYTES;
+    while (bytes < RING_BYTES_MAX && bytes < half_second)
+        bytes *= 2;
+    while (bytes > RING_BYTES_MANY && (uint64_t)bytes * processors > together)
+        bytes /= 2;
+    return bytes;
+}
+
+static unsigned fill_ms(size_t bytes, unsigned rate, size_t sample_bytes) {
+    return rate ? (unsigned)((uint64_t)bytes * 1000 / rate / sample_bytes) : UINT32_MAX;
+}
+
+static size_t sample_bytes(const struct perf_options *options) {
+    return SAMPLE_BYTES + (options->stacks == PERF_STACKS_DWARF ? perf_stack_sizes[0] : 0);
+}
+
+static size_t wanted_bytes(const struct perf_rings *rings, const struct perf_options *options) {
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t memory = pages > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+    return perf_ring_bytes(options->rate, sample_bytes(options), (unsigned)rings->count, memory);
+}
+
+static void unmap_rings(struct perf_rings *rings) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t i = 0; i < rings->count; i++) {
+        struct perf_ring *ring = &rings->items[i];
+        if (ring->page)
+            munmap(ring->page, page + ring->bytes);
+        ring->page = NULL;
+    }
+}
+
+static bool map_all(struct perf_rings *rings, size_t bytes) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t i = 0; i < rings->count; i++) {
+        struct perf_ring *ring = &rings->items[i];
+        void *map = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+        if (map == MAP_FAILED) {
+            int reason = errno;
+            unmap_rings(rings);
+            errno = reason;
+            return false;
+        }
+        ring->page = map;
+        ring->bytes = bytes;
+    }
+    return true;
+}
+
+/* The limit of locked memory depends on perf_event_mlock_kb, RLIMIT_MEMLOCK, capabilities and the
+ * user's other processes, so sizes are tried. All rings have the same size. */
+static bool map_rings(struct perf_rings *rings, const struct perf_options *options,
+                      struct status *status) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), wanted = wanted_bytes(rings, options);
+    for (size_t bytes = wanted; bytes >= RING_BYTES_MIN && bytes >= page; bytes /= 2) {
+        rings->limited = bytes < wanted;
+        rings->fill_ms = fill_ms(bytes, options->rate, sample_bytes(options));
+        if (map_all(rings, bytes))
+            return true;
+        if (errno != EPERM && errno != ENOMEM)
+            break;
+    }
+    if (errno == EPERM)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "the limit of locked memory is too low for perf events; "
+                           "sudo sysctl kernel.perf_event_mlock_kb=2048");
+    status_fail_errno(status, "cannot map the ring buffer of perf events");
+    status->code = STATUS_UNSUPPORTED;
+    return false;
+}
+
+/* ---- Opening -------------------------------------------------------------------------------- */
+
+/* Tries what is permitted and supported, with events that are closed again. */
+static bool probe_permissions(struct perf_rings *rings, pid_t target,
+                              const struct perf_options *options, struct status *status) {
+    for (unsigned attempt = 0; attempt < 4; attempt++) {
+        rings->user_only = attempt & 1;
+        rings->counts_lost = !(attempt & 2);
+        struct perf_event_attr attributes = options->rate
+                                                ? sample_event_attributes(rings, options, 0)
+                                                : record_event_attributes(rings);
+        int fd = open_event(&attributes, target, 0);
+        if (fd >= 0) {
+            close(fd);
+            return true;
+        }
+    }
+    return explain_open_error(status);
+}
+
+/* A size that fails on one CPU is not used on any. */
+static bool open_samplers(struct perf_rings *rings, pid_t target,
+                          const struct perf_options *options, struct status *status) {
+    rings->stack_sizes = options->stacks == PERF_STACKS_DWARF ? PERF_STACK_SIZES : 1;
+    for (size_t i = 0; i < rings->count; i++) {
+        struct perf_ring *ring = &rings->items[i];
+        for (unsigned size = 0; size < rings->stack_sizes; size++) {
+            struct perf_event_attr attributes = sample_event_attributes(rings, options, size);
+            int fd = open_event(&attributes, target, (int)ring->processor);
+            if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) != 0) {
+                close(fd);
+                fd = -1;
+            }
+            ring->samplers[size] = fd;
+            if (fd < 0 && size == 0)
+                return explain_open_error(status);
+            if (fd < 0)
+                rings->stack_sizes = size;
+        }
+    }
+    return true;
+}
+
+static bool open_records(struct perf_rings *rings, pid_t target, long processors,
+                         struct status *status) {
+    struct perf_event_attr attributes = record_event_attributes(rings);
+    for (int processor = 0; processor < processors; processor++) {
+        struct perf_ring *ring = &rings->items[rings->count];
+        ring->processor = (unsigned)processor;
+        for (unsigned size = 0; size < PERF_STACK_SIZES; size++)
+            ring->samplers[size] = -1;
+        ring->fd = open_event(&attributes, target, processor);
+        if (ring->fd < 0 && errno == ENODEV)
+            continue; /* offline */
+        if (ring->fd < 0)
+            return explain_open_error(status);
+        rings->count++;
+    }
+    return true;
+}
+
+bool perf_rings_open(struct perf_rings *rings, pid_t target, const struct perf_options *options,
+                     struct status *status) {
+    long processors = sysconf(_SC_NPROCESSORS_CONF);
+    rings->items =
+        memory_allocate((size_t)(processors > 0 ? processors : 1), sizeof *rings->items, status);
+    return rings->items && probe_permissions(rings, target, options, status) &&
+           open_records(rings, target, processors, status) && map_rings(rings, options, status) &&
+           (!options->rate || open_samplers(rings, target, options, status));
+}
+
+/* The kernel updates the events of all threads, which may take long. Meanwhile a thread is sampled
+ * twice rather than not at all, because duplicates can be detected. */
+void perf_rings_set_stack_size(struct perf_rings *rings, unsigned index) {
+    for (size_t i = 0; i < rings->count; i++) {
+        ioctl(rings->items[i].samplers[index], PERF_EVENT_IOC_ENABLE, 0);
+        ioctl(rings->items[i].samplers[rings->stack_size], PERF_EVENT_IOC_DISABLE, 0);
+    }
+    rings->stack_size = index;
+}
+
+static uint64_t lost_by(int fd) {
+    uint64_t values[2]; /* count, lost records */
+    return fd >= 0 && read(fd, values, sizeof values) == sizeof values ? values[1] : 0;
+}
+
+uint64_t perf_rings_lost(const struct perf_rings *rings) {
+    uint64_t unreported = 0;
+    for (size_t i = 0; i < rings->count && rings->counts_lost; i++) {
+        const struct perf_ring *ring = &rings->items[i];
+        uint64_t lost = lost_by(ring->fd);
+        for (unsigned size = 0; size < PERF_STACK_SIZES; size++)
+            lost += lost_by(ring->samplers[size]);
+        if (lost > ring->lost)
+            unreported += lost - ring->lost;
+    }
+    return unreported;
+}
+
+void perf_rings_close(struct perf_rings *rings) {
+    unmap_rings(rings);
+    for (size_t i = 0; i < rings->count; i++) {
+        for (unsigned size = 0; size < PERF_STACK_SIZES; size++)
+            if (rings->items[i].samplers[size] >= 0)
+                close(rings->items[i].samplers[size]);
+        close(rings->items[i].fd);
+    }
+    memory_free(rings->items);
+    *rings = (struct perf_rings){0};
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+/* The start of a sample and, because of sample_id_all, the end of every other record. */
+struct sample_id {
     uint32_t pid, tid;
     uint64_t time;
 };
 
-static bool make_room(struct perf_batch *batch, struct status *status) {
+static bool reserve_record(struct perf_batch *batch, struct status *status) {
     size_t needed = batch->count + 1;
     if (!GROW(batch->times, &batch->capacity[0], needed, status) ||
         !GROW(batch->offsets, &batch->capacity[1], needed, status) ||
@@ -25,28 +346,29 @@ static bool make_room(struct perf_batch *batch, struct status *status) {
     return true;
 }
 
-static struct identity identity_of(const uint8_t *record, const struct perf_event_header *header) {
-    struct identity identity;
+static struct sample_id sample_id_of(const uint8_t *record,
+                                     const struct perf_event_header *header) {
+    struct sample_id sample_id;
     size_t at =
-        header->type == PERF_RECORD_SAMPLE ? sizeof *header : header->size - sizeof identity;
-    memcpy(&identity, record + at, sizeof identity);
-    return identity;
+        header->type == PERF_RECORD_SAMPLE ? sizeof *header : header->size - sizeof sample_id;
+    memcpy(&sample_id, record + at, sizeof sample_id);
+    return sample_id;
 }
 
-static bool add(struct perf_batch *batch, size_t offset, unsigned processor,
-                struct status *status) {
+static bool add_record(struct perf_batch *batch, size_t offset, unsigned processor,
+                       struct status *status) {
     struct perf_event_header header;
-    if (!buffer_ok(&batch->bytes, status) || !make_room(batch, status))
+    if (!buffer_ok(&batch->bytes, status) || !reserve_record(batch, status))
         return false;
     const uint8_t *record = (const uint8_t *)batch->bytes.data + offset;
     memcpy(&header, record, sizeof header);
-    batch->times[batch->count] = (int64_t)identity_of(record, &header).time;
+    batch->times[batch->count] = (int64_t)sample_id_of(record, &header).time;
     batch->offsets[batch->count] = offset;
     batch->processors[batch->count++] = processor;
     return true;
 }
 
-/* Appends bytes of the ring, which wraps around. */
+/* Appends bytes of the ring buffer, which wraps around. */
 static void copy_out(const struct perf_ring *ring, const uint8_t *data, uint64_t from, size_t bytes,
                      struct buffer *to) {
     size_t at = (size_t)(from & (ring->bytes - 1)), first = ring->bytes - at;
@@ -56,7 +378,7 @@ static void copy_out(const struct perf_ring *ring, const uint8_t *data, uint64_t
     buffer_append(to, data, bytes - first);
 }
 
-/* A header never wraps around: sizes of records are multiples of its size. */
+/* A header never wraps around, because record sizes are multiples of its size. */
 static struct perf_event_header header_at(const struct perf_ring *ring, const uint8_t *data,
                                           uint64_t from) {
     struct perf_event_header header;
@@ -64,8 +386,8 @@ static struct perf_event_header header_at(const struct perf_ring *ring, const ui
     return header;
 }
 
-bool perf_batch_take(struct perf_batch *batch, struct perf_ring *ring, uint64_t *damaged,
-                     double *fullness, struct status *status) {
+bool perf_batch_read_ring(struct perf_batch *batch, struct perf_ring *ring, uint64_t *damaged,
+                          double *fullness, struct status *status) {
     const uint8_t *data = (const uint8_t *)ring->page + sysconf(_SC_PAGESIZE);
     uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = ring->page->data_tail;
@@ -75,14 +397,14 @@ bool perf_batch_take(struct perf_batch *batch, struct perf_ring *ring, uint64_t 
         *fullness = used;
     while (ok && head - tail >= sizeof(struct perf_event_header)) {
         struct perf_event_header header = header_at(ring, data, tail);
-        if (header.size < sizeof header + sizeof(struct identity) || header.size % 8 != 0 ||
+        if (header.size < sizeof header + sizeof(struct sample_id) || header.size % 8 != 0 ||
             header.size > head - tail) {
             ++*damaged;
             break;
         }
         size_t offset = batch->bytes.length;
         copy_out(ring, data, tail, header.size, &batch->bytes);
-        ok = add(batch, offset, ring->processor, status);
+        ok = add_record(batch, offset, ring->processor, status);
         tail += header.size;
     }
     __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
@@ -96,7 +418,7 @@ bool perf_batch_add(struct perf_batch *batch, const struct perf_batch *from, siz
     size_t offset = batch->bytes.length;
     memcpy(&header, record, sizeof header);
     buffer_append(&batch->bytes, record, header.size);
-    return add(batch, offset, from->processors[index], status);
+    return add_record(batch, offset, from->processors[index], status);
 }
 
 bool perf_batch_append(struct perf_batch *batch, const struct perf_batch *from,
@@ -111,17 +433,17 @@ struct perf_record perf_batch_record(const struct perf_batch *batch, size_t inde
     const uint8_t *record = (const uint8_t *)batch->bytes.data + batch->offsets[index];
     struct perf_event_header header;
     memcpy(&header, record, sizeof header);
-    struct identity identity = identity_of(record, &header);
-    size_t front = header.type == PERF_RECORD_SAMPLE ? sizeof identity : 0;
+    struct sample_id sample_id = sample_id_of(record, &header);
+    size_t front = header.type == PERF_RECORD_SAMPLE ? sizeof sample_id : 0;
     return (struct perf_record){
         .type = header.type,
         .misc = header.misc,
-        .time = (int64_t)identity.time,
-        .pid = identity.pid,
-        .tid = identity.tid,
+        .time = (int64_t)sample_id.time,
+        .pid = sample_id.pid,
+        .tid = sample_id.tid,
         .processor = batch->processors[index],
         .body = record + sizeof header + front,
-        .length = header.size - sizeof header - sizeof identity,
+        .length = header.size - sizeof header - sizeof sample_id,
     };
 }
 
@@ -137,5 +459,184 @@ void perf_batch_finish(struct perf_batch *batch) {
     memory_free(batch->processors);
     memory_free(batch->group);
     *batch = (struct perf_batch){0};
+}
+
+/* ---- Reader thread --------------------------------------------------------------------------- */
+
+enum {
+    READ_INTERVAL_MS = 50,
+    READ_INTERVAL_MS_FIRST = 10,
+    READ_INTERVAL_MS_MIN = 2,
+    BACKLOG_BYTES = 32 << 20
+};
+#define COPIED_BYTES_MAX ((size_t)256 << 20)
+#define GROW_DELAY_NS 2000000000 /* of low pressure before a larger stack size */
+#define SLICE_NS 1000000         /* enough to empty all rings */
+enum { GROW_DELAY_DOUBLINGS = 5 };
+
+/* The used share of the buffers. A reader that was scheduled late once may be twice as late the
+ * next time. */
+static double pressure_of(const struct perf_load *load, unsigned stack_size) {
+    double fill = (double)load->fill_ms * perf_stack_sizes[0] / perf_stack_sizes[stack_size];
+    double late = 2 * load->late_ms / fill, backlog = (double)load->backlog / BACKLOG_BYTES;
+    double pressure = load->fullness > late ? load->fullness : late;
+    return pressure > backlog ? pressure : backlog;
+}
+
+/* Without delays a ring is a quarter full at each read (interval_max). */
+bool perf_stack_choice_update(struct perf_stack_choice *choice, unsigned sizes,
+                              const struct perf_load *load, int64_t now) {
+    const double high = 0.5, low = 0.3;
+    double pressure = pressure_of(load, choice->index);
+    unsigned doublings =
+        choice->reductions < GROW_DELAY_DOUBLINGS ? choice->reductions : GROW_DELAY_DOUBLINGS;
+    if (pressure > high && choice->index + 1 < sizes) {
+        choice->index++;
+        choice->reductions++;
+        choice->low_since = now;
+        return true;
+    }
+    if (choice->index == 0 ||
+        pressure * perf_stack_sizes[choice->index - 1] > low * perf_stack_sizes[choice->index]) {
+        choice->low_since = now;
+        return false;
+    }
+    if (now - choice->low_since < (int64_t)GROW_DELAY_NS << doublings)
+        return false;
+    choice->index--;
+    choice->low_since = now;
+    return true;
+}
+
+static void adapt_interval(struct perf_reader *reader, double fullness) {
+    if (fullness > 0.3 && reader->interval > READ_INTERVAL_MS_MIN)
+        reader->interval /= 2;
+    else if (fullness < 0.1 && reader->interval < reader->interval_max)
+        reader->interval *= 2;
+    if (reader->interval < READ_INTERVAL_MS_MIN)
+        reader->interval = READ_INTERVAL_MS_MIN;
+    if (reader->interval > reader->interval_max)
+        reader->interval = reader->interval_max;
+}
+
+static void adapt_stack_size(struct perf_reader *reader, double fullness, int64_t start) {
+    int64_t now = clock_now();
+    struct perf_load load = {fullness, 0, reader->rings->fill_ms, reader->copied.bytes.length};
+    if (reader->wakeup_due && now > reader->wakeup_due)
+        load.late_ms = (unsigned)((now - reader->wakeup_due) / 1000000);
+    reader->wakeup_due = 0;
+    if (perf_stack_choice_update(&reader->choice, reader->rings->stack_sizes, &load, start))
+        perf_rings_set_stack_size(reader->rings, reader->choice.index);
+}
+
+/* Called with the lock held. */
+static void copy_rings(struct perf_reader *reader) {
+    struct status status;
+    double fullness = 0;
+    if (reader->copied.bytes.length > COPIED_BYTES_MAX)
+        return;
+    int64_t start = clock_now();
+    for (size_t i = 0; i < reader->rings->count && !reader->failed; i++)
+        reader->failed = !perf_batch_read_ring(&reader->copied, &reader->rings->items[i],
+                                               &reader->damaged, &fullness, &status);
+    reader->complete = start;
+    adapt_interval(reader, fullness);
+    adapt_stack_size(reader, fullness, start);
+}
+
+/* Makes the calling thread run soon after it is woken. A short slice needs no privilege and works
+ * since Linux 6.12. Errors are ignored. */
+static void raise_priority(void) {
+#ifdef SYS_sched_setattr
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } attributes = {
+        .size = sizeof attributes, .policy = SCHED_OTHER, .nice = -20, .runtime = SLICE_NS};
+    if (sched_getscheduler(0) != SCHED_OTHER)
+        return; /* the user chose another policy */
+    if (syscall(SYS_sched_setattr, 0, &attributes, 0) == 0)
+        return;
+    attributes.nice = getpriority(PRIO_PROCESS, 0);
+    syscall(SYS_sched_setattr, 0, &attributes, 0);
+#endif
+}
+
+static void *read_rings(void *context) {
+    struct perf_reader *reader = context;
+    raise_priority();
+    pthread_mutex_lock(&reader->lock);
+    while (!reader->stop) {
+        copy_rings(reader);
+        reader->wakeup_due = clock_now() + (int64_t)reader->interval * 1000000;
+        struct timespec until = {reader->wakeup_due / 1000000000, reader->wakeup_due % 1000000000};
+        pthread_cond_timedwait(&reader->wake, &reader->lock, &until);
+    }
+    pthread_mutex_unlock(&reader->lock);
+    return NULL;
+}
+
+void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings) {
+    pthread_condattr_t attributes;
+    sigset_t all, before;
+    *reader = (struct perf_reader){
+        .rings = rings, .interval = READ_INTERVAL_MS_FIRST, .interval_max = READ_INTERVAL_MS};
+    if (rings->fill_ms / 4 < READ_INTERVAL_MS)
+        reader->interval_max =
+            rings->fill_ms / 4 > READ_INTERVAL_MS_MIN ? rings->fill_ms / 4 : READ_INTERVAL_MS_MIN;
+    pthread_mutex_init(&reader->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&reader->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    sigfillset(&all); /* signals are handled by the main thread */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    reader->running = pthread_create(&reader->thread, NULL, read_rings, reader) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+bool perf_reader_take(struct perf_reader *reader, struct perf_batch *batch, uint64_t *damaged,
+                      int64_t *complete, struct status *status) {
+    if (!reader->rings)
+        return true;
+    pthread_mutex_lock(&reader->lock);
+    if (!reader->running)
+        copy_rings(reader);
+    struct perf_batch copied = reader->copied;
+    reader->copied = reader->taken;
+    reader->taken = copied;
+    bool failed = reader->failed;
+    *complete = reader->complete;
+    *damaged += reader->damaged;
+    reader->damaged = 0;
+    pthread_mutex_unlock(&reader->lock);
+    bool ok = perf_batch_append(batch, &reader->taken, status);
+    perf_batch_clear(&reader->taken);
+    return ok && failed ? status_fail(status, STATUS_MEMORY, "out of memory") : ok;
+}
+
+void perf_reader_stop(struct perf_reader *reader) {
+    if (!reader->running)
+        return;
+    pthread_mutex_lock(&reader->lock);
+    reader->stop = true;
+    pthread_cond_signal(&reader->wake);
+    pthread_mutex_unlock(&reader->lock);
+    pthread_join(reader->thread, NULL);
+    reader->running = false;
+}
+
+void perf_reader_finish(struct perf_reader *reader) {
+    perf_reader_stop(reader);
+    perf_batch_finish(&reader->copied);
+    perf_batch_finish(&reader->taken);
+    if (reader->rings) {
+        pthread_mutex_destroy(&reader->lock);
+        pthread_cond_destroy(&reader->wake);
+    }
+    reader->rings = NULL;
 }
 #endif

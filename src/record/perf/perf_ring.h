@@ -1,9 +1,11 @@
-/* The perf events of a target and their ring buffers. Each processor has one ring buffer. Its
- * events share it: one for mappings, names, forks and context switches, and one for samples with
- * each size of stack copy, of which one at a time is enabled.
+/* The perf events of a target and their ring buffers. Each CPU has one ring buffer, which its
+ * events share: one event for mappings, names, forks and context switches, and one sampling event
+ * per stack size, of which one at a time is enabled.
  */
 #ifndef RIDGE_RECORD_PERF_PERF_RING_H
 #define RIDGE_RECORD_PERF_PERF_RING_H
+
+#include <pthread.h>
 
 #include "base/text.h"
 #include "record/perf/perf.h"
@@ -21,45 +23,45 @@ struct perf_ring {
     unsigned processor;
     struct perf_event_mmap_page *page; /* shared with the kernel; the records follow it */
     size_t bytes;                      /* of records; a power of two */
-    uint64_t lost;                     /* records that its own records said were lost */
+    uint64_t lost;                     /* reported by PERF_RECORD_LOST */
 };
 
 struct perf_rings {
     struct perf_ring *items;
     size_t count;
-    bool user_only;       /* the kernel's own part of stacks is not for this user to see */
-    bool counts_lost;     /* events know how many records they lost (Linux 6.0) */
-    unsigned stack_sizes; /* how many of perf_stack_sizes can be used; 0 or 1: no choice */
-    unsigned stack_size;  /* index of the one in use */
-    unsigned fill_ms;     /* how long a ring takes to fill with the largest samples */
-    bool limited;         /* smaller than perf_ring_bytes(): locked memory is limited */
+    bool user_only;       /* kernel samples are not permitted */
+    bool counts_lost;     /* PERF_FORMAT_LOST is supported (Linux 6.0) */
+    unsigned stack_sizes; /* usable perf_stack_sizes; 0 or 1: no choice */
+    unsigned stack_size;  /* index of the enabled one */
+    unsigned fill_ms;     /* time to fill a ring with the largest samples */
+    bool limited;         /* smaller than perf_ring_bytes(), because locked memory is limited */
 };
 
-/* Bytes of a ring buffer that holds half a second of samples, or less where memory is short.
- * `memory` is the machine's. A power of two. */
+/* The size of a ring buffer that holds half a second of samples, or less where memory is short: a
+ * power of two. `memory` is that of the machine. */
 size_t perf_ring_bytes(unsigned rate, size_t sample_bytes, unsigned processors, uint64_t memory);
 
 bool perf_rings_open(struct perf_rings *rings, pid_t target, const struct perf_options *options,
                      struct status *status);
 void perf_rings_close(struct perf_rings *rings);
-/* Samples of all threads bring a stack copy of perf_stack_sizes[index] from here on. Until it
- * returns a thread may be sampled with both sizes. */
+/* From now on samples have a stack copy of perf_stack_sizes[index]. During the call a thread may be
+ * sampled with both sizes. */
 void perf_rings_set_stack_size(struct perf_rings *rings, unsigned index);
-/* What was lost and no record has said: the kernel has room for such a record only when there is
- * room again, and at the end nothing comes any more. */
+/* Lost records that no PERF_RECORD_LOST reported: the kernel writes that record only when there is
+ * space again, which may never happen at the end. */
 uint64_t perf_rings_lost(const struct perf_rings *rings);
 
-/* A record, as it was copied out of a ring. */
+/* A record copied out of a ring buffer. */
 struct perf_record {
     uint32_t type, misc;
     int64_t time;
     uint32_t pid, tid;
     unsigned processor;
-    const uint8_t *body; /* what its type says; 8-byte aligned */
+    const uint8_t *body; /* depends on the type; 8-byte aligned */
     size_t length;
 };
 
-/* Records of all rings, to be read in the order of their times. A zeroed one is empty. */
+/* Records of all rings, to be sorted by time. Zero-initialised: empty. */
 struct perf_batch {
     struct buffer bytes;
     int64_t *times;
@@ -68,10 +70,10 @@ struct perf_batch {
     size_t count, capacity[4];
 };
 
-/* Takes what there is in a ring out of it. Records that have no form are dropped and counted.
- * `fullness` becomes the share of the ring that was used, if that is more. */
-bool perf_batch_take(struct perf_batch *batch, struct perf_ring *ring, uint64_t *damaged,
-                     double *fullness, struct status *status);
+/* Moves all records out of a ring buffer. Malformed ones are dropped and counted. Raises `fullness`
+ * to the used share of the ring. */
+bool perf_batch_read_ring(struct perf_batch *batch, struct perf_ring *ring, uint64_t *damaged,
+                          double *fullness, struct status *status);
 /* Copies all records of another batch. */
 bool perf_batch_append(struct perf_batch *batch, const struct perf_batch *from,
                        struct status *status);
@@ -81,6 +83,56 @@ bool perf_batch_add(struct perf_batch *batch, const struct perf_batch *from, siz
 struct perf_record perf_batch_record(const struct perf_batch *batch, size_t index);
 void perf_batch_clear(struct perf_batch *batch);
 void perf_batch_finish(struct perf_batch *batch);
+
+/* ---- Reader thread --------------------------------------------------------------------------- */
+
+/* The choice among perf_stack_sizes. Zero-initialised: the largest. */
+struct perf_stack_choice {
+    unsigned index;
+    unsigned reductions; /* times that a smaller size was chosen */
+    int64_t low_since;   /* time since when a larger size would fit */
+};
+/* The load that the reader measures. */
+struct perf_load {
+    double fullness;  /* the highest used share of a ring */
+    unsigned late_ms; /* scheduling delay of the reader */
+    unsigned fill_ms; /* time to fill a ring with samples of the largest size */
+    size_t backlog;   /* bytes of copied records that were not taken yet */
+};
+/* Chooses the next smaller of `sizes` stack sizes when samples may soon be lost, and a larger one
+ * after a period of low load, which grows with each reduction. True when the choice has changed. */
+bool perf_stack_choice_update(struct perf_stack_choice *choice, unsigned sizes,
+                              const struct perf_load *load, int64_t now);
+
+/* Must not be moved while it runs. Zero-initialised: not started. */
+struct perf_reader {
+    struct perf_rings *rings;
+    pthread_t thread;
+    bool running;
+    unsigned interval_max;
+    int64_t wakeup_due;      /* when the thread should wake up; 0: it did not sleep */
+    struct perf_batch taken; /* swapped with `copied` by perf_reader_take() */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    /* protected by the lock: */
+    bool stop;
+    struct perf_batch copied;
+    int64_t complete; /* all records before this time (CLOCK_MONOTONIC) were copied */
+    uint64_t damaged;
+    bool failed;       /* out of memory */
+    unsigned interval; /* milliseconds between two reads; shorter while the rings fill quickly */
+    struct perf_stack_choice choice;
+};
+
+/* If the thread cannot be created, perf_reader_take() reads the rings itself. */
+void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings);
+/* Adds all copied records to the batch, and the number of damaged ones. `complete`: later calls add
+ * no records before that time. False when out of memory. */
+bool perf_reader_take(struct perf_reader *reader, struct perf_batch *batch, uint64_t *damaged,
+                      int64_t *complete, struct status *status);
+/* Stops the thread. perf_reader_take() still reads what is left in the rings. */
+void perf_reader_stop(struct perf_reader *reader);
+void perf_reader_finish(struct perf_reader *reader);
 
 #endif
 #endif

@@ -1,8 +1,9 @@
-/* A thousand stacks a second and thread are looked up, nearly all of which were there before. What
- * calls the innermost function comes again as it was, so that the row of a whole chain of callers
- * is found with one look; only the innermost frame differs from sample to sample.
+/* A thousand stacks per second and thread are looked up, and nearly all of them repeat. Usually
+ * only the innermost frame differs from the sample before, so the row of the whole chain of callers
+ * is cached and found with one lookup.
  *
- * Keys are 64-bit hashes. Among a million of them two are alike once in ten million recordings. */
+ * Keys are 64-bit hashes. Among a million keys a collision occurs once in ten million recordings.
+ */
 #include "record/perf/perf_stacks.h"
 
 #include "base/checksum.h"
@@ -18,7 +19,7 @@ void stack_rows_finish(struct stack_rows *stacks) {
     *stacks = (struct stack_rows){0};
 }
 
-static void remember(struct map *map, uint64_t key, uint64_t value) {
+static void cache_set(struct map *map, uint64_t key, uint64_t value) {
     struct status ignored;
     if (map->count >= CACHE_MAX)
         map_finish(map);
@@ -27,41 +28,42 @@ static void remember(struct map *map, uint64_t key, uint64_t value) {
 
 struct frame {
     uint32_t function, module;
-    bool mapped;  /* something that can run is at the address */
-    bool settled; /* asked again, it would be the same */
+    bool mapped;   /* code is mapped at the address */
+    bool is_final; /* a later lookup gives the same result */
 };
 
 /* ---- Python -------------------------------------------------------------------------------- */
 
 enum module_kind { MODULE_OTHER, MODULE_PYTHON, MODULE_INTERPRETER };
 
-/* Strings are known by number from here on. */
-static void note_strings(struct stack_rows *stacks, struct frame frame, struct symbol symbol) {
+/* Later frames are classified by their string ids. */
+static void classify_strings(struct stack_rows *stacks, struct frame frame, struct symbol symbol) {
     if (text_is(symbol.module, STACK_PYTHON))
-        remember(&stacks->modules, frame.module, MODULE_PYTHON);
+        cache_set(&stacks->modules, frame.module, MODULE_PYTHON);
     else if (text_starts(symbol.module, "libc.so") || text_starts(symbol.module, "ld-linux"))
-        remember(&stacks->modules, frame.module, MODULE_INTERPRETER); /* when it is called by it */
+        cache_set(&stacks->modules, frame.module,
+                  MODULE_INTERPRETER); /* when the interpreter calls it */
     if (text_is(symbol.function, "py_trampoline_evaluator"))
         stacks->evaluator = frame.function;
 }
 
-static uint64_t value_in(const struct map *map, uint64_t key) {
+static uint64_t cache_get(const struct map *map, uint64_t key) {
     const uint64_t *found = map_find((struct map *)map, key);
     return found ? *found : 0;
 }
 
 enum stack_python stack_rows_python(const struct stack_rows *stacks, uint32_t row) {
-    return (enum stack_python)(value_in(&stacks->python, row) >> 32);
+    return (enum stack_python)(cache_get(&stacks->python, row) >> 32);
 }
 
-/* A Python function's trampoline is called by py_trampoline_evaluator() and calls the interpreter.
- * What the interpreter itself does until it calls another library runs a Python function. */
+/* py_trampoline_evaluator() calls a Python function's trampoline, which calls the interpreter. Code
+ * of the interpreter below a trampoline runs a Python function, until it calls another library. */
 static enum stack_python classify(struct stack_rows *stacks, uint32_t parent, struct frame frame) {
-    uint64_t kind = value_in(&stacks->modules, frame.module);
+    uint64_t kind = cache_get(&stacks->modules, frame.module);
     if (kind == MODULE_PYTHON) {
-        uint32_t caller = (uint32_t)value_in(&stacks->python, parent);
-        if (caller && value_in(&stacks->modules, caller) == MODULE_OTHER)
-            remember(&stacks->modules, caller, MODULE_INTERPRETER);
+        uint32_t caller = (uint32_t)cache_get(&stacks->python, parent);
+        if (caller && cache_get(&stacks->modules, caller) == MODULE_OTHER)
+            cache_set(&stacks->modules, caller, MODULE_INTERPRETER);
         return STACK_TRAMPOLINE;
     }
     bool is_evaluator = stacks->evaluator && frame.function == stacks->evaluator;
@@ -70,7 +72,7 @@ static enum stack_python classify(struct stack_rows *stacks, uint32_t parent, st
     if (kind != MODULE_INTERPRETER || before == STACK_NO_PYTHON)
         return STACK_NO_PYTHON;
     bool in_evaluator = before == STACK_TRAMPOLINE &&
-                        value_in(&stacks->modules, (uint32_t)value_in(&stacks->python, parent)) ==
+                        cache_get(&stacks->modules, (uint32_t)cache_get(&stacks->python, parent)) ==
                             MODULE_INTERPRETER;
     return is_evaluator || in_evaluator ? STACK_TRAMPOLINE : STACK_INTERPRETER;
 }
@@ -85,9 +87,9 @@ static struct frame name_frame(struct stack_rows *stacks, struct symbols *symbol
         .function = trace_writer_string(writer, named ? symbol.function : TEXT(STACK_UNKNOWN)),
         .module = trace_writer_string(writer, symbol.module),
         .mapped = symbol.module.length > 0,
-        .settled = named || (symbol.module.length > 0 && !text_is(symbol.module, "[anon]")),
+        .is_final = named || (symbol.module.length > 0 && !text_is(symbol.module, "[anon]")),
     };
-    note_strings(stacks, frame, symbol);
+    classify_strings(stacks, frame, symbol);
     return frame;
 }
 
@@ -99,13 +101,13 @@ static struct frame find_frame(struct stack_rows *stacks, struct symbols *symbol
     if (known)
         return (struct frame){(uint32_t)(*known >> 32), (uint32_t)*known, true, true};
     struct frame frame = name_frame(stacks, symbols, pid, address, in_kernel, writer);
-    if (frame.settled)
-        remember(&stacks->frames, key, (uint64_t)frame.function << 32 | frame.module);
+    if (frame.is_final)
+        cache_set(&stacks->frames, key, (uint64_t)frame.function << 32 | frame.module);
     return frame;
 }
 
-static uint32_t push(struct stack_rows *stacks, uint32_t parent, struct frame frame,
-                     struct trace_writer *writer) {
+static uint32_t push_frame(struct stack_rows *stacks, uint32_t parent, struct frame frame,
+                           struct trace_writer *writer) {
     uint32_t parts[4] = {parent, frame.function, frame.module, 0};
     uint64_t key = checksum64(parts, sizeof parts), *known = map_find(&stacks->rows, key);
     if (known)
@@ -113,8 +115,8 @@ static uint32_t push(struct stack_rows *stacks, uint32_t parent, struct frame fr
     uint32_t row = trace_write_stack(
         writer,
         &(struct row_stack){.parent = parent, .function = frame.function, .module = frame.module});
-    remember(&stacks->rows, key, row);
-    remember(&stacks->python, row, (uint64_t)classify(stacks, parent, frame) << 32 | frame.module);
+    cache_set(&stacks->rows, key, row);
+    cache_set(&stacks->python, row, (uint64_t)classify(stacks, parent, frame) << 32 | frame.module);
     return row;
 }
 
@@ -126,9 +128,9 @@ struct lookup {
     struct trace_writer *writer;
 };
 
-/* A caller's address is that of the instruction behind its call, perhaps of the next function. */
-static struct frame frame_of(const struct lookup *lookup, const struct perf_chain *chain,
-                             size_t index) {
+/* A return address follows the call and may belong to the next function, hence the - 1. */
+static struct frame chain_frame(const struct lookup *lookup, const struct perf_chain *chain,
+                                size_t index) {
     bool in_kernel = index < chain->kernel_count;
     bool innermost = index == 0 || index == chain->kernel_count;
     uint64_t address = chain->addresses[index];
@@ -136,8 +138,8 @@ static struct frame frame_of(const struct lookup *lookup, const struct perf_chai
                       innermost || address == 0 ? address : address - 1, in_kernel, lookup->writer);
 }
 
-/* Code without frame pointers leaves arbitrary values where a caller's address should be: the stack
- * is trusted up to the first that is not code. */
+/* Code without frame pointers leaves arbitrary values in the chain: it is cut at the first address
+ * without code. */
 static uint32_t callers_row(const struct lookup *lookup, const struct perf_chain *chain) {
     uint64_t key =
         checksum64(chain->addresses + 1, (chain->count - 1) * sizeof chain->addresses[0]);
@@ -148,18 +150,18 @@ static uint32_t callers_row(const struct lookup *lookup, const struct perf_chain
         return (uint32_t)*known;
     struct frame frames[STACK_FRAMES_MAX];
     size_t count = 0;
-    bool settled = true;
+    bool is_final = true;
     for (size_t i = 1; i < chain->count; i++) {
-        frames[count] = frame_of(lookup, chain, i);
+        frames[count] = chain_frame(lookup, chain, i);
         if (!frames[count].mapped)
             break;
-        settled &= frames[count++].settled;
+        is_final &= frames[count++].is_final;
     }
     uint32_t row = 0;
     while (count > 0)
-        row = push(lookup->stacks, row, frames[--count], lookup->writer);
-    if (settled)
-        remember(&lookup->stacks->chains, key, row);
+        row = push_frame(lookup->stacks, row, frames[--count], lookup->writer);
+    if (is_final)
+        cache_set(&lookup->stacks->chains, key, row);
     return row;
 }
 
@@ -169,5 +171,5 @@ uint32_t stack_rows_find(struct stack_rows *stacks, struct symbols *symbols, pid
         return 0;
     struct lookup lookup = {stacks, symbols, pid, symbols_generation(symbols, pid), writer};
     uint32_t callers = chain->count > 1 ? callers_row(&lookup, chain) : 0;
-    return push(stacks, callers, frame_of(&lookup, chain, 0), writer);
+    return push_frame(stacks, callers, chain_frame(&lookup, chain, 0), writer);
 }

@@ -1,5 +1,5 @@
-/* Rows are written when the first event needs them. A name that is learnt later is written as a
- * second row with the same numbers, which readers fold into the first. */
+/* Rows are written when the first event needs them. A later name is written as a second row with
+ * the same ids, which readers merge with the first. */
 #include "record/perf/perf_threads.h"
 
 #include <errno.h>
@@ -24,8 +24,8 @@ static void set_name(struct perf_thread *thread, struct text name) {
     thread->name[length] = 0;
 }
 
-/* For a thread that others speak of before its first record comes. */
-static void look_name_up(struct perf_thread *thread) {
+/* For a thread that is needed before its first record arrives. */
+static void read_comm(struct perf_thread *thread) {
     char path[80], name[64];
     snprintf(path, sizeof path, "/proc/%lld/task/%lld/comm", (long long)thread->pid,
              (long long)thread->tid);
@@ -50,8 +50,8 @@ struct perf_thread *perf_threads_find(struct perf_threads *threads, int64_t pid,
             return NULL;
         thread = &threads->items[threads->count++];
     }
-    *thread = (struct perf_thread){.pid = pid, .tid = tid}; /* a number may come again */
-    look_name_up(thread);
+    *thread = (struct perf_thread){.pid = pid, .tid = tid}; /* tids are reused */
+    read_comm(thread);
     return thread;
 }
 
@@ -73,7 +73,7 @@ static uint32_t process_row(struct perf_threads *threads, struct trace_writer *w
     uint64_t *place = map_find(&threads->by_tid, (uint64_t)pid);
     struct text name = place ? text_of(threads->items[*place].name) : TEXT("");
     uint32_t row = write_process(writer, pid, name);
-    struct status ignored; /* without memory the row is written once more */
+    struct status ignored; /* without memory the row is written again */
     map_set(&threads->process_rows, (uint64_t)pid, row, &ignored);
     return row;
 }
@@ -95,7 +95,7 @@ uint32_t perf_thread_row_of(struct perf_threads *threads, struct perf_thread *th
     return thread->row;
 }
 
-void perf_threads_forget_rows(struct perf_threads *threads) {
+void perf_threads_reset_rows(struct perf_threads *threads) {
     map_finish(&threads->process_rows);
     for (size_t i = 0; i < threads->count; i++)
         threads->items[i].row = 0;
@@ -125,8 +125,8 @@ static void write_state(struct perf_threads *threads, struct perf_thread *thread
                               });
 }
 
-void perf_thread_leave(struct perf_threads *threads, struct perf_thread *thread,
-                       struct trace_writer *writer, int64_t time) {
+void perf_thread_end_state(struct perf_threads *threads, struct perf_thread *thread,
+                           struct trace_writer *writer, int64_t time) {
     struct capture span = {thread->since, time}, part;
     if (threads->until) {
         span.start = span.start > threads->from ? span.start : threads->from;
@@ -142,25 +142,26 @@ void perf_thread_leave(struct perf_threads *threads, struct perf_thread *thread,
         threads->last = time;
 }
 
-void perf_thread_enter(struct perf_threads *threads, struct perf_thread *thread,
-                       struct trace_writer *writer, enum thread_state state, uint32_t processor,
-                       int64_t time) {
+void perf_thread_set_state(struct perf_threads *threads, struct perf_thread *thread,
+                           struct trace_writer *writer, enum thread_state state, uint32_t processor,
+                           int64_t time) {
     if (thread->alive && time < thread->since)
-        time = thread->since; /* records of two processors may be a little out of order */
-    perf_thread_leave(threads, thread, writer, time);
+        time = thread->since; /* records of different CPUs may be slightly out of order */
+    perf_thread_end_state(threads, thread, writer, time);
     thread->alive = true;
     thread->state = state;
     thread->since = time;
     thread->processor = processor;
 }
 
-void perf_threads_leave(struct perf_threads *threads, struct trace_writer *writer, int64_t time) {
+void perf_threads_end_states(struct perf_threads *threads, struct trace_writer *writer,
+                             int64_t time) {
     for (size_t i = 0; i < threads->count; i++) {
         struct perf_thread *thread = &threads->items[i];
         if (!thread->alive)
             continue;
-        /* one that is gone ended when the last record came, its own was lost */
+        /* the exit record of an ended process was lost: use the time of the last record */
         bool gone = kill((pid_t)thread->pid, 0) != 0 && errno == ESRCH;
-        perf_thread_leave(threads, thread, writer, gone ? threads->last : time);
+        perf_thread_end_state(threads, thread, writer, gone ? threads->last : time);
     }
 }

@@ -1,8 +1,8 @@
-/* The processes and threads that are recorded, and what the scheduler does with them.
+/* The recorded threads and their scheduler states.
  *
- * A thread has a state from its first record to its last, so that its states fill its life without
- * gaps: on a processor, waiting for one, or blocked. When it was woken the kernel does not tell
- * everyone: the wait for a processor after that counts as blocked.
+ * A thread has a state from its first record to its last, without gaps: running, ready (preempted)
+ * or blocked. Unprivileged users get no wakeup events, so the time between wakeup and running
+ * counts as blocked.
  */
 #ifndef RIDGE_RECORD_PERF_PERF_THREADS_H
 #define RIDGE_RECORD_PERF_PERF_THREADS_H
@@ -14,13 +14,13 @@
 #include "record/captures.h"
 #include "trace/writer.h"
 
-enum { THREAD_NAME_SIZE = 16 }; /* the kernel's */
+enum { THREAD_NAME_SIZE = 16 }; /* TASK_COMM_LEN */
 
 struct perf_thread {
     int64_t pid, tid;
     char name[THREAD_NAME_SIZE];
     uint32_t row; /* of the trace; 0: not written yet */
-    bool alive;   /* it has a state: */
+    bool alive;   /* the following state is valid */
     enum thread_state state;
     int64_t since;
     uint32_t processor;
@@ -28,41 +28,42 @@ struct perf_thread {
     uint64_t sampled_size;
 };
 
-/* Zeroed ones are empty. */
+/* Zero-initialised: empty. */
 struct perf_threads {
     struct perf_thread *items;
     size_t count, capacity;
     struct map by_tid;
     struct map process_rows;         /* by pid */
     int64_t last;                    /* time of the last change */
-    int64_t from, until;             /* what is written of them; until 0: all */
-    const struct captures *captures; /* only inside these; NULL: all */
+    int64_t from, until;             /* window to write; until 0: all */
+    const struct captures *captures; /* write only inside these; NULL: all */
 };
 
 void perf_threads_finish(struct perf_threads *threads);
 
-static inline bool perf_threads_wants(const struct perf_threads *threads, int64_t time) {
+static inline bool perf_threads_in_window(const struct perf_threads *threads, int64_t time) {
     return (threads->until == 0 || (time >= threads->from && time < threads->until)) &&
-           (!threads->captures || captures_have(threads->captures, time));
+           (!threads->captures || captures_contain(threads->captures, time));
 }
 
-/* The thread, added when it is not known. NULL when out of memory; good until the next is added. */
+/* Finds or adds a thread. NULL when out of memory. Valid until the next one is added. */
 struct perf_thread *perf_threads_find(struct perf_threads *threads, int64_t pid, int64_t tid,
                                       struct status *status);
 void perf_thread_rename(struct perf_threads *threads, struct perf_thread *thread,
                         struct trace_writer *writer, struct text name);
-/* Ends the thread's state with a row, and begins another. */
-void perf_thread_enter(struct perf_threads *threads, struct perf_thread *thread,
-                       struct trace_writer *writer, enum thread_state state, uint32_t processor,
-                       int64_t time);
-void perf_thread_leave(struct perf_threads *threads, struct perf_thread *thread,
-                       struct trace_writer *writer, int64_t time);
-/* Ends the states of all that are left. */
-void perf_threads_leave(struct perf_threads *threads, struct trace_writer *writer, int64_t time);
+/* Writes the row of the current state, and begins another state. */
+void perf_thread_set_state(struct perf_threads *threads, struct perf_thread *thread,
+                           struct trace_writer *writer, enum thread_state state, uint32_t processor,
+                           int64_t time);
+void perf_thread_end_state(struct perf_threads *threads, struct perf_thread *thread,
+                           struct trace_writer *writer, int64_t time);
+/* Ends the states of all remaining threads. */
+void perf_threads_end_states(struct perf_threads *threads, struct trace_writer *writer,
+                             int64_t time);
 
 uint32_t perf_thread_row_of(struct perf_threads *threads, struct perf_thread *thread,
                             struct trace_writer *writer);
-/* The rows are another writer's: write them again when they are needed. */
-void perf_threads_forget_rows(struct perf_threads *threads);
+/* For another writer: rows are written again when needed. */
+void perf_threads_reset_rows(struct perf_threads *threads);
 
 #endif

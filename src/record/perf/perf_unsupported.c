@@ -1,4 +1,4 @@
-/* Systems other than Linux have no perf events: nothing is watched, and perf_open() says so. */
+/* Without Linux there are no perf events: perf_open() fails. */
 #ifndef __linux__
 #include "record/perf/perf.h"
 
@@ -7,7 +7,7 @@
 struct perf *perf_open(pid_t target, const struct perf_options *options, struct status *status) {
     (void)target, (void)options;
     status_fail(status, STATUS_UNSUPPORTED,
-                "only Linux has perf events; record with --no-sampling");
+                "perf events are only available on Linux; record with --no-sampling");
     return NULL;
 }
 
@@ -17,7 +17,7 @@ void perf_close(struct perf *perf) {
 
 const char *perf_counters_missing(const struct perf *perf) {
     (void)perf;
-    return "only Linux tells a process's hardware counters";
+    return "hardware counters are only available on Linux";
 }
 
 bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status) {
@@ -30,8 +30,12 @@ bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *
     return true;
 }
 
-void perf_window(struct perf *perf, int64_t from, int64_t until) {
+void perf_set_window(struct perf *perf, int64_t from, int64_t until) {
     (void)perf, (void)from, (void)until;
+}
+
+void perf_set_captures(struct perf *perf, const struct captures *captures) {
+    (void)perf, (void)captures;
 }
 
 uint64_t perf_processes(const struct perf *perf) {
@@ -69,7 +73,7 @@ uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t
     return 0;
 }
 
-void perf_forget_rows(struct perf *perf) {
+void perf_reset_rows(struct perf *perf) {
     (void)perf;
 }
 #endif

@@ -1,4 +1,4 @@
-/* Sorted arrays of mappings, found by process id. A fork copies its parent's. */
+/* Sorted arrays of mappings, looked up by pid. A fork copies the parent's. */
 #include "record/symbols/address_spaces.h"
 
 #include <string.h>
@@ -6,61 +6,62 @@
 #include "base/memory.h"
 #include "base/search.h"
 
-enum { MAPPINGS_MAX = 1 << 16 }; /* of one process: the kernel's own limit by default */
+enum { MAPPINGS_MAX = 1 << 16 }; /* per process: the kernel's default of vm.max_map_count */
 
-void spaces_finish(struct spaces *spaces) {
+void address_spaces_finish(struct address_spaces *spaces) {
     for (size_t i = 0; i < spaces->count; i++)
         memory_free(spaces->items[i].items);
     memory_free(spaces->items);
     map_finish(&spaces->by_pid);
-    *spaces = (struct spaces){0};
+    *spaces = (struct address_spaces){0};
 }
 
-static struct space *find(const struct spaces *spaces, pid_t pid) {
+static struct address_space *find_space(const struct address_spaces *spaces, pid_t pid) {
     uint64_t *place = map_find(&spaces->by_pid, (uint64_t)pid);
     return place ? &spaces->items[*place] : NULL;
 }
 
-const struct space *spaces_find(const struct spaces *spaces, pid_t pid) {
-    return find(spaces, pid);
+const struct address_space *address_spaces_find(const struct address_spaces *spaces, pid_t pid) {
+    return find_space(spaces, pid);
 }
 
-static struct space *find_or_add(struct spaces *spaces, pid_t pid, struct status *status) {
-    struct space *space = find(spaces, pid);
+static struct address_space *find_or_add_space(struct address_spaces *spaces, pid_t pid,
+                                               struct status *status) {
+    struct address_space *space = find_space(spaces, pid);
     if (space)
         return space;
     if (!GROW(spaces->items, &spaces->capacity, spaces->count + 1, status) ||
         !map_set(&spaces->by_pid, (uint64_t)pid, spaces->count, status))
         return NULL;
     space = &spaces->items[spaces->count++];
-    *space = (struct space){.pid = pid, .generation = ++spaces->generations};
+    *space = (struct address_space){.pid = pid, .generation = ++spaces->generations};
     return space;
 }
 
-/* The first mapping that ends behind the address. */
-static size_t place_of(const struct space *space, uint64_t address) {
+/* The first mapping that ends after the address. */
+static size_t mapping_index(const struct address_space *space, uint64_t address) {
     size_t low = 0;
     PARTITION_POINT(low, space->count, i, space->items[i].end <= address);
     return low;
 }
 
-const struct mapping *space_mapping(const struct space *space, uint64_t address) {
-    size_t place = place_of(space, address);
+const struct mapping *address_space_mapping(const struct address_space *space, uint64_t address) {
+    size_t place = mapping_index(space, address);
     return place < space->count && space->items[place].start <= address ? &space->items[place]
                                                                         : NULL;
 }
 
-static void insert(struct space *space, size_t place, struct mapping mapping) {
+static void insert_mapping(struct address_space *space, size_t place, struct mapping mapping) {
     memmove(space->items + place + 1, space->items + place,
             (space->count - place) * sizeof *space->items);
     space->items[place] = mapping;
     space->count++;
 }
 
-/* Takes what lies under [start, end) away; a mapping that reaches beyond it keeps its ends. There
- * is room for one more. */
-static void clear(struct space *space, uint64_t start, uint64_t end) {
-    size_t place = place_of(space, start), last = place;
+/* Removes [start, end) from all mappings. A mapping that extends beyond it is cut, or split in two;
+ * the caller has reserved the capacity for one more. */
+static void remove_overlap(struct address_space *space, uint64_t start, uint64_t end) {
+    size_t place = mapping_index(space, start), last = place;
     if (place == space->count || space->items[place].start >= end)
         return;
     struct mapping *first = &space->items[place];
@@ -69,7 +70,7 @@ static void clear(struct space *space, uint64_t start, uint64_t end) {
         behind.offset += end - behind.start;
         behind.start = end;
         first->end = start;
-        insert(space, place + 1, behind);
+        insert_mapping(space, place + 1, behind);
         return;
     }
     if (first->start < start) {
@@ -87,27 +88,28 @@ static void clear(struct space *space, uint64_t start, uint64_t end) {
     space->count -= last - place;
 }
 
-bool spaces_map(struct spaces *spaces, pid_t pid, uint64_t start, uint64_t length, uint64_t offset,
-                uint32_t file, struct status *status) {
+bool address_spaces_map(struct address_spaces *spaces, pid_t pid, uint64_t start, uint64_t length,
+                        uint64_t offset, uint32_t file, struct status *status) {
     struct mapping mapping = {.start = start, .offset = offset, .file = file};
     if (length == 0 || __builtin_add_overflow(start, length, &mapping.end))
-        return true; /* not a place that code could run at */
-    struct space *space = find_or_add(spaces, pid, status);
+        return true; /* no code can run there */
+    struct address_space *space = find_or_add_space(spaces, pid, status);
     if (!space || !GROW(space->items, &space->capacity, space->count + 2, status))
         return false;
-    clear(space, start, mapping.end);
+    remove_overlap(space, start, mapping.end);
     space->generation = ++spaces->generations;
     if (space->count < MAPPINGS_MAX)
-        insert(space, place_of(space, start), mapping);
+        insert_mapping(space, mapping_index(space, start), mapping);
     return true;
 }
 
-bool spaces_fork(struct spaces *spaces, pid_t parent, pid_t child, struct status *status) {
-    if (!find_or_add(spaces, child, status))
+bool address_spaces_fork(struct address_spaces *spaces, pid_t parent, pid_t child,
+                         struct status *status) {
+    if (!find_or_add_space(spaces, child, status))
         return false;
-    struct space *to = find(spaces, child);
-    const struct space *from = find(spaces, parent);
-    spaces_exec(spaces, child);
+    struct address_space *to = find_space(spaces, child);
+    const struct address_space *from = find_space(spaces, parent);
+    address_spaces_exec(spaces, child);
     if (!from || from == to || from->count == 0)
         return true;
     if (!GROW(to->items, &to->capacity, from->count, status))
@@ -118,8 +120,8 @@ bool spaces_fork(struct spaces *spaces, pid_t parent, pid_t child, struct status
     return true;
 }
 
-void spaces_exec(struct spaces *spaces, pid_t pid) {
-    struct space *space = find(spaces, pid);
+void address_spaces_exec(struct address_spaces *spaces, pid_t pid) {
+    struct address_space *space = find_space(spaces, pid);
     if (!space)
         return;
     space->count = 0;

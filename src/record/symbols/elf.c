@@ -1,12 +1,61 @@
-/* The structures are those of the ELF-64 specification, declared here because not every system that
- * ridge builds on has a header for them. Sections and tables are read one by one, each checked
- * against the length of the file before anything is allocated for it. */
+/* The structures are those of the ELF-64 specification. They are declared here because not every
+ * system that ridge builds on has <elf.h>. Sections and tables are read one by one, and each is
+ * checked against the length of the file before memory is allocated for it. */
 #include "record/symbols/elf.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/search.h"
+
+/* ---- Sources --------------------------------------------------------------------------------- */
+
+bool elf_source_file(struct elf_source *source, int fd, struct status *status) {
+    struct stat about;
+    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode))
+        return status_fail(status, STATUS_INPUT, "not a regular file");
+    *source = (struct elf_source){.fd = fd, .length = (uint64_t)about.st_size};
+    return true;
+}
+
+bool elf_source_read(const struct elf_source *source, uint64_t offset, void *to, uint64_t bytes) {
+    if (offset > source->length || bytes > source->length - offset)
+        return false;
+    if (source->fd < 0) {
+        memcpy(to, source->bytes + offset, bytes);
+        return true;
+    }
+    for (uint64_t got = 0; got < bytes;) {
+        ssize_t n = pread(source->fd, (char *)to + got, bytes - got, (off_t)(offset + got));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        got += (uint64_t)n;
+    }
+    return true;
+}
+
+void *elf_source_copy(const struct elf_source *source, uint64_t offset, uint64_t bytes,
+                      uint64_t limit, struct status *status) {
+    if (bytes > limit || offset > source->length || bytes > source->length - offset) {
+        status_fail(status, STATUS_INPUT, "a part of the ELF file lies outside the file");
+        return NULL;
+    }
+    char *part = memory_allocate(bytes + 1, 1, status);
+    if (part && !elf_source_read(source, offset, part, bytes)) {
+        status_fail(status, STATUS_INPUT, "cannot read the whole ELF file");
+        memory_free(part);
+        return NULL;
+    }
+    return part;
+}
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 struct file_header {
     uint8_t identity[16];
@@ -42,20 +91,20 @@ struct note_header {
 };
 
 enum {
-    CLASS_64 = 2,
-    LITTLE_ENDIAN_DATA = 1,
-    SEGMENT_LOAD = 1,
-    SEGMENT_NOTE = 4,
-    SEGMENT_UNWINDING = 0x6474e550, /* of GNU's: .eh_frame_hdr */
-    SECTION_SYMBOLS = 2,
-    SECTION_NOTE = 7,
-    SECTION_EXPORTED = 11,
-    NOTE_BUILD_ID = 3,
-    SYMBOL_FUNCTION = 2,
-    SYMBOL_INDIRECT_FUNCTION = 10,
-    BINDING_GLOBAL = 1,
-    BINDING_WEAK = 2,
-    UNDEFINED_SECTION = 0,
+    ELFCLASS64 = 2,
+    ELFDATA2LSB = 1,
+    PT_LOAD = 1,
+    PT_NOTE = 4,
+    PT_GNU_EH_FRAME = 0x6474e550, /* .eh_frame_hdr */
+    SHT_SYMTAB = 2,
+    SHT_NOTE = 7,
+    SHT_DYNSYM = 11,
+    NT_GNU_BUILD_ID = 3,
+    STT_FUNC = 2,
+    STT_GNU_IFUNC = 10,
+    STB_GLOBAL = 1,
+    STB_WEAK = 2,
+    SHN_UNDEF = 0,
 };
 #define SYMBOLS_BYTES_MAX ((uint64_t)1 << 30)
 #define NAMES_BYTES_MAX ((uint64_t)1 << 30)
@@ -65,9 +114,10 @@ static bool read_header(const struct elf_source *source, struct file_header *hea
                         struct status *status) {
     if (!elf_source_read(source, 0, header, sizeof *header) ||
         memcmp(header->identity, "\177ELF", 4) != 0)
-        return status_fail(status, STATUS_INPUT, "this is no ELF file");
-    if (header->identity[4] != CLASS_64 || header->identity[5] != LITTLE_ENDIAN_DATA)
-        return status_fail(status, STATUS_UNSUPPORTED, "only 64-bit little-endian ELF is read");
+        return status_fail(status, STATUS_INPUT, "not an ELF file");
+    if (header->identity[4] != ELFCLASS64 || header->identity[5] != ELFDATA2LSB)
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "only 64-bit little-endian ELF files are supported");
     return true;
 }
 
@@ -85,7 +135,7 @@ static void find_build_id(struct elf *elf, const struct elf_source *source, uint
         uint64_t content = ((uint64_t)note.content_bytes + 3) & ~(uint64_t)3;
         if (name > bytes - at || content > bytes - at - name)
             break;
-        if (note.type == NOTE_BUILD_ID && note.name_bytes == 4 &&
+        if (note.type == NT_GNU_BUILD_ID && note.name_bytes == 4 &&
             memcmp(notes + at, "GNU", 4) == 0 && note.content_bytes <= ELF_BUILD_ID_MAX) {
             memcpy(elf->build_id, notes + at + name, note.content_bytes);
             elf->build_id_length = note.content_bytes;
@@ -101,7 +151,7 @@ static bool read_segments(struct elf *elf, const struct elf_source *source,
     if (header->segment_count == 0)
         return true;
     if (header->segment_bytes != sizeof(struct segment_header))
-        return status_fail(status, STATUS_INPUT, "the ELF file's segments have an unknown form");
+        return status_fail(status, STATUS_INPUT, "unknown program header size in the ELF file");
     elf->segments = memory_allocate(header->segment_count, sizeof *elf->segments, status);
     struct segment_header *all =
         elf_source_copy(source, header->segments_at, (uint64_t)header->segment_count * sizeof *all,
@@ -111,30 +161,31 @@ static bool read_segments(struct elf *elf, const struct elf_source *source,
         return false;
     }
     for (size_t i = 0; i < header->segment_count; i++) {
-        if (all[i].type == SEGMENT_LOAD)
+        if (all[i].type == PT_LOAD)
             elf->segments[elf->segment_count++] =
                 (struct elf_segment){all[i].offset, all[i].address, all[i].file_bytes};
-        else if (all[i].type == SEGMENT_NOTE)
+        else if (all[i].type == PT_NOTE)
             find_build_id(elf, source, all[i].offset, all[i].file_bytes);
-        else if (all[i].type == SEGMENT_UNWINDING)
-            elf->unwinding = (struct elf_segment){all[i].offset, all[i].address, all[i].file_bytes};
+        else if (all[i].type == PT_GNU_EH_FRAME)
+            elf->eh_frame_hdr =
+                (struct elf_segment){all[i].offset, all[i].address, all[i].file_bytes};
     }
     memory_free(all);
     return true;
 }
 
-/* Of several names of one address: exported ones first, then those with fewer underscores. */
-static uint32_t rank_of(const struct symbol_entry *symbol, const char *name) {
+/* Among aliases, global names come first, then names with fewer leading underscores. */
+static uint32_t name_rank(const struct symbol_entry *symbol, const char *name) {
     unsigned binding = symbol->info >> 4, underscores = 0;
     while (underscores < 15 && name[underscores] == '_')
         underscores++;
-    return (binding == BINDING_GLOBAL ? 0 : binding == BINDING_WEAK ? 1 : 2) * 16 + underscores;
+    return (binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2) * 16 + underscores;
 }
 
 static bool is_function(const struct symbol_entry *symbol) {
     unsigned type = symbol->info & 15;
-    return (type == SYMBOL_FUNCTION || type == SYMBOL_INDIRECT_FUNCTION) &&
-           symbol->section != UNDEFINED_SECTION && symbol->value != 0;
+    return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->section != SHN_UNDEF &&
+           symbol->value != 0;
 }
 
 static int by_address(const void *a, const void *b) {
@@ -146,7 +197,7 @@ static int by_address(const void *a, const void *b) {
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static void keep_one_name(struct elf *elf) {
+static void remove_aliases(struct elf *elf) {
     size_t kept = 0;
     for (size_t i = 0; i < elf->function_count; i++)
         if (kept == 0 || elf->functions[kept - 1].address != elf->functions[i].address)
@@ -154,15 +205,15 @@ static void keep_one_name(struct elf *elf) {
     elf->function_count = kept;
 }
 
-/* All sections of a file, and which two of them hold symbols and their names. */
+/* All section headers, and those of the symbol table and its string table. */
 struct sections {
     struct section_header *items;
     uint64_t count;
     const struct section_header *symbols, *names;
 };
 
-/* Where a function ends; one that does not say how long it is ends with its section at last. */
-static uint64_t end_of(const struct symbol_entry *symbol, const struct sections *sections) {
+/* The end of a function. A symbol without a size extends to the end of its section. */
+static uint64_t function_end(const struct symbol_entry *symbol, const struct sections *sections) {
     uint64_t end = symbol->value;
     if (symbol->bytes == 0 && symbol->section < sections->count) {
         const struct section_header *section = &sections->items[symbol->section];
@@ -174,8 +225,8 @@ static uint64_t end_of(const struct symbol_entry *symbol, const struct sections 
     return end;
 }
 
-static bool take_functions(struct elf *elf, const struct symbol_entry *symbols, size_t count,
-                           const struct sections *sections, struct status *status) {
+static bool add_functions(struct elf *elf, const struct symbol_entry *symbols, size_t count,
+                          const struct sections *sections, struct status *status) {
     size_t functions = 0;
     for (size_t i = 0; i < count; i++)
         functions += is_function(&symbols[i]);
@@ -188,11 +239,12 @@ static bool take_functions(struct elf *elf, const struct symbol_entry *symbols, 
             continue;
         const char *name = elf->names + symbol->name;
         if (*name)
-            elf->functions[elf->function_count++] = (struct elf_function){
-                symbol->value, end_of(symbol, sections), symbol->name, rank_of(symbol, name)};
+            elf->functions[elf->function_count++] =
+                (struct elf_function){symbol->value, function_end(symbol, sections), symbol->name,
+                                      name_rank(symbol, name)};
     }
     qsort(elf->functions, elf->function_count, sizeof *elf->functions, by_address);
-    keep_one_name(elf);
+    remove_aliases(elf);
     return true;
 }
 
@@ -205,24 +257,24 @@ static bool read_symbols(struct elf *elf, const struct elf_source *source,
                      ? elf_source_copy(source, names->offset, names->bytes, NAMES_BYTES_MAX, status)
                      : NULL;
     elf->names_length = elf->names ? names->bytes : 0;
-    bool ok = elf->names &&
-              take_functions(elf, symbols, table->bytes / sizeof *symbols, sections, status);
+    bool ok =
+        elf->names && add_functions(elf, symbols, table->bytes / sizeof *symbols, sections, status);
     memory_free(symbols);
     return ok;
 }
 
-/* The full table of symbols, or that of the exported ones. */
-static void choose_symbols(struct elf *elf, struct sections *sections) {
+/* Prefers .symtab over .dynsym. */
+static void choose_symbol_table(struct elf *elf, struct sections *sections) {
     for (uint64_t i = 0; i < sections->count; i++) {
         const struct section_header *section = &sections->items[i];
-        bool full = section->type == SECTION_SYMBOLS;
+        bool full = section->type == SHT_SYMTAB;
         if (section->link >= sections->count ||
             section->entry_bytes != sizeof(struct symbol_entry) ||
-            !(full || (section->type == SECTION_EXPORTED && !sections->symbols)))
+            !(full || (section->type == SHT_DYNSYM && !sections->symbols)))
             continue;
         sections->symbols = section;
         sections->names = &sections->items[section->link];
-        elf->whole = full;
+        elf->has_symtab = full;
     }
 }
 
@@ -233,19 +285,19 @@ static bool read_sections(struct elf *elf, const struct elf_source *source,
     struct section_header first;
     if (header->section_bytes != sizeof first ||
         !elf_source_read(source, header->sections_at, &first, sizeof first))
-        return status_fail(status, STATUS_INPUT, "the ELF file's sections have an unknown form");
+        return status_fail(status, STATUS_INPUT, "unknown section header size in the ELF file");
     struct sections sections = {.count =
                                     header->section_count ? header->section_count : first.bytes};
     if (sections.count > SYMBOLS_BYTES_MAX / sizeof first)
-        return status_fail(status, STATUS_INPUT, "the ELF file claims too many sections");
+        return status_fail(status, STATUS_INPUT, "the ELF file has too many sections");
     sections.items = elf_source_copy(source, header->sections_at, sections.count * sizeof first,
                                      SYMBOLS_BYTES_MAX, status);
     if (!sections.items)
         return false;
     for (uint64_t i = 0; i < sections.count; i++)
-        if (sections.items[i].type == SECTION_NOTE)
+        if (sections.items[i].type == SHT_NOTE)
             find_build_id(elf, source, sections.items[i].offset, sections.items[i].bytes);
-    choose_symbols(elf, &sections);
+    choose_symbol_table(elf, &sections);
     bool ok = !sections.symbols || read_symbols(elf, source, &sections, status);
     memory_free(sections.items);
     return ok;
@@ -296,5 +348,5 @@ struct text elf_function_at(const struct elf *elf, uint64_t address) {
     if (function->end != function->address && address >= function->end)
         return TEXT("");
     const char *name = elf->names + function->name;
-    return (struct text){name, strcspn(name, "@")}; /* without the version of what is exported */
+    return (struct text){name, strcspn(name, "@")}; /* without the symbol version */
 }

@@ -1,8 +1,8 @@
-/* What an ELF file says about its code: which functions are where, and which bytes of the file are
- * loaded at which address. For 64-bit little-endian files, read on any system.
+/* Function symbols, load segments and the build id of an ELF file. 64-bit little-endian files, on
+ * any system.
  *
- * The files are other people's: every offset and size is checked, and the parts that are kept are
- * copies, so that a file may change or shrink meanwhile.
+ * The files are untrusted: every offset and size is checked against the file's length. What is kept
+ * is a copy, because the file may change or shrink.
  */
 #ifndef RIDGE_RECORD_SYMBOLS_ELF_H
 #define RIDGE_RECORD_SYMBOLS_ELF_H
@@ -10,43 +10,58 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/status.h"
 #include "base/text.h"
-#include "record/symbols/elf_source.h"
+
+/* Where the bytes of an ELF file come from: a file, or memory. */
+struct elf_source {
+    int fd; /* -1: read `bytes` */
+    const uint8_t *bytes;
+    uint64_t length;
+};
+
+/* False when it is not a regular file. The caller still owns the descriptor. */
+bool elf_source_file(struct elf_source *source, int fd, struct status *status);
+bool elf_source_read(const struct elf_source *source, uint64_t offset, void *to, uint64_t bytes);
+/* A copy of a part, followed by a zero. NULL when the part lies outside the file or is longer than
+ * the limit, or when out of memory. */
+void *elf_source_copy(const struct elf_source *source, uint64_t offset, uint64_t bytes,
+                      uint64_t limit, struct status *status);
 
 enum { ELF_BUILD_ID_MAX = 64 };
 
 struct elf_segment {
-    uint64_t offset, address, bytes; /* of the file; where they are loaded; how many */
+    uint64_t offset, address, bytes; /* file offset, load address, length in the file */
 };
 
 struct elf_function {
-    uint64_t address, end; /* end == address: the file does not say */
+    uint64_t address, end; /* end == address: unknown */
     uint32_t name;         /* offset in `names` */
-    uint32_t rank;         /* private: which of several names of an address is shown */
+    uint32_t rank;         /* private: the preference among aliases */
 };
 
 struct elf {
     struct elf_segment *segments;
     size_t segment_count;
-    struct elf_function *functions; /* by address, each address once */
+    struct elf_function *functions; /* sorted by address, without aliases */
     size_t function_count;
-    char *names; /* terminated by zeros */
+    char *names; /* zero-terminated strings */
     size_t names_length;
-    struct elf_segment unwinding; /* .eh_frame_hdr; no bytes: there is none */
-    bool whole; /* the functions come from a full symbol table, not only from what is exported */
+    struct elf_segment eh_frame_hdr; /* bytes 0: there is none */
+    bool has_symtab;                 /* the functions come from .symtab, not from .dynsym */
     uint8_t build_id[ELF_BUILD_ID_MAX];
     size_t build_id_length;
 };
 
-/* A file without symbols is no failure. End with elf_finish(), also when it failed. */
+/* A file without symbols is not a failure. Call elf_finish() also after a failure. */
 bool elf_read(struct elf *elf, const struct elf_source *source, struct status *status);
 void elf_finish(struct elf *elf);
 
-/* The address at which a byte of the file is loaded, before the image is moved to its place. */
+/* The address of a file offset, before relocation. */
 bool elf_address(const struct elf *elf, uint64_t offset, uint64_t *address);
-/* The byte of the file that is loaded at such an address. */
+/* The file offset of such an address. */
 bool elf_offset(const struct elf *elf, uint64_t address, uint64_t *offset);
-/* The name of the function at such an address; "" when there is none. */
+/* The name of the function at such an address, or "". */
 struct text elf_function_at(const struct elf *elf, uint64_t address);
 
 #endif

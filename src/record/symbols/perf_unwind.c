@@ -1,9 +1,8 @@
-/* From the registers and the copied piece of the stack to the callers, frame by frame: by the
- * tables of the file whose code it is; where there are none, by the frame pointer, if it is one.
+/* Unwinds a sampled stack frame by frame from its registers and the copied part of the stack. It
+ * uses the CFI of the mapped file, and the frame pointer where a file has no CFI.
  *
- * Python 3.12 puts a few instructions between its own functions and those of the program that it
- * interprets, one piece for each, which is how they have names. No table describes these, but they
- * are always the same. */
+ * Python 3.12 calls each function of the interpreted program through a trampoline of its own, so
+ * that profilers can name it. No CFI describes trampolines, but their frames all look the same. */
 #include "record/symbols/perf_unwind.h"
 
 #include <string.h>
@@ -13,36 +12,37 @@
 #include "trace/schema.h"
 
 #if defined __x86_64__
-/* Registers as the kernel numbers them (AX BX CX DX SI DI BP SP IP, R8 to R15 from 16 on), in the
- * order in which DWARF does; the last is the address of the code. */
-static const uint8_t kernel_numbers[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 8};
+/* The kernel's numbers of the registers (AX BX CX DX SI DI BP SP IP, R8 to R15 from 16 on), indexed
+ * by DWARF's. The last is the program counter. */
+static const uint8_t perf_register_numbers[] = {0,  3,  2,  1,  4,  5,  6,  7, 16,
+                                                17, 18, 19, 20, 21, 22, 23, 8};
 enum { STACK_POINTER = 7, FRAME_POINTER = 6 };
 #elif defined __aarch64__
-static const uint8_t kernel_numbers[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
-                                         11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-                                         22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
+static const uint8_t perf_register_numbers[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+                                                11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+                                                22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 enum { STACK_POINTER = 31, FRAME_POINTER = 29 };
 #else
-static const uint8_t kernel_numbers[] = {0};
+static const uint8_t perf_register_numbers[] = {0};
 enum { STACK_POINTER = 0, FRAME_POINTER = 0 };
 #endif
-enum { NUMBERS = sizeof kernel_numbers, CODE_ADDRESS = NUMBERS - 1 };
+enum { REGISTER_COUNT = sizeof perf_register_numbers, PROGRAM_COUNTER = REGISTER_COUNT - 1 };
 
 uint64_t perf_unwind_registers(void) {
     uint64_t mask = 0;
-    for (size_t i = 0; i < NUMBERS; i++)
-        mask |= (uint64_t)1 << kernel_numbers[i];
+    for (size_t i = 0; i < REGISTER_COUNT; i++)
+        mask |= (uint64_t)1 << perf_register_numbers[i];
     return mask;
 }
 
-bool perf_unwind_is_possible(void) {
-    return NUMBERS > 1;
+bool perf_unwind_is_supported(void) {
+    return REGISTER_COUNT > 1;
 }
 
-/* Rows of addresses that were asked for: a stack is mostly what it was a moment ago. */
-enum { ROWS = 1 << 12 };
-struct known_row {
-    const uint8_t *frames; /* of the table, which may move, but not they; NULL: nothing is here */
+/* A cache of CFI rows: most of a stack is the same as in the sample before. */
+enum { ROW_CACHE_SIZE = 1 << 12 };
+struct cached_row {
+    const uint8_t *eh_frame; /* identifies the table, which may itself move; NULL: unused */
     uint64_t address;
     bool is_signal_frame;
     struct cfi_row row;
@@ -50,7 +50,7 @@ struct known_row {
 
 struct perf_unwinder {
     struct symbols *symbols;
-    struct known_row rows[ROWS];
+    struct cached_row rows[ROW_CACHE_SIZE];
 };
 
 struct perf_unwinder *perf_unwinder_create(struct symbols *symbols, struct status *status) {
@@ -64,21 +64,22 @@ void perf_unwinder_destroy(struct perf_unwinder *unwinder) {
     memory_free(unwinder);
 }
 
-/* NULL when the table does not describe the code there. */
-static const struct known_row *find_row(struct perf_unwinder *unwinder,
-                                        const struct unwind_table *table, uint64_t address) {
-    uint64_t hash = (address ^ (uint64_t)(uintptr_t)table->frames) * 0x9E3779B97F4A7C15u;
-    struct known_row *known = &unwinder->rows[hash >> 32 & (ROWS - 1)];
-    struct cfi_entry entry;
-    if (known->frames == table->frames && known->address == address)
-        return known;
-    known->frames = NULL;
-    if (!unwind_table_find(table, address, &entry) || !cfi_row_at(&entry, address, &known->row))
+/* NULL when the table has no FDE for the address. */
+static const struct cached_row *find_cached_row(struct perf_unwinder *unwinder,
+                                                const struct unwind_table *table,
+                                                uint64_t address) {
+    uint64_t hash = (address ^ (uint64_t)(uintptr_t)table->eh_frame) * 0x9E3779B97F4A7C15u;
+    struct cached_row *cached = &unwinder->rows[hash >> 32 & (ROW_CACHE_SIZE - 1)];
+    struct cfi_fde fde;
+    if (cached->eh_frame == table->eh_frame && cached->address == address)
+        return cached;
+    cached->eh_frame = NULL;
+    if (!unwind_table_find(table, address, &fde) || !cfi_row_at(&fde, address, &cached->row))
         return NULL;
-    known->frames = table->frames;
-    known->address = address;
-    known->is_signal_frame = entry.is_signal_frame;
-    return known;
+    cached->eh_frame = table->eh_frame;
+    cached->address = address;
+    cached->is_signal_frame = fde.is_signal_frame;
+    return cached;
 }
 
 struct frame {
@@ -86,83 +87,85 @@ struct frame {
     pid_t pid;
     struct cfi_memory memory;
     uint64_t registers[CFI_REGISTERS];
-    bool is_exact; /* the code address is of an instruction that has not run; else behind a call */
+    bool pc_is_exact; /* the pc is an instruction that has not run yet, not a return address */
     bool is_outermost;
 };
 
-/* The code that Python makes has a frame of two words, the second of which is the address that it
- * returns to; the first is its caller's frame pointer, if it keeps one. */
-static bool step_python(struct frame *frame, uint64_t stack) {
-    uint64_t words[2];
-    if (!cfi_read(&frame->memory, stack, &words[0]) ||
-        !cfi_read(&frame->memory, stack + 8, &words[1]))
+/* A trampoline's frame has two words: the caller's frame pointer, if it keeps one, and the return
+ * address. */
+static bool step_python_trampoline(struct frame *frame, uint64_t stack) {
+    uint64_t saved[2];
+    if (!cfi_memory_read(&frame->memory, stack, &saved[0]) ||
+        !cfi_memory_read(&frame->memory, stack + 8, &saved[1]))
         return false;
     if (frame->registers[FRAME_POINTER] == stack)
-        frame->registers[FRAME_POINTER] = words[0];
-    frame->registers[STACK_POINTER] = stack + sizeof words;
-    frame->registers[CODE_ADDRESS] = words[1];
+        frame->registers[FRAME_POINTER] = saved[0];
+    frame->registers[STACK_POINTER] = stack + sizeof saved;
+    frame->registers[PROGRAM_COUNTER] = saved[1];
     return true;
 }
 
-static bool step_by_pointer(struct frame *frame) {
+static bool step_by_frame_pointer(struct frame *frame) {
     uint64_t *registers = frame->registers, saved, address;
     uint64_t pointer = registers[FRAME_POINTER];
     if (pointer < registers[STACK_POINTER] || pointer % 8 != 0 ||
-        !cfi_read(&frame->memory, pointer, &saved) ||
-        !cfi_read(&frame->memory, pointer + 8, &address))
+        !cfi_memory_read(&frame->memory, pointer, &saved) ||
+        !cfi_memory_read(&frame->memory, pointer + 8, &address))
         return false;
 #ifdef __aarch64__
-    address &= ((uint64_t)1 << 48) - 1; /* it may be signed */
+    address &= ((uint64_t)1 << 48) - 1; /* strip the pointer authentication code */
 #endif
     registers[FRAME_POINTER] = saved;
     registers[STACK_POINTER] = pointer + 16;
-    registers[CODE_ADDRESS] = address;
+    registers[PROGRAM_COUNTER] = address;
     return true;
 }
 
-static bool step_by_table(struct frame *frame, const struct unwind_table *table, uint64_t in_file,
-                          bool *known) {
-    const struct known_row *row = find_row(frame->unwinder, table, in_file);
+static bool step_by_cfi(struct frame *frame, const struct unwind_table *table, uint64_t in_file,
+                        bool *found) {
+    const struct cached_row *row = find_cached_row(frame->unwinder, table, in_file);
     uint64_t stack = frame->registers[STACK_POINTER];
-    *known = row != NULL;
-    frame->is_outermost = row && row->row.registers[row->row.return_register].kind == CFI_UNDEFINED;
-    if (!row || !cfi_step(&row->row, STACK_POINTER, CODE_ADDRESS, &frame->memory, frame->registers))
+    *found = row != NULL;
+    frame->is_outermost =
+        row && row->row.registers[row->row.return_address_register].kind == CFI_UNDEFINED;
+    if (!row ||
+        !cfi_step(&row->row, STACK_POINTER, PROGRAM_COUNTER, &frame->memory, frame->registers))
         return false;
-    frame->is_exact = row->is_signal_frame;
-    /* a function that keeps nothing on the stack is the innermost, or a signal's */
+    frame->pc_is_exact = row->is_signal_frame;
+    /* only a leaf function or a signal frame uses no stack */
     return frame->registers[STACK_POINTER] >= stack;
 }
 
-static bool is_python(struct frame *frame, uint64_t address) {
+static bool is_python_trampoline(struct frame *frame, uint64_t address) {
     return text_is(symbols_find(frame->unwinder->symbols, frame->pid, address, false).module,
                    STACK_PYTHON);
 }
 
-static bool step(struct frame *frame) {
-    uint64_t address = frame->registers[CODE_ADDRESS] - !frame->is_exact, in_file;
+static bool step_frame(struct frame *frame) {
+    uint64_t address = frame->registers[PROGRAM_COUNTER] - !frame->pc_is_exact, in_file;
     const struct unwind_table *table =
-        symbols_tables(frame->unwinder->symbols, frame->pid, address, &in_file);
-    bool known = false, stepped = table && step_by_table(frame, table, in_file, &known);
-    if (known)
+        symbols_unwind_table(frame->unwinder->symbols, frame->pid, address, &in_file);
+    bool found = false, stepped = table && step_by_cfi(frame, table, in_file, &found);
+    if (found)
         return stepped;
-    frame->is_exact = false;
-    if (!table && is_python(frame, address))
-        return step_python(frame, frame->registers[STACK_POINTER]);
-    return step_by_pointer(frame);
+    frame->pc_is_exact = false;
+    if (!table && is_python_trampoline(frame, address))
+        return step_python_trampoline(frame, frame->registers[STACK_POINTER]);
+    return step_by_frame_pointer(frame);
 }
 
-size_t perf_unwind(struct perf_unwinder *unwinder, const struct perf_snapshot *snapshot,
+size_t perf_unwind(struct perf_unwinder *unwinder, const struct perf_stack_snapshot *snapshot,
                    uint64_t *addresses, size_t limit, bool *complete) {
-    struct frame frame = {.unwinder = unwinder, .pid = snapshot->pid, .is_exact = true};
+    struct frame frame = {.unwinder = unwinder, .pid = snapshot->pid, .pc_is_exact = true};
     size_t count = 0;
-    for (size_t i = 0; i < NUMBERS; i++)
-        frame.registers[i] = snapshot->registers[kernel_numbers[i]];
+    for (size_t i = 0; i < REGISTER_COUNT; i++)
+        frame.registers[i] = snapshot->registers[perf_register_numbers[i]];
     frame.memory =
         (struct cfi_memory){snapshot->stack, frame.registers[STACK_POINTER], snapshot->stack_bytes};
     do {
         if (count < limit)
-            addresses[count++] = frame.registers[CODE_ADDRESS];
-    } while (count < limit && step(&frame) && frame.registers[CODE_ADDRESS] != 0);
-    *complete = frame.is_outermost || frame.registers[CODE_ADDRESS] == 0;
+            addresses[count++] = frame.registers[PROGRAM_COUNTER];
+    } while (count < limit && step_frame(&frame) && frame.registers[PROGRAM_COUNTER] != 0);
+    *complete = frame.is_outermost || frame.registers[PROGRAM_COUNTER] == 0;
     return count;
 }

@@ -1,5 +1,5 @@
-/* Who called whom, when the code keeps no frame pointers? The tables that debuggers and exceptions
- * use say it, with a copy of the top of the stack and the registers.
+/* Unwinds user stacks without frame pointers, from a sample's registers and a copy of the top of
+ * its stack.
  */
 #ifndef RIDGE_RECORD_SYMBOLS_PERF_UNWIND_H
 #define RIDGE_RECORD_SYMBOLS_PERF_UNWIND_H
@@ -11,21 +11,21 @@ struct perf_unwinder;
 struct perf_unwinder *perf_unwinder_create(struct symbols *symbols, struct status *status);
 void perf_unwinder_destroy(struct perf_unwinder *unwinder); /* takes NULL */
 
-/* Whether this processor's registers are known. */
-bool perf_unwind_is_possible(void);
-/* The registers that a sample must bring, as perf_event_open() wants them: one bit each. */
+/* Whether this processor architecture is supported. */
+bool perf_unwind_is_supported(void);
+/* The registers that a sample must contain: a mask for perf_event_attr.sample_regs_user. */
 uint64_t perf_unwind_registers(void);
 
-struct perf_snapshot {
+struct perf_stack_snapshot {
     pid_t pid;
-    const uint64_t *registers; /* those of perf_unwind_registers(), by bit */
-    const uint8_t *stack;      /* from the stack pointer up */
+    const uint64_t *registers; /* indexed by the bit in perf_unwind_registers() */
+    const uint8_t *stack;      /* starts at the stack pointer */
     size_t stack_bytes;
 };
 
-/* Addresses, innermost first; gives how many. `complete`: the last is the outermost function, which
- * has no caller. */
-size_t perf_unwind(struct perf_unwinder *unwinder, const struct perf_snapshot *snapshot,
+/* Writes return addresses, innermost first, and returns their number. `complete`: the last one is
+ * the outermost function. */
+size_t perf_unwind(struct perf_unwinder *unwinder, const struct perf_stack_snapshot *snapshot,
                    uint64_t *addresses, size_t limit, bool *complete);
 
 #endif

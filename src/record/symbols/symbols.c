@@ -1,24 +1,93 @@
-/* Joins what is mapped (symbols_spaces.h) with what the files, the kernel and JIT compilers say of
- * it, and tidies the names. */
+/* Combines the mappings (address_spaces.h) with the symbols of files, the kernel and JIT compilers,
+ * and shortens the names. */
 #include "record/symbols/symbols.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/demangle.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "record/symbols/symbols_files.h"
 #include "record/symbols/symbols_jit.h"
-#include "record/symbols/symbols_kernel.h"
 #include "record/symbols/address_spaces.h"
 #include "trace/schema.h"
 
-enum { FORKS_FOLLOWED = 8 };
+/* ---- The kernel ------------------------------------------------------------------------------ */
+
+/* A line of /proc/kallsyms is `ADDRESS TYPE NAME [MODULE]`. Only code symbols are kept. To users
+ * without the right to see addresses all of them are zero. */
+struct kernel_function {
+    uint64_t address;
+    struct text name, module;
+};
+
+void kernel_symbols_finish(struct kernel_symbols *symbols) {
+    memory_free(symbols->items);
+    arena_finish(&symbols->names);
+    *symbols = (struct kernel_symbols){0};
+}
+
+static struct text copy_word(struct kernel_symbols *symbols, const char *word) {
+    struct status ignored;
+    size_t length = strcspn(word, " \t\n");
+    char *copy = arena_allocate(&symbols->names, length, &ignored);
+    if (!copy)
+        return TEXT("");
+    memcpy(copy, word, length);
+    return (struct text){copy, length};
+}
+
+static void add_kallsyms_line(struct kernel_symbols *symbols, const char *line) {
+    char *type;
+    uint64_t address = strtoull(line, &type, 16);
+    struct status ignored;
+    if (address == 0 || strlen(type) < 4 || !strchr("tTwW", type[1]) ||
+        !GROW(symbols->items, &symbols->capacity, symbols->count + 1, &ignored))
+        return;
+    const char *name = type + 3, *module = strchr(name, '[');
+    symbols->items[symbols->count++] = (struct kernel_function){
+        address, copy_word(symbols, name), module ? copy_word(symbols, module) : TEXT("[kernel]")};
+}
+
+static int by_address(const void *a, const void *b) {
+    const struct kernel_function *x = a, *y = b;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void read_kallsyms(struct kernel_symbols *symbols) {
+    FILE *file = fopen("/proc/kallsyms", "re");
+    char line[512];
+    symbols->is_read = true;
+    while (file && fgets(line, sizeof line, file))
+        add_kallsyms_line(symbols, line);
+    if (file)
+        fclose(file);
+    if (symbols->count)
+        qsort(symbols->items, symbols->count, sizeof *symbols->items, by_address);
+}
+
+struct text kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address,
+                                struct text *module) {
+    if (!symbols->is_read)
+        read_kallsyms(symbols);
+    size_t low = 0;
+    PARTITION_POINT(low, symbols->count, i, symbols->items[i].address <= address);
+    *module = low ? symbols->items[low - 1].module : TEXT("[kernel]");
+    return low ? symbols->items[low - 1].name : TEXT("");
+}
+
+/* ---- Processes ------------------------------------------------------------------------------- */
+
+enum { FORK_DEPTH_MAX = 8 };
 
 struct symbols {
-    struct spaces spaces;
+    struct address_spaces spaces;
     struct symbol_files files;
     struct jit_maps jit;
     struct kernel_symbols kernel;
-    struct intern names;   /* as they are shown */
-    struct buffer scratch; /* for making one */
+    struct intern names;   /* as printed */
+    struct buffer scratch; /* to build a name */
 };
 
 struct symbols *symbols_create(struct status *status) {
@@ -28,7 +97,7 @@ struct symbols *symbols_create(struct status *status) {
 void symbols_destroy(struct symbols *symbols) {
     if (!symbols)
         return;
-    spaces_finish(&symbols->spaces);
+    address_spaces_finish(&symbols->spaces);
     symbol_files_finish(&symbols->files);
     jit_maps_finish(&symbols->jit);
     kernel_symbols_finish(&symbols->kernel);
@@ -41,15 +110,15 @@ bool symbols_map(struct symbols *symbols, pid_t pid, uint64_t start, uint64_t le
                  uint64_t offset, struct text path, struct status *status) {
     uint32_t file;
     return symbol_files_add(&symbols->files, path, &file, status) &&
-           spaces_map(&symbols->spaces, pid, start, length, offset, file, status);
+           address_spaces_map(&symbols->spaces, pid, start, length, offset, file, status);
 }
 
 bool symbols_fork(struct symbols *symbols, pid_t parent, pid_t child, struct status *status) {
-    return spaces_fork(&symbols->spaces, parent, child, status);
+    return address_spaces_fork(&symbols->spaces, parent, child, status);
 }
 
 void symbols_exec(struct symbols *symbols, pid_t pid) {
-    spaces_exec(&symbols->spaces, pid);
+    address_spaces_exec(&symbols->spaces, pid);
     jit_maps_forget(&symbols->jit, pid);
 }
 
@@ -59,22 +128,22 @@ void symbols_prepare_kernel(struct symbols *symbols) {
 }
 
 uint64_t symbols_generation(const struct symbols *symbols, pid_t pid) {
-    const struct space *space = spaces_find(&symbols->spaces, pid);
+    const struct address_space *space = address_spaces_find(&symbols->spaces, pid);
     return space ? space->generation : 0;
 }
 
-const struct unwind_table *symbols_tables(struct symbols *symbols, pid_t pid, uint64_t address,
-                                          uint64_t *in_file) {
-    const struct space *space = spaces_find(&symbols->spaces, pid);
-    const struct mapping *mapping = space ? space_mapping(space, address) : NULL;
+const struct unwind_table *symbols_unwind_table(struct symbols *symbols, pid_t pid,
+                                                uint64_t address, uint64_t *in_file) {
+    const struct address_space *space = address_spaces_find(&symbols->spaces, pid);
+    const struct mapping *mapping = space ? address_space_mapping(space, address) : NULL;
     if (!mapping)
         return NULL;
-    return symbol_files_tables(&symbols->files, mapping->file,
-                               address - mapping->start + mapping->offset, in_file);
+    return symbol_files_unwind_table(&symbols->files, mapping->file,
+                                     address - mapping->start + mapping->offset, in_file);
 }
 
-/* What is in the scratch buffer, kept. */
-static struct text keep(struct symbols *symbols) {
+/* Interns the content of the scratch buffer. */
+static struct text intern_scratch(struct symbols *symbols) {
     struct status ignored;
     uint32_t id = 0;
     if (!buffer_ok(&symbols->scratch, &ignored) ||
@@ -83,14 +152,14 @@ static struct text keep(struct symbols *symbols) {
     return intern_text(&symbols->names, id);
 }
 
-static struct text plain_name(struct symbols *symbols, struct text name) {
+static struct text demangled_name(struct symbols *symbols, struct text name) {
     buffer_reset(&symbols->scratch);
     if (demangle(name, &symbols->scratch))
-        name = keep(symbols);
+        name = intern_scratch(symbols);
     return name;
 }
 
-/* The last part of a path; with its folder where the file itself says nothing. */
+/* The base name of a path; for __init__.py with its folder. */
 static struct text short_path(struct text path) {
     bool vague = path.length >= 12 && memcmp(path.data + path.length - 12, "/__init__.py", 12) == 0;
     for (size_t at = path.length, slashes = 0; at > 0; at--)
@@ -114,22 +183,22 @@ static struct symbol python_symbol(struct symbols *symbols, struct text name) {
         buffer_text(&symbols->scratch, short_path(path));
         buffer_byte(&symbols->scratch, ')');
     }
-    return (struct symbol){keep(symbols), TEXT(STACK_PYTHON)};
+    return (struct symbol){intern_scratch(symbols), TEXT(STACK_PYTHON)};
 }
 
-/* A process that was forked runs code that its parent made. */
-static struct symbol made_symbol(struct symbols *symbols, const struct space *space,
-                                 uint64_t address) {
+/* A forked process runs JIT code that its parent generated. */
+static struct symbol jit_symbol(struct symbols *symbols, const struct address_space *space,
+                                uint64_t address) {
     struct text name = {"", 0};
-    for (unsigned i = 0; space && name.length == 0 && i < FORKS_FOLLOWED; i++) {
+    for (unsigned i = 0; space && name.length == 0 && i < FORK_DEPTH_MAX; i++) {
         name = jit_maps_find(&symbols->jit, space->pid, address);
-        space = space->parent ? spaces_find(&symbols->spaces, space->parent) : NULL;
+        space = space->parent ? address_spaces_find(&symbols->spaces, space->parent) : NULL;
     }
     if (name.length == 0)
         return (struct symbol){TEXT(""), TEXT("[anon]")};
     if (text_starts(name, "py::"))
         return python_symbol(symbols, name);
-    return (struct symbol){plain_name(symbols, name), TEXT("[jit]")};
+    return (struct symbol){demangled_name(symbols, name), TEXT("[jit]")};
 }
 
 struct symbol symbols_find(struct symbols *symbols, pid_t pid, uint64_t address, bool in_kernel) {
@@ -138,15 +207,15 @@ struct symbol symbols_find(struct symbols *symbols, pid_t pid, uint64_t address,
         found.function = kernel_symbols_find(&symbols->kernel, address, &found.module);
         return found;
     }
-    const struct space *space = spaces_find(&symbols->spaces, pid);
-    const struct mapping *mapping = space ? space_mapping(space, address) : NULL;
+    const struct address_space *space = address_spaces_find(&symbols->spaces, pid);
+    const struct mapping *mapping = space ? address_space_mapping(space, address) : NULL;
     if (!mapping)
         return found;
     if (symbol_files_anonymous(&symbols->files, mapping->file))
-        return made_symbol(symbols, space, address);
+        return jit_symbol(symbols, space, address);
     struct text name = symbol_files_function(&symbols->files, mapping->file,
                                              address - mapping->start + mapping->offset);
-    found.function = plain_name(symbols, name);
+    found.function = demangled_name(symbols, name);
     found.module = symbol_files_module(&symbols->files, mapping->file);
     return found;
 }

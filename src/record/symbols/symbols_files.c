@@ -1,6 +1,6 @@
-/* A file is known by what stat() said when it was mapped; when another one lies at its path by the
- * time its symbols are wanted, it has none, rather than wrong ones. The vDSO is no file: ours is
- * the same as everyone's. */
+/* A file is identified by stat() at the time of the mapping. If its path refers to another file
+ * when the symbols are needed, it gets no symbols rather than wrong ones. The vDSO has no file; the
+ * recorder's own is the same as every process's. */
 #include "record/symbols/symbols_files.h"
 
 #include <fcntl.h>
@@ -18,23 +18,23 @@ enum kind { KIND_FILE, KIND_ANONYMOUS, KIND_VDSO };
 
 struct identity {
     uint64_t device, inode;
-    int64_t seconds, nanoseconds; /* of its last change */
+    int64_t seconds, nanoseconds; /* modification time */
 };
 
 struct symbol_file {
     enum kind kind;
-    struct text path, module; /* the path is terminated */
+    struct text path, module; /* the path is zero-terminated */
     struct identity identity;
-    bool looked, has_debug, looked_for_tables;
-    struct elf elf, debug; /* debug: only its functions count */
-    struct unwind_table tables;
+    bool is_read, has_debug, tried_unwind_table;
+    struct elf elf, debug; /* debug: only its functions are used */
+    struct unwind_table unwind_table;
 };
 
 void symbol_files_finish(struct symbol_files *files) {
     for (size_t i = 0; i < files->count; i++) {
         elf_finish(&files->items[i].elf);
         elf_finish(&files->items[i].debug);
-        unwind_table_finish(&files->items[i].tables);
+        unwind_table_finish(&files->items[i].unwind_table);
     }
     memory_free(files->items);
     map_finish(&files->by_identity);
@@ -81,7 +81,7 @@ bool symbol_files_add(struct symbol_files *files, struct text path, uint32_t *fi
                       struct status *status) {
     struct symbol_file added = {.kind = kind_of(path)};
     uint32_t id;
-    char *terminated = text_copy(path, status); /* the kernel's path may hold any byte but zero */
+    char *terminated = text_copy(path, status); /* the path may contain any byte but zero */
     if (!terminated ||
         !intern_add(&files->texts, (struct text){terminated, path.length + 1}, &id, status)) {
         memory_free(terminated);
@@ -94,7 +94,7 @@ bool symbol_files_add(struct symbol_files *files, struct text path, uint32_t *fi
     if (added.kind == KIND_FILE && stat(added.path.data, &about) == 0)
         added.identity = identity_of(&about);
     else
-        added.identity.inode = (uint64_t)id << 32; /* nothing to open: the path is all there is */
+        added.identity.inode = (uint64_t)id << 32; /* cannot be opened: identified by its path */
     uint64_t key = checksum64(&added.identity, sizeof added.identity);
     uint64_t *known = map_find(&files->by_identity, key);
     if (known) {
@@ -140,7 +140,7 @@ static void read_debug_file(struct symbol_file *file) {
     buffer_finish(&path);
 }
 
-/* -1 when another file lies at its path. */
+/* -1 when the path now refers to another file. */
 static int open_file(const struct symbol_file *file) {
     int fd = open_to_read(file->path.data);
     struct stat about;
@@ -163,11 +163,11 @@ static void read_file(struct symbol_file *file) {
     if (!elf_source_file(&source, fd, &ignored) || !elf_read(&file->elf, &source, &ignored))
         elf_finish(&file->elf);
     close(fd);
-    if (!file->elf.whole && file->elf.build_id_length > 1)
+    if (!file->elf.has_symtab && file->elf.build_id_length > 1)
         read_debug_file(file);
 }
 
-/* Where the kernel put the vDSO of this process. */
+/* The vDSO of this process. */
 static bool find_vdso(struct elf_source *source) {
     FILE *maps = fopen("/proc/self/maps", "re");
     char line[512];
@@ -191,41 +191,42 @@ static void read_vdso(struct symbol_file *file) {
         elf_finish(&file->elf);
 }
 
-static void look(struct symbol_file *file) {
-    if (!file->looked && file->kind == KIND_FILE)
+static void read_once(struct symbol_file *file) {
+    if (!file->is_read && file->kind == KIND_FILE)
         read_file(file);
-    else if (!file->looked && file->kind == KIND_VDSO)
+    else if (!file->is_read && file->kind == KIND_VDSO)
         read_vdso(file);
-    file->looked = true;
+    file->is_read = true;
 }
 
-static void read_tables(struct symbol_file *file) {
+static void read_unwind_table(struct symbol_file *file) {
     int fd = file->kind == KIND_FILE ? open_file(file) : -1;
     struct elf_source source;
     struct status ignored;
     bool there = fd >= 0 ? elf_source_file(&source, fd, &ignored)
                          : file->kind == KIND_VDSO && find_vdso(&source);
     if (there)
-        unwind_table_read(&file->tables, &file->elf, &source, &ignored);
+        unwind_table_read(&file->unwind_table, &file->elf, &source, &ignored);
     if (fd >= 0)
         close(fd);
 }
 
-const struct unwind_table *symbol_files_tables(struct symbol_files *files, uint32_t number,
-                                               uint64_t offset, uint64_t *address) {
+const struct unwind_table *symbol_files_unwind_table(struct symbol_files *files, uint32_t number,
+                                                     uint64_t offset, uint64_t *address) {
     struct symbol_file *file = &files->items[number];
-    look(file);
-    if (!file->looked_for_tables)
-        read_tables(file);
-    file->looked_for_tables = true;
-    return file->tables.count > 0 && elf_address(&file->elf, offset, address) ? &file->tables
-                                                                              : NULL;
+    read_once(file);
+    if (!file->tried_unwind_table)
+        read_unwind_table(file);
+    file->tried_unwind_table = true;
+    return file->unwind_table.count > 0 && elf_address(&file->elf, offset, address)
+               ? &file->unwind_table
+               : NULL;
 }
 
 struct text symbol_files_function(struct symbol_files *files, uint32_t number, uint64_t offset) {
     struct symbol_file *file = &files->items[number];
     uint64_t address;
-    look(file);
+    read_once(file);
     if (!elf_address(&file->elf, offset, &address))
         return TEXT("");
     return elf_function_at(file->has_debug ? &file->debug : &file->elf, address);

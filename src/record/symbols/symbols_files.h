@@ -1,8 +1,8 @@
-/* Which function is at a byte of a mapped file? Each file's symbols are read when first asked for,
- * once for all processes that map it: the same device, inode and time of change are the same file.
+/* Finds the function at an offset of a mapped file. The symbols of a file are read at the first
+ * lookup, once for all processes that map it. A file is identified by device, inode and
+ * modification time.
  *
- * Where the file itself has lost its symbol table, the distribution's debug file with its build id
- * is taken, if it is installed.
+ * For a stripped file the distribution's debug file with the same build id is used, if installed.
  */
 #ifndef RIDGE_RECORD_SYMBOLS_SYMBOLS_FILES_H
 #define RIDGE_RECORD_SYMBOLS_SYMBOLS_FILES_H
@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "record/symbols/unwind_table.h"
 
-/* Zeroed ones are empty. */
+/* Zero-initialised: empty. */
 struct symbol_files {
     struct symbol_file *items;
     size_t count, capacity;
@@ -24,16 +24,16 @@ struct symbol_files {
 
 void symbol_files_finish(struct symbol_files *files);
 
-/* The number of the file at a path as the kernel tells it: "//anon" and the like are files too. */
+/* The number of a file, by its path as the kernel reports it, which may be "//anon" or the like. */
 bool symbol_files_add(struct symbol_files *files, struct text path, uint32_t *file,
                       struct status *status);
-/* The path's last part; "[anon]" for memory that no file is behind. */
+/* The base name; "[anon]" for anonymous memory. */
 struct text symbol_files_module(const struct symbol_files *files, uint32_t file);
 bool symbol_files_anonymous(const struct symbol_files *files, uint32_t file);
-/* As the linker knows it; "" when there is none. Lives as long as `files`. */
+/* The symbol name, mangled, or "". Lives as long as `files`. */
 struct text symbol_files_function(struct symbol_files *files, uint32_t file, uint64_t offset);
-/* Its tables for unwinding, and the address that a byte of it has there; NULL when it has none. */
-const struct unwind_table *symbol_files_tables(struct symbol_files *files, uint32_t file,
-                                               uint64_t offset, uint64_t *address);
+/* The unwind table, and the address of a file offset in it; NULL when there is none. */
+const struct unwind_table *symbol_files_unwind_table(struct symbol_files *files, uint32_t file,
+                                                     uint64_t offset, uint64_t *address);
 
 #endif

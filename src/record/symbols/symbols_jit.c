@@ -1,5 +1,5 @@
-/* A line is `START SIZE name`, both numbers hexadecimal. Files only grow, so that a second look
- * reads only what was added; of lines about the same address the last one counts. */
+/* A line is `START SIZE name`, both numbers hexadecimal. Files only grow, so only appended lines
+ * are read again. For the same address the last line wins. */
 #include "record/symbols/symbols_jit.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/search.h"
 
-enum { FILE_BYTES_MAX = 256 << 20, ENTRIES_MAX = 1 << 22, PATIENCE_NS = 20000000 };
+enum { MAP_BYTES_MAX = 256 << 20, ENTRIES_MAX = 1 << 22, REREAD_INTERVAL_NS = 20000000 };
 
 struct entry {
     uint64_t start, bytes;
@@ -21,9 +21,9 @@ struct entry {
 
 struct jit_map {
     pid_t pid;
-    uint64_t read;  /* bytes of the file, up to the end of a line */
-    uint64_t seen;  /* its length then */
-    int64_t looked; /* when, in nanoseconds */
+    uint64_t read;      /* bytes consumed, whole lines only */
+    uint64_t size;      /* of the file at the last read */
+    int64_t checked_at; /* CLOCK_MONOTONIC */
     struct entry *entries;
     size_t count, capacity;
 };
@@ -71,7 +71,7 @@ static int open_map(pid_t pid, uint64_t *length) {
     if (fd < 0)
         return -1;
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) || !is_owned(pid, &about) ||
-        about.st_size > FILE_BYTES_MAX) {
+        about.st_size > MAP_BYTES_MAX) {
         close(fd);
         return -1;
     }
@@ -93,7 +93,8 @@ static const char *read_hexadecimal(const char *at, const char *end, uint64_t *v
     return at > first && at < end && *at == ' ' ? at + 1 : NULL;
 }
 
-static void add_line(struct jit_maps *maps, struct jit_map *map, const char *at, const char *end) {
+static void add_map_line(struct jit_maps *maps, struct jit_map *map, const char *at,
+                         const char *end) {
     struct entry entry = {.order = (uint32_t)map->count};
     struct status ignored;
     if (end - at > 2 && at[0] == '0' && at[1] == 'x')
@@ -113,41 +114,43 @@ static int by_start(const void *a, const void *b) {
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Takes the whole lines of what was added; gives how many bytes they are. */
-static size_t add_lines(struct jit_maps *maps, struct jit_map *map, const char *text,
-                        size_t length) {
+/* Parses the complete lines and returns their length. */
+static size_t add_map_lines(struct jit_maps *maps, struct jit_map *map, const char *text,
+                            size_t length) {
     size_t at = 0;
     const char *end;
     while ((end = memchr(text + at, '\n', length - at))) {
-        add_line(maps, map, text + at, end);
+        add_map_line(maps, map, text + at, end);
         at = (size_t)(end - text) + 1;
     }
     return at;
 }
 
-/* Not every time that an address is not known: many programs make code and say nothing of it. */
+/* Limits the rate: many programs generate code without writing a map. */
 static bool is_due(struct jit_map *map) {
-    int64_t time = clock_now();
-    if (map->looked && time - map->looked < PATIENCE_NS)
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    if (map->checked_at && time - map->checked_at < REREAD_INTERVAL_NS)
         return false;
-    map->looked = time;
+    map->checked_at = time;
     return true;
 }
 
-static void read_on(struct jit_maps *maps, struct jit_map *map) {
+static void read_appended(struct jit_maps *maps, struct jit_map *map) {
     uint64_t length;
     int fd = open_map(map->pid, &length);
     if (fd < 0)
         return;
-    if (length < map->read) /* another program's, under the same number */
+    if (length < map->read) /* another process with the same pid */
         map->read = map->count = 0;
     struct status ignored;
-    size_t added = length == map->seen ? 0 : (size_t)(length - map->read);
+    size_t added = length == map->size ? 0 : (size_t)(length - map->read);
     char *text = added ? memory_allocate(added, 1, &ignored) : NULL;
     ssize_t got = text ? pread(fd, text, added, (off_t)map->read) : 0;
     close(fd);
-    map->seen = length;
-    size_t used = got > 0 ? add_lines(maps, map, text, (size_t)got) : 0;
+    map->size = length;
+    size_t used = got > 0 ? add_map_lines(maps, map, text, (size_t)got) : 0;
     map->read += used;
     if (used && map->count)
         qsort(map->entries, map->count, sizeof *map->entries, by_start);
@@ -167,7 +170,7 @@ struct text jit_maps_find(struct jit_maps *maps, pid_t pid, uint64_t address) {
         return TEXT("");
     const struct entry *entry = find_entry(map, address);
     if (!entry && is_due(map)) {
-        read_on(maps, map);
+        read_appended(maps, map);
         entry = find_entry(map, address);
     }
     return entry ? intern_text(&maps->names, entry->name) : TEXT("");

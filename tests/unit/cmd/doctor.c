@@ -73,8 +73,8 @@ TEST(the_doctor_names_versions_where_all_is_well) {
     }
     CHECK_STRING(
         ask(&facts, "cuda").found,
-        "NVIDIA H200, driver 580.65, CUPTI 13.0; a profiler in the program (torch.profiler) takes "
-        "CUPTI over, except one that finds it by dlsym (JAX, Proton)");
+        "NVIDIA H200, driver 580.65, CUPTI 13.0; ridge yields CUPTI to a profiler in the program "
+        "(torch.profiler), unless that finds CUPTI by dlsym (JAX, Proton)");
 }
 
 TEST(each_thing_that_is_missing_has_its_step) {
@@ -129,7 +129,7 @@ TEST(a_library_that_crashes_is_a_finding) {
     CHECK_STRING(failure, "crashes when loaded: Segmentation fault");
     CHECK_STRING(facts.cupti_path, "/opt/libcupti.so"); /* what was known before */
     CHECK(!doctor_gather_in_child(leave, &facts, failure));
-    CHECK_STRING(failure, "ends the process when loaded: exit status 3");
+    CHECK_STRING(failure, "exits when loaded: status 3");
     CHECK(doctor_gather_in_child(find_opencl, &facts, failure));
     CHECK_STRING(failure, "");
     CHECK(facts.opencl.there);

@@ -248,11 +248,10 @@ static void check_events(uint32_t version, bool taken, const char *expected) {
 }
 
 TEST(events_tell_the_time_when_cupti_is_too_old) {
-    check_events(17, false,
-                 "events: CUPTI is too old (version 17): CUDA 11.8 or later has one that will do");
+    check_events(17, false, "events: CUPTI is too old (version 17); CUDA 11.8 or later is needed");
 }
 TEST(events_tell_the_time_when_another_profiler_has_cupti) {
-    check_events(CUPTI_13_0, true, "events: another profiler has CUPTI in this process");
+    check_events(CUPTI_13_0, true, "events: another profiler uses CUPTI in this process");
 }
 
 TEST(what_was_refused_is_asked_for_again_by_the_next_recording) {

@@ -10,7 +10,7 @@
 #include "base/temporary.h"
 #include "abi/nvml.h"
 #include "device/device.h"
-#include "machine/health_parts.h"
+#include "machine/health.h"
 
 static const struct health nothing = {
     .clock_mhz = -1,
@@ -147,18 +147,18 @@ TEST(throttling_is_named_with_its_reason) {
     after.throttle_reasons = NVML_POWER_CAP;
     CHECK(says(&before, &after, "throttled: power cap"));
     before.throttle_reasons = NVML_HARDWARE_HEAT;
-    CHECK(says(&before, &after, "throttled: power cap; throttled: heat"));
+    CHECK(says(&before, &after, "throttled: power cap; throttled: temperature"));
     before = after = nothing;
     before.throttle_count = 3;
     after.throttle_count = 4;
-    CHECK(says(&before, &after, "throttled: the processor was too hot"));
+    CHECK(says(&before, &after, "throttled: CPU temperature"));
 }
 
 TEST(a_clock_that_fell_is_told_unless_the_gpu_went_idle) {
     struct health before = nothing, after = nothing;
     before.clock_mhz = 1980;
     after.clock_mhz = 1200;
-    CHECK(says(&before, &after, "the clock fell from 1980 to 1200 MHz"));
+    CHECK(says(&before, &after, "the clock dropped from 1980 to 1200 MHz"));
     after.throttle_reasons = NVML_IDLE;
     CHECK(!says(&before, &after, ""));
 }
@@ -171,9 +171,8 @@ TEST(others_that_use_the_processors_are_told_by_their_share) {
     after.stolen_ns = 7e9 + all / 10;
     after.time = 1000000000;
     CHECK(says(&before, &after,
-               "about 30 % of the processors' time went to other programs; the hypervisor took "
-               "about 10 % of "
-               "the processors' time"));
+               "other programs used about 30 % of the CPU time; the hypervisor took about 10 % "
+               "of the CPU time"));
     char words[16];
     CHECK(health_disturbed(&before, &after, words, sizeof words));
     CHECK_INT(strlen(words), sizeof words - 1);

@@ -15,9 +15,9 @@ TEST(captures_that_touch_or_overlap_are_one_whatever_comes_first) {
     add(&captures, 30, 40);
     add(&captures, 70, 70);
     CHECK_INT(captures.count, 3);
-    CHECK(!captures_have(&captures, 9) && captures_have(&captures, 10));
-    CHECK(captures_have(&captures, 19) && !captures_have(&captures, 20));
-    CHECK(captures_have(&captures, 35) && !captures_have(&captures, 45));
+    CHECK(!captures_contain(&captures, 9) && captures_contain(&captures, 10));
+    CHECK(captures_contain(&captures, 19) && !captures_contain(&captures, 20));
+    CHECK(captures_contain(&captures, 35) && !captures_contain(&captures, 45));
     add(&captures, 20, 32);
     CHECK_INT(captures.count, 2);
     CHECK_INT(captures.list[0].start, 10);
@@ -40,7 +40,7 @@ TEST(a_span_is_cut_into_its_captured_parts) {
     for (; captures_next(&captures, &span, &part) && count < 3; count++)
         CHECK(part.start == expected[count].start && part.end == expected[count].end);
     CHECK_INT(count, 3);
-    CHECK(captures_have(&captures, 1000));
+    CHECK(captures_contain(&captures, 1000));
     captures.open_from = 35; /* of another process */
     span = (struct capture){0, 100};
     CHECK(captures_next(&captures, &span, &part) && part.end == 20);

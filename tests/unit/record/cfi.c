@@ -9,16 +9,16 @@ enum { CODE = 0x1000, CODE_STEP = 4, DATA_STEP = -8 };
 /* The row at an address of a function whose CIE defines the frame as register 7 and 8, and register
  * 16 as saved at -8. */
 static bool run(const uint8_t *program, size_t length, uint64_t address, struct cfi_row *row) {
-    static const uint8_t begins[] = {0x0c, 7, 8, 0x90, 1};
-    struct cfi_entry entry = {
+    static const uint8_t initial[] = {0x0c, 7, 8, 0x90, 1};
+    struct cfi_fde entry = {
         .start = CODE,
         .end = CODE + 0x1000000,
         .code_alignment_factor = CODE_STEP,
         .data_alignment_factor = DATA_STEP,
-        .return_register = 16,
-        .begins = {begins, begins + sizeof begins, false},
-        .changes = {program, program + length, false},
-        .changes_address = 0x9000,
+        .return_address_register = 16,
+        .initial_instructions = {initial, initial + sizeof initial, false},
+        .instructions = {program, program + length, false},
+        .instructions_address = 0x9000,
     };
     return cfi_row_at(&entry, address, row);
 }
@@ -33,26 +33,26 @@ struct expected {
 
 TEST(each_instruction_sets_the_rule_that_the_standard_says) {
     static const struct expected table[] = {
-        {{0x83, 2}, 2, 3, CFI_SAVED, -16},               /* DW_CFA_offset */
-        {{0x05, 3, 2}, 3, 3, CFI_SAVED, -16},            /* DW_CFA_offset_extended */
-        {{0x11, 3, 0x7e}, 3, 3, CFI_SAVED, 16},          /* DW_CFA_offset_extended_sf: -2 */
-        {{0x2f, 3, 2}, 3, 3, CFI_SAVED, 16},             /* DW_CFA_GNU_negative_offset_extended */
-        {{0x14, 3, 2}, 3, 3, CFI_DISTANCE, -16},         /* DW_CFA_val_offset */
-        {{0x15, 3, 0x7e}, 3, 3, CFI_DISTANCE, 16},       /* DW_CFA_val_offset_sf */
-        {{0x07, 16}, 2, 16, CFI_UNDEFINED, 0},           /* DW_CFA_undefined */
-        {{0x08, 16}, 2, 16, CFI_SAME, 0},                /* DW_CFA_same_value */
-        {{0x83, 2, 0xc3}, 3, 3, CFI_SAME, 0},            /* DW_CFA_restore */
-        {{0x08, 16, 0xd0}, 3, 16, CFI_SAVED, -8},        /* to what the CIE says */
-        {{0x08, 16, 0x06, 16}, 4, 16, CFI_SAVED, -8},    /* DW_CFA_restore_extended */
-        {{0x00, 0x2e, 5, 0x83, 1}, 5, 3, CFI_SAVED, -8}, /* DW_CFA_nop, DW_CFA_GNU_args_size */
+        {{0x83, 2}, 2, 3, CFI_OFFSET, -16},               /* DW_CFA_offset */
+        {{0x05, 3, 2}, 3, 3, CFI_OFFSET, -16},            /* DW_CFA_offset_extended */
+        {{0x11, 3, 0x7e}, 3, 3, CFI_OFFSET, 16},          /* DW_CFA_offset_extended_sf: -2 */
+        {{0x2f, 3, 2}, 3, 3, CFI_OFFSET, 16},             /* DW_CFA_GNU_negative_offset_extended */
+        {{0x14, 3, 2}, 3, 3, CFI_VAL_OFFSET, -16},        /* DW_CFA_val_offset */
+        {{0x15, 3, 0x7e}, 3, 3, CFI_VAL_OFFSET, 16},      /* DW_CFA_val_offset_sf */
+        {{0x07, 16}, 2, 16, CFI_UNDEFINED, 0},            /* DW_CFA_undefined */
+        {{0x08, 16}, 2, 16, CFI_SAME_VALUE, 0},           /* DW_CFA_same_value */
+        {{0x83, 2, 0xc3}, 3, 3, CFI_SAME_VALUE, 0},       /* DW_CFA_restore */
+        {{0x08, 16, 0xd0}, 3, 16, CFI_OFFSET, -8},        /* to what the CIE says */
+        {{0x08, 16, 0x06, 16}, 4, 16, CFI_OFFSET, -8},    /* DW_CFA_restore_extended */
+        {{0x00, 0x2e, 5, 0x83, 1}, 5, 3, CFI_OFFSET, -8}, /* DW_CFA_nop, DW_CFA_GNU_args_size */
     };
     struct cfi_row row;
     for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
         REQUIRE(run(table[i].program, table[i].length, CODE, &row));
         CHECK_INT(row.registers[table[i].number].kind, table[i].kind);
         CHECK_INT(row.registers[table[i].number].value, table[i].value);
-        CHECK_INT(row.frame.other, 7);
-        CHECK_INT(row.frame.value, 8);
+        CHECK_INT(row.cfa.register_number, 7);
+        CHECK_INT(row.cfa.value, 8);
     }
 }
 
@@ -68,9 +68,9 @@ TEST(each_instruction_defines_the_frame_as_the_standard_says) {
     struct cfi_row row;
     for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
         REQUIRE(run(table[i].program, table[i].length, CODE, &row));
-        CHECK_INT(row.frame.kind, table[i].kind);
-        CHECK_INT(row.frame.other, table[i].number);
-        CHECK_INT(row.frame.value, table[i].value);
+        CHECK_INT(row.cfa.kind, table[i].kind);
+        CHECK_INT(row.cfa.register_number, table[i].number);
+        CHECK_INT(row.cfa.value, table[i].value);
     }
 }
 
@@ -80,19 +80,19 @@ TEST(registers_and_expressions_are_rules_too) {
                          sign[] = {0x2d}, twice[] = {0x2d, 0x2c};
     struct cfi_row row;
     REQUIRE(run(copied, sizeof copied, CODE, &row));
-    CHECK(row.registers[3].kind == CFI_REGISTER && row.registers[3].other == 12);
+    CHECK(row.registers[3].kind == CFI_REGISTER && row.registers[3].register_number == 12);
     REQUIRE(run(saved, sizeof saved, CODE, &row));
-    CHECK(row.registers[3].kind == CFI_SAVED_AT && row.registers[3].length == 2);
+    CHECK(row.registers[3].kind == CFI_EXPRESSION && row.registers[3].length == 2);
     CHECK(row.registers[3].expression == saved + 3);
     REQUIRE(run(value, sizeof value, CODE, &row));
-    CHECK(row.registers[3].kind == CFI_VALUE_OF && row.registers[3].expression == value + 3);
+    CHECK(row.registers[3].kind == CFI_VAL_EXPRESSION && row.registers[3].expression == value + 3);
     REQUIRE(run(frame, sizeof frame, CODE, &row));
-    CHECK(row.frame.kind == CFI_EXPRESSION && row.frame.length == 2);
-    CHECK(row.registers[3].kind == CFI_SAVED); /* what follows the expression is run */
+    CHECK(row.cfa.kind == CFI_CFA_EXPRESSION && row.cfa.length == 2);
+    CHECK(row.registers[3].kind == CFI_OFFSET); /* what follows the expression is run */
     REQUIRE(run(sign, sizeof sign, CODE, &row));
-    CHECK(row.is_signed);
+    CHECK(row.ra_signed);
     REQUIRE(run(twice, sizeof twice, CODE, &row));
-    CHECK(!row.is_signed);
+    CHECK(!row.ra_signed);
 }
 
 TEST(a_row_holds_from_the_address_that_its_instruction_advances_to) {
@@ -110,9 +110,9 @@ TEST(a_row_holds_from_the_address_that_its_instruction_advances_to) {
     struct cfi_row row;
     for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
         REQUIRE(run(table[i].program, table[i].length, table[i].from - 1, &row));
-        CHECK_INT(row.registers[3].kind, CFI_SAME);
+        CHECK_INT(row.registers[3].kind, CFI_SAME_VALUE);
         REQUIRE(run(table[i].program, table[i].length, table[i].from, &row));
-        CHECK_INT(row.registers[3].kind, CFI_SAVED);
+        CHECK_INT(row.registers[3].kind, CFI_OFFSET);
     }
 }
 
@@ -144,32 +144,32 @@ TEST(programs_that_cannot_be_run_give_no_row) {
 TEST(memory_is_read_only_where_all_of_a_word_was_copied) {
     uint64_t words[] = {1, 2}, value = 0;
     struct cfi_memory memory = {(const uint8_t *)words, 0x8000, sizeof words};
-    CHECK(cfi_read(&memory, 0x8000, &value) && value == 1);
-    CHECK(cfi_read(&memory, 0x8008, &value) && value == 2);
-    CHECK(!cfi_read(&memory, 0x8009, &value));
-    CHECK(!cfi_read(&memory, 0x8010, &value));
-    CHECK(!cfi_read(&memory, 0x8011, &value));
-    CHECK(!cfi_read(&memory, 0x8017, &value));
-    CHECK(!cfi_read(&memory, 0x8018, &value));
-    CHECK(!cfi_read(&memory, 0x7fff, &value));
-    CHECK(!cfi_read(&memory, 0x7ff8, &value));
+    CHECK(cfi_memory_read(&memory, 0x8000, &value) && value == 1);
+    CHECK(cfi_memory_read(&memory, 0x8008, &value) && value == 2);
+    CHECK(!cfi_memory_read(&memory, 0x8009, &value));
+    CHECK(!cfi_memory_read(&memory, 0x8010, &value));
+    CHECK(!cfi_memory_read(&memory, 0x8011, &value));
+    CHECK(!cfi_memory_read(&memory, 0x8017, &value));
+    CHECK(!cfi_memory_read(&memory, 0x8018, &value));
+    CHECK(!cfi_memory_read(&memory, 0x7fff, &value));
+    CHECK(!cfi_memory_read(&memory, 0x7ff8, &value));
 }
 
 TEST(each_kind_of_rule_gives_the_callers_register) {
-    static const uint8_t expression[] = {0x23, 8}; /* what it begins with, and 8 */
+    static const uint8_t expression[] = {0x23, 8}; /* what it initial_instructions with, and 8 */
     uint64_t words[] = {100, 200, 300, 400};
     struct cfi_memory memory = {(const uint8_t *)words, 0x8000, sizeof words};
     uint64_t registers[CFI_REGISTERS] = {[2] = 22, [3] = 33, [7] = 0x8000, [16] = 0x1234};
-    struct cfi_row row = {.return_register = 16,
-                          .frame = {.kind = CFI_REGISTER, .other = 7, .value = 16}};
-    row.registers[0] = (struct cfi_rule){.kind = CFI_DISTANCE, .value = -4};
-    row.registers[1] = (struct cfi_rule){.kind = CFI_REGISTER, .other = 3};
+    struct cfi_row row = {.return_address_register = 16,
+                          .cfa = {.kind = CFI_REGISTER, .register_number = 7, .value = 16}};
+    row.registers[0] = (struct cfi_rule){.kind = CFI_VAL_OFFSET, .value = -4};
+    row.registers[1] = (struct cfi_rule){.kind = CFI_REGISTER, .register_number = 3};
     row.registers[4] =
-        (struct cfi_rule){.kind = CFI_SAVED_AT, .length = 2, .expression = expression};
+        (struct cfi_rule){.kind = CFI_EXPRESSION, .length = 2, .expression = expression};
     row.registers[5] =
-        (struct cfi_rule){.kind = CFI_VALUE_OF, .length = 2, .expression = expression};
-    row.registers[6] = (struct cfi_rule){.kind = CFI_SAVED, .value = 1 << 20}; /* not copied */
-    row.registers[16] = (struct cfi_rule){.kind = CFI_SAVED, .value = -8};
+        (struct cfi_rule){.kind = CFI_VAL_EXPRESSION, .length = 2, .expression = expression};
+    row.registers[6] = (struct cfi_rule){.kind = CFI_OFFSET, .value = 1 << 20}; /* not copied */
+    row.registers[16] = (struct cfi_rule){.kind = CFI_OFFSET, .value = -8};
     REQUIRE(cfi_step(&row, 7, 16, &memory, registers));
     CHECK_INT(registers[0], 0x8010 - 4);
     CHECK_INT(registers[1], 33);
@@ -184,17 +184,17 @@ TEST(a_signed_return_address_is_stripped_and_an_undefined_one_ends_the_stack) {
     uint64_t words[] = {0xabcd000000001234u};
     struct cfi_memory memory = {(const uint8_t *)words, 0x8000, sizeof words};
     uint64_t registers[CFI_REGISTERS] = {[31] = 0x8000};
-    struct cfi_row row = {.return_register = 30,
-                          .frame = {.kind = CFI_REGISTER, .other = 31, .value = 8}};
-    row.registers[30] = (struct cfi_rule){.kind = CFI_SAVED, .value = -8};
-    row.is_signed = true;
+    struct cfi_row row = {.return_address_register = 30,
+                          .cfa = {.kind = CFI_REGISTER, .register_number = 31, .value = 8}};
+    row.registers[30] = (struct cfi_rule){.kind = CFI_OFFSET, .value = -8};
+    row.ra_signed = true;
     REQUIRE(cfi_step(&row, 31, 32, &memory, registers));
     CHECK_INT(registers[32], 0x1234);
     CHECK_INT(registers[31], 0x8008);
     row.registers[30].kind = CFI_UNDEFINED;
     CHECK(!cfi_step(&row, 31, 32, &memory, registers));
-    row.registers[30].kind = CFI_SAME;
-    row.frame.kind = CFI_SAME; /* the frame is unknown */
+    row.registers[30].kind = CFI_SAME_VALUE;
+    row.cfa.kind = CFI_SAME_VALUE; /* the frame is unknown */
     CHECK(!cfi_step(&row, 31, 32, &memory, registers));
 }
 
@@ -204,14 +204,14 @@ TEST(numbers_are_read_in_every_form) {
     static const uint8_t bytes[] = {0xe5, 0x8e, 0x26, 0x80, 0x7f, 0xff,
                                     0x00, 0x3f, 0x40, 0xfe, 0xff};
     struct cfi_bytes at = {bytes, bytes + sizeof bytes, false};
-    CHECK_INT(cfi_unsigned(&at), 624485);
-    CHECK_INT(cfi_signed(&at), -128);
-    CHECK_INT(cfi_signed(&at), 127);
-    CHECK_INT(cfi_signed(&at), 63);
-    CHECK_INT(cfi_signed(&at), -64);
-    CHECK_INT(cfi_fixed_signed(&at, 2), -2);
+    CHECK_INT(cfi_read_uleb128(&at), 624485);
+    CHECK_INT(cfi_read_sleb128(&at), -128);
+    CHECK_INT(cfi_read_sleb128(&at), 127);
+    CHECK_INT(cfi_read_sleb128(&at), 63);
+    CHECK_INT(cfi_read_sleb128(&at), -64);
+    CHECK_INT(cfi_read_fixed_signed(&at, 2), -2);
     CHECK(!at.failed);
-    CHECK_INT(cfi_fixed(&at, 1), 0);
+    CHECK_INT(cfi_read_fixed(&at, 1), 0);
     CHECK(at.failed);
 }
 
@@ -227,17 +227,17 @@ TEST(pointers_are_read_in_every_encoding) {
     };
     for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
         struct cfi_bytes at = {bytes, bytes + sizeof bytes, false};
-        CHECK(cfi_pointer(&at, table[i].encoding, 0x5000) == table[i].value);
+        CHECK(cfi_read_pointer(&at, table[i].encoding, 0x5000) == table[i].value);
         CHECK(!at.failed && at.at == bytes + table[i].used);
     }
     static const uint8_t leb[] = {0x81, 1, 0x7f};
     struct cfi_bytes at = {leb, leb + sizeof leb, false};
-    CHECK_INT(cfi_pointer(&at, 0x01, 0), 129);
-    CHECK(cfi_pointer(&at, 0x09, 0) == (uint64_t)-1);
+    CHECK_INT(cfi_read_pointer(&at, 0x01, 0), 129);
+    CHECK(cfi_read_pointer(&at, 0x09, 0) == (uint64_t)-1);
     static const uint8_t unknown[] = {0x05, 0x23, 0x3b};
     for (size_t i = 0; i < sizeof unknown; i++) {
         struct cfi_bytes again = {bytes, bytes + sizeof bytes, false};
-        CHECK_INT(cfi_pointer(&again, unknown[i], 0x5000), 0);
+        CHECK_INT(cfi_read_pointer(&again, unknown[i], 0x5000), 0);
         CHECK(again.failed);
     }
 }
@@ -335,17 +335,17 @@ TEST(an_entry_with_a_personality_is_read_to_its_end) {
         4,    0x3f, 0x3f, 0x3f, 0x3f, 0x0e, 16, 0, /* handlers; program */
         0,    0,    0,    0,
     };
-    struct cfi_entry entry;
+    struct cfi_fde entry;
     struct cfi_row row;
-    REQUIRE(cfi_entry_read(section, sizeof section, 0x5000, 32, &entry));
+    REQUIRE(cfi_fde_read(section, sizeof section, 0x5000, 32, &entry));
     CHECK_INT(entry.start, 0x5000);
     CHECK_INT(entry.end, 0x5040);
-    CHECK_INT(entry.return_register, 16);
+    CHECK_INT(entry.return_address_register, 16);
     CHECK_INT(entry.code_alignment_factor, 2);
     CHECK_INT(entry.data_alignment_factor, -8);
     REQUIRE(cfi_row_at(&entry, 0x5000, &row));
-    CHECK_INT(row.frame.value, 16);
-    CHECK(!cfi_entry_read(section, sizeof section, 0x5000, 0, &entry)); /* a CIE is no function */
-    CHECK(!cfi_entry_read(section, sizeof section - 1, 0x5000, 32, &entry));
-    CHECK(!cfi_entry_read(section, sizeof section, 0x5000, sizeof section, &entry));
+    CHECK_INT(row.cfa.value, 16);
+    CHECK(!cfi_fde_read(section, sizeof section, 0x5000, 0, &entry)); /* a CIE is no function */
+    CHECK(!cfi_fde_read(section, sizeof section - 1, 0x5000, 32, &entry));
+    CHECK(!cfi_fde_read(section, sizeof section, 0x5000, sizeof section, &entry));
 }

@@ -9,10 +9,10 @@
 enum { MS = 1000000 };
 #define HOUR (3600000 * (int64_t)MS)
 
-static struct recording *recording_at(int64_t next_turn) {
+static struct recording *recording_at(int64_t next_poll) {
     static struct recording recording;
     memset(&recording, 0, sizeof recording);
-    recording.next_turn = next_turn;
+    recording.next_poll = next_poll;
     recording.until = INT64_MAX;
     return &recording;
 }
@@ -33,9 +33,9 @@ TEST(the_next_turn_of_a_recorder_that_is_late_comes_in_a_millisecond) {
 
 TEST(samples_are_drained_in_time_however_far_the_next_turn_is) {
     struct recording *recording = recording_at(clock_now() + HOUR);
-    CHECK(drain_pause(recording) > PERF_PAUSE_MS + 1);
+    CHECK(drain_pause(recording) > PERF_DRAIN_INTERVAL_MS + 1);
     recording->perf = some_samples();
-    CHECK_INT(drain_pause(recording), PERF_PAUSE_MS + 1);
+    CHECK_INT(drain_pause(recording), PERF_DRAIN_INTERVAL_MS + 1);
     recording = recording_at(clock_now() + 10 * MS);
     recording->perf = some_samples();
     CHECK(drain_pause(recording) <= 11);
@@ -46,11 +46,11 @@ TEST(a_recorder_wakes_when_the_recording_starts_and_ends) {
     recording->from = clock_now() + 20 * MS;
     recording->until = clock_now() + HOUR;
     CHECK(drain_pause(recording) > 21);
-    recording->waiting = true;
+    recording->delayed = true;
     CHECK(drain_pause(recording) <= 21);
     recording = recording_at(clock_now() + HOUR);
     recording->until = clock_now() + 20 * MS;
     CHECK(drain_pause(recording) <= 21);
-    recording->over = true;
+    recording->stopped = true;
     CHECK(drain_pause(recording) > 21);
 }

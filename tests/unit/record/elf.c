@@ -77,7 +77,7 @@ TEST(functions_are_found_by_address_with_their_best_name) {
     struct elf elf;
     struct status status;
     REQUIRE(elf_read(&elf, &(struct elf_source){-1, (const uint8_t *)&made, sizeof made}, &status));
-    CHECK(elf.whole);
+    CHECK(elf.has_symtab);
     CHECK_INT(elf.build_id_length, 20);
     CHECK_INT(elf.function_count, 2);
     uint64_t address = 0;

@@ -49,10 +49,10 @@ TEST(a_probe_that_others_may_write_to_is_refused) {
     CHECK_OK(environment_find_probe(path, &status), status);
     library(0666);
     CHECK(!environment_find_probe(path, &status));
-    CHECK(strstr(status.message, "can be written to by others"));
+    CHECK(strstr(status.message, "is world-writable"));
     library_in_open_folder();
     CHECK(!environment_find_probe(path, &status));
-    CHECK(strstr(status.message, "in a folder that others can write to"));
+    CHECK(strstr(status.message, "in a world-writable folder"));
     unlink(getenv("RIDGE_PROBE_LIBRARY"));
     *strrchr(getenv("RIDGE_PROBE_LIBRARY"), '/') = 0;
     rmdir(getenv("RIDGE_PROBE_LIBRARY"));
@@ -78,7 +78,7 @@ TEST(a_probe_of_another_user_is_refused) {
 TEST(the_probe_is_injected_unless_another_tool_is_there_first) {
     static struct record_summary summary;
     static const char *given[] = {"CUDA_INJECTION64_PATH=/other/tool.so", "MINE=a=b", NULL};
-    struct record_options options = {.variables = given, .by_node = true};
+    struct record_options options = {.variables = given, .graph_nodes = true};
     struct environment environment = {.probe = "/lib/probe.so"};
     struct status status = {0};
     CHECK_OK(environment_build(&environment, &options, "/spool", &summary, &status), status);
@@ -104,12 +104,12 @@ TEST(the_probe_is_told_when_to_begin_and_python_to_name_its_functions) {
     CHECK(sscanf(words, "cuda=1,graph=graph,from=%lld,", &from) == 1);
     CHECK(from >= before + 2000000000 && from <= clock_now() + 2000000000);
     CHECK(strstr(words, ",capture=nvtx:a,b"));
-    CHECK(environment.names_python);
+    CHECK(environment.enables_python_names);
     CHECK_STRING(value_of(&environment, "PYTHONPERFSUPPORT"), "1");
     environment_finish(&environment);
     setenv("PYTHONPERFSUPPORT", "0", 1);
     CHECK_OK(environment_build(&environment, &options, NULL, &summary, &status), status);
-    CHECK(!environment.names_python);
+    CHECK(!environment.enables_python_names);
     environment_finish(&environment);
     unsetenv("PYTHONPERFSUPPORT");
 }

@@ -9,7 +9,7 @@ static const char *filled(const char *pattern) {
     static char name[256];
     struct buffer buffer = {0};
     static struct status status;
-    bool ok = patterns_fill(pattern, 42, "node7", &buffer, &status);
+    bool ok = path_template_expand(pattern, 42, "node7", &buffer, &status);
     snprintf(name, sizeof name, "%.*s", (int)buffer.length, ok ? buffer.data : "");
     buffer_finish(&buffer);
     return ok ? name : status.message;
@@ -24,8 +24,8 @@ TEST(a_name_holds_the_process_the_host_and_the_rank) {
 }
 
 TEST(an_unknown_letter_or_a_lone_percent_sign_in_a_name_is_refused) {
-    CHECK(strstr(filled("x%q"), "is followed by p"));
-    CHECK(strstr(filled("x%"), "is followed by p"));
+    CHECK(strstr(filled("x%q"), "must be followed by p"));
+    CHECK(strstr(filled("x%"), "must be followed by p"));
 }
 
 TEST(a_rank_that_is_no_number_cannot_become_a_part_of_a_name) {
@@ -38,7 +38,7 @@ TEST(a_rank_that_is_no_number_cannot_become_a_part_of_a_name) {
 
 TEST(a_trace_without_a_name_is_called_after_its_program) {
     struct buffer pattern = {0};
-    patterns_default("/opt/my tools/a b%c", &pattern);
+    path_template_default("/opt/my tools/a b%c", &pattern);
     buffer_byte(&pattern, 0);
     CHECK_STRING(pattern.data, "a_b_c-%p.ridge");
     buffer_finish(&pattern);

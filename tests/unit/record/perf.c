@@ -110,7 +110,7 @@ static struct life life_of(const struct trace *trace, uint32_t thread) {
 
 TEST(samples_are_in_the_function_that_works) {
     struct recording recording;
-    if (!record(&recording, "threads", PERF_FRAME_POINTERS))
+    if (!record(&recording, "threads", PERF_STACKS_FP))
         return;
     const struct trace *trace = recording.trace;
     uint32_t main_thread = thread_of(trace, recording.pid);
@@ -128,7 +128,7 @@ TEST(samples_are_in_the_function_that_works) {
 
 TEST(the_states_of_a_thread_fill_its_life_and_tell_working_from_waiting) {
     struct recording recording;
-    if (!record(&recording, "threads", PERF_FRAME_POINTERS))
+    if (!record(&recording, "threads", PERF_STACKS_FP))
         return;
     const struct trace *trace = recording.trace;
     uint32_t worker = thread_of(trace, recording.pid), waiter = thread_named(trace, "waiter");
@@ -147,7 +147,7 @@ TEST(the_states_of_a_thread_fill_its_life_and_tell_working_from_waiting) {
 
 TEST(children_and_the_programs_that_they_execute_are_followed) {
     struct recording recording;
-    if (!record(&recording, "children", PERF_FRAME_POINTERS))
+    if (!record(&recording, "children", PERF_STACKS_FP))
         return;
     const struct trace *trace = recording.trace;
     CHECK_INT(trace->process.count, 4); /* row 0 is none */
@@ -163,7 +163,7 @@ TEST(children_and_the_programs_that_they_execute_are_followed) {
 
 TEST(functions_of_made_code_are_sampled_by_name) {
     struct recording recording;
-    if (!record(&recording, "compiler", PERF_FRAME_POINTERS))
+    if (!record(&recording, "compiler", PERF_STACKS_FP))
         return;
     const struct trace *trace = recording.trace;
     size_t all = samples_in(trace, 0, NULL);
@@ -176,7 +176,7 @@ TEST(functions_of_made_code_are_sampled_by_name) {
 
 TEST(tables_show_who_called_code_without_frame_pointers) {
     struct recording recording;
-    if (!record(&recording, "threads", PERF_TABLES))
+    if (!record(&recording, "threads", PERF_STACKS_DWARF))
         return;
     const struct trace *trace = recording.trace;
     size_t under = 0, spinning = 0;
@@ -193,7 +193,7 @@ TEST(tables_show_who_called_code_without_frame_pointers) {
 
 TEST(samples_of_many_busy_threads_are_kept) {
     struct recording recording;
-    if (!record(&recording, "crowd", PERF_TABLES))
+    if (!record(&recording, "crowd", PERF_STACKS_DWARF))
         return;
     CHECK(recording.samples > PERF_TARGET_CROWD * 10);
     CHECK(recording.samples > 10 * recording.lost);

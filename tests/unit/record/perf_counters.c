@@ -70,7 +70,7 @@ TEST(a_machine_without_counters_is_told_in_the_trace) {
     perf_counters_close(&counters);
     perf_counters_open(&counters, getpid(), none);
     CHECK(counters.missing[0]);
-    perf_counters_follow(&counters, getppid());
+    perf_counters_add_process(&counters, getppid());
     struct trace *trace = write_and_read(&counters);
     REQUIRE(trace != NULL);
     CHECK(trace_meta(trace, META_COUNTERS_MISSING).length > 0);
@@ -127,7 +127,7 @@ TEST(a_process_that_is_followed_does_not_count_for_its_children) {
     perf_counters_open(&counters, getpid(), software);
     for (unsigned i = 0; i < PERF_COUNTERS; i++) /* otherwise they wait for exec() */
         ioctl(counters.fds[i], PERF_EVENT_IOC_ENABLE, 0);
-    perf_counters_follow(&counters, parent);
+    perf_counters_add_process(&counters, parent);
     CHECK(write(go[1], "g", 1) == 1);
     waitpid(parent, NULL, 0);
     bool follows = counters.process_count == 1; /* Linux 5.13 */
@@ -160,11 +160,11 @@ TEST(a_process_that_is_followed_has_counts_of_its_own) {
     }
     for (unsigned i = 0; i < PERF_COUNTERS; i++) /* otherwise they wait for exec() */
         ioctl(counters.fds[i], PERF_EVENT_IOC_ENABLE, 0);
-    perf_counters_follow(&counters, child);
+    perf_counters_add_process(&counters, child);
     CHECK(counters.process_count <= 1);
     CHECK(write(go[1], "g", 1) == 1 && read(done[0], &byte, 1) == 1);
-    perf_counters_leave(&counters, child);
-    perf_counters_leave(&counters, child);
+    perf_counters_end_process(&counters, child);
+    perf_counters_end_process(&counters, child);
     CHECK(write(go[1], "g", 1) == 1);
     waitpid(child, NULL, 0);
     bool follows = counters.process_count == 1; /* Linux 5.13 */

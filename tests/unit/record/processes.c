@@ -28,11 +28,11 @@ TEST(a_process_that_keeps_its_name_is_written_once) {
         for (;;)
             pause();
     REQUIRE(child > 0);
-    CHECK_OK(processes_watch(&processes, 0, &status), status);
+    CHECK_OK(processes_sample(&processes, 0, &status), status);
     CHECK(processes.count >= 1);
     uint32_t before = next_row(processes.writer);
     for (unsigned turn = 0; turn < 3; turn++)
-        CHECK_OK(processes_watch(&processes, processes.next_walk, &status), status);
+        CHECK_OK(processes_sample(&processes, processes.next_walk, &status), status);
     CHECK_INT(next_row(processes.writer), before + 1);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);

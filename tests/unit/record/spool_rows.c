@@ -20,7 +20,7 @@ struct stage {
     struct spool_reader *reader;
     struct trace_writer *writer;
     struct processes processes;
-    struct gpus gpus;
+    struct gpu_counters gpus;
     struct spool_rows rows;
     const char *path;
     int fd;
@@ -56,7 +56,7 @@ static bool stage_open(struct stage *stage) {
 }
 
 static void drain(struct stage *stage) {
-    CHECK_OK(spool_reader_drain(stage->reader, spool_rows_take, &stage->rows, &stage->status),
+    CHECK_OK(spool_reader_drain(stage->reader, spool_rows_handle, &stage->rows, &stage->status),
              stage->status);
 }
 
@@ -145,7 +145,7 @@ TEST(a_row_without_memory_for_its_queue_fails_and_is_not_written) {
             put_work(&stage, stream);
         memory_fail_from(nth);
         bool drained =
-            spool_reader_drain(stage.reader, spool_rows_take, &stage.rows, &stage.status);
+            spool_reader_drain(stage.reader, spool_rows_handle, &stage.rows, &stage.status);
         memory_fail_from(0);
         failed = !drained;
         CHECK(drained || stage.status.message[0]);
@@ -203,7 +203,7 @@ static void tell_name(const char *name, const char *label, record_fact *add, voi
 TEST(what_is_known_of_a_device_is_kept_under_the_label_that_the_trace_gives_it) {
     struct stage stage;
     REQUIRE(stage_open(&stage));
-    stage.rows.places.device_facts = tell_name;
+    stage.rows.entities.device_facts = tell_name;
     PUT(&stage, SPOOL_DEVICE, "GPU X", (struct spool_device){.index = 1, .uuid = {1}});
     PUT(&stage, SPOOL_DEVICE, "GPU X", (struct spool_device){.index = 1, .uuid = {1}});
     PUT(&stage, SPOOL_DEVICE, "GPU Y", (struct spool_device){.index = 1, .uuid = {2}});
@@ -286,7 +286,7 @@ TEST(times_that_cannot_be_are_counted_and_left_out) {
     PUT(&stage, SPOOL_WAIT, NULL, (struct spool_wait){.start = 2, .end = 1});
     PUT(&stage, SPOOL_CLOCK, NULL, (struct spool_clock){.error_ns = -1});
     REQUIRE(stage_read(&stage));
-    CHECK_INT(stage.rows.impossible, 9);
+    CHECK_INT(stage.rows.invalid, 9);
     CHECK_INT(stage.trace->activity.count + stage.trace->call.count + stage.trace->range.count, 0);
     stage_close(&stage);
 }
@@ -328,7 +328,7 @@ TEST(time_outside_captures_is_a_paused_range_whatever_comes_first) {
         CHECK(text_is(trace_text(trace, trace->range.name[i]), RANGE_PAUSED));
         CHECK_INT(trace->thread.tid[trace->range.thread[i]], 77);
     }
-    CHECK_INT(stage.rows.impossible, 1);
+    CHECK_INT(stage.rows.invalid, 1);
     REQUIRE(stage.rows.captures.count == 2);
     CHECK(stage.rows.captures.list[0].start == 200 && stage.rows.captures.list[0].end == 300);
     CHECK(stage.rows.captures.list[1].start == 400 && stage.rows.captures.list[1].end == 500);
@@ -397,13 +397,13 @@ TEST(a_thread_that_a_lane_named_keeps_its_row) {
     struct stage stage;
     REQUIRE(stage_open(&stage));
     drain(&stage);
-    struct spool_place_lane *lane = spool_place_lane(&stage.rows.places, 0, 0, &stage.status);
+    struct spool_lane_state *lane = spool_lane_state(&stage.rows.entities, 0, 0, &stage.status);
     REQUIRE(lane && lane->thread);
-    uint32_t row = spool_place_thread_row(&stage.rows.places, lane->process, 77, &stage.status);
+    uint32_t row = spool_entity_thread(&stage.rows.entities, lane->process, 77, &stage.status);
     CHECK_INT(row, lane->thread);
-    uint32_t other = spool_place_thread_row(&stage.rows.places, lane->process, 78, &stage.status);
+    uint32_t other = spool_entity_thread(&stage.rows.entities, lane->process, 78, &stage.status);
     CHECK(other != row);
-    CHECK_INT(spool_place_thread_row(&stage.rows.places, lane->process, 78, &stage.status), other);
+    CHECK_INT(spool_entity_thread(&stage.rows.entities, lane->process, 78, &stage.status), other);
     REQUIRE(stage_end(&stage));
     stage_close(&stage);
 }
@@ -428,12 +428,12 @@ TEST(a_process_that_is_gone_has_ended_when_it_is_looked_for) {
     REQUIRE(pid > 0 && waitpid(pid, &ended, 0) == pid);
     CHECK_INT(ended, 0);
     drain(&stage);
-    spool_rows_look(&stage.rows, getpid(), 0, 4321);
+    spool_rows_find_ended(&stage.rows, getpid(), 0, 4321);
     unsigned gone = 0, alive = 0;
-    for (unsigned i = 0; i < stage.rows.places.member_capacity; i++) {
-        const struct spool_place_process *member = stage.rows.places.members[i];
-        gone += member && member->ended_at == 4321;
-        alive += member && !member->ended_at;
+    for (unsigned i = 0; i < stage.rows.entities.process_state_capacity; i++) {
+        const struct spool_process_state *state = stage.rows.entities.process_states[i];
+        gone += state && state->ended_at == 4321;
+        alive += state && !state->ended_at;
     }
     CHECK_INT(gone, 1);
     CHECK_INT(alive, 1);
@@ -470,7 +470,7 @@ TEST(a_process_cannot_change_how_its_trace_is_read) {
     CHECK_INT(trace_meta(stage.trace, "clock.offset_ns").length, 0);
     CHECK_INT(trace_meta_sum(stage.trace, "cuda.version"), 12345);
     CHECK_INT(trace_meta_sum(stage.trace, META_DROPS), 7);
-    CHECK_INT(spool_rows_cost(&stage.rows), 12345);
+    CHECK_INT(spool_rows_probe_cost(&stage.rows), 12345);
     stage_close(&stage);
 }
 
@@ -494,6 +494,6 @@ TEST(records_of_any_bytes_do_no_harm) {
             drain(&stage);
     }
     REQUIRE(stage_read(&stage));
-    CHECK(stage.rows.impossible > 0);
+    CHECK(stage.rows.invalid > 0);
     stage_close(&stage);
 }

@@ -11,7 +11,6 @@
 
 #include "base/memory.h"
 #include "record/symbols/symbols.h"
-#include "record/symbols/symbols_kernel.h"
 #include "record/symbols/address_spaces.h"
 
 int symbols_test_function(int x);
@@ -293,7 +292,7 @@ TEST(the_last_mapping_of_a_page_is_the_one_that_counts) {
     struct status status;
     unsigned state = 5;
     for (unsigned round = 0; round < 50; round++) {
-        struct spaces spaces = {0};
+        struct address_spaces spaces = {0};
         struct {
             uint32_t file;
             uint64_t offset;
@@ -302,20 +301,20 @@ TEST(the_last_mapping_of_a_page_is_the_one_that_counts) {
             uint64_t start = next_random(&state) % PAGES;
             uint64_t count = 1 + next_random(&state) % (PAGES - start);
             uint64_t offset = next_random(&state) % 1000;
-            CHECK_OK(spaces_map(&spaces, 7, start, count, offset, file, &status), status);
+            CHECK_OK(address_spaces_map(&spaces, 7, start, count, offset, file, &status), status);
             for (uint64_t i = 0; i < count; i++) {
                 pages[start + i].file = file;
                 pages[start + i].offset = offset + i;
             }
         }
-        const struct space *space = spaces_find(&spaces, 7);
+        const struct address_space *space = address_spaces_find(&spaces, 7);
         REQUIRE(space);
         for (uint64_t i = 0; i < PAGES; i++) {
-            const struct mapping *mapping = space_mapping(space, i);
+            const struct mapping *mapping = address_space_mapping(space, i);
             CHECK_INT(mapping ? mapping->file : 0, pages[i].file);
             if (mapping)
                 CHECK_INT(i - mapping->start + mapping->offset, pages[i].offset);
         }
-        spaces_finish(&spaces);
+        address_spaces_finish(&spaces);
     }
 }

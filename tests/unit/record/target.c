@@ -25,7 +25,7 @@ static bool start(struct target *target, const char *script, struct status *stat
         {.name = "RIDGE_TEST_GIVEN", .value = "given"},
         {.name = "RIDGE_TEST_LIST", .value = "b", .append = true}};
     *target = (struct target){0};
-    return target_start(target, command, variables, 2, status) && target_go(target, "sh", status);
+    return target_start(target, command, variables, 2, status) && target_exec(target, "sh", status);
 }
 
 static int run_script(const char *script) {
@@ -57,12 +57,12 @@ TEST(a_program_that_cannot_be_executed_says_why) {
     struct status status = {0};
     char *none[] = {"ridge-no-such-program", NULL}, *folder[] = {"/", NULL};
     REQUIRE(target_start(&target, none, NULL, 0, &status));
-    CHECK(!target_go(&target, none[0], &status));
+    CHECK(!target_exec(&target, none[0], &status));
     CHECK(strstr(status.message, "ridge-no-such-program"));
     CHECK_INT(target_status(&target), 127);
     target = (struct target){0};
     REQUIRE(target_start(&target, folder, NULL, 0, &status));
-    CHECK(!target_go(&target, folder[0], &status));
+    CHECK(!target_exec(&target, folder[0], &status));
     CHECK_INT(target_status(&target), 126);
 }
 
@@ -104,7 +104,7 @@ static _Noreturn void be_recorder(const char *terminal, int output) {
     int fd = open(terminal, O_RDWR);
     if (fd < 0 || ioctl(fd, TIOCSCTTY, 0) != 0 || dup2(output, PERF_TARGET_PIPE) < 0 ||
         !target_start(&target, command, &part, 1, &status) ||
-        !target_go(&target, command[0], &status))
+        !target_exec(&target, command[0], &status))
         _exit(1);
     while (!target_wait(&target, 100, NULL))
         continue;

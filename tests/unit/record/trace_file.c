@@ -107,10 +107,10 @@ TEST(a_trace_is_private_and_replaces_another_only_when_asked_and_only_when_it_ap
     CHECK(!record_file_open(&file, path, false, &status));
     CHECK(strstr(status.message, "add -f"));
     REQUIRE(record_file_open(&file, path, true, &status));
-    record_file_abandon(&file);
+    record_file_discard(&file);
     CHECK(stat(path, &info) == 0 && info.st_size == 3);
     REQUIRE(record_file_open(&file, path, true, &status));
-    CHECK_OK(record_file_appear(&file, &status), status);
+    CHECK_OK(record_file_commit(&file, &status), status);
     CHECK(stat(path, &info) == 0 && info.st_size == 0 && (info.st_mode & 0777) == 0600);
     CHECK_OK(record_file_close(&file, &status), status);
 }

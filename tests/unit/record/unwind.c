@@ -89,7 +89,7 @@ __attribute__((noinline, no_sanitize("address"))) static void look(struct seen *
 #else
     uint64_t pointer = registers[31];
 #endif
-    struct perf_snapshot snapshot = {getpid(), registers, stack, 0};
+    struct perf_stack_snapshot snapshot = {getpid(), registers, stack, 0};
     uint64_t bytes = seen->stack_end > pointer ? seen->stack_end - pointer : 0;
     if (bytes > STACK_BYTES)
         bytes = STACK_BYTES;
@@ -155,8 +155,8 @@ struct made {
 };
 
 static size_t unwind_made(struct made *made) {
-    struct perf_snapshot snapshot = {getpid(), made->registers, (const uint8_t *)made->words,
-                                     sizeof made->words};
+    struct perf_stack_snapshot snapshot = {getpid(), made->registers, (const uint8_t *)made->words,
+                                           sizeof made->words};
     return perf_unwind(made->unwinder, &snapshot, made->found, FRAMES, &made->complete);
 }
 
@@ -318,9 +318,9 @@ TEST(tables_lead_through_a_signal_to_the_function_that_it_interrupted) {
 static bool step_directly(struct made *made, struct symbols *symbols, uint64_t address,
                           uint64_t *caller) {
     uint64_t in_file, registers[CFI_REGISTERS] = {0};
-    const struct unwind_table *table = symbols_tables(symbols, getpid(), address, &in_file);
+    const struct unwind_table *table = symbols_unwind_table(symbols, getpid(), address, &in_file);
     struct cfi_memory memory = {(const uint8_t *)made->words, STACK_AT, sizeof made->words};
-    struct cfi_entry entry;
+    struct cfi_fde entry;
     struct cfi_row row;
     registers[STACK_NUMBER] = STACK_AT;
     registers[CODE_NUMBER] = address;
@@ -389,24 +389,24 @@ static size_t make_section(uint8_t *to) {
 
 static bool row_of(uint64_t address, struct cfi_row *row) {
     static uint8_t section[128];
-    struct cfi_entry entry;
+    struct cfi_fde entry;
     size_t length = make_section(section);
-    return cfi_entry_read(section, length, SECTION_AT, ENTRY, &entry) && entry.start == CODE_AT &&
+    return cfi_fde_read(section, length, SECTION_AT, ENTRY, &entry) && entry.start == CODE_AT &&
            entry.end == CODE_AT + 64 && cfi_row_at(&entry, address, row);
 }
 
 TEST(a_row_is_what_the_program_says_up_to_an_instruction) {
     struct cfi_row row;
     REQUIRE(row_of(CODE_AT, &row));
-    CHECK_INT(row.frame.other, 7);
-    CHECK_INT(row.frame.value, 8);
-    CHECK_INT(row.registers[6].kind, CFI_SAME);
+    CHECK_INT(row.cfa.register_number, 7);
+    CHECK_INT(row.cfa.value, 8);
+    CHECK_INT(row.registers[6].kind, CFI_SAME_VALUE);
     REQUIRE(row_of(CODE_AT + 1, &row));
-    CHECK_INT(row.frame.value, 16);
-    CHECK_INT(row.registers[6].kind, CFI_SAVED);
+    CHECK_INT(row.cfa.value, 16);
+    CHECK_INT(row.registers[6].kind, CFI_OFFSET);
     CHECK_INT(row.registers[6].value, -16);
     REQUIRE(row_of(CODE_AT + 4, &row)); /* what was remembered came back */
-    CHECK_INT(row.frame.value, 16);
+    CHECK_INT(row.cfa.value, 16);
     CHECK(!row_of(CODE_AT + 64, &row));
     CHECK(!row_of(CODE_AT - 1, &row));
 }
@@ -456,13 +456,13 @@ TEST(a_table_finds_the_function_of_an_address) {
     struct elf_source source = {.fd = -1, .bytes = file, .length = length};
     struct elf_segment all = {0, 0, length};
     struct elf elf = {
-        .segments = &all, .segment_count = 1, .unwinding = {HEADER_AT, HEADER_AT, 32}};
+        .segments = &all, .segment_count = 1, .eh_frame_hdr = {HEADER_AT, HEADER_AT, 32}};
     struct unwind_table table;
-    struct cfi_entry entry;
+    struct cfi_fde entry;
     struct cfi_row row;
     struct status status;
     REQUIRE(unwind_table_read(&table, &elf, &source, &status));
-    CHECK_INT(table.frames_bytes, length - FRAMES_AT);
+    CHECK_INT(table.eh_frame_bytes, length - FRAMES_AT);
     CHECK(unwind_table_find(&table, 0x1000, &entry) && entry.start == 0x1000);
     CHECK(cfi_row_at(&entry, 0x1000, &row));
     CHECK(unwind_table_find(&table, 0x103f, &entry) && entry.start == 0x1000);
@@ -481,7 +481,7 @@ TEST(a_step_takes_the_callers_registers_from_the_stack) {
     uint64_t stack[] = {0x9000, 0x2000, 0};
     struct cfi_memory memory = {(const uint8_t *)stack, 0x8000, sizeof stack};
     REQUIRE(row_of(CODE_AT + 1, &row));
-    row.registers[16] = (struct cfi_rule){.kind = CFI_SAVED, .value = -8};
+    row.registers[16] = (struct cfi_rule){.kind = CFI_OFFSET, .value = -8};
     REQUIRE(cfi_step(&row, 7, 16, &memory, registers));
     CHECK(registers[7] == 0x8010 && registers[6] == 0x9000 && registers[16] == 0x2000);
     memory.length = 8; /* the address to return to is not in the copy */
@@ -493,7 +493,7 @@ static bool evaluate(const uint8_t *code, uint32_t length, uint64_t *value) {
     static const uint64_t stack[] = {11, 0x8000};
     struct cfi_memory memory = {(const uint8_t *)stack, 0x8000, sizeof stack};
     uint64_t registers[CFI_REGISTERS] = {[7] = 0x8000, [16] = 0x100b}, first = 5;
-    struct cfi_rule rule = {.kind = CFI_VALUE_OF, .length = length, .expression = code};
+    struct cfi_rule rule = {.kind = CFI_VAL_EXPRESSION, .length = length, .expression = code};
     return cfi_evaluate(&rule, registers, &memory, &first, value);
 }
 
@@ -532,11 +532,11 @@ TEST(damaged_call_frame_information_is_refused_or_read_but_never_overrun) {
             state = state * 1664525u + 1013904223u;
             section[(state >> 8) % length] = (uint8_t)(state >> 20);
         }
-        struct cfi_entry entry;
+        struct cfi_fde entry;
         struct cfi_row row;
         uint64_t registers[CFI_REGISTERS] = {[7] = 0x8000}, stack[4] = {1, 2, 3, 4};
         struct cfi_memory memory = {(const uint8_t *)stack, 0x8000, sizeof stack};
-        if (cfi_entry_read(section, length, SECTION_AT, ENTRY, &entry) &&
+        if (cfi_fde_read(section, length, SECTION_AT, ENTRY, &entry) &&
             cfi_row_at(&entry, entry.start + 3, &row))
             cfi_step(&row, 7, 16, &memory, registers);
         free(section);

@@ -1,7 +1,7 @@
 /* How large ring buffers and stack copies are, and when the stack copies become smaller. */
 #ifdef __linux__
 #include "base/array.h"
-#include "record/perf/perf_reader.h"
+#include "record/perf/perf_ring.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -103,7 +103,7 @@ TEST(records_are_copied_out_of_a_ring_that_wraps_around) {
         memory[page + (RING - 24 + i) % RING] = record[i];
     ring.page->data_tail = RING - 24;
     ring.page->data_head = RING - 24 + RECORD;
-    CHECK_OK(perf_batch_take(&batch, &ring, &damaged, &fullness, &status), status);
+    CHECK_OK(perf_batch_read_ring(&batch, &ring, &damaged, &fullness, &status), status);
     REQUIRE(batch.count == 1);
     struct perf_record copied = perf_batch_record(&batch, 0);
     CHECK(copied.pid == 11 && copied.tid == 12 && copied.time == 77 && copied.processor == 3);
@@ -113,7 +113,7 @@ TEST(records_are_copied_out_of_a_ring_that_wraps_around) {
     CHECK_INT(ring.page->data_tail, RING - 24 + RECORD);
     memset(memory + page + RECORD - 24, 0, sizeof header); /* no record has no bytes */
     ring.page->data_head += 64;
-    CHECK_OK(perf_batch_take(&batch, &ring, &damaged, &fullness, &status), status);
+    CHECK_OK(perf_batch_read_ring(&batch, &ring, &damaged, &fullness, &status), status);
     CHECK_INT(damaged, 1);
     CHECK_INT(batch.count, 1);
     CHECK_INT(ring.page->data_tail, ring.page->data_head);
@@ -149,7 +149,7 @@ static unsigned threads_that_block(uint64_t signals) {
 
 static bool has_run(struct perf_reader *reader) {
     pthread_mutex_lock(&reader->lock);
-    bool run = reader->due != 0;
+    bool run = reader->wakeup_due != 0;
     pthread_mutex_unlock(&reader->lock);
     return run;
 }
@@ -193,7 +193,8 @@ static void take_all(struct perf_rings *rings, size_t counts[PERF_STACK_SIZES]) 
     uint64_t damaged = 0;
     double fullness = 0;
     for (size_t i = 0; i < rings->count; i++)
-        CHECK_OK(perf_batch_take(&batch, &rings->items[i], &damaged, &fullness, &status), status);
+        CHECK_OK(perf_batch_read_ring(&batch, &rings->items[i], &damaged, &fullness, &status),
+                 status);
     CHECK_INT(damaged, 0);
     count_sizes(&batch, counts);
     perf_batch_finish(&batch);
@@ -215,7 +216,7 @@ static size_t await_size(struct perf_rings *rings, unsigned size) {
 
 TEST(the_stack_size_of_a_running_program_can_be_changed) {
     static const unsigned order[] = {0, 1, 2, 0};
-    struct perf_options options = {.rate = 999, .stacks = PERF_TABLES};
+    struct perf_options options = {.rate = 999, .stacks = PERF_STACKS_DWARF};
     struct perf_rings rings = {0};
     struct status status;
     int go;
@@ -299,7 +300,7 @@ static bool limit_locked_memory(void) {
 enum { SMALLER, AS_EVER, NOT_MAPPED, UNUSABLE };
 
 static int open_with(bool (*limit)(void)) {
-    const struct perf_options options = {.rate = 999, .stacks = PERF_TABLES};
+    const struct perf_options options = {.rate = 999, .stacks = PERF_STACKS_DWARF};
     struct perf_rings rings = {0}, before = {0};
     struct status status;
     bool usable = perf_rings_open(&before, getpid(), &options, &status);

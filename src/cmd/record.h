@@ -1,0 +1,32 @@
+/* What `ridge record` and `ridge run` share: the options, recording and the summary. */
+#ifndef RIDGE_CMD_RECORD_H
+#define RIDGE_CMD_RECORD_H
+
+#include "cmd/command.h"
+#include "record/record.h"
+
+/* To be included in the options of a command that records. */
+/* clang-format off */
+#define RECORD_ARGUMENTS \
+    {"output", 'o', "FILE", "the trace (default: PROGRAM-%p.ridge); %p pid, %h host, %r rank"}, \
+    {"force", 'f', NULL, "replace FILE if it exists"}, \
+    {"backend", 0, "auto|cuda|cpu", "all sources (default), only CUDA, or only the CPU"}, \
+    {"delay", 0, "SECONDS", "start recording after SECONDS"}, \
+    {"duration", 0, "SECONDS", "stop recording after SECONDS; the program continues"}, \
+    {"capture-range", 0, "RANGE", "record only inside cudaProfilerApi or nvtx:NAME"}, \
+    {"max-size", 0, "BYTES", "stop recording when the trace has BYTES (500M, 2G)"}, \
+    {"ring", 0, "BYTES", "keep only the last BYTES of the trace"}, \
+    {"sample-rate", 0, "HZ", "samples per second of each running thread (999)"}, \
+    {"no-sampling", 0, NULL, "do not sample the CPU"}, \
+    {"stacks", 0, "dwarf|fp", "unwind with DWARF CFI (default) or frame pointers"}, \
+    {"graph", 0, "node|graph", "record each node of CUDA graphs, or each launch (default)"}, \
+    {"env", 0, "NAME=VALUE", "set an environment variable of the program; repeatable"}, \
+    {"store-env", 0, NULL, "store the environment in the trace"}, \
+    {"quiet", 'q', NULL, "do not print the summary"}
+/* clang-format on */
+
+/* Records as the command line says and prints the three lines. True when the program ran: then end
+ * with target_end_alike(&summary->target). Else *exit_status is ridge's own, and all is said. */
+bool record_run(const struct command_line *line, struct record_summary *summary, int *exit_status);
+
+#endif
