@@ -5,7 +5,6 @@
 #ifndef RIDGE_DIAGNOSE_FACTS_H
 #define RIDGE_DIAGNOSE_FACTS_H
 
-#include "diagnose/drift.h"
 #include "diagnose/finding.h"
 #include "diagnose/kernel_class.h"
 
@@ -71,6 +70,13 @@ struct recorded {
     uint64_t activities, kernels;
     uint64_t calls[CALL_CLASSES]; /* outermost calls of a GPU API */
     uint64_t all_calls;           /* their sum */
+};
+
+/* Kernels that slow down during the run, as they do when a device lowers its clock. */
+struct drift {
+    double ratio; /* the last quarter against the first, over the kernels that slow down */
+    double part;  /* of the kernel time that slows down */
+    int64_t lost; /* beyond the pace of the fastest quarter */
 };
 
 struct facts {
