@@ -34,7 +34,7 @@ const char *effort_name(unsigned effort) {
 
 /* ---- texts ---- */
 
-static char *say(struct diagnosis *diagnosis, const char *format, va_list arguments) {
+static char *format_text(struct diagnosis *diagnosis, const char *format, va_list arguments) {
     struct buffer words = {0};
     buffer_vprintf(&words, format, arguments);
     char *copy = buffer_ok(&words, diagnosis->status)
@@ -45,10 +45,10 @@ static char *say(struct diagnosis *diagnosis, const char *format, va_list argume
     return copy;
 }
 
-void diagnose_say(struct diagnosis *diagnosis, char **text, const char *format, ...) {
+void diagnose_set_text(struct diagnosis *diagnosis, char **text, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    char *words = say(diagnosis, format, arguments);
+    char *words = format_text(diagnosis, format, arguments);
     va_end(arguments);
     memory_free(*text);
     *text = words;
@@ -59,7 +59,7 @@ void finding_summary(struct diagnosis *diagnosis, struct finding *finding, const
     va_list arguments;
     va_start(arguments, format);
     memory_free(finding->summary);
-    finding->summary = say(diagnosis, format, arguments);
+    finding->summary = format_text(diagnosis, format, arguments);
     va_end(arguments);
 }
 
@@ -67,7 +67,7 @@ void finding_cause(struct diagnosis *diagnosis, struct finding *finding, const c
     va_list arguments;
     va_start(arguments, format);
     memory_free(finding->cause);
-    finding->cause = say(diagnosis, format, arguments);
+    finding->cause = format_text(diagnosis, format, arguments);
     va_end(arguments);
 }
 
@@ -81,7 +81,7 @@ void finding_evidence(struct diagnosis *diagnosis, struct finding *finding, stru
         return;
     }
     va_start(arguments, format);
-    about.words = say(diagnosis, format, arguments);
+    about.words = format_text(diagnosis, format, arguments);
     va_end(arguments);
     if (about.words)
         finding->evidence[finding->evidence_count++] = about;
@@ -153,7 +153,7 @@ void finding_fix(struct diagnosis *diagnosis, struct finding *finding, enum effo
         return;
     }
     va_start(arguments, format);
-    char *words = say(diagnosis, format, arguments);
+    char *words = format_text(diagnosis, format, arguments);
     va_end(arguments);
     if (words)
         finding->fixes[finding->fix_count++] =
@@ -162,7 +162,7 @@ void finding_fix(struct diagnosis *diagnosis, struct finding *finding, enum effo
                          .command = command ? write_command(diagnosis, finding, command) : NULL};
 }
 
-void diagnose_miss(struct diagnosis *diagnosis, const char *format, ...) {
+void diagnose_add_missing(struct diagnosis *diagnosis, const char *format, ...) {
     struct verdict *verdict = diagnosis->verdict;
     va_list arguments;
     if (!memory_grow((void **)&verdict->missing, &diagnosis->missing_capacity,
@@ -171,7 +171,7 @@ void diagnose_miss(struct diagnosis *diagnosis, const char *format, ...) {
         return;
     }
     va_start(arguments, format);
-    char *words = say(diagnosis, format, arguments);
+    char *words = format_text(diagnosis, format, arguments);
     va_end(arguments);
     if (words)
         verdict->missing[verdict->missing_count++] = words;
@@ -191,7 +191,7 @@ char *from_to_after(const struct diagnosis *diagnosis, int64_t gained, int64_t g
     return text;
 }
 
-char *short_words(struct text words, char text[NAME_SIZE]) {
+char *short_name(struct text words, char text[NAME_SIZE]) {
     bool cut = words.length > 60;
     if (cut)
         words.length = text_utf8_valid((struct text){words.data, 57});
@@ -203,7 +203,7 @@ char *short_kernel(struct diagnosis *diagnosis, uint32_t name, char text[NAME_SI
     struct buffer buffer = {0};
     diagnosis->failed |=
         !kernel_short_name(trace_text(diagnosis->trace, name), &buffer, diagnosis->status);
-    short_words(buffer_as_text(&buffer), text);
+    short_name(buffer_as_text(&buffer), text);
     buffer_finish(&buffer);
     return text;
 }
@@ -213,13 +213,13 @@ char *short_kernel(struct diagnosis *diagnosis, uint32_t name, char text[NAME_SI
 struct finding *diagnose_add(struct diagnosis *diagnosis, enum finding_kind kind,
                              enum confidence confidence) {
     struct verdict *verdict = diagnosis->verdict;
-    struct finding *finding = &diagnosis->scrap;
+    struct finding *finding = &diagnosis->discarded;
     if (memory_grow((void **)&verdict->findings, &diagnosis->findings_capacity, verdict->count + 1,
                     sizeof *verdict->findings, diagnosis->status))
         finding = &verdict->findings[verdict->count++];
     else
         finding_finish(finding);
-    diagnosis->failed |= finding == &diagnosis->scrap;
+    diagnosis->failed |= finding == &diagnosis->discarded;
     *finding = (struct finding){.kind = kind, .confidence = confidence};
     return finding;
 }

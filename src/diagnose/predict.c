@@ -25,11 +25,12 @@ static bool keeps_kernels(const struct change *changes, size_t count) {
 
 /* The most that such a change can buy: all time in which no kernel runs. Kernels of several queues
  * may come to run beside each other; how many would is not known. */
-static int64_t gain_most(const struct diagnosis *diagnosis, const struct prediction *prediction) {
+static int64_t max_gain(const struct diagnosis *diagnosis, const struct prediction *prediction) {
     return prediction->before - diagnosis->facts.busy;
 }
 
-struct prediction predict(struct diagnosis *diagnosis, const struct change *changes, size_t count) {
+struct prediction predict_changes(struct diagnosis *diagnosis, const struct change *changes,
+                                  size_t count) {
     struct prediction prediction = {0};
     struct outcome outcome = {0};
     if (diagnosis->failed || !diagnosis->source->replay)
@@ -42,8 +43,8 @@ struct prediction predict(struct diagnosis *diagnosis, const struct change *chan
     prediction.before = outcome.before;
     prediction.after = outcome.after;
     prediction.gain = outcome.unchanged - outcome.after;
-    if (keeps_kernels(changes, count) && prediction.gain > gain_most(diagnosis, &prediction))
-        prediction.gain = gain_most(diagnosis, &prediction);
+    if (keeps_kernels(changes, count) && prediction.gain > max_gain(diagnosis, &prediction))
+        prediction.gain = max_gain(diagnosis, &prediction);
     prediction.error = outcome.error;
     memcpy(prediction.what, outcome.what, sizeof prediction.what);
     memcpy(prediction.assumes, outcome.assumes, sizeof prediction.assumes);
@@ -54,7 +55,7 @@ struct prediction predict(struct diagnosis *diagnosis, const struct change *chan
 
 const struct prediction *predict_alone(struct diagnosis *diagnosis, enum change_kind kind) {
     if (!diagnosis->predicted[kind]) {
-        diagnosis->alone[kind] = predict(diagnosis, &(struct change){.kind = kind}, 1);
+        diagnosis->alone[kind] = predict_changes(diagnosis, &(struct change){.kind = kind}, 1);
         diagnosis->predicted[kind] = true;
     }
     return &diagnosis->alone[kind];
@@ -70,11 +71,12 @@ void finding_take(struct diagnosis *diagnosis, struct finding *finding,
     finding_estimate(diagnosis, finding, prediction->gain);
     finding->error = prediction->error;
     if (prediction->assumes[0])
-        diagnose_say(diagnosis, &finding->assumes, "%s", prediction->assumes);
+        diagnose_set_text(diagnosis, &finding->assumes, "%s", prediction->assumes);
 }
 
 bool finding_predict(struct diagnosis *diagnosis, struct finding *finding) {
-    struct prediction prediction = predict(diagnosis, finding->changes, finding->change_count);
+    struct prediction prediction =
+        predict_changes(diagnosis, finding->changes, finding->change_count);
     if (prediction.applicable)
         finding_take(diagnosis, finding, &prediction);
     return prediction.applicable;
