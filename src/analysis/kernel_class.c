@@ -14,11 +14,11 @@ static bool has_any(struct text name, const char *const *parts) {
 }
 
 const char *kernel_class_name(unsigned class) {
-    static const char *const names[KERNEL_CLASSES] = {
+    static const char *const names[KERNEL_CLASS_COUNT] = {
         "other",  "element-wise", "strided",         "fused",      "streaming",
         "matrix", "f32 matrix",   "sorts and scans", "collective",
     };
-    return class < KERNEL_CLASSES ? names[class] : "?";
+    return class < KERNEL_CLASS_COUNT ? names[class] : "?";
 }
 
 static bool is_product(struct text name) {
@@ -70,13 +70,13 @@ enum kernel_class kernel_class(struct text name) {
     if (has_any(name, collective))
         return KERNEL_COLLECTIVE;
     if (is_product(name))
-        return is_plain_f32(name) ? KERNEL_MATRIX_F32 : KERNEL_MATRIX;
+        return is_plain_f32(name) ? KERNEL_MATMUL_F32 : KERNEL_MATMUL;
     if (is_single_operation(name) || text_find(name, "fused_dropout") >= 0) /* PyTorch's dropout */
         return KERNEL_ELEMENTWISE;
     if (has_any(name, fused))
         return KERNEL_FUSED;
     if (has_any(name, solvers))
-        return KERNEL_SOLVER;
+        return KERNEL_SORT_SCAN;
     if (has_any(name, plain))
         return KERNEL_ELEMENTWISE;
     if (has_any(name, strided))

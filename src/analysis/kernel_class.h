@@ -11,11 +11,11 @@ enum kernel_class {
     KERNEL_STRIDED,     /* the same over memory that is not contiguous */
     KERNEL_FUSED,       /* what a compiler made of several */
     KERNEL_STREAMING,   /* reductions, normalisations, softmax, gathers, copies */
-    KERNEL_MATRIX,      /* products, convolutions, attention on matrix units, or not known */
-    KERNEL_MATRIX_F32,  /* products in f32 without matrix units, or in f64 */
-    KERNEL_SOLVER,      /* sorts, scans: bound by their own dependencies */
+    KERNEL_MATMUL,      /* products, convolutions, attention on matrix units, or not known */
+    KERNEL_MATMUL_F32,  /* products in f32 without matrix units, or in f64 */
+    KERNEL_SORT_SCAN,      /* sorts, scans: bound by their own dependencies */
     KERNEL_COLLECTIVE,  /* communication between devices */
-    KERNEL_CLASSES
+    KERNEL_CLASS_COUNT
 };
 const char *kernel_class_name(unsigned class);
 enum kernel_class kernel_class(struct text name);

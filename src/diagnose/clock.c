@@ -7,63 +7,63 @@
 /* Bits of NVML's clock event reasons. */
 enum {
     REASON_IDLE = 0x1,
-    REASON_SETTING = 0x2,
-    REASON_POWER_CAP = 0x4,
-    REASON_HARDWARE = 0x8,
-    REASON_THERMAL = 0x20,
-    REASON_THERMAL_HARDWARE = 0x40,
-    REASON_POWER_BRAKE = 0x80
+    REASON_CLOCKS_SETTING = 0x2,
+    REASON_SW_POWER_CAP = 0x4,
+    REASON_HW_SLOWDOWN = 0x8,
+    REASON_SW_THERMAL = 0x20,
+    REASON_HW_THERMAL = 0x40,
+    REASON_HW_POWER_BRAKE = 0x80
 };
 
 /* Where nothing says why a fully loaded device slows down: one that would draw more than twice its
  * power limit is rare, and power goes with at least the square of the clock, as the voltage falls
  * with it. So the limit alone slows it down by no more than the square root of two. */
-#define BY_POWER_MOST 1.41
+#define POWER_LIMIT_SLOWDOWN_MAX 1.41
 
 struct clock_facts {
-    double most, least; /* MHz: in the trace, in the judged part */
-    unsigned reasons;   /* in force in that part */
-    size_t readings;    /* of the clock in it */
-    int64_t low_at;
+    double max_mhz, min_mhz; /* MHz: in the trace, in the judged part */
+    unsigned reasons;        /* in force in that part */
+    size_t readings;         /* of the clock in it */
+    int64_t min_time;
 };
 
 /* Counters are written when they change: what was read last before a time holds then. */
-struct held {
-    bool read;
+struct reading {
+    bool known;
     int64_t time;
     double value;
 };
 
-static void hold(struct held *held, int64_t time, double value) {
-    if (!held->read || time >= held->time)
-        *held = (struct held){true, time, value};
+static void keep_latest(struct reading *reading, int64_t time, double value) {
+    if (!reading->known || time >= reading->time)
+        *reading = (struct reading){true, time, value};
 }
 
 /* What is read next after the part tells of the time before that reading. */
-static void hold_next(struct held *held, int64_t time, double value) {
-    if (!held->read || time < held->time)
-        *held = (struct held){true, time, value};
+static void keep_earliest(struct reading *reading, int64_t time, double value) {
+    if (!reading->known || time < reading->time)
+        *reading = (struct reading){true, time, value};
 }
 
-static void note_clock(struct clock_facts *clock, int64_t time, double value) {
+static void add_clock(struct clock_facts *clock, int64_t time, double value) {
     clock->readings += value > 0;
-    if (value > 0 && (clock->least == 0 || value < clock->least)) {
-        clock->least = value;
-        clock->low_at = time;
+    if (value > 0 && (clock->min_mhz == 0 || value < clock->min_mhz)) {
+        clock->min_mhz = value;
+        clock->min_time = time;
     }
 }
 
-static void note_reasons(struct clock_facts *clock, double value) {
+static void add_reasons(struct clock_facts *clock, double value) {
     if (value > 0 && value < 4096)
         clock->reasons |= (unsigned)value;
 }
 
 static struct clock_facts read_counters(const struct diagnosis *diagnosis, uint32_t device) {
     const struct trace *trace = diagnosis->trace;
-    int64_t from = diagnosis->facts.host_from, until = diagnosis->facts.host_until;
+    int64_t from = diagnosis->facts.host_start, until = diagnosis->facts.host_end;
     struct clock_facts clock = {0};
     struct clock_counter counter = names_clock_counter(trace, device);
-    struct held held_clock = {0}, held_reasons = {0}, next_reasons = {0};
+    struct reading clock_before = {0}, reasons_before = {0}, reasons_after = {0};
     for (size_t i = 0; i < trace->counter.count; i++) {
         int64_t time = trace->counter.time[i];
         double value = trace->counter.value[i];
@@ -73,20 +73,20 @@ static struct clock_facts read_counters(const struct diagnosis *diagnosis, uint3
                        text_is(trace_text(trace, trace->counter.name[i]), "throttle reasons");
         if (!reasons && !clocks)
             continue;
-        if (clocks && value > clock.most)
-            clock.most = value;
+        if (clocks && value > clock.max_mhz)
+            clock.max_mhz = value;
         if (time < from)
-            hold(reasons ? &held_reasons : &held_clock, time, value);
+            keep_latest(reasons ? &reasons_before : &clock_before, time, value);
         else if (time <= until && reasons)
-            note_reasons(&clock, value);
+            add_reasons(&clock, value);
         else if (time <= until)
-            note_clock(&clock, time, value);
+            add_clock(&clock, time, value);
         else if (reasons)
-            hold_next(&next_reasons, time, value);
+            keep_earliest(&reasons_after, time, value);
     }
-    note_reasons(&clock, held_reasons.value);
-    note_reasons(&clock, next_reasons.value);
-    note_clock(&clock, from, held_clock.value);
+    add_reasons(&clock, reasons_before.value);
+    add_reasons(&clock, reasons_after.value);
+    add_clock(&clock, from, clock_before.value);
     return clock;
 }
 
@@ -95,27 +95,28 @@ static struct clock_facts find_clock(const struct diagnosis *diagnosis) {
     struct clock_facts slowest = {0};
     for (size_t i = 0; i < diagnosis->source->device_count; i++) {
         struct clock_facts clock = read_counters(diagnosis, diagnosis->source->devices[i].id);
-        if (clock.least > 0 &&
-            (slowest.least == 0 || clock.least * slowest.most < slowest.least * clock.most))
+        if (clock.min_mhz > 0 && (slowest.min_mhz == 0 || clock.min_mhz * slowest.max_mhz <
+                                                              slowest.min_mhz * clock.max_mhz))
             slowest = clock;
     }
     return slowest;
 }
 
-static const char *reason_words(unsigned reasons) {
-    if (reasons & (REASON_THERMAL | REASON_THERMAL_HARDWARE))
+static const char *reason_text(unsigned reasons) {
+    if (reasons & (REASON_SW_THERMAL | REASON_HW_THERMAL))
         return "it is too hot";
-    if (reasons & REASON_POWER_BRAKE)
+    if (reasons & REASON_HW_POWER_BRAKE)
         return "its power supply asks for it";
-    if (reasons & REASON_HARDWARE)
+    if (reasons & REASON_HW_SLOWDOWN)
         return "its hardware asks for it";
-    if (reasons & REASON_SETTING)
+    if (reasons & REASON_CLOCKS_SETTING)
         return "its clocks are set so";
-    return reasons & REASON_POWER_CAP ? "it is at its power limit" : "the trace does not say why";
+    return reasons & REASON_SW_POWER_CAP ? "it is at its power limit"
+                                         : "the trace does not say why";
 }
 
-static bool is_lower(const struct clock_facts *clock) {
-    return clock->least > 0 && clock->least < 0.95 * clock->most;
+static bool is_below_max(const struct clock_facts *clock) {
+    return clock->min_mhz > 0 && clock->min_mhz < 0.95 * clock->max_mhz;
 }
 
 /* Whether the device does as it should: at its power limit as it says; or, where nothing says why
@@ -123,35 +124,35 @@ static bool is_lower(const struct clock_facts *clock) {
 static bool is_power_limit(const struct diagnosis *diagnosis, const struct clock_facts *clock,
                            const struct drift *drift) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
-    unsigned telling = clock->reasons & ~(unsigned)REASON_IDLE;
-    int64_t products = kernels->time[KERNEL_MATRIX] + kernels->time[KERNEL_MATRIX_F32];
-    bool full_load = 2 * products > kernels->all &&
+    unsigned reasons = clock->reasons & ~(unsigned)REASON_IDLE;
+    int64_t products = kernels->time[KERNEL_MATMUL] + kernels->time[KERNEL_MATMUL_F32];
+    bool full_load = 2 * products > kernels->total_time &&
                      share_of(diagnosis->facts.busy, diagnosis->facts.window) > 0.9;
-    if (telling)
-        return telling == REASON_POWER_CAP;
-    return !is_lower(clock) && full_load && drift->ratio <= BY_POWER_MOST;
+    if (reasons)
+        return reasons == REASON_SW_POWER_CAP;
+    return !is_below_max(clock) && full_load && drift->ratio <= POWER_LIMIT_SLOWDOWN_MAX;
 }
 
 /* Whether there is anything to say: a low clock while kernels ran that felt it, or kernels that
  * slow down together although no clock was seen to be steady. */
 static bool is_slowed(const struct clock_facts *clock, const struct drift *drift) {
     enum { READINGS = 3 };
-    unsigned telling = clock->reasons & ~(unsigned)REASON_IDLE;
-    if (is_lower(clock))
-        return telling || drift->part > 0.5 || (!clock->reasons && drift->part > 0.3);
+    unsigned reasons = clock->reasons & ~(unsigned)REASON_IDLE;
+    if (is_below_max(clock))
+        return reasons || drift->part > 0.5 || (!clock->reasons && drift->part > 0.3);
     return clock->readings < READINGS && drift->ratio > 1.08 && drift->part > 0.7;
 }
 
-static void say_slowed(struct diagnosis *diagnosis, struct finding *finding,
-                       const struct clock_facts *clock, const struct drift *drift) {
-    bool lower = is_lower(clock);
+static void describe_slowdown(struct diagnosis *diagnosis, struct finding *finding,
+                              const struct clock_facts *clock, const struct drift *drift) {
+    bool lower = is_below_max(clock);
     char change[FROM_TO_SIZE];
     from_to(diagnosis, finding->recoverable, change);
     if (lower)
         finding_summary(diagnosis, finding,
                         "The device's clock went from %.0f to %.0f MHz%s%s; at the full clock, %s",
-                        clock->most, clock->least, clock->reasons ? " because " : ", ",
-                        reason_words(clock->reasons), change);
+                        clock->max_mhz, clock->min_mhz, clock->reasons ? " because " : ", ",
+                        reason_text(clock->reasons), change);
     else
         finding_summary(diagnosis, finding,
                         "The same kernels take %.0f%% longer later in the run%s; at the first "
@@ -164,7 +165,7 @@ static void say_slowed(struct diagnosis *diagnosis, struct finding *finding,
                           "device lowers its clock; its clock was not recorded.");
     if (drift->ratio > 1)
         finding_evidence(
-            diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT, .start = clock->low_at},
+            diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT, .start = clock->min_time},
             "kernels of one name and grid take %.1f%% longer in the last quarter than in the first",
             100 * (drift->ratio - 1));
     finding_fix(diagnosis, finding, EFFORT_SETTING, "--full-clock", "%s",
@@ -180,7 +181,7 @@ void diagnose_clock(struct diagnosis *diagnosis) {
     if (!is_slowed(&clock, drift))
         return;
     const struct prediction *full = predict_alone(diagnosis, CHANGE_FULL_CLOCK);
-    bool known = is_lower(&clock) && full->applicable && full->gain > 0;
+    bool known = is_below_max(&clock) && full->applicable && full->gain > 0;
     struct finding *finding =
         diagnose_add(diagnosis, FINDING_THROTTLING, known ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     finding->remark = is_power_limit(diagnosis, &clock, drift);
@@ -190,5 +191,5 @@ void diagnose_clock(struct diagnosis *diagnosis) {
     } else {
         finding_estimate(diagnosis, finding, drift->lost);
     }
-    say_slowed(diagnosis, finding, &clock, drift);
+    describe_slowdown(diagnosis, finding, &clock, drift);
 }

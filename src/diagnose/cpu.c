@@ -14,7 +14,8 @@ static const struct range_group *group_of(const struct ranges *ranges, uint32_t 
 
 /* An operator that launches nothing and is too long to be only the way to one that does. */
 static bool runs_on_cpu(const struct diagnosis *diagnosis, const struct range_group *group) {
-    int64_t floor = 20 * (diagnosis->facts.launch_call ? diagnosis->facts.launch_call : 5000);
+    int64_t floor =
+        20 * (diagnosis->facts.launch_call_time ? diagnosis->facts.launch_call_time : 5000);
     return group && group->category == RANGE_OP &&
            !name_is_input(trace_text(diagnosis->trace, group->name)) && group->activities == 0 &&
            group->count && group->host_self / (int64_t)group->count > floor;
@@ -59,7 +60,7 @@ static void find_operators(struct diagnosis *diagnosis) {
         diagnosis, finding, (struct evidence){.kind = EVIDENCE_RANGE, .name = most->name},
         "%.*s: %llu times, launches nothing", TEXT_ARGS(name), (unsigned long long)most->count);
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-host", "%s",
-                remedy_text(diagnosis->facts.framework, ADVICE_TO_DEVICE));
+                remedy_text(diagnosis->facts.framework, REMEDY_TO_DEVICE));
 }
 
 /* The framework's operator that had most of the host's time; NULL: none had a notable part. */
@@ -80,8 +81,8 @@ static bool device_listed(const struct trace *trace) {
     return false;
 }
 
-static void say_operators(struct diagnosis *diagnosis, struct finding *finding,
-                          const struct range_group *most) {
+static void describe_operators(struct diagnosis *diagnosis, struct finding *finding,
+                               const struct range_group *most) {
     struct text name = trace_text(diagnosis->trace, most->name);
     char time[FORMAT_SIZE];
     finding_summary(diagnosis, finding,
@@ -93,7 +94,7 @@ static void say_operators(struct diagnosis *diagnosis, struct finding *finding,
 }
 
 /* The functions with the most CPU time. */
-static void say_samples(struct diagnosis *diagnosis, struct finding *finding) {
+static void describe_samples(struct diagnosis *diagnosis, struct finding *finding) {
     enum { FUNCTIONS = 3 };
     const struct samples *samples = diagnosis->source->samples;
     char time[FORMAT_SIZE], part[FORMAT_SIZE];
@@ -160,9 +161,9 @@ static void find_no_device(struct diagnosis *diagnosis) {
                                            listed && !sampled ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);
     finding->decides = true;
     if (most)
-        say_operators(diagnosis, finding, most);
+        describe_operators(diagnosis, finding, most);
     else if (sampled)
-        say_samples(diagnosis, finding);
+        describe_samples(diagnosis, finding);
     else
         finding_summary(diagnosis, finding,
                         "The machine has a GPU, but no GPU activity was recorded");
@@ -173,7 +174,7 @@ static void find_no_device(struct diagnosis *diagnosis) {
                     "Look at the functions under CPU samples, or at the page's flame graph");
     else
         finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "%s",
-                    remedy_text(framework, ADVICE_TO_DEVICE));
+                    remedy_text(framework, REMEDY_TO_DEVICE));
 }
 
 void diagnose_cpu(struct diagnosis *diagnosis) {

@@ -29,7 +29,7 @@ struct diagnosis {
     bool predicted[CHANGE_COUNT]; /* what each change buys alone, once it was asked */
     struct prediction alone[CHANGE_COUNT];
     uint32_t *data_loading_range; /* by string id; see data_loading_range() */
-    struct finding scrap;         /* what is written to after a failure */
+    struct finding discarded;     /* what is written to after a failure */
     struct status *status;
     bool failed; /* *status says why */
 };
@@ -41,18 +41,19 @@ diagnose_rule diagnose_compilation, diagnose_allocation, diagnose_transfers, dia
 /* When nothing of weight was found: healthy, or what is missing to tell. */
 void diagnose_healthy(struct diagnosis *diagnosis);
 /* Whether one gap has most of a run without steps, and no finding has much of it. */
-bool is_one_gap(const struct diagnosis *diagnosis);
+bool has_dominant_gap(const struct diagnosis *diagnosis);
 /* What the trace does not tell. */
 void diagnose_missing(struct diagnosis *diagnosis);
 /* Whether none of what is listed would buy more than a few hundredths of the time. */
 bool gain_is_small(const struct verdict *verdict);
 /* The two sentences at the top. */
-void diagnose_sentences(struct diagnosis *diagnosis);
+void diagnose_summarize(struct diagnosis *diagnosis);
 
 /* The change by itself, everywhere. Asked once. */
 const struct prediction *predict_alone(struct diagnosis *diagnosis, enum change_kind kind);
 /* Several at once; nothing applies where it fails. */
-struct prediction predict(struct diagnosis *diagnosis, const struct change *changes, size_t count);
+struct prediction predict_changes(struct diagnosis *diagnosis, const struct change *changes,
+                                  size_t count);
 
 /* Adds a finding. Never NULL: after a failure it is one that is thrown away. Good until the next
  * one is added. */
@@ -83,10 +84,10 @@ void finding_evidence(struct diagnosis *diagnosis, struct finding *finding, stru
 void finding_fix(struct diagnosis *diagnosis, struct finding *finding, enum effort effort,
                  const char *command, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-void diagnose_miss(struct diagnosis *diagnosis, const char *format, ...)
+void diagnose_add_missing(struct diagnosis *diagnosis, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Replaces a text of the verdict or a finding. */
-void diagnose_say(struct diagnosis *diagnosis, char **text, const char *format, ...)
+void diagnose_set_text(struct diagnosis *diagnosis, char **text, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* part / whole, 0 when there is no whole. */
@@ -101,12 +102,13 @@ static inline int64_t per_step(const struct diagnosis *diagnosis, int64_t total)
 /* How much of something a run without steps would have if its first half were as its second: that
  * much is its loop's, the rest its start's. `one` of them more or less is where the cut falls. From
  * 0 to 1. */
-static inline double later_half(const int64_t quarters[QUARTERS], int64_t one, int64_t all) {
-    double part = 2 * share_of(quarters[QUARTERS - 2] + quarters[QUARTERS - 1] + one, all);
+static inline double steady_fraction(const int64_t quarter_end[QUARTERS], int64_t one,
+                                     int64_t all) {
+    double part = 2 * share_of(quarter_end[QUARTERS - 2] + quarter_end[QUARTERS - 1] + one, all);
     return part < 1 ? part : 1;
 }
 /* "a step" or "in all", to stand behind such a figure. */
-static inline const char *each_step(const struct diagnosis *diagnosis) {
+static inline const char *per_step_text(const struct diagnosis *diagnosis) {
     return diagnosis->source->step_count ? "a step" : "in all";
 }
 /* "11.20 ms -> 5.900 ms a step" */
@@ -119,10 +121,10 @@ char *from_to_after(const struct diagnosis *diagnosis, int64_t before, int64_t g
  * it; 0: none. */
 uint32_t data_loading_range(const struct diagnosis *diagnosis, uint32_t name);
 /* Fills what that is answered from. */
-void diagnose_inputs(struct diagnosis *diagnosis);
+void data_loading_find(struct diagnosis *diagnosis);
 /* A name, or a kernel's short name, cut to about 60 letters. */
 enum { NAME_SIZE = 72 };
-char *short_words(struct text words, char text[NAME_SIZE]);
+char *short_name(struct text words, char text[NAME_SIZE]);
 char *short_kernel(struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]);
 
 #endif

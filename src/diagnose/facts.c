@@ -1,13 +1,14 @@
-/* The walk over the host's calls: which waits are for what, and what stands before compiling. Then
- * copies and kernels (facts_device.c). */
+/* One pass over the host's calls (what each wait is for, what precedes a compilation) and one over
+ * the device's activities (copies by size and memory; kernels by name, grid, occupancy and roof).
+ */
+#include "base/array.h"
 #include "diagnose/facts.h"
 
 #include <string.h>
 
-#include "base/array.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/sort.h"
-#include "diagnose/facts_device.h"
 #include "trace/writer.h"
 #include "whatif/names.h"
 
@@ -15,8 +16,8 @@
 
 static bool any_name_has(const struct trace *trace, const uint32_t *names, size_t count,
                          const char *part) {
-    size_t looked = count < 4096 ? count : 4096;
-    for (size_t i = 0; i < looked; i++)
+    size_t checked = count < 4096 ? count : 4096;
+    for (size_t i = 0; i < checked; i++)
         if (text_find(trace_text(trace, names[i]), part) >= 0)
             return true;
     return false;
@@ -58,14 +59,50 @@ static enum framework find_framework(const struct diagnose_source *source) {
                                                                               : FRAMEWORK_CUDA;
 }
 
+/* ---- copies ---- */
+
+/* A value that the program wanted to look at, not data. */
+enum { SCALAR_BYTES = 256 };
+
+static enum copy_class copy_class_of(const struct trace *trace, size_t activity) {
+    uint64_t bytes = trace->activity.bytes[activity];
+    if (bytes <= SCALAR_BYTES)
+        return COPIES_SCALAR;
+    if (bytes < COPY_SMALL_BYTES)
+        return COPIES_SMALL;
+    bool pageable = trace->activity.from_memory[activity] == MEMORY_PAGEABLE ||
+                    trace->activity.to_memory[activity] == MEMORY_PAGEABLE;
+    return pageable ? COPIES_PAGEABLE : COPIES_PINNED;
+}
+
+static void add_copy(const struct trace *trace, size_t row, struct copy_facts *copies) {
+    uint64_t bytes = trace->activity.bytes[row];
+    copies->count++;
+    copies->bytes += bytes == BYTES_UNKNOWN ? 0 : bytes;
+    copies->time += trace->activity.duration[row];
+    if (trace->activity.duration[row] >= copies->longest) {
+        copies->longest = trace->activity.duration[row];
+        copies->activity = (uint32_t)row;
+    }
+}
+
+static void count_copy(const struct trace *trace, size_t row, struct facts *facts) {
+    unsigned direction = trace->activity.direction[row];
+    if (direction != COPY_HTOD && direction != COPY_DTOH)
+        return;
+    enum copy_class class = copy_class_of(trace, row);
+    add_copy(trace, row, &facts->copies[class]);
+    add_copy(trace, row, &facts->directed[class][direction]);
+}
+
 /* ---- the host's side ---- */
 
 /* The judged part on the host: from the first launch of what runs in it to the last end. */
-static void find_host_part(const struct diagnose_source *source, struct facts *facts) {
+static void find_host_interval(const struct diagnose_source *source, struct facts *facts) {
     const struct model *model = source->model;
     const struct trace *trace = model->trace;
-    facts->host_from = INT64_MAX;
-    facts->host_until = INT64_MIN;
+    facts->host_start = INT64_MAX;
+    facts->host_end = INT64_MIN;
     for (size_t d = 0; d < source->device_count; d++) {
         const struct selection *selection = source->devices[d].selection;
         uint32_t id = source->devices[d].id;
@@ -73,26 +110,26 @@ static void find_host_part(const struct diagnose_source *source, struct facts *f
             continue;
         int64_t first = selection->windows[0].start;
         int64_t last = selection->windows[selection->count - 1].end;
-        if (last > facts->host_until)
-            facts->host_until = last;
-        if (first < facts->host_from)
-            facts->host_from = first;
+        if (last > facts->host_end)
+            facts->host_end = last;
+        if (first < facts->host_start)
+            facts->host_start = first;
         for (size_t i = model->device_first[id]; i < model->device_first[id + 1]; i++) {
             if (trace->activity.start[i] < first)
                 continue;
             if (model->launch[i] != NO_ROW &&
-                trace->call.start[model->launch[i]] < facts->host_from)
-                facts->host_from = trace->call.start[model->launch[i]];
+                trace->call.start[model->launch[i]] < facts->host_start)
+                facts->host_start = trace->call.start[model->launch[i]];
             break; /* they are in order of start */
         }
     }
     const struct selection *part = source->host_part;
     if (source->device_count == 0 && part && part->count) {
-        facts->host_from = part->windows[0].start;
-        facts->host_until = part->windows[part->count - 1].end;
+        facts->host_start = part->windows[0].start;
+        facts->host_end = part->windows[part->count - 1].end;
     } else if (source->device_count == 0 || !source->narrowed) {
-        facts->host_from = model->first;
-        facts->host_until = model->last;
+        facts->host_start = model->first;
+        facts->host_end = model->last;
     }
 }
 
@@ -121,7 +158,7 @@ static void add_sync(struct facts *facts, enum sync_purpose purpose, uint32_t ca
 }
 
 /* One thread's walk. */
-struct walk {
+struct call_walk {
     const struct diagnose_source *source;
     struct facts *facts;
     const uint32_t *copy_of_call;
@@ -136,7 +173,7 @@ struct walk {
 };
 
 /* The copy of a call, also where a call inside it is what the launch was matched with. */
-static uint32_t copy_of(const struct walk *walk, size_t call, size_t end) {
+static uint32_t copy_of(const struct call_walk *walk, size_t call, size_t end) {
     const struct model *model = walk->source->model;
     if (walk->copy_of_call[call] != NO_ROW)
         return walk->copy_of_call[call];
@@ -146,7 +183,7 @@ static uint32_t copy_of(const struct walk *walk, size_t call, size_t end) {
     return NO_ROW;
 }
 
-static void walk_sync(struct walk *walk, size_t call, int64_t duration) {
+static void walk_sync(struct call_walk *walk, size_t call, int64_t duration) {
     const struct trace *trace = walk->source->model->trace;
     uint32_t copy = walk->previous_copy;
     enum sync_purpose purpose = SYNC_PLAIN;
@@ -164,14 +201,14 @@ static void walk_sync(struct walk *walk, size_t call, int64_t duration) {
 
 /* A copy call that returns when the copy is done waits like a synchronising one: one that brings a
  * value is made to look at it. */
-static bool waits_for_value(const struct walk *walk, size_t call, uint32_t copy) {
+static bool waits_for_value(const struct call_walk *walk, size_t call, uint32_t copy) {
     const struct model *model = walk->source->model;
     return model->trace->activity.direction[copy] == COPY_DTOH &&
            copy_class_of(model->trace, copy) == COPIES_SCALAR &&
            model_call_end(model, call) >= model_activity_end(model, copy);
 }
 
-static void walk_copy(struct walk *walk, size_t call, uint32_t copy, int64_t duration) {
+static void walk_copy(struct call_walk *walk, size_t call, uint32_t copy, int64_t duration) {
     struct facts *facts = walk->facts;
     facts->copies[copy_class_of(walk->source->model->trace, copy)].call_time += duration;
     walk->previous_waited = waits_for_value(walk, call, copy);
@@ -179,17 +216,17 @@ static void walk_copy(struct walk *walk, size_t call, uint32_t copy, int64_t dur
         add_sync(facts, SYNC_SCALAR, (uint32_t)call, duration);
 }
 
-static void walk_call(struct walk *walk, size_t call, size_t end) {
+static void walk_call(struct call_walk *walk, size_t call, size_t end) {
     const struct trace *trace = walk->source->model->trace;
     struct facts *facts = walk->facts;
     unsigned class = trace->call.class[call];
     int64_t start = trace->call.start[call], duration = trace->call.duration[call];
-    int64_t thought = walk->seen && start > walk->previous_end ? start - walk->previous_end : 0;
+    int64_t host_time = walk->seen && start > walk->previous_end ? start - walk->previous_end : 0;
     uint32_t copy = NO_ROW;
     facts->calls[class]++;
     facts->call_time[class] += duration;
     unsigned quarter = 0;
-    while (quarter < QUARTERS - 1 && start >= facts->quarters[quarter])
+    while (quarter < QUARTERS - 1 && start >= facts->quarter_end[quarter])
         quarter++;
     facts->quarter_calls[class][quarter]++;
     facts->quarter_time[class][quarter] += duration;
@@ -206,7 +243,7 @@ static void walk_call(struct walk *walk, size_t call, size_t end) {
         break;
     case CALL_COMPILE:
         facts->compile_calls++;
-        facts->host_time_before_compile += thought;
+        facts->host_time_before_compile += host_time;
         walk->time_of_name[trace->call.name[call]] += duration;
         break;
     case CALL_ALLOC:
@@ -223,13 +260,13 @@ static void walk_call(struct walk *walk, size_t call, size_t end) {
     default:
         break;
     }
-    if (class != CALL_OTHER || thought > duration)
+    if (class != CALL_OTHER || host_time > duration)
         walk->previous_copy = copy;
     walk->previous_end = start + duration;
     walk->seen = true;
 }
 
-static void name_most(struct walk *walk, const struct trace *trace) {
+static void name_longest_calls(struct call_walk *walk, const struct trace *trace) {
     int64_t compile = 0, alloc = 0;
     for (size_t i = 0; i < trace->call.count; i++) {
         uint32_t name = trace->call.name[i];
@@ -245,7 +282,7 @@ static void name_most(struct walk *walk, const struct trace *trace) {
 }
 
 /* By process: whether it gives work to the judged device, as far as is known. */
-static bool *find_feeders(const struct diagnose_source *source, struct status *status) {
+static bool *find_feeding_processes(const struct diagnose_source *source, struct status *status) {
     const struct trace *trace = source->model->trace;
     bool known = false, *feeds = memory_allocate(trace->process.count, sizeof *feeds, status);
     for (size_t i = 1; feeds && source->device_count && i < trace->queue.count; i++)
@@ -261,10 +298,10 @@ static bool walk_host(const struct diagnose_source *source, struct facts *facts,
     const struct model *model = source->model;
     const struct trace *trace = model->trace;
     uint32_t *copies = find_copies_of_calls(model, status);
-    struct walk walk = {.source = source, .facts = facts, .copy_of_call = copies};
+    struct call_walk walk = {.source = source, .facts = facts, .copy_of_call = copies};
     walk.time_of_name = memory_allocate(trace->strings.count + 1, sizeof(int64_t), status);
     walk.launch_times = memory_allocate(trace->call.count + 1, sizeof(int64_t), status);
-    bool *feeds = find_feeders(source, status);
+    bool *feeds = find_feeding_processes(source, status);
     bool ok = copies && walk.time_of_name && walk.launch_times && feeds;
     for (size_t thread = 1; ok && thread < trace->thread.count; thread++) {
         size_t end = model->thread_calls[thread + 1];
@@ -273,14 +310,15 @@ static bool walk_host(const struct diagnose_source *source, struct facts *facts,
         walk.seen = false;
         walk.previous_copy = NO_ROW;
         for (size_t i = model->thread_calls[thread]; i < end; i++)
-            if (!model->call_nested[i] && trace->call.start[i] >= facts->host_from &&
-                trace->call.start[i] < facts->host_until)
+            if (!model->call_nested[i] && trace->call.start[i] >= facts->host_start &&
+                trace->call.start[i] < facts->host_end)
                 walk_call(&walk, i, end);
     }
     if (ok) {
-        name_most(&walk, trace);
+        name_longest_calls(&walk, trace);
         if (walk.launches)
-            facts->launch_call = sort_select(walk.launch_times, walk.launches, walk.launches / 2);
+            facts->launch_call_time =
+                sort_select(walk.launch_times, walk.launches, walk.launches / 2);
     }
     memory_free(copies);
     memory_free(walk.time_of_name);
@@ -300,7 +338,7 @@ static bool find_compile_ranges(const struct model *model, struct facts *facts,
         int64_t until = INT64_MIN;
         for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++) {
             int64_t start = trace->range.start[i];
-            if (start < until || start < facts->host_from || start >= facts->host_until ||
+            if (start < until || start < facts->host_start || start >= facts->host_end ||
                 trace->range.category[i] == RANGE_DEVICE ||
                 !name_has_trait(&compiles, trace->range.name[i]))
                 continue;
@@ -313,7 +351,7 @@ static bool find_compile_ranges(const struct model *model, struct facts *facts,
     return true;
 }
 
-static void take_accounts(const struct diagnose_source *source, struct facts *facts) {
+static void sum_accounts(const struct diagnose_source *source, struct facts *facts) {
     for (size_t d = 0; d < source->device_count; d++) {
         const struct diagnose_device *device = &source->devices[d];
         facts->window += device->account->window;
@@ -338,7 +376,7 @@ static int64_t kernel_time(const struct trace *trace, size_t activity) {
 static void find_quarters(const struct diagnose_source *source, struct facts *facts) {
     const struct model *model = source->model;
     for (unsigned quarter = 0; quarter < QUARTERS - 1; quarter++)
-        facts->quarters[quarter] = INT64_MAX;
+        facts->quarter_end[quarter] = INT64_MAX;
     if (source->device_count == 0)
         return;
     size_t first = model->device_first[source->devices[0].id];
@@ -350,7 +388,7 @@ static void find_quarters(const struct diagnose_source *source, struct facts *fa
     for (size_t i = first; i < end && quarter < QUARTERS - 1; i++) {
         done += (double)kernel_time(model->trace, i);
         while (quarter < QUARTERS - 1 && whole > 0 && done >= whole * (quarter + 1) / QUARTERS)
-            facts->quarters[quarter++] = model_activity_end(model, i);
+            facts->quarter_end[quarter++] = model_activity_end(model, i);
     }
 }
 
@@ -362,7 +400,7 @@ static void find_launch_cost(const struct diagnose_source *source, struct facts 
     /* what the trace itself shows is how far apart its kernels are, however long they last */
     if (limits && limits->source[DEVICE_LIMIT_LAUNCH] >= LIMIT_STATED)
         measured = limits->of[DEVICE_LIMIT_LAUNCH];
-    facts->launch_cost = measured > 0 ? (int64_t)measured : facts->launch_call;
+    facts->launch_cost = measured > 0 ? (int64_t)measured : facts->launch_call_time;
 }
 
 /* A function of CUDA, HIP or OpenCL: its prefix and a capital letter. */
@@ -400,8 +438,327 @@ static bool count_recorded(const struct model *model, struct recorded *recorded,
     return true;
 }
 
+/* ---- kernels ---- */
+
+/* One kernel at a time, beside sums by name that tell which kernel has most of something. */
+enum name_sum { OF_SMALL_GRID, OF_TAIL, OF_OCCUPANCY, NAME_SUMS };
+struct kernel_walk {
+    const struct diagnose_source *source;
+    struct facts *facts;
+    int64_t *by_name[NAME_SUMS]; /* by string id */
+    int64_t *class_time;         /* by string id */
+    uint8_t *class;              /* by string id; KERNEL_CLASS_COUNT: not asked yet */
+};
+
+static enum kernel_class cached_kernel_class(struct kernel_walk *walk, uint32_t name) {
+    if (walk->class[name] == KERNEL_CLASS_COUNT)
+        walk->class[name] = (uint8_t)kernel_class(trace_text(walk->source->model->trace, name));
+    return walk->class[name];
+}
+
+/* A grid of fewer blocks than the device has multiprocessors leaves the rest idle; a kernel that
+ * lasts about as long as launching one is small because there is little to do. */
+static void check_grid(struct kernel_walk *walk, size_t row, uint64_t blocks) {
+    struct kernel_facts *kernels = &walk->facts->kernels;
+    const struct trace *trace = walk->source->model->trace;
+    int64_t duration = trace->activity.duration[row];
+    uint64_t multiprocessors = walk->facts->multiprocessors;
+    int64_t floor = walk->facts->launch_cost > 2000 ? walk->facts->launch_cost : 2000;
+    if (multiprocessors == 0 || blocks == 0 || duration < 5 * floor)
+        return;
+    if (2 * blocks < multiprocessors) {
+        int64_t better = (int64_t)((double)duration * (double)blocks / (double)multiprocessors);
+        int64_t *sum = &walk->by_name[OF_SMALL_GRID][trace->activity.name[row]];
+        *sum += duration;
+        kernels->small_grid_time += duration;
+        kernels->small_grid_saved += duration - (better > floor ? better : floor);
+        if (*sum > walk->by_name[OF_SMALL_GRID][kernels->small_grid_name] ||
+            kernels->small_grid_name == trace->activity.name[row]) {
+            kernels->small_grid_name = trace->activity.name[row];
+            kernels->small_grid_blocks = blocks;
+        }
+    }
+}
+
+/* Blocks run in waves of as many as fit; the last one may be of a few. */
+static void check_tail(struct kernel_walk *walk, size_t row, uint64_t blocks) {
+    const struct trace *trace = walk->source->model->trace;
+    const struct occupancy *occupancy = walk->source->occupancy;
+    struct kernel_facts *kernels = &walk->facts->kernels;
+    uint32_t device = model_activity_device(walk->source->model, row);
+    uint64_t threads = (uint64_t)trace->activity.block_x[row] * trace->activity.block_y[row] *
+                       trace->activity.block_z[row];
+    uint32_t resident = trace->device.threads_per_multiprocessor[device];
+    if (!occupancy || !occupancy->share || occupancy->share[row] <= 0 || threads == 0 ||
+        resident == 0 || walk->facts->multiprocessors == 0)
+        return;
+    double each = (double)resident * (double)occupancy->share[row] / (double)threads;
+    double at_once =
+        (each < 1 ? 1 : (double)(uint64_t)(each + 0.01)) * (double)walk->facts->multiprocessors;
+    double waves = (double)blocks / at_once;
+    if (waves <= 1 || waves > 4)
+        return;
+    double whole = (double)(uint64_t)waves + (waves > (double)(uint64_t)waves);
+    int64_t saved = (int64_t)((double)trace->activity.duration[row] * (1 - waves / whole));
+    int64_t *sum = &walk->by_name[OF_TAIL][trace->activity.name[row]];
+    *sum += saved;
+    kernels->tail_time += trace->activity.duration[row];
+    kernels->tail_saved += saved;
+    if (*sum > walk->by_name[OF_TAIL][kernels->tail_name])
+        kernels->tail_name = trace->activity.name[row];
+}
+
+static void check_occupancy(struct kernel_walk *walk, size_t row, enum kernel_class class) {
+    const struct trace *trace = walk->source->model->trace;
+    const struct occupancy *occupancy = walk->source->occupancy;
+    struct kernel_facts *kernels = &walk->facts->kernels;
+    /* products keep their tiles in registers and run at a low occupancy by design */
+    if (!occupancy || !occupancy->share || occupancy->share[row] <= 0 ||
+        occupancy->share[row] >= OCCUPANCY_TARGET || class == KERNEL_MATMUL ||
+        class == KERNEL_MATMUL_F32)
+        return;
+    int64_t *sum = &walk->by_name[OF_OCCUPANCY][trace->activity.name[row]];
+    *sum += trace->activity.duration[row];
+    kernels->low_occupancy_time += trace->activity.duration[row];
+    if (*sum > walk->by_name[OF_OCCUPANCY][kernels->low_occupancy_name])
+        kernels->low_occupancy_name = trace->activity.name[row];
+}
+
+static void check_roof(struct kernel_walk *walk, size_t row) {
+    const struct work *work = walk->source->work;
+    struct kernel_facts *kernels = &walk->facts->kernels;
+    int64_t duration = walk->source->model->trace->activity.duration[row];
+    if (!work || !work->roof_ns || work->roof_ns[row] <= 0)
+        return;
+    int64_t roof = (int64_t)work->roof_ns[row];
+    roof = roof < duration ? roof : duration;
+    unsigned bound = work->bound && work->bound[row] < KERNEL_BOUNDS ? work->bound[row] : 0;
+    kernels->known_time += duration;
+    kernels->known_roof_time += roof;
+    kernels->bound_time[bound] += duration;
+    kernels->bound_roof_time[bound] += roof;
+}
+
+/* A product of few rows reads its matrix once and is bound by memory, whatever its name says. Where
+ * its work is known it has few operations for each byte; else short ones and those on few blocks,
+ * or of which nothing is known, may be such. */
+static void check_matmul(struct kernel_walk *walk, size_t row, enum kernel_class class,
+                         uint64_t blocks) {
+    enum { LARGE_NS = 50000, UNLESS_KNOWN = 108, FLOPS_PER_BYTE = 100, F32_FLOPS_PER_BYTE = 10 };
+    struct kernel_facts *kernels = &walk->facts->kernels;
+    const struct work *work = walk->source->work;
+    int64_t duration = walk->source->model->trace->activity.duration[row];
+    uint64_t multiprocessors =
+        walk->facts->multiprocessors ? walk->facts->multiprocessors : UNLESS_KNOWN;
+    if (duration < LARGE_NS || blocks < multiprocessors / 2)
+        kernels->skinny_matmul_time += duration;
+    if (work && work->flops && work->bytes && work->flops[row] > 0 && work->bytes[row] > 0) {
+        double least = class == KERNEL_MATMUL_F32 ? F32_FLOPS_PER_BYTE : FLOPS_PER_BYTE;
+        kernels->known_matmul_time += duration;
+        if (work->flops[row] < least * work->bytes[row])
+            kernels->known_skinny_time += duration;
+    }
+}
+
+static void count_kernel(struct kernel_walk *walk, size_t row) {
+    const struct trace *trace = walk->source->model->trace;
+    struct kernel_facts *kernels = &walk->facts->kernels;
+    uint32_t name = trace->activity.name[row];
+    int64_t duration = trace->activity.duration[row];
+    enum kernel_class class = cached_kernel_class(walk, name);
+    uint64_t blocks = (uint64_t)trace->activity.grid_x[row] * trace->activity.grid_y[row] *
+                      trace->activity.grid_z[row];
+    kernels->count++;
+    kernels->total_time += duration;
+    kernels->time[class] += duration;
+    walk->class_time[name] += duration;
+    if (walk->class_time[name] > walk->class_time[kernels->class_top_name[class]] ||
+        kernels->class_top_name[class] == 0)
+        kernels->class_top_name[class] = name;
+    if (duration < walk->facts->launch_cost) {
+        kernels->short_count++;
+        kernels->short_time += duration;
+    }
+    if (class == KERNEL_MATMUL || class == KERNEL_MATMUL_F32)
+        check_matmul(walk, row, class, blocks);
+    if (class != KERNEL_COLLECTIVE) {
+        check_grid(walk, row, blocks);
+        check_tail(walk, row, blocks);
+        check_occupancy(walk, row, class);
+    }
+    check_roof(walk, row);
+}
+
+static bool kernel_walk_begin(struct kernel_walk *walk, struct status *status) {
+    size_t names = walk->source->model->trace->strings.count + 1;
+    for (unsigned i = 0; i < NAME_SUMS; i++)
+        if (!(walk->by_name[i] = memory_allocate(names, sizeof(int64_t), status)))
+            return false;
+    walk->class_time = memory_allocate(names, sizeof(int64_t), status);
+    walk->class = memory_allocate(names, 1, status);
+    if (!walk->class_time || !walk->class)
+        return false;
+    memset(walk->class, KERNEL_CLASS_COUNT, names);
+    return true;
+}
+
+static void kernel_walk_finish(struct kernel_walk *walk) {
+    for (unsigned i = 0; i < NAME_SUMS; i++)
+        memory_free(walk->by_name[i]);
+    memory_free(walk->class_time);
+    memory_free(walk->class);
+}
+
+/* Idle time that comes in gaps of about what launching costs, and not in a few long ones. */
+static int64_t find_short_idle(const struct diagnose_source *source, const struct facts *facts,
+                               const struct diagnose_device *device) {
+    enum { LAUNCHES = 40, UNLESS_KNOWN = 100000 };
+    const struct trace *trace = source->model->trace;
+    int64_t most = facts->launch_call_time ? LAUNCHES * facts->launch_call_time : UNLESS_KNOWN;
+    int64_t idle = 0, reached = INT64_MAX;
+    for (size_t i = source->model->device_first[device->id];
+         i < source->model->device_first[device->id + 1]; i++) {
+        int64_t start = trace->activity.start[i], end = model_activity_end(source->model, i);
+        if (!selection_contains(device->selection, start))
+            continue;
+        if (start > reached && start - reached <= most)
+            idle += start - reached;
+        if (reached == INT64_MAX || end > reached)
+            reached = end;
+    }
+    return idle;
+}
+
+static bool walk_device(const struct diagnose_source *source, struct facts *facts,
+                        struct status *status) {
+    const struct model *model = source->model;
+    const struct trace *trace = model->trace;
+    struct kernel_walk walk = {.source = source, .facts = facts};
+    bool ok = kernel_walk_begin(&walk, status);
+    for (size_t d = 0; ok && d < source->device_count; d++) {
+        const struct diagnose_device *device = &source->devices[d];
+        facts->short_idle += find_short_idle(source, facts, device);
+        for (size_t i = model->device_first[device->id]; i < model->device_first[device->id + 1];
+             i++) {
+            if (!selection_contains(device->selection, trace->activity.start[i]))
+                continue;
+            if (trace->activity.kind[i] == ACTIVITY_KERNEL)
+                count_kernel(&walk, i);
+            else if (trace->activity.kind[i] == ACTIVITY_COPY)
+                count_copy(trace, i, facts);
+        }
+    }
+    kernel_walk_finish(&walk);
+    return ok;
+}
+
+/* ---- kernels that slow down ---- */
+
+/* Time of the kernels of one name and grid, taken for the same work, in each quarter of the judged
+ * part. */
+struct pace {
+    int64_t time[QUARTERS];
+    uint64_t count[QUARTERS];
+};
+struct paces {
+    struct map places; /* by name and grid */
+    struct pace *list;
+    size_t count, capacity;
+};
+
+static bool add_to_pace(const struct trace *trace, struct paces *paces, size_t row,
+                        unsigned quarter, struct status *status) {
+    uint64_t key = trace->activity.name[row];
+    key = key * 0x9E3779B97F4A7C15u + trace->activity.grid_x[row];
+    key = key * 0x9E3779B97F4A7C15u + trace->activity.grid_y[row];
+    key = key * 0x9E3779B97F4A7C15u + trace->activity.grid_z[row];
+    uint64_t *place = map_find(&paces->places, key);
+    size_t at = place ? (size_t)*place : paces->count;
+    if (!place) {
+        if (!memory_grow((void **)&paces->list, &paces->capacity, paces->count + 1,
+                         sizeof *paces->list, status) ||
+            !map_set(&paces->places, key, paces->count, status))
+            return false;
+        paces->list[paces->count++] = (struct pace){0};
+    }
+    paces->list[at].time[quarter] += trace->activity.duration[row];
+    paces->list[at].count[quarter]++;
+    return true;
+}
+
+static double mean_of(const struct pace *pace, unsigned quarter) {
+    return (double)pace->time[quarter] / (double)pace->count[quarter];
+}
+
+static struct drift sum_paces(const struct paces *paces) {
+    struct drift drift = {0};
+    double whole = 0, slowed = 0, before = 0, after = 0, lost = 0;
+    for (size_t i = 0; i < paces->count; i++) {
+        const struct pace *pace = &paces->list[i];
+        double best = 0, time = 0;
+        bool always = true;
+        for (unsigned q = 0; q < QUARTERS; q++) {
+            always &= pace->count[q] >= 2;
+            time += (double)pace->time[q];
+        }
+        whole += time;
+        if (!always || mean_of(pace, QUARTERS - 1) < 1.05 * mean_of(pace, 0))
+            continue;
+        best = mean_of(pace, 0);
+        slowed += time;
+        before += best * (double)pace->count[QUARTERS - 1];
+        after += (double)pace->time[QUARTERS - 1];
+        for (unsigned q = 0; q < QUARTERS; q++)
+            if (mean_of(pace, q) > best)
+                lost += (double)pace->time[q] - best * (double)pace->count[q];
+    }
+    if (whole > 0 && before > 0) {
+        drift.part = slowed / whole;
+        drift.ratio = after / before;
+        drift.lost = (int64_t)lost;
+    }
+    return drift;
+}
+
+/* They wait for other devices and may take any time. */
+static bool is_collective(struct text name) {
+    return kernel_class(name) == KERNEL_COLLECTIVE;
+}
+
+bool drift_find(const struct diagnose_source *source, struct drift *drift, struct status *status) {
+    const struct trace *trace = source->model->trace;
+    struct paces paces = {0};
+    struct name_trait collective;
+    *drift = (struct drift){0};
+    if (source->device_count == 0)
+        return true;
+    if (!name_trait_begin(&collective, trace, is_collective, status))
+        return false;
+    bool ok = true;
+    const struct diagnose_device *device = &source->devices[0];
+    int64_t first = device->selection->windows[0].start;
+    int64_t last = device->selection->windows[device->selection->count - 1].end;
+    size_t end = source->model->device_first[device->id + 1];
+    for (size_t i = source->model->device_first[device->id]; i < end && ok; i++) {
+        int64_t start = trace->activity.start[i];
+        if (trace->activity.kind[i] != ACTIVITY_KERNEL || start < first || start >= last ||
+            name_has_trait(&collective, trace->activity.name[i]))
+            continue;
+        unsigned quarter = (unsigned)((double)(start - first) / (double)(last - first) * QUARTERS);
+        ok = add_to_pace(trace, &paces, i, quarter < QUARTERS ? quarter : QUARTERS - 1, status);
+    }
+    if (ok)
+        *drift = sum_paces(&paces);
+    name_trait_finish(&collective);
+    memory_free(paces.list);
+    map_finish(&paces.places);
+    return ok;
+}
+
+/* ---- all of it ---- */
+
 /* What nothing but the facts is read from: predictions take much memory of their own. */
-static void unload(struct trace *trace) {
+static void unload_columns(struct trace *trace) {
     static const char *const grids[] = {"grid_x",  "grid_y",  "grid_z",
                                         "block_x", "block_y", "block_z"};
     for (size_t i = 0; i < ARRAY_COUNT(grids); i++)
@@ -418,15 +775,15 @@ bool facts_find(const struct diagnose_source *source, struct facts *facts, struc
         !trace_load(trace, TABLE_COUNTER, "time device name value", status))
         return false;
     facts->framework = find_framework(source);
-    find_host_part(source, facts);
-    take_accounts(source, facts);
+    find_host_interval(source, facts);
+    sum_accounts(source, facts);
     find_quarters(source, facts);
     if (!count_recorded(source->model, &facts->recorded, status) ||
         !walk_host(source, facts, status) || !find_compile_ranges(source->model, facts, status))
         return false;
     find_launch_cost(source, facts);
-    if (!facts_find_kernels(source, facts, status) || !drift_find(source, &facts->drift, status))
+    if (!walk_device(source, facts, status) || !drift_find(source, &facts->drift, status))
         return false;
-    unload(trace);
+    unload_columns(trace);
     return true;
 }

@@ -6,7 +6,6 @@
 #define RIDGE_DIAGNOSE_FACTS_H
 
 #include "analysis/kernel_class.h"
-#include "diagnose/drift.h"
 #include "diagnose/finding.h"
 
 enum framework {
@@ -43,8 +42,8 @@ struct copy_facts {
 
 /* Kernels of one name and grid. */
 struct kernel_facts {
-    int64_t time[KERNEL_CLASSES];
-    int64_t all;
+    int64_t time[KERNEL_CLASS_COUNT];
+    int64_t total_time;
     uint64_t count, short_count; /* those that last less than launching them costs */
     int64_t short_time;
     int64_t small_grid_time, small_grid_saved; /* long ones on less than the device */
@@ -54,16 +53,16 @@ struct kernel_facts {
     uint32_t tail_name;
     int64_t low_occupancy_time;
     uint32_t low_occupancy_name;
-    int64_t known_time, known_roof; /* of those whose work and roof are known */
-    int64_t bound_time[KERNEL_BOUNDS], bound_roof[KERNEL_BOUNDS];
+    int64_t known_time, known_roof_time; /* of those whose work and roof are known */
+    int64_t bound_time[KERNEL_BOUNDS], bound_roof_time[KERNEL_BOUNDS];
     /* Of products: those that may have too few rows for arithmetic to be their limit; and of those
      * whose work is known, all and those with so few. */
-    int64_t thin_matrix_time, known_matrix_time, known_thin_time;
-    uint32_t top_of_class[KERNEL_CLASSES]; /* string id of the kernel with most of its time */
+    int64_t skinny_matmul_time, known_matmul_time, known_skinny_time;
+    uint32_t class_top_name[KERNEL_CLASS_COUNT]; /* string id of the kernel with most of its time */
 };
 
-/* A run without steps is cut into quarters of its kernel time: what a loop does comes back in the
- * later ones, what a start does is over by then. */
+/* A run without steps is cut into quarter_end of its kernel time: what a loop does comes back in
+ * the later ones, what a start does is over by then. */
 enum { QUARTERS = 4 };
 
 /* What the whole trace holds, whatever part of it is judged. */
@@ -73,9 +72,18 @@ struct recorded {
     uint64_t all_calls;           /* their sum */
 };
 
+/* Kernels that slow down during the run, as they do when a device lowers its clock. */
+struct drift {
+    double ratio; /* the last quarter against the first, over the kernels that slow down */
+    double part;  /* of the kernel time that slows down */
+    int64_t lost; /* beyond the pace of the fastest quarter */
+};
+/* Whether kernels of one name and grid slow down over the judged part. */
+bool drift_find(const struct diagnose_source *source, struct drift *drift, struct status *status);
+
 struct facts {
     enum framework framework;
-    int64_t host_from, host_until; /* the judged part on the host's side */
+    int64_t host_start, host_end; /* the judged part on the host's side */
     /* Of the judged device. */
     int64_t window, busy, exposed_copy, idle;
     int64_t cause[CAUSE_COUNT];
@@ -90,8 +98,8 @@ struct facts {
     /* By quarter of the first device's kernel time: calls that began in it, and their time. */
     uint64_t quarter_calls[CALL_CLASSES][QUARTERS];
     int64_t quarter_time[CALL_CLASSES][QUARTERS];
-    int64_t quarters[QUARTERS - 1]; /* when each but the last ends */
-    int64_t launch_call;            /* a usual one; 0: not known */
+    int64_t quarter_end[QUARTERS - 1]; /* when each but the last ends */
+    int64_t launch_call_time;          /* a usual one; 0: not known */
     int64_t launch_cost; /* from one launch to the next: measured, or as the trace has it */
     int64_t
         host_time_before_compile; /* the host's own code right before compiling or loading calls */

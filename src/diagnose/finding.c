@@ -35,7 +35,7 @@ const char *effort_name(unsigned effort) {
 
 /* ---- texts ---- */
 
-static char *say(struct diagnosis *diagnosis, const char *format, va_list arguments) {
+static char *format_text(struct diagnosis *diagnosis, const char *format, va_list arguments) {
     struct buffer words = {0};
     buffer_vprintf(&words, format, arguments);
     char *copy = buffer_ok(&words, diagnosis->status)
@@ -46,10 +46,10 @@ static char *say(struct diagnosis *diagnosis, const char *format, va_list argume
     return copy;
 }
 
-void diagnose_say(struct diagnosis *diagnosis, char **text, const char *format, ...) {
+void diagnose_set_text(struct diagnosis *diagnosis, char **text, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    char *words = say(diagnosis, format, arguments);
+    char *words = format_text(diagnosis, format, arguments);
     va_end(arguments);
     memory_free(*text);
     *text = words;
@@ -60,7 +60,7 @@ void finding_summary(struct diagnosis *diagnosis, struct finding *finding, const
     va_list arguments;
     va_start(arguments, format);
     memory_free(finding->summary);
-    finding->summary = say(diagnosis, format, arguments);
+    finding->summary = format_text(diagnosis, format, arguments);
     va_end(arguments);
 }
 
@@ -68,7 +68,7 @@ void finding_cause(struct diagnosis *diagnosis, struct finding *finding, const c
     va_list arguments;
     va_start(arguments, format);
     memory_free(finding->cause);
-    finding->cause = say(diagnosis, format, arguments);
+    finding->cause = format_text(diagnosis, format, arguments);
     va_end(arguments);
 }
 
@@ -81,7 +81,7 @@ void finding_evidence(struct diagnosis *diagnosis, struct finding *finding, stru
         return;
     }
     va_start(arguments, format);
-    about.words = say(diagnosis, format, arguments);
+    about.words = format_text(diagnosis, format, arguments);
     va_end(arguments);
     if (about.words)
         finding->evidence[finding->evidence_count++] = about;
@@ -152,7 +152,7 @@ void finding_fix(struct diagnosis *diagnosis, struct finding *finding, enum effo
         return;
     }
     va_start(arguments, format);
-    char *words = say(diagnosis, format, arguments);
+    char *words = format_text(diagnosis, format, arguments);
     va_end(arguments);
     if (words)
         finding->fixes[finding->fix_count++] =
@@ -161,7 +161,7 @@ void finding_fix(struct diagnosis *diagnosis, struct finding *finding, enum effo
                          .command = command ? write_command(diagnosis, finding, command) : NULL};
 }
 
-void diagnose_miss(struct diagnosis *diagnosis, const char *format, ...) {
+void diagnose_add_missing(struct diagnosis *diagnosis, const char *format, ...) {
     struct verdict *verdict = diagnosis->verdict;
     va_list arguments;
     if (!GROW(verdict->missing, &diagnosis->missing_capacity, verdict->missing_count + 1,
@@ -170,7 +170,7 @@ void diagnose_miss(struct diagnosis *diagnosis, const char *format, ...) {
         return;
     }
     va_start(arguments, format);
-    char *words = say(diagnosis, format, arguments);
+    char *words = format_text(diagnosis, format, arguments);
     va_end(arguments);
     if (words)
         verdict->missing[verdict->missing_count++] = words;
@@ -190,7 +190,7 @@ char *from_to_after(const struct diagnosis *diagnosis, int64_t gained, int64_t g
     return text;
 }
 
-char *short_words(struct text words, char text[NAME_SIZE]) {
+char *short_name(struct text words, char text[NAME_SIZE]) {
     bool cut = words.length > 60;
     if (cut)
         words.length = text_utf8_valid((struct text){words.data, 57});
@@ -202,7 +202,7 @@ char *short_kernel(struct diagnosis *diagnosis, uint32_t name, char text[NAME_SI
     struct buffer buffer = {0};
     diagnosis->failed |=
         !kernel_short_name(trace_text(diagnosis->trace, name), &buffer, diagnosis->status);
-    short_words(buffer_as_text(&buffer), text);
+    short_name(buffer_as_text(&buffer), text);
     buffer_finish(&buffer);
     return text;
 }
@@ -212,13 +212,13 @@ char *short_kernel(struct diagnosis *diagnosis, uint32_t name, char text[NAME_SI
 struct finding *diagnose_add(struct diagnosis *diagnosis, enum finding_kind kind,
                              enum confidence confidence) {
     struct verdict *verdict = diagnosis->verdict;
-    struct finding *finding = &diagnosis->scrap;
-    if (GROW(verdict->findings, &diagnosis->findings_capacity, verdict->count + 1,
-             diagnosis->status))
+    struct finding *finding = &diagnosis->discarded;
+    if (memory_grow((void **)&verdict->findings, &diagnosis->findings_capacity, verdict->count + 1,
+                    sizeof *verdict->findings, diagnosis->status))
         finding = &verdict->findings[verdict->count++];
     else
         finding_finish(finding);
-    diagnosis->failed |= finding == &diagnosis->scrap;
+    diagnosis->failed |= finding == &diagnosis->discarded;
     *finding = (struct finding){.kind = kind, .confidence = confidence};
     return finding;
 }
@@ -243,85 +243,6 @@ void finding_change(struct finding *finding, enum change_kind kind, struct text 
     if (finding->change_count < ARRAY_COUNT(finding->changes))
         finding->changes[finding->change_count++] = (struct change){
             .kind = kind, .pattern = pattern, .factor = factor, .device = finding->device};
-}
-
-void finding_estimate(const struct diagnosis *diagnosis, struct finding *finding, int64_t time) {
-    int64_t judged = diagnosis->verdict->time;
-    finding->recoverable = time < 0 ? 0 : time < judged ? time : judged;
-}
-
-void finding_take(struct diagnosis *diagnosis, struct finding *finding,
-                  const struct prediction *prediction) {
-    finding_estimate(diagnosis, finding, prediction->gain);
-    finding->error = prediction->error;
-    if (prediction->assumes[0])
-        diagnose_say(diagnosis, &finding->assumes, "%s", prediction->assumes);
-}
-
-bool finding_predict(struct diagnosis *diagnosis, struct finding *finding) {
-    struct prediction prediction = predict(diagnosis, finding->changes, finding->change_count);
-    if (prediction.applicable)
-        finding_take(diagnosis, finding, &prediction);
-    return prediction.applicable;
-}
-
-/* ---- predictions ---- */
-
-/* What leaves the kernels as long as they are. */
-static bool keeps_kernels(const struct change *changes, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        switch (changes[i].kind) {
-        case CHANGE_GRAPH:
-        case CHANGE_NO_SYNC:
-        case CHANGE_PINNED:
-        case CHANGE_BATCH_COPIES:
-        case CHANGE_OVERLAP_COPIES:
-        case CHANGE_NO_ALLOC:
-        case CHANGE_NO_COMPILE:
-        case CHANGE_PREFETCH:
-        case CHANGE_NO_HOST:
-            break;
-        default:
-            return false;
-        }
-    return true;
-}
-
-/* The most that such a change can buy: all time in which no kernel runs. Kernels of several queues
- * may come to run beside each other; how many would is not known. */
-static int64_t gain_most(const struct diagnosis *diagnosis, const struct prediction *prediction) {
-    return prediction->before - diagnosis->facts.busy;
-}
-
-struct prediction predict(struct diagnosis *diagnosis, const struct change *changes, size_t count) {
-    struct prediction prediction = {0};
-    struct outcome outcome = {0};
-    if (diagnosis->failed || !diagnosis->source->replay)
-        return prediction;
-    if (!replay_predict(diagnosis->source->replay, changes, count, &outcome, diagnosis->status)) {
-        diagnosis->failed = true;
-        return prediction;
-    }
-    prediction.applicable = outcome.applicable || count == 0;
-    prediction.before = outcome.before;
-    prediction.after = outcome.after;
-    prediction.gain = outcome.unchanged - outcome.after;
-    if (keeps_kernels(changes, count) && prediction.gain > gain_most(diagnosis, &prediction))
-        prediction.gain = gain_most(diagnosis, &prediction);
-    prediction.error = outcome.error;
-    memcpy(prediction.what, outcome.what, sizeof prediction.what);
-    memcpy(prediction.assumes, outcome.assumes, sizeof prediction.assumes);
-    memcpy(prediction.why_not, outcome.why_not, sizeof prediction.why_not);
-    outcome_finish(&outcome);
-    return prediction;
-}
-
-const struct prediction *predict_alone(struct diagnosis *diagnosis, enum change_kind kind) {
-    if (!diagnosis->predicted[kind]) {
-        diagnosis->alone[kind] = predict(diagnosis, &(struct change){.kind = kind}, 1);
-        diagnosis->predicted[kind] = true;
-    }
-    return &diagnosis->alone[kind];
 }
 
 const char *verdict_order_words(const struct verdict *verdict) {

@@ -56,7 +56,7 @@ const char *effort_name(unsigned effort);
 struct fix {
     enum effort effort;
     char *words;   /* "Capture the step with torch.cuda.graph" */
-    char *command; /* the what-if options that predict it for the judged part, or NULL:
+    char *command; /* the what-if options that predict_changes it for the judged part, or NULL:
                       "--steps steady --graph" */
 };
 

@@ -7,7 +7,7 @@
 static int64_t saved_by_run(const struct diagnosis *diagnosis, int64_t saved) {
     const struct facts *facts = &diagnosis->facts;
     double devices = (double)diagnosis->source->device_count;
-    return (int64_t)((double)saved * share_of(facts->busy, facts->kernels.all) / devices);
+    return (int64_t)((double)saved * share_of(facts->busy, facts->kernels.total_time) / devices);
 }
 
 /* The replay makes the kernel as much faster as the idle multiprocessors would: the others with
@@ -32,7 +32,7 @@ static void find_small_grids(struct diagnosis *diagnosis) {
                     "%s of the kernel time is in long kernels of fewer blocks than the %s "
                     "multiprocessors, most "
                     "in %s; spread over all, up to %s",
-                    format_percent(share_of(kernels->small_grid_time, kernels->all), part),
+                    format_percent(share_of(kernels->small_grid_time, kernels->total_time), part),
                     format_count(facts->multiprocessors, blocks), words,
                     from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
@@ -51,7 +51,7 @@ static void find_small_grids(struct diagnosis *diagnosis) {
 static void find_tail(struct diagnosis *diagnosis) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
     char part[FORMAT_SIZE], words[NAME_SIZE];
-    if (kernels->tail_saved < kernels->all / 10)
+    if (kernels->tail_saved < kernels->total_time / 10)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_TAIL, CONFIDENCE_LOW);
     finding_estimate(diagnosis, finding, saved_by_run(diagnosis, kernels->tail_saved));
@@ -76,7 +76,7 @@ static void find_tail(struct diagnosis *diagnosis) {
 static void find_low_occupancy(struct diagnosis *diagnosis) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
     char part[FORMAT_SIZE], words[NAME_SIZE];
-    if (3 * kernels->low_occupancy_time < kernels->all)
+    if (3 * kernels->low_occupancy_time < kernels->total_time)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_LOW_OCCUPANCY, CONFIDENCE_LOW);
     struct text name = trace_text(diagnosis->trace, kernels->low_occupancy_name);
@@ -84,11 +84,11 @@ static void find_low_occupancy(struct diagnosis *diagnosis) {
     if (!finding_predict(diagnosis, finding))
         finding->change_count = 0;
     short_kernel(diagnosis, kernels->low_occupancy_name, words);
-    finding_summary(diagnosis, finding,
-                    "%s of the kernel time is in kernels that cannot fill three quarters of a "
-                    "multiprocessor, most in %s",
-                    format_percent(share_of(kernels->low_occupancy_time, kernels->all), part),
-                    words);
+    finding_summary(
+        diagnosis, finding,
+        "%s of the kernel time is in kernels that cannot fill three quarters of a "
+        "multiprocessor, most in %s",
+        format_percent(share_of(kernels->low_occupancy_time, kernels->total_time), part), words);
     finding_cause(diagnosis, finding,
                   "Registers, shared memory or the block's size allow few warps at once, too few "
                   "to hide waiting for memory.");
@@ -123,7 +123,7 @@ static void find_one_queue(struct diagnosis *diagnosis) {
 }
 
 void diagnose_grids(struct diagnosis *diagnosis) {
-    if (diagnosis->facts.kernels.all == 0)
+    if (diagnosis->facts.kernels.total_time == 0)
         return;
     find_small_grids(diagnosis);
     find_tail(diagnosis);

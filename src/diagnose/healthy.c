@@ -7,35 +7,35 @@
 #include "trace/writer.h"
 
 /* A device that is idle for more than this part of its time is not healthy, whatever the reason. */
-#define IDLE_MOST 0.3
+#define IDLE_SHARE_MAX 0.3
 
 /* Whether the products may have so few rows that memory is their limit: as those of known work do,
  * else as most of them might. */
-static bool may_be_thin(const struct kernel_facts *kernels, int64_t matrix) {
-    return kernels->known_matrix_time ? 2 * kernels->known_thin_time > kernels->known_matrix_time
-                                      : 2 * kernels->thin_matrix_time > matrix;
+static bool may_be_skinny(const struct kernel_facts *kernels, int64_t matmul) {
+    return kernels->known_matmul_time ? 2 * kernels->known_skinny_time > kernels->known_matmul_time
+                                      : 2 * kernels->skinny_matmul_time > matmul;
 }
 
 /* What the kernels are bound by: by their roofs where known, else by what most of them do; NULL
  * where that is no one thing. */
-static const char *bound_words(const struct kernel_facts *kernels) {
-    int64_t moving = 0;
-    for (unsigned class = 0; class < KERNEL_CLASSES; class ++)
+static const char *bound_text(const struct kernel_facts *kernels) {
+    int64_t memory = 0;
+    for (unsigned class = 0; class < KERNEL_CLASS_COUNT; class ++)
         if (kernel_class_moves_memory(class))
-            moving += kernels->time[class];
-    int64_t matrix = kernels->time[KERNEL_MATRIX] + kernels->time[KERNEL_MATRIX_F32];
-    if (2 * kernels->known_time > kernels->all) {
-        moving = kernels->bound_time[BOUND_MEMORY];
-        matrix = kernels->bound_time[BOUND_COMPUTE];
-        if (kernels->bound_time[BOUND_LATENCY] > moving &&
-            kernels->bound_time[BOUND_LATENCY] > matrix)
+            memory += kernels->time[class];
+    int64_t matmul = kernels->time[KERNEL_MATMUL] + kernels->time[KERNEL_MATMUL_F32];
+    if (2 * kernels->known_time > kernels->total_time) {
+        memory = kernels->bound_time[BOUND_MEMORY];
+        matmul = kernels->bound_time[BOUND_COMPUTE];
+        if (kernels->bound_time[BOUND_LATENCY] > memory &&
+            kernels->bound_time[BOUND_LATENCY] > matmul)
             return "bound by latency";
     }
-    if (moving > matrix && 3 * moving > kernels->all)
+    if (memory > matmul && 3 * memory > kernels->total_time)
         return "bound by memory";
-    if (2 * kernels->known_time <= kernels->all && may_be_thin(kernels, matrix))
+    if (2 * kernels->known_time <= kernels->total_time && may_be_skinny(kernels, matmul))
         return NULL; /* a name does not tell how many rows a product has */
-    return 3 * matrix > kernels->all ? "bound by arithmetic" : NULL;
+    return 3 * matmul > kernels->total_time ? "bound by arithmetic" : NULL;
 }
 
 static bool has_remark(const struct verdict *verdict, enum finding_kind kind) {
@@ -46,14 +46,14 @@ static bool has_remark(const struct verdict *verdict, enum finding_kind kind) {
 }
 
 /* A whole run of fewer kernels than this, without steps, is none to judge. */
-enum { KERNELS_LEAST = 8 };
+enum { KERNELS_MIN = 8 };
 
-static bool too_few(const struct diagnosis *diagnosis) {
-    return diagnosis->facts.kernels.count < KERNELS_LEAST && !diagnosis->source->narrowed;
+static bool too_few_kernels(const struct diagnosis *diagnosis) {
+    return diagnosis->facts.kernels.count < KERNELS_MIN && !diagnosis->source->narrowed;
 }
 
 /* The longest gap, where it has much of all idle time; NULL: it has not. */
-static const struct gap *one_gap(const struct diagnosis *diagnosis) {
+static const struct gap *dominant_gap(const struct diagnosis *diagnosis) {
     const struct gap *longest = NULL;
     for (size_t d = 0; d < diagnosis->source->device_count; d++) {
         const struct gaps *gaps = diagnosis->source->devices[d].gaps;
@@ -65,9 +65,9 @@ static const struct gap *one_gap(const struct diagnosis *diagnosis) {
     return much && diagnosis->source->step_count == 0 ? longest : NULL;
 }
 
-bool is_one_gap(const struct diagnosis *diagnosis) {
+bool has_dominant_gap(const struct diagnosis *diagnosis) {
     const struct verdict *verdict = diagnosis->verdict;
-    const struct gap *gap = diagnosis->source->narrowed ? NULL : one_gap(diagnosis);
+    const struct gap *gap = diagnosis->source->narrowed ? NULL : dominant_gap(diagnosis);
     int64_t first = verdict->count ? verdict->findings[0].recoverable : 0;
     return gap && 2 * (gap->end - gap->start) > diagnosis->facts.window &&
            2 * first < gap->end - gap->start;
@@ -75,13 +75,14 @@ bool is_one_gap(const struct diagnosis *diagnosis) {
 
 static bool undecided(const struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
-    return facts->kernels.count == 0 || too_few(diagnosis) ||
-           (double)facts->idle + (double)facts->exposed_copy > IDLE_MOST * (double)facts->window;
+    return facts->kernels.count == 0 || too_few_kernels(diagnosis) ||
+           (double)facts->idle + (double)facts->exposed_copy >
+               IDLE_SHARE_MAX * (double)facts->window;
 }
 
-static void say_undecided(struct diagnosis *diagnosis, struct finding *finding) {
+static void describe_undecided(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
-    const struct gap *gap = one_gap(diagnosis);
+    const struct gap *gap = dominant_gap(diagnosis);
     char part[FORMAT_SIZE], time[FORMAT_SIZE], count[FORMAT_SIZE];
     finding->kind = FINDING_UNDECIDED;
     finding->confidence = CONFIDENCE_LOW;
@@ -89,9 +90,9 @@ static void say_undecided(struct diagnosis *diagnosis, struct finding *finding) 
         finding_summary(diagnosis, finding, "No kernel was recorded");
     else if (facts->kernels.count == 0)
         finding_summary(diagnosis, finding, "No kernel was recorded in this part of the run");
-    else if (too_few(diagnosis))
+    else if (too_few_kernels(diagnosis))
         finding_summary(diagnosis, finding, "Only %s of kernels is in it: too little to judge",
-                        format_duration(facts->kernels.all, time));
+                        format_duration(facts->kernels.total_time, time));
     else if (gap)
         finding_summary(
             diagnosis, finding, "One gap has much of the idle time, %s (%s), beside %s kernels%s",
@@ -107,7 +108,7 @@ static void say_undecided(struct diagnosis *diagnosis, struct finding *finding) 
                   facts->calls[CALL_LAUNCH] == 0
                       ? "The trace does not say what the host did meanwhile."
                       : "What was recorded does not say what held it up.");
-    if (facts->kernels.count > 0 && (gap || too_few(diagnosis)))
+    if (facts->kernels.count > 0 && (gap || too_few_kernels(diagnosis)))
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                     "Record more turns of the loop, after a warm-up");
     finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
@@ -116,7 +117,7 @@ static void say_undecided(struct diagnosis *diagnosis, struct finding *finding) 
 }
 
 /* How the tool that made the trace records kernels as well; NULL where that is not known. */
-static const char *recording_words(const struct diagnosis *diagnosis) {
+static const char *recording_text(const struct diagnosis *diagnosis) {
     struct text format = trace_meta(diagnosis->trace, META_SOURCE_FORMAT);
     if (text_starts(format, "nsys"))
         return "Or record with nsys profile --trace=cuda";
@@ -150,7 +151,7 @@ static void list_calls(const struct recorded *recorded, struct buffer *words) {
 }
 
 /* The trace has the host's side only. */
-static void say_unrecorded(struct diagnosis *diagnosis, struct finding *finding) {
+static void describe_unrecorded(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     struct buffer calls = {0};
     char count[FORMAT_PLURAL_SIZE];
@@ -179,8 +180,8 @@ static void say_unrecorded(struct diagnosis *diagnosis, struct finding *finding)
             format_plural(facts->failed_allocations, "allocation", "allocations", count));
     finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                 "Record the kernels too: ridge run -- COMMAND");
-    if (recording_words(diagnosis))
-        finding_fix(diagnosis, finding, EFFORT_SETTING, NULL, "%s", recording_words(diagnosis));
+    if (recording_text(diagnosis))
+        finding_fix(diagnosis, finding, EFFORT_SETTING, NULL, "%s", recording_text(diagnosis));
 }
 
 bool gain_is_small(const struct verdict *verdict) {
@@ -191,7 +192,7 @@ bool gain_is_small(const struct verdict *verdict) {
 }
 
 /* What is listed beside it, where that is more than a few percent. */
-static void say_largest(const struct diagnosis *diagnosis, char *text, size_t size) {
+static void describe_largest(const struct diagnosis *diagnosis, char *text, size_t size) {
     const struct verdict *verdict = diagnosis->verdict;
     const struct finding *largest = NULL;
     char part[FORMAT_SIZE];
@@ -211,18 +212,18 @@ static void say_largest(const struct diagnosis *diagnosis, char *text, size_t si
                                                          "would take");
 }
 
-static void say_healthy(struct diagnosis *diagnosis, struct finding *finding) {
+static void describe_healthy(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     const struct kernel_facts *kernels = &facts->kernels;
     char busy[FORMAT_SIZE], roof[FORMAT_SIZE], reached[FORMAT_SIZE + 24] = "";
-    bool known = 2 * kernels->known_time > kernels->all;
-    const char *bound = bound_words(kernels);
+    bool known = 2 * kernels->known_time > kernels->total_time;
+    const char *bound = bound_text(kernels);
     char largest[200];
-    say_largest(diagnosis, largest, sizeof largest);
+    describe_largest(diagnosis, largest, sizeof largest);
     format_percent(share_of(facts->busy, facts->window), busy);
     if (known)
         snprintf(reached, sizeof reached, ", at %s of their roof",
-                 format_percent(share_of(kernels->known_roof, kernels->known_time), roof));
+                 format_percent(share_of(kernels->known_roof_time, kernels->known_time), roof));
     finding_summary(diagnosis, finding, "Kernels run %s of the time%s%s%s%s%s; %s", busy, reached,
                     bound ? ", mostly " : "", bound ? bound : "",
                     bound && !known ? " as their names say" : "",
@@ -251,16 +252,17 @@ static void say_healthy(struct diagnosis *diagnosis, struct finding *finding) {
 void diagnose_healthy(struct diagnosis *diagnosis) {
     struct verdict *verdict = diagnosis->verdict;
     bool unknown = undecided(diagnosis);
-    struct finding *finding = diagnose_add(
-        diagnosis, FINDING_HEALTHY,
-        2 * diagnosis->facts.kernels.known_time > diagnosis->facts.kernels.all ? CONFIDENCE_HIGH
-                                                                               : CONFIDENCE_MEDIUM);
+    struct finding *finding =
+        diagnose_add(diagnosis, FINDING_HEALTHY,
+                     2 * diagnosis->facts.kernels.known_time > diagnosis->facts.kernels.total_time
+                         ? CONFIDENCE_HIGH
+                         : CONFIDENCE_MEDIUM);
     if (kernels_are_missing(&diagnosis->facts))
-        say_unrecorded(diagnosis, finding);
+        describe_unrecorded(diagnosis, finding);
     else if (unknown)
-        say_undecided(diagnosis, finding);
+        describe_undecided(diagnosis, finding);
     else
-        say_healthy(diagnosis, finding);
+        describe_healthy(diagnosis, finding);
     if (diagnosis->failed || verdict->count == 0)
         return;
     struct finding first = verdict->findings[verdict->count - 1];
@@ -278,37 +280,42 @@ void diagnose_missing(struct diagnosis *diagnosis) {
     if (!devices)
         return;
     if (trace->call.count == 0)
-        diagnose_miss(diagnosis,
-                      "No API calls were recorded, so nothing says what the host did "
-                      "while the device waited; record with ridge record%s.",
-                      torch ? ", or torch.profiler with ProfilerActivity.CPU" : "");
+        diagnose_add_missing(diagnosis,
+                             "No API calls were recorded, so nothing says what the host did "
+                             "while the device waited; record with ridge record%s.",
+                             torch ? ", or torch.profiler with ProfilerActivity.CPU" : "");
     else if (facts->cause[CAUSE_UNKNOWN] > facts->idle / 4 && facts->idle > facts->window / 20)
-        diagnose_miss(diagnosis,
-                      "%s of idle time ends with an activity whose launch was not recorded; record "
-                      "from the program's start.",
-                      format_duration(facts->cause[CAUSE_UNKNOWN], text));
+        diagnose_add_missing(
+            diagnosis,
+            "%s of idle time ends with an activity whose launch was not recorded; record "
+            "from the program's start.",
+            format_duration(facts->cause[CAUSE_UNKNOWN], text));
     if (facts->cause[CAUSE_HOST] > facts->window / 10 && trace->sample.count == 0 &&
         trace->range.count == 0)
-        diagnose_miss(diagnosis, "Neither functions nor ranges were recorded to name the host's "
-                                 "code; leave sampling on (ridge record without --no-sampling), or "
-                                 "annotate with NVTX.");
+        diagnose_add_missing(diagnosis,
+                             "Neither functions nor ranges were recorded to name the host's "
+                             "code; leave sampling on (ridge record without --no-sampling), or "
+                             "annotate with NVTX.");
     const struct limits *limits = source->limits ? &source->limits[source->devices[0].id] : NULL;
     bool no_roofs = !limits || limits->source[DEVICE_LIMIT_MEMORY] < LIMIT_STATED;
     if (facts->kernels.count && no_roofs)
-        diagnose_miss(diagnosis, "The device's roofs are not known, so neither is how near to them "
-                                 "its kernels are; ridge peaks on its machine measures them.");
-    else if (facts->kernels.count && 4 * facts->kernels.known_time < facts->kernels.all)
-        diagnose_miss(diagnosis,
-                      "What most kernels must do (bytes, operations) is not known, so neither is "
-                      "how near their roofs they are%s.",
-                      torch ? "; torch.profiler with record_shapes=True tells" : "");
+        diagnose_add_missing(diagnosis,
+                             "The device's roofs are not known, so neither is how near to them "
+                             "its kernels are; ridge peaks on its machine measures them.");
+    else if (facts->kernels.count && 4 * facts->kernels.known_time < facts->kernels.total_time)
+        diagnose_add_missing(
+            diagnosis,
+            "What most kernels must do (bytes, operations) is not known, so neither is "
+            "how near their roofs they are%s.",
+            torch ? "; torch.profiler with record_shapes=True tells" : "");
     if (source->quality && source->quality->dropped)
-        diagnose_miss(diagnosis,
-                      "%s events were lost while recording; a larger --max-size or a "
-                      "shorter --duration keeps them.",
-                      format_count(source->quality->dropped, text));
+        diagnose_add_missing(diagnosis,
+                             "%s events were lost while recording; a larger --max-size or a "
+                             "shorter --duration keeps them.",
+                             format_count(source->quality->dropped, text));
     if (source->steps->count == 0 && !source->narrowed && facts->kernels.count > 64)
-        diagnose_miss(diagnosis, "No steps were found, so the whole run is judged, its start "
-                                 "included; a range around each turn of the loop (NVTX, "
-                                 "record_function) tells them.");
+        diagnose_add_missing(diagnosis,
+                             "No steps were found, so the whole run is judged, its start "
+                             "included; a range around each turn of the loop (NVTX, "
+                             "record_function) tells them.");
 }

@@ -3,16 +3,79 @@
  * matter of launching. */
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 #include "whatif/names.h"
 
+/* ---- data loading ---- */
+
+/* Turns of one name. */
+struct occurrences {
+    uint32_t all, inside;
+    uint32_t around; /* string id of the input range around the last of those */
+    bool checked, input;
+};
+
+static bool is_input_name(const struct trace *trace, struct occurrences *occurrences,
+                          uint32_t name) {
+    if (!occurrences[name].checked) {
+        occurrences[name].checked = true;
+        occurrences[name].input = name_is_input(trace_text(trace, name));
+    }
+    return occurrences[name].input;
+}
+
+static void count_occurrences(const struct model *model, size_t thread,
+                              struct occurrences *occurrences) {
+    const struct trace *trace = model->trace;
+    int64_t until = INT64_MIN; /* end of the input range that is open */
+    uint32_t around = 0;
+    for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++) {
+        uint32_t name = trace->range.name[i];
+        occurrences[name].all++;
+        if (trace->range.start[i] < until) {
+            occurrences[name].inside++;
+            occurrences[name].around = around;
+        } else if (trace->range.category[i] != RANGE_OP &&
+                   is_input_name(trace, occurrences, name)) {
+            until = model_range_end(model, i);
+            around = name;
+        }
+    }
+}
+
+void data_loading_find(struct diagnosis *diagnosis) {
+    const struct model *model = diagnosis->source->model;
+    const struct trace *trace = diagnosis->trace;
+    struct occurrences *occurrences =
+        memory_allocate(trace->strings.count + 1, sizeof *occurrences, diagnosis->status);
+    diagnosis->data_loading_range = memory_allocate(
+        trace->strings.count + 1, sizeof *diagnosis->data_loading_range, diagnosis->status);
+    diagnosis->failed |= !occurrences || !diagnosis->data_loading_range;
+    for (size_t thread = 1; !diagnosis->failed && thread < trace->thread.count; thread++)
+        count_occurrences(model, thread, occurrences);
+    for (size_t name = 0; !diagnosis->failed && name < trace->strings.count; name++)
+        if (2 * (uint64_t)occurrences[name].inside > occurrences[name].all)
+            diagnosis->data_loading_range[name] = occurrences[name].around;
+    memory_free(occurrences);
+}
+
+uint32_t data_loading_range(const struct diagnosis *diagnosis, uint32_t name) {
+    if (name == 0)
+        return 0;
+    return name_is_input(trace_text(diagnosis->trace, name)) ? name
+                                                             : diagnosis->data_loading_range[name];
+}
+
+/* ---- host code ---- */
+
 /* Idle time of the host's own code by name, and the one name with most of it. */
 struct host_names {
-    int64_t time;
-    uint32_t name; /* string id */
-    int64_t most;
-    int64_t unnamed; /* of code of which nothing recorded tells what it does */
+    int64_t total;
+    uint32_t top_name; /* string id */
+    int64_t top_time;
+    int64_t unnamed; /* in code without a range or a sample */
 };
 
 /* Whether the trace tells what the code is. What a whole program runs in says nothing of it. */
@@ -36,12 +99,12 @@ static struct host_names sum_names(const struct diagnosis *diagnosis, bool input
             uint32_t of_input = data_loading_range(diagnosis, name->name);
             if ((of_input != 0) != input)
                 continue;
-            sum.time += name->time;
+            sum.total += name->time;
             if (!input && !is_named(diagnosis, name->name)) {
                 sum.unnamed += name->time;
-            } else if (name->time > sum.most) {
-                sum.most = name->time;
-                sum.name = input ? of_input : name->name;
+            } else if (name->time > sum.top_time) {
+                sum.top_time = name->time;
+                sum.top_name = input ? of_input : name->name;
             }
         }
     }
@@ -49,7 +112,7 @@ static struct host_names sum_names(const struct diagnosis *diagnosis, bool input
 }
 
 /* "running", "waiting" or nothing, for the launching threads while the device was idle. */
-static const char *state_words(const struct diagnosis *diagnosis) {
+static const char *thread_state_text(const struct diagnosis *diagnosis) {
     int64_t of[STATES] = {0};
     for (size_t d = 0; d < diagnosis->source->device_count; d++)
         for (unsigned state = 0; state < STATES; state++)
@@ -68,8 +131,8 @@ static void predict_input(struct diagnosis *diagnosis, struct finding *finding,
                           const struct host_names *input) {
     const struct prediction *ahead = predict_alone(diagnosis, CHANGE_PREFETCH);
     struct change gone = {.kind = CHANGE_NO_HOST,
-                          .pattern = trace_text(diagnosis->trace, input->name)};
-    struct prediction without = predict(diagnosis, &gone, 1);
+                          .pattern = trace_text(diagnosis->trace, input->top_name)};
+    struct prediction without = predict_changes(diagnosis, &gone, 1);
     if (without.applicable && (!ahead->applicable || without.gain > ahead->gain)) {
         finding_change(finding, CHANGE_NO_HOST, gone.pattern, 0);
         finding_take(diagnosis, finding, &without);
@@ -77,7 +140,7 @@ static void predict_input(struct diagnosis *diagnosis, struct finding *finding,
         finding_change(finding, CHANGE_PREFETCH, (struct text){0}, 0);
         finding_take(diagnosis, finding, ahead);
     } else {
-        finding_estimate(diagnosis, finding, input->time);
+        finding_estimate(diagnosis, finding, input->total);
         finding->confidence = CONFIDENCE_MEDIUM;
     }
 }
@@ -95,26 +158,26 @@ static int64_t find_input(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     struct host_names input = sum_names(diagnosis, true);
     char name[NAME_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE];
-    if (input.time == 0 || input.name == 0)
+    if (input.total == 0 || input.top_name == 0)
         return 0;
     struct finding *finding = diagnose_add(diagnosis, FINDING_INPUT_PIPELINE, CONFIDENCE_HIGH);
     predict_input(diagnosis, finding, &input);
-    short_words(trace_text(diagnosis->trace, input.name), name);
+    short_name(trace_text(diagnosis->trace, input.top_name), name);
     finding_summary(diagnosis, finding,
                     "%s takes the launching thread %s each time; with the input prepared ahead, %s",
-                    name, format_duration(time_of_range(diagnosis, input.name), time),
+                    name, format_duration(time_of_range(diagnosis, input.top_name), time),
                     from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
                   "The thread that launches also loads and prepares the input%s; the device has "
                   "nothing to do until that is done.",
-                  state_words(diagnosis));
+                  thread_state_text(diagnosis));
     finding_evidence(diagnosis, finding,
-                     (struct evidence){.kind = EVIDENCE_RANGE, .name = input.name},
+                     (struct evidence){.kind = EVIDENCE_RANGE, .name = input.top_name},
                      "%s, with what runs inside it: %s of idle time on the device", name,
-                     format_duration(input.time, time));
+                     format_duration(input.total, time));
     bool gone = finding->change_count && finding->changes[0].kind == CHANGE_NO_HOST;
     finding_fix(diagnosis, finding, EFFORT_SETTING, gone ? "--no-host" : "--prefetch", "%s",
-                remedy_text(facts->framework, ADVICE_PREFETCH));
+                remedy_text(facts->framework, REMEDY_PREFETCH));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
                 "Do the preparation once and store its result, or do it on the device");
     return finding->recoverable;
@@ -122,7 +185,7 @@ static int64_t find_input(struct diagnosis *diagnosis) {
 
 /* Without steps, one stretch that has most of it is the run's start: a library loaded, the first
  * call of its kind. */
-static bool is_start(const struct diagnosis *diagnosis, int64_t gain) {
+static bool is_startup(const struct diagnosis *diagnosis, int64_t gain) {
     int64_t longest = 0;
     for (size_t d = 0; d < diagnosis->source->device_count; d++) {
         const struct gaps *gaps = diagnosis->source->devices[d].gaps;
@@ -133,7 +196,7 @@ static bool is_start(const struct diagnosis *diagnosis, int64_t gain) {
 }
 
 /* What other findings have a claim on of the host's removable time. */
-static int64_t claimed_by_others(const struct diagnosis *diagnosis) {
+static int64_t claimed_by_findings(const struct diagnosis *diagnosis) {
     int64_t claimed = 0;
     for (size_t i = 0; i < diagnosis->verdict->count; i++) {
         const struct finding *finding = &diagnosis->verdict->findings[i];
@@ -146,12 +209,12 @@ static int64_t claimed_by_others(const struct diagnosis *diagnosis) {
 }
 
 /* The larger part of the time, or one worth naming. */
-static bool is_most(const struct host_names *own) {
-    return 2 * own->most > own->time;
+static bool has_top_name(const struct host_names *own) {
+    return 2 * own->top_time > own->total;
 }
 
 static bool is_notable(const struct host_names *own) {
-    return 8 * own->most > own->time;
+    return 8 * own->top_time > own->total;
 }
 
 /* What to do about the code that has the larger part of the time. One that launches as well cannot
@@ -166,7 +229,7 @@ static void fix_named(struct diagnosis *diagnosis, struct finding *finding, uint
             group = &ranges->groups[i];
     if (group && group->category == RANGE_OP)
         finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
-                    remedy_text(diagnosis->facts.framework, ADVICE_GRAPH));
+                    remedy_text(diagnosis->facts.framework, REMEDY_GRAPH));
     else if (group)
         finding_fix(diagnosis, finding, EFFORT_LINES, option,
                     "Find what %s does beside launching (ranges in it, or sampling, tell), and "
@@ -181,13 +244,13 @@ static void add_first_fix(struct diagnosis *diagnosis, struct finding *finding,
                           const struct host_names *own, const char *words, bool shared) {
     /* the replay takes out what other findings have as well */
     const char *option = shared ? NULL : "--no-host";
-    if (is_most(own)) {
-        fix_named(diagnosis, finding, own->name, words, option);
+    if (has_top_name(own)) {
+        fix_named(diagnosis, finding, own->top_name, words, option);
         return;
     }
     const char *ranges =
         diagnosis->facts.framework == FRAMEWORK_TORCH ? "NVTX, record_function" : "NVTX";
-    if (2 * own->unnamed > own->time)
+    if (2 * own->unnamed > own->total)
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                     diagnosis->trace->sample.count
                         ? "Put ranges into the loop (%s), or sample a longer run, to see what the "
@@ -201,14 +264,15 @@ static void add_first_fix(struct diagnosis *diagnosis, struct finding *finding,
 }
 
 /* "most of it in X", as far as that is so. */
-static char *own_words(const struct host_names *own, const char *name, char *text, size_t size) {
+static char *top_name_text(const struct host_names *own, const char *name, char *text,
+                           size_t size) {
     char part[FORMAT_SIZE];
-    if (is_most(own))
+    if (has_top_name(own))
         snprintf(text, size, ", most of it in %s", name);
     else if (is_notable(own))
         snprintf(text, size, " (the most named: %s, %s)", name,
-                 format_percent(share_of(own->most, own->time), part));
-    else if (2 * own->unnamed > own->time)
+                 format_percent(share_of(own->top_time, own->total), part));
+    else if (2 * own->unnamed > own->total)
         snprintf(text, size, " that nothing recorded names");
     else
         snprintf(text, size, ", under many names");
@@ -220,24 +284,24 @@ static void add_name(struct diagnosis *diagnosis, struct finding *finding,
     char time[FORMAT_SIZE], part[FORMAT_SIZE];
     if (is_notable(own))
         finding_evidence(diagnosis, finding,
-                         (struct evidence){.kind = EVIDENCE_RANGE, .name = own->name},
-                         "%s: %s, %s of that idle time", name, format_duration(own->most, time),
-                         format_percent(share_of(own->most, own->time), part));
-    if (8 * own->unnamed > own->time)
+                         (struct evidence){.kind = EVIDENCE_RANGE, .name = own->top_name},
+                         "%s: %s, %s of that idle time", name, format_duration(own->top_time, time),
+                         format_percent(share_of(own->top_time, own->total), part));
+    if (8 * own->unnamed > own->total)
         finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
                          "%s of it, %s, in code that no range and no sample names",
-                         format_percent(share_of(own->unnamed, own->time), part),
+                         format_percent(share_of(own->unnamed, own->total), part),
                          format_duration(own->unnamed, time));
 }
 
 void diagnose_host(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     char name[NAME_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE], most[NAME_SIZE + 60];
-    int64_t input = find_input(diagnosis), others = claimed_by_others(diagnosis);
+    int64_t input = find_input(diagnosis), others = claimed_by_findings(diagnosis);
     struct host_names own = sum_names(diagnosis, false);
     const struct prediction *without = predict_alone(diagnosis, CHANGE_NO_HOST);
     if (!without->applicable || without->gain <= input + others ||
-        is_start(diagnosis, without->gain))
+        is_startup(diagnosis, without->gain))
         return;
     struct finding *finding =
         diagnose_add(diagnosis, FINDING_HOST_BOUND,
@@ -245,22 +309,23 @@ void diagnose_host(struct diagnosis *diagnosis) {
     finding_change(finding, CHANGE_NO_HOST, (struct text){0}, 0);
     finding_take(diagnosis, finding, without);
     finding_estimate(diagnosis, finding, finding->recoverable - input - others);
-    if (finding->recoverable > own.time && diagnosis->source->devices[0].account->queues > 1)
-        finding->recoverable = own.time; /* what the queues would do beside each other is a guess */
-    short_words(trace_text(diagnosis->trace, own.name), name);
+    if (finding->recoverable > own.total && diagnosis->source->devices[0].account->queues > 1)
+        finding->recoverable =
+            own.total; /* what the queues would do beside each other is a guess */
+    short_name(trace_text(diagnosis->trace, own.top_name), name);
     finding_summary(
         diagnosis, finding,
         "The device is idle for %s %s while the host runs its own code%s%s; without %s, %s",
-        format_duration(per_step(diagnosis, own.time), time), each_step(diagnosis),
-        own_words(&own, name, most, sizeof most), input ? ", the input left aside" : "",
-        10 * finding->recoverable > 8 * own.time ? "that"
-        : others                                 ? "what of it no other finding has"
-                                                 : "the part of it that stands out",
+        format_duration(per_step(diagnosis, own.total), time), per_step_text(diagnosis),
+        top_name_text(&own, name, most, sizeof most), input ? ", the input left aside" : "",
+        10 * finding->recoverable > 8 * own.total ? "that"
+        : others                                  ? "what of it no other finding has"
+                                                  : "the part of it that stands out",
         from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
                   "Between launches the launching thread does something else%s, for longer than "
                   "the device has work queued.",
-                  state_words(diagnosis));
+                  thread_state_text(diagnosis));
     add_name(diagnosis, finding, &own, name);
     add_first_fix(diagnosis, finding, &own, name, input + others > 0);
     if (predict_alone(diagnosis, CHANGE_NO_SYNC)->applicable)
@@ -268,5 +333,5 @@ void diagnose_host(struct diagnosis *diagnosis) {
                     "Let the host run ahead: without waits in the loop its code overlaps with the "
                     "device's work");
     finding_fix(diagnosis, finding, EFFORT_DESIGN, "--batch 2", "%s",
-                remedy_text(facts->framework, ADVICE_BATCH));
+                remedy_text(facts->framework, REMEDY_BATCH));
 }

@@ -9,7 +9,7 @@
 #include "whatif/names.h"
 
 /* Idle time that launching and the usual time between launches own. */
-static int64_t starved(const struct facts *facts) {
+static int64_t launch_idle(const struct facts *facts) {
     return facts->cause[CAUSE_LAUNCH] + facts->cause[CAUSE_HOST];
 }
 
@@ -19,20 +19,20 @@ static uint64_t launch_calls(const struct diagnosis *diagnosis) {
                                               : diagnosis->facts.calls[CALL_LAUNCH];
 }
 
-static void summarise_launches(struct diagnosis *diagnosis, struct finding *finding,
-                               const char *graphs) {
+static void describe_launches(struct diagnosis *diagnosis, struct finding *finding,
+                              const char *graphs) {
     const struct facts *facts = &diagnosis->facts;
     const struct kernel_facts *kernels = &facts->kernels;
     char count[FORMAT_SIZE], call[FORMAT_SIZE], kernel[FORMAT_SIZE], change[FROM_TO_SIZE];
     char each[FORMAT_SIZE];
-    int64_t mean = kernels->count ? kernels->all / (int64_t)kernels->count : 0;
+    int64_t mean = kernels->count ? kernels->total_time / (int64_t)kernels->count : 0;
     uint64_t launches = launch_calls(diagnosis);
-    int64_t apart = launches ? starved(facts) / (int64_t)launches : 0;
+    int64_t apart = launches ? launch_idle(facts) / (int64_t)launches : 0;
     finding_summary(
         diagnosis, finding,
         "%s launches of kernels that last %s on average (a launch call alone takes %s); %s%s, %s",
         format_count(launches, count), format_duration(mean, kernel),
-        format_duration(facts->launch_call, call), graphs ? "once " : "",
+        format_duration(facts->launch_call_time, call), graphs ? "once " : "",
         graphs ? graphs : "without the time between them",
         from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
@@ -69,20 +69,20 @@ static void find_launches(struct diagnosis *diagnosis) {
         finding->confidence = confidence_in_graph(facts, graph->gain);
         graphs = graph->what;
         /* a host that launches less also waits less: that is not launching's */
-        if (finding->recoverable > starved(facts) + facts->cause[CAUSE_DEVICE] &&
+        if (finding->recoverable > launch_idle(facts) + facts->cause[CAUSE_DEVICE] &&
             finding->confidence > CONFIDENCE_LOW)
             finding->confidence--;
     } else { /* one launch a turn has nothing to be gathered with: what it waits for can go */
-        int64_t idle = starved(facts);
+        int64_t idle = launch_idle(facts);
         finding_estimate(diagnosis, finding, idle < facts->short_idle ? idle : facts->short_idle);
         finding->confidence = graph->applicable ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
         finding->change_count = 0;
     }
-    summarise_launches(diagnosis, finding, graphs);
+    describe_launches(diagnosis, finding, graphs);
     finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
                      "the device was idle for %s while the host launched or went from one launch "
                      "to the next",
-                     format_duration(starved(facts), time));
+                     format_duration(launch_idle(facts), time));
     if (facts->launch_cost && kernels->short_count)
         finding_evidence(
             diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
@@ -91,12 +91,12 @@ static void find_launches(struct diagnosis *diagnosis) {
             format_duration(facts->launch_cost, time));
     if (graph->applicable)
         finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
-                    remedy_text(facts->framework, ADVICE_GRAPH));
+                    remedy_text(facts->framework, REMEDY_GRAPH));
     if (predict_alone(diagnosis, CHANGE_FUSE)->applicable)
         finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
-                    remedy_text(facts->framework, ADVICE_FUSE));
+                    remedy_text(facts->framework, REMEDY_FUSE));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--batch 2", "%s",
-                remedy_text(facts->framework, ADVICE_BATCH));
+                remedy_text(facts->framework, REMEDY_BATCH));
 }
 
 /* ---- chains ---- */
@@ -184,7 +184,7 @@ static void add_chain(struct diagnosis *diagnosis, struct finding *finding,
     buffer_finish(&words);
 }
 
-/* Where the device starves, joining kernels saves launches; where it is busy with large ones it
+/* Where the device is_idle, joining kernels saves launches; where it is busy with large ones it
  * saves trips to memory, and the finding is that of the memory (kernels.c). */
 static void find_tiny(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
@@ -199,9 +199,9 @@ static void find_tiny(struct diagnosis *diagnosis) {
         return;
     find_chains(diagnosis, &chains);
     if (chains.count) {
-        bool starves = starved(facts) > facts->window / 8;
+        bool is_idle = launch_idle(facts) > facts->window / 8;
         struct finding *finding = diagnose_add(diagnosis, FINDING_TINY_KERNELS,
-                                               starves ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);
+                                               is_idle ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);
         finding_change(finding, CHANGE_FUSE, (struct text){0}, 0);
         finding_take(diagnosis, finding, fused);
         finding_summary(diagnosis, finding,
@@ -215,9 +215,9 @@ static void find_tiny(struct diagnosis *diagnosis) {
                       "and back for every value in between.");
         add_chain(diagnosis, finding, &chains);
         finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
-                    remedy_text(facts->framework, ADVICE_FUSE));
+                    remedy_text(facts->framework, REMEDY_FUSE));
         finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
-                    remedy_text(facts->framework, ADVICE_GRAPH));
+                    remedy_text(facts->framework, REMEDY_GRAPH));
     }
     map_finish(&chains.counts);
 }

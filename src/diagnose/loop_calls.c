@@ -4,9 +4,9 @@
 #include "diagnose/remedies.h"
 
 /* Whether it is the loop that makes such calls. Where no steps are known, a loop makes them in the
- * later quarters of the work as well; a start has made them by then, and one that takes most of the
- * time is a start too. */
-static bool comes_back(const struct diagnosis *diagnosis, enum call_class class) {
+ * later quarter_end of the work as well; a start has made them by then, and one that takes most of
+ * the time is a start too. */
+static bool recurs_in_loop(const struct diagnosis *diagnosis, enum call_class class) {
     const struct facts *facts = &diagnosis->facts;
     size_t steps = diagnosis->source->step_count;
     if (steps)
@@ -18,14 +18,14 @@ static bool comes_back(const struct diagnosis *diagnosis, enum call_class class)
 
 /* Of a run without steps the replay took out what its start does as well: only what the later half
  * shows of it is the loop's. */
-static void leave_out_start(const struct diagnosis *diagnosis, struct finding *finding,
+static void exclude_startup(const struct diagnosis *diagnosis, struct finding *finding,
                             enum call_class class) {
     const struct facts *facts = &diagnosis->facts;
     if (diagnosis->source->step_count == 0)
         finding->recoverable =
-            (int64_t)((double)finding->recoverable * later_half(facts->quarter_time[class],
-                                                                facts->call_longest[class],
-                                                                facts->call_time[class]));
+            (int64_t)((double)finding->recoverable * steady_fraction(facts->quarter_time[class],
+                                                                     facts->call_longest[class],
+                                                                     facts->call_time[class]));
 }
 
 /* The host's own code in front of a loading call (NVRTC, Triton, inductor) goes with it. */
@@ -46,13 +46,13 @@ void diagnose_compilation(struct diagnosis *diagnosis) {
     char time[FORMAT_SIZE], count[FORMAT_SIZE], own[FORMAT_SIZE], change[FROM_TO_SIZE];
     if (facts->compile_ranges == 0 &&
         (facts->compile_calls == 0 ||
-         (diagnosis->source->step_count == 0 && !comes_back(diagnosis, CALL_COMPILE))))
+         (diagnosis->source->step_count == 0 && !recurs_in_loop(diagnosis, CALL_COMPILE))))
         return;
     struct finding *finding =
         diagnose_add(diagnosis, FINDING_COMPILATION,
                      diagnosis->source->step_count ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
     predict_compilation(diagnosis, finding);
-    leave_out_start(diagnosis, finding, CALL_COMPILE);
+    exclude_startup(diagnosis, finding, CALL_COMPILE);
     struct text name = trace_text(diagnosis->trace, facts->compile_name);
     if (facts->compile_calls)
         finding_summary(diagnosis, finding,
@@ -81,15 +81,15 @@ void diagnose_compilation(struct diagnosis *diagnosis) {
                          format_duration(facts->compile_ranges, time));
     }
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-compile", "%s",
-                remedy_text(facts->framework, ADVICE_COMPILE_AHEAD));
+                remedy_text(facts->framework, REMEDY_COMPILE_AHEAD));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-compile", "%s",
-                remedy_text(facts->framework, ADVICE_FIXED_SHAPES));
+                remedy_text(facts->framework, REMEDY_FIXED_SHAPES));
 }
 
 void diagnose_allocation(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     char time[FORMAT_SIZE], count[FORMAT_SIZE], frees[FORMAT_SIZE], change[FROM_TO_SIZE];
-    if (facts->failed_allocations || !comes_back(diagnosis, CALL_ALLOC))
+    if (facts->failed_allocations || !recurs_in_loop(diagnosis, CALL_ALLOC))
         return; /* failing ones are a matter of pressure */
     const struct prediction *alone = predict_alone(diagnosis, CHANGE_NO_ALLOC);
     struct finding *finding =
@@ -100,7 +100,7 @@ void diagnose_allocation(struct diagnosis *diagnosis) {
         finding_take(diagnosis, finding, alone);
     else
         finding_estimate(diagnosis, finding, facts->cause[CAUSE_ALLOC]);
-    leave_out_start(diagnosis, finding, CALL_ALLOC);
+    exclude_startup(diagnosis, finding, CALL_ALLOC);
     struct text name = trace_text(diagnosis->trace, facts->alloc_name);
     finding_summary(diagnosis, finding,
                     "%s allocations and %s releases in the loop take %s (%.*s most); from a pool "
@@ -119,5 +119,5 @@ void diagnose_allocation(struct diagnosis *diagnosis) {
                      "the device was idle for %s while the host allocated or released",
                      format_duration(facts->cause[CAUSE_ALLOC], time));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-alloc", "%s",
-                remedy_text(facts->framework, ADVICE_POOL));
+                remedy_text(facts->framework, REMEDY_POOL));
 }

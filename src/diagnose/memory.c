@@ -1,5 +1,5 @@
-/* Is device memory nearly full, or cut into pieces? Then allocations fail and are tried again, with
- * a flood of releases that each wait for the device. */
+/* Is device memory nearly full, or cut into fragmented? Then allocations fail and are tried again,
+ * with a flood of releases that each wait for the device. */
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 
@@ -39,13 +39,13 @@ static void find_retries(struct diagnosis *diagnosis) {
 static void find_full(struct diagnosis *diagnosis, const struct diagnose_device *device) {
     const struct memory_use *memory = &diagnosis->source->memory[device->id];
     uint64_t whole = diagnosis->trace->device.memory_bytes[device->id];
-    uint64_t held =
+    uint64_t reserved_peak =
         memory->reserved_max > memory->high_water ? memory->reserved_max : memory->high_water;
-    bool full = whole && (double)held > NEARLY_FULL * (double)whole;
-    bool pieces = whole && memory->reserved_max > whole / 2 &&
-                  memory->reserved_max > memory->high_water + memory->high_water / 2;
+    bool full = whole && (double)reserved_peak > NEARLY_FULL * (double)whole;
+    bool fragmented = whole && memory->reserved_max > whole / 2 &&
+                      memory->reserved_max > memory->high_water + memory->high_water / 2;
     char used[FORMAT_SIZE], reserved[FORMAT_SIZE], of[FORMAT_SIZE];
-    if (!full && !pieces)
+    if (!full && !fragmented)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_MEMORY_PRESSURE, CONFIDENCE_LOW);
     finding->device = device->id;
@@ -53,11 +53,11 @@ static void find_full(struct diagnosis *diagnosis, const struct diagnose_device 
     finding_summary(diagnosis, finding,
                     "%s of the device's %s are in use at most, %s held by the allocator",
                     format_bytes(memory->high_water, used), format_bytes(whole, of),
-                    format_bytes(held, reserved));
+                    format_bytes(reserved_peak, reserved));
     finding_cause(diagnosis, finding, "%s",
-                  pieces ? "The allocator holds much more than is in use: what is free lies in "
-                           "pieces that are too small."
-                         : "Hardly any memory is left: the next larger input may fail.");
+                  fragmented ? "The allocator holds much more than is in use: what is free lies in "
+                               "pieces that are too small."
+                             : "Hardly any memory is left: the next larger input may fail.");
     finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                 diagnosis->facts.framework == FRAMEWORK_TORCH
                     ? "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"

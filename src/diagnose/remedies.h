@@ -4,25 +4,25 @@
 
 #include "diagnose/facts.h"
 
-enum advice {
-    ADVICE_GRAPH,
-    ADVICE_FUSE,
-    ADVICE_BATCH,
-    ADVICE_NO_SYNC,
-    ADVICE_PINNED,
-    ADVICE_BATCH_COPIES,
-    ADVICE_OVERLAP,
-    ADVICE_POOL,
-    ADVICE_COMPILE_AHEAD,
-    ADVICE_FIXED_SHAPES,
-    ADVICE_PREFETCH,
-    ADVICE_PRECISION,
-    ADVICE_FROM_F64,
-    ADVICE_CONTIGUOUS,
-    ADVICE_TO_DEVICE,
-    ADVICES
+enum remedy {
+    REMEDY_GRAPH,
+    REMEDY_FUSE,
+    REMEDY_BATCH,
+    REMEDY_NO_SYNC,
+    REMEDY_PINNED,
+    REMEDY_BATCH_COPIES,
+    REMEDY_OVERLAP,
+    REMEDY_POOL,
+    REMEDY_COMPILE_AHEAD,
+    REMEDY_FIXED_SHAPES,
+    REMEDY_PREFETCH,
+    REMEDY_PRECISION,
+    REMEDY_FROM_F64,
+    REMEDY_CONTIGUOUS,
+    REMEDY_TO_DEVICE,
+    REMEDY_COUNT
 };
 /* A sentence without its full stop. */
-const char *remedy_text(enum framework framework, enum advice advice);
+const char *remedy_text(enum framework framework, enum remedy remedy);
 
 #endif

@@ -5,7 +5,7 @@
 #include "diagnose/remedies.h"
 
 /* The site with most time among those of the waiting call's name. */
-static struct text site_of(const struct diagnosis *diagnosis, uint32_t call) {
+static struct text sync_site(const struct diagnosis *diagnosis, uint32_t call) {
     const struct syncs *syncs = diagnosis->source->syncs;
     uint32_t name = diagnosis->trace->call.name[call];
     for (size_t i = 0; i < syncs->site_count; i++)
@@ -21,7 +21,7 @@ static void add_evidence(struct diagnosis *diagnosis, struct finding *finding,
     if (syncs->count == 0)
         return;
     struct text name = trace_text(trace, trace->call.name[syncs->call]);
-    struct text site = site_of(diagnosis, syncs->call);
+    struct text site = sync_site(diagnosis, syncs->call);
     finding_evidence(
         diagnosis, finding,
         (struct evidence){.kind = EVIDENCE_CALL,
@@ -34,13 +34,13 @@ static void add_evidence(struct diagnosis *diagnosis, struct finding *finding,
 }
 
 /* The part of the waits that is the loop's in a run without steps. */
-static double later_waits(const struct facts *facts) {
+static double steady_sync_fraction(const struct facts *facts) {
     int64_t counts[QUARTERS], all = 0;
     for (unsigned quarter = 0; quarter < QUARTERS; quarter++) {
         counts[quarter] = (int64_t)facts->quarter_calls[CALL_SYNC][quarter];
         all += counts[quarter];
     }
-    return all ? later_half(counts, 1, all) : 1; /* blocking copies alone */
+    return all ? steady_fraction(counts, 1, all) : 1; /* blocking copies alone */
 }
 
 void diagnose_sync(struct diagnosis *diagnosis) {
@@ -66,13 +66,14 @@ void diagnose_sync(struct diagnosis *diagnosis) {
     }
     int64_t own = plain->time + scalar->time;
     if (steps == 0) /* a start waits as well, more often than long: by count */
-        finding->recoverable = (int64_t)((double)finding->recoverable * later_waits(facts));
+        finding->recoverable =
+            (int64_t)((double)finding->recoverable * steady_sync_fraction(facts));
     if (copies->time > own / 8) /* the prediction took those out as well */
         finding->recoverable =
             (int64_t)((double)finding->recoverable * share_of(own, own + copies->time));
     const struct sync_facts *most = scalar->time > plain->time ? scalar : plain;
     struct text name = trace_text(diagnosis->trace, diagnosis->trace->call.name[most->call]);
-    struct text site = site_of(diagnosis, most->call);
+    struct text site = sync_site(diagnosis, most->call);
     finding_summary(diagnosis, finding,
                     "%s waits in the loop (%.*s%s%.*s%s) hold the host for %s; without them %s",
                     format_count(count, number), TEXT_ARGS(name), site.length ? " in " : "",
@@ -88,7 +89,7 @@ void diagnose_sync(struct diagnosis *diagnosis) {
     add_evidence(diagnosis, finding, plain, "");
     add_evidence(diagnosis, finding, scalar, " after copying a few bytes to the host");
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-sync", "%s",
-                remedy_text(facts->framework, ADVICE_NO_SYNC));
+                remedy_text(facts->framework, REMEDY_NO_SYNC));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
                 "Decide on the device what the value decides (masks, conditional graph nodes)");
 }

@@ -47,7 +47,7 @@ static void predict_small(struct diagnosis *diagnosis, struct finding *finding) 
         facts->syncs[SYNC_PLAIN].count + facts->syncs[SYNC_SCALAR].count <
             facts->syncs[SYNC_COPY].count / 4) {
         struct change both[] = {{.kind = CHANGE_BATCH_COPIES}, {.kind = CHANGE_NO_SYNC}};
-        struct prediction all = predict(diagnosis, both, 2);
+        struct prediction all = predict_changes(diagnosis, both, 2);
         if (all.applicable && all.gain > finding->recoverable) {
             finding_change(finding, CHANGE_NO_SYNC, (struct text){0}, 0);
             finding_take(diagnosis, finding, &all);
@@ -81,16 +81,16 @@ static void find_small(struct diagnosis *diagnosis) {
     finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
                      "%s of them %s, their calls and waits take %s",
                      format_count(steps ? small->count / steps : small->count, count),
-                     each_step(diagnosis), format_duration(small->call_time, time));
+                     per_step_text(diagnosis), format_duration(small->call_time, time));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--batch-copies", "%s",
-                remedy_text(facts->framework, ADVICE_BATCH_COPIES));
+                remedy_text(facts->framework, REMEDY_BATCH_COPIES));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
                 "Make the data on the device, or keep them there from step to step");
 }
 
-static const char *overlap_words(const struct diagnosis *diagnosis) {
+static const char *overlap_text(const struct diagnosis *diagnosis) {
     return diagnosis->source->step_count
-               ? remedy_text(diagnosis->facts.framework, ADVICE_OVERLAP)
+               ? remedy_text(diagnosis->facts.framework, REMEDY_OVERLAP)
                : "Copy in pieces, in a stream of its own, while kernels work on the piece before";
 }
 
@@ -134,9 +134,9 @@ static int64_t find_pageable(struct diagnosis *diagnosis) {
                   "own, and the call returns only when that is done: nothing overlaps.");
     add_directions(diagnosis, finding, COPIES_PAGEABLE);
     finding_fix(diagnosis, finding, EFFORT_SETTING, "--pinned", "%s",
-                remedy_text(facts->framework, ADVICE_PINNED));
+                remedy_text(facts->framework, REMEDY_PINNED));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--pinned --overlap-copies", "%s",
-                overlap_words(diagnosis));
+                overlap_text(diagnosis));
     return finding->recoverable;
 }
 
@@ -147,7 +147,7 @@ static bool fills_link(const struct facts *facts, int64_t hidden) {
            2 * (facts->exposed_copy - hidden) > facts->window;
 }
 
-static void say_link(struct diagnosis *diagnosis, struct finding *finding) {
+static void describe_link(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     const struct copy_facts *pinned = &facts->copies[COPIES_PINNED];
     char part[FORMAT_SIZE], bytes[FORMAT_SIZE], rate[FORMAT_SIZE], busy[FORMAT_SIZE];
@@ -172,12 +172,12 @@ static void say_link(struct diagnosis *diagnosis, struct finding *finding) {
                 "Move fewer bytes: smaller types on the way (u8, bf16), and keep on the device "
                 "what is used again (weights)");
     finding_fix(diagnosis, finding, EFFORT_LINES, "--overlap-copies", "%s",
-                overlap_words(diagnosis));
+                overlap_text(diagnosis));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
                 "Do more with what was moved: a larger batch for each time that weights come over");
 }
 
-static void find_exposed(struct diagnosis *diagnosis, int64_t by_pinning) {
+static void find_exposed(struct diagnosis *diagnosis, int64_t pinned_gain) {
     const struct facts *facts = &diagnosis->facts;
     const struct copy_facts *pinned = &facts->copies[COPIES_PINNED];
     const struct copy_facts *pageable = &facts->copies[COPIES_PAGEABLE];
@@ -199,30 +199,30 @@ static void find_exposed(struct diagnosis *diagnosis, int64_t by_pinning) {
         finding->change_count = 0;
     }
     if (fills_link(facts, finding->recoverable)) {
-        say_link(diagnosis, finding);
+        describe_link(diagnosis, finding);
         return;
     }
     /* overlapping takes pinned memory for granted: what that buys is the other finding's */
-    if (by_pinning > finding->recoverable)
-        by_pinning = finding->recoverable;
-    finding_estimate(diagnosis, finding, finding->recoverable - by_pinning);
+    if (pinned_gain > finding->recoverable)
+        pinned_gain = finding->recoverable;
+    finding_estimate(diagnosis, finding, finding->recoverable - pinned_gain);
     int64_t whole = pinned->time + pageable->time;
     finding_summary(
         diagnosis, finding, "Copies of %s take %s, of which no kernel hides %s; %s%s, %s",
         format_bytes(pinned->bytes + pageable->bytes, bytes), format_duration(whole, all),
         format_duration(facts->exposed_copy < whole ? facts->exposed_copy : whole, time),
-        by_pinning ? "once pinned, " : "",
+        pinned_gain ? "once pinned, " : "",
         diagnosis->source->step_count ? "a step ahead in a queue of their own"
                                       : "in a queue of their own beside the kernels",
-        from_to_after(diagnosis, by_pinning, finding->recoverable, change));
+        from_to_after(diagnosis, pinned_gain, finding->recoverable, change));
     finding_cause(diagnosis, finding,
                   "The copies stand in the same queue as the kernels, or the host waits for them, "
                   "so the kernels wait until they are done.");
     add_directions(diagnosis, finding, COPIES_PINNED);
     add_directions(diagnosis, finding, COPIES_PAGEABLE);
     finding_fix(diagnosis, finding, EFFORT_LINES,
-                by_pinning ? "--pinned --overlap-copies" : "--overlap-copies", "%s",
-                overlap_words(diagnosis));
+                pinned_gain ? "--pinned --overlap-copies" : "--overlap-copies", "%s",
+                overlap_text(diagnosis));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
                 "Move fewer bytes: smaller types on the way (u8, bf16), or keep the data on the "
                 "device");

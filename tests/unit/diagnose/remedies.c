@@ -242,12 +242,12 @@ TEST(calls_without_kernels_are_listed_by_their_class) {
 }
 
 TEST(advice_has_the_words_of_its_framework_or_plain_ones) {
-    CHECK(says(remedy_text(FRAMEWORK_TORCH, ADVICE_GRAPH), "torch.cuda.graph"));
-    CHECK(says(remedy_text(FRAMEWORK_JAX, ADVICE_GRAPH), "jax.jit"));
-    CHECK(says(remedy_text(FRAMEWORK_RIDGE, ADVICE_GRAPH), "ridge_compile()"));
-    CHECK(says(remedy_text(FRAMEWORK_METAL, ADVICE_GRAPH), "command buffer"));
-    CHECK(says(remedy_text(FRAMEWORK_JAX, ADVICE_PINNED), "cudaMallocHost"));
-    CHECK(says(remedy_text(FRAMEWORK_METAL, ADVICE_PINNED), "cudaMallocHost"));
+    CHECK(says(remedy_text(FRAMEWORK_TORCH, REMEDY_GRAPH), "torch.cuda.graph"));
+    CHECK(says(remedy_text(FRAMEWORK_JAX, REMEDY_GRAPH), "jax.jit"));
+    CHECK(says(remedy_text(FRAMEWORK_RIDGE, REMEDY_GRAPH), "ridge_compile()"));
+    CHECK(says(remedy_text(FRAMEWORK_METAL, REMEDY_GRAPH), "command buffer"));
+    CHECK(says(remedy_text(FRAMEWORK_JAX, REMEDY_PINNED), "cudaMallocHost"));
+    CHECK(says(remedy_text(FRAMEWORK_METAL, REMEDY_PINNED), "cudaMallocHost"));
 }
 
 TEST(a_recorder_is_named_for_the_api_that_was_called) {

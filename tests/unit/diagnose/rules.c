@@ -8,7 +8,6 @@
 #include "analysis/launches.h"
 #include "base/memory.h"
 #include "diagnose/diagnosis.h"
-#include "diagnose/drift.h"
 
 /* A diagnosis of one device without steps, of a trace without rows; nothing that can be changed
  * applies. */
@@ -72,7 +71,7 @@ static void check_manager(int64_t recoverable, const char *words) {
     diagnose_add(&made_up.diagnosis, FINDING_HOST_BOUND, CONFIDENCE_HIGH)->recoverable =
         recoverable;
     made_up.verdict.time = 1000;
-    diagnose_sentences(&made_up.diagnosis);
+    diagnose_summarize(&made_up.diagnosis);
     CHECK(made_up.verdict.manager && strstr(made_up.verdict.manager, words));
     unmake(&made_up);
 }
@@ -104,7 +103,7 @@ TEST(without_known_launches_no_time_between_them_is_stated) {
     REQUIRE(make_up(&made_up));
     made_up.whole.device_count = 2;
     made_up.diagnosis.facts.kernels.count = 4;
-    made_up.diagnosis.facts.kernels.all = 4000;
+    made_up.diagnosis.facts.kernels.total_time = 4000;
     made_up.diagnosis.facts.calls[CALL_LAUNCH] = 4;
     diagnose_launch(&made_up.diagnosis);
     REQUIRE(made_up.verdict.count == 1);

@@ -1,0 +1,83 @@
+/* What replaying a set of changes gives, and the findings that take their figures from it. */
+#include <string.h>
+
+#include "diagnose/diagnosis.h"
+
+/* What leaves the kernels as long as they are. */
+static bool keeps_kernels(const struct change *changes, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        switch (changes[i].kind) {
+        case CHANGE_GRAPH:
+        case CHANGE_NO_SYNC:
+        case CHANGE_PINNED:
+        case CHANGE_BATCH_COPIES:
+        case CHANGE_OVERLAP_COPIES:
+        case CHANGE_NO_ALLOC:
+        case CHANGE_NO_COMPILE:
+        case CHANGE_PREFETCH:
+        case CHANGE_NO_HOST:
+            break;
+        default:
+            return false;
+        }
+    return true;
+}
+
+/* The most that such a change can buy: all time in which no kernel runs. Kernels of several queues
+ * may come to run beside each other; how many would is not known. */
+static int64_t max_gain(const struct diagnosis *diagnosis, const struct prediction *prediction) {
+    return prediction->before - diagnosis->facts.busy;
+}
+
+struct prediction predict_changes(struct diagnosis *diagnosis, const struct change *changes,
+                                  size_t count) {
+    struct prediction prediction = {0};
+    struct outcome outcome = {0};
+    if (diagnosis->failed || !diagnosis->source->replay)
+        return prediction;
+    if (!replay_predict(diagnosis->source->replay, changes, count, &outcome, diagnosis->status)) {
+        diagnosis->failed = true;
+        return prediction;
+    }
+    prediction.applicable = outcome.applicable || count == 0;
+    prediction.before = outcome.before;
+    prediction.after = outcome.after;
+    prediction.gain = outcome.unchanged - outcome.after;
+    if (keeps_kernels(changes, count) && prediction.gain > max_gain(diagnosis, &prediction))
+        prediction.gain = max_gain(diagnosis, &prediction);
+    prediction.error = outcome.error;
+    memcpy(prediction.what, outcome.what, sizeof prediction.what);
+    memcpy(prediction.assumes, outcome.assumes, sizeof prediction.assumes);
+    memcpy(prediction.why_not, outcome.why_not, sizeof prediction.why_not);
+    outcome_finish(&outcome);
+    return prediction;
+}
+
+const struct prediction *predict_alone(struct diagnosis *diagnosis, enum change_kind kind) {
+    if (!diagnosis->predicted[kind]) {
+        diagnosis->alone[kind] = predict_changes(diagnosis, &(struct change){.kind = kind}, 1);
+        diagnosis->predicted[kind] = true;
+    }
+    return &diagnosis->alone[kind];
+}
+
+void finding_estimate(const struct diagnosis *diagnosis, struct finding *finding, int64_t time) {
+    int64_t judged = diagnosis->verdict->time;
+    finding->recoverable = time < 0 ? 0 : time < judged ? time : judged;
+}
+
+void finding_take(struct diagnosis *diagnosis, struct finding *finding,
+                  const struct prediction *prediction) {
+    finding_estimate(diagnosis, finding, prediction->gain);
+    finding->error = prediction->error;
+    if (prediction->assumes[0])
+        diagnose_set_text(diagnosis, &finding->assumes, "%s", prediction->assumes);
+}
+
+bool finding_predict(struct diagnosis *diagnosis, struct finding *finding) {
+    struct prediction prediction =
+        predict_changes(diagnosis, finding->changes, finding->change_count);
+    if (prediction.applicable)
+        finding_take(diagnosis, finding, &prediction);
+    return prediction.applicable;
+}
