@@ -1,5 +1,5 @@
-/* Parts of names, looked for in an order in which the more telling come first: a fused softmax is a
- * compiler's kernel before it is a softmax. */
+/* Searches for substrings of names, the most specific first: a fused softmax is a compiler's kernel
+ * before it is a softmax. */
 #include "diagnose/kernel_class.h"
 
 #include <stddef.h>
@@ -28,7 +28,7 @@ static bool is_product(struct text name) {
     return has_any(name, parts) && !has_any(name, not_these);
 }
 
-/* Our runtime names a kernel after its operations and its type: of one operation, fused_relu_f32.
+/* The ridge runtime names kernels after their operations and type: one operation, fused_relu_f32.
  */
 static bool is_single_operation(struct text name) {
     size_t parts = 0;
@@ -42,13 +42,13 @@ bool kernel_is_f64(struct text name) {
     return has_any(name, parts);
 }
 
-/* Products whose operands are f32 and which say that they do without matrix units, or f64: matrix
- * units do those as well, but no faster than f32. */
+/* f32 products whose names exclude tensor cores, or f64 products: tensor cores run f64 as well, but
+ * no faster than f32. */
 static bool is_plain_f32(struct text name) {
     static const char *const plain[] = {"sgemm",  "scudnn",     "f32f32_f32f32",
                                         "simt_s", "matmul_f32", NULL};
-    static const char *const units[] = {"tensorop", "tf32", "1688", "16816", "wgmma", NULL};
-    return (kernel_is_f64(name) || has_any(name, plain)) && !has_any(name, units);
+    static const char *const tensor_cores[] = {"tensorop", "tf32", "1688", "16816", "wgmma", NULL};
+    return (kernel_is_f64(name) || has_any(name, plain)) && !has_any(name, tensor_cores);
 }
 
 enum kernel_class kernel_class(struct text name) {
@@ -70,7 +70,8 @@ enum kernel_class kernel_class(struct text name) {
         return KERNEL_COLLECTIVE;
     if (is_product(name))
         return is_plain_f32(name) ? KERNEL_MATMUL_F32 : KERNEL_MATMUL;
-    if (is_single_operation(name) || text_find(name, "fused_dropout") >= 0) /* PyTorch's dropout */
+    if (is_single_operation(name) ||
+        text_find(name, "fused_dropout") >= 0) /* in PyTorch, not a fused kernel */
         return KERNEL_ELEMENTWISE;
     if (has_any(name, fused))
         return KERNEL_FUSED;
