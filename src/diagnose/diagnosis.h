@@ -44,7 +44,7 @@ void diagnose_healthy(struct diagnosis *diagnosis);
 bool has_dominant_gap(const struct diagnosis *diagnosis);
 /* Lists what the trace does not contain. */
 void diagnose_missing(struct diagnosis *diagnosis);
-/* No finding recovers more than 5 % of the time. */
+/* No finding recovers more than 5 % of the time; remarks do not count. */
 bool gain_is_small(const struct verdict *verdict);
 /* Writes the headline, what to do, and the caution. */
 void diagnose_summarize(struct diagnosis *diagnosis);
@@ -106,9 +106,8 @@ static inline int64_t per_step(const struct diagnosis *diagnosis, int64_t total)
 /* In a run without steps: the fraction of `all` that recurs in the loop and is not start-up, from 0
  * to 1. It assumes that the first half of the loop does as much as the second; `one` more event is
  * allowed for the position of the cut. */
-static inline double steady_fraction(const int64_t quarter_end[QUARTERS], int64_t one,
-                                     int64_t all) {
-    double part = 2 * share_of(quarter_end[QUARTERS - 2] + quarter_end[QUARTERS - 1] + one, all);
+static inline double steady_fraction(const int64_t quarters[QUARTERS], int64_t one, int64_t all) {
+    double part = 2 * share_of(quarters[QUARTERS - 2] + quarters[QUARTERS - 1] + one, all);
     return part < 1 ? part : 1;
 }
 /* Follows a figure of per_step(). */

@@ -1,7 +1,6 @@
 /* What limits the run, how certain is it, what fixes it, and what would the fix gain?
  *
- * A verdict is a list of findings, largest gain first, and two sentences: a headline and what to do
- * about it.
+ * A verdict is a ranked list of findings and two texts: a headline, and what to do about it.
  */
 #ifndef RIDGE_DIAGNOSE_FINDING_H
 #define RIDGE_DIAGNOSE_FINDING_H

@@ -177,7 +177,7 @@ static int64_t find_input(struct diagnosis *diagnosis) {
         thread_state_text(diagnosis));
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_RANGE, .name = input.top_name},
-                     "%s and what it calls: the device is idle for %s", name,
+                     "Data loading (largest: %s): the device is idle for %s", name,
                      format_duration(input.total, time));
     bool gone = finding->change_count && finding->changes[0].kind == CHANGE_NO_HOST;
     finding_fix(diagnosis, finding, EFFORT_SETTING, gone ? "--no-host" : "--prefetch", "%s",

@@ -173,8 +173,8 @@ static void find_additional(struct diagnosis *diagnosis) {
 
 /* ---- headline, what to do, caution ---- */
 
-/* Two ways to start a headline: "The GPU is idle N % of the time, IDLE" and "COST about N % of the
- * time". IDLE is NULL for findings that are not about idle time. */
+/* Two ways to start a headline: "The GPU is idle N % of the time, <idle>" and "<cost> about N % of
+ * the time". `idle` is NULL for findings that are not about idle time. */
 static const struct {
     const char *cost, *idle;
 } headlines[FINDING_COUNT] = {
@@ -209,14 +209,12 @@ static const struct {
 /* "60 %"; never 0 % for something or 100 % for less than the whole. */
 static char *whole_percent(double share, char text[FORMAT_SIZE]) {
     double percent = round(100 * share);
-    bool below = percent < 1 && share > 0, above = percent > 99 && share < 1;
-    snprintf(text, FORMAT_SIZE, "%s%.0f %%",
-             below   ? "<"
-             : above ? ">"
-                     : "",
-             below   ? 1
-             : above ? 99
-                     : percent);
+    if (percent < 1 && share > 0)
+        snprintf(text, FORMAT_SIZE, "<1 %%");
+    else if (percent > 99 && share < 1)
+        snprintf(text, FORMAT_SIZE, ">99 %%");
+    else
+        snprintf(text, FORMAT_SIZE, "%.0f %%", percent);
     return text;
 }
 
@@ -235,7 +233,7 @@ static const char *judged_text(const struct diagnosis *diagnosis) {
     return diagnosis->source->narrowed ? "this part of the run" : "the run";
 }
 
-/* Idle time is blamed on a finding only if the finding recovers most of it, and nothing else. */
+/* Whether the finding recovers most of the idle time, and no more than that. */
 static bool explains_idle(const struct diagnosis *diagnosis, const struct finding *finding) {
     double idle = share_of(diagnosis->facts.idle, diagnosis->facts.window);
     double gain = share_of(finding->recoverable, diagnosis->verdict->time);
@@ -280,7 +278,7 @@ static void write_speedup(struct diagnosis *diagnosis, const struct finding *fir
         buffer_printf(line, " Fixing this would save about %s of the time.",
                       whole_percent(gain, percent));
     else
-        buffer_string(line, " Fixing this would save that time.");
+        buffer_string(line, " Fixing this would save that much.");
 }
 
 static void write_gain_headline(struct diagnosis *diagnosis, const struct finding *first) {

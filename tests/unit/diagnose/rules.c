@@ -91,7 +91,7 @@ TEST(a_speedup_of_ten_or_more_has_no_decimals) {
                    "this would make the run about 20x faster.");
     check_headline(FINDING_HOST_BOUND, 990, 0,
                    "Waiting for host code between launches costs about 99 % of the time. Fixing "
-                   "this would save that time.");
+                   "this would save that much.");
 }
 
 TEST(idle_time_is_blamed_on_a_finding_that_explains_most_of_it) {
