@@ -1,6 +1,6 @@
-/* Did the device run below its clock? From what its health counters say; and where they say
- * nothing, from kernels of one name and grid that take longer and longer. A device at its power
- * limit, under full load, does as it should: that is said, not blamed. */
+/* Did the device run below its maximum clock? Read from clock counters; without them, from kernels
+ * of one name and grid that become slower during the run. A device at its power limit under full
+ * load works as designed: that is a remark, not a fault. */
 #include "diagnose/diagnosis.h"
 #include "whatif/names.h"
 
@@ -15,19 +15,19 @@ enum {
     REASON_HW_POWER_BRAKE = 0x80
 };
 
-/* Where nothing says why a fully loaded device slows down: one that would draw more than twice its
- * power limit is rare, and power goes with at least the square of the clock, as the voltage falls
- * with it. So the limit alone slows it down by no more than the square root of two. */
+/* The largest slowdown that a power limit explains if no reason was recorded. Power grows with at
+ * least the square of the clock, as the voltage changes with it, and a device that would draw more
+ * than twice its limit is rare: so at most the square root of two. */
 #define POWER_LIMIT_SLOWDOWN_MAX 1.41
 
 struct clock_facts {
-    double max_mhz, min_mhz; /* MHz: in the trace, in the judged part */
-    unsigned reasons;        /* in force in that part */
-    size_t readings;         /* of the clock in it */
+    double max_mhz, min_mhz; /* of the trace; of the judged part */
+    unsigned reasons;        /* in effect in the judged part */
+    size_t readings;         /* of the clock in the judged part */
     int64_t min_time;
 };
 
-/* Counters are written when they change: what was read last before a time holds then. */
+/* Counters are written when they change: the last reading before the judged part holds in it. */
 struct reading {
     bool known;
     int64_t time;
@@ -39,7 +39,7 @@ static void keep_latest(struct reading *reading, int64_t time, double value) {
         *reading = (struct reading){true, time, value};
 }
 
-/* What is read next after the part tells of the time before that reading. */
+/* The first reading after the judged part also covers the time before it. */
 static void keep_earliest(struct reading *reading, int64_t time, double value) {
     if (!reading->known || time < reading->time)
         *reading = (struct reading){true, time, value};
@@ -90,7 +90,7 @@ static struct clock_facts read_counters(const struct diagnosis *diagnosis, uint3
     return clock;
 }
 
-/* Of the device that was slowed down most. */
+/* Of the device with the lowest clock relative to its maximum. */
 static struct clock_facts find_clock(const struct diagnosis *diagnosis) {
     struct clock_facts slowest = {0};
     for (size_t i = 0; i < diagnosis->source->device_count; i++) {
@@ -104,23 +104,22 @@ static struct clock_facts find_clock(const struct diagnosis *diagnosis) {
 
 static const char *reason_text(unsigned reasons) {
     if (reasons & (REASON_SW_THERMAL | REASON_HW_THERMAL))
-        return "it is too hot";
+        return "thermal slowdown";
     if (reasons & REASON_HW_POWER_BRAKE)
-        return "its power supply asks for it";
+        return "power brake";
     if (reasons & REASON_HW_SLOWDOWN)
-        return "its hardware asks for it";
+        return "hardware slowdown";
     if (reasons & REASON_CLOCKS_SETTING)
-        return "its clocks are set so";
-    return reasons & REASON_SW_POWER_CAP ? "it is at its power limit"
-                                         : "the trace does not say why";
+        return "application clock setting";
+    return reasons & REASON_SW_POWER_CAP ? "power limit" : "reason not recorded";
 }
 
 static bool is_below_max(const struct clock_facts *clock) {
     return clock->min_mhz > 0 && clock->min_mhz < 0.95 * clock->max_mhz;
 }
 
-/* Whether the device does as it should: at its power limit as it says; or, where nothing says why
- * it slows down, under a load that takes it there, and by no more than that limit does. */
+/* Whether the power limit explains the slowdown: it is the only recorded reason; or no reason was
+ * recorded, the load is high enough, and the slowdown is within what the limit can cause. */
 static bool is_power_limit(const struct diagnosis *diagnosis, const struct clock_facts *clock,
                            const struct drift *drift) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
@@ -133,8 +132,8 @@ static bool is_power_limit(const struct diagnosis *diagnosis, const struct clock
     return !is_below_max(clock) && full_load && drift->ratio <= POWER_LIMIT_SLOWDOWN_MAX;
 }
 
-/* Whether there is anything to say: a low clock while kernels ran that felt it, or kernels that
- * slow down together although no clock was seen to be steady. */
+/* A low clock with a reason, or with kernels that became slower; or kernels that slow down together
+ * while the clock was read too rarely to rule that out. */
 static bool is_slowed(const struct clock_facts *clock, const struct drift *drift) {
     enum { READINGS = 3 };
     unsigned reasons = clock->reasons & ~(unsigned)REASON_IDLE;
@@ -150,29 +149,33 @@ static void describe_slowdown(struct diagnosis *diagnosis, struct finding *findi
     from_to(diagnosis, finding->recoverable, change);
     if (lower)
         finding_summary(diagnosis, finding,
-                        "The device's clock went from %.0f to %.0f MHz%s%s; at the full clock, %s",
-                        clock->max_mhz, clock->min_mhz, clock->reasons ? " because " : ", ",
-                        reason_text(clock->reasons), change);
+                        "The clock is as low as %.0f MHz, below the maximum of %.0f MHz (%s)",
+                        clock->min_mhz, clock->max_mhz, reason_text(clock->reasons));
     else
         finding_summary(diagnosis, finding,
-                        "The same kernels take %.0f%% longer later in the run%s; at the first "
-                        "pace, %s",
+                        "Kernels of the same name and grid take %.0f %% longer in the last quarter "
+                        "than in the first%s",
                         100 * (drift->ratio - 1),
-                        finding->remark ? ", as at a power limit under full load" : "", change);
+                        finding->remark ? ", as at a power limit under full load" : "");
+    finding_gain(diagnosis, finding, "%s, %s", lower ? "at the full clock" : "at the initial speed",
+                 change);
     finding_cause(diagnosis, finding, "%s",
-                  lower ? "Kernels take longer in proportion when the device lowers its clock."
-                        : "Kernels of one name and grid slow down together, as they do when the "
-                          "device lowers its clock; its clock was not recorded.");
+                  lower
+                      ? "Kernels slow down when the device lowers its clock."
+                      : "Kernels slow down together, as they do when the device lowers its clock. "
+                        "The clock itself was not recorded or read too rarely.");
     if (drift->ratio > 1)
         finding_evidence(
             diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT, .start = clock->min_time},
-            "kernels of one name and grid take %.1f%% longer in the last quarter than in the first",
+            "Kernels of the same name and grid take %.1f %% longer in the last quarter than in the "
+            "first",
             100 * (drift->ratio - 1));
     finding_fix(diagnosis, finding, EFFORT_SETTING, "--full-clock", "%s",
-                finding->remark ? "Raise the power limit where it may be (nvidia-smi -pl), or do "
-                                  "the work in a type that takes less power"
-                                : "Look at nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE: locked "
-                                  "clocks (-rgc unlocks), a low power limit, cooling");
+                finding->remark
+                    ? "Raise the power limit if permitted (nvidia-smi -pl), or use a type "
+                      "that needs less power"
+                    : "Check nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE for locked "
+                      "clocks (-rgc unlocks), a low power limit or poor cooling");
 }
 
 void diagnose_clock(struct diagnosis *diagnosis) {

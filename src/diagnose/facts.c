@@ -12,7 +12,7 @@
 #include "trace/writer.h"
 #include "whatif/names.h"
 
-/* ---- who made the program ---- */
+/* ---- framework ---- */
 
 static bool any_name_has(const struct trace *trace, const uint32_t *names, size_t count,
                          const char *part) {
@@ -23,7 +23,7 @@ static bool any_name_has(const struct trace *trace, const uint32_t *names, size_
     return false;
 }
 
-/* What was sampled, how the program was called and how its threads are named. */
+/* By its command line, the names of its processes and threads, and its sampled libraries. */
 static bool is_torch_process(const struct diagnose_source *source) {
     const struct trace *trace = source->model->trace;
     const struct samples *samples = source->samples;
@@ -61,7 +61,7 @@ static enum framework find_framework(const struct diagnose_source *source) {
 
 /* ---- copies ---- */
 
-/* A value that the program wanted to look at, not data. */
+/* A copy up to this size reads a value; a larger one moves data. */
 enum { SCALAR_BYTES = 256 };
 
 static enum copy_class copy_class_of(const struct trace *trace, size_t activity) {
@@ -95,9 +95,9 @@ static void count_copy(const struct trace *trace, size_t row, struct facts *fact
     add_copy(trace, row, &facts->directed[class][direction]);
 }
 
-/* ---- the host's side ---- */
+/* ---- host calls ---- */
 
-/* The judged part on the host: from the first launch of what runs in it to the last end. */
+/* The judged part on the host: from the first launch of its activities to its end. */
 static void find_host_interval(const struct diagnose_source *source, struct facts *facts) {
     const struct model *model = source->model;
     const struct trace *trace = model->trace;
@@ -120,7 +120,7 @@ static void find_host_interval(const struct diagnose_source *source, struct fact
             if (model->launch[i] != NO_ROW &&
                 trace->call.start[model->launch[i]] < facts->host_start)
                 facts->host_start = trace->call.start[model->launch[i]];
-            break; /* they are in order of start */
+            break; /* activities are sorted by start */
         }
     }
     const struct selection *part = source->host_part;
@@ -133,7 +133,7 @@ static void find_host_interval(const struct diagnose_source *source, struct fact
     }
 }
 
-/* By call: the copy that it launched, or NO_ROW. */
+/* By call: the copy it launched, or NO_ROW. */
 static uint32_t *find_copies_of_calls(const struct model *model, struct status *status) {
     const struct trace *trace = model->trace;
     uint32_t *copy = memory_allocate(trace->call.count + 1, sizeof *copy, status);
@@ -157,22 +157,22 @@ static void add_sync(struct facts *facts, enum sync_purpose purpose, uint32_t ca
     }
 }
 
-/* One thread's walk. */
+/* State of the pass over the calls of one thread. */
 struct call_walk {
     const struct diagnose_source *source;
     struct facts *facts;
     const uint32_t *copy_of_call;
-    int64_t *time_of_name; /* of compiling and allocating calls, by string id */
+    int64_t *time_of_name; /* of compile and allocation calls, by string id */
     int64_t *launch_times;
     size_t launches;
 
-    uint32_t previous_copy; /* activity of the copy call right before, or NO_ROW */
-    bool previous_waited;   /* that call counts as a wait itself */
+    uint32_t previous_copy; /* activity of the preceding copy call, or NO_ROW */
+    bool previous_waited;   /* that call already counted as a wait */
     int64_t previous_end;
     bool seen;
 };
 
-/* The copy of a call, also where a call inside it is what the launch was matched with. */
+/* The copy of a call, or of a call nested in it, which the correlation id may belong to. */
 static uint32_t copy_of(const struct call_walk *walk, size_t call, size_t end) {
     const struct model *model = walk->source->model;
     if (walk->copy_of_call[call] != NO_ROW)
@@ -193,14 +193,14 @@ static void walk_sync(struct call_walk *walk, size_t call, int64_t duration) {
         purpose = class == COPIES_SCALAR && to_host ? SYNC_SCALAR : SYNC_COPY;
         walk->facts->copies[class].call_time += duration;
     }
-    if (purpose == SYNC_SCALAR && walk->previous_waited) /* one wait in two calls */
+    if (purpose == SYNC_SCALAR && walk->previous_waited) /* one wait, two calls */
         walk->facts->syncs[SYNC_SCALAR].time += duration;
     else
         add_sync(walk->facts, purpose, (uint32_t)call, duration);
 }
 
-/* A copy call that returns when the copy is done waits like a synchronising one: one that brings a
- * value is made to look at it. */
+/* A copy call that returns after the copy waits like a synchronizing call. If it brings a value,
+ * the program reads that value. */
 static bool waits_for_value(const struct call_walk *walk, size_t call, uint32_t copy) {
     const struct model *model = walk->source->model;
     return model->trace->activity.direction[copy] == COPY_DTOH &&
@@ -281,7 +281,7 @@ static void name_longest_calls(struct call_walk *walk, const struct trace *trace
     }
 }
 
-/* By process: whether it gives work to the judged device, as far as is known. */
+/* By process: whether it launches on the judged device; all processes if that is not known. */
 static bool *find_feeding_processes(const struct diagnose_source *source, struct status *status) {
     const struct trace *trace = source->model->trace;
     bool known = false, *feeds = memory_allocate(trace->process.count, sizeof *feeds, status);
@@ -327,7 +327,7 @@ static bool walk_host(const struct diagnose_source *source, struct facts *facts,
     return ok;
 }
 
-/* Ranges in which something is compiled; what is inside another such counts once. */
+/* Outermost ranges that compile. */
 static bool find_compile_ranges(const struct model *model, struct facts *facts,
                                 struct status *status) {
     const struct trace *trace = model->trace;
@@ -372,7 +372,7 @@ static int64_t kernel_time(const struct trace *trace, size_t activity) {
                                                              : 0;
 }
 
-/* Without a kernel all is the first quarter. */
+/* Without kernels, everything is in the first quarter. */
 static void find_quarters(const struct diagnose_source *source, struct facts *facts) {
     const struct model *model = source->model;
     for (unsigned quarter = 0; quarter < QUARTERS - 1; quarter++)
@@ -392,18 +392,18 @@ static void find_quarters(const struct diagnose_source *source, struct facts *fa
     }
 }
 
-/* What the host needs from one launch to the next: as measured, else half a kernel's gap. */
+/* Time from one launch to the next: measured, otherwise the median launch call. */
 static void find_launch_cost(const struct diagnose_source *source, struct facts *facts) {
     double measured = 0;
     const struct limits *limits =
         source->limits && source->device_count ? &source->limits[source->devices[0].id] : NULL;
-    /* what the trace itself shows is how far apart its kernels are, however long they last */
+    /* a limit seen in the trace is only the distance between its kernels */
     if (limits && limits->source[DEVICE_LIMIT_LAUNCH] >= LIMIT_STATED)
         measured = limits->of[DEVICE_LIMIT_LAUNCH];
     facts->launch_cost = measured > 0 ? (int64_t)measured : facts->launch_call_time;
 }
 
-/* A function of CUDA, HIP or OpenCL: its prefix and a capital letter. */
+/* A function of CUDA, HIP or OpenCL: a known prefix and a capital letter. */
 static bool is_gpu_api(struct text name) {
     static const char *const prefixes[] = {"cuda", "cu", "hip", "cl", "nvrtc", "hiprtc"};
     for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
@@ -415,8 +415,8 @@ static bool is_gpu_api(struct text name) {
     return false;
 }
 
-/* Other runtimes have calls that wait, also on the CPU; only a GPU's launch, copy, allocate or
- * compile for it. */
+/* Calls of class sync and other may belong to runtimes without a GPU; they count only if their name
+ * is one of a GPU API. All other classes exist only for GPUs. */
 static bool count_recorded(const struct model *model, struct recorded *recorded,
                            struct status *status) {
     const struct trace *trace = model->trace;
@@ -440,14 +440,14 @@ static bool count_recorded(const struct model *model, struct recorded *recorded,
 
 /* ---- kernels ---- */
 
-/* One kernel at a time, beside sums by name that tell which kernel has most of something. */
+/* State of the pass over kernels, with sums by name that find the largest kernel of each kind. */
 enum name_sum { OF_SMALL_GRID, OF_TAIL, OF_OCCUPANCY, NAME_SUMS };
 struct kernel_walk {
     const struct diagnose_source *source;
     struct facts *facts;
     int64_t *by_name[NAME_SUMS]; /* by string id */
     int64_t *class_time;         /* by string id */
-    uint8_t *class;              /* by string id; KERNEL_CLASS_COUNT: not asked yet */
+    uint8_t *class;              /* by string id; KERNEL_CLASS_COUNT: not known yet */
 };
 
 static enum kernel_class cached_kernel_class(struct kernel_walk *walk, uint32_t name) {
@@ -456,8 +456,8 @@ static enum kernel_class cached_kernel_class(struct kernel_walk *walk, uint32_t 
     return walk->class[name];
 }
 
-/* A grid of fewer blocks than the device has multiprocessors leaves the rest idle; a kernel that
- * lasts about as long as launching one is small because there is little to do. */
+/* A grid with fewer blocks than the device has multiprocessors leaves some of them idle. Kernels
+ * about as short as a launch are ignored: they have too little work for more blocks. */
 static void check_grid(struct kernel_walk *walk, size_t row, uint64_t blocks) {
     struct kernel_facts *kernels = &walk->facts->kernels;
     const struct trace *trace = walk->source->model->trace;
@@ -480,7 +480,7 @@ static void check_grid(struct kernel_walk *walk, size_t row, uint64_t blocks) {
     }
 }
 
-/* Blocks run in waves of as many as fit; the last one may be of a few. */
+/* Blocks run in waves of as many as fit; the last wave may be partly filled. */
 static void check_tail(struct kernel_walk *walk, size_t row, uint64_t blocks) {
     const struct trace *trace = walk->source->model->trace;
     const struct occupancy *occupancy = walk->source->occupancy;
@@ -512,7 +512,7 @@ static void check_occupancy(struct kernel_walk *walk, size_t row, enum kernel_cl
     const struct trace *trace = walk->source->model->trace;
     const struct occupancy *occupancy = walk->source->occupancy;
     struct kernel_facts *kernels = &walk->facts->kernels;
-    /* products keep their tiles in registers and run at a low occupancy by design */
+    /* matrix products keep tiles in registers and have a low occupancy by design */
     if (!occupancy || !occupancy->share || occupancy->share[row] <= 0 ||
         occupancy->share[row] >= OCCUPANCY_TARGET || class == KERNEL_MATMUL ||
         class == KERNEL_MATMUL_F32)
@@ -539,9 +539,9 @@ static void check_roof(struct kernel_walk *walk, size_t row) {
     kernels->bound_roof_time[bound] += roof;
 }
 
-/* A product of few rows reads its matrix once and is bound by memory, whatever its name says. Where
- * its work is known it has few operations for each byte; else short ones and those on few blocks,
- * or of which nothing is known, may be such. */
+/* A matrix product of few rows is memory-bound: it reads each weight once. If its work is known, it
+ * has few operations per byte; otherwise short products, those with few blocks and those with an
+ * unknown grid may be such. */
 static void check_matmul(struct kernel_walk *walk, size_t row, enum kernel_class class,
                          uint64_t blocks) {
     enum { LARGE_NS = 50000, UNLESS_KNOWN = 108, FLOPS_PER_BYTE = 100, F32_FLOPS_PER_BYTE = 10 };
@@ -553,9 +553,9 @@ static void check_matmul(struct kernel_walk *walk, size_t row, enum kernel_class
     if (duration < LARGE_NS || blocks < multiprocessors / 2)
         kernels->skinny_matmul_time += duration;
     if (work && work->flops && work->bytes && work->flops[row] > 0 && work->bytes[row] > 0) {
-        double least = class == KERNEL_MATMUL_F32 ? F32_FLOPS_PER_BYTE : FLOPS_PER_BYTE;
+        double min_intensity = class == KERNEL_MATMUL_F32 ? F32_FLOPS_PER_BYTE : FLOPS_PER_BYTE;
         kernels->known_matmul_time += duration;
-        if (work->flops[row] < least * work->bytes[row])
+        if (work->flops[row] < min_intensity * work->bytes[row])
             kernels->known_skinny_time += duration;
     }
 }
@@ -609,19 +609,19 @@ static void kernel_walk_finish(struct kernel_walk *walk) {
     memory_free(walk->class);
 }
 
-/* Idle time that comes in gaps of about what launching costs, and not in a few long ones. */
+/* Idle time in gaps comparable to the launch cost, as opposed to a few long gaps. */
 static int64_t find_short_idle(const struct diagnose_source *source, const struct facts *facts,
                                const struct diagnose_device *device) {
     enum { LAUNCHES = 40, UNLESS_KNOWN = 100000 };
     const struct trace *trace = source->model->trace;
-    int64_t most = facts->launch_call_time ? LAUNCHES * facts->launch_call_time : UNLESS_KNOWN;
+    int64_t max_gap = facts->launch_call_time ? LAUNCHES * facts->launch_call_time : UNLESS_KNOWN;
     int64_t idle = 0, reached = INT64_MAX;
     for (size_t i = source->model->device_first[device->id];
          i < source->model->device_first[device->id + 1]; i++) {
         int64_t start = trace->activity.start[i], end = model_activity_end(source->model, i);
         if (!selection_contains(device->selection, start))
             continue;
-        if (start > reached && start - reached <= most)
+        if (start > reached && start - reached <= max_gap)
             idle += start - reached;
         if (reached == INT64_MAX || end > reached)
             reached = end;
@@ -654,14 +654,14 @@ static bool walk_device(const struct diagnose_source *source, struct facts *fact
 
 /* ---- kernels that slow down ---- */
 
-/* Time of the kernels of one name and grid, taken for the same work, in each quarter of the judged
- * part. */
+/* Time of kernels of one name and grid, taken to be the same work, in each quarter of the judged
+ * part. The first quarter shows the speed that the device can reach. */
 struct pace {
     int64_t time[QUARTERS];
     uint64_t count[QUARTERS];
 };
 struct paces {
-    struct map places; /* by name and grid */
+    struct map index; /* of list, by name and grid */
     struct pace *list;
     size_t count, capacity;
 };
@@ -672,12 +672,12 @@ static bool add_to_pace(const struct trace *trace, struct paces *paces, size_t r
     key = key * 0x9E3779B97F4A7C15u + trace->activity.grid_x[row];
     key = key * 0x9E3779B97F4A7C15u + trace->activity.grid_y[row];
     key = key * 0x9E3779B97F4A7C15u + trace->activity.grid_z[row];
-    uint64_t *place = map_find(&paces->places, key);
+    uint64_t *place = map_find(&paces->index, key);
     size_t at = place ? (size_t)*place : paces->count;
     if (!place) {
         if (!memory_grow((void **)&paces->list, &paces->capacity, paces->count + 1,
                          sizeof *paces->list, status) ||
-            !map_set(&paces->places, key, paces->count, status))
+            !map_set(&paces->index, key, paces->count, status))
             return false;
         paces->list[paces->count++] = (struct pace){0};
     }
@@ -720,7 +720,7 @@ static struct drift sum_paces(const struct paces *paces) {
     return drift;
 }
 
-/* They wait for other devices and may take any time. */
+/* Collectives wait for other devices, so their duration varies. */
 static bool is_collective(struct text name) {
     return kernel_class(name) == KERNEL_COLLECTIVE;
 }
@@ -751,13 +751,13 @@ bool drift_find(const struct diagnose_source *source, struct drift *drift, struc
         *drift = sum_paces(&paces);
     name_trait_finish(&collective);
     memory_free(paces.list);
-    map_finish(&paces.places);
+    map_finish(&paces.index);
     return ok;
 }
 
-/* ---- all of it ---- */
+/* ---- all facts ---- */
 
-/* What nothing but the facts is read from: predictions take much memory of their own. */
+/* Frees columns that only the facts need: predictions need much memory. */
 static void unload_columns(struct trace *trace) {
     static const char *const grids[] = {"grid_x",  "grid_y",  "grid_z",
                                         "block_x", "block_y", "block_z"};

@@ -1,5 +1,4 @@
-/* How a finding is put together: its texts, its evidence, its fixes, and what replaying its changes
- * gives. */
+/* The parts of a finding: its texts, evidence and fixes. */
 #include "diagnose/finding.h"
 
 #include <stdio.h>
@@ -62,6 +61,21 @@ void finding_summary(struct diagnosis *diagnosis, struct finding *finding, const
     memory_free(finding->summary);
     finding->summary = format_text(diagnosis, format, arguments);
     va_end(arguments);
+    diagnose_set_text(diagnosis, &finding->observation, "%s",
+                      finding->summary ? finding->summary : "");
+}
+
+void finding_gain(struct diagnosis *diagnosis, struct finding *finding, const char *format, ...) {
+    va_list arguments;
+    if (finding->recoverable <= 0)
+        return;
+    va_start(arguments, format);
+    memory_free(finding->gain);
+    finding->gain = format_text(diagnosis, format, arguments);
+    va_end(arguments);
+    diagnose_set_text(diagnosis, &finding->summary, "%s; %s",
+                      finding->observation ? finding->observation : "",
+                      finding->gain ? finding->gain : "");
 }
 
 void finding_cause(struct diagnosis *diagnosis, struct finding *finding, const char *format, ...) {
@@ -87,7 +101,7 @@ void finding_evidence(struct diagnosis *diagnosis, struct finding *finding, stru
         finding->evidence[finding->evidence_count++] = about;
 }
 
-/* A kernel's name as a what-if pattern: the part of it that a shell leaves alone. */
+/* The prefix of a kernel's short name that needs no quotes in a shell, as a what-if pattern. */
 static struct text kernel_pattern(struct text name, char text[NAME_SIZE], bool *failed) {
     struct buffer buffer = {0};
     struct status ignored;
@@ -123,14 +137,19 @@ static void write_change(struct buffer *words, const struct change *change) {
         buffer_printf(words, "=%s%.*s%s", quote, TEXT_ARGS(pattern), quote);
 }
 
-/* What reproduces the finding's figure, where the option is that of one of its changes. */
+static bool is_replayed(const struct finding *finding, const char *option) {
+    for (size_t i = 0; i < finding->change_count; i++)
+        if (strcmp(option + 2, change_option(finding->changes[i].kind)) == 0)
+            return true;
+    return false;
+}
+
+/* The options that reproduce the finding's gain if `option` belongs to one of its changes. */
 static char *write_command(struct diagnosis *diagnosis, const struct finding *finding,
                            const char *option) {
     struct buffer words = {0};
-    bool replayed = false;
+    bool replayed = is_replayed(finding, option);
     buffer_string(&words, diagnosis->source->part_options ? diagnosis->source->part_options : "");
-    for (size_t i = 0; i < finding->change_count; i++)
-        replayed |= strcmp(option + 2, change_option(finding->changes[i].kind)) == 0;
     for (size_t i = 0; replayed && i < finding->change_count; i++)
         write_change(&words, &finding->changes[i]);
     if (!replayed)
@@ -158,7 +177,8 @@ void finding_fix(struct diagnosis *diagnosis, struct finding *finding, enum effo
         finding->fixes[finding->fix_count++] =
             (struct fix){.effort = effort,
                          .words = words,
-                         .command = command ? write_command(diagnosis, finding, command) : NULL};
+                         .command = command ? write_command(diagnosis, finding, command) : NULL,
+                         .replayed = command && is_replayed(finding, command)};
 }
 
 void diagnose_add_missing(struct diagnosis *diagnosis, const char *format, ...) {
@@ -232,6 +252,8 @@ void finding_finish(struct finding *finding) {
     }
     memory_free(finding->evidence);
     memory_free(finding->fixes);
+    memory_free(finding->observation);
+    memory_free(finding->gain);
     memory_free(finding->summary);
     memory_free(finding->cause);
     memory_free(finding->assumes);
@@ -250,8 +272,8 @@ const char *verdict_order_words(const struct verdict *verdict) {
         if (!verdict->findings[i].minor && verdict->findings[i - 1].kind != FINDING_UNDECIDED &&
             !verdict->findings[i - 1].holds &&
             verdict->findings[i].recoverable > verdict->findings[i - 1].recoverable)
-            return "A finding below one that recovers less is less sure, or mostly the same time "
-                   "seen from another side; what it adds is on top.";
+            return "Findings are ranked by gain times confidence; within the error bars the more "
+                   "specific one comes first.";
     return NULL;
 }
 

@@ -1,7 +1,6 @@
-/* What holds the run back, how sure is that, what is to be done about it, and what will it buy?
+/* What limits the run, how certain is it, what fixes it, and what would the fix gain?
  *
- * A verdict is a list of findings, most recoverable time first, and two sentences: one for who pays
- * for the run and one for who will mend it.
+ * A verdict is a ranked list of findings and two texts: a headline, and what to do about it.
  */
 #ifndef RIDGE_DIAGNOSE_FINDING_H
 #define RIDGE_DIAGNOSE_FINDING_H
@@ -18,29 +17,29 @@
 
 /* X(ID, key, title) */
 #define FINDINGS(X)                                                                                \
-    X(LAUNCH_BOUND, "launch-bound", "The host cannot launch fast enough")                          \
-    X(TINY_KERNELS, "tiny-kernels", "Many tiny kernels that could be one")                         \
-    X(HOST_BOUND, "host-bound", "The device waits for the host's own code")                        \
-    X(SYNC_IN_LOOP, "sync-in-loop", "The loop waits for the device")                               \
-    X(EXPOSED_TRANSFERS, "exposed-transfers", "Copies run while no kernel does")                   \
-    X(SMALL_TRANSFERS, "small-transfers", "Many small copies")                                     \
-    X(PAGEABLE, "pageable", "Copies from or to pageable memory")                                   \
-    X(ALLOCATION, "allocation", "Memory is allocated inside the loop")                             \
-    X(COMPILATION, "compilation", "Code is compiled inside the loop")                              \
-    X(MEMORY_BOUND, "memory-bound", "Kernels wait for memory")                                     \
-    X(COMPUTE_BOUND, "compute-bound", "Kernels are busy computing")                                \
-    X(LATENCY_BOUND, "latency-bound", "Kernels too short or small for a roof")                     \
-    X(LOW_OCCUPANCY, "low-occupancy", "Kernels leave multiprocessors half empty")                  \
-    X(SMALL_GRID, "small-grid", "Grids smaller than the device")                                   \
-    X(TAIL, "tail", "The last wave leaves the device idle")                                        \
-    X(ONE_QUEUE, "one-queue", "One queue where two would do")                                      \
-    X(INPUT_PIPELINE, "input-pipeline", "The device waits for its input")                          \
-    X(IRREGULAR_STEPS, "irregular-steps", "Some steps take much longer than others")               \
-    X(THROTTLING, "throttling", "The device ran below its clock")                                  \
-    X(MEMORY_PRESSURE, "memory-pressure", "Device memory is full or fragmented")                   \
-    X(ON_CPU, "on-cpu", "Work runs on the CPU")                                                    \
+    X(LAUNCH_BOUND, "launch-bound", "Launch-bound")                                                \
+    X(TINY_KERNELS, "tiny-kernels", "Tiny kernels")                                                \
+    X(HOST_BOUND, "host-bound", "CPU-bound: host code between launches")                           \
+    X(SYNC_IN_LOOP, "sync-in-loop", "Synchronization in the loop")                                 \
+    X(EXPOSED_TRANSFERS, "exposed-transfers", "Exposed copies")                                    \
+    X(SMALL_TRANSFERS, "small-transfers", "Small copies")                                          \
+    X(PAGEABLE, "pageable", "Pageable host memory")                                                \
+    X(ALLOCATION, "allocation", "Allocation in the loop")                                          \
+    X(COMPILATION, "compilation", "Compilation in the loop")                                       \
+    X(MEMORY_BOUND, "memory-bound", "Memory-bound kernels")                                        \
+    X(COMPUTE_BOUND, "compute-bound", "Compute-bound: slow math path")                             \
+    X(LATENCY_BOUND, "latency-bound", "Latency-bound kernels")                                     \
+    X(LOW_OCCUPANCY, "low-occupancy", "Low occupancy")                                             \
+    X(SMALL_GRID, "small-grid", "Small grids")                                                     \
+    X(TAIL, "tail", "Tail effect (last wave)")                                                     \
+    X(ONE_QUEUE, "one-queue", "Kernels serialized in one stream")                                  \
+    X(INPUT_PIPELINE, "input-pipeline", "Input pipeline")                                          \
+    X(IRREGULAR_STEPS, "irregular-steps", "Irregular steps")                                       \
+    X(THROTTLING, "throttling", "Clock throttling")                                                \
+    X(MEMORY_PRESSURE, "memory-pressure", "Memory pressure")                                       \
+    X(ON_CPU, "on-cpu", "Work on the CPU")                                                         \
     X(HEALTHY, "healthy", "Healthy")                                                               \
-    X(UNDECIDED, "undecided", "The trace does not tell")
+    X(UNDECIDED, "undecided", "Unknown")
 
 #define FINDING_ENUM(ID, key, title) FINDING_##ID,
 enum finding_kind { FINDINGS(FINDING_ENUM) FINDING_COUNT };
@@ -55,12 +54,13 @@ const char *effort_name(unsigned effort);
 
 struct fix {
     enum effort effort;
-    char *words;   /* "Capture the step with torch.cuda.graph" */
-    char *command; /* the what-if options that predict_changes it for the judged part, or NULL:
+    char *words;   /* a sentence without its full stop */
+    char *command; /* options of ridge whatif that predict it for the judged part, or NULL:
                       "--steps steady --graph" */
+    bool replayed; /* the gain of the finding is the gain of this fix */
 };
 
-/* A thing that a reader would look at: for the page, and for --json. */
+/* What a reader would look at next; the page and the JSON link to it. */
 enum evidence_kind {
     EVIDENCE_TEXT,
     EVIDENCE_KERNEL,
@@ -71,52 +71,54 @@ enum evidence_kind {
 };
 struct evidence {
     enum evidence_kind kind;
-    char *words;        /* a whole sentence, names from the trace in it as they are */
-    uint32_t name;      /* string id of what it is about, or 0 */
-    int64_t start, end; /* where to look; 0, 0: nowhere in particular */
+    char *words;        /* a sentence without its full stop; names from the trace are verbatim */
+    uint32_t name;      /* string id of the kernel, range, call or function, or 0 */
+    int64_t start, end; /* an example on the timeline; 0, 0: none */
 };
 
 struct finding {
     enum finding_kind kind;
     enum confidence confidence;
-    uint32_t device; /* 0: of the run */
-    char *summary;   /* one sentence with the figures */
-    char *cause;     /* why, in one or two sentences */
+    uint32_t device;   /* 0: the run */
+    char *observation; /* what was measured, one sentence without its full stop */
+    char *gain;        /* "fused, 11.5 ms -> 9.2 ms a step"; NULL: not known */
+    char *summary;     /* the observation and the gain */
+    char *cause;       /* one or two sentences */
     struct evidence *evidence;
     size_t evidence_count;
     struct fix *fixes; /* least effort first */
     size_t fix_count;
 
-    /* What mending it alone buys, of the measured time; and what is left of that once all findings
-     * before it in the list are mended: these do not overlap and may be added up. */
+    /* Gain of fixing this finding alone, with its error bar; and its gain on top of all findings
+     * before it in the list. Additional gains do not overlap and can be summed. */
     int64_t recoverable, error;
     int64_t additional;
-    struct change changes[4]; /* what the prediction replayed */
+    struct change changes[4]; /* replayed for the prediction */
     size_t change_count;
     char *assumes; /* or NULL */
 
-    bool remark;  /* it costs nothing, or is as it should be: said, never blamed */
-    bool decides; /* it says what the run is about, also where its gain is not known */
-    bool holds;   /* it has most of the time, also where no known change takes much of that away */
-    bool minor;   /* too little to act on: within its error bar, or a few hundredths of the time */
+    bool remark;  /* expected or free of cost: reported, never the main finding */
+    bool decides; /* characterizes the run even if its gain is not known */
+    bool holds;   /* takes most of the time, even if no known change recovers much of it */
+    bool minor;   /* too small to act on: within its error bar or a few percent of the time */
 };
 
 struct verdict {
-    int64_t time;             /* measured: of the part of the run that is judged */
-    char *part;               /* which that is: "the run", "steps 4 to 30, which are steady" */
-    size_t steps;             /* how many steps that part has; 0: it has none */
-    struct finding *findings; /* most recoverable time first; at least one */
+    int64_t time;             /* measured, of the judged part */
+    char *part;               /* the judged part: "the run", "steps 4 to 30, which are steady" */
+    size_t steps;             /* in the judged part; 0: none */
+    struct finding *findings; /* by rank; at least one */
     size_t count;
-    char *manager;     /* one sentence without a term of the trade */
-    char *engineer;    /* one sentence to act on */
-    char *caution;     /* why the figures may be off: the recording is not whole; or NULL */
-    double roof_share; /* time at the roofs / time, as far as known; 0: not known */
-    char **missing;    /* what the trace does not tell, and how to record it */
+    char *manager;     /* the headline: what limits the run, and the gain of fixing it */
+    char *engineer;    /* what to do about it, and the evidence */
+    char *caution;     /* why figures may be wrong: the recording is incomplete; or NULL */
+    double roof_share; /* time at the roofs / time; 0: not known */
+    char **missing;    /* sentences: what the trace does not contain and how to record it */
     size_t missing_count;
 };
 
-/* What a diagnosis reads: answers of the report, none owned. Arrays by device id have NULL or
- * zeroes for devices that are not asked about. */
+/* Input of a diagnosis: results of the analyses, none owned. Arrays are indexed by device id and
+ * have NULL or zeroes for devices that are not selected. */
 struct diagnose_device {
     uint32_t id;
     const struct selection *selection;
@@ -141,16 +143,15 @@ struct diagnose_source {
     const struct data_quality *quality;
     const struct diagnose_device *devices;
     size_t device_count;
-    /* The part that is judged: whether it is less than the run, its words, and its steps (numbers
-     * from 0; step_count 0: none). */
-    bool narrowed;
+    /* The judged part. Steps are numbered from 0; step_count 0: none. */
+    bool narrowed;                     /* less than the run */
     const struct selection *host_part; /* on the host; NULL: the run, or the steady steps */
-    const char *part;
-    const char *part_options; /* the command line's for that part: "--steps steady"; "": the run */
+    const char *part;                  /* its description */
+    const char *part_options;          /* options that select it: "--steps steady"; "": the run */
     size_t first_step, step_count;
 };
 
-/* Why one of the findings stands below another that recovers less; NULL: none does. */
+/* Explains the ranking if a finding ranks below one with a smaller gain; NULL: none does. */
 const char *verdict_order_words(const struct verdict *verdict);
 
 bool diagnose(const struct diagnose_source *source, struct verdict *verdict, struct status *status);

@@ -1,17 +1,17 @@
-/* Do the kernels fill the device? Grids of fewer blocks than it has multiprocessors, last waves of
- * a few blocks, blocks of which few fit at once, and kernels that could run beside each other. */
+/* Do the kernels fill the device? Small grids, partly filled last waves, low occupancy, and small
+ * kernels that run one after another. */
 #include "diagnose/diagnosis.h"
 
-/* What the run saves when its kernels save so much in all: those that run at the same time, in
- * other queues or on other devices, save the same time. */
+/* The time the run saves when its kernels save `saved` in total: concurrent kernels, in other
+ * queues or on other devices, save the same time. */
 static int64_t saved_by_run(const struct diagnosis *diagnosis, int64_t saved) {
     const struct facts *facts = &diagnosis->facts;
     double devices = (double)diagnosis->source->device_count;
     return (int64_t)((double)saved * share_of(facts->busy, facts->kernels.total_time) / devices);
 }
 
-/* The replay makes the kernel as much faster as the idle multiprocessors would: the others with
- * such grids go with it in proportion. */
+/* The replay speeds the largest such kernel up by the average factor of all kernels with small
+ * grids. */
 static void find_small_grids(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     const struct kernel_facts *kernels = &facts->kernels;
@@ -29,28 +29,30 @@ static void find_small_grids(struct diagnosis *diagnosis) {
     }
     short_kernel(diagnosis, kernels->small_grid_name, words);
     finding_summary(diagnosis, finding,
-                    "%s of the kernel time is in long kernels of fewer blocks than the %s "
-                    "multiprocessors, most "
-                    "in %s; spread over all, up to %s",
+                    "%s of the kernel time is in long kernels with fewer blocks than half of the "
+                    "%s multiprocessors, largest: %s",
                     format_percent(share_of(kernels->small_grid_time, kernels->total_time), part),
-                    format_count(facts->multiprocessors, blocks), words,
-                    from_to(diagnosis, finding->recoverable, change));
+                    format_count(facts->multiprocessors, blocks), words);
+    finding_gain(diagnosis, finding, "on all multiprocessors, at best %s",
+                 from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
-                  "A block runs on one multiprocessor: with %s blocks the others have nothing to "
-                  "do.",
-                  format_count(kernels->small_grid_blocks, blocks));
+                  "A block runs on one multiprocessor. With %s block%s most multiprocessors are "
+                  "idle.",
+                  format_count(kernels->small_grid_blocks, blocks),
+                  kernels->small_grid_blocks == 1 ? "" : "s");
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_KERNEL, .name = kernels->small_grid_name},
-                     "%s: a grid of %s blocks", words, blocks);
+                     "%s: %s block%s per grid", words, blocks,
+                     kernels->small_grid_blocks == 1 ? "" : "s");
     finding_fix(diagnosis, finding, EFFORT_LINES, finding->change_count ? "--faster" : NULL,
-                "Split the work into more blocks: a larger batch, split-K, a two-stage reduction");
+                "Split the work into more blocks (a larger batch, split-K, a two-stage reduction)");
     finding_fix(diagnosis, finding, EFFORT_LINES, "--queues",
-                "Run several such kernels at once, in queues of their own");
+                "Run several such kernels concurrently, on separate streams");
 }
 
 static void find_tail(struct diagnosis *diagnosis) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
-    char part[FORMAT_SIZE], words[NAME_SIZE];
+    char part[FORMAT_SIZE], words[NAME_SIZE], change[FROM_TO_SIZE];
     if (kernels->tail_saved < kernels->total_time / 10)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_TAIL, CONFIDENCE_LOW);
@@ -59,23 +61,25 @@ static void find_tail(struct diagnosis *diagnosis) {
     short_kernel(diagnosis, kernels->tail_name, words);
     finding_summary(
         diagnosis, finding,
-        "In kernels of a few waves of blocks the last one leaves up to %s of their time "
-        "unused, most in %s",
+        "In kernels of one to four waves, the last wave leaves up to %s of the device time "
+        "unused, largest: %s",
         format_percent(share_of(kernels->tail_saved, kernels->tail_time), part), words);
+    finding_gain(diagnosis, finding, "with full waves, at best %s",
+                 from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
-                  "The blocks do not come out even with what runs at once, so the last ones run "
-                  "on a nearly empty device.");
+                  "The number of blocks is not a multiple of the blocks that run at once, so the "
+                  "last wave fills only part of the device.");
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_KERNEL, .name = kernels->tail_name}, "%s",
                      words);
     finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
-                "Choose blocks so that their number is just below a multiple of what runs at once, "
-                "or let each block take several pieces");
+                "Choose a number of blocks just below a multiple of what runs at once, or let each "
+                "block process several tiles");
 }
 
 static void find_low_occupancy(struct diagnosis *diagnosis) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
-    char part[FORMAT_SIZE], words[NAME_SIZE];
+    char part[FORMAT_SIZE], words[NAME_SIZE], change[FROM_TO_SIZE];
     if (3 * kernels->low_occupancy_time < kernels->total_time)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_LOW_OCCUPANCY, CONFIDENCE_LOW);
@@ -86,16 +90,17 @@ static void find_low_occupancy(struct diagnosis *diagnosis) {
     short_kernel(diagnosis, kernels->low_occupancy_name, words);
     finding_summary(
         diagnosis, finding,
-        "%s of the kernel time is in kernels that cannot fill three quarters of a "
-        "multiprocessor, most in %s",
+        "%s of the kernel time is in kernels with a theoretical occupancy below 75 %%, largest: %s",
         format_percent(share_of(kernels->low_occupancy_time, kernels->total_time), part), words);
+    finding_gain(diagnosis, finding, "with %s at its roof, at best %s", words,
+                 from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
-                  "Registers, shared memory or the block's size allow few warps at once, too few "
-                  "to hide waiting for memory.");
+                  "Registers, shared memory or the block size limit the number of resident warps. "
+                  "It may be too small to hide memory latency.");
     finding_evidence(
         diagnosis, finding,
         (struct evidence){.kind = EVIDENCE_KERNEL, .name = kernels->low_occupancy_name},
-        "%s: theoretical occupancy below 75%%", words);
+        "%s: theoretical occupancy below 75 %%", words);
     finding_fix(diagnosis, finding, EFFORT_LINES, finding->change_count ? "--at-roof" : NULL,
                 "Use fewer registers (__launch_bounds__, -maxrregcount), less shared memory, or "
                 "other block sizes");
@@ -113,13 +118,13 @@ static void find_one_queue(struct diagnosis *diagnosis) {
     finding_change(finding, CHANGE_QUEUES, (struct text){0}, 0);
     finding_take(diagnosis, finding, queues);
     finding_summary(diagnosis, finding,
-                    "All kernels are in one queue and many leave most of the device free; in two, "
-                    "where they do not need each other, %s",
-                    from_to(diagnosis, finding->recoverable, change));
+                    "All kernels run in one stream, also those with small grids");
+    finding_gain(diagnosis, finding, "with independent kernels in parallel, %s",
+                 from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
-                  "Kernels of one queue run one after another, however small they are.");
+                  "Kernels in one stream run one after another, even if they are small.");
     finding_fix(diagnosis, finding, EFFORT_DESIGN, "--queues",
-                "Put parts that do not need each other into streams of their own");
+                "Run independent parts on separate streams");
 }
 
 void diagnose_grids(struct diagnosis *diagnosis) {

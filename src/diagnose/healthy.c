@@ -1,23 +1,23 @@
-/* Nothing is worth mending: is that because all is well, or because the trace does not tell? And
- * how near to the roof is it? */
+/* No significant finding: is the run healthy, or does the trace not contain enough? And how close
+ * to the roof are the kernels? */
 #include <stdio.h>
 #include <string.h>
 
 #include "diagnose/diagnosis.h"
 #include "trace/writer.h"
 
-/* A device that is idle for more than this part of its time is not healthy, whatever the reason. */
+/* A device that runs no kernel for more than this share of the time is not healthy. */
 #define IDLE_SHARE_MAX 0.3
 
-/* Whether the products may have so few rows that memory is their limit: as those of known work do,
- * else as most of them might. */
+/* Whether matrix products may have so few rows that they are memory-bound: by those with known
+ * work, otherwise by their durations and grids. */
 static bool may_be_skinny(const struct kernel_facts *kernels, int64_t matmul) {
     return kernels->known_matmul_time ? 2 * kernels->known_skinny_time > kernels->known_matmul_time
                                       : 2 * kernels->skinny_matmul_time > matmul;
 }
 
-/* What the kernels are bound by: by their roofs where known, else by what most of them do; NULL
- * where that is no one thing. */
+/* What most kernels are bound by: by their roofs if known, otherwise by their names; NULL: unclear.
+ */
 static const char *bound_text(const struct kernel_facts *kernels) {
     int64_t memory = 0;
     for (unsigned class = 0; class < KERNEL_CLASS_COUNT; class ++)
@@ -29,13 +29,13 @@ static const char *bound_text(const struct kernel_facts *kernels) {
         matmul = kernels->bound_time[BOUND_COMPUTE];
         if (kernels->bound_time[BOUND_LATENCY] > memory &&
             kernels->bound_time[BOUND_LATENCY] > matmul)
-            return "bound by latency";
+            return "latency-bound";
     }
     if (memory > matmul && 3 * memory > kernels->total_time)
-        return "bound by memory";
+        return "memory-bound";
     if (2 * kernels->known_time <= kernels->total_time && may_be_skinny(kernels, matmul))
-        return NULL; /* a name does not tell how many rows a product has */
-    return 3 * matmul > kernels->total_time ? "bound by arithmetic" : NULL;
+        return NULL; /* a name does not show how many rows a product has */
+    return 3 * matmul > kernels->total_time ? "compute-bound" : NULL;
 }
 
 static bool has_remark(const struct verdict *verdict, enum finding_kind kind) {
@@ -45,14 +45,14 @@ static bool has_remark(const struct verdict *verdict, enum finding_kind kind) {
     return false;
 }
 
-/* A whole run of fewer kernels than this, without steps, is none to judge. */
+/* A whole run with fewer kernels is not judged. */
 enum { KERNELS_MIN = 8 };
 
 static bool too_few_kernels(const struct diagnosis *diagnosis) {
     return diagnosis->facts.kernels.count < KERNELS_MIN && !diagnosis->source->narrowed;
 }
 
-/* The longest gap, where it has much of all idle time; NULL: it has not. */
+/* In a run without steps: the longest gap if it has a third of the idle time; else NULL. */
 static const struct gap *dominant_gap(const struct diagnosis *diagnosis) {
     const struct gap *longest = NULL;
     for (size_t d = 0; d < diagnosis->source->device_count; d++) {
@@ -91,32 +91,34 @@ static void describe_undecided(struct diagnosis *diagnosis, struct finding *find
     else if (facts->kernels.count == 0)
         finding_summary(diagnosis, finding, "No kernel was recorded in this part of the run");
     else if (too_few_kernels(diagnosis))
-        finding_summary(diagnosis, finding, "Only %s of kernels is in it: too little to judge",
+        finding_summary(diagnosis, finding,
+                        "Only %s of kernel time was recorded, too little to judge",
                         format_duration(facts->kernels.total_time, time));
     else if (gap)
-        finding_summary(
-            diagnosis, finding, "One gap has much of the idle time, %s (%s), beside %s kernels%s",
-            format_duration(gap->end - gap->start, time), gap_cause_name(gap_main_cause(gap)),
-            format_count(facts->kernels.count, count),
-            diagnosis->source->narrowed ? "" : ": this is a start, not a loop");
+        finding_summary(diagnosis, finding,
+                        "One gap of %s (%s) has much of the idle time, with %s kernels in total%s",
+                        format_duration(gap->end - gap->start, time),
+                        gap_cause_name(gap_main_cause(gap)),
+                        format_count(facts->kernels.count, count),
+                        diagnosis->source->narrowed ? "" : ": this is start-up, not a loop");
     else
         finding_summary(diagnosis, finding,
-                        "No kernel ran for %s of the time, and no single change that is known "
-                        "would mend that",
+                        "No kernel runs for %s of the time, and no known change alone would fix "
+                        "that",
                         format_percent(1 - share_of(facts->busy, facts->window), part));
     finding_cause(diagnosis, finding, "%s",
                   facts->calls[CALL_LAUNCH] == 0
-                      ? "The trace does not say what the host did meanwhile."
-                      : "What was recorded does not say what held it up.");
+                      ? "The trace does not contain what the host did."
+                      : "The recorded events do not explain what limits the run.");
     if (facts->kernels.count > 0 && (gap || too_few_kernels(diagnosis)))
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
-                    "Record more turns of the loop, after a warm-up");
+                    "Record more iterations of the loop, after a warm-up");
     finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
-                "Record it with ridge record and CPU sampling: that keeps launches, calls, waits "
-                "and the host's functions");
+                "Record with ridge record and CPU sampling: it records launches, API calls, waits "
+                "and host functions");
 }
 
-/* How the tool that made the trace records kernels as well; NULL where that is not known. */
+/* How the tool that made the trace can record kernels too; NULL: not known. */
 static const char *recording_text(const struct diagnosis *diagnosis) {
     struct text format = trace_meta(diagnosis->trace, META_SOURCE_FORMAT);
     if (text_starts(format, "nsys"))
@@ -132,14 +134,14 @@ static const char *recording_text(const struct diagnosis *diagnosis) {
 static void list_calls(const struct recorded *recorded, struct buffer *words) {
     static const char *const one[CALL_CLASSES] = {[CALL_LAUNCH] = "launch",
                                                   [CALL_COPY] = "copy",
-                                                  [CALL_SYNC] = "synchronisation",
-                                                  [CALL_ALLOC] = "allocation or release",
+                                                  [CALL_SYNC] = "synchronization",
+                                                  [CALL_ALLOC] = "allocation or free",
                                                   [CALL_COMPILE] = "compilation or module load",
                                                   [CALL_OTHER] = "other call"};
     static const char *const many[CALL_CLASSES] = {[CALL_LAUNCH] = "launches",
                                                    [CALL_COPY] = "copies",
-                                                   [CALL_SYNC] = "synchronisations",
-                                                   [CALL_ALLOC] = "allocations and releases",
+                                                   [CALL_SYNC] = "synchronizations",
+                                                   [CALL_ALLOC] = "allocations and frees",
                                                    [CALL_COMPILE] = "compilations and module loads",
                                                    [CALL_OTHER] = "other calls"};
     char count[FORMAT_SIZE];
@@ -150,7 +152,7 @@ static void list_calls(const struct recorded *recorded, struct buffer *words) {
                           recorded->calls[class] == 1 ? one[class] : many[class]);
 }
 
-/* The trace has the host's side only. */
+/* The trace has API calls but no kernels. */
 static void describe_unrecorded(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     struct buffer calls = {0};
@@ -162,8 +164,7 @@ static void describe_unrecorded(struct diagnosis *diagnosis, struct finding *fin
                     facts->recorded.all_calls == 1 ? " was" : "s were");
     finding_cause(diagnosis, finding, "%s",
                   facts->recorded.calls[CALL_LAUNCH]
-                      ? "Kernels were launched, but they were not recorded, or their records are "
-                        "lost."
+                      ? "Kernels were launched, but not recorded, or their records were lost."
                       : "No launch was recorded either: the program ended before its first kernel, "
                         "or its kernels were not recorded.");
     list_calls(&facts->recorded, &calls);
@@ -191,7 +192,7 @@ bool gain_is_small(const struct verdict *verdict) {
     return true;
 }
 
-/* What is listed beside it, where that is more than a few percent. */
+/* The largest gain that is not reported as a fault. */
 static void describe_largest(const struct diagnosis *diagnosis, char *text, size_t size) {
     const struct verdict *verdict = diagnosis->verdict;
     const struct finding *largest = NULL;
@@ -201,15 +202,15 @@ static void describe_largest(const struct diagnosis *diagnosis, char *text, size
             (!largest || verdict->findings[i].recoverable > largest->recoverable))
             largest = &verdict->findings[i];
     if (!largest || gain_is_small(verdict))
-        snprintf(text, size, "no%s known change buys more than a few percent",
+        snprintf(text, size, "no%s known change saves more than 5 %%",
                  has_remark(verdict, FINDING_THROTTLING) ? " other" : "");
     else
-        snprintf(text, size, "the most that a known change may buy is %s (%s), %s",
+        snprintf(text, size, "the largest possible gain is %s (%s), %s",
                  format_percent(share_of(largest->recoverable, verdict->time), part),
                  finding_key(largest->kind),
                  largest->error > largest->recoverable ? "within its error bar"
-                                                       : "too little or too unsure for what it "
-                                                         "would take");
+                                                       : "too small or too uncertain for the "
+                                                         "effort");
 }
 
 static void describe_healthy(struct diagnosis *diagnosis, struct finding *finding) {
@@ -226,19 +227,20 @@ static void describe_healthy(struct diagnosis *diagnosis, struct finding *findin
                  format_percent(share_of(kernels->known_roof_time, kernels->known_time), roof));
     finding_summary(diagnosis, finding, "Kernels run %s of the time%s%s%s%s%s; %s", busy, reached,
                     bound ? ", mostly " : "", bound ? bound : "",
-                    bound && !known ? " as their names say" : "",
+                    bound && !known ? " by their names" : "",
                     has_remark(diagnosis->verdict, FINDING_THROTTLING)
                         ? ", at the clock that the power limit allows"
                         : "",
                     largest);
     if (share_of(facts->busy, facts->window) > 0.95)
-        finding_cause(diagnosis, finding,
-                      "The device has work all the time; what is left is the work itself.");
+        finding_cause(
+            diagnosis, finding,
+            "The device is busy almost all the time; only less work would make it faster.");
     else
-        finding_cause(diagnosis, finding,
-                      "The device has work for %s of the time; of the rest no known change would "
-                      "win back much.",
-                      busy);
+        finding_cause(diagnosis, finding, "The device is busy %s of the time; %s.", busy,
+                      gain_is_small(diagnosis->verdict)
+                          ? "no known change would recover much of the rest"
+                          : "the possible gain is too small or too uncertain to report");
     finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
                      "%llu kernels, busy %s", (unsigned long long)kernels->count, busy);
     for (size_t i = 0; i < diagnosis->verdict->count; i++)
@@ -281,41 +283,39 @@ void diagnose_missing(struct diagnosis *diagnosis) {
         return;
     if (trace->call.count == 0)
         diagnose_add_missing(diagnosis,
-                             "No API calls were recorded, so nothing says what the host did "
-                             "while the device waited; record with ridge record%s.",
+                             "No API calls were recorded, so the cause of idle time is not known. "
+                             "Record with ridge record%s.",
                              torch ? ", or torch.profiler with ProfilerActivity.CPU" : "");
     else if (facts->cause[CAUSE_UNKNOWN] > facts->idle / 4 && facts->idle > facts->window / 20)
-        diagnose_add_missing(
-            diagnosis,
-            "%s of idle time ends with an activity whose launch was not recorded; record "
-            "from the program's start.",
-            format_duration(facts->cause[CAUSE_UNKNOWN], text));
+        diagnose_add_missing(diagnosis,
+                             "%s of idle time ends with an activity whose launch was not recorded. "
+                             "Record from the start of the program.",
+                             format_duration(facts->cause[CAUSE_UNKNOWN], text));
     if (facts->cause[CAUSE_HOST] > facts->window / 10 && trace->sample.count == 0 &&
         trace->range.count == 0)
-        diagnose_add_missing(diagnosis,
-                             "Neither functions nor ranges were recorded to name the host's "
-                             "code; leave sampling on (ridge record without --no-sampling), or "
-                             "annotate with NVTX.");
+        diagnose_add_missing(
+            diagnosis, "No samples or ranges were recorded, so host code has no names. Record "
+                       "with CPU sampling (no --no-sampling) or add NVTX ranges.");
     const struct limits *limits = source->limits ? &source->limits[source->devices[0].id] : NULL;
     bool no_roofs = !limits || limits->source[DEVICE_LIMIT_MEMORY] < LIMIT_STATED;
     if (facts->kernels.count && no_roofs)
         diagnose_add_missing(diagnosis,
-                             "The device's roofs are not known, so neither is how near to them "
-                             "its kernels are; ridge peaks on its machine measures them.");
+                             "The roofs of the device are not known, so neither is how close its "
+                             "kernels get. Run ridge peaks on its machine.");
     else if (facts->kernels.count && 4 * facts->kernels.known_time < facts->kernels.total_time)
         diagnose_add_missing(
             diagnosis,
-            "What most kernels must do (bytes, operations) is not known, so neither is "
-            "how near their roofs they are%s.",
-            torch ? "; torch.profiler with record_shapes=True tells" : "");
+            "The work (bytes, operations) of most kernels is not known, so neither "
+            "is how close they get to their roofs.%s",
+            torch ? " Record with torch.profiler and record_shapes=True." : "");
     if (source->quality && source->quality->dropped)
         diagnose_add_missing(diagnosis,
-                             "%s events were lost while recording; a larger --max-size or a "
-                             "shorter --duration keeps them.",
-                             format_count(source->quality->dropped, text));
+                             "%s event%s lost while recording. Record with a larger --max-size or "
+                             "a shorter --duration.",
+                             format_count(source->quality->dropped, text),
+                             source->quality->dropped == 1 ? " was" : "s were");
     if (source->steps->count == 0 && !source->narrowed && facts->kernels.count > 64)
         diagnose_add_missing(diagnosis,
-                             "No steps were found, so the whole run is judged, its start "
-                             "included; a range around each turn of the loop (NVTX, "
-                             "record_function) tells them.");
+                             "No steps were found, so the whole run is judged, including start-up. "
+                             "Mark each step with a range (NVTX, record_function).");
 }

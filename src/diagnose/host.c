@@ -1,6 +1,5 @@
-/* Does the device wait for the host's own code, and for which: the input, or something else? Only
- * stretches that stand out against the usual time between two launches count; the usual time is a
- * matter of launching. */
+/* Does the device wait for host code, and for which: data loading or something else? Only time that
+ * exceeds the usual time between two launches counts; the usual time belongs to launching. */
 #include <stdio.h>
 
 #include "base/memory.h"
@@ -10,11 +9,12 @@
 
 /* ---- data loading ---- */
 
-/* Turns of one name. */
+/* Ranges of one name. Those that are mostly nested in a data loading range belong to it: operators
+ * and functions that a loader calls are data loading, not other host code. */
 struct occurrences {
-    uint32_t all, inside;
-    uint32_t around; /* string id of the input range around the last of those */
-    bool checked, input;
+    uint32_t total, nested; /* nested: in a data loading range */
+    uint32_t parent;        /* string id of the last such range */
+    bool checked, input;    /* name_is_input(), cached */
 };
 
 static bool is_input_name(const struct trace *trace, struct occurrences *occurrences,
@@ -29,18 +29,18 @@ static bool is_input_name(const struct trace *trace, struct occurrences *occurre
 static void count_occurrences(const struct model *model, size_t thread,
                               struct occurrences *occurrences) {
     const struct trace *trace = model->trace;
-    int64_t until = INT64_MIN; /* end of the input range that is open */
-    uint32_t around = 0;
+    int64_t until = INT64_MIN; /* end of the open data loading range */
+    uint32_t parent = 0;
     for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++) {
         uint32_t name = trace->range.name[i];
-        occurrences[name].all++;
+        occurrences[name].total++;
         if (trace->range.start[i] < until) {
-            occurrences[name].inside++;
-            occurrences[name].around = around;
+            occurrences[name].nested++;
+            occurrences[name].parent = parent;
         } else if (trace->range.category[i] != RANGE_OP &&
                    is_input_name(trace, occurrences, name)) {
             until = model_range_end(model, i);
-            around = name;
+            parent = name;
         }
     }
 }
@@ -56,8 +56,8 @@ void data_loading_find(struct diagnosis *diagnosis) {
     for (size_t thread = 1; !diagnosis->failed && thread < trace->thread.count; thread++)
         count_occurrences(model, thread, occurrences);
     for (size_t name = 0; !diagnosis->failed && name < trace->strings.count; name++)
-        if (2 * (uint64_t)occurrences[name].inside > occurrences[name].all)
-            diagnosis->data_loading_range[name] = occurrences[name].around;
+        if (2 * (uint64_t)occurrences[name].nested > occurrences[name].total)
+            diagnosis->data_loading_range[name] = occurrences[name].parent;
     memory_free(occurrences);
 }
 
@@ -70,15 +70,15 @@ uint32_t data_loading_range(const struct diagnosis *diagnosis, uint32_t name) {
 
 /* ---- host code ---- */
 
-/* Idle time of the host's own code by name, and the one name with most of it. */
+/* Idle time during host code, by name. */
 struct host_names {
     int64_t total;
     uint32_t top_name; /* string id */
     int64_t top_time;
-    int64_t unnamed; /* in code without a range or a sample */
+    int64_t unnamed; /* in code without a specific name, see is_named() */
 };
 
-/* Whether the trace tells what the code is. What a whole program runs in says nothing of it. */
+/* False for no name, and for names of functions and ranges that enclose the whole program. */
 static bool is_named(const struct diagnosis *diagnosis, uint32_t name) {
     static const char *const whole[] = {"main",         "_start", "__libc_start_main",
                                         "start_thread", "clone",  NULL};
@@ -111,7 +111,7 @@ static struct host_names sum_names(const struct diagnosis *diagnosis, bool input
     return sum;
 }
 
-/* "running", "waiting" or nothing, for the launching threads while the device was idle. */
+/* The state that the launching threads are in most of the idle time; "": none, or not known. */
 static const char *thread_state_text(const struct diagnosis *diagnosis) {
     int64_t of[STATES] = {0};
     for (size_t d = 0; d < diagnosis->source->device_count; d++)
@@ -121,12 +121,13 @@ static const char *thread_state_text(const struct diagnosis *diagnosis) {
     if (known == 0)
         return "";
     if (2 * of[STATE_BLOCKED] > known)
-        return ", its thread blocked";
-    return 2 * of[STATE_READY] > known ? ", its thread ready but without a processor"
-                                       : ", its thread running";
+        return " (mostly blocked)";
+    if (2 * of[STATE_READY] > known)
+        return " (mostly runnable, without a CPU)";
+    return 2 * of[STATE_RUNNING] > known ? " (mostly running)" : "";
 }
 
-/* One loader that works ahead hides what the device takes; several hide all of it. */
+/* One prefetching worker hides loading behind the device's work; several hide all of it. */
 static void predict_input(struct diagnosis *diagnosis, struct finding *finding,
                           const struct host_names *input) {
     const struct prediction *ahead = predict_alone(diagnosis, CHANGE_PREFETCH);
@@ -145,7 +146,7 @@ static void predict_input(struct diagnosis *diagnosis, struct finding *finding,
     }
 }
 
-/* How long a range of that name takes, on average. */
+/* Mean duration of ranges of that name; 0: there are none. */
 static int64_t time_of_range(const struct diagnosis *diagnosis, uint32_t name) {
     const struct ranges *ranges = diagnosis->source->ranges;
     for (size_t i = 0; i < ranges->count; i++)
@@ -162,29 +163,31 @@ static int64_t find_input(struct diagnosis *diagnosis) {
         return 0;
     struct finding *finding = diagnose_add(diagnosis, FINDING_INPUT_PIPELINE, CONFIDENCE_HIGH);
     predict_input(diagnosis, finding, &input);
+    int64_t mean = time_of_range(diagnosis, input.top_name);
     short_name(trace_text(diagnosis->trace, input.top_name), name);
-    finding_summary(diagnosis, finding,
-                    "%s takes the launching thread %s each time; with the input prepared ahead, %s",
-                    name, format_duration(time_of_range(diagnosis, input.top_name), time),
-                    from_to(diagnosis, finding->recoverable, change));
-    finding_cause(diagnosis, finding,
-                  "The thread that launches also loads and prepares the input%s; the device has "
-                  "nothing to do until that is done.",
-                  thread_state_text(diagnosis));
+    finding_summary(diagnosis, finding, "%s %s%s%s on the launching thread", name,
+                    mean ? "takes " : "runs", mean ? format_duration(mean, time) : "",
+                    mean ? " on average," : "");
+    finding_gain(diagnosis, finding, "with the input prepared in advance, %s",
+                 from_to(diagnosis, finding->recoverable, change));
+    finding_cause(
+        diagnosis, finding,
+        "The thread that launches kernels also loads and prepares the input%s. The device "
+        "has no work until the input is ready.",
+        thread_state_text(diagnosis));
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_RANGE, .name = input.top_name},
-                     "%s, with what runs inside it: %s of idle time on the device", name,
+                     "Data loading (largest: %s): the device is idle for %s", name,
                      format_duration(input.total, time));
     bool gone = finding->change_count && finding->changes[0].kind == CHANGE_NO_HOST;
     finding_fix(diagnosis, finding, EFFORT_SETTING, gone ? "--no-host" : "--prefetch", "%s",
                 remedy_text(facts->framework, REMEDY_PREFETCH));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
-                "Do the preparation once and store its result, or do it on the device");
+                "Preprocess once and store the result, or preprocess on the device");
     return finding->recoverable;
 }
 
-/* Without steps, one stretch that has most of it is the run's start: a library loaded, the first
- * call of its kind. */
+/* Without steps, one gap with most of the gain is start-up: a library load, a first call. */
 static bool is_startup(const struct diagnosis *diagnosis, int64_t gain) {
     int64_t longest = 0;
     for (size_t d = 0; d < diagnosis->source->device_count; d++) {
@@ -195,7 +198,7 @@ static bool is_startup(const struct diagnosis *diagnosis, int64_t gain) {
     return diagnosis->source->step_count == 0 && 2 * longest > gain;
 }
 
-/* What other findings have a claim on of the host's removable time. */
+/* Host time that other findings already claim. */
 static int64_t claimed_by_findings(const struct diagnosis *diagnosis) {
     int64_t claimed = 0;
     for (size_t i = 0; i < diagnosis->verdict->count; i++) {
@@ -208,7 +211,7 @@ static int64_t claimed_by_findings(const struct diagnosis *diagnosis) {
     return claimed;
 }
 
-/* The larger part of the time, or one worth naming. */
+/* Whether one name has most of the time, or enough to be named. */
 static bool has_top_name(const struct host_names *own) {
     return 2 * own->top_time > own->total;
 }
@@ -217,9 +220,8 @@ static bool is_notable(const struct host_names *own) {
     return 8 * own->top_time > own->total;
 }
 
-/* What to do about the code that has the larger part of the time. One that launches as well cannot
- * be taken out: a framework's operator is on its way to its launch, other ranges have something
- * else in them. */
+/* The fix for code with most of the time. Code that also launches cannot be moved: an operator of a
+ * framework prepares its launch; other ranges contain something else besides launches. */
 static void fix_named(struct diagnosis *diagnosis, struct finding *finding, uint32_t name,
                       const char *words, const char *option) {
     const struct ranges *ranges = diagnosis->source->ranges;
@@ -232,17 +234,17 @@ static void fix_named(struct diagnosis *diagnosis, struct finding *finding, uint
                     remedy_text(diagnosis->facts.framework, REMEDY_GRAPH));
     else if (group)
         finding_fix(diagnosis, finding, EFFORT_LINES, option,
-                    "Find what %s does beside launching (ranges in it, or sampling, tell), and "
-                    "take that out of the loop or do it in another thread",
+                    "Find what %s does besides launching (nested ranges or CPU sampling show it) "
+                    "and move it out of the loop or into another thread",
                     words);
     else
         finding_fix(diagnosis, finding, EFFORT_LINES, option,
-                    "Take %s out of the loop, make it rarer, or do it in another thread", words);
+                    "Move %s out of the loop or into another thread, or run it less often", words);
 }
 
 static void add_first_fix(struct diagnosis *diagnosis, struct finding *finding,
                           const struct host_names *own, const char *words, bool shared) {
-    /* the replay takes out what other findings have as well */
+    /* the replay also removes time that other findings claim */
     const char *option = shared ? NULL : "--no-host";
     if (has_top_name(own)) {
         fix_named(diagnosis, finding, own->top_name, words, option);
@@ -253,27 +255,26 @@ static void add_first_fix(struct diagnosis *diagnosis, struct finding *finding,
     if (2 * own->unnamed > own->total)
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                     diagnosis->trace->sample.count
-                        ? "Put ranges into the loop (%s), or sample a longer run, to see what the "
-                          "host does there"
-                        : "Record with CPU sampling, or with ranges in the loop (%s), to see what "
-                          "the host does there",
+                        ? "Add ranges to the loop (%s) or sample a longer run to see what the host "
+                          "does"
+                        : "Record with CPU sampling or with ranges in the loop (%s) to see what "
+                          "the host does",
                     ranges);
     finding_fix(diagnosis, finding, EFFORT_LINES, option,
-                "Take what the host does between its launches out of the loop, make it rarer, or "
-                "do it in another thread");
+                "Move host code between launches out of the loop or into another thread");
 }
 
-/* "most of it in X", as far as that is so. */
+/* Where the time is, behind "host code". */
 static char *top_name_text(const struct host_names *own, const char *name, char *text,
                            size_t size) {
     char part[FORMAT_SIZE];
     if (has_top_name(own))
         snprintf(text, size, ", most of it in %s", name);
     else if (is_notable(own))
-        snprintf(text, size, " (the most named: %s, %s)", name,
+        snprintf(text, size, " (largest: %s, %s)", name,
                  format_percent(share_of(own->top_time, own->total), part));
     else if (2 * own->unnamed > own->total)
-        snprintf(text, size, " that nothing recorded names");
+        snprintf(text, size, ", mostly unnamed");
     else
         snprintf(text, size, ", under many names");
     return text;
@@ -285,18 +286,18 @@ static void add_name(struct diagnosis *diagnosis, struct finding *finding,
     if (is_notable(own))
         finding_evidence(diagnosis, finding,
                          (struct evidence){.kind = EVIDENCE_RANGE, .name = own->top_name},
-                         "%s: %s, %s of that idle time", name, format_duration(own->top_time, time),
+                         "%s: %s, %s of this idle time", name, format_duration(own->top_time, time),
                          format_percent(share_of(own->top_time, own->total), part));
     if (8 * own->unnamed > own->total)
         finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
-                         "%s of it, %s, in code that no range and no sample names",
+                         "%s (%s) is in code without a range or sample of its own",
                          format_percent(share_of(own->unnamed, own->total), part),
                          format_duration(own->unnamed, time));
 }
 
 void diagnose_host(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
-    char name[NAME_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE], most[NAME_SIZE + 60];
+    char name[NAME_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE], names[NAME_SIZE + 60];
     int64_t input = find_input(diagnosis), others = claimed_by_findings(diagnosis);
     struct host_names own = sum_names(diagnosis, false);
     const struct prediction *without = predict_alone(diagnosis, CHANGE_NO_HOST);
@@ -310,28 +311,27 @@ void diagnose_host(struct diagnosis *diagnosis) {
     finding_take(diagnosis, finding, without);
     finding_estimate(diagnosis, finding, finding->recoverable - input - others);
     if (finding->recoverable > own.total && diagnosis->source->devices[0].account->queues > 1)
-        finding->recoverable =
-            own.total; /* what the queues would do beside each other is a guess */
+        finding->recoverable = own.total; /* overlap between queues is a guess */
     short_name(trace_text(diagnosis->trace, own.top_name), name);
-    finding_summary(
-        diagnosis, finding,
-        "The device is idle for %s %s while the host runs its own code%s%s; without %s, %s",
-        format_duration(per_step(diagnosis, own.total), time), per_step_text(diagnosis),
-        top_name_text(&own, name, most, sizeof most), input ? ", the input left aside" : "",
-        10 * finding->recoverable > 8 * own.total ? "that"
-        : others                                  ? "what of it no other finding has"
-                                                  : "the part of it that stands out",
-        from_to(diagnosis, finding->recoverable, change));
+    finding_summary(diagnosis, finding, "The device is idle for %s %s during host code%s%s",
+                    format_duration(per_step(diagnosis, own.total), time), per_step_text(diagnosis),
+                    top_name_text(&own, name, names, sizeof names),
+                    input ? ", data loading not counted" : "");
+    finding_gain(diagnosis, finding, "without %s, %s",
+                 10 * finding->recoverable > 8 * own.total ? "this host code"
+                 : others                                  ? "the part that no other finding covers"
+                                                           : "what exceeds the usual launch gap",
+                 from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
-                  "Between launches the launching thread does something else%s, for longer than "
-                  "the device has work queued.",
+                  "Between launches the launching thread does other work%s, for longer than the "
+                  "device has work queued.",
                   thread_state_text(diagnosis));
     add_name(diagnosis, finding, &own, name);
     add_first_fix(diagnosis, finding, &own, name, input + others > 0);
     if (predict_alone(diagnosis, CHANGE_NO_SYNC)->applicable)
         finding_fix(diagnosis, finding, EFFORT_LINES, "--no-sync",
-                    "Let the host run ahead: without waits in the loop its code overlaps with the "
-                    "device's work");
+                    "Remove the synchronizations from the loop, so that host code overlaps with "
+                    "device work");
     finding_fix(diagnosis, finding, EFFORT_DESIGN, "--batch 2", "%s",
                 remedy_text(facts->framework, REMEDY_BATCH));
 }

@@ -1,10 +1,10 @@
-/* The device is busy: is it busy well? Where the work of the kernels is known, against their roofs;
- * else by what kind of kernels they are, and then only where a kind has known better ways: chains
- * of element-wise kernels, strided copies, products in f32 beside idle matrix units. */
+/* Are the kernels efficient? If their work is known, by their distance from the roof; otherwise by
+ * their names, and only for kinds with a known remedy: chains of element-wise kernels, strided
+ * copies, f32 matrix products without tensor cores. */
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 
-/* Kernels that take this part of their roof's speed are near it. */
+/* Kernels above this share of their roof are near it. */
 #define NEAR_ROOF 0.7
 
 static double busy_share(const struct diagnosis *diagnosis) {
@@ -19,10 +19,11 @@ static void add_top_kernel(struct diagnosis *diagnosis, struct finding *finding,
                            int64_t time) {
     char words[NAME_SIZE], part[FORMAT_SIZE];
     if (name)
-        finding_evidence(
-            diagnosis, finding, (struct evidence){.kind = EVIDENCE_KERNEL, .name = name},
-            "%s leads what has %s of the kernel time", short_kernel(diagnosis, name, words),
-            format_percent(share_of(time, diagnosis->facts.kernels.total_time), part));
+        finding_evidence(diagnosis, finding,
+                         (struct evidence){.kind = EVIDENCE_KERNEL, .name = name},
+                         "%s is the largest; kernels of its kind take %s of the kernel time",
+                         short_kernel(diagnosis, name, words),
+                         format_percent(share_of(time, diagnosis->facts.kernels.total_time), part));
 }
 
 static void add_roof(struct diagnosis *diagnosis, struct finding *finding,
@@ -32,11 +33,38 @@ static void add_roof(struct diagnosis *diagnosis, struct finding *finding,
     if (kernels->bound_time[bound] > 0)
         finding_evidence(
             diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
-            "kernels bound by %s reach %s of their roof, over %s",
-            bound == BOUND_MEMORY ? "memory" : "arithmetic",
+            "%s-bound kernels reach %s of their roof, over %s",
+            bound == BOUND_MEMORY ? "Memory" : "Compute",
             format_percent(share_of(kernels->bound_roof_time[bound], kernels->bound_time[bound]),
                            part),
             format_duration(kernels->bound_time[bound], time));
+}
+
+/* By the roofs where these are far, else by names. */
+static void describe_memory(struct diagnosis *diagnosis, struct finding *finding, bool far) {
+    const struct kernel_facts *kernels = &diagnosis->facts.kernels;
+    char part[FORMAT_SIZE], roof[FORMAT_SIZE], change[FROM_TO_SIZE];
+    int64_t bound = kernels->bound_time[BOUND_MEMORY], named = 0;
+    for (unsigned class = 0; class < KERNEL_CLASS_COUNT; class ++)
+        if (kernel_class_moves_memory(class))
+            named += kernels->time[class];
+    if (far)
+        finding_summary(
+            diagnosis, finding,
+            "%s of the kernel time is in memory-bound kernels, at %s of the memory roof",
+            format_percent(share_of(bound, kernels->total_time), part),
+            format_percent(share_of(kernels->bound_roof_time[BOUND_MEMORY], bound), roof));
+    else
+        finding_summary(diagnosis, finding,
+                        "%s of the kernel time is in element-wise, copy, reduction and similar "
+                        "kernels, which are usually memory-bound",
+                        format_percent(share_of(named, kernels->total_time), part));
+    if (finding->recoverable > diagnosis->verdict->time / 100)
+        finding_gain(diagnosis, finding, "%s, %s",
+                     finding->changes[0].kind == CHANGE_FUSE
+                         ? "with the chains fused"
+                         : "with kernels at their roofs, at best",
+                     from_to(diagnosis, finding->recoverable, change));
 }
 
 static void find_memory(struct diagnosis *diagnosis) {
@@ -44,7 +72,6 @@ static void find_memory(struct diagnosis *diagnosis) {
     const struct kernel_facts *kernels = &facts->kernels;
     int64_t unfused = kernels->time[KERNEL_ELEMENTWISE] + kernels->time[KERNEL_STRIDED];
     int64_t memory_time = unfused + kernels->time[KERNEL_FUSED] + kernels->time[KERNEL_STREAMING];
-    char part[FORMAT_SIZE], change[FROM_TO_SIZE];
     bool known = roofs_known(kernels);
     double reached =
         share_of(kernels->bound_roof_time[BOUND_MEMORY], kernels->bound_time[BOUND_MEMORY]);
@@ -54,7 +81,7 @@ static void find_memory(struct diagnosis *diagnosis) {
         return;
     const struct prediction *fused = predict_alone(diagnosis, CHANGE_FUSE);
     const struct prediction *roof = predict_alone(diagnosis, CHANGE_AT_ROOF);
-    /* a step of one kernel has nothing to be fused with: its neighbours are the next steps' */
+    /* a step of one kernel has nothing to fuse: its neighbours belong to other steps */
     bool large = 2 * kernels->short_count < kernels->count &&
                  kernels->count >= 2 * diagnosis->source->step_count;
     bool strided = 2 * kernels->time[KERNEL_STRIDED] > kernels->total_time;
@@ -63,7 +90,7 @@ static void find_memory(struct diagnosis *diagnosis) {
         return;
     struct finding *finding =
         diagnose_add(diagnosis, FINDING_MEMORY_BOUND,
-                     far || fuse ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW); /* low: by names alone */
+                     far || fuse ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW); /* low: by names only */
     if (fuse && (!far || !roof->applicable || fused->gain > roof->gain)) {
         finding_change(finding, CHANGE_FUSE, (struct text){0}, 0);
         finding_take(diagnosis, finding, fused);
@@ -71,25 +98,20 @@ static void find_memory(struct diagnosis *diagnosis) {
         finding_change(finding, CHANGE_AT_ROOF, (struct text){0}, 0);
         finding_take(diagnosis, finding, roof);
     }
-    /* a device that is busy with nothing but such kernels is bound by them, whatever they could be
-     */
+    /* a device that is busy with such kernels is limited by them, whatever the gain */
     finding->decides = busy_share(diagnosis) > 0.8 && !(known && reached >= NEAR_ROOF) &&
                        (strided || 2 * unfused > kernels->total_time || far);
-    bool gains = finding->recoverable > diagnosis->verdict->time / 100;
-    finding_summary(
-        diagnosis, finding, "%s of the kernel time is in kernels that wait for memory%s%s",
-        format_percent(share_of(memory_time, kernels->total_time), part), gains ? "; mended, " : "",
-        gains ? from_to(diagnosis, finding->recoverable, change) : "");
+    describe_memory(diagnosis, finding, far);
     finding_cause(diagnosis, finding, "%s",
-                  strided ? "The kernels go through memory with strides: of each line that is "
-                            "fetched only a part is used."
-                          : "Kernels that do one small operation to each element take as long as "
-                            "reading and writing it does.");
-    enum kernel_class most = strided ? KERNEL_STRIDED : KERNEL_ELEMENTWISE;
+                  strided ? "The kernels access memory with strides, as their names suggest: only "
+                            "part of each cache line is used."
+                          : "Kernels that do little work per element take as long as reading and "
+                            "writing memory takes.");
+    enum kernel_class top = strided ? KERNEL_STRIDED : KERNEL_ELEMENTWISE;
     for (unsigned class = 0; class < KERNEL_CLASS_COUNT; class ++)
-        if (kernel_class_moves_memory(class) && kernels->time[class] > kernels->time[most])
-            most = class;
-    add_top_kernel(diagnosis, finding, kernels->class_top_name[most], kernels->time[most]);
+        if (kernel_class_moves_memory(class) && kernels->time[class] > kernels->time[top])
+            top = class;
+    add_top_kernel(diagnosis, finding, kernels->class_top_name[top], kernels->time[top]);
     add_roof(diagnosis, finding, BOUND_MEMORY);
     if (strided)
         finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "%s",
@@ -97,12 +119,12 @@ static void find_memory(struct diagnosis *diagnosis) {
     finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
                 remedy_text(facts->framework, REMEDY_FUSE));
     finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
-                "Move fewer bytes: a smaller type (bf16, f16), in-place operations");
+                "Move fewer bytes: smaller types (bf16, f16), in-place operations");
 }
 
-/* What the matrix units would do to f32 products: as measured, else as the device's kind has it.
- * What the trace itself shows says nothing of units that it did not use. */
-static double matrix_factor(const struct diagnosis *diagnosis) {
+/* Speedup of f32 products on tensor cores: measured, otherwise by the device's architecture. Limits
+ * seen in the trace do not count, as it did not use the tensor cores. */
+static double tensor_core_speedup(const struct diagnosis *diagnosis) {
     const struct diagnose_source *source = diagnosis->source;
     uint32_t id = source->device_count ? source->devices[0].id : 0;
     const struct limits *limits = source->limits ? &source->limits[id] : NULL;
@@ -113,8 +135,8 @@ static double matrix_factor(const struct diagnosis *diagnosis) {
                                diagnosis->trace->device.compute_minor[id]);
 }
 
-/* Matrix units that do f32 products with tf32. */
-static bool has_matrix_units(const struct diagnosis *diagnosis) {
+/* Tensor cores that support tf32. */
+static bool has_tensor_cores(const struct diagnosis *diagnosis) {
     const struct diagnose_source *source = diagnosis->source;
     return source->device_count && diagnosis->facts.framework != FRAMEWORK_METAL &&
            diagnosis->trace->device.compute_major[source->devices[0].id] >= 8;
@@ -124,9 +146,9 @@ static void find_f32_products(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     const struct kernel_facts *kernels = &facts->kernels;
     int64_t time = kernels->time[KERNEL_MATMUL_F32];
-    double factor = matrix_factor(diagnosis);
+    double factor = tensor_core_speedup(diagnosis);
     char part[FORMAT_SIZE], change[FROM_TO_SIZE];
-    if (2 * time < kernels->total_time || !has_matrix_units(diagnosis))
+    if (2 * time < kernels->total_time || !has_tensor_cores(diagnosis))
         return;
     struct text name = trace_text(diagnosis->trace, kernels->class_top_name[KERNEL_MATMUL_F32]);
     bool f64 = kernel_is_f64(name);
@@ -137,16 +159,16 @@ static void find_f32_products(struct diagnosis *diagnosis) {
             finding->change_count = 0;
     }
     finding->decides = busy_share(diagnosis) > 0.8 && 4 * time > 3 * kernels->total_time;
-    finding_summary(diagnosis, finding, "%s of the kernel time is in %s%s%s",
+    finding_summary(diagnosis, finding, "%s of the kernel time is in %s",
                     format_percent(share_of(time, kernels->total_time), part),
-                    f64 ? "f64 products" : "f32 products that do without the fast matrix units",
-                    finding->recoverable ? "; with tf32, about " : "",
-                    finding->recoverable ? from_to(diagnosis, finding->recoverable, change) : "");
+                    f64 ? "f64 matrix products" : "f32 matrix products without tensor cores");
+    finding_gain(diagnosis, finding, "with tf32, about %s",
+                 from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding, "%s",
-                  f64 ? "In f64 the device does a small part of what its matrix units do in tf32, "
-                        "bf16 or f16."
-                      : "In f32 the products run on the ordinary units, which do a small part of "
-                        "what the device's matrix units do in tf32, bf16 or f16.");
+                  f64 ? "f64 products reach only a small part of the tensor core throughput in "
+                        "tf32, bf16 or f16."
+                      : "f32 products outside the tensor cores reach only a small part of the "
+                        "tensor core throughput in tf32, bf16 or f16.");
     add_top_kernel(diagnosis, finding, kernels->class_top_name[KERNEL_MATMUL_F32], time);
     add_roof(diagnosis, finding, BOUND_COMPUTE);
     finding_fix(diagnosis, finding, EFFORT_SETTING, finding->change_count ? "--faster" : NULL, "%s",
@@ -168,17 +190,18 @@ static void find_slow_products(struct diagnosis *diagnosis) {
         finding_take(diagnosis, finding, at_roof);
     finding_summary(
         diagnosis, finding,
-        "%s of the kernel time is in products that reach %s of the arithmetic roof; at "
-        "it, %s",
+        "%s of the kernel time is in compute-bound kernels, at %s of the compute roof",
         format_percent(share_of(kernels->bound_time[BOUND_COMPUTE], kernels->total_time), part),
-        format_percent(reached, roof), from_to(diagnosis, finding->recoverable, change));
+        format_percent(reached, roof));
+    finding_gain(diagnosis, finding, "with kernels at their roofs, at best %s",
+                 from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
-                  "The shapes do not fill the units: few rows, sizes that are no multiple of the "
-                  "tiles, or a kernel that was not made for them.");
+                  "The shapes may not fill the device: few rows, sizes that are not multiples of "
+                  "the tile, or a kernel tuned for other shapes.");
     add_top_kernel(diagnosis, finding, kernels->class_top_name[KERNEL_MATMUL],
                    kernels->time[KERNEL_MATMUL]);
     finding_fix(diagnosis, finding, EFFORT_LINES, "--at-roof",
-                "Choose sizes that are multiples of 64 or 128, and larger batches");
+                "Use sizes that are multiples of 64 or 128, and larger batches");
 }
 
 static void find_short_kernels(struct diagnosis *diagnosis) {
@@ -194,12 +217,12 @@ static void find_short_kernels(struct diagnosis *diagnosis) {
     if (at_roof->applicable)
         finding_take(diagnosis, finding, at_roof);
     finding_summary(diagnosis, finding,
-                    "%s of the kernel time is in kernels too short or too small for any roof; at "
-                    "their roofs, %s",
-                    format_percent(share_of(time, kernels->total_time), part),
-                    from_to(diagnosis, finding->recoverable, change));
+                    "%s of the kernel time is in kernels too short or too small to reach a roof",
+                    format_percent(share_of(time, kernels->total_time), part));
+    finding_gain(diagnosis, finding, "with kernels at their roofs, at best %s",
+                 from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
-                  "A kernel of a few microseconds is over before memory or arithmetic are busy.");
+                  "A kernel of a few microseconds ends before it saturates memory or arithmetic.");
     finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
                 remedy_text(diagnosis->facts.framework, REMEDY_FUSE));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--batch 2", "%s",

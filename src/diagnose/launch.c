@@ -1,5 +1,5 @@
-/* Can the host launch as fast as the device finishes? And are the kernels so small that fewer of
- * them would do: which ones, in which order, how often? */
+/* Can the host launch as fast as the device finishes? And which chains of small kernels could be
+ * fused? */
 #include <stdio.h>
 
 #include "analysis/kernel_class.h"
@@ -8,12 +8,12 @@
 #include "diagnose/remedies.h"
 #include "whatif/names.h"
 
-/* Idle time that launching and the usual time between launches own. */
+/* Idle time while the host is in launch calls or in its own code. */
 static int64_t launch_idle(const struct facts *facts) {
     return facts->cause[CAUSE_LAUNCH] + facts->cause[CAUSE_HOST];
 }
 
-/* Launch calls of what the judged device ran; a process may feed several. */
+/* Launch calls for the judged device; a process may launch on several. */
 static uint64_t launch_calls(const struct diagnosis *diagnosis) {
     return diagnosis->whole->device_count > 1 ? diagnosis->source->devices[0].launches->calls
                                               : diagnosis->facts.calls[CALL_LAUNCH];
@@ -28,22 +28,27 @@ static void describe_launches(struct diagnosis *diagnosis, struct finding *findi
     int64_t mean = kernels->count ? kernels->total_time / (int64_t)kernels->count : 0;
     uint64_t launches = launch_calls(diagnosis);
     int64_t apart = launches ? launch_idle(facts) / (int64_t)launches : 0;
-    finding_summary(
-        diagnosis, finding,
-        "%s launches of kernels that last %s on average (a launch call alone takes %s); %s%s, %s",
-        format_count(launches, count), format_duration(mean, kernel),
-        format_duration(facts->launch_call_time, call), graphs ? "once " : "",
-        graphs ? graphs : "without the time between them",
-        from_to(diagnosis, finding->recoverable, change));
+    if (graphs)
+        finding_summary(diagnosis, finding,
+                        "Kernels run for %s on average, and a launch call takes %s (median)",
+                        format_duration(mean, kernel),
+                        format_duration(facts->launch_call_time, call));
+    else
+        finding_summary(diagnosis, finding,
+                        "%s launches; kernels run for %s on average, a launch call takes %s "
+                        "(median)",
+                        format_count(launches, count), format_duration(mean, kernel),
+                        format_duration(facts->launch_call_time, call));
+    finding_gain(diagnosis, finding, "%s, %s",
+                 graphs ? graphs : "without the gaps between launches",
+                 from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
-                  "On average a kernel lasts %s and the device then waits %s for the host to "
-                  "launch the next.",
+                  "On average a kernel runs for %s, then the device waits %s for the next launch.",
                   kernel, format_duration(apart, each));
 }
 
-/* A host that is rid of launching also has its other work done sooner, so a graph gains where
- * launching is not what is wrong. Then the gaps are few and long; a device that waits for launches
- * has many short ones. */
+/* A graph also gains where launching is not the problem, because the host gets to its other work
+ * sooner. Then gaps are few and long; a launch-bound device has many short ones. */
 static enum confidence confidence_in_graph(const struct facts *facts, int64_t gain) {
     double part = share_of(facts->short_idle, gain);
     return part > 0.6 ? CONFIDENCE_HIGH : part > 0.3 ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
@@ -57,10 +62,10 @@ static void find_launches(struct diagnosis *diagnosis) {
         return;
     const struct prediction *graph = predict_alone(diagnosis, CHANGE_GRAPH);
     if (!graph->applicable && 2 * facts->graph_kernels > kernels->count)
-        return; /* they are in graphs already */
+        return; /* most kernels are in graphs already */
     bool waits = 4 * facts->syncs[SYNC_PLAIN].count > facts->calls[CALL_LAUNCH];
     if (!graph->applicable && waits)
-        return; /* the waits between them are what is to be mended first */
+        return; /* remove the synchronizations first */
     struct finding *finding = diagnose_add(diagnosis, FINDING_LAUNCH_BOUND, CONFIDENCE_HIGH);
     finding_change(finding, CHANGE_GRAPH, (struct text){0}, 0);
     const char *graphs = NULL; /* "1,200 launches become 20 graphs" */
@@ -68,11 +73,11 @@ static void find_launches(struct diagnosis *diagnosis) {
         finding_take(diagnosis, finding, graph);
         finding->confidence = confidence_in_graph(facts, graph->gain);
         graphs = graph->what;
-        /* a host that launches less also waits less: that is not launching's */
+        /* a host that launches less also waits less, which is not a cost of launching */
         if (finding->recoverable > launch_idle(facts) + facts->cause[CAUSE_DEVICE] &&
             finding->confidence > CONFIDENCE_LOW)
             finding->confidence--;
-    } else { /* one launch a turn has nothing to be gathered with: what it waits for can go */
+    } else { /* one launch per iteration cannot form a graph; the gaps around it remain */
         int64_t idle = launch_idle(facts);
         finding_estimate(diagnosis, finding, idle < facts->short_idle ? idle : facts->short_idle);
         finding->confidence = graph->applicable ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
@@ -80,13 +85,13 @@ static void find_launches(struct diagnosis *diagnosis) {
     }
     describe_launches(diagnosis, finding, graphs);
     finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
-                     "the device was idle for %s while the host launched or went from one launch "
-                     "to the next",
+                     "The device is idle for %s while the host is in launch calls or between "
+                     "them",
                      format_duration(launch_idle(facts), time));
     if (facts->launch_cost && kernels->short_count)
         finding_evidence(
             diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
-            "%s of the kernels are shorter than what launching one costs here, %s",
+            "%s of the kernels are shorter than the launch cost of %s",
             format_percent((double)kernels->short_count / (double)kernels->count, part),
             format_duration(facts->launch_cost, time));
     if (graph->applicable)
@@ -111,8 +116,8 @@ struct chain {
 };
 struct chains {
     struct map counts; /* by hash */
-    struct chain most; /* the one that is seen most often */
-    uint64_t most_count, count, kernels;
+    struct chain top;  /* the one with the most kernels in all its occurrences */
+    uint64_t top_count, count, kernels;
 };
 
 static void end_chain(struct diagnosis *diagnosis, struct chains *chains, struct chain *chain) {
@@ -123,9 +128,9 @@ static void end_chain(struct diagnosis *diagnosis, struct chains *chains, struct
             diagnosis->failed = true;
         chains->count++;
         chains->kernels += chain->length;
-        if (count * chain->length > chains->most_count * chains->most.length) {
-            chains->most = *chain;
-            chains->most_count = count;
+        if (count * chain->length > chains->top_count * chains->top.length) {
+            chains->top = *chain;
+            chains->top_count = count;
         }
     }
     chain->length = 0;
@@ -166,26 +171,27 @@ static void add_chain(struct diagnosis *diagnosis, struct finding *finding,
                       const struct chains *chains) {
     struct buffer words = {0};
     char name[NAME_SIZE], count[FORMAT_SIZE];
-    size_t shown = chains->most.length < CHAIN_NAMES ? chains->most.length : CHAIN_NAMES;
+    size_t shown = chains->top.length < CHAIN_NAMES ? chains->top.length : CHAIN_NAMES;
     for (size_t i = 0; i < shown; i++)
         buffer_printf(&words, "%s%s", i ? ", " : "",
-                      short_kernel(diagnosis, chains->most.names[i], name));
-    if (shown < chains->most.length)
-        buffer_printf(&words, " and %zu more", chains->most.length - shown);
+                      short_kernel(diagnosis, chains->top.names[i], name));
+    if (shown < chains->top.length)
+        buffer_printf(&words, " and %zu more", chains->top.length - shown);
     struct text list = buffer_as_text(&words);
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_KERNEL,
-                                       .name = chains->most.names[0],
-                                       .start = chains->most.start,
-                                       .end = chains->most.end},
-                     "%s times in a row: %.*s", format_count(chains->most_count, count),
-                     TEXT_ARGS(list));
+                                       .name = chains->top.names[0],
+                                       .start = chains->top.start,
+                                       .end = chains->top.end},
+                     "This chain runs %s%s: %.*s",
+                     chains->top_count == 1 ? "once" : format_count(chains->top_count, count),
+                     chains->top_count == 1 ? "" : " times", TEXT_ARGS(list));
     diagnosis->failed |= words.failed;
     buffer_finish(&words);
 }
 
-/* Where the device is_idle, joining kernels saves launches; where it is busy with large ones it
- * saves trips to memory, and the finding is that of the memory (kernels.c). */
+/* On an idle device, fusion saves launches. On a device that is busy with large kernels it saves
+ * memory traffic; that is the memory-bound finding (kernels.c). */
 static void find_tiny(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     const struct kernel_facts *kernels = &facts->kernels;
@@ -205,14 +211,14 @@ static void find_tiny(struct diagnosis *diagnosis) {
         finding_change(finding, CHANGE_FUSE, (struct text){0}, 0);
         finding_take(diagnosis, finding, fused);
         finding_summary(diagnosis, finding,
-                        "%s of %s kernels are element-wise ones in chains that could each be one "
-                        "kernel; then %s",
+                        "%s of %s kernels are element-wise and in chains that could be fused",
                         format_count(chains.kernels, in_chains),
-                        format_count(kernels->count, count),
-                        from_to(diagnosis, finding->recoverable, change));
+                        format_count(kernels->count, count));
+        finding_gain(diagnosis, finding, "with one kernel per chain, %s",
+                     from_to(diagnosis, finding->recoverable, change));
         finding_cause(diagnosis, finding,
-                      "Each small operation is a kernel of its own: a launch, and a trip to memory "
-                      "and back for every value in between.");
+                      "Each small operation is a separate kernel: it costs a launch and a round "
+                      "trip to memory for every intermediate value.");
         add_chain(diagnosis, finding, &chains);
         finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
                     remedy_text(facts->framework, REMEDY_FUSE));

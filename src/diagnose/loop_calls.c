@@ -1,11 +1,11 @@
-/* Does the loop call what belongs before it? Compiling and loading code, allocating and freeing
- * memory: both stop the host, and freeing waits for the device as well. */
+/* Does the loop compile or load code, or allocate and free memory? Both block the host, and a free
+ * also waits for the device. */
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 
-/* Whether it is the loop that makes such calls. Where no steps are known, a loop makes them in the
- * later quarter_end of the work as well; a start has made them by then, and one that takes most of
- * the time is a start too. */
+/* Whether the loop makes such calls. Without known steps, a loop still makes them in the last two
+ * quarters of the work, start-up does not. If one call has most of the time, that is start-up too.
+ */
 static bool recurs_in_loop(const struct diagnosis *diagnosis, enum call_class class) {
     const struct facts *facts = &diagnosis->facts;
     size_t steps = diagnosis->source->step_count;
@@ -16,8 +16,7 @@ static bool recurs_in_loop(const struct diagnosis *diagnosis, enum call_class cl
            2 * facts->call_longest[class] < facts->call_time[class];
 }
 
-/* Of a run without steps the replay took out what its start does as well: only what the later half
- * shows of it is the loop's. */
+/* Without steps the replay also removes the calls of start-up: count only the loop's part. */
 static void exclude_startup(const struct diagnosis *diagnosis, struct finding *finding,
                             enum call_class class) {
     const struct facts *facts = &diagnosis->facts;
@@ -28,7 +27,7 @@ static void exclude_startup(const struct diagnosis *diagnosis, struct finding *f
                                                                      facts->call_time[class]));
 }
 
-/* The host's own code in front of a loading call (NVRTC, Triton, inductor) goes with it. */
+/* The replay also removes the host code directly before a load call (NVRTC, Triton, inductor). */
 static void predict_compilation(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     const struct prediction *calls = predict_alone(diagnosis, CHANGE_NO_COMPILE);
@@ -55,29 +54,31 @@ void diagnose_compilation(struct diagnosis *diagnosis) {
     exclude_startup(diagnosis, finding, CALL_COMPILE);
     struct text name = trace_text(diagnosis->trace, facts->compile_name);
     if (facts->compile_calls)
-        finding_summary(diagnosis, finding,
-                        "%s calls of %.*s and the like take %s, with %s of host code right before "
-                        "them; without them %s",
-                        format_count(facts->compile_calls, count), TEXT_ARGS(name),
-                        format_duration(facts->call_time[CALL_COMPILE], time),
-                        format_duration(facts->host_time_before_compile, own),
-                        from_to(diagnosis, finding->recoverable, change));
+        finding_summary(
+            diagnosis, finding,
+            "%s compile or load call%s (largest: %.*s) take%s %s, preceded by %s of host code",
+            format_count(facts->compile_calls, count), facts->compile_calls == 1 ? "" : "s",
+            TEXT_ARGS(name), facts->compile_calls == 1 ? "s" : "",
+            format_duration(facts->call_time[CALL_COMPILE], time),
+            format_duration(facts->host_time_before_compile, own));
     else
-        finding_summary(diagnosis, finding, "Compiling takes %s; without it %s",
-                        format_duration(facts->compile_ranges, time),
-                        from_to(diagnosis, finding->recoverable, change));
+        finding_summary(diagnosis, finding, "Compilation takes %s",
+                        format_duration(facts->compile_ranges, time));
+    finding_gain(diagnosis, finding, "without compilation, %s",
+                 from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
-                  "Code is compiled, or a module loaded, while the loop runs; the host does "
-                  "nothing else meanwhile, and the device runs out of work.");
+                  "Code is compiled or modules are loaded while the program runs. This blocks the "
+                  "host, and the device runs out of work.");
     if (facts->compile_calls)
         finding_evidence(diagnosis, finding,
                          (struct evidence){.kind = EVIDENCE_CALL, .name = facts->compile_name},
-                         "%.*s: %s compiling or loading calls, %s", TEXT_ARGS(name), count, time);
+                         "%.*s and similar: %s call%s, %s", TEXT_ARGS(name), count,
+                         facts->compile_calls == 1 ? "" : "s", time);
     if (facts->compile_range) {
         struct text range = trace_text(diagnosis->trace, facts->compile_range);
         finding_evidence(diagnosis, finding,
                          (struct evidence){.kind = EVIDENCE_RANGE, .name = facts->compile_range},
-                         "Range %.*s: %s in ranges that compile", TEXT_ARGS(range),
+                         "Ranges that compile, such as %.*s: %s", TEXT_ARGS(range),
                          format_duration(facts->compile_ranges, time));
     }
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-compile", "%s",
@@ -90,7 +91,7 @@ void diagnose_allocation(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     char time[FORMAT_SIZE], count[FORMAT_SIZE], frees[FORMAT_SIZE], change[FROM_TO_SIZE];
     if (facts->failed_allocations || !recurs_in_loop(diagnosis, CALL_ALLOC))
-        return; /* failing ones are a matter of pressure */
+        return; /* failed allocations are memory pressure (memory.c) */
     const struct prediction *alone = predict_alone(diagnosis, CHANGE_NO_ALLOC);
     struct finding *finding =
         diagnose_add(diagnosis, FINDING_ALLOCATION,
@@ -103,20 +104,22 @@ void diagnose_allocation(struct diagnosis *diagnosis) {
     exclude_startup(diagnosis, finding, CALL_ALLOC);
     struct text name = trace_text(diagnosis->trace, facts->alloc_name);
     finding_summary(diagnosis, finding,
-                    "%s allocations and %s releases in the loop take %s (%.*s most); from a pool "
-                    "%s",
-                    format_count(facts->allocations, count), format_count(facts->frees, frees),
-                    format_duration(facts->call_time[CALL_ALLOC], time), TEXT_ARGS(name),
-                    from_to(diagnosis, finding->recoverable, change));
-    finding_cause(diagnosis, finding,
-                  "The driver's allocation and release are slow, and a release waits until the "
-                  "device has finished all its work.");
+                    "%s allocation%s and %s free%s in the loop take %s (largest: %.*s)",
+                    format_count(facts->allocations, count), facts->allocations == 1 ? "" : "s",
+                    format_count(facts->frees, frees), facts->frees == 1 ? "" : "s",
+                    format_duration(facts->call_time[CALL_ALLOC], time), TEXT_ARGS(name));
+    finding_gain(diagnosis, finding, "with a memory pool, %s",
+                 from_to(diagnosis, finding->recoverable, change));
+    finding_cause(
+        diagnosis, finding,
+        "The driver's allocation and free calls are slow, and a free waits for all device "
+        "work.");
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_CALL, .name = facts->alloc_name},
-                     "%.*s and its like: %s in %s calls", TEXT_ARGS(name), time,
+                     "%.*s and similar: %s in %s calls", TEXT_ARGS(name), time,
                      format_count(facts->calls[CALL_ALLOC], count));
     finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
-                     "the device was idle for %s while the host allocated or released",
+                     "The device is idle for %s while the host allocates or frees",
                      format_duration(facts->cause[CAUSE_ALLOC], time));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-alloc", "%s",
                 remedy_text(facts->framework, REMEDY_POOL));

@@ -1,9 +1,9 @@
-/* Is device memory nearly full, or cut into fragmented? Then allocations fail and are tried again,
- * with a flood of releases that each wait for the device. */
+/* Is device memory nearly full or fragmented? Then allocations fail and are retried after freeing
+ * cached blocks, which waits for the device. */
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 
-/* Pools hold back a part; beyond this of the device's memory the next allocation may fail. */
+/* Share of device memory above which the next allocation may fail. */
 #define NEARLY_FULL 0.95
 
 static void find_retries(struct diagnosis *diagnosis) {
@@ -16,24 +16,24 @@ static void find_retries(struct diagnosis *diagnosis) {
         finding_take(diagnosis, finding, without);
     else
         finding_estimate(diagnosis, finding, facts->cause[CAUSE_ALLOC]);
-    finding_summary(diagnosis, finding,
-                    "%s allocations failed for want of memory, followed by %s releases; with "
-                    "memory enough, %s",
+    finding_summary(diagnosis, finding, "%s allocation%s failed for lack of memory, with %s free%s",
                     format_count(facts->failed_allocations, count),
-                    format_count(facts->frees, frees),
-                    from_to(diagnosis, finding->recoverable, change));
+                    facts->failed_allocations == 1 ? "" : "s", format_count(facts->frees, frees),
+                    facts->frees == 1 ? "" : "s");
+    finding_gain(diagnosis, finding, "with enough memory, %s",
+                 from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
-                  "When the device's memory is full the allocator gives back all it had kept, "
-                  "which waits for the device, and asks again.");
+                  "When device memory is full, the allocator frees its cached blocks, which waits "
+                  "for the device, and retries.");
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_CALL, .name = facts->alloc_name},
-                     "%s failed allocating calls", count);
+                     "Allocation calls that failed: %s", count);
     finding_fix(diagnosis, finding, EFFORT_SETTING, "--no-alloc",
                 facts->framework == FRAMEWORK_TORCH
-                    ? "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+                    ? "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
                     : "Leave more memory free, or use a pool that grows in place");
     finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
-                "Use a smaller batch, recompute activations, or a smaller type");
+                "Use a smaller batch, activation checkpointing or a smaller type");
 }
 
 static void find_full(struct diagnosis *diagnosis, const struct diagnose_device *device) {
@@ -49,18 +49,17 @@ static void find_full(struct diagnosis *diagnosis, const struct diagnose_device 
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_MEMORY_PRESSURE, CONFIDENCE_LOW);
     finding->device = device->id;
-    finding->remark = true; /* it costs no time as long as nothing fails */
-    finding_summary(diagnosis, finding,
-                    "%s of the device's %s are in use at most, %s held by the allocator",
+    finding->remark = true; /* costs no time unless an allocation fails */
+    finding_summary(diagnosis, finding, "Peak use is %s of %s device memory; %s is reserved",
                     format_bytes(memory->high_water, used), format_bytes(whole, of),
                     format_bytes(reserved_peak, reserved));
     finding_cause(diagnosis, finding, "%s",
-                  fragmented ? "The allocator holds much more than is in use: what is free lies in "
-                               "pieces that are too small."
-                             : "Hardly any memory is left: the next larger input may fail.");
+                  fragmented ? "The allocator reserves much more than is in use: free memory is "
+                               "fragmented."
+                             : "Device memory is nearly full: a larger input may not fit.");
     finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                 diagnosis->facts.framework == FRAMEWORK_TORCH
-                    ? "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+                    ? "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
                     : "Allocate the largest blocks first and keep them");
 }
 

@@ -1,9 +1,9 @@
-/* What replaying a set of changes gives, and the findings that take their figures from it. */
+/* Predictions by replay, cached per change, and the findings that take their gain from them. */
 #include <string.h>
 
 #include "diagnose/diagnosis.h"
 
-/* What leaves the kernels as long as they are. */
+/* Changes that do not affect how long kernels run. */
 static bool keeps_kernels(const struct change *changes, size_t count) {
     for (size_t i = 0; i < count; i++)
         switch (changes[i].kind) {
@@ -23,8 +23,8 @@ static bool keeps_kernels(const struct change *changes, size_t count) {
     return true;
 }
 
-/* The most that such a change can buy: all time in which no kernel runs. Kernels of several queues
- * may come to run beside each other; how many would is not known. */
+/* Upper bound of the gain of such changes: the time in which no kernel runs. The replay may let
+ * kernels of several queues overlap; how many really would is not known. */
 static int64_t max_gain(const struct diagnosis *diagnosis, const struct prediction *prediction) {
     return prediction->before - diagnosis->facts.busy;
 }

@@ -1,4 +1,4 @@
-/* How the fixes are called where the program comes from: PyTorch's words for a PyTorch program. */
+/* Fixes in the terms of the framework that the program uses. */
 #ifndef RIDGE_DIAGNOSE_REMEDIES_H
 #define RIDGE_DIAGNOSE_REMEDIES_H
 
@@ -22,7 +22,7 @@ enum remedy {
     REMEDY_TO_DEVICE,
     REMEDY_COUNT
 };
-/* A sentence without its full stop. */
+/* An imperative sentence without its full stop. */
 const char *remedy_text(enum framework framework, enum remedy remedy);
 
 #endif

@@ -1,6 +1,6 @@
-/* Do copies between host and device hold the run up: because there are so many, because the host's
- * memory is pageable, or because nothing else runs meanwhile? The three are told apart by whose
- * time it is: that of the small copies, of the large pageable ones, of the large pinned ones. */
+/* Do copies between host and device limit the run: because they are small, because the host memory
+ * is pageable, or because no kernel overlaps with them? Each copy counts for one of the three:
+ * small copies, large pageable ones, large pinned ones. */
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 
@@ -27,22 +27,20 @@ static void add_copies(struct diagnosis *diagnosis, struct finding *finding,
                      format_rate(seconds > 0 ? (double)copies->bytes / seconds : 0, rate));
 }
 
-/* Each direction by itself. */
 static void add_directions(struct diagnosis *diagnosis, struct finding *finding,
                            enum copy_class class) {
     add_copies(diagnosis, finding, &diagnosis->facts.directed[class][COPY_HTOD]);
     add_copies(diagnosis, finding, &diagnosis->facts.directed[class][COPY_DTOH]);
 }
 
-/* The best of the changes that would mend many small copies: joining them, and with that the wait
- * that stands behind each where they have one. */
+/* Batches the copies, and also removes the wait after each copy if they have one. */
 static void predict_small(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     const struct copy_facts *small = &facts->copies[COPIES_SMALL];
-    const struct prediction *joined = predict_alone(diagnosis, CHANGE_BATCH_COPIES);
+    const struct prediction *batched = predict_alone(diagnosis, CHANGE_BATCH_COPIES);
     finding_change(finding, CHANGE_BATCH_COPIES, (struct text){0}, 0);
-    if (joined->applicable)
-        finding_take(diagnosis, finding, joined);
+    if (batched->applicable)
+        finding_take(diagnosis, finding, batched);
     if (2 * facts->syncs[SYNC_COPY].count > small->count &&
         facts->syncs[SYNC_PLAIN].count + facts->syncs[SYNC_SCALAR].count <
             facts->syncs[SYNC_COPY].count / 4) {
@@ -69,39 +67,40 @@ static void find_small(struct diagnosis *diagnosis) {
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_SMALL_TRANSFERS, CONFIDENCE_HIGH);
     predict_small(diagnosis, finding);
-    finding_summary(
-        diagnosis, finding, "%s copies of %s on average cost the host %s each; joined, %s",
-        format_count(small->count, count), format_bytes(small->bytes / small->count, each),
-        format_duration(small->call_time / (int64_t)small->count, time),
-        from_to(diagnosis, finding->recoverable, change));
+    finding_summary(diagnosis, finding, "%s copies of %s on average, %s of host time each",
+                    format_count(small->count, count),
+                    format_bytes(small->bytes / small->count, each),
+                    format_duration(small->call_time / (int64_t)small->count, time));
+    finding_gain(diagnosis, finding, "batched, %s",
+                 from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
-                  "A copy below 64 KiB takes longer to issue than to make: the call, the driver "
-                  "and often a wait, for microseconds of moving.");
+                  "A copy below 64 KiB takes longer to issue than to transfer, and often the host "
+                  "waits for it.");
     add_directions(diagnosis, finding, COPIES_SMALL);
     finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
-                     "%s of them %s, their calls and waits take %s",
+                     "%s copies %s; all calls and waits take %s",
                      format_count(steps ? small->count / steps : small->count, count),
                      per_step_text(diagnosis), format_duration(small->call_time, time));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--batch-copies", "%s",
                 remedy_text(facts->framework, REMEDY_BATCH_COPIES));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
-                "Make the data on the device, or keep them there from step to step");
+                "Create the data on the device, or keep it there between steps");
 }
 
 static const char *overlap_text(const struct diagnosis *diagnosis) {
     return diagnosis->source->step_count
                ? remedy_text(diagnosis->facts.framework, REMEDY_OVERLAP)
-               : "Copy in pieces, in a stream of its own, while kernels work on the piece before";
+               : "Copy in chunks on a separate stream while kernels process the previous chunk";
 }
 
-/* Bytes a second that a device's link to the host carries from pinned memory, as its generation
- * allows: PCIe 5, 4 or 3 with sixteen lanes, less what the protocol takes. */
+/* Typical bytes per second of copies from pinned memory, by GPU generation: PCIe 5, 4 or 3 with 16
+ * lanes, less protocol overhead. */
 static double link_rate(const struct diagnosis *diagnosis) {
     uint32_t major = diagnosis->trace->device.compute_major[diagnosis->source->devices[0].id];
     return major >= 9 ? 50e9 : major == 8 ? 24e9 : 12e9;
 }
 
-/* What pinned memory would buy; 0 when nothing is known of it. */
+/* Returns the gain of pinned memory; 0: not known. */
 static int64_t find_pageable(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     const struct copy_facts *pageable = &facts->copies[COPIES_PAGEABLE];
@@ -124,14 +123,16 @@ static int64_t find_pageable(struct diagnosis *diagnosis) {
     }
     double seconds = (double)pageable->time / 1e9;
     char rate[FORMAT_SIZE];
-    finding_summary(
-        diagnosis, finding, "%s copies from or to pageable memory, %s at %s, take %s; pinned, %s",
-        format_count(pageable->count, count), format_bytes(pageable->bytes, bytes),
-        format_rate(seconds > 0 ? (double)pageable->bytes / seconds : 0, rate),
-        format_duration(cost(pageable), time), from_to(diagnosis, finding->recoverable, change));
+    finding_summary(diagnosis, finding, "%s %s from or to pageable memory (%s at %s) %s %s",
+                    format_count(pageable->count, count), pageable->count == 1 ? "copy" : "copies",
+                    format_bytes(pageable->bytes, bytes),
+                    format_rate(seconds > 0 ? (double)pageable->bytes / seconds : 0, rate),
+                    pageable->count == 1 ? "takes" : "take", format_duration(cost(pageable), time));
+    finding_gain(diagnosis, finding, "with pinned memory, %s",
+                 from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
-                  "From pageable memory the driver copies twice, through a pinned buffer of its "
-                  "own, and the call returns only when that is done: nothing overlaps.");
+                  "The driver stages pageable memory through its own pinned buffer, and the call "
+                  "blocks meanwhile: the copy does not overlap.");
     add_directions(diagnosis, finding, COPIES_PAGEABLE);
     finding_fix(diagnosis, finding, EFFORT_SETTING, "--pinned", "%s",
                 remedy_text(facts->framework, REMEDY_PINNED));
@@ -140,8 +141,8 @@ static int64_t find_pageable(struct diagnosis *diagnosis) {
     return finding->recoverable;
 }
 
-/* Copies that fill most of the time, and would still when all kernels ran beside them: the link is
- * the limit. Of pageable memory it is the memory. */
+/* Copies take more than half of the time even if they overlap with all kernels: the link is the
+ * limit, unless most of the copies are pageable. */
 static bool fills_link(const struct facts *facts, int64_t hidden) {
     return facts->copies[COPIES_PINNED].time > facts->copies[COPIES_PAGEABLE].time &&
            2 * (facts->exposed_copy - hidden) > facts->window;
@@ -156,25 +157,26 @@ static void describe_link(struct diagnosis *diagnosis, struct finding *finding) 
     finding->holds = true;
     finding_summary(
         diagnosis, finding,
-        "Copies fill %s of the time, %s at %s, and kernels %s: the link is the limit; overlapping "
-        "the two gives no more than %s",
+        "Exposed copies fill %s of the time (%s at %s) and kernels %s: the link is the limit",
         format_percent(share_of(facts->exposed_copy, facts->window), part),
         format_bytes(pinned->bytes, bytes),
         format_rate(seconds > 0 ? (double)pinned->bytes / seconds : 0, rate),
-        format_percent(share_of(facts->busy, facts->window), busy),
-        from_to(diagnosis, finding->recoverable, change));
+        format_percent(share_of(facts->busy, facts->window), busy));
+    finding_gain(diagnosis, finding, "with full overlap, at best %s",
+                 from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
-                  "More bytes go between host and device than the link carries in the time that "
-                  "the kernels need: no overlap can hide them.");
+                  "Transferring these bytes takes longer than the kernels run, so overlap cannot "
+                  "hide the copies.");
     add_directions(diagnosis, finding, COPIES_PINNED);
     add_directions(diagnosis, finding, COPIES_PAGEABLE);
-    finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
-                "Move fewer bytes: smaller types on the way (u8, bf16), and keep on the device "
-                "what is used again (weights)");
+    finding_fix(
+        diagnosis, finding, EFFORT_LINES, NULL,
+        "Move fewer bytes: transfer smaller types (u8, bf16) and keep reused data (weights) "
+        "on the device");
     finding_fix(diagnosis, finding, EFFORT_LINES, "--overlap-copies", "%s",
                 overlap_text(diagnosis));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
-                "Do more with what was moved: a larger batch for each time that weights come over");
+                "Do more work per transfer: a larger batch each time weights are copied");
 }
 
 static void find_exposed(struct diagnosis *diagnosis, int64_t pinned_gain) {
@@ -194,7 +196,7 @@ static void find_exposed(struct diagnosis *diagnosis, int64_t pinned_gain) {
         finding_estimate(diagnosis, finding,
                          facts->exposed_copy < large ? facts->exposed_copy : large);
         if (finding->recoverable > facts->busy)
-            finding->recoverable = facts->busy; /* there is no more to hide them under */
+            finding->recoverable = facts->busy; /* kernels cannot hide more than they run */
         finding->confidence = CONFIDENCE_MEDIUM;
         finding->change_count = 0;
     }
@@ -202,29 +204,29 @@ static void find_exposed(struct diagnosis *diagnosis, int64_t pinned_gain) {
         describe_link(diagnosis, finding);
         return;
     }
-    /* overlapping takes pinned memory for granted: what that buys is the other finding's */
+    /* the replay of overlap assumes pinned memory; its gain belongs to the pageable finding */
     if (pinned_gain > finding->recoverable)
         pinned_gain = finding->recoverable;
     finding_estimate(diagnosis, finding, finding->recoverable - pinned_gain);
     int64_t whole = pinned->time + pageable->time;
     finding_summary(
-        diagnosis, finding, "Copies of %s take %s, of which no kernel hides %s; %s%s, %s",
+        diagnosis, finding, "Copies of %s take %s, of which %s does not overlap with kernels",
         format_bytes(pinned->bytes + pageable->bytes, bytes), format_duration(whole, all),
-        format_duration(facts->exposed_copy < whole ? facts->exposed_copy : whole, time),
-        pinned_gain ? "once pinned, " : "",
-        diagnosis->source->step_count ? "a step ahead in a queue of their own"
-                                      : "in a queue of their own beside the kernels",
-        from_to_after(diagnosis, pinned_gain, finding->recoverable, change));
-    finding_cause(diagnosis, finding,
-                  "The copies stand in the same queue as the kernels, or the host waits for them, "
-                  "so the kernels wait until they are done.");
+        format_duration(facts->exposed_copy < whole ? facts->exposed_copy : whole, time));
+    finding_gain(diagnosis, finding, "%s, %s",
+                 pinned_gain ? "once pinned, with overlap" : "with overlap",
+                 from_to_after(diagnosis, pinned_gain, finding->recoverable, change));
+    finding_cause(
+        diagnosis, finding,
+        "The copies are in the same stream as the kernels, or the host waits for them, so "
+        "kernels start only after the copies.");
     add_directions(diagnosis, finding, COPIES_PINNED);
     add_directions(diagnosis, finding, COPIES_PAGEABLE);
     finding_fix(diagnosis, finding, EFFORT_LINES,
                 pinned_gain ? "--pinned --overlap-copies" : "--overlap-copies", "%s",
                 overlap_text(diagnosis));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
-                "Move fewer bytes: smaller types on the way (u8, bf16), or keep the data on the "
+                "Move fewer bytes: transfer smaller types (u8, bf16), or keep the data on the "
                 "device");
 }
 

@@ -1,11 +1,10 @@
-/* The rule_table, one after another; then what they found in order of what it is expected_gain,
- * without counting anything twice.
+/* Applies the rules, ranks the findings by expected gain without counting any time twice, and
+ * writes the headline.
  *
- * Worth is the recoverable time times how sure it is. Two findings that cannot be told apart by
- * their error bars mostly describe one thing from two sides (a wait in the loop and the launches
- * behind it); then the more particular one, which is also the easier to mend, comes first. A
- * finding that is expected_gain less than its own error bar, or than a few hundredths of the time,
- * is no fault of the run.
+ * Expected gain is recoverable time times confidence. If the error bars of two predictions overlap,
+ * both findings mostly describe the same time (a synchronization in the loop and the launches after
+ * it); then the more specific one, which is also easier to fix, comes first. A finding below its
+ * own error bar or below a few percent of the time is minor.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,19 +14,19 @@
 #include "base/memory.h"
 #include "diagnose/diagnosis.h"
 
-/* Those that have a claim on a part of the host's time come before the host. */
+/* Rules that claim part of the host time run before diagnose_host(). */
 static diagnose_rule *const rule_table[] = {
     diagnose_compilation, diagnose_allocation, diagnose_transfers, diagnose_cpu,
     diagnose_host,        diagnose_sync,       diagnose_launch,    diagnose_kernels,
     diagnose_grids,       diagnose_steps,      diagnose_clock,     diagnose_memory,
 };
 
-/* How particular a finding is (the lower the more), and what part of the time it must be
- * expected_gain. Those that would rewrite the program, and not only take out what should not be in
- * it, must be expected_gain more: every program has some of that. */
+/* How specific a finding is, and the expected gain, as a share of the time, that makes it
+ * significant. Fixes that restructure the program need a larger gain than fixes that remove what
+ * does not belong into a loop: every program has some of the former. */
 static const struct {
-    unsigned place;
-    double least;
+    unsigned order; /* lower is more specific */
+    double min_share;
 } kind_traits[FINDING_COUNT] = {
     [FINDING_COMPILATION] = {1, 0.03},
     [FINDING_ALLOCATION] = {2, 0.03},
@@ -55,16 +54,16 @@ static const struct {
 };
 
 static double expected_gain(const struct finding *finding) {
-    static const double sure[] = {0.4, 0.75, 1};
-    return (double)finding->recoverable * sure[finding->confidence];
+    static const double weights[] = {0.4, 0.75, 1};
+    return (double)finding->recoverable * weights[finding->confidence];
 }
 
-/* Other arithmetic than the program asked for is an offer, not a fault of the run: it leads only
- * where nothing else is wrong. */
+/* Other arithmetic than the program requested is an option, not a fault: compute-bound leads only
+ * if nothing else is significant. */
 static bool is_significant(const struct diagnosis *diagnosis, const struct finding *finding) {
     return finding->kind != FINDING_COMPUTE_BOUND && !finding->remark &&
            expected_gain(finding) >=
-               kind_traits[finding->kind].least * (double)diagnosis->verdict->time &&
+               kind_traits[finding->kind].min_share * (double)diagnosis->verdict->time &&
            finding->recoverable > 0 && finding->recoverable >= finding->error;
 }
 
@@ -74,15 +73,15 @@ static void swap_findings(struct finding *a, struct finding *b) {
     *b = kept;
 }
 
-/* Whether `below`, which is expected_gain less, still comes before `above`: the predictions' error
- * bars do not tell which of the two buys more, and it is the more particular. Kernels shorter than
- * the gaps between them are a matter of launching; that they could be one is a way to mend it. */
+/* Whether `below`, with the smaller expected gain, still ranks before `above`: the error bars
+ * overlap, and it is more specific. Kernels shorter than the gaps between them are launch-bound;
+ * fusing them is one way to fix that. */
 static bool precedes(const struct diagnosis *diagnosis, const struct finding *below,
                      const struct finding *above) {
     if (below->kind == FINDING_LAUNCH_BOUND && above->kind == FINDING_TINY_KERNELS)
         return diagnosis->facts.short_idle > diagnosis->facts.kernels.short_time;
     double apart = (double)(above->recoverable - below->recoverable);
-    return kind_traits[below->kind].place < kind_traits[above->kind].place &&
+    return kind_traits[below->kind].order < kind_traits[above->kind].order &&
            apart <= hypot((double)above->error, (double)below->error);
 }
 
@@ -97,7 +96,7 @@ static void rank_findings(const struct diagnosis *diagnosis) {
             swap_findings(&list[k], &list[k - 1]);
 }
 
-/* What has most of the time goes before what would save less of it: it is what the run is about. */
+/* Copies that take most of the time lead unless another finding recovers half of it. */
 static void promote_dominant(struct diagnosis *diagnosis) {
     struct finding *list = diagnosis->verdict->findings;
     for (size_t i = 0; i < diagnosis->verdict->count; i++)
@@ -109,13 +108,13 @@ static void promote_dominant(struct diagnosis *diagnosis) {
         }
 }
 
-/* Faults first, then what says what the run is about, then what is too small to act on. */
+/* Significant findings first; without any, those that characterize the run; then minor ones. */
 static void partition_findings(struct diagnosis *diagnosis) {
     struct finding *list = diagnosis->verdict->findings;
     size_t placed = 0;
-    for (unsigned turn = 0; turn < 2 && (turn == 0 || placed == 0); turn++)
+    for (unsigned pass = 0; pass < 2 && (pass == 0 || placed == 0); pass++)
         for (size_t i = placed; i < diagnosis->verdict->count; i++) {
-            if (turn == 0 ? !is_significant(diagnosis, &list[i]) : !list[i].decides)
+            if (pass == 0 ? !is_significant(diagnosis, &list[i]) : !list[i].decides)
                 continue;
             list[i].minor = false;
             for (size_t k = i; k > placed; k--)
@@ -126,12 +125,12 @@ static void partition_findings(struct diagnosis *diagnosis) {
         list[i].minor = true;
 }
 
-/* What is hardly expected_gain a line. */
+/* Drops minor findings below 1 % of the time. */
 static void drop_insignificant(struct verdict *verdict) {
     for (size_t i = verdict->count; i > 0; i--) {
         struct finding *finding = &verdict->findings[i - 1];
-        bool of_weight = finding->recoverable >= verdict->time / 100;
-        if (!finding->minor || of_weight || (finding->remark && finding->recoverable == 0))
+        bool notable = finding->recoverable >= verdict->time / 100;
+        if (!finding->minor || notable || (finding->remark && finding->recoverable == 0))
             continue;
         finding_finish(finding);
         verdict->count--;
@@ -146,145 +145,222 @@ static bool has_change(const struct change *changes, size_t count, const struct 
     return false;
 }
 
-/* What each finding adds to those before it: all their changes together, less what came before. */
+/* Gain of each finding on top of those before it: all their changes are replayed together. */
 static void find_additional(struct diagnosis *diagnosis) {
     enum { CHANGES_MAX = 64 };
     struct verdict *verdict = diagnosis->verdict;
     struct change changes[CHANGES_MAX];
     size_t count = 0;
-    int64_t so_far = 0;
+    int64_t total = 0;
     for (size_t i = 0; i < verdict->count; i++) {
         struct finding *finding = &verdict->findings[i];
         size_t before = count;
         for (size_t k = 0; k < finding->change_count && count < CHANGES_MAX; k++)
             if (!has_change(changes, count, &finding->changes[k]))
                 changes[count++] = finding->changes[k];
-        int64_t gain = so_far;
+        int64_t gain = total;
         if (i == 0)
             gain = finding->recoverable;
-        else if (finding->change_count == 0) /* not replayed: what the others do not cover */
-            gain = finding->recoverable > so_far ? finding->recoverable : so_far;
-        else if (count > before) /* else those above are mended by the same changes */
+        else if (finding->change_count == 0) /* not replayed: the part that exceeds the others */
+            gain = finding->recoverable > total ? finding->recoverable : total;
+        else if (count > before) /* else the findings above have the same changes */
             gain = predict_changes(diagnosis, changes, count).gain;
-        finding->additional = gain > so_far ? gain - so_far : 0;
+        finding->additional = gain > total ? gain - total : 0;
         if (finding->additional > finding->recoverable)
             finding->additional = finding->recoverable;
-        so_far += finding->additional;
+        total += finding->additional;
     }
 }
 
-/* ---- the two sentences at the top ---- */
+/* ---- headline, what to do, caution ---- */
 
-/* The rest of "For N % of the time ..." or a whole clause of what is wrong, without a term of the
- * trade. */
-static const char *headline_text(enum finding_kind kind) {
-    static const char *const words[FINDING_COUNT] = {
-        [FINDING_LAUNCH_BOUND] = "@ waits for the program to tell it what to do",
-        [FINDING_TINY_KERNELS] = "the work comes in pieces that are too small",
-        [FINDING_HOST_BOUND] = "@ waits while the program does something else",
-        [FINDING_SYNC_IN_LOOP] = "the program and @ wait for each other in turn",
-        [FINDING_EXPOSED_TRANSFERS] = "@ waits for data to be moved",
-        [FINDING_SMALL_TRANSFERS] = "data is moved in pieces that are too small",
-        [FINDING_PAGEABLE] = "data is moved by a slow way",
-        [FINDING_ALLOCATION] = "memory is asked for and given back again and again",
-        [FINDING_COMPILATION] = "the program translates parts of itself while it should run",
-        [FINDING_MEMORY_BOUND] = "@ waits for its own memory",
-        [FINDING_COMPUTE_BOUND] = "@ calculates in a slower way than it could",
-        [FINDING_LATENCY_BOUND] = "the pieces of work are too short for @",
-        [FINDING_LOW_OCCUPANCY] = "@ cannot take on enough work at once",
-        [FINDING_SMALL_GRID] = "only a part of @ has work",
-        [FINDING_TAIL] = "a part of @ is done early and waits for the rest",
-        [FINDING_ONE_QUEUE] = "work that could be done side by side is done in turn",
-        [FINDING_INPUT_PIPELINE] = "@ waits for its input to be prepared",
-        [FINDING_IRREGULAR_STEPS] = "some turns take much longer than the others",
-        [FINDING_THROTTLING] = "@ runs slower than it can",
-        [FINDING_MEMORY_PRESSURE] = "@'s memory is too full",
-        [FINDING_ON_CPU] = "work is done by the slower processor",
-    };
-    return words[kind] ? words[kind] : "something holds it up";
+/* Two ways to start a headline: "The GPU is idle N % of the time, <idle>" and "<cost> about N % of
+ * the time". `idle` is NULL for findings that are not about idle time. */
+static const struct {
+    const char *cost, *idle;
+} headlines[FINDING_COUNT] = {
+    [FINDING_LAUNCH_BOUND] = {"Waiting for kernel launches costs", "waiting for kernel launches"},
+    [FINDING_TINY_KERNELS] = {"Running small operations as separate kernels costs", NULL},
+    [FINDING_HOST_BOUND] = {"Waiting for host code between launches costs",
+                            "waiting for host code between launches"},
+    [FINDING_SYNC_IN_LOOP] = {"Synchronization in the loop costs",
+                              "because the host synchronizes in the loop"},
+    [FINDING_EXPOSED_TRANSFERS] = {"Copies that do not overlap with kernels cost", NULL},
+    [FINDING_SMALL_TRANSFERS] = {"Many small copies cost", NULL},
+    [FINDING_PAGEABLE] = {"Copies through pageable host memory cost", NULL},
+    [FINDING_ALLOCATION] = {"Memory allocation in the loop costs",
+                            "because the host allocates memory in the loop"},
+    [FINDING_COMPILATION] = {"Compiling or loading code costs",
+                             "because the host compiles or loads code"},
+    [FINDING_MEMORY_BOUND] = {"Memory-bound kernels below their roof cost", NULL},
+    [FINDING_COMPUTE_BOUND] = {"Slow matrix products cost", NULL},
+    [FINDING_LATENCY_BOUND] = {"Kernels too short to reach a roof cost", NULL},
+    [FINDING_LOW_OCCUPANCY] = {"Low occupancy costs", NULL},
+    [FINDING_SMALL_GRID] = {"Grids too small for the device cost", NULL},
+    [FINDING_TAIL] = {"Partly filled last waves cost", NULL},
+    [FINDING_ONE_QUEUE] = {"Running small kernels one after another costs", NULL},
+    [FINDING_INPUT_PIPELINE] = {"Waiting for input data costs", "waiting for input data"},
+    [FINDING_IRREGULAR_STEPS] = {"A few slow steps cost", NULL},
+    [FINDING_THROTTLING] = {"A reduced clock costs", NULL},
+    [FINDING_MEMORY_PRESSURE] = {"Failed allocations and their retries cost", NULL},
+    [FINDING_ON_CPU] = {"Waiting for operators on the CPU costs",
+                        "waiting for operators that run on the CPU"},
+};
+
+/* "60 %"; never 0 % for something or 100 % for less than the whole. */
+static char *whole_percent(double share, char text[FORMAT_SIZE]) {
+    double percent = round(100 * share);
+    if (percent < 1 && share > 0)
+        snprintf(text, FORMAT_SIZE, "<1 %%");
+    else if (percent > 99 && share < 1)
+        snprintf(text, FORMAT_SIZE, ">99 %%");
+    else
+        snprintf(text, FORMAT_SIZE, "%.0f %%", percent);
+    return text;
 }
 
-/* What does the work, in a manager's word. */
 static const char *device_text(const struct diagnosis *diagnosis) {
     const struct diagnose_source *source = diagnosis->source;
     if (source->device_count == 0)
-        return "the GPU";
+        return "The GPU";
     const struct trace *trace = diagnosis->trace;
     struct text label = trace_text(trace, trace->device.label[source->devices[0].id]);
-    return text_starts(label, "cpu") ? "the processor" : "the GPU";
+    return text_starts(label, "cpu") ? "The CPU device" : "The GPU";
 }
 
-/* headline_text() with the device_text in place of '@'. */
-static void write_headline_text(struct buffer *words, const struct diagnosis *diagnosis,
-                                enum finding_kind kind) {
-    for (const char *c = headline_text(kind); *c; c++)
-        if (*c == '@')
-            buffer_string(words, device_text(diagnosis));
-        else
-            buffer_byte(words, *c);
-    buffer_byte(words, 0);
+static const char *judged_text(const struct diagnosis *diagnosis) {
+    if (diagnosis->source->step_count)
+        return "a step";
+    return diagnosis->source->narrowed ? "this part of the run" : "the run";
 }
 
-/* Of a fault whose gain is known. */
-static void headline_gain(struct diagnosis *diagnosis, const struct finding *first,
-                          const char *words) {
-    struct verdict *verdict = diagnosis->verdict;
-    double left = share_of(verdict->time - first->recoverable, verdict->time);
-    char part[FORMAT_SIZE];
-    snprintf(part, sizeof part, "%.0f%%", 100 * share_of(first->recoverable, verdict->time));
-    if (left > 0.02 && left < 0.87)
-        diagnose_set_text(
-            diagnosis, &verdict->manager,
-            "For about %s of the time %s; mending that would make it about %.*f times as "
-            "fast.",
-            part, words, 1 / left < 10 ? 1 : 0, 1 / left);
+/* Whether the finding recovers most of the idle time, and no more than that. */
+static bool explains_idle(const struct diagnosis *diagnosis, const struct finding *finding) {
+    double idle = share_of(diagnosis->facts.idle, diagnosis->facts.window);
+    double gain = share_of(finding->recoverable, diagnosis->verdict->time);
+    return headlines[finding->kind].idle && gain > idle / 2 && gain <= idle;
+}
+
+static const char *cost_text(const struct finding *finding) {
+    bool fuse = finding->change_count && finding->changes[0].kind == CHANGE_FUSE;
+    return finding->kind == FINDING_MEMORY_BOUND && fuse ? "Unfused memory-bound kernels cost"
+                                                         : headlines[finding->kind].cost;
+}
+
+/* What the finding costs; with the idle time if it is a part of that. */
+static void write_cost(struct diagnosis *diagnosis, const struct finding *first,
+                       struct buffer *line) {
+    const struct facts *facts = &diagnosis->facts;
+    double idle = share_of(facts->idle, facts->window);
+    double gain = share_of(first->recoverable, diagnosis->verdict->time);
+    char idle_percent[FORMAT_SIZE], gain_percent[FORMAT_SIZE];
+    whole_percent(idle, idle_percent);
+    whole_percent(gain, gain_percent);
+    if (explains_idle(diagnosis, first))
+        buffer_printf(line, "%s is idle %s of the time, %s%s.", device_text(diagnosis),
+                      idle_percent, gain < 0.9 * idle ? "mostly " : "",
+                      headlines[first->kind].idle);
+    else if (headlines[first->kind].idle && gain <= idle)
+        buffer_printf(line, "%s is idle %s of the time. %s about %s.", device_text(diagnosis),
+                      idle_percent, cost_text(first), gain_percent);
     else
-        diagnose_set_text(diagnosis, &verdict->manager,
-                          "For about %s of the time %s; mending that would save as much.", part,
-                          words);
+        buffer_printf(line, "%s about %s of the time.", cost_text(first), gain_percent);
+}
+
+/* What fixing it gains. Gains below 13 % read better as a share than as a factor. */
+static void write_speedup(struct diagnosis *diagnosis, const struct finding *first,
+                          struct buffer *line) {
+    double gain = share_of(first->recoverable, diagnosis->verdict->time), left = 1 - gain;
+    char percent[FORMAT_SIZE];
+    if (left > 0.02 && left < 0.87)
+        buffer_printf(line, " Fixing this would make %s about %.*fx faster.",
+                      judged_text(diagnosis), 1 / left < 10 ? 1 : 0, 1 / left);
+    else if (explains_idle(diagnosis, first))
+        buffer_printf(line, " Fixing this would save about %s of the time.",
+                      whole_percent(gain, percent));
+    else
+        buffer_string(line, " Fixing this would save that much.");
+}
+
+static void write_gain_headline(struct diagnosis *diagnosis, const struct finding *first) {
+    struct buffer line = {0};
+    write_cost(diagnosis, first, &line);
+    write_speedup(diagnosis, first, &line);
+    if (buffer_ok(&line, diagnosis->status))
+        diagnose_set_text(diagnosis, &diagnosis->verdict->manager, "%.*s",
+                          TEXT_ARGS(buffer_as_text(&line)));
+    else
+        diagnosis->failed = true;
+    buffer_finish(&line);
+}
+
+/* For findings that characterize the run without a known gain. */
+static const char *kernel_time_text(const struct kernel_facts *kernels, enum finding_kind kind) {
+    if (kind == FINDING_MEMORY_BOUND)
+        return 2 * kernels->known_time > kernels->total_time
+                   ? "Most kernel time is in memory-bound kernels"
+                   : "Most kernel time is in kernels that are usually memory-bound";
+    if (kind == FINDING_COMPUTE_BOUND)
+        return "Most kernel time is in matrix products on a slow math path";
+    return finding_title(kind);
+}
+
+/* A remark on the clock does not count: a power limit is not a fault. */
+static const char *no_gain_text(const struct verdict *verdict) {
+    if (!gain_is_small(verdict))
+        return "The possible gain is too small or too uncertain to report";
+    for (size_t i = 0; i < verdict->count; i++)
+        if (verdict->findings[i].kind == FINDING_THROTTLING)
+            return "No known change except a higher clock would save more than 5 % of the time";
+    return "No known change would save more than 5 % of the time";
 }
 
 static void write_headline(struct diagnosis *diagnosis, const struct finding *first) {
     struct verdict *verdict = diagnosis->verdict;
     const struct facts *facts = &diagnosis->facts;
-    struct buffer words = {0};
-    char used[FORMAT_SIZE];
-    write_headline_text(&words, diagnosis, first->kind);
-    if (!buffer_ok(&words, diagnosis->status))
-        diagnosis->failed = true;
-    else if (first->kind == FINDING_HEALTHY)
+    char percent[FORMAT_SIZE];
+    if (first->kind == FINDING_HEALTHY)
         diagnose_set_text(
-            diagnosis, &verdict->manager, "%c%s is at work %s of the time, and %s.", 'T',
-            device_text(diagnosis) + 1, format_percent(share_of(facts->busy, facts->window), used),
-            gain_is_small(verdict)
-                ? "no simple change would make it much faster"
-                : "what could be gained is too unsure, or too much work, to call a fault");
+            diagnosis, &verdict->manager, "%s is busy %s of the time. %s.", device_text(diagnosis),
+            whole_percent(share_of(facts->busy, facts->window), percent), no_gain_text(verdict));
     else if (first->kind == FINDING_UNDECIDED && kernels_are_missing(facts))
-        diagnose_set_text(
-            diagnosis, &verdict->manager,
-            "This recording does not show what the GPU did: it has GPU API calls, but no "
-            "kernels.");
+        diagnose_set_text(diagnosis, &verdict->manager,
+                          "The trace has GPU API calls but no kernels, so GPU time is unknown.");
     else if (first->kind == FINDING_UNDECIDED)
         diagnose_set_text(diagnosis, &verdict->manager,
-                          "This recording does not tell what holds the run back.");
+                          "The trace does not show what limits the run.");
     else if (first->kind == FINDING_ON_CPU && diagnosis->source->device_count == 0)
         diagnose_set_text(diagnosis, &verdict->manager,
-                          "No GPU activity was recorded; this is a profile of the CPU.");
+                          "No GPU activity was recorded. This is a CPU profile.");
     else if (first->holds)
         diagnose_set_text(diagnosis, &verdict->manager,
-                          "For about %s of the time %s; only moving less would change that.",
-                          format_percent(share_of(facts->exposed_copy, facts->window), used),
-                          words.data);
+                          "Copies take %s of the time while no kernel runs. Overlap cannot hide "
+                          "most of them: move fewer bytes.",
+                          whole_percent(share_of(facts->exposed_copy, facts->window), percent));
     else if (first->recoverable < verdict->time / 100)
-        diagnose_set_text(diagnosis, &verdict->manager,
-                          "What takes the time: %s; how much mending that would save is not known.",
-                          words.data);
+        diagnose_set_text(diagnosis, &verdict->manager, "%s. The possible gain is not known.",
+                          kernel_time_text(&facts->kernels, first->kind));
     else
-        headline_gain(diagnosis, first, words.data);
-    buffer_finish(&words);
+        write_gain_headline(diagnosis, first);
 }
 
-/* What was lost or cut, in a few words; NULL: nothing. */
+/* The fix, its gain if that was replayed, and the observation; only the observation if there is
+ * nothing to fix. */
+static void write_action(struct diagnosis *diagnosis, const struct finding *first) {
+    char **action = &diagnosis->verdict->engineer;
+    const char *observation = first->observation ? first->observation : "";
+    const struct fix *fix = first->fix_count ? &first->fixes[0] : NULL;
+    bool unrecorded = kernels_are_missing(&diagnosis->facts) || first->kind == FINDING_ON_CPU;
+    if (!fix || first->kind == FINDING_HEALTHY || (first->kind == FINDING_UNDECIDED && !unrecorded))
+        diagnose_set_text(diagnosis, action, "%s.", observation);
+    else if (first->gain && fix->replayed)
+        diagnose_set_text(diagnosis, action, "%s: %s. %s.", fix->words, first->gain, observation);
+    else if (unrecorded)
+        diagnose_set_text(diagnosis, action, "%s. %s.", observation, fix->words);
+    else
+        diagnose_set_text(diagnosis, action, "%s. %s.", fix->words, first->summary);
+}
+
 static void write_caution(struct diagnosis *diagnosis) {
     const struct data_quality *quality = diagnosis->source->quality;
     char **caution = &diagnosis->verdict->caution;
@@ -293,37 +369,27 @@ static void write_caution(struct diagnosis *diagnosis) {
         return;
     if (quality->truncated_bytes || quality->damaged_bytes || quality->missing_chunks ||
         quality->truncated_source.length)
-        diagnose_set_text(
-            diagnosis, caution,
-            "Caution: the recording is cut or damaged, so this is a verdict on what is "
-            "left of it; see the last section.");
+        diagnose_set_text(diagnosis, caution,
+                          "Caution: the recording is truncated or damaged. The verdict covers only "
+                          "what could be read.");
     else if (quality->dropped)
         diagnose_set_text(diagnosis, caution,
-                          "Caution: %s events were lost while recording, so figures may be off.",
-                          format_count(quality->dropped, lost));
+                          "Caution: %s event%s lost while recording. Figures may be inaccurate.",
+                          format_count(quality->dropped, lost),
+                          quality->dropped == 1 ? " was" : "s were");
 }
 
 void diagnose_summarize(struct diagnosis *diagnosis) {
-    struct verdict *verdict = diagnosis->verdict;
-    const struct finding *first = &verdict->findings[0];
-    const char *summary = first->summary ? first->summary : "";
+    const struct finding *first = &diagnosis->verdict->findings[0];
     write_headline(diagnosis, first);
+    write_action(diagnosis, first);
     write_caution(diagnosis);
-    if (kernels_are_missing(&diagnosis->facts) && first->fix_count)
-        diagnose_set_text(diagnosis, &verdict->engineer, "%s. %s.", summary, first->fixes[0].words);
-    else if (first->kind == FINDING_HEALTHY || first->kind == FINDING_UNDECIDED ||
-             !first->fix_count)
-        diagnose_set_text(diagnosis, &verdict->engineer, "%s.", summary);
-    else if (first->kind == FINDING_ON_CPU)
-        diagnose_set_text(diagnosis, &verdict->engineer, "%s. %s.", summary, first->fixes[0].words);
-    else
-        diagnose_set_text(diagnosis, &verdict->engineer, "%s: %s.", first->fixes[0].words, summary);
 }
 
 /* ---- the diagnosis ---- */
 
-/* The measured time: the replay's, as gains are its; else the longest device's, or the run's. The
- * replay has no part of the host's time, so that of a part without a device is its own length. */
+/* The measured time comes from the replay, as gains do; otherwise from the device or the run. The
+ * replay cannot select a part of the host's time, so a part without a device has its own length. */
 static void set_judged_part(struct diagnosis *diagnosis) {
     const struct diagnose_source *source = diagnosis->source;
     bool host_only = source->host_part && source->device_count == 0;
@@ -348,18 +414,18 @@ static void set_judged_part(struct diagnosis *diagnosis) {
                                          share_of(diagnosis->facts.busy, diagnosis->facts.window);
 }
 
-/* Of several devices that are there for about the whole time, the one with most work. */
+/* Of the devices present for about the whole time, the one with the most work. */
 static struct diagnose_source select_main_device(const struct diagnose_source *source) {
     struct diagnose_source main = *source;
-    int64_t most = -1, longest = 0;
+    int64_t max_work = -1, longest = 0;
     for (size_t i = 0; i < source->device_count; i++)
         if (source->devices[i].account->window > longest)
             longest = source->devices[i].account->window;
     for (size_t i = 0; i < source->device_count; i++) {
         const struct account *account = source->devices[i].account;
         if (account->window >= longest - longest / 5 &&
-            account->busy + account->exposed_copy > most) {
-            most = account->busy + account->exposed_copy;
+            account->busy + account->exposed_copy > max_work) {
+            max_work = account->busy + account->exposed_copy;
             main.devices = &source->devices[i];
             main.device_count = 1;
         }
@@ -367,8 +433,7 @@ static struct diagnose_source select_main_device(const struct diagnose_source *s
     return main;
 }
 
-/* Most rule_table are about what a device did, or did not do. Where its kernels are not in the
- * trace, only those apply that are about the host alone. */
+/* Most rules are about the device. Without kernels in the trace only rules about the host apply. */
 static void apply_rules(struct diagnosis *diagnosis) {
     bool host_only = diagnosis->source->device_count == 0 || kernels_are_missing(&diagnosis->facts);
     for (size_t i = 0; i < sizeof rule_table / sizeof *rule_table && !diagnosis->failed; i++)

@@ -1,5 +1,5 @@
-/* Each fault of the host's side in the same loop, one at a time: it must be what the verdict leads
- * with, and what it is said to cost must be about what it costs. */
+/* Host faults in the same loop, one at a time: each must lead the verdict, and its gain must be
+ * about what the fault costs. */
 #include "../test.h"
 #include "loop.h"
 
@@ -22,7 +22,7 @@ TEST(a_wait_once_in_many_steps_is_no_fault) {
     check_fault(now_and_then_synchronised, FINDING_HEALTHY, 0);
 }
 
-TEST(many_tiny_kernels_are_bound_by_launching) {
+TEST(many_tiny_kernels_are_launch_bound) {
     check_fault(tiny, FINDING_LAUNCH_BOUND, 0);
 }
 
@@ -48,7 +48,7 @@ static void sleeps(struct scene *scene, int step) {
     (void)step;
     layers(scene, 200 * US);
     scene_sync(scene, "cudaStreamSynchronize");
-    scene_think(scene, sized(2 * MS));
+    scene_host_code(scene, sized(2 * MS));
 }
 
 TEST(a_host_that_sleeps_between_steps_is_what_the_device_waits_for) {
@@ -113,7 +113,7 @@ TEST(hundreds_of_small_copies_are_small_transfers) {
 static void many_small_pinned_copies(struct scene *scene, int step) {
     (void)step;
     for (int i = 0; i < sized(100); i++) {
-        scene_think(scene, 3 * US);
+        scene_host_code(scene, 3 * US);
         scene_copy(scene, COPY_HTOD, 8192, false, 20000);
     }
     layers(scene, 100 * US);
@@ -167,7 +167,7 @@ static void never_the_same(struct scene *scene, int step) {
     static const char *const names[] = {GEMM, RELU, ADD, "softmax", "layer_norm", "embedding"};
     (void)step;
     for (int i = 0; i < LAYERS; i++) {
-        scene_think(scene, 6 * US);
+        scene_host_code(scene, 6 * US);
         scene_kernel(scene, names[(scene->random >> 33) % 6], 4 * MS, 1056);
     }
 }
@@ -230,7 +230,7 @@ static void ends_long(struct scene *scene, int step) {
     int64_t start = scene->host;
     layers(scene, 200 * US);
     scene_sync(scene, "cudaDeviceSynchronize");
-    scene_think(scene, step == STEPS - 1 ? 900 * MS : 0);
+    scene_host_code(scene, step == STEPS - 1 ? 900 * MS : 0);
     scene_annotate(scene, "step", start);
 }
 

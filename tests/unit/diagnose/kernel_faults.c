@@ -4,30 +4,30 @@
 
 #include <string.h>
 
-TEST(a_chain_of_large_element_wise_kernels_is_bound_by_memory) {
+TEST(a_chain_of_large_element_wise_kernels_is_memory_bound) {
     check_fault(chain, FINDING_MEMORY_BOUND, 0);
 }
 
 static void strided(struct scene *scene, int step) {
     (void)step;
-    scene_think(scene, 5 * US);
+    scene_host_code(scene, 5 * US);
     scene_kernel(scene, STRIDED, sized(2 * MS), 65536);
     scene_kernel(scene, GEMM, 300 * US, 1056);
 }
 
-TEST(strided_copies_are_bound_by_memory) {
+TEST(strided_copies_are_memory_bound) {
     check_fault(strided, FINDING_MEMORY_BOUND, 0);
 }
 
 static void f32(struct scene *scene, int step) {
     (void)step;
     for (int i = 0; i < LAYERS; i++) {
-        scene_think(scene, 5 * US);
+        scene_host_code(scene, 5 * US);
         scene_kernel(scene, F32_GEMM, sized(800 * US), 1056);
     }
 }
 
-TEST(f32_products_without_matrix_units_are_bound_by_arithmetic) {
+TEST(f32_products_without_tensor_cores_are_compute_bound) {
     check_fault(f32, FINDING_COMPUTE_BOUND, 0);
 }
 
@@ -100,7 +100,7 @@ TEST(kernels_that_slow_down_together_are_throttling_without_a_clock_too) {
     check_one(slows_down_unseen, FINDING_THROTTLING, 0);
 }
 
-TEST(a_slowdown_that_a_power_limit_explains_is_said_and_not_blamed) {
+TEST(a_slowdown_that_a_power_limit_explains_is_a_remark) {
     fault_size = 0.7;
     check_remark(slows_down_unseen, FINDING_THROTTLING);
 }
@@ -109,18 +109,18 @@ TEST(a_slowdown_that_a_power_limit_explains_is_said_and_not_blamed) {
 static void f64_slows_down_unseen(struct scene *scene, int step) {
     scene->pace = step < STEPS / 3 ? 1 : 1.2;
     for (int i = 0; i < LAYERS; i++) {
-        scene_think(scene, 5 * US);
+        scene_host_code(scene, 5 * US);
         scene_kernel(scene, F64_GEMM, 800 * US, 1056);
     }
 }
 
-TEST(f64_products_at_a_power_limit_are_bound_by_arithmetic_first) {
+TEST(f64_products_at_a_power_limit_are_compute_bound_first) {
     fault_size = 1;
     check_one(f64_slows_down_unseen, FINDING_COMPUTE_BOUND, 0);
     struct scene_report played = play(f64_slows_down_unseen);
     REQUIRE(played.ok && played.report.verdict.count > 1);
     const struct finding *findings = played.report.verdict.findings;
-    CHECK(strstr(findings[0].summary, "in f64 products"));
+    CHECK(strstr(findings[0].summary, "in f64 matrix products"));
     CHECK_INT(findings[1].kind, FINDING_THROTTLING);
     CHECK(findings[1].minor);
     scene_finish(&played);

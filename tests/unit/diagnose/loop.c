@@ -1,4 +1,4 @@
-/* How a fault in a loop is played and judged. */
+/* Plays a loop with a fault and checks its diagnosis. */
 #include "base/array.h"
 #include "loop.h"
 
@@ -12,9 +12,9 @@ int64_t sized(int64_t time) {
 
 void layers(struct scene *scene, int64_t time) {
     for (int i = 0; i < LAYERS; i++) {
-        scene_think(scene, 6 * US);
+        scene_host_code(scene, 6 * US);
         scene_kernel(scene, GEMM, time, 1056);
-        scene_think(scene, 6 * US);
+        scene_host_code(scene, 6 * US);
         scene_kernel(scene, RELU, time / 8, 4096);
     }
 }
@@ -22,7 +22,7 @@ void layers(struct scene *scene, int64_t time) {
 void tiny(struct scene *scene, int step) {
     (void)step;
     for (int i = 0; i < 20 + sized(40); i++) {
-        scene_think(scene, 4 * US);
+        scene_host_code(scene, 4 * US);
         scene_kernel(scene, i % 2 ? ADD : RELU, 1800, 64);
     }
 }
@@ -39,7 +39,7 @@ void reads_a_value(struct scene *scene, int step) {
 void waits_each_layer(struct scene *scene, int step) {
     (void)step;
     for (int i = 0; i < 8; i++) {
-        scene_think(scene, 15 * US);
+        scene_host_code(scene, 15 * US);
         scene_kernel(scene, GEMM, 60 * US, 1056);
         scene_sync(scene, "cudaDeviceSynchronize");
     }
@@ -48,7 +48,7 @@ void waits_each_layer(struct scene *scene, int step) {
 void many_small_copies(struct scene *scene, int step) {
     (void)step;
     for (int i = 0; i < sized(100); i++) {
-        scene_think(scene, 3 * US);
+        scene_host_code(scene, 3 * US);
         scene_copy(scene, COPY_HTOD, 16384, true, 12000);
         scene_sync(scene, "cudaStreamSynchronize");
     }
@@ -58,7 +58,7 @@ void many_small_copies(struct scene *scene, int step) {
 void compiles(struct scene *scene, int step) {
     (void)step;
     layers(scene, 150 * US);
-    scene_think(scene, 800 * US + sized(6 * MS));
+    scene_host_code(scene, 800 * US + sized(6 * MS));
     scene_call(scene, CALL_COMPILE, "cuModuleLoadData", 300 * US, 0);
     scene_kernel(scene, "generated", 50 * US, 1056);
 }
@@ -66,7 +66,7 @@ void compiles(struct scene *scene, int step) {
 void chain(struct scene *scene, int step) {
     (void)step;
     for (int i = 0; i < 8; i++) {
-        scene_think(scene, 5 * US);
+        scene_host_code(scene, 5 * US);
         scene_kernel(scene, i % 2 ? ADD : RELU, sized(300 * US), 65536);
     }
 }
@@ -74,7 +74,7 @@ void chain(struct scene *scene, int step) {
 /* What a program does before its loop: the context, modules, weights and their initialisation. */
 static void start(struct scene *scene) {
     static const char *const names[] = {"fill", "uniform", "normal", "copy", "arange"};
-    scene_think(scene, 30 * MS);
+    scene_host_code(scene, 30 * MS);
     scene_call(scene, CALL_ALLOC, "cudaMalloc", 80 * MS, 0);
     for (int i = 0; i < 160; i++) {
         unsigned chosen = (unsigned)(scene->random >> 33);
@@ -86,7 +86,7 @@ static void start(struct scene *scene) {
             scene_copy(scene, COPY_HTOD, 4 << 20, true, 6000);
             scene_sync(scene, "cudaStreamSynchronize");
         }
-        scene_think(scene, 40 * US);
+        scene_host_code(scene, 40 * US);
         scene_kernel(scene, names[chosen % 5], 3 * US, 132);
     }
     scene_sync(scene, "cudaDeviceSynchronize");
@@ -97,7 +97,7 @@ struct scene_report play(act *step) {
     scene_begin(&scene);
     start(&scene);
     for (int i = 0; i < STEPS; i++) {
-        scene_think(&scene, 20 * US);
+        scene_host_code(&scene, 20 * US);
         step(&scene, i);
     }
     scene_sync(&scene, "cudaDeviceSynchronize");

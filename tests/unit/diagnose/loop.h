@@ -1,5 +1,4 @@
-/* A loop in which a test puts a fault, played after a usual start; and what is to be found in it.
- */
+/* A loop with a fault, after a typical start-up, and checks of its diagnosis. */
 #ifndef RIDGE_TESTS_UNIT_DIAGNOSE_LOOP_H
 #define RIDGE_TESTS_UNIT_DIAGNOSE_LOOP_H
 
@@ -18,7 +17,7 @@
     "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<"              \
     "at::native::direct_copy_kernel_cuda>>(int)"
 
-/* How large the faults are: what is put into the loop is so many times as large. */
+/* Scales the fault in the loop. */
 extern double fault_size;
 int64_t sized(int64_t time);
 
@@ -28,19 +27,19 @@ enum { STEPS = 24, LAYERS = 6, MS = 1000000, US = 1000 };
 void layers(struct scene *scene, int64_t time);
 
 typedef void act(struct scene *scene, int step);
-/* Steps with a fault that several tests are about. */
+/* Steps with a fault that several tests use. */
 act tiny, reads_a_value, waits_each_layer, many_small_copies, compiles, chain;
 
-/* The loop with that step behind a usual start; finish with scene_finish(). */
+/* Plays start-up and the loop; finish with scene_finish(). */
 struct scene_report play(act *step);
 /* The verdict leads with `kind`. With a cost (of all steps), its recoverable time is within a fifth
  * of that. */
 void check_one(act *step, enum finding_kind kind, int64_t cost);
-/* The same with the fault small, usual and large. */
+/* The same with a small, a usual and a large fault. */
 void check_fault(act *step, enum finding_kind kind, int64_t cost);
-/* Two faults: the costlier leads and the other is among the findings that count. */
+/* Two faults: the larger leads, and the other is a significant finding. */
 void check_pair(act *step, enum finding_kind first, enum finding_kind second);
-/* The run is healthy, and `kind` is said without being blamed. */
+/* The run is healthy, and `kind` is a remark. */
 void check_remark(act *step, enum finding_kind kind);
 
 #endif

@@ -1,5 +1,5 @@
-/* Several faults at once: which leads, and is the other found? And a diagnosis for which memory
- * does not suffice. */
+/* Two faults at once: the larger leads and the other is found. And a diagnosis that runs out of
+ * memory. */
 #include <unistd.h>
 
 #include "../test.h"
@@ -10,11 +10,11 @@
 static void sleeps_over_f32(struct scene *scene, int step) {
     (void)step;
     for (int i = 0; i < LAYERS; i++) {
-        scene_think(scene, 5 * US);
+        scene_host_code(scene, 5 * US);
         scene_kernel(scene, F32_GEMM, 300 * US, 1056);
     }
     scene_sync(scene, "cudaStreamSynchronize");
-    scene_think(scene, 400 * US + sized(1 * MS));
+    scene_host_code(scene, 400 * US + sized(1 * MS));
 }
 
 TEST(slow_arithmetic_does_not_hide_a_host_that_sleeps) {
@@ -26,7 +26,7 @@ static void waits_in_a_chain(struct scene *scene, int step) {
     for (int i = 0; i < 8; i++) {
         scene_copy(scene, COPY_DTOH, 8, true, 20000);
         scene_sync(scene, "cudaStreamSynchronize");
-        scene_think(scene, 20 * US + sized(60 * US));
+        scene_host_code(scene, 20 * US + sized(60 * US));
         scene_kernel(scene, GEMM, 50 * US + sized(60 * US), 1056);
     }
 }
@@ -41,7 +41,7 @@ static void sleeps_and_allocates(struct scene *scene, int step) {
     scene_call(scene, CALL_ALLOC, "cudaMalloc", 400 * US, 0);
     layers(scene, 100 * US);
     scene_waiting_call(scene, CALL_ALLOC, "cudaFree", 400 * US);
-    scene_think(scene, 3 * MS);
+    scene_host_code(scene, 3 * MS);
 }
 
 TEST(of_sleeping_and_allocating_the_costlier_leads) {

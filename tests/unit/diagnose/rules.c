@@ -1,4 +1,4 @@
-/* Single rules, on facts made up for them. */
+/* Single rules and headlines, on synthetic facts. */
 #include <string.h>
 
 #include "../analysis/build.h"
@@ -11,7 +11,7 @@
 
 /* A diagnosis of one device without steps, of a trace without rows; nothing that can be changed
  * applies. */
-struct made_up {
+struct synthetic {
     struct trace *trace;
     struct account account;
     struct gaps gaps;
@@ -23,92 +23,169 @@ struct made_up {
     struct diagnosis diagnosis;
 };
 
-static bool make_up(struct made_up *made_up) {
+static bool begin_synthetic(struct synthetic *synthetic) {
     struct build build;
-    memset(made_up, 0, sizeof *made_up);
+    memset(synthetic, 0, sizeof *synthetic);
     build_begin(&build);
-    made_up->trace = build_end(&build);
-    made_up->device = (struct diagnose_device){.id = 1,
-                                               .account = &made_up->account,
-                                               .gaps = &made_up->gaps,
-                                               .launches = &made_up->launches};
-    made_up->source = (struct diagnose_source){.devices = &made_up->device, .device_count = 1};
-    made_up->whole = made_up->source;
-    struct diagnosis *diagnosis = &made_up->diagnosis;
-    diagnosis->source = &made_up->source;
-    diagnosis->whole = &made_up->whole;
-    diagnosis->trace = made_up->trace;
-    diagnosis->verdict = &made_up->verdict;
-    diagnosis->status = &made_up->status;
+    synthetic->trace = build_end(&build);
+    synthetic->device = (struct diagnose_device){.id = 1,
+                                                 .account = &synthetic->account,
+                                                 .gaps = &synthetic->gaps,
+                                                 .launches = &synthetic->launches};
+    synthetic->source = (struct diagnose_source){.devices = &synthetic->device, .device_count = 1};
+    synthetic->whole = synthetic->source;
+    struct diagnosis *diagnosis = &synthetic->diagnosis;
+    diagnosis->source = &synthetic->source;
+    diagnosis->whole = &synthetic->whole;
+    diagnosis->trace = synthetic->trace;
+    diagnosis->verdict = &synthetic->verdict;
+    diagnosis->status = &synthetic->status;
     for (unsigned kind = 0; kind < CHANGE_COUNT; kind++)
         diagnosis->predicted[kind] = true;
-    return made_up->trace != NULL;
+    return synthetic->trace != NULL;
 }
 
-static void unmake(struct made_up *made_up) {
-    CHECK(!made_up->diagnosis.failed);
-    verdict_finish(&made_up->verdict);
-    trace_close(made_up->trace);
+static void end_synthetic(struct synthetic *synthetic) {
+    CHECK(!synthetic->diagnosis.failed);
+    verdict_finish(&synthetic->verdict);
+    trace_close(synthetic->trace);
 }
 
 TEST(a_fix_without_memory_fails_the_diagnosis) {
-    struct made_up made_up;
+    struct synthetic synthetic;
     struct finding finding = {0};
-    REQUIRE(make_up(&made_up));
+    REQUIRE(begin_synthetic(&synthetic));
     memory_fail_from(1);
-    finding_fix(&made_up.diagnosis, &finding, EFFORT_LINES, NULL, "Mend it");
+    finding_fix(&synthetic.diagnosis, &finding, EFFORT_LINES, NULL, "Fix it");
     memory_fail_from(0);
-    CHECK(made_up.diagnosis.failed);
-    CHECK_INT(made_up.status.code, STATUS_MEMORY);
+    CHECK(synthetic.diagnosis.failed);
+    CHECK_INT(synthetic.status.code, STATUS_MEMORY);
     CHECK_INT(finding.fix_count, 0);
-    made_up.diagnosis.failed = false;
-    unmake(&made_up);
+    synthetic.diagnosis.failed = false;
+    end_synthetic(&synthetic);
 }
 
-static void check_manager(int64_t recoverable, const char *words) {
-    struct made_up made_up;
-    REQUIRE(make_up(&made_up));
-    diagnose_add(&made_up.diagnosis, FINDING_HOST_BOUND, CONFIDENCE_HIGH)->recoverable =
-        recoverable;
-    made_up.verdict.time = 1000;
-    diagnose_summarize(&made_up.diagnosis);
-    CHECK(made_up.verdict.manager && strstr(made_up.verdict.manager, words));
-    unmake(&made_up);
+/* The headline of a run of 1000 ns with one finding. */
+static void check_headline(enum finding_kind kind, int64_t recoverable, int64_t idle,
+                           const char *headline) {
+    struct synthetic synthetic;
+    REQUIRE(begin_synthetic(&synthetic));
+    diagnose_add(&synthetic.diagnosis, kind, CONFIDENCE_HIGH)->recoverable = recoverable;
+    synthetic.verdict.time = 1000;
+    synthetic.diagnosis.facts.window = 1000;
+    synthetic.diagnosis.facts.idle = idle;
+    diagnose_summarize(&synthetic.diagnosis);
+    CHECK_STRING(synthetic.verdict.manager, headline);
+    end_synthetic(&synthetic);
 }
 
-TEST(from_ten_times_as_fast_on_a_gain_has_no_decimals) {
-    check_manager(899, "about 9.9 times as fast");
-    check_manager(900, "about 10 times as fast");
-    check_manager(950, "about 20 times as fast");
-    check_manager(990, "would save as much");
+TEST(a_speedup_of_ten_or_more_has_no_decimals) {
+    check_headline(FINDING_HOST_BOUND, 899, 0,
+                   "Waiting for host code between launches costs about 90 % of the time. Fixing "
+                   "this would make the run about 9.9x faster.");
+    check_headline(FINDING_HOST_BOUND, 900, 0,
+                   "Waiting for host code between launches costs about 90 % of the time. Fixing "
+                   "this would make the run about 10x faster.");
+    check_headline(FINDING_HOST_BOUND, 950, 0,
+                   "Waiting for host code between launches costs about 95 % of the time. Fixing "
+                   "this would make the run about 20x faster.");
+    check_headline(FINDING_HOST_BOUND, 990, 0,
+                   "Waiting for host code between launches costs about 99 % of the time. Fixing "
+                   "this would save that much.");
+}
+
+TEST(idle_time_is_blamed_on_a_finding_that_explains_most_of_it) {
+    check_headline(FINDING_LAUNCH_BOUND, 600, 600,
+                   "The GPU is idle 60 % of the time, waiting for kernel launches. Fixing this "
+                   "would make the run about 2.5x faster.");
+    check_headline(FINDING_LAUNCH_BOUND, 600, 970,
+                   "The GPU is idle 97 % of the time, mostly waiting for kernel launches. Fixing "
+                   "this would make the run about 2.5x faster.");
+    check_headline(FINDING_LAUNCH_BOUND, 100, 110,
+                   "The GPU is idle 11 % of the time, waiting for kernel launches. Fixing this "
+                   "would save about 10 % of the time.");
+}
+
+TEST(idle_time_is_not_blamed_on_a_finding_that_does_not_explain_it) {
+    check_headline(FINDING_LAUNCH_BOUND, 300, 600,
+                   "The GPU is idle 60 % of the time. Waiting for kernel launches costs about 30 "
+                   "%. Fixing this would make the run about 1.4x faster.");
+    check_headline(FINDING_LAUNCH_BOUND, 601, 600,
+                   "Waiting for kernel launches costs about 60 % of the time. Fixing this would "
+                   "make the run about 2.5x faster.");
+    check_headline(FINDING_SMALL_GRID, 600, 600,
+                   "Grids too small for the device cost about 60 % of the time. Fixing this would "
+                   "make the run about 2.5x faster.");
+}
+
+TEST(a_headline_without_a_known_gain_says_so) {
+    check_headline(
+        FINDING_MEMORY_BOUND, 9, 0,
+        "Most kernel time is in kernels that are usually memory-bound. The possible gain "
+        "is not known.");
+}
+
+static void check_action(bool replayed, const char *action) {
+    struct synthetic synthetic;
+    REQUIRE(begin_synthetic(&synthetic));
+    synthetic.verdict.time = 1000;
+    struct finding *finding =
+        diagnose_add(&synthetic.diagnosis, FINDING_SYNC_IN_LOOP, CONFIDENCE_HIGH);
+    finding->recoverable = 400;
+    if (replayed)
+        finding_change(finding, CHANGE_NO_SYNC, (struct text){0}, 0);
+    finding_summary(&synthetic.diagnosis, finding, "3 synchronizations");
+    finding_gain(&synthetic.diagnosis, finding, "without them, less");
+    finding_fix(&synthetic.diagnosis, finding, EFFORT_LINES, "--no-sync", "Do not wait");
+    diagnose_summarize(&synthetic.diagnosis);
+    CHECK_STRING(finding->summary, "3 synchronizations; without them, less");
+    CHECK_STRING(synthetic.verdict.engineer, action);
+    end_synthetic(&synthetic);
+}
+
+TEST(the_gain_follows_the_fix_only_if_that_was_replayed) {
+    check_action(true, "Do not wait: without them, less. 3 synchronizations.");
+    check_action(false, "Do not wait. 3 synchronizations; without them, less.");
+}
+
+TEST(a_gain_of_nothing_is_not_stated) {
+    struct synthetic synthetic;
+    REQUIRE(begin_synthetic(&synthetic));
+    struct finding *finding = diagnose_add(&synthetic.diagnosis, FINDING_TAIL, CONFIDENCE_LOW);
+    finding_summary(&synthetic.diagnosis, finding, "A tail");
+    finding_gain(&synthetic.diagnosis, finding, "with full waves, 1 ms -> 1 ms");
+    CHECK_STRING(finding->summary, "A tail");
+    CHECK(finding->gain == NULL);
+    end_synthetic(&synthetic);
 }
 
 TEST(one_gap_with_more_than_half_of_the_hosts_time_is_the_start) {
     for (int64_t gain = 99; gain <= 100; gain++) {
-        struct made_up made_up;
-        REQUIRE(make_up(&made_up));
-        made_up.gaps.top_count = 1;
-        made_up.gaps.top[0].cause[CAUSE_HOST] = 50;
-        made_up.diagnosis.alone[CHANGE_NO_HOST] =
+        struct synthetic synthetic;
+        REQUIRE(begin_synthetic(&synthetic));
+        synthetic.gaps.top_count = 1;
+        synthetic.gaps.top[0].cause[CAUSE_HOST] = 50;
+        synthetic.diagnosis.alone[CHANGE_NO_HOST] =
             (struct prediction){.applicable = true, .gain = gain};
-        diagnose_host(&made_up.diagnosis);
-        CHECK_INT(made_up.verdict.count, gain == 100);
-        unmake(&made_up);
+        diagnose_host(&synthetic.diagnosis);
+        CHECK_INT(synthetic.verdict.count, gain == 100);
+        end_synthetic(&synthetic);
     }
 }
 
-/* Of two devices, the judged one's kernels have no launches in the trace. */
+/* Of two devices, the judged one has kernels without launches in the trace. */
 TEST(without_known_launches_no_time_between_them_is_stated) {
-    struct made_up made_up;
-    REQUIRE(make_up(&made_up));
-    made_up.whole.device_count = 2;
-    made_up.diagnosis.facts.kernels.count = 4;
-    made_up.diagnosis.facts.kernels.total_time = 4000;
-    made_up.diagnosis.facts.calls[CALL_LAUNCH] = 4;
-    diagnose_launch(&made_up.diagnosis);
-    REQUIRE(made_up.verdict.count == 1);
-    CHECK(strstr(made_up.verdict.findings[0].cause, "lasts 1.000 µs and the device then waits 0"));
-    unmake(&made_up);
+    struct synthetic synthetic;
+    REQUIRE(begin_synthetic(&synthetic));
+    synthetic.whole.device_count = 2;
+    synthetic.diagnosis.facts.kernels.count = 4;
+    synthetic.diagnosis.facts.kernels.total_time = 4000;
+    synthetic.diagnosis.facts.calls[CALL_LAUNCH] = 4;
+    diagnose_launch(&synthetic.diagnosis);
+    REQUIRE(synthetic.verdict.count == 1);
+    CHECK(strstr(synthetic.verdict.findings[0].cause,
+                 "a kernel runs for 1.000 µs, then the device waits 0 ns"));
+    end_synthetic(&synthetic);
 }
 
 /* Two kernels in each quarter of the run; those of the first quarter take `first`. */

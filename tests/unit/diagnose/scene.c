@@ -1,5 +1,5 @@
-/* Costs are about those of an H200: 5 us for a launch call, 6 us until an idle device starts, and
- * everything varies by a few hundredths, as it does. */
+/* Costs are about those of an H200: 5 us per launch call, 6 us until an idle device starts. All
+ * vary by a few percent. */
 #include "scene.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ static uint32_t string(struct scene *scene, const char *text) {
     return trace_writer_string(scene->writer, text_of(text));
 }
 
-/* A few hundredths more or less. */
+/* Varies by a few percent. */
 static int64_t about(struct scene *scene, int64_t time) {
     scene->random = scene->random * 6364136223846793005u + 1442695040888963407u;
     double part = (double)(scene->random >> 40) / (double)(1 << 24);
@@ -47,7 +47,7 @@ void scene_begin(struct scene *scene) {
         trace_write_thread(scene->writer, &(struct row_thread){.process = process, .tid = 7});
 }
 
-void scene_think(struct scene *scene, int64_t time) {
+void scene_host_code(struct scene *scene, int64_t time) {
     scene->host += about(scene, time);
 }
 
@@ -61,7 +61,7 @@ static void write_range(struct scene *scene, unsigned category, const char *name
 
 void scene_range(struct scene *scene, unsigned category, const char *name, int64_t time) {
     int64_t start = scene->host;
-    scene_think(scene, time);
+    scene_host_code(scene, time);
     write_range(scene, category, name, start);
 }
 
@@ -80,7 +80,7 @@ void scene_python(struct scene *scene, const char *caller, const char *function,
     stack = write_frame(scene, stack, "_PyEval_EvalFrameDefault", "python3.12");
     stack = write_frame(scene, stack, function, "[python]");
     stack = write_frame(scene, stack, "[unknown]", "python3.12");
-    scene_think(scene, time);
+    scene_host_code(scene, time);
     for (int64_t at = start; at < scene->host; at += TURN)
         for (int waits = 0; waits < 2; waits++)
             trace_write_state(scene->writer,
@@ -110,7 +110,7 @@ static void write_call(struct scene *scene, unsigned class, const char *name, in
                                                        .result = result});
 }
 
-/* When the device gets to what is launched at this moment. */
+/* When the device starts what is launched now. */
 static int64_t device_start(struct scene *scene, int64_t launched) {
     int64_t arrives = launched + about(scene, LAUNCH_LAG);
     int64_t is_free = scene->device_free + about(scene, QUEUE_LAG);

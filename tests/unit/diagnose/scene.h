@@ -1,5 +1,5 @@
-/* A program acted out: one host thread, one queue of one device, and calls that take and wait as
- * CUDA's do. What comes out is a trace with whatever fault the test puts into the loop. */
+/* A simulated program: one host thread, one queue of one device, and calls that take time and wait
+ * as CUDA's do. The result is a trace with the faults that a test puts into the loop. */
 #ifndef RIDGE_TESTS_UNIT_DIAGNOSE_SCENE_H
 #define RIDGE_TESTS_UNIT_DIAGNOSE_SCENE_H
 
@@ -10,24 +10,24 @@ struct scene {
     int fd;
     struct trace_writer *writer;
     uint32_t device, queue, thread;
-    int64_t host, device_free; /* where both are */
+    int64_t host, device_free; /* current times */
     uint64_t correlation;
     uint64_t random;
-    double pace; /* kernels take this many times as long */
+    double pace; /* factor on kernel durations */
 };
 
 void scene_begin(struct scene *scene);
-/* The host's own code for about that long. */
-void scene_think(struct scene *scene, int64_t time);
+/* Host code of about that duration. */
+void scene_host_code(struct scene *scene, int64_t time);
 /* The same inside a range of that name. */
 void scene_range(struct scene *scene, unsigned category, const char *name, int64_t time);
 /* The same, sampled every millisecond: in a Python function that was called by another, running a
  * function of the interpreter; for a tenth of the time it waits, now and then. */
 void scene_python(struct scene *scene, const char *caller, const char *function, int64_t time);
-/* A range around all since `start`. */
+/* A range from `start` until now. */
 void scene_annotate(struct scene *scene, const char *name, int64_t start);
 void scene_kernel(struct scene *scene, const char *name, int64_t time, uint32_t blocks);
-/* At so many bytes a microsecond; from pageable memory the call blocks. */
+/* At that many bytes per microsecond; from pageable memory the call blocks. */
 void scene_copy(struct scene *scene, enum copy_direction direction, uint64_t bytes, bool pageable,
                 double rate);
 void scene_sync(struct scene *scene, const char *name);
