@@ -1,4 +1,4 @@
-// Quantities as people read them: four significant digits and a unit that fits, as src/base/format.h
+// Quantities as people read them: three significant digits and a unit that fits, as src/base/format.h
 // has them. Units are decimal.
 
 function significant(value, digits) {
@@ -23,32 +23,32 @@ export function formatCount(count) {
     return String(Math.round(count)).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 }
 
-// Nanoseconds as "999 ns", "1.234 µs", "12.34 ms"
-export function formatDuration(ns, digits = 4) {
+// Nanoseconds as "999 ns", "1.23 µs", "12.3 ms"
+export function formatDuration(ns, digits = 3) {
     if (!Number.isFinite(ns))
         return '-';
     return (ns < 0 ? '-' : '') + scaled(Math.abs(ns), ['ns', 'µs', 'ms', 's'], 1000, digits);
 }
 
-// "512 B", "1.234 KB"
-export function formatBytes(bytes, digits = 4) {
+// "512 B", "1.23 KB"
+export function formatBytes(bytes, digits = 3) {
     return Number.isFinite(bytes) ? scaled(bytes, ['B', 'KB', 'MB', 'GB', 'TB', 'PB', 'EB'], 1000, digits) : '-';
 }
 
-// Bytes a second as "12.34 GB/s"
-export function formatRate(rate, digits = 4) {
+// Bytes a second as "12.3 GB/s"
+export function formatRate(rate, digits = 3) {
     return Number.isFinite(rate) ? `${scaled(rate, ['B', 'KB', 'MB', 'GB', 'TB', 'PB', 'EB'], 1000, digits)}/s` : '-';
 }
 
-// 0.1234 as "12.3%"; something is never 0.0%, and not all never 100.0%
+// 0.1234 as "12.3 %"; a non-zero share is never 0.0 %, and one below the whole never 100 %
 export function formatPercent(ratio) {
     if (!Number.isFinite(ratio))
         return '-';
     if (ratio > 0 && ratio < 0.0005)
-        return '<0.1%';
+        return '<0.1 %';
     if (ratio < 1 && ratio >= 0.9995)
-        return '>99.9%';
-    return `${(ratio * 100).toFixed(1)}%`;
+        return '>99.9 %';
+    return ratio === 1 ? '100 %' : `${(ratio * 100).toFixed(1)} %`;
 }
 
 // A moment on an axis whose ticks are `step` apart, in the unit that suits the axis's largest: no more

@@ -35,17 +35,17 @@ static void with_commas(uint64_t value, char *text) {
     *text = '\0';
 }
 
-/* Four significant digits with a suitable unit; units[0] is that of `value`, and each further one
+/* Three significant digits with a suitable unit; units[0] is that of `value`, and each further one
  * is 1000 times larger. Beyond the last unit, digits are grouped. */
 static void scaled(uint64_t value, const char *const *units, unsigned unit_count, char *text) {
     if (value < 1000) {
         snprintf(text, FORMAT_SIZE - 1, "%" PRIu64 " %s", value, units[0]);
         return;
     }
-    unsigned digits = digits_of(value), drop = digits - 4;
+    unsigned digits = digits_of(value), drop = digits - 3;
     uint64_t figures = divided(value, drop);
-    if (figures == 10000) {
-        figures = 1000;
+    if (figures == 1000) {
+        figures = 100;
         drop++;
         digits++;
     }
@@ -57,10 +57,13 @@ static void scaled(uint64_t value, const char *const *units, unsigned unit_count
         snprintf(text + length, FORMAT_SIZE - 1 - length, " %s", units[unit]);
         return;
     }
-    unsigned decimals = 3 - (digits - 1) % 3;
-    uint64_t power = decimals == 3 ? 1000 : decimals == 2 ? 100 : 10;
-    snprintf(text, FORMAT_SIZE - 1, "%" PRIu64 ".%0*" PRIu64 " %s", figures / power, (int)decimals,
-             figures % power, units[unit]);
+    unsigned decimals = 2 - (digits - 1) % 3;
+    uint64_t power = decimals == 2 ? 100 : 10;
+    if (decimals == 0)
+        snprintf(text, FORMAT_SIZE - 1, "%" PRIu64 " %s", figures, units[unit]);
+    else
+        snprintf(text, FORMAT_SIZE - 1, "%" PRIu64 ".%0*" PRIu64 " %s", figures / power,
+                 (int)decimals, figures % power, units[unit]);
 }
 
 char *format_duration(int64_t ns, char text[FORMAT_SIZE]) {
@@ -105,13 +108,15 @@ char *format_percent(double ratio, char text[FORMAT_SIZE]) {
     if (!isfinite(percent) || fabs(percent) >= 1e15)
         snprintf(text, FORMAT_SIZE, "-");
     else if (percent > 0 && percent < 0.05)
-        snprintf(text, FORMAT_SIZE, "<0.1%%");
+        snprintf(text, FORMAT_SIZE, "<0.1 %%");
     else if (percent < 100 && percent >= 99.95)
-        snprintf(text, FORMAT_SIZE, ">99.9%%");
+        snprintf(text, FORMAT_SIZE, ">99.9 %%");
     else if (ratio >= 1.005)
         format_ratio(ratio, text);
+    else if (percent >= 100)
+        snprintf(text, FORMAT_SIZE, "100 %%");
     else
-        snprintf(text, FORMAT_SIZE, "%.1f%%", percent == 0 ? 0 : fmin(percent, 100));
+        snprintf(text, FORMAT_SIZE, "%.1f %%", percent == 0 ? 0 : percent);
     return text;
 }
 

@@ -1,4 +1,4 @@
-/* Quantities for people: four significant digits and a suitable unit.
+/* Quantities for people: three significant digits and a suitable unit.
  *
  * Each function writes into the caller's small buffer and returns it, so that it can be an argument
  * of printf:
@@ -17,9 +17,9 @@
 
 enum { FORMAT_SIZE = 40 };
 
-/* "0 ns", "999 ns", "1.234 µs", "12.34 ms", "123.4 s", "12,345 s"; exact below a microsecond. */
+/* "0 ns", "999 ns", "1.23 µs", "12.3 ms", "123 s", "12,345 s"; exact below a microsecond. */
 char *format_duration(int64_t ns, char text[FORMAT_SIZE]);
-/* "512 B", "1.234 KB", "12.34 MB", "1.000 GB", up to EB; exact below a kilobyte. */
+/* "512 B", "1.23 KB", "12.3 MB", "1.00 GB", up to EB; exact below a kilobyte. */
 char *format_bytes(uint64_t bytes, char text[FORMAT_SIZE]);
 /* "12,345" */
 char *format_count(uint64_t count, char text[FORMAT_SIZE]);
@@ -29,13 +29,14 @@ char *format_plural(uint64_t count, const char *one, const char *many,
                     char text[FORMAT_PLURAL_SIZE]);
 /* A factor: "1.08x", "10.4x", "27,215x". */
 char *format_ratio(double ratio, char text[FORMAT_SIZE]);
-/* 0.1234 as "12.3%". A non-zero share never prints as 0.0% but as "<0.1%", and one below the whole
- * never as 100.0% but as ">99.9%". A ratio above 1 is not a share: it prints as a factor, "1.08x".
+/* 0.1234 as "12.3 %". A non-zero share never prints as 0.0 % but as "<0.1 %", and one below the
+ * whole never as 100 % but as ">99.9 %". A ratio above 1 is not a share: it prints as a factor,
+ * "1.08x".
  */
 char *format_percent(double ratio, char text[FORMAT_SIZE]);
-/* Bytes per second as "12.34 GB/s", "1.234 MB/s". */
+/* Bytes per second as "12.3 GB/s", "1.23 MB/s". */
 char *format_rate(double bytes_per_second, char text[FORMAT_SIZE]);
-/* Operations per second as "64.92 TFLOP/s". */
+/* Operations per second as "64.9 TFLOP/s". */
 char *format_operations(double operations_per_second, char text[FORMAT_SIZE]);
 
 #endif

@@ -86,8 +86,8 @@ bool whatif_losses(const struct report *report, struct buffer *text) {
     bool any = false;
     for (size_t cursor = 0; wording_quality_note(&lost, &cursor, &note); any = true) {
         buffer_string(text, any ? " "
-                                : "The trace is not whole; what is missing is not "
-                                  "replayed. ");
+                                : "The trace is incomplete; missing events are "
+                                  "not replayed. ");
         buffer_text(text, buffer_as_text(&note));
     }
     text->failed |= note.failed;
@@ -199,7 +199,7 @@ static void next_bottleneck(const struct writer *writer, const struct outcome *o
         return;
     if (outcome->copy_bound) {
         buffer_printf(&text,
-                      "Next: the device copies %s of the time with no kernel beside it, most of it "
+                      "Next: copies take %s of the time while no kernel runs, mostly "
                       "%s",
                       format_percent(wording_share(copies, window), share),
                       copy_direction_name(outcome->next_direction));
@@ -207,10 +207,10 @@ static void next_bottleneck(const struct writer *writer, const struct outcome *o
             buffer_printf(&text, " at %s", format_rate(outcome->next_rate, part));
     } else if (outcome->device_bound) {
         struct text kernel = outcome->next_kernel;
-        buffer_printf(&text, "Next: the device works %s of the time",
+        buffer_printf(&text, "Next: the device is busy %s of the time",
                       format_percent(1 - wording_share(idle, window), share));
         if (kernel.length)
-            buffer_printf(&text, ", %s of its kernels' time in %.*s%s",
+            buffer_printf(&text, ", %s of the kernel time in %.*s%s",
                           format_percent(outcome->next_kernel_share, part),
                           (int)(kernel.length < 90 ? kernel.length : 90), kernel.data,
                           kernel.length < 90 ? "" : "...");
@@ -229,22 +229,22 @@ static void verdict(const struct writer *writer, const struct outcome *outcome) 
     struct buffer text = {0};
     char before[FORMAT_SIZE], after[FORMAT_SIZE], error[FORMAT_SIZE];
     if (!outcome->applicable) {
-        buffer_printf(&text, "Nothing to change: %s.", outcome->why_not);
+        buffer_printf(&text, "Does not apply: %s.", outcome->why_not);
     } else {
         buffer_printf(&text, "%s -> %s", format_duration(outcome->before, before),
                       format_duration(outcome->after, after));
         if (whatif_speed_up(outcome) > 0)
-            buffer_printf(&text, ": %.2f times as fast", whatif_speed_up(outcome));
-        buffer_printf(&text, " (give or take %s)", format_duration(outcome->error, error));
+            buffer_printf(&text, ", %.2fx faster", whatif_speed_up(outcome));
+        buffer_printf(&text, " (+-%s)", format_duration(outcome->error, error));
     }
     paragraph(writer, "  ", buffer_as_text(&text));
     output_require(writer->output, !text.failed);
     buffer_finish(&text);
     if (!outcome->applicable)
         return;
-    say(writer, "  ", "What changes: ", outcome->what);
-    say(writer, "  ", "Holds if: ", outcome->assumes);
-    say(writer, "  ", "Left out: ", outcome->why_not);
+    say(writer, "  ", "Change: ", outcome->what);
+    say(writer, "  ", "Assumes: ", outcome->assumes);
+    say(writer, "  ", "Not included: ", outcome->why_not);
 }
 
 /* ---- the forms ---- */
@@ -255,7 +255,7 @@ static bool each_alone(const struct writer *writer, struct status *status) {
     char text[FORMAT_SIZE];
     table_column(&table, "alone", TABLE_FLEXIBLE);
     table_column(&table, "time", TABLE_RIGHT);
-    table_column(&table, "faster", TABLE_RIGHT);
+    table_column(&table, "speedup", TABLE_RIGHT);
     table_column(&table, "\xC2\xB1", TABLE_RIGHT);
     for (size_t i = 0; i < whatif->count; i++) {
         struct buffer option = {0};
@@ -269,7 +269,7 @@ static bool each_alone(const struct writer *writer, struct status *status) {
             speed_cell(&table, outcome);
             table_cell(&table, text_of(format_duration(outcome->error, text)));
         } else {
-            table_cell(&table, TEXT("nothing to change"));
+            table_cell(&table, TEXT("does not apply"));
             table_cell(&table, TEXT("-"));
             table_cell(&table, TEXT("-"));
         }
@@ -311,14 +311,14 @@ static bool unchanged(const struct writer *writer, struct status *status) {
     char before[FORMAT_SIZE], after[FORMAT_SIZE];
     double off = wording_share(llabs(outcome->after - outcome->before), outcome->before);
     buffer_printf(&text,
-                  "Replayed without a change: %s; measured: %s; off by %.2f%%. Name a change to "
-                  "make, or try --all.",
+                  "Replayed without a change: %s; measured: %s; off by %.2f %%. Name a change, "
+                  "or try --all.",
                   format_duration(outcome->after, after), format_duration(outcome->before, before),
                   100 * off);
     paragraph(writer, "  ", buffer_as_text(&text));
     output_require(writer->output, !text.failed);
     buffer_finish(&text);
-    say(writer, "  ", "Holds if: ", outcome->assumes);
+    say(writer, "  ", "Assumes: ", outcome->assumes);
     (void)status;
     next_bottleneck(writer, outcome);
     return true;
@@ -331,7 +331,7 @@ static bool all_changes(const struct writer *writer, struct status *status) {
     size_t i = 0;
     table_column(&table, "change", TABLE_FLEXIBLE);
     table_column(&table, "time", TABLE_RIGHT);
-    table_column(&table, "faster", TABLE_RIGHT);
+    table_column(&table, "speedup", TABLE_RIGHT);
     table_column(&table, "\xC2\xB1", TABLE_RIGHT);
     table_column(&table, "what changes", TABLE_FLEXIBLE);
     for (; i < whatif->ranked_count && whatif->ranked[i].outcome.applicable; i++) {

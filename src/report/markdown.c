@@ -230,7 +230,7 @@ static void write_utilisation(struct markdown *document, unsigned number,
     char count[FORMAT_PLURAL_SIZE];
     markdown_line(document, "%u. **GPU Utilization**: %s", number,
                   format_percent(wording_share(account->busy, account->window), share));
-    markdown_line(document, "   - Expected: >80%%");
+    markdown_line(document, "   - Expected: >80 %%");
     markdown_line(document, "   - Kernels ran for %s, copies alone for %s; idle for %s",
                   format_duration(account->busy, a), format_duration(account->exposed_copy, b),
                   format_duration(account->idle, c));

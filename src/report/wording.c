@@ -64,7 +64,7 @@ static char *write_figure(enum counter_figure figure, const char *sign, double v
     if (figure == FIGURE_IPC)
         snprintf(text, FORMAT_SIZE, *sign ? "%s%.1f" : "%s%.2f", sign, value);
     else if (*sign)
-        snprintf(text, FORMAT_SIZE, "%s%.0f%%", sign, 100 * value);
+        snprintf(text, FORMAT_SIZE, "%s%.0f %%", sign, 100 * value);
     else
         format_percent(value, text);
     return text;

@@ -229,8 +229,8 @@ def annotations_that_outlive_the_function_they_begin_in_are_in_the_flame_graph(c
             page.key(key)
             frames.append(page.run(says).split(",")[0])
         # of 600 µs the first is counted for __enter__, in which it lies
-        require(frames == ["train.py(1): <module>: 4.020 ms", "forward: 2.396 ms", "model.py(5): call: 2.320 ms", "forward: 2.396 ms",
-                           "backward: 1.196 ms", "model.py(5): call: 1.120 ms"], f"the frames are {frames}")
+        require(frames == ["train.py(1): <module>: 4.02 ms", "forward: 2.40 ms", "model.py(5): call: 2.32 ms", "forward: 2.40 ms",
+                           "backward: 1.20 ms", "model.py(5): call: 1.12 ms"], f"the frames are {frames}")
 
 
 @test

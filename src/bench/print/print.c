@@ -66,11 +66,11 @@ char *print_share(double share, char text[FORMAT_SIZE]) {
     if (!isfinite(percent) || fabs(percent) >= 1e9)
         snprintf(text, FORMAT_SIZE, "-");
     else if (percent > 0 && percent < 0.05)
-        snprintf(text, FORMAT_SIZE, "<0.1%%");
+        snprintf(text, FORMAT_SIZE, "<0.1 %%");
     else if (percent >= 100.5) /* no share: a factor */
         snprintf(text, FORMAT_SIZE, "%.*fx", share < 9.95, share);
     else
-        snprintf(text, FORMAT_SIZE, "%.*f%%", fabs(percent) < 9.95, percent);
+        snprintf(text, FORMAT_SIZE, "%.*f %%", fabs(percent) < 9.95, percent);
     return text;
 }
 

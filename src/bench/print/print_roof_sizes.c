@@ -73,7 +73,7 @@ static bool seen_before(const struct roofs *roofs, unsigned index) {
 static void add_transfer_cell(struct table *table, const struct transfer_roof *transfer) {
     char rate[FORMAT_SIZE];
     if (transfer && print_roof_measured(&transfer->roof))
-        table_cellf(table, "%s ±%.0f%%", format_rate(transfer->roof.value, rate),
+        table_cellf(table, "%s ±%.0f %%", format_rate(transfer->roof.value, rate),
                     fmin(transfer->roof.spread * 100, 999));
     else
         table_cell(table, TEXT("-"));

@@ -224,7 +224,7 @@ TEST(opencl_reports_a_full_device_when_allocating) {
     CHECK(!ops->allocate(device, 1, &third, &status));
     CHECK_INT(status.code, STATUS_MEMORY);
     CHECK_STRING(status.message,
-                 "cannot allocate a buffer of 1 B on opencl:0 (1.049 MB in total, at most 524.3 KB "
+                 "cannot allocate a buffer of 1 B on opencl:0 (1.05 MB in total, at most 524 KB "
                  "per buffer): "
                  "clEnqueueFillBuffer failed with CL_MEM_OBJECT_ALLOCATION_FAILURE (-4): the "
                  "device is out of memory");

@@ -255,8 +255,8 @@ TEST(a_full_device_is_emptied_of_idle_blocks_before_it_refuses) {
     CHECK(!pool_allocate(pool, 2000, 0, &none, &status));
     CHECK_INT(status.code, STATUS_MEMORY);
     CHECK_STRING(status.message,
-                 "out of memory on Counter: 2.048 KB requested, 9.216 KB used by tensors, 0 B idle "
-                 "in the pool, 10.00 KB in total; release tensors or use smaller sizes");
+                 "out of memory on Counter: 2.05 KB requested, 9.22 KB used by tensors, 0 B idle "
+                 "in the pool, 10.0 KB in total; release tensors or use smaller sizes");
     struct ridge_pool_stats stats;
     pool_stats(pool, &stats);
     CHECK_INT(stats.flushes, 2);

@@ -184,7 +184,7 @@ TEST(without_known_launches_no_time_between_them_is_stated) {
     diagnose_launch(&synthetic.diagnosis);
     REQUIRE(synthetic.verdict.count == 1);
     CHECK(strstr(synthetic.verdict.findings[0].cause,
-                 "a kernel runs for 1.000 µs, then the device waits 0 ns"));
+                 "a kernel runs for 1.00 µs, then the device waits 0 ns"));
     end_synthetic(&synthetic);
 }
 

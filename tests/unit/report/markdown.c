@@ -19,12 +19,12 @@ TEST(the_markdown_report_fills_in_the_metric_table) {
     CHECK(has(&page, "# Profiling Results\n\n## Date: not recorded in the trace\n"));
     CHECK(has(&page, "- Device: GPU 0 (NVIDIA H100)\n"));
     CHECK(has(&page, "| Total time | 90 ns |  |  | first to last activity |\n"
-                     "| GPU utilization | 44.4% | >80 % | no | time in which a kernel runs |\n"
+                     "| GPU utilization | 44.4 % | >80 % | no | time in which a kernel runs |\n"
                      "| Kernel count | 2 |  |  |  |\n"
                      "| Avg kernel time | 20 ns |  |  |  |\n"
                      "| Avg gap time | 20 ns | \\<1 µs | yes |  |\n"
-                     "| Launch efficiency | 40.0% | >70 % | no | kernel time / run time |\n"
-                     "| Memory throughput | 100.0 GB/s |  |  | 1.000 KB copied |\n"));
+                     "| Launch efficiency | 40.0 % | >70 % | no | kernel time / run time |\n"
+                     "| Memory throughput | 100 GB/s |  |  | 1.00 KB copied |\n"));
     buffer_finish(&page);
 }
 
@@ -34,10 +34,10 @@ TEST(the_markdown_findings_name_the_largest_loss_with_its_share) {
     CHECK_OK(sample_report(fill_plain, NULL, report_write_markdown, &page, &status), status);
     CHECK(has(&page, "1. **Bottleneck Identified**: device\n"
                      "   - Evidence: idle for 20 ns in 1 gap: "));
-    CHECK(has(&page, "   - Impact: 22.2% of the device's window\n"));
-    CHECK(has(&page, "1. Idle, device\n   - Potential gain: at most 20 ns, 22.2% of the window\n"));
-    CHECK(has(&page, "   - Transfers: 1.000 KB total in 1 copy, 10 ns\n"));
-    CHECK(has(&page, "| idle | 40 ns | 44.4% |"));
+    CHECK(has(&page, "   - Impact: 22.2 % of the device's window\n"));
+    CHECK(has(&page, "1. Idle, device\n   - Potential gain: at most 20 ns, 22.2 % of the window\n"));
+    CHECK(has(&page, "   - Transfers: 1.00 KB total in 1 copy, 10 ns\n"));
+    CHECK(has(&page, "| idle | 40 ns | 44.4 % |"));
     buffer_finish(&page);
 }
 
@@ -67,9 +67,9 @@ TEST(a_busy_device_has_its_kernels_as_the_bottleneck) {
     struct status status = {0};
     CHECK_OK(sample_report(fill_busy, NULL, report_write_markdown, &page, &status), status);
     CHECK(has(&page, "1. **Bottleneck Identified**: the kernels themselves\n"
-                     "   - Evidence: they ran for 95.0% of the device's window\n"
-                     "   - Largest loss outside kernels: unknown, 5.0% of the window\n"));
-    CHECK(has(&page, "| GPU utilization | 95.0% | >80 % | yes |"));
+                     "   - Evidence: they ran for 95.0 % of the device's window\n"
+                     "   - Largest loss outside kernels: unknown, 5.0 % of the window\n"));
+    CHECK(has(&page, "| GPU utilization | 95.0 % | >80 % | yes |"));
     buffer_finish(&page);
 }
 
@@ -79,8 +79,8 @@ TEST(copies_that_outweigh_every_idle_cause_are_the_bottleneck) {
     CHECK_OK(sample_report(fill_copies, NULL, report_write_markdown, &page, &status), status);
     CHECK(has(&page, "1. **Bottleneck Identified**: exposed copy\n"
                      "   - Evidence: copies and memsets ran for 85 ns while no kernel ran\n"
-                     "   - Impact: 85.0% of the device's window\n"));
-    CHECK(has(&page, "2. Idle, unknown\n   - Potential gain: at most 5 ns, 5.0% of the window\n"));
+                     "   - Impact: 85.0 % of the device's window\n"));
+    CHECK(has(&page, "2. Idle, unknown\n   - Potential gain: at most 5 ns, 5.0 % of the window\n"));
     CHECK(has(&page, "| Memory throughput | ? |"));
     buffer_finish(&page);
 }

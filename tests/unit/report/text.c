@@ -107,11 +107,11 @@ TEST(host_time_is_shown_by_what_the_launching_thread_did) {
     struct status status = {0};
     struct report_options options = {.trace_name = "states.ridge", .top = 10};
     REQUIRE(sample_report(write_states, &options, write_wide, &written, &status));
-    CHECK(strstr(written.data, "running         80.0%  4 ns  forward\n"));
-    CHECK(strstr(written.data, "blocked         20.0%  1 ns  poll\n"));
+    CHECK(strstr(written.data, "running        80.0 %  4 ns  forward\n"));
+    CHECK(strstr(written.data, "blocked        20.0 %  1 ns  poll\n"));
     CHECK(strstr(written.data, "\nHardware counters\n"));
-    CHECK(strstr(written.data, "1.86          ?          ?           ?           3.1%  all pro"));
-    CHECK(strstr(written.data, ">2.0        <5%       <10%        <20%            <5%  target"));
+    CHECK(strstr(written.data, "1.86          ?          ?           ?          3.1 %  all pro"));
+    CHECK(strstr(written.data, ">2.0       <5 %      <10 %       <20 %           <5 %  target"));
     buffer_finish(&written);
 }
 
@@ -140,7 +140,7 @@ TEST(kernels_that_overlap_have_no_launch_efficiency_above_100_percent) {
     struct status status = {0};
     REQUIRE(sample_report(write_overlapping, NULL, write_wide, &text, &status));
     CHECK(strstr(text.data, "kernels overlap: their sum is 1.60x the run time"));
-    CHECK(!strstr(text.data, "160.0%"));
+    CHECK(!strstr(text.data, "160.0 %"));
     REQUIRE(sample_report(write_overlapping, NULL, report_write_markdown, &markdown, &status));
     CHECK(strstr(markdown.data,
                  "| Launch efficiency | - | >70 % |  | kernels overlap: their sum is 1.60x"));

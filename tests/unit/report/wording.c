@@ -62,7 +62,7 @@ TEST(activities_before_their_launch_are_told_with_the_worst) {
     CHECK_INT(count_notes(&quality, &last), 1);
     CHECK_STRING(
         last.data,
-        "1,234 activities start before the call that launched them, by up to 1.500 µs: the "
+        "1,234 activities start before the call that launched them, by up to 1.50 µs: the "
         "clocks of device and host disagree by at least that.");
     quality = (struct data_quality){.dropped = 1};
     CHECK_INT(count_notes(&quality, &last), 1);

@@ -87,7 +87,7 @@ TEST(what_becomes_slower_takes_more_not_less_than_nothing) {
     struct change host = {.kind = CHANGE_FASTER, .pattern = TEXT("host"), .factor = 0.5};
     if (scene_loop(&scene, &plain)) {
         if (run_changes(&scene, &kernels, 1, &outcome)) {
-            CHECK_STRING(outcome.what, "240 kernels take 7.200 ms more in total");
+            CHECK_STRING(outcome.what, "240 kernels take 7.20 ms more in total");
             CHECK(outcome.after > outcome.before);
             outcome_finish(&outcome);
         }
