@@ -128,8 +128,6 @@ bool host_time_find(const struct replay *replay, enum host_time_filter of, struc
 void host_time_finish(struct host_time *host_time);
 /* How much of the time cut before a call is in the timed part. */
 int64_t host_time_in_part(const struct replay *replay, uint32_t call, int64_t cut);
-/* Whether ranges of the category describe what their thread does. */
-bool range_names_host_code(unsigned category);
 /* The name of the innermost range around a call's start; empty: none. */
 struct text call_range(const struct replay *replay, uint32_t call);
 
