@@ -1,10 +1,10 @@
 /* Resident warps against what the vendor's occupancy calculator says of the same launches. */
 #include "../test.h"
-#include "base/array.h"
 #include "build.h"
 
 #include "analysis/kernels.h"
 #include "analysis/occupancy.h"
+#include "base/array.h"
 
 /* A device of that compute capability that tells nothing else of itself. */
 static bool multiprocessor(uint32_t major, uint32_t minor, struct multiprocessor *has) {

@@ -1,6 +1,5 @@
 /* The smaller questions: kernels and their names, launches, copies, ranges. */
 #include "../test.h"
-#include "base/array.h"
 #include "build.h"
 
 #include "analysis/kernels.h"
@@ -9,6 +8,7 @@
 #include "analysis/ranges.h"
 #include "analysis/timeline.h"
 #include "analysis/data_quality.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 static const char *shortened(const char *full) {

@@ -1,9 +1,9 @@
 /* Which of the activities that repeat are the run's loop, and where its turns begin. */
 #include "../test.h"
-#include "base/array.h"
 #include "build.h"
 
 #include "analysis/steps.h"
+#include "base/array.h"
 
 struct scene {
     struct build build;

@@ -1,8 +1,9 @@
 /* How a fault in a loop is played and judged. */
-#include "base/array.h"
 #include "loop.h"
 
 #include "../test.h"
+
+#include "base/array.h"
 
 double fault_size = 1;
 

@@ -1,7 +1,8 @@
 /* Attention on the CPU against softmax in double: odd sizes, groups of heads, slices of a cache,
  * every type and instruction set, and keys that are cut into parts. */
-#include "base/array.h"
 #include "native_run.h"
+
+#include "base/array.h"
 
 struct shape {
     int64_t batch, heads, kv_heads, queries, keys, width;

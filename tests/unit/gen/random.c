@@ -1,10 +1,10 @@
 /* Random numbers: their distributions, that they depend on seed and position alone, and arange,
  * which is made by the same kernel. */
-#include "base/array.h"
 #include "native_run.h"
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "gen/arange.h"
 #include "gen/random.h"
 

@@ -1,6 +1,7 @@
 /* gated_mlp and lora as one kernel, against sums in double; and for which operands there is one. */
-#include "base/array.h"
 #include "source_run.h"
+
+#include "base/array.h"
 
 static const struct device_capabilities hopper = {
     .language = LANGUAGE_CUDA,

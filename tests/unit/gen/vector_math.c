@@ -1,7 +1,8 @@
 /* The functions of the op table on vectors against the C library in double: every exponent, both
  * signs, and the numbers that are like no others, with every set of vector instructions. */
-#include "base/array.h"
 #include "program_reference.h"
+
+#include "base/array.h"
 
 enum { BATCH = 4096 };
 

@@ -1,6 +1,7 @@
 /* The RWKV-7 recurrence on the CPU against its formula in double. */
-#include "base/array.h"
 #include "native_run.h"
+
+#include "base/array.h"
 
 enum { R, W, K, V, A, B, STATE, Y, AFTER, BUFFERS };
 

@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/map.h"
 #include "import/import.h"
 #include "rows.h"
+
+#include "base/array.h"
 
 static struct trace *open_trace(const char *path, bool skip_invalid, struct status *status) {
     struct trace *trace = NULL;

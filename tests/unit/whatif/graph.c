@@ -1,8 +1,8 @@
 /* Parts of the graph and of its changes, asked directly. */
-#include "base/array.h"
 #include "scene.h"
 
 #include "../test.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 /* Two recordings with a device and a thread each; the second device has the part asked about. */

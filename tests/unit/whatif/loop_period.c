@@ -1,7 +1,8 @@
 /* Turns of a loop, found in the pauses before its launches. */
 #include "../test.h"
-#include "base/array.h"
 #include "whatif/run.h"
+
+#include "base/array.h"
 
 /* `turn` launches each, the first after a pause that is longer by `more`; the host grows slower. */
 static void fill(int64_t *pauses, size_t count, size_t turn, size_t phase, int64_t more) {

@@ -1,11 +1,11 @@
 /* What an outcome says: what is next in the way, what was changed, and why nothing was. */
-#include "base/array.h"
 #include "scene.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "../test.h"
+#include "base/array.h"
 #include "base/format.h"
 #include "whatif/run.h"
 

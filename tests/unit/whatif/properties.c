@@ -1,12 +1,12 @@
 /* What holds of any trace, however odd: the unchanged replay is the measured run, nothing gets
  * slower by being made faster, and accounts sum up. And the same of every trace that is at hand. */
-#include "base/array.h"
 #include "scene.h"
 
 #include <dirent.h>
 #include <stdio.h>
 
 #include "../test.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "import/import.h"
 
