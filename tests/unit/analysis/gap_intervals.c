@@ -1,4 +1,4 @@
-/* All gaps as intervals of one cause each, for those that draw them. */
+/* All gaps as intervals of one cause each, for drawing. */
 #include "../test.h"
 #include "build.h"
 

@@ -1,4 +1,4 @@
-/* Where limits come from, and which of several sources is believed. */
+/* Sources of limits and their precedence. */
 #include "../test.h"
 #include "build.h"
 

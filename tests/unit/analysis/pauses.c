@@ -1,4 +1,4 @@
-/* Time in which recording was paused is in no figure, and no recorded work is lost with it. */
+/* Paused time is excluded from all results, and no recorded work is lost. */
 #include "../test.h"
 #include "build.h"
 

@@ -151,7 +151,7 @@ static int64_t random_below(uint32_t limit) {
 
 enum { SPAN = 200, RANGES = 12, LAUNCHES = 20 };
 
-/* One thread: ranges of so many names, "A", "B" and so on, and launches of kernels of 1 ns. */
+/* One thread: ranges with names "A", "B" and so on, and launches of kernels of 1 ns. */
 struct overlapping {
     int names;
     struct window range[RANGES];

@@ -1,4 +1,4 @@
-/* Which of the activities that repeat are the run's loop, and where its turns begin. */
+/* Which of the repeating activities are the run's loop, and where its iterations begin. */
 #include "../test.h"
 #include "build.h"
 
@@ -25,7 +25,7 @@ static void run_kernels(struct scene *scene, const char *kind, int count, int64_
     }
 }
 
-/* Ends the scene; what was found is without its list. */
+/* Ends the scene; the result is returned without its list. */
 static struct steps find_steps(struct scene *scene, int64_t *first_start) {
     struct status status = {0};
     struct model model;
@@ -79,7 +79,7 @@ TEST(a_small_part_that_repeats_is_no_loop_of_a_run_that_does_not) {
     CHECK_INT(find_steps(&scene, NULL).count, 0);
 }
 
-/* Turns of four layers, and a longer pause before some of the layers. */
+/* Iterations of four layers, with a longer pause before some of the layers. */
 static struct steps find_paused(const int *pauses, size_t count, int64_t *start) {
     struct scene scene = {0};
     build_begin(&scene.build);
@@ -114,7 +114,7 @@ TEST(a_few_pauses_more_leave_the_steps_what_they_are) {
     CHECK_INT(steps.period, 24);
 }
 
-/* Twenty turns of ten kernels with a copy behind the kernel `at` of the eighth. */
+/* Twenty iterations of ten kernels, with copies after kernel `at` of the eighth. */
 static struct steps find_interrupted(int at, int copies) {
     struct scene scene = {0};
     char name[32];

@@ -1,4 +1,4 @@
-/* Which kernels get an operator's work, and what is then said of them. */
+/* Which kernels get an operator's work, and what they are bound by. */
 #include "../test.h"
 #include "build.h"
 

@@ -1,4 +1,4 @@
-/* Quantities read well and never lie by rounding. */
+/* Formatted quantities, and the rounding at their limits. */
 #include "../test.h"
 
 #include <math.h>
@@ -83,7 +83,7 @@ TEST(a_percentage_says_nothing_and_all_only_when_it_is) {
     CHECK_STRING(format_percent(1, text), "100.0%");
     CHECK_STRING(format_percent(-0.5, text), "-50.0%");
     CHECK_STRING(format_percent(1.001, text), "100.0%");
-    CHECK_STRING(format_percent(1.076, text), "1.08x"); /* no share: a factor */
+    CHECK_STRING(format_percent(1.076, text), "1.08x"); /* not a share */
     CHECK_STRING(format_percent(27215, text), "27,215x");
     CHECK_STRING(format_percent(NAN, text), "-");
     CHECK_STRING(format_percent(INFINITY, text), "-");

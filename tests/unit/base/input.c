@@ -87,7 +87,7 @@ TEST(plain_bytes_read_as_they_are) {
     check_members(buffer_text);
 }
 
-/* Every cut must be told, and never taken for the end. */
+/* Every truncation must be reported and never taken for the end. */
 static void check_cuts(void (*add)(struct buffer *, struct text)) {
     struct buffer plain = {0}, packed = {0};
     fill(&plain, 5000);

@@ -1,4 +1,4 @@
-/* What compiles in front of a load goes with it: by its name, or because every load has it. */
+/* Compilation before a load is removed with it: by its name, or because every load has it. */
 #include "scene.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What an outcome says: what is next in the way, what was changed, and why nothing was. */
+/* Texts and next steps of outcomes. */
 #include "scene.h"
 
 #include <stdio.h>
