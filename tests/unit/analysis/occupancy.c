@@ -26,7 +26,7 @@ static bool multiprocessor(uint32_t major, uint32_t minor, struct multiprocessor
     return multiprocessor_of(&trace, 1, has);
 }
 
-TEST(occupancy_is_what_the_vendors_calculator_says) {
+TEST(occupancy_equals_the_vendors_calculator) {
     static const struct {
         uint32_t major, minor;
         struct block_needs needs;

@@ -91,7 +91,7 @@ static bool record_with_pause(const char *path) {
     return ok;
 }
 
-TEST(a_trace_that_the_runtime_paused_says_so_and_is_accounted_without_the_pause) {
+TEST(a_trace_paused_by_the_runtime_is_accounted_without_the_pause) {
     const char *path = test_temporary(".ridge");
     struct status status = {0};
     struct report report;

@@ -277,7 +277,7 @@ TEST(a_cell_of_a_timeline_is_drawn_by_what_fills_it) {
     }
 }
 
-TEST(without_any_call_no_activity_is_said_to_be_launched_before_recording_began) {
+TEST(without_any_call_no_activity_counts_as_launched_before_recording) {
     struct build build;
     struct status status = {0};
     struct model model;

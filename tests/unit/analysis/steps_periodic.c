@@ -130,7 +130,7 @@ static struct steps find_interrupted(int at, int copies) {
     return find_steps(&scene, NULL);
 }
 
-TEST(a_few_rows_in_or_behind_a_turn_do_not_end_the_loop) {
+TEST(a_few_rows_in_or_after_an_iteration_do_not_end_the_loop) {
     for (int at = 0; at < 10; at++) {
         struct steps steps = find_interrupted(at, 2);
         CHECK_INT(steps.period, 10);
@@ -138,7 +138,7 @@ TEST(a_few_rows_in_or_behind_a_turn_do_not_end_the_loop) {
     }
 }
 
-TEST(what_is_as_long_as_a_turn_ends_the_loop) {
+TEST(an_interruption_as_long_as_an_iteration_ends_the_loop) {
     struct steps steps = find_interrupted(9, 10);
     CHECK_INT(steps.period, 10);
     CHECK_INT(steps.count, 12);

@@ -73,7 +73,7 @@ TEST(a_ratio_has_three_significant_digits) {
     CHECK_STRING(format_ratio(NAN, text), "-");
 }
 
-TEST(a_percentage_says_nothing_and_all_only_when_it_is) {
+TEST(a_percentage_is_0_or_100_only_when_exact) {
     CHECK_STRING(format_percent(0, text), "0.0%");
     CHECK_STRING(format_percent(-0.0, text), "0.0%");
     CHECK_STRING(format_percent(0.0001, text), "<0.1%");

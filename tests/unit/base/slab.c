@@ -10,7 +10,7 @@ struct thing {
     int value;
 };
 
-TEST(a_handle_finds_its_object_until_it_is_given_back) {
+TEST(a_handle_finds_its_object_until_it_is_freed) {
     static struct slab slab = SLAB(struct thing, 1);
     struct status status = {0};
     struct thing *thing = slab_allocate(&slab, &status);

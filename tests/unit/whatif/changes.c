@@ -148,7 +148,7 @@ TEST(pinned_copies_neither_block_the_host_nor_go_through_a_staging_buffer) {
     scene_close(&scene);
 }
 
-TEST(the_wait_right_behind_a_copy_of_pageable_memory_goes_with_it) {
+TEST(the_wait_after_a_copy_of_pageable_memory_is_removed_with_it) {
     struct scene scene;
     struct loop pageable = device_bound, fast = device_bound;
     pageable.copy = 4000000;
@@ -218,7 +218,7 @@ TEST(steps_that_begin_with_a_copy_gain_what_the_copy_gains) {
     scene_close(&scene);
 }
 
-TEST(allocations_in_the_loop_go_with_their_time) {
+TEST(allocations_in_the_loop_are_removed_with_their_time) {
     struct scene scene;
     struct loop with = launch_bound;
     with.alloc = 200000;
@@ -249,7 +249,7 @@ TEST(input_that_is_prepared_meanwhile_costs_nothing_until_the_loader_is_the_bott
     scene_close(&scene);
 }
 
-TEST(host_code_goes_by_the_name_of_its_range) {
+TEST(host_code_is_removed_by_the_name_of_its_range) {
     struct scene scene;
     struct loop with = device_bound, without = device_bound;
     struct change change = {.kind = CHANGE_NO_HOST, .pattern = TEXT("DataL*")};
@@ -302,7 +302,7 @@ TEST(changes_made_together_gain_no_more_than_all_there_is_and_in_any_order_the_s
     scene_close(&scene);
 }
 
-TEST(what_does_not_apply_says_why_and_changes_nothing) {
+TEST(a_change_that_does_not_apply_has_a_reason_and_changes_nothing) {
     struct scene scene;
     struct status status = {0};
     struct ranked_change *ranked;

@@ -49,7 +49,7 @@ TEST(thinking_is_in_the_part_as_far_as_its_time_is) {
     CHECK_INT(host_time_in_part(&two.replay, 0, 1), 0);
 }
 
-TEST(a_clock_error_of_up_to_a_millisecond_is_believed) {
+TEST(a_clock_error_of_up_to_a_millisecond_is_accepted) {
     static const struct {
         int64_t stated, taken;
     } cases[] = {{0, 0}, {1000000, 1000000}, {1000001, 1000}, {-1, 1000}};
@@ -67,7 +67,7 @@ TEST(a_clock_error_of_up_to_a_millisecond_is_believed) {
 
 /* "waits" starts when "first" has ended in another queue, and precedes "queued", which was queued
  * and awaited nothing else. "late" was launched while that one ran. */
-TEST(the_lag_of_a_queue_is_of_what_lay_in_it_and_awaited_nothing_else) {
+TEST(the_lag_of_a_queue_is_that_of_queued_activities_without_other_dependencies) {
     struct build build;
     struct scene scene;
     build_begin(&build);

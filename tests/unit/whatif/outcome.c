@@ -27,7 +27,7 @@ static bool run_changes(const struct scene *scene, const struct change *changes,
     return ok;
 }
 
-TEST(where_copies_take_most_of_the_time_they_are_next_with_direction_and_rate) {
+TEST(copies_with_most_of_the_time_are_next_with_direction_and_rate) {
     struct loop copies = plain;
     struct scene scene;
     struct outcome outcome;
