@@ -52,8 +52,8 @@ static uint32_t next_outer(const struct replay *replay, uint32_t thread, size_t 
 static void add_time(const struct replay *replay, struct host_time *host_time, uint32_t thread,
                      uint32_t call, int64_t time) {
     int64_t *to = call == NO_ROW ? &host_time->tail[thread] : &host_time->before_call[call];
-    int64_t most = (call == NO_ROW ? replay->tail[thread] : replay->host_time[call]) - *to;
-    time = MIN(time, MAX(most, 0));
+    int64_t time_max = (call == NO_ROW ? replay->tail[thread] : replay->host_time[call]) - *to;
+    time = MIN(time, MAX(time_max, 0));
     if (time > 0) {
         *to += time;
         host_time->total += time;
