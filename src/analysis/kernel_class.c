@@ -13,14 +13,6 @@ static bool has_any(struct text name, const char *const *parts) {
     return false;
 }
 
-const char *kernel_class_name(unsigned class) {
-    static const char *const names[KERNEL_CLASSES] = {
-        "other",  "element-wise", "strided",         "fused",      "streaming",
-        "matrix", "f32 matrix",   "sorts and scans", "collective",
-    };
-    return class < KERNEL_CLASSES ? names[class] : "?";
-}
-
 static bool is_product(struct text name) {
     static const char *const parts[] = {
         "gemm",  "Gemm",      "GEMM",        "matmul", "conv",    "wgrad", "dgrad", "fprop",

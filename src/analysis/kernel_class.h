@@ -17,7 +17,6 @@ enum kernel_class {
     KERNEL_COLLECTIVE,  /* communication between devices */
     KERNEL_CLASSES
 };
-const char *kernel_class_name(unsigned class);
 enum kernel_class kernel_class(struct text name);
 /* Whether a matrix product is in f64. */
 bool kernel_is_f64(struct text name);
