@@ -109,7 +109,7 @@ TEST(joint_products_agree_with_sums_in_double) {
         work_of(KERNEL_LORA, RIDGE_F16, 2, 4300, 16, 16, 0),
     };
     FOR_EACH_SOURCE_DEVICE(device)
-    for (unsigned i = 0; i < sizeof works / sizeof *works; i++)
+    for (unsigned i = 0; i < ARRAY_COUNT(works); i++)
         if (kernel_dual_gemm_fits(&works[i], &device->capabilities))
             check_joint(device, &works[i]);
 }

@@ -219,7 +219,7 @@ static const struct {
 };
 
 TEST(a_file_that_is_not_a_trace_is_named_for_what_it_is) {
-    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(unknown); i++) {
         struct status status = {0};
         struct trace *trace = NULL;
         const char *path = test_temporary(unknown[i].suffix);
