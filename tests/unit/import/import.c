@@ -157,7 +157,7 @@ TEST(what_is_damaged_is_left_out_of_the_joined_trace_and_told) {
     CHECK_INT(trace->writers_unfinished, 1);
     struct text warning = trace_meta(trace, META_WARNING);
     CHECK(text_starts(warning, paths[0]));
-    CHECK(text_find(warning, "damaged or cut off") > 0);
+    CHECK(text_find(warning, "damaged or truncated") > 0);
     trace_close(trace);
 }
 

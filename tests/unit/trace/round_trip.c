@@ -351,7 +351,7 @@ TEST(overlapping_damaged_chunks_are_skipped_in_linear_time) {
     REQUIRE(trace_open(copy, &trace, &status));
     CHECK_INT(trace->damaged_bytes, 0);
     CHECK_INT(trace->missing_chunks, 0);
-    CHECK(text_find(trace_meta(trace, META_WARNING), "8800000 bytes were damaged") >= 0);
+    CHECK(text_find(trace_meta(trace, META_WARNING), "8800000 bytes are damaged") >= 0);
     trace_close(trace);
 }
 
