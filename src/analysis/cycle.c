@@ -52,12 +52,12 @@ static bool follow_cycle(const uint32_t *names, size_t count, size_t from, size_
  * the loop. Equal neighbours count if nothing else repeats. */
 static bool find_late_cycle(const uint32_t *names, size_t count, struct cycle *cycle,
                             struct status *status) {
-    enum { ROWS_LEAST = 8, PARTS = 4 };
+    enum { ROWS_MIN = 8, PARTS = 4 };
     struct cycle equal = {0};
     for (unsigned part = 1; part <= PARTS; part++) {
         size_t length = count >> part;
         length = length < PERIOD_ROWS_MAX ? length : PERIOD_ROWS_MAX;
-        if (length < ROWS_LEAST)
+        if (length < ROWS_MIN)
             break;
         if (!follow_cycle(names, count, count - length, length - length / 4, cycle, status))
             return false;
@@ -92,14 +92,14 @@ static double work_between(const int64_t *work, size_t first, size_t end) {
 /* Uses the cycle that contains names[first..end) if it has more work than the best so far. */
 static bool take_heavier(const uint32_t *names, const int64_t *work, size_t count, size_t first,
                          size_t end, struct cycle *cycle, double *max_work, struct status *status) {
-    enum { ROWS_LEAST = 8, TURNS_LEAST = 4 };
+    enum { ROWS_MIN = 8, ITERATIONS_MIN = 4 };
     struct cycle found;
     size_t length = end - first < PERIOD_ROWS_MAX ? end - first : PERIOD_ROWS_MAX;
-    if (length < ROWS_LEAST)
+    if (length < ROWS_MIN)
         return true;
     if (!follow_cycle(names, count, first, length, &found, status))
         return false;
-    if (found.period == 0 || (found.end - found.first) / found.period < TURNS_LEAST)
+    if (found.period == 0 || (found.end - found.first) / found.period < ITERATIONS_MIN)
         return true;
     double inside = work_between(work, found.first, found.end);
     if (inside > *max_work) {

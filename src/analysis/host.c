@@ -9,7 +9,7 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-static bool names_host_code(unsigned category) {
+bool range_is_host_code(unsigned category) {
     return category == RANGE_OP || category == RANGE_ANNOTATION || category == RANGE_PYTHON ||
            category == RANGE_OTHER;
 }
@@ -51,7 +51,7 @@ static bool build_thread(struct builder *builder, size_t thread, struct status *
     size_t first = builder->count;
     builder->depth = 0;
     for (size_t row = model->thread_ranges[thread]; row < model->thread_ranges[thread + 1]; row++) {
-        if (!names_host_code(trace->range.category[row]) || trace->range.duration[row] == 0)
+        if (!range_is_host_code(trace->range.category[row]) || trace->range.duration[row] == 0)
             continue;
         close_until(builder, trace->range.start[row], first);
         if (!GROW(builder->stack, &builder->stack_capacity, builder->depth + 1, status))
@@ -153,6 +153,12 @@ static size_t sample_row(const struct host *host, size_t place) {
 static uint32_t function_of(const struct host *host, size_t sample) {
     const struct trace *trace = host->model->trace;
     return trace->stack.function[host->stands_for[trace->sample.stack[sample]]];
+}
+
+uint32_t host_range_at(const struct host *host, uint32_t thread, int64_t time) {
+    size_t first = host->thread_first[thread], at = first;
+    PARTITION_POINT(at, host->thread_first[thread + 1], i, host->change_time[i] <= time);
+    return at == first ? NO_ROW : host->change_range[at - 1];
 }
 
 uint32_t host_function_before(const struct host *host, uint32_t thread, int64_t from,

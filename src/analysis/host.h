@@ -47,6 +47,11 @@ struct host_interval {
 struct host_interval host_next(const struct host *host, struct host_cursor *cursor, uint32_t thread,
                                int64_t start, int64_t end);
 
+/* Whether ranges of the category describe what their thread does. */
+bool range_is_host_code(unsigned category);
+/* The row of the innermost such range of the thread at a time, or NO_ROW. */
+uint32_t host_range_at(const struct host *host, uint32_t thread, int64_t time);
+
 /* The function (a string id, or 0) of the thread's last sample in [from, until]. */
 uint32_t host_function_before(const struct host *host, uint32_t thread, int64_t from,
                               int64_t until);

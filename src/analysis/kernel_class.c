@@ -13,14 +13,6 @@ static bool has_any(struct text name, const char *const *parts) {
     return false;
 }
 
-const char *kernel_class_name(unsigned class) {
-    static const char *const names[KERNEL_CLASS_COUNT] = {
-        "other",  "element-wise", "strided",         "fused",      "streaming",
-        "matrix", "f32 matrix",   "sorts and scans", "collective",
-    };
-    return class < KERNEL_CLASS_COUNT ? names[class] : "?";
-}
-
 static bool is_product(struct text name) {
     static const char *const parts[] = {
         "gemm",  "Gemm",      "GEMM",        "matmul", "conv",    "wgrad", "dgrad", "fprop",
@@ -148,7 +140,7 @@ struct kernel_traits kernel_traits_of(struct text name) {
         "gemm",  "Gemm",  "GEMM",   "gemv",         "nvjet", "Cijk_", "matmul",    "fprop",
         "dgrad", "wgrad", "conv2d", "implicit_con", "flash", "fmha",  "attention", NULL};
     static const char *const helpers[] = {"splitKreduce", "splitk_reduce", "SplitKReduce", NULL};
-    static const char *const fewer[] = {"winograd", "Winograd", "fft", NULL};
+    static const char *const fast_algorithms[] = {"winograd", "Winograd", "fft", NULL};
     static const char *const functions[] = {
         "_sin_",  "_cos_",  "_tan_", "_exp_",  "_log_",      "_tanh_",   "_sigmoid_", "_gelu_",
         "_silu_", "_erf_",  "_pow_", "sin_ke", "cos_ke",     "exp_ke",   "log_ke",    "tanh_ke",
@@ -162,7 +154,7 @@ struct kernel_traits kernel_traits_of(struct text name) {
     struct kernel_traits traits = {
         .read = true,
         .multiplies = has_any(name, products) && !has_any(name, helpers),
-        .fewer = has_any(name, fewer),
+        .fewer_multiplications = has_any(name, fast_algorithms),
         .functions = has_any(name, functions),
         .communicates = has_any(name, communication),
         .matrix_f32 = has_any(name, matrix_f32),

@@ -17,7 +17,6 @@ enum kernel_class {
     KERNEL_COLLECTIVE,  /* communication between devices */
     KERNEL_CLASS_COUNT
 };
-const char *kernel_class_name(unsigned class);
 enum kernel_class kernel_class(struct text name);
 /* Whether a matrix product is in f64. */
 bool kernel_is_f64(struct text name);
@@ -34,13 +33,13 @@ static inline unsigned kernel_elementwise_inputs(struct text name) {
 }
 
 struct kernel_traits {
-    bool read;         /* whether the other members are set */
-    bool multiplies;   /* matrices, convolutions or attention; helpers such as split-k reductions do
-                          not */
-    bool fewer;        /* multiplications than the plain sum of products (Winograd, FFT) */
-    bool functions;    /* sines, exponentials...: many operations each, which are not counted */
-    bool communicates; /* with other devices, for which few blocks suffice */
-    bool matrix_f32;   /* f32 on matrix units (tf32) */
+    bool read;       /* whether the other members are set */
+    bool multiplies; /* matrices, convolutions or attention; helpers such as split-k reductions do
+                        not */
+    bool fewer_multiplications; /* than the plain sum of products (Winograd, FFT) */
+    bool functions;      /* sines, exponentials...: many operations each, which are not counted */
+    bool communicates;   /* with other devices, for which few blocks suffice */
+    bool matrix_f32;     /* f32 on matrix units (tf32) */
     bool f32, bf16, f16; /* its type: at most one, the narrowest in the name */
     uint8_t size;        /* bytes of an element of the first type in the name; 0: unknown */
 };

@@ -25,11 +25,11 @@ static bool counts(const struct gather *gather, size_t activity) {
 }
 
 enum occupancy_limit kernel_occupancy_limit(const struct kernel_occupancy *occupancy) {
-    unsigned most = 0;
+    unsigned largest = 0;
     for (unsigned limit = 1; limit < OCCUPANCY_LIMITS; limit++)
-        if (occupancy->limit_time[limit] > occupancy->limit_time[most])
-            most = limit;
-    return most;
+        if (occupancy->limit_time[limit] > occupancy->limit_time[largest])
+            largest = limit;
+    return largest;
 }
 
 static void add_occupancy(const struct gather *gather, size_t activity,
@@ -88,11 +88,11 @@ double kernel_limits_reached(const struct kernel_limits *limits) {
 }
 
 enum kernel_bound kernel_limits_bound(const struct kernel_limits *limits) {
-    unsigned most = BOUND_UNKNOWN;
+    unsigned largest = BOUND_UNKNOWN;
     for (unsigned bound = 1; bound < KERNEL_BOUNDS; bound++)
-        if (limits->bound_time[bound] > limits->bound_time[most])
-            most = bound;
-    return most;
+        if (limits->bound_time[bound] > limits->bound_time[largest])
+            largest = bound;
+    return largest;
 }
 
 static bool add_variant(struct gather *gather, struct kernels *kernels, uint32_t name,

@@ -15,20 +15,14 @@
 #include "base/sort.h"
 #include "trace/writer.h"
 
-static const struct {
-    const char *key, *words;
-} infos[DEVICE_LIMIT_COUNT] = {
-#define DEVICE_LIMIT_ROW(ID, key, words) {#key, words},
-    DEVICE_LIMITS(DEVICE_LIMIT_ROW)
-#undef DEVICE_LIMIT_ROW
+static const char *const keys[DEVICE_LIMIT_COUNT] = {
+#define DEVICE_LIMIT_KEY(ID, key) #key,
+    DEVICE_LIMITS(DEVICE_LIMIT_KEY)
+#undef DEVICE_LIMIT_KEY
 };
 
 const char *device_limit_key(unsigned limit) {
-    return limit < DEVICE_LIMIT_COUNT ? infos[limit].key : "?";
-}
-
-const char *device_limit_words(unsigned limit) {
-    return limit < DEVICE_LIMIT_COUNT ? infos[limit].words : "?";
+    return limit < DEVICE_LIMIT_COUNT ? keys[limit] : "?";
 }
 
 void limits_offer(struct limits *limits, enum device_limit limit, double value,
@@ -88,7 +82,7 @@ static void add_meta(const struct trace *trace, struct limits *by_device) {
             continue;
         }
         for (unsigned limit = 0; limit < DEVICE_LIMIT_COUNT; limit++)
-            if (text_is(key, infos[limit].key) && read_value(value, &number))
+            if (text_is(key, keys[limit]) && read_value(value, &number))
                 take_measured(trace, label, text_equal(label, named) ? name : (struct text){0},
                               limit, number, by_device);
     }

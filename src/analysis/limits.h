@@ -5,33 +5,31 @@
 
 #include "analysis/model.h"
 
-/* X(ID, key, words): rates are bytes or operations per second, the last one is bytes, the others
- * are nanoseconds. */
+/* X(ID, key): rates are bytes or operations per second, times are nanoseconds. */
 #define DEVICE_LIMITS(X)                                                                           \
-    X(MEMORY, memory_copy, "memory bandwidth")                                                     \
-    X(CACHE, cache_copy, "cache bandwidth")                                                        \
-    X(F32, f32, "f32 arithmetic")                                                                  \
-    X(F16, f16, "f16 arithmetic")                                                                  \
-    X(BF16, bf16, "bf16 arithmetic")                                                               \
-    X(MATRIX_F32, matrix_f32, "f32 matrix units (tf32)")                                           \
-    X(MATRIX_F16, matrix_f16, "f16 matrix units")                                                  \
-    X(MATRIX_BF16, matrix_bf16, "bf16 matrix units")                                               \
-    X(LAUNCH, launch, "launch, one after another")                                                 \
-    X(LAUNCH_CALL, launch_call, "launch, the host's part")                                         \
-    X(LAUNCH_TO_START, launch_to_start, "launch call to start on an idle device")                  \
-    X(GRAPH_REPLAY, graph_replay, "replay of a graph of one kernel")                               \
-    X(GRAPH_KERNEL, graph_kernel, "each further kernel of a graph")                                \
-    X(SYNCHRONIZE, synchronize, "synchronisation of an idle device")                               \
-    X(TO_DEVICE_PINNED, to_device_pinned, "copies to the device, pinned")                          \
-    X(TO_DEVICE_PAGEABLE, to_device_pageable, "copies to the device, pageable")                    \
-    X(TO_HOST_PINNED, to_host_pinned, "copies to the host, pinned")                                \
-    X(TO_HOST_PAGEABLE, to_host_pageable, "copies to the host, pageable")                          \
-    X(CACHE_BYTES, cache_bytes, "size of the cache")
+    X(MEMORY, memory_copy) /* bandwidth */                                                         \
+    X(CACHE, cache_copy)   /* bandwidth */                                                         \
+    X(F32, f32)                                                                                    \
+    X(F16, f16)                                                                                    \
+    X(BF16, bf16)                                                                                  \
+    X(MATRIX_F32, matrix_f32) /* tf32 */                                                           \
+    X(MATRIX_F16, matrix_f16)                                                                      \
+    X(MATRIX_BF16, matrix_bf16)                                                                    \
+    X(LAUNCH, launch)                   /* back-to-back launches */                                \
+    X(LAUNCH_CALL, launch_call)         /* on the host */                                          \
+    X(LAUNCH_TO_START, launch_to_start) /* from the call to the start on an idle device */         \
+    X(GRAPH_REPLAY, graph_replay)       /* of a graph with one kernel */                           \
+    X(GRAPH_KERNEL, graph_kernel)       /* each further kernel of a graph */                       \
+    X(SYNCHRONIZE, synchronize)         /* with an idle device */                                  \
+    X(TO_DEVICE_PINNED, to_device_pinned)                                                          \
+    X(TO_DEVICE_PAGEABLE, to_device_pageable)                                                      \
+    X(TO_HOST_PINNED, to_host_pinned)                                                              \
+    X(TO_HOST_PAGEABLE, to_host_pageable)                                                          \
+    X(CACHE_BYTES, cache_bytes) /* size */
 
-#define DEVICE_LIMIT_ENUM(ID, key, words) DEVICE_LIMIT_##ID,
+#define DEVICE_LIMIT_ENUM(ID, key) DEVICE_LIMIT_##ID,
 enum device_limit { DEVICE_LIMITS(DEVICE_LIMIT_ENUM) DEVICE_LIMIT_COUNT };
 const char *device_limit_key(unsigned limit);
-const char *device_limit_words(unsigned limit);
 #define DEVICE_LIMIT_MAX 1e30 /* larger values are damage */
 
 enum limit_source {

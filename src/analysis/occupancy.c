@@ -52,9 +52,9 @@ static const struct capability *find_capability(uint32_t major, uint32_t minor) 
     return best;
 }
 
-static void prefer(uint32_t *value, uint32_t told) {
-    if (told)
-        *value = told;
+static void prefer(uint32_t *value, uint32_t recorded) {
+    if (recorded)
+        *value = recorded;
 }
 
 bool multiprocessor_of(const struct trace *trace, uint32_t device, struct multiprocessor *has) {

@@ -187,7 +187,8 @@ void arguments_assume(struct arguments *arguments, enum element_type type) {
     }
 }
 
-unsigned argument_numbers(struct text concrete, double *numbers, unsigned capacity) {
+/* The numbers of "[2, 2]" or "2", at most `capacity`; returns how many, 0 for other text. */
+static unsigned argument_numbers(struct text concrete, double *numbers, unsigned capacity) {
     struct cursor cursor = {concrete.data, concrete.data + concrete.length};
     unsigned count = 0;
     take(&cursor, '[');

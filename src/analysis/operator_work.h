@@ -48,9 +48,6 @@ bool arguments_read(struct text detail, struct arguments *arguments);
 /* Assumes that all arguments with dimensions are tensors of this type. */
 void arguments_assume(struct arguments *arguments, enum element_type type);
 
-/* The numbers of "[2, 2]" or "2", at most `capacity`; returns how many, 0 for other text. */
-unsigned argument_numbers(struct text concrete, double *numbers, unsigned capacity);
-
 enum operator_kind {
     OPERATOR_UNKNOWN,
     OPERATOR_PRODUCT,     /* matrix products and attention: one kernel does the work */

@@ -1,4 +1,4 @@
-/* Each sample's stack is walked from its leaf to the root; a mark per function keeps recursion from
+/* Walks each sample's stack from the leaf to the root; a mark per function keeps recursion from
  * counting twice. */
 #include "analysis/samples.h"
 
@@ -12,9 +12,9 @@
 struct tally {
     const struct trace *trace;
     struct samples *samples;
-    struct map function_of; /* (function, module) -> place */
+    struct map function_of; /* (function, module) -> index */
     size_t capacity, mark_capacity;
-    uint64_t *mark; /* by place: last sample that counted it */
+    uint64_t *mark; /* by index: last sample that counted it */
     uint32_t *stands_for;
 };
 
@@ -49,7 +49,7 @@ static bool count_sample(struct tally *tally, const struct trace *trace, size_t 
     uint32_t own = tally->stands_for[trace->sample.stack[row]];
     samples->count++;
     samples->weight += weight;
-    /* parents come before their stacks (the reader checks), so this ends */
+    /* parents precede their stacks (the reader checks), so this terminates */
     for (uint32_t stack = trace->sample.stack[row]; stack; stack = trace->stack.parent[stack]) {
         size_t place;
         if (!place_of(tally, trace->stack.function[stack], trace->stack.module[stack], &place,
@@ -85,7 +85,7 @@ static int by_self(const void *a, const void *b) {
     return order ? order : text_compare(x->module_text, y->module_text);
 }
 
-/* The same again, each with its place. */
+/* A function with its index. */
 struct placed {
     const struct sample_function *function;
     uint32_t place;

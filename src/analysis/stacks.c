@@ -1,4 +1,4 @@
-/* Callers come before whom they call (the reader checks), so one pass knows them all. */
+/* Callers precede callees (the reader checks), so one pass suffices. */
 #include "analysis/stacks.h"
 
 #include "analysis/input_names.h"

@@ -1,5 +1,5 @@
-/* Rows of one thread follow each other without gaps as long as nothing was lost, so a cursor that
- * only moves on finds every answer. */
+/* Rows of one thread are contiguous as long as nothing was lost, so a cursor that only advances
+ * finds every answer. */
 #include "analysis/states.h"
 
 #include <string.h>

@@ -83,7 +83,7 @@ static struct operator_work read_operator(struct text name, struct text detail,
 
 static bool understand(struct work_builder *work_builder, uint32_t range, enum element_type type,
                        uint32_t *place, struct status *status) {
-    enum { TYPE_BITS = 2, NAMES_MOST = 1 << 30 };
+    enum { TYPE_BITS = 2, NAMES_MAX = 1 << 30 };
     const struct trace *trace = work_builder->model->trace;
     uint32_t name = trace->range.name[range], detail = trace->range.detail[range];
     uint64_t key = ((uint64_t)name << 32 | detail) << TYPE_BITS | type;
@@ -93,7 +93,7 @@ static bool understand(struct work_builder *work_builder, uint32_t range, enum e
         *place = (uint32_t)*known;
         return true;
     }
-    if (detail && name < NAMES_MOST)
+    if (detail && name < NAMES_MAX)
         work = read_operator(trace_text(trace, name), trace_text(trace, detail), type);
     *place = 0;
     if (work.kind != OPERATOR_UNKNOWN) {
@@ -121,7 +121,8 @@ static bool gather(struct work_builder *work_builder, struct status *status) {
         launched->time += (double)trace->activity.duration[i];
         launched->products += traits->multiplies;
         launched->matrix_f32 |= traits->matrix_f32;
-        if (work_builder->works[launched->work].kind == OPERATOR_CONVOLUTION && traits->fewer)
+        if (work_builder->works[launched->work].kind == OPERATOR_CONVOLUTION &&
+            traits->fewer_multiplications)
             launched->work = 0; /* it does less than the plain sum of products */
     }
     return true;

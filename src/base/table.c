@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 
-enum { COLUMN_GAP = 2, FLEXIBLE_LEAST = 8 };
+enum { COLUMN_GAP = 2, FLEXIBLE_MIN = 8 };
 
 void table_column(struct table *table, const char *title, unsigned flags) {
     struct status ignored;
@@ -115,9 +115,9 @@ static void measure(const struct table *table, bool header, size_t *widths) {
         }
 }
 
-static size_t least_width(const struct table *table, size_t column) {
+static size_t min_width(const struct table *table, size_t column) {
     size_t title = table_text_width(text_of(table->columns[column].title));
-    return title > FLEXIBLE_LEAST ? title : FLEXIBLE_LEAST;
+    return title > FLEXIBLE_MIN ? title : FLEXIBLE_MIN;
 }
 
 /* Repeatedly narrows the widest flexible column to the width of the next widest until the total is
@@ -130,7 +130,7 @@ static void shrink(const struct table *table, size_t limit, size_t *widths) {
         size_t widest = SIZE_MAX, next = 0;
         for (size_t column = 0; column < table->column_count; column++) {
             if (!(table->columns[column].flags & TABLE_FLEXIBLE) ||
-                widths[column] <= least_width(table, column))
+                widths[column] <= min_width(table, column))
                 continue;
             if (widest == SIZE_MAX || widths[column] > widths[widest]) {
                 next = widest == SIZE_MAX ? 0 : widths[widest];
@@ -141,8 +141,8 @@ static void shrink(const struct table *table, size_t limit, size_t *widths) {
         }
         if (widest == SIZE_MAX)
             return;
-        size_t least = least_width(table, widest);
-        size_t target = next > least ? next : least;
+        size_t min = min_width(table, widest);
+        size_t target = next > min ? next : min;
         if (target == widths[widest])
             target--; /* equally wide columns alternate */
         size_t gain = widths[widest] - target;

@@ -69,16 +69,16 @@ bool text_to_i64(struct text a, int64_t *value) {
 size_t text_decode(struct text a, uint32_t *point) {
     const unsigned char *s = (const unsigned char *)a.data;
     size_t extra;
-    uint32_t least;
+    uint32_t min_point;
     *point = s[0];
     if (s[0] < 0x80)
         return 1;
     if ((s[0] & 0xE0) == 0xC0)
-        extra = 1, *point = s[0] & 0x1F, least = 0x80;
+        extra = 1, *point = s[0] & 0x1F, min_point = 0x80;
     else if ((s[0] & 0xF0) == 0xE0)
-        extra = 2, *point = s[0] & 0x0F, least = 0x800;
+        extra = 2, *point = s[0] & 0x0F, min_point = 0x800;
     else if ((s[0] & 0xF8) == 0xF0)
-        extra = 3, *point = s[0] & 0x07, least = 0x10000;
+        extra = 3, *point = s[0] & 0x07, min_point = 0x10000;
     else
         return 0;
     if (a.length <= extra)
@@ -88,7 +88,7 @@ size_t text_decode(struct text a, uint32_t *point) {
             return 0;
         *point = *point << 6 | (s[i] & 0x3F);
     }
-    bool valid = *point >= least && *point <= 0x10FFFF && (*point < 0xD800 || *point >= 0xE000);
+    bool valid = *point >= min_point && *point <= 0x10FFFF && (*point < 0xD800 || *point >= 0xE000);
     return valid ? extra + 1 : 0;
 }
 

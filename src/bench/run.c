@@ -82,7 +82,8 @@ static bool fits(const struct run_stage *run, const struct bench_case *work, str
     if (run->options->bench.size_count > 0 || run->options->bench.batch_count > 0)
         return status_fail(status, STATUS_USAGE, "%s needs %s, and %s has %s: use a smaller size",
                            work->label, needed, run->stage.info.name, there);
-    snprintf(result->problem, sizeof result->problem, "skipped: it needs %s, and the device has %s", needed, there);
+    snprintf(result->problem, sizeof result->problem, "skipped: it needs %s, and the device has %s",
+             needed, there);
     return true;
 }
 
@@ -136,8 +137,7 @@ static void collect_activity(void *context, const struct row_activity *row) {
     struct collected *collected = context;
     collected->kernels += row->kind == ACTIVITY_KERNEL;
     if (collected->count == SPANS_MAX ||
-        !memory_grow((void **)&collected->spans, &collected->capacity, collected->count + 1,
-                     sizeof *collected->spans, &collected->status))
+        !GROW(collected->spans, &collected->capacity, collected->count + 1, &collected->status))
         return;
     collected->spans[collected->count++] = (struct span){
         .start = row->start,

@@ -167,7 +167,7 @@ static bool read_size(struct text word, int64_t *size) {
         *size = (int64_t)1 << power;
         return true;
     }
-    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(suffixes); i++) {
         size_t length = strlen(suffixes[i].suffix);
         if (word.length <= length ||
             memcmp(word.data + word.length - length, suffixes[i].suffix, length) != 0)

@@ -1,6 +1,5 @@
 /* `ridge info` for people: the same facts in 80 columns, the long lists truncated with a count of
  * what was left out. */
-#include "base/array.h"
 #include "cmd/info.h"
 
 #include <inttypes.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/format.h"
 #include "base/table.h"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/format.h"
 #include "base/memory.h"
 #include "base/table.h"
@@ -134,7 +135,7 @@ static const char *format_of(const char *path) {
                                               {".html", "html"}, {".htm", "html"},
                                               {".csv", "csv"},   {".txt", "text"}};
     size_t length = path ? strlen(path) : 0;
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(suffixes); i++) {
         size_t suffix = strlen(suffixes[i][0]);
         if (length > suffix && strcmp(path + length - suffix, suffixes[i][0]) == 0)
             return suffixes[i][1];

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/array.h"
 #include "base/checksum.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
@@ -415,7 +416,7 @@ static bool is_kineto_category(struct text category) {
         "ac2g",
         "Trace",
     };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++)
         if (text_is(category, names[i]))
             return true;
     return false;

@@ -150,8 +150,7 @@ static bool fits(struct lane *lane, int64_t start, int64_t end) {
 }
 
 static bool add_lane(struct lanes *lanes, size_t *added, struct status *status) {
-    if (!memory_grow((void **)&lanes->lanes, &lanes->capacity, lanes->count + 1,
-                     sizeof *lanes->lanes, status))
+    if (!GROW(lanes->lanes, &lanes->capacity, lanes->count + 1, status))
         return false;
     lanes->lanes[lanes->count] = (struct lane){0};
     *added = ++lanes->count;
@@ -194,8 +193,7 @@ static bool lanes_place(struct lanes *lanes, uint64_t track, int64_t start, int6
     if (at == 0)
         return true;
     struct lane *lane = &lanes->lanes[at - 1];
-    if (!memory_grow((void **)&lane->ends, &lane->capacity, lane->depth + 1, sizeof *lane->ends,
-                     status))
+    if (!GROW(lane->ends, &lane->capacity, lane->depth + 1, status))
         return false;
     lane->ends[lane->depth++] = end;
     return true;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 struct column_doc {
     const char *table, *column, *meaning;
     enum shown_absent absent;
@@ -172,7 +174,7 @@ static void add_stored(struct shown_table *shown, unsigned stored) {
         .stored = stored,
         .name_of = column_names(shown->table, stored),
     };
-    for (size_t i = 0; i < sizeof column_docs / sizeof column_docs[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(column_docs); i++)
         if (strcmp(column_docs[i].table, shown->name) == 0 &&
             strcmp(column_docs[i].column, name) == 0) {
             column->meaning = column_docs[i].meaning;

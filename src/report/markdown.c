@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "report/sections.h"
 #include "trace/writer.h"
 
@@ -372,7 +373,7 @@ static void write_account(struct markdown *document, size_t index) {
     table_column(&table, "where the time goes", TABLE_LEFT);
     table_column(&table, "time", TABLE_RIGHT);
     table_column(&table, "share", TABLE_RIGHT);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         table_cell(&table, text_of(rows[i].name));
         table_cell(&table, text_of(format_duration(rows[i].time, text)));
         table_cell(&table,

@@ -1,6 +1,7 @@
 /* A device's metrics, its launches and its copies. */
 #include <stdio.h>
 
+#include "base/array.h"
 #include "base/format.h"
 #include "report/sections.h"
 #include "report/wording.h"
@@ -97,7 +98,7 @@ static const struct metric metrics[] = {
 static const void *metric_row(const void *source, size_t index) {
     const struct report_source *of = source;
     bool occupied = kernel_occupancy_known(&of->device->kernels.occupancy);
-    return index < sizeof metrics / sizeof metrics[0] - !occupied ? &metrics[index] : NULL;
+    return index < ARRAY_COUNT(metrics) - !occupied ? &metrics[index] : NULL;
 }
 
 static struct value metric_words(const struct report_source *of, const struct metric *metric,

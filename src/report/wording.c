@@ -141,7 +141,7 @@ void wording_selection(const struct report *report, struct buffer *text) {
         buffer_printf(text, "%srange %s (%s)", text->length > before ? ", " : "", options->range,
                       format_plural(report->host_selection.count, "time", "times", count));
     const char *const parts[][2] = {{"window ", options->window}, {"device ", options->device}};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
         if (parts[i][1])
             buffer_printf(text, "%s%s%s", text->length > before ? ", " : "", parts[i][0],
                           parts[i][1]);

@@ -4,7 +4,6 @@
  * record visible. When a segment is full, lane_next_segment() reuses a drained one or creates
  * another.
  */
-#include "base/clock.h"
 #include "spool/writer.h"
 
 #include <errno.h>
@@ -12,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "base/clock.h"
 
 enum {
     RETRY_INTERVAL = 1024,    /* dropped records between two attempts to get a segment */

@@ -9,7 +9,6 @@
  * creates a million threads one after another has one lane. The list has a lock with a timeout.
  * Where a thread was lost while it held the lock (a fork() without handlers), records are dropped.
  */
-#include "base/clock.h"
 #include "spool/writer.h"
 
 #include <errno.h>
@@ -23,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "spool/lock.h"
 
 /* ---- Files -------------------------------------------------------------------------------- */

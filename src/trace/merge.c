@@ -168,7 +168,7 @@ static bool write_warning(const struct walk *walk, const char *name, uint64_t nu
     if (!writer)
         return false;
     struct buffer note = {0};
-    buffer_printf(&note, "%s: %" PRIu64 " bytes were damaged or cut off and are left out", name,
+    buffer_printf(&note, "%s: %" PRIu64 " bytes are damaged or truncated and were left out", name,
                   walk->lost);
     trace_writer_meta_of(writer, META_WARNING, &note);
     buffer_finish(&note);

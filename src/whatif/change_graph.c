@@ -100,9 +100,9 @@ static int64_t graph_call(const struct replay *replay, uint32_t device) {
 }
 
 static int64_t graph_gap(const struct replay *replay, uint32_t device) {
-    int64_t usual = MAX(replay->typical[device].queue, 0);
+    int64_t typical = MAX(replay->typical[device].queue, 0);
     int64_t half = half_graph_kernel(replay, device);
-    return half < 0 ? usual : MIN(usual, half);
+    return half < 0 ? typical : MIN(typical, half);
 }
 
 static void count_selected(struct grapher *grapher, size_t activity, uint32_t head) {

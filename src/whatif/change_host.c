@@ -58,7 +58,7 @@ static int64_t cut_outliers(struct run *run) {
  * those. */
 static void weigh_host_code(const struct trace *trace, int64_t *weight) {
     for (size_t i = 0; i < trace->range.count; i++)
-        if (range_names_host_code(trace->range.category[i]))
+        if (range_is_host_code(trace->range.category[i]))
             weight[trace->range.name[i]] += MAX(trace->range.duration[i], 1);
     for (size_t i = 0; i < trace->sample.count; i++)
         if (trace->sample.stack[i] < trace->stack.count)
@@ -79,7 +79,7 @@ static bool calling_thread_has(const struct replay *replay, struct text pattern)
         if (model->thread_calls[thread] == model->thread_calls[thread + 1])
             continue;
         for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++)
-            if (range_names_host_code(trace->range.category[i]) &&
+            if (range_is_host_code(trace->range.category[i]) &&
                 name_matches(trace_text(trace, trace->range.name[i]), pattern))
                 return true;
         if (host->thread_samples && host->thread_samples[thread] < host->thread_samples[thread + 1])

@@ -1,6 +1,7 @@
 /* How far may a prediction be off? Walks the critical path back from the end of the run. Wherever a
  * node is bound by another dependency than in the measured run, a typical lag replaced a measured
- * one, and half the interquartile range of that lag adds to the error bound. */
+ * one, and half of that lag's spread (a quarter of its interquartile range) adds to the error
+ * bound. */
 #include "whatif/run.h"
 
 enum node_kind { NODE_CALL_START, NODE_CALL_END, NODE_ACTIVITY, NODE_NONE };

@@ -1,9 +1,9 @@
 /* Computes all times of a run in topological order, and the length of the run. */
-#include "base/array.h"
 #include "whatif/run.h"
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 
 bool run_copy_column(void **column, const void *base, size_t count, size_t size,

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/search.h"
 #include "whatif/names.h"
 #include "whatif/run.h"
 
@@ -53,8 +52,8 @@ static uint32_t next_outer(const struct replay *replay, uint32_t thread, size_t 
 static void add_time(const struct replay *replay, struct host_time *host_time, uint32_t thread,
                      uint32_t call, int64_t time) {
     int64_t *to = call == NO_ROW ? &host_time->tail[thread] : &host_time->before_call[call];
-    int64_t most = (call == NO_ROW ? replay->tail[thread] : replay->host_time[call]) - *to;
-    time = MIN(time, MAX(most, 0));
+    int64_t time_max = (call == NO_ROW ? replay->tail[thread] : replay->host_time[call]) - *to;
+    time = MIN(time, MAX(time_max, 0));
     if (time > 0) {
         *to += time;
         host_time->total += time;
@@ -115,11 +114,6 @@ static void walk_span(struct walk *walk, int64_t start, int64_t end) {
     walk->counted = MAX(walk->counted, end);
 }
 
-bool range_names_host_code(unsigned category) {
-    return category == RANGE_OP || category == RANGE_ANNOTATION || category == RANGE_PYTHON ||
-           category == RANGE_OTHER;
-}
-
 static void by_ranges(const struct replay *replay, struct names *names,
                       struct host_time *host_time) {
     const struct model *model = replay->source.model;
@@ -128,7 +122,7 @@ static void by_ranges(const struct replay *replay, struct names *names,
         struct walk walk;
         walk_begin(&walk, replay, host_time, thread);
         for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++)
-            if (range_names_host_code(trace->range.category[i]) &&
+            if (range_is_host_code(trace->range.category[i]) &&
                 name_matches_filter(names, trace->range.name[i]))
                 walk_span(&walk, trace->range.start[i], model_range_end(model, i));
     }
@@ -243,11 +237,8 @@ int64_t host_time_in_part(const struct replay *replay, uint32_t call, int64_t cu
 }
 
 struct text call_range(const struct replay *replay, uint32_t call) {
-    const struct host *host = replay->source.host;
-    uint32_t thread = replay->trace->call.thread[call];
-    size_t low = host->thread_first[thread], first = low, high = host->thread_first[thread + 1];
-    PARTITION_POINT(low, high, i, host->change_time[i] <= replay->trace->call.start[call]);
-    if (low == first || host->change_range[low - 1] == NO_ROW)
-        return TEXT("");
-    return trace_text(replay->trace, replay->trace->range.name[host->change_range[low - 1]]);
+    const struct trace *trace = replay->trace;
+    uint32_t range =
+        host_range_at(replay->source.host, trace->call.thread[call], trace->call.start[call]);
+    return range == NO_ROW ? TEXT("") : trace_text(trace, trace->range.name[range]);
 }

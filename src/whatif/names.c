@@ -73,19 +73,18 @@ static bool is_clock(struct text name) {
 }
 
 struct clock_counter names_clock_counter(const struct trace *trace, uint32_t device) {
-    struct clock_counter of_nobody = {0};
-    uint32_t refused =
-        0; /* the last name that is none: rows of one counter often follow each other */
+    struct clock_counter shared = {0};
+    uint32_t rejected = 0; /* the last other name: rows of one counter are often consecutive */
     for (size_t i = 0; i < trace->counter.count; i++) {
-        uint32_t name = trace->counter.name[i], whose = trace->counter.device[i];
-        if ((whose && whose != device) || name == refused || (!whose && of_nobody.name))
+        uint32_t name = trace->counter.name[i], owner = trace->counter.device[i];
+        if ((owner && owner != device) || name == rejected || (!owner && shared.name))
             continue;
         if (!is_clock(trace_text(trace, name)))
-            refused = name;
-        else if (whose)
-            return (struct clock_counter){name, whose};
+            rejected = name;
+        else if (owner)
+            return (struct clock_counter){name, owner};
         else
-            of_nobody = (struct clock_counter){name, 0};
+            shared = (struct clock_counter){name, 0};
     }
-    return of_nobody;
+    return shared;
 }

@@ -129,14 +129,14 @@ int64_t inside_device_part(const struct replay *replay, uint32_t device, int64_t
 
 int64_t inside_thread_part(const struct replay *replay, uint32_t thread, int64_t start,
                            int64_t end) {
-    int64_t most = 0;
+    int64_t longest = 0;
     if (!replay->narrowed)
         return MAX(end - start, 0);
     for (uint32_t device = 1; device < replay->devices; device++)
         if (replay->windows[device].count &&
             replay->trace->device_session[device] == replay->trace->thread_session[thread])
-            most = MAX(most, inside_device_part(replay, device, start, end));
-    return most;
+            longest = MAX(longest, inside_device_part(replay, device, start, end));
+    return longest;
 }
 
 /* ---- causes of idle time ---- */
@@ -301,9 +301,9 @@ static void find_next_kernel(const struct trace *trace, const struct takers *tak
         if (takers->kernel[i] > takers->kernel[best])
             best = i;
     }
-    int64_t most = trace->strings.count ? takers->kernel[best] : 0;
-    outcome->next_kernel = most > 0 ? trace_text(trace, best) : TEXT("");
-    outcome->next_kernel_share = all > 0 ? (double)most / (double)all : 0;
+    int64_t longest = trace->strings.count ? takers->kernel[best] : 0;
+    outcome->next_kernel = longest > 0 ? trace_text(trace, best) : TEXT("");
+    outcome->next_kernel_share = all > 0 ? (double)longest / (double)all : 0;
 }
 
 static void find_next_copy(const struct takers *takers, struct outcome *outcome) {

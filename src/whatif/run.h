@@ -22,14 +22,13 @@ struct run {
     uint8_t *activity_removed;  /* NULL: none */
     uint32_t *extra_dependency; /* one more activity that must end first; NULL: none */
     int64_t *extra_lag;
+    uint8_t *dependencies_removed; /* it no longer waits for other queues; NULL: none */
     /* By thread. */
     int64_t *tail;
     /* Input prepared by a loader: call c starts at the earliest loader_at[c] after the loader
      * starts, which is when loader_call starts. */
     int64_t *loader_at;
     uint32_t loader_call;
-    uint8_t
-        *dependencies_removed; /* by activity: it no longer waits for other queues; NULL: none */
 
     /* The new times. */
     int64_t *call_start, *call_end, *start;
@@ -93,10 +92,10 @@ bool run_account(const struct run *run, struct outcome *outcome, struct status *
  * thread. */
 uint32_t run_call_before(const struct replay *replay, uint32_t call);
 
-/* Edits. They count the rows they touch. */
-bool run_edit_calls(struct run *run,
-                    struct status *status); /* host_time, call_cost and call_removed */
-bool run_edit_activities(struct run *run, struct status *status); /* duration, activity_removed */
+/* Edits count the rows they touch. These two make columns writable: host_time, call_cost and
+ * call_removed; duration and activity_removed. */
+bool run_edit_calls(struct run *run, struct status *status);
+bool run_edit_activities(struct run *run, struct status *status);
 /* The call costs nothing and waits for nothing; run_edit_calls() was called. */
 void run_drop_call(struct run *run, uint32_t call, bool host_time_too);
 /* Removes the host time before the call, up to what an operation typically takes; more than that is
@@ -128,8 +127,6 @@ bool host_time_find(const struct replay *replay, enum host_time_filter of, struc
 void host_time_finish(struct host_time *host_time);
 /* How much of the time cut before a call is in the timed part. */
 int64_t host_time_in_part(const struct replay *replay, uint32_t call, int64_t cut);
-/* Whether ranges of the category describe what their thread does. */
-bool range_names_host_code(unsigned category);
 /* The name of the innermost range around a call's start; empty: none. */
 struct text call_range(const struct replay *replay, uint32_t call);
 

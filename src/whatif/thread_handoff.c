@@ -68,9 +68,9 @@ static void link_beginnings(struct replay *replay, const uint32_t *calls, size_t
     }
 }
 
-/* Behind its last call a thread goes on: as far as its ranges tell. Of a recording without a single
- * call its threads' ranges are all that is known of it; else a thread without calls, whose ranges
- * are perhaps a profiler's own, does not hold up the others. */
+/* After its last call a thread continues as far as its ranges reach. In a recording without calls,
+ * ranges are all that is known of a thread; otherwise a thread without calls, whose ranges may be a
+ * profiler's own, does not delay the others. */
 static void find_tails(struct replay *replay, const uint8_t *has_calls) {
     const struct model *model = replay->source.model;
     const struct trace *trace = replay->trace;

@@ -7,7 +7,7 @@
 
 /* Nodes that are already in order of time: of one thread or one device. */
 struct series {
-    size_t at, end; /* rows of calls, twice each (start, then end); behind them of activities */
+    size_t at, end; /* rows of calls, twice each (start, then end), then of activities */
 };
 
 /* A k-way merge. Series are ordered by thread and device, and ties go to the earlier series, so a

@@ -2,7 +2,6 @@
  *
  *   unit [--shard I/N] [WORD]   every Nth test from the Ith on; tests whose names contain WORD
  */
-#include "base/array.h"
 #include "test.h"
 
 #include <dirent.h>
@@ -10,6 +9,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/array.h"
 
 struct test {
     const char *name, *file;

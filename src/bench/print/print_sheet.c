@@ -182,7 +182,7 @@ static void choose_for_terminal(struct sheet *sheet, const size_t *widths) {
                                                 {SHEET_PEER, SHEET_RATIO},
                                                 {SHEET_DEVICE_TIME, SHEET_DEVICE_TIME},
                                                 {SHEET_KERNELS, SHEET_KERNELS}};
-    for (size_t i = 0; i < sizeof min / sizeof min[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(min); i++)
         sheet->shown[min[i]] = widths[min[i]] > 0;
     sheet->shown[SHEET_VARIANT] = widths[SHEET_VARIANT] > 0;
     sheet->shown[SHEET_DEVICE] = sheet->several_devices;

@@ -12,16 +12,15 @@ enum { RINGS = 7 };
 static const double NEAREST = 8, RING_STEP = 13, CROSSING_COST = 1.2;
 
 bool label_space_take(struct label_space *label_space, struct box box, struct status *status) {
-    if (!memory_grow((void **)&label_space->taken, &label_space->taken_capacity,
-                     label_space->taken_count + 1, sizeof *label_space->taken, status))
+    if (!GROW(label_space->taken, &label_space->taken_capacity, label_space->taken_count + 1,
+              status))
         return false;
     label_space->taken[label_space->taken_count++] = box;
     return true;
 }
 
 bool label_space_line(struct label_space *label_space, struct segment line, struct status *status) {
-    if (!memory_grow((void **)&label_space->lines, &label_space->line_capacity,
-                     label_space->line_count + 1, sizeof *label_space->lines, status))
+    if (!GROW(label_space->lines, &label_space->line_capacity, label_space->line_count + 1, status))
         return false;
     label_space->lines[label_space->line_count++] = line;
     return true;
@@ -87,7 +86,7 @@ bool label_place(struct label_space *label_space, double x, double y, double wid
                                    {-1, -1}, {-1, 1}, {0, -1}, {0, 1}};
     double min = INFINITY;
     for (unsigned ring = 0; ring < RINGS && ring < min; ring++)
-        for (unsigned side = 0; side < sizeof sides / sizeof sides[0]; side++) {
+        for (unsigned side = 0; side < ARRAY_COUNT(sides); side++) {
             struct box candidate = box_beside(x, y, width, height, sides[side][0], sides[side][1],
                                               NEAREST + ring * RING_STEP);
             double cost = ring + side * 0.01;

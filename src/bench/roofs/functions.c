@@ -32,7 +32,7 @@ static const struct method {
     {ROOF_EXPONENTIALS, OP_EXP, 2, "exp of -exp of each element"},
     {ROOF_EXPONENTIALS, OP_EXP, 20, "20 times exp of the negative, one after another"},
 };
-enum { METHODS = sizeof methods / sizeof methods[0] };
+enum { METHODS = ARRAY_COUNT(methods) };
 _Static_assert((int)METHODS <= (int)ROOF_METHODS_MAX, "all are tried");
 
 /* A way that is ready to run. */

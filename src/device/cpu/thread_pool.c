@@ -75,14 +75,8 @@ static bool threads_exist(const struct thread_pool *pool) {
     return pool->forks == atomic_load_explicit(&forks, memory_order_relaxed);
 }
 
-static int64_t clock_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 static bool spin_for_run(const struct worker *worker, uint64_t seen) {
-    int64_t end = clock_ns() + PARK_NS;
+    int64_t end = clock_now() + PARK_NS;
     do {
         for (int i = 0; i < SPINS_PER_CLOCK; i++) {
             if (atomic_load_explicit(&worker->generation, memory_order_acquire) != seen)

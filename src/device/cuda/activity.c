@@ -12,6 +12,7 @@
  * costs every launch a microsecond even when nothing is recorded. cuptiFinalize() removes it, and
  * it can be started again.
  */
+#include "base/array.h"
 #include "base/clock.h"
 #include "device/cuda/activity.h"
 
@@ -111,7 +112,7 @@ static void activity_arrived(const struct cupti_record *record) {
 enum { BUFFER_BYTES = 32 << 10, BUFFERS_MAX = 1024 };
 
 static const cupti_choice kinds[] = {CUPTI_KIND_KERNEL, CUPTI_KIND_COPY, CUPTI_KIND_SET};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = ARRAY_COUNT(kinds) };
 
 /* Serialises session_join() and session_leave(). Never taken in a callback. */
 static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;

@@ -205,7 +205,7 @@ static bool prefer(struct cuda_device *cuda, blas_preference preference,
         {BLAS_PREFER_ALIGNMENT_C, &d, sizeof d},
         {BLAS_PREFER_ALIGNMENT_D, &d, sizeof d},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         cuda_result result = cuda->blas->cublasLtMatmulPreferenceSetAttribute(
             preference, rows[i].attribute, rows[i].value, rows[i].bytes);
         if (result != BLAS_SUCCEEDED)

@@ -39,7 +39,7 @@ static const struct simd_isa isas[] = {{"generic", 0, always, &tile_functions_ge
 #endif
 #endif
 
-enum { ISAS = sizeof isas / sizeof isas[0] };
+enum { ISAS = ARRAY_COUNT(isas) };
 
 static _Atomic(const struct simd_isa *) chosen;
 

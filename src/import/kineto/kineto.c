@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "import/kineto/kineto_samples.h"
 
@@ -81,22 +82,20 @@ static const struct keyword rank_list[] = {
     {"nccl_version", RANK_NCCL, 0},
 };
 
-#define LENGTH(list) (sizeof(list) / sizeof(list)[0])
-
 static void header_init(struct kineto_header *header) {
     *header = (struct kineto_header){0};
-    keywords_init(&header->members, member_list, LENGTH(member_list));
-    keywords_init(&header->device_members, device_list, LENGTH(device_list));
-    keywords_init(&header->rank_members, rank_list, LENGTH(rank_list));
+    keywords_init(&header->members, member_list, ARRAY_COUNT(member_list));
+    keywords_init(&header->device_members, device_list, ARRAY_COUNT(device_list));
+    keywords_init(&header->rank_members, rank_list, ARRAY_COUNT(rank_list));
 }
 
 static struct text vendor_of(struct text name) {
     static const char *const nvidia[] = {"NVIDIA", "Tesla", "Quadro", "GeForce", "TITAN"};
     static const char *const amd[] = {"AMD", "Radeon", "gfx", "Instinct"};
-    for (size_t i = 0; i < LENGTH(nvidia); i++)
+    for (size_t i = 0; i < ARRAY_COUNT(nvidia); i++)
         if (text_starts(name, nvidia[i]))
             return TEXT("NVIDIA");
-    for (size_t i = 0; i < LENGTH(amd); i++)
+    for (size_t i = 0; i < ARRAY_COUNT(amd); i++)
         if (text_starts(name, amd[i]))
             return TEXT("AMD");
     return TEXT("");

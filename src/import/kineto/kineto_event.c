@@ -123,8 +123,6 @@ static const struct keyword argument_list[] = {
     {"program_id", ARGUMENT_DETAIL, DETAIL_XLA},
 };
 
-#define LENGTH(list) (sizeof(list) / sizeof(list)[0])
-
 void event_keywords_init(struct event_keywords *keywords) {
     keywords_init(&keywords->members, member_list, ARRAY_COUNT(member_list));
     keywords_init(&keywords->arguments, argument_list, ARRAY_COUNT(argument_list));

@@ -28,8 +28,7 @@ static bool open_ranges_begin(struct open_ranges *ranges, uint64_t key, const st
     if (index) {
         index--;
     } else {
-        if (!memory_grow((void **)&ranges->ranges, &ranges->capacity, ranges->count + 1,
-                         sizeof *ranges->ranges, status))
+        if (!GROW(ranges->ranges, &ranges->capacity, ranges->count + 1, status))
             return false;
         index = ranges->count;
     }
@@ -194,7 +193,7 @@ static enum memory_kind memory_named(struct text word) {
         {"pageable", MEMORY_PAGEABLE}, {"pinned", MEMORY_PINNED},   {"device", MEMORY_DEVICE},
         {"array", MEMORY_ARRAY},       {"managed", MEMORY_MANAGED},
     };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(words); i++)
         if (text_is(word, words[i].word))
             return words[i].kind;
     return MEMORY_UNKNOWN;

@@ -495,8 +495,7 @@ static bool load_metrics(struct nsys *nsys, struct metrics *metrics, struct stat
         rows.failed = !sqlite_strings_column(&nsys->strings, &rows, NAME, &name, status) ||
                       !intern_add(&metrics->keys, (struct text){(const char *)&key, sizeof key},
                                   &place, status) ||
-                      !memory_grow((void **)&metrics->names, &metrics->capacity, (size_t)place + 1,
-                                   sizeof *metrics->names, status);
+                      !GROW(metrics->names, &metrics->capacity, (size_t)place + 1, status);
         if (!rows.failed)
             metrics->names[place] = name;
     }

@@ -197,9 +197,9 @@ static bool load_gpus(struct nsys *nsys, struct status *status) {
         gpu.row.threads_per_multiprocessor = threads <= UINT32_MAX ? (uint32_t)threads : 0;
         if (map_find(&entities->gpu_by_id, (uint64_t)gpu.id))
             continue;
-        rows.failed = !memory_grow((void **)&entities->gpus, &entities->gpu_capacity,
-                                   entities->gpu_count + 1, sizeof gpu, status) ||
-                      !map_set(&entities->gpu_by_id, (uint64_t)gpu.id, entities->gpu_count, status);
+        rows.failed =
+            !GROW(entities->gpus, &entities->gpu_capacity, entities->gpu_count + 1, status) ||
+            !map_set(&entities->gpu_by_id, (uint64_t)gpu.id, entities->gpu_count, status);
         if (!rows.failed)
             entities->gpus[entities->gpu_count++] = gpu;
     }

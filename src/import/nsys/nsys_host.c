@@ -326,8 +326,7 @@ static bool find_node(struct nsys *nsys, struct stacks *stacks, uint32_t parent,
     uint32_t key[3] = {parent, frame->function, frame->module}, place;
     size_t before = stacks->nodes.count;
     if (!intern_add(&stacks->nodes, (struct text){(const char *)key, sizeof key}, &place, status) ||
-        !memory_grow((void **)&stacks->ids, &stacks->capacity, (size_t)place + 1,
-                     sizeof *stacks->ids, status))
+        !GROW(stacks->ids, &stacks->capacity, (size_t)place + 1, status))
         return false;
     if (stacks->nodes.count > before)
         stacks->ids[place] =
@@ -364,8 +363,7 @@ static bool add_frame(struct nsys *nsys, struct sqlite_rows *rows, struct stacks
         return true; /* deeper callers are cut off */
     if (!sqlite_strings_column(&nsys->strings, rows, CHAIN_SYMBOL, &frame.function, status) ||
         !sqlite_strings_column(&nsys->strings, rows, CHAIN_MODULE, &frame.module, status) ||
-        !memory_grow((void **)&stacks->chain, &stacks->chain_capacity, stacks->chain_length + 1,
-                     sizeof frame, status))
+        !GROW(stacks->chain, &stacks->chain_capacity, stacks->chain_length + 1, status))
         return false;
     stacks->chain[stacks->chain_length++] = frame;
     return true;

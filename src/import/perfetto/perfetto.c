@@ -124,8 +124,7 @@ static struct perfetto_clock *find_clock(struct perfetto_import *import, uint64_
     if (known)
         return &import->clocks[*known];
     if (!add ||
-        !memory_grow((void **)&import->clocks, &import->clock_capacity, import->clock_count + 1,
-                     sizeof *import->clocks, import->status) ||
+        !GROW(import->clocks, &import->clock_capacity, import->clock_count + 1, import->status) ||
         !map_set(&import->clock_by_id, key, import->clock_count, import->status))
         return NULL;
     struct perfetto_clock *clock = &import->clocks[import->clock_count++];
@@ -344,8 +343,7 @@ static bool write_range(struct perfetto_import *import, uint32_t thread,
 
 static bool begin_slice(struct perfetto_import *import, struct perfetto_track *track,
                         const struct open_slice *slice) {
-    if (!memory_grow((void **)&track->open, &track->capacity, track->depth + 1, sizeof *track->open,
-                     import->status))
+    if (!GROW(track->open, &track->capacity, track->depth + 1, import->status))
         return false;
     track->open[track->depth++] = *slice;
     return true;

@@ -21,6 +21,7 @@
 #include <expat.h>
 #endif
 
+#include "base/array.h"
 #include "base/input.h"
 #include "base/memory.h"
 #include "base/temporary.h"
@@ -135,8 +136,7 @@ static bool add_file(struct xctrace_files *files, const char *folder, const char
     if (length < 0 || (size_t)length >= sizeof path || stat(path, &info) != 0 ||
         !S_ISREG(info.st_mode))
         return true;
-    if (!memory_grow((void **)&files->files, &files->capacity, files->count + 1,
-                     sizeof *files->files, status))
+    if (!GROW(files->files, &files->capacity, files->count + 1, status))
         return false;
     struct xctrace_file *file = &files->files[files->count];
     *file = (struct xctrace_file){.path = text_copy(text_of(path), status)};
@@ -311,7 +311,7 @@ static struct text *summary_text(struct xctrace_toc *toc, const XML_Char *name) 
         {"template-name", &toc->template_name},
         {"recording-mode", &toc->recording_mode},
     };
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+    for (size_t i = 0; i < ARRAY_COUNT(members); i++)
         if (strcmp(name, members[i].name) == 0)
             return members[i].text;
     return NULL;

@@ -45,8 +45,7 @@ static bool key_of(struct xctrace *import, const struct xctrace_table *table, co
     size_t known = signposts->keys.count;
     bool ok = buffer_ok(&text, status) &&
               intern_add(&signposts->keys, buffer_as_text(&text), key, status) &&
-              memory_grow((void **)&signposts->open, &signposts->open_capacity,
-                          signposts->keys.count, sizeof *signposts->open, status);
+              GROW(signposts->open, &signposts->open_capacity, signposts->keys.count, status);
     for (; ok && known < signposts->keys.count; known++)
         signposts->open[known] = 0;
     buffer_finish(&text);
@@ -55,8 +54,7 @@ static bool key_of(struct xctrace *import, const struct xctrace_table *table, co
 
 static bool begin(struct xctrace_signposts *signposts, uint32_t key, int64_t time, uint32_t thread,
                   struct status *status) {
-    if (!memory_grow((void **)&signposts->begins, &signposts->begin_capacity,
-                     signposts->begin_count + 1, sizeof *signposts->begins, status))
+    if (!GROW(signposts->begins, &signposts->begin_capacity, signposts->begin_count + 1, status))
         return false;
     signposts->begins[signposts->begin_count++] =
         (struct xctrace_begin){time, thread, signposts->open[key]};

@@ -439,8 +439,7 @@ bool xctrace_table_read(struct input *input, struct xctrace_reader *reader, stru
     table->reader = reader;
     table->status = status;
     table->parser = XML_ParserCreate(NULL);
-    bool ok = table->parser && memory_grow((void **)&table->values, &table->value_capacity, 64,
-                                           sizeof *table->values, status);
+    bool ok = table->parser && GROW(table->values, &table->value_capacity, 64, status);
     if (!ok) {
         xctrace_finish(table);
         return status_no_memory(status);
@@ -607,7 +606,7 @@ struct text xctrace_label(const struct xctrace_table *table, uint32_t cell) {
     static const char *const plain[] = {"string", "metal-object-label", "narrative-text"};
     size_t count;
     const uint32_t *children = xctrace_children(table, cell, &count);
-    for (size_t kind = 0; kind < sizeof plain / sizeof plain[0]; kind++)
+    for (size_t kind = 0; kind < ARRAY_COUNT(plain); kind++)
         for (size_t i = 0; i < count; i++) {
             struct text text = trim_spaces(xctrace_text(table, children[i]));
             if (text.length && text_is(xctrace_tag(table, children[i]), plain[kind]))

@@ -3,13 +3,13 @@
  * A runtime call makes driver calls with the same correlation id; only the outer call is recorded.
  * Module loading is also recorded inside another call, because it explains why that call took long.
  */
-#include "base/clock.h"
 #include "probe/cuda/cuda.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 #include "abi/cupti_functions.h"
+#include "base/clock.h"
 #include "probe/capture.h"
 
 enum {

@@ -8,12 +8,12 @@
  *
  * The other client may call from any thread. A call in progress prevents a new subscription.
  */
-#include "base/array.h"
 #include "base/clock.h"
 #include "probe/cuda/cuda.h"
 
 #include <errno.h>
 
+#include "base/array.h"
 #include "probe/capture.h"
 
 enum {

@@ -128,9 +128,7 @@ static size_t add_map_lines(struct jit_maps *maps, struct jit_map *map, const ch
 
 /* Limits the rate: many programs generate code without writing a map. */
 static bool is_due(struct jit_map *map) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    int64_t time = clock_now();
     if (map->checked_at && time - map->checked_at < REREAD_INTERVAL_NS)
         return false;
     map->checked_at = time;

@@ -1,5 +1,5 @@
-/* The parts sum to the whole, on random traces and random windows, and equal what counting every
- * nanosecond one by one gives. */
+/* The parts sum to the whole on random traces and windows, and equal the result of counting every
+ * nanosecond. */
 #include "../test.h"
 #include "build.h"
 

@@ -38,7 +38,7 @@ TEST(counters_become_rates_of_all_processes_and_of_each) {
     trace_close(trace);
 }
 
-TEST(a_machine_without_counters_says_so) {
+TEST(a_machine_without_counters_has_a_reason) {
     struct build build;
     struct status status = {0};
     struct counters counters;

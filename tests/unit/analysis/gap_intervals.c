@@ -1,4 +1,4 @@
-/* All gaps as intervals of one cause each, for those that draw them. */
+/* All gaps as intervals of one cause each, for drawing. */
 #include "../test.h"
 #include "build.h"
 
@@ -24,7 +24,7 @@ static bool list(struct build *build, struct gap_intervals *intervals) {
     return true;
 }
 
-TEST(a_gap_is_listed_as_touching_stretches_in_the_order_of_their_causes) {
+TEST(a_gap_is_listed_as_touching_intervals_in_the_order_of_their_causes) {
     struct build build;
     struct gap_intervals intervals = {0};
     build_begin(&build);
@@ -54,7 +54,7 @@ TEST(a_gap_is_listed_as_touching_stretches_in_the_order_of_their_causes) {
     CHECK(!intervals.list && intervals.count == 0); /* an empty list again */
 }
 
-TEST(a_device_that_is_always_busy_has_no_stretches) {
+TEST(a_device_that_is_always_busy_has_no_intervals) {
     struct build build;
     struct gap_intervals intervals = {0};
     build_begin(&build);

@@ -41,7 +41,7 @@ static void done(struct gaps *gaps, struct trace *trace) {
     trace_close(trace);
 }
 
-TEST(a_gap_in_which_the_host_ran_its_own_code_is_named_by_the_innermost_range) {
+TEST(a_gap_of_host_code_is_named_by_the_innermost_range) {
     struct build build;
     struct gaps gaps;
     struct trace *trace;
@@ -87,7 +87,7 @@ TEST(host_time_is_split_by_whether_the_launching_thread_ran_and_waiting_is_named
     done(&gaps, trace);
 }
 
-TEST(waiting_after_a_stretch_without_a_sample_is_named_by_the_range) {
+TEST(waiting_after_an_interval_without_a_sample_is_named_by_the_range) {
     struct build build;
     struct gaps gaps;
     struct trace *trace;
@@ -240,7 +240,7 @@ TEST(a_gap_before_an_activity_without_a_launch_record_is_unknown) {
     done(&gaps, trace);
 }
 
-TEST(only_the_launching_thread_is_asked_what_the_host_did) {
+TEST(only_the_launching_thread_explains_a_gap) {
     struct build build;
     struct gaps gaps;
     struct trace *trace;

@@ -1,5 +1,6 @@
 /* What kernels are, judging by their names. */
 #include "../test.h"
+
 #include "analysis/kernel_class.h"
 
 TEST(element_wise_kernels_are_known_by_name_with_the_arrays_they_touch) {

@@ -1,9 +1,9 @@
-/* Where limits come from, and which of several sources is believed. */
+/* Sources of limits and their precedence. */
 #include "../test.h"
-#include "base/array.h"
 #include "build.h"
 
 #include "analysis/limits.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 struct stage {

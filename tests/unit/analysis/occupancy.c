@@ -1,12 +1,12 @@
-/* Resident warps against what the vendor's occupancy calculator says of the same launches. */
+/* Resident warps against the vendor's occupancy calculator. */
 #include "../test.h"
-#include "base/array.h"
 #include "build.h"
 
 #include "analysis/kernels.h"
 #include "analysis/occupancy.h"
+#include "base/array.h"
 
-/* A device of that compute capability that tells nothing else of itself. */
+/* A device of that compute capability without other attributes. */
 static bool multiprocessor(uint32_t major, uint32_t minor, struct multiprocessor *has) {
     uint32_t majors[2] = {0, major}, minors[2] = {0, minor}, none[2] = {0};
     struct trace trace = {
@@ -26,7 +26,7 @@ static bool multiprocessor(uint32_t major, uint32_t minor, struct multiprocessor
     return multiprocessor_of(&trace, 1, has);
 }
 
-TEST(occupancy_is_what_the_vendors_calculator_says) {
+TEST(occupancy_equals_the_vendors_calculator) {
     static const struct {
         uint32_t major, minor;
         struct block_needs needs;
@@ -38,8 +38,8 @@ TEST(occupancy_is_what_the_vendors_calculator_says) {
         {9, 0, {128, 255, 0}, 8, LIMIT_REGISTERS},
         {9, 0, {128, 33, 0}, 48, LIMIT_REGISTERS},       /* 33 * 32 are 5 units of 256 */
         {9, 0, {32, 16, 0}, 32, LIMIT_BLOCKS},           /* half of the warps at most */
-        {9, 0, {256, 32, 227 * 1024}, 8, LIMIT_SHARED},  /* all that a block may have */
-        {9, 0, {256, 32, 113 * 1024}, 16, LIMIT_SHARED}, /* 1 KiB more is reserved of each */
+        {9, 0, {256, 32, 227 * 1024}, 8, LIMIT_SHARED},  /* the maximum of a block */
+        {9, 0, {256, 32, 113 * 1024}, 16, LIMIT_SHARED}, /* 1 KiB per block is reserved */
         {9, 0, {256, 32, 114 * 1024}, 8, LIMIT_SHARED},
         {9, 0, {33, 32, 0}, 64, LIMIT_WARPS}, /* two warps, one nearly empty */
         {8, 6, {256, 32, 0}, 48, LIMIT_WARPS},
@@ -102,7 +102,7 @@ TEST(a_kernel_groups_occupancy_is_the_mean_over_its_time) {
     row.block_x = 128; /* 2 blocks of 32 warps */
     trace_write_activity(build.writer, &row);
     row.start = 200;
-    row.registers = 0; /* not known */
+    row.registers = 0; /* unknown */
     trace_write_activity(build.writer, &row);
     struct trace *trace = build_end(&build);
     REQUIRE(trace);

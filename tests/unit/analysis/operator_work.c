@@ -122,7 +122,7 @@ TEST(attention_is_two_products_and_half_of_them_when_causal) {
     CHECK_ALL(rows);
 }
 
-TEST(an_elementwise_operator_reads_its_inputs_and_writes_what_they_are_stretched_to) {
+TEST(an_elementwise_operator_reads_its_inputs_and_writes_the_broadcast_shape) {
     static const struct expected rows[] = {
         {"aten::mul", "{\"Input Dims\":[[16,5,1],[1,5,8]],\"Input type\":[\"float\",\"float\"]}",
          16 * 5 * 8, 4.0 * (80 + 40 + 640)},

@@ -1,4 +1,4 @@
-/* Time in which recording was paused is in no figure, and no recorded work is lost with it. */
+/* Paused time is excluded from all results, and no recorded work is lost. */
 #include "../test.h"
 #include "build.h"
 
@@ -91,7 +91,7 @@ static bool record_with_pause(const char *path) {
     return ok;
 }
 
-TEST(a_trace_that_the_runtime_paused_says_so_and_is_accounted_without_the_pause) {
+TEST(a_trace_paused_by_the_runtime_is_accounted_without_the_pause) {
     const char *path = test_temporary(".ridge");
     struct status status = {0};
     struct report report;

@@ -1,6 +1,5 @@
 /* The smaller questions: kernels and their names, launches, copies, ranges. */
 #include "../test.h"
-#include "base/array.h"
 #include "build.h"
 
 #include "analysis/kernels.h"
@@ -9,6 +8,7 @@
 #include "analysis/ranges.h"
 #include "analysis/timeline.h"
 #include "analysis/data_quality.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 static const char *shortened(const char *full) {
@@ -151,7 +151,7 @@ static int64_t random_below(uint32_t limit) {
 
 enum { SPAN = 200, RANGES = 12, LAUNCHES = 20 };
 
-/* One thread: ranges of so many names, "A", "B" and so on, and launches of kernels of 1 ns. */
+/* One thread: ranges with names "A", "B" and so on, and launches of kernels of 1 ns. */
 struct overlapping {
     int names;
     struct window range[RANGES];
@@ -277,7 +277,7 @@ TEST(a_cell_of_a_timeline_is_drawn_by_what_fills_it) {
     }
 }
 
-TEST(without_any_call_no_activity_is_said_to_be_launched_before_recording_began) {
+TEST(without_any_call_no_activity_counts_as_launched_before_recording) {
     struct build build;
     struct status status = {0};
     struct model model;

@@ -1,4 +1,4 @@
-/* Steps by ranges and by activities that repeat, and what is too little to be a loop. */
+/* Steps from ranges and from periodic activities, and what is too little for a loop. */
 #include "../test.h"
 #include "build.h"
 
@@ -51,7 +51,7 @@ TEST(activities_that_repeat_exactly_are_steps_when_nothing_better_is_known) {
     now += 100;
     for (int i = 0; i < 80; i++) {
         build_activity(&build, 0, ACTIVITY_KERNEL, now, now + 10, names[i % 4], 0);
-        now += i % 4 == 3 ? 90 : 12; /* the loop turns behind c */
+        now += i % 4 == 3 ? 90 : 12; /* an iteration ends after c */
     }
     struct trace *trace = build_end(&build);
     REQUIRE(trace);
@@ -67,7 +67,7 @@ TEST(activities_that_repeat_exactly_are_steps_when_nothing_better_is_known) {
     trace_close(trace);
 }
 
-/* A start of activities that do not repeat, and a loop of one behind it. */
+/* A start of activities that do not repeat, followed by a loop of one activity. */
 static size_t count_steps_behind_start(int turns, int64_t time) {
     struct build build;
     struct status status = {0};

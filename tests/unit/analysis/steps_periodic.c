@@ -1,9 +1,9 @@
-/* Which of the activities that repeat are the run's loop, and where its turns begin. */
+/* Which of the repeating activities are the run's loop, and where its iterations begin. */
 #include "../test.h"
-#include "base/array.h"
 #include "build.h"
 
 #include "analysis/steps.h"
+#include "base/array.h"
 
 struct scene {
     struct build build;
@@ -25,7 +25,7 @@ static void run_kernels(struct scene *scene, const char *kind, int count, int64_
     }
 }
 
-/* Ends the scene; what was found is without its list. */
+/* Ends the scene; the result is returned without its list. */
 static struct steps find_steps(struct scene *scene, int64_t *first_start) {
     struct status status = {0};
     struct model model;
@@ -79,7 +79,7 @@ TEST(a_small_part_that_repeats_is_no_loop_of_a_run_that_does_not) {
     CHECK_INT(find_steps(&scene, NULL).count, 0);
 }
 
-/* Turns of four layers, and a longer pause before some of the layers. */
+/* Iterations of four layers, with a longer pause before some of the layers. */
 static struct steps find_paused(const int *pauses, size_t count, int64_t *start) {
     struct scene scene = {0};
     build_begin(&scene.build);
@@ -114,7 +114,7 @@ TEST(a_few_pauses_more_leave_the_steps_what_they_are) {
     CHECK_INT(steps.period, 24);
 }
 
-/* Twenty turns of ten kernels with a copy behind the kernel `at` of the eighth. */
+/* Twenty iterations of ten kernels, with copies after kernel `at` of the eighth. */
 static struct steps find_interrupted(int at, int copies) {
     struct scene scene = {0};
     char name[32];
@@ -130,7 +130,7 @@ static struct steps find_interrupted(int at, int copies) {
     return find_steps(&scene, NULL);
 }
 
-TEST(a_few_rows_in_or_behind_a_turn_do_not_end_the_loop) {
+TEST(a_few_rows_in_or_after_an_iteration_do_not_end_the_loop) {
     for (int at = 0; at < 10; at++) {
         struct steps steps = find_interrupted(at, 2);
         CHECK_INT(steps.period, 10);
@@ -138,7 +138,7 @@ TEST(a_few_rows_in_or_behind_a_turn_do_not_end_the_loop) {
     }
 }
 
-TEST(what_is_as_long_as_a_turn_ends_the_loop) {
+TEST(an_interruption_as_long_as_an_iteration_ends_the_loop) {
     struct steps steps = find_interrupted(9, 10);
     CHECK_INT(steps.period, 10);
     CHECK_INT(steps.count, 12);

@@ -1,4 +1,4 @@
-/* Which kernels get an operator's work, and what is then said of them. */
+/* Which kernels get an operator's work, and what they are bound by. */
 #include "../test.h"
 #include "build.h"
 
@@ -200,7 +200,7 @@ TEST(a_kernel_that_is_hardly_longer_than_an_empty_one_is_bound_by_latency) {
     stage_finish(&stage);
 }
 
-TEST(what_the_trace_says_of_a_kernel_comes_before_its_operator) {
+TEST(work_recorded_in_the_trace_precedes_that_of_the_operator) {
     struct stage stage;
     stage_begin(&stage);
     struct trace_writer *writer = stage.build.writer;

@@ -87,7 +87,7 @@ TEST(plain_bytes_read_as_they_are) {
     check_members(buffer_text);
 }
 
-/* Every cut must be told, and never taken for the end. */
+/* Every truncation must be reported and never taken for the end. */
 static void check_cuts(void (*add)(struct buffer *, struct text)) {
     struct buffer plain = {0}, packed = {0};
     fill(&plain, 5000);
@@ -104,11 +104,11 @@ static void check_cuts(void (*add)(struct buffer *, struct text)) {
     buffer_finish(&packed);
 }
 
-TEST(a_gzip_stream_that_is_cut_off_is_told) {
+TEST(a_truncated_gzip_stream_is_reported) {
     check_cuts(add_gzip);
 }
 
-TEST(a_zstd_stream_that_is_cut_off_is_told) {
+TEST(a_truncated_zstd_stream_is_reported) {
     check_cuts(add_zstd);
 }
 
@@ -126,11 +126,11 @@ static void check_damage(void (*add)(struct buffer *, struct text)) {
     buffer_finish(&read);
 }
 
-TEST(damaged_gzip_is_told) {
+TEST(damaged_gzip_is_reported) {
     check_damage(add_gzip);
 }
 
-TEST(damaged_zstd_is_told) {
+TEST(damaged_zstd_is_reported) {
     check_damage(add_zstd);
 }
 
@@ -150,7 +150,7 @@ static void add_long_window(struct buffer *packed, unsigned log, struct text pla
     buffer_text(packed, plain);
 }
 
-TEST(a_long_zstd_window_is_read_up_to_a_limit_that_is_told) {
+TEST(a_long_zstd_window_is_read_up_to_a_reported_limit) {
     struct buffer packed = {0}, read = {0};
     struct status status = {0};
     add_long_window(&packed, 28, TEXT("far back"));
@@ -167,7 +167,7 @@ TEST(a_long_zstd_window_is_read_up_to_a_limit_that_is_told) {
     buffer_finish(&read);
 }
 
-TEST(a_file_that_is_truncated_while_it_is_read_is_told) {
+TEST(truncating_a_file_while_it_is_read_is_reported) {
     enum { SIZE = 1 << 20 };
     struct status status = {0};
     struct input input;
@@ -219,7 +219,7 @@ TEST(a_window_that_is_not_consumed_grows_and_keeps_its_bytes) {
     buffer_finish(&packed);
 }
 
-TEST(a_missing_file_and_a_folder_are_told_apart) {
+TEST(a_missing_file_and_a_folder_are_distinguished) {
     struct input input;
     struct status status = {0};
     CHECK(!input_open(&input, "/nonexistent-file", &status));

@@ -1,4 +1,4 @@
-/* JSON from a window: tokens, numbers to the last digit, escapes, depth, and every place to cut. */
+/* JSON from a window: tokens, exact numbers, escapes, depth, and truncation at every byte. */
 #include "../test.h"
 
 #include <stdlib.h>

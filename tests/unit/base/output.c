@@ -1,4 +1,4 @@
-/* A file appears whole or not at all. */
+/* Files appear atomically. */
 #define _GNU_SOURCE
 #include "../test.h"
 
@@ -144,7 +144,7 @@ TEST(a_file_that_could_be_written_is_not_touched_by_trying) {
     CHECK_INT(leftovers(path), 1);
 }
 
-/* What arrives at a terminal's other side of parts that are written one by one. */
+/* What a terminal receives when parts are written one by one. */
 static const char *through_terminal(const struct text *parts, size_t count) {
     static char arrived[256];
     struct output output;

@@ -1,4 +1,4 @@
-/* The protobuf wire reader: what it gives of good bytes and how it stops at bad ones. */
+/* The protobuf wire format: valid and damaged messages. */
 #include "../test.h"
 
 #include "base/protobuf.h"

@@ -1,4 +1,4 @@
-/* Handles that were given back are recognised, whatever happened since. */
+/* Freed handles are detected, whatever happened since. */
 #include "../test.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@ struct thing {
     int value;
 };
 
-TEST(a_handle_finds_its_object_until_it_is_given_back) {
+TEST(a_handle_finds_its_object_until_it_is_freed) {
     static struct slab slab = SLAB(struct thing, 1);
     struct status status = {0};
     struct thing *thing = slab_allocate(&slab, &status);
@@ -24,7 +24,7 @@ TEST(a_handle_finds_its_object_until_it_is_given_back) {
         CHECK(other && other->value == 0 && !slab_find(&slab, handle));
         slab_free(&slab, other);
     }
-    CHECK_INT(slab.used, 1); /* the slot is used again */
+    CHECK_INT(slab.used, 1); /* the slot is reused */
 }
 
 TEST(many_objects_keep_their_places_while_a_slab_grows) {

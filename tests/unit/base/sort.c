@@ -1,4 +1,4 @@
-/* Orders, sorted values and order statistics against the obvious way to get them. */
+/* Orders, sorted values and order statistics against straightforward implementations. */
 #include "../test.h"
 
 #include <stdlib.h>

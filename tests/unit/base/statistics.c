@@ -1,5 +1,5 @@
-/* Quantiles and the interval of a median, against values worked out by hand and against the
- * distributions they promise something about. */
+/* Quantiles and the confidence interval of the median, against values computed by hand and against
+ * known distributions. */
 #include "../test.h"
 
 #include <math.h>

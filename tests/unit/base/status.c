@@ -1,4 +1,4 @@
-/* Failures carry a code and a sentence, however long the things they quote are. */
+/* Failures have a code and a message, however long the quoted text. */
 #include "../test.h"
 
 #include <errno.h>

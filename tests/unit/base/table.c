@@ -96,7 +96,7 @@ TEST(markdown_escapes_what_would_break_the_table) {
     table_finish(&table);
 }
 
-TEST(csv_quotes_as_rfc_4180_says) {
+TEST(csv_is_quoted_by_rfc_4180) {
     struct table table = {0};
     table_column(&table, "a,b", TABLE_LEFT);
     table_column(&table, "c", TABLE_RIGHT);
@@ -142,7 +142,7 @@ TEST(an_empty_table_is_its_header) {
     table_finish(&table);
 }
 
-TEST(a_table_that_runs_out_of_memory_says_so_and_stays_usable) {
+TEST(a_table_that_runs_out_of_memory_fails_and_stays_usable) {
     for (uint64_t nth = 1; nth <= 5; nth++) {
         struct table table = {0};
         struct status status = {0};

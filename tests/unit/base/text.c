@@ -101,7 +101,7 @@ TEST(texts_compare_by_bytes_and_an_empty_one_needs_no_data) {
     CHECK(text_equal(none, TEXT("")));
 }
 
-/* The text as it is shown, with U+FFFD as '?' to read it more easily. */
+/* The printable form, with U+FFFD as '?' for readability. */
 static const char *shown(struct text text) {
     static char line[256], marked[256];
     size_t length = 0;

@@ -4,10 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/memory.h"
 #include "bench/results/result_members.h"
 #include "made_up.h"
+
+#include "base/array.h"
 
 static struct status status;
 

@@ -194,7 +194,7 @@ TEST(rwkv_logits_are_those_of_the_equations_from_either_file_and_for_any_type) {
         {true, false, RIDGE_F16, 0.02},  {false, false, RIDGE_Q8_0, 0.1},
     };
     ridge_device *device = ridge_device_open("cpu");
-    for (unsigned i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+    for (unsigned i = 0; i < ARRAY_COUNT(methods); i++) {
         struct files files;
         struct buffer bytes = {0};
         struct status status = {0};

@@ -4,11 +4,11 @@
 #include <time.h>
 
 #include "../test.h"
-#include "base/array.h"
 #include "base/clock.h"
 #include "fake_cuda.h"
 #include "fake_cupti.h"
 
+#include "base/array.h"
 #include "base/library.h"
 #include "base/memory.h"
 #include "abi/cuda_toolkit.h"

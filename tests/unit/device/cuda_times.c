@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "../test.h"
-#include "base/clock.h"
 #include "fake_cuda.h"
 #include "fake_cupti.h"
 
+#include "base/clock.h"
 #include "device/device.h"
 
 static const struct device_ops *const cuda = &device_cuda;

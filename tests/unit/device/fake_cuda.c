@@ -1,5 +1,4 @@
 /* The fake CUDA: see fake_cuda.h. */
-#include "base/clock.h"
 #include "fake_cuda.h"
 #include "fake_cupti.h"
 
@@ -9,6 +8,7 @@
 #include <time.h>
 
 #include "abi/cuda_driver.h"
+#include "base/clock.h"
 
 enum { PENDING_MAX = 256, NVRTC_INTERNAL = 11, BLAS_INTERNAL = 14 };
 

@@ -1,12 +1,13 @@
 /* The driver of fake_opencl.h. Kernels are not run: a launch writes its first scalar where its
  * first buffer points, so that a test sees that it happened and with what. */
-#include "base/clock.h"
 #include "fake_opencl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "base/clock.h"
 
 struct fake_opencl fake_opencl;
 

@@ -5,13 +5,14 @@
 #include <unistd.h>
 
 #include "../test.h"
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "device/device.h"
 #include "abi/opencl_driver.h"
 #include "device/opencl/opencl.h"
 #include "fake_opencl.h"
+
+#include "base/array.h"
 
 static const struct device_ops *const ops = &device_opencl;
 

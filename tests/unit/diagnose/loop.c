@@ -1,8 +1,9 @@
-/* Plays a loop with a fault and checks its diagnosis. */
-#include "base/array.h"
+/* How a fault in a loop is played and judged. */
 #include "loop.h"
 
 #include "../test.h"
+
+#include "base/array.h"
 
 double fault_size = 1;
 

@@ -3,9 +3,10 @@
 #include <unistd.h>
 
 #include "../test.h"
-#include "base/array.h"
 #include "base/memory.h"
 #include "loop.h"
+
+#include "base/array.h"
 
 static void sleeps_over_f32(struct scene *scene, int step) {
     (void)step;

@@ -254,7 +254,7 @@ TEST(a_recorder_is_named_for_the_api_that_was_called) {
         const char *call;
         bool is_rocm;
     } cases[] = {{"hipMalloc", true}, {"cudaMalloc", false}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct scene scene;
         bool named = false;
         scene_begin(&scene);

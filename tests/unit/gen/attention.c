@@ -1,7 +1,8 @@
 /* Attention on the CPU against softmax in double: odd sizes, groups of heads, slices of a cache,
  * every type and instruction set, and keys that are cut into parts. */
-#include "base/array.h"
 #include "native_run.h"
+
+#include "base/array.h"
 
 struct shape {
     int64_t batch, heads, kv_heads, queries, keys, width;
@@ -110,7 +111,7 @@ TEST(attention_is_softmax_of_scores_times_values) {
         {0, 4, 2, 5, 7, 8, false},    {2, 2, 2, 0, 7, 8, false},   {1, 2, 1, 7, 150, 0, false},
     };
     for (unsigned set = 0; use_simd_isa(&set); set++)
-        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        for (size_t i = 0; i < ARRAY_COUNT(shapes); i++)
             for (enum ridge_dtype type = RIDGE_F32; type <= RIDGE_BF16; type++)
                 check(type, shapes[i], 0.125, 1 + (unsigned)i % 3);
 }

@@ -3,13 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/memory.h"
 #include "device/device.h"
 #include "gen/backends.h"
 #include "gen/native/blocks.h"
 #include "gen/native/isa.h"
 #include "../test.h"
+
+#include "base/array.h"
 
 /* A product to be tried. Strides of 0 mean: as for a contiguous matrix. */
 struct product {

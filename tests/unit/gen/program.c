@@ -1,8 +1,8 @@
 /* Fused programs on the CPU against the plain way, with every set of vector instructions: all
  * types, layouts and ways of sharing the work. */
-#include "base/array.h"
 #include "program_reference.h"
 
+#include "base/array.h"
 #include "gen/kernel.h"
 
 enum { ARRAYS_MAX = 8 };

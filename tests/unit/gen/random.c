@@ -1,10 +1,10 @@
 /* Random numbers: their distributions, that they depend on seed and position alone, and arange,
  * which is made by the same kernel. */
-#include "base/array.h"
 #include "native_run.h"
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "gen/arange.h"
 #include "gen/random.h"
 
@@ -161,7 +161,7 @@ static void check_elements(enum generate_kind kind, enum ridge_dtype type, int64
 TEST(every_instruction_set_gives_the_same_random_bits) {
     static const int64_t counts[] = {0, 1, 3, 511, 513, 20001};
     for (unsigned set = 0; use_simd_isa(&set); set++)
-        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
+        for (size_t c = 0; c < ARRAY_COUNT(counts); c++)
             for (enum ridge_dtype type = RIDGE_F32; type <= RIDGE_BF16; type++) {
                 check_elements(GENERATE_RAND, type, counts[c]);
                 check_elements(GENERATE_RANDN, type, counts[c]);

@@ -1,6 +1,7 @@
 /* gated_mlp and lora as one kernel, against sums in double; and for which operands there is one. */
-#include "base/array.h"
 #include "source_run.h"
+
+#include "base/array.h"
 
 static const struct device_capabilities hopper = {
     .language = LANGUAGE_CUDA,
@@ -108,7 +109,7 @@ TEST(joint_products_agree_with_sums_in_double) {
         work_of(KERNEL_LORA, RIDGE_F16, 2, 4300, 16, 16, 0),
     };
     FOR_EACH_SOURCE_DEVICE(device)
-    for (unsigned i = 0; i < sizeof works / sizeof *works; i++)
+    for (unsigned i = 0; i < ARRAY_COUNT(works); i++)
         if (kernel_dual_gemm_fits(&works[i], &device->capabilities))
             check_joint(device, &works[i]);
 }

@@ -1,8 +1,8 @@
 /* The hand-made GPU kernels, run where there is a device for source code and compiled for CUDA
  * where there is a compiler, against references in double. */
-#include "base/array.h"
 #include "source_run.h"
 
+#include "base/array.h"
 #include "device/cuda/compile.h"
 #include "gen/native/blocks.h"
 #include "gen/source/matmul.h"

@@ -1,7 +1,7 @@
 /* Matrix products by generated kernels, against sums in double; and who is chosen for which. */
-#include "base/array.h"
 #include "source_run.h"
 
+#include "base/array.h"
 #include "gen/native/blocks.h"
 #include "gen/source/matmul.h"
 

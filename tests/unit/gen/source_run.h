@@ -2,9 +2,9 @@
 #ifndef RIDGE_TESTS_UNIT_GEN_SOURCE_RUN_H
 #define RIDGE_TESTS_UNIT_GEN_SOURCE_RUN_H
 
-#include "base/array.h"
 #include "native_run.h"
 
+#include "base/array.h"
 #include "device/device.h"
 
 /* The devices that run source code; those that this machine does not have are left out. */

@@ -1,7 +1,8 @@
 /* The functions of the op table on vectors against the C library in double: every exponent, both
  * signs, and the numbers that are like no others, with every set of vector instructions. */
-#include "base/array.h"
 #include "program_reference.h"
+
+#include "base/array.h"
 
 enum { BATCH = 4096 };
 
@@ -204,7 +205,7 @@ TEST(integers_divide_towards_zero_wrap_and_never_trap) {
     for (unsigned i = 0; i < 256; i++)
         x[i] = values[i / 16], y[i] = values[i % 16];
     for (unsigned set = 0; use_simd_isa(&set); set++)
-        for (unsigned k = 0; k < sizeof ops / sizeof ops[0]; k++) {
+        for (unsigned k = 0; k < ARRAY_COUNT(ops); k++) {
             size_t vector = simd_best()->tile->lanes * 4;
             simd_best()->tile->expressions[VALUE_I32][ops[k]](
                 got, x, y, y, 256, (const size_t[3]){vector, vector, vector});

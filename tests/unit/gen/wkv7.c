@@ -1,6 +1,7 @@
 /* The RWKV-7 recurrence on the CPU against its formula in double. */
-#include "base/array.h"
 #include "native_run.h"
+
+#include "base/array.h"
 
 enum { R, W, K, V, A, B, STATE, Y, AFTER, BUFFERS };
 
@@ -76,7 +77,7 @@ static void check(struct wkv7_work work, unsigned threads) {
 TEST(wkv7_follows_its_formula) {
     static const int64_t widths[] = {1, 3, 16, 33, 64, 100};
     for (unsigned set = 0; use_simd_isa(&set); set++)
-        for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
+        for (size_t i = 0; i < ARRAY_COUNT(widths); i++)
             for (enum ridge_dtype type = RIDGE_F32; type <= RIDGE_BF16; type++)
                 check((struct wkv7_work){type, 2, 5, 3, widths[i]}, 2);
 }

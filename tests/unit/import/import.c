@@ -157,7 +157,7 @@ TEST(what_is_damaged_is_left_out_of_the_joined_trace_and_told) {
     CHECK_INT(trace->writers_unfinished, 1);
     struct text warning = trace_meta(trace, META_WARNING);
     CHECK(text_starts(warning, paths[0]));
-    CHECK(text_find(warning, "damaged or cut off") > 0);
+    CHECK(text_find(warning, "damaged or truncated") > 0);
     trace_close(trace);
 }
 
@@ -219,7 +219,7 @@ static const struct {
 };
 
 TEST(a_file_that_is_not_a_trace_is_named_for_what_it_is) {
-    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(unknown); i++) {
         struct status status = {0};
         struct trace *trace = NULL;
         const char *path = test_temporary(unknown[i].suffix);

@@ -1,10 +1,10 @@
 /* Chrome traces in all their spellings: what each event becomes, and what is refused. */
-#include "base/array.h"
 #include "imported.h"
 
 #include <fcntl.h>
 #include <zstd.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "import/kineto/kineto.h"
 

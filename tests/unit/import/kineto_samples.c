@@ -1,7 +1,7 @@
 /* Samples and stack frames of Chrome traces, in good and in bad order. */
-#include "base/array.h"
 #include "imported.h"
 
+#include "base/array.h"
 #include "base/text.h"
 
 static struct trace *import(const char *json, bool skip_invalid, struct status *status) {

@@ -1,8 +1,8 @@
 /* The figures of real Kineto traces, as someone else computed them (truth.json), to the nanosecond.
  */
-#include "base/array.h"
 #include "imported.h"
 
+#include "base/array.h"
 #include "base/map.h"
 
 struct expected_copies {

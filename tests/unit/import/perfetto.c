@@ -1,5 +1,6 @@
 /* Perfetto traces of other producers, made here packet by packet. */
 #include "../test.h"
+#include "base/array.h"
 #include "rows.h"
 
 #include <zlib.h>
@@ -434,7 +435,7 @@ TEST(times_out_of_range_and_negative_durations_are_refused) {
         {0, TRACE_TIME_LIMIT + 1, false},
     };
     struct import_options options = {0};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         struct status status = {0};
         struct perfetto_import import = {.options = &options, .status = &status};
         bool drop;

@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/map.h"
 #include "import/import.h"
 #include "rows.h"
+
+#include "base/array.h"
 
 static struct trace *open_trace(const char *path, bool skip_invalid, struct status *status) {
     struct trace *trace = NULL;
@@ -319,7 +320,7 @@ TEST(a_device_has_the_figures_of_its_plane_where_they_can_be) {
         {999999999, UINT32_MAX, 999999999000, UINT32_MAX},
         {1000000000, (uint64_t)UINT32_MAX + 1, 0, 0},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         const uint64_t figures[] = {cases[i].clock_khz, cases[i].cores, (uint64_t)80 << 30};
         struct status status;
         struct buffer plane = plane_of("/device:GPU:3"), space = {0};

@@ -98,7 +98,7 @@ TEST(a_file_cut_anywhere_reads_to_its_last_whole_chunk) {
     for (off_t cut = size; cut > 8; cut -= size / 23) {
         struct trace *trace;
         CHECK(ftruncate(fd, cut) == 0);
-        if (!trace_open(path, &trace, &status)) { /* before the first chunk was whole */
+        if (!trace_open(path, &trace, &status)) { /* before the first chunk was complete */
             CHECK(strstr(status.message, "contains no complete chunk"));
             CHECK(cut < size / 4);
             continue;
@@ -316,7 +316,7 @@ TEST(a_chunk_of_an_unknown_type_is_left_out_and_counted) {
     trace_close(trace);
 }
 
-/* Each chunk claims to reach to the file's end. Verifying all of them would take hours. */
+/* Each chunk claims to extend to the end of the file. Verifying all of them would take hours. */
 TEST(overlapping_damaged_chunks_are_skipped_in_linear_time) {
     enum { CHUNKS = 100000 };
     struct status status = {0};
@@ -351,7 +351,7 @@ TEST(overlapping_damaged_chunks_are_skipped_in_linear_time) {
     REQUIRE(trace_open(copy, &trace, &status));
     CHECK_INT(trace->damaged_bytes, 0);
     CHECK_INT(trace->missing_chunks, 0);
-    CHECK(text_find(trace_meta(trace, META_WARNING), "8800000 bytes were damaged") >= 0);
+    CHECK(text_find(trace_meta(trace, META_WARNING), "8800000 bytes are damaged") >= 0);
     trace_close(trace);
 }
 
@@ -491,7 +491,7 @@ static struct trace *written(void (*write)(struct trace_writer *, unsigned), uns
     return trace;
 }
 
-/* The first knows the names, the second the memory. */
+/* The first has the names, the second the memory size. */
 static void write_device(struct trace_writer *writer, unsigned number) {
     trace_write_device(
         writer, &(struct row_device){

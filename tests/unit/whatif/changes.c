@@ -1,11 +1,11 @@
-/* Each change against its true answer: the same loop simulated with that cost changed. */
+/* Each change against the simulated loop with that cost changed. */
 #include "scene.h"
 
 #include <stdlib.h>
 
 #include "../test.h"
 
-/* Kernels shorter than the launches: the host is what takes the time. */
+/* Launch-bound: kernels are shorter than their launches. */
 static const struct loop launch_bound = {.steps = 12,
                                          .kernels = 40,
                                          .host_time = 3000,
@@ -15,7 +15,7 @@ static const struct loop launch_bound = {.steps = 12,
                                          .duration = 2500,
                                          .sync = 5000,
                                          .sync_lag = 2000};
-/* Long kernels: the device is. */
+/* Device-bound: long kernels. */
 static const struct loop device_bound = {.steps = 12,
                                          .kernels = 20,
                                          .host_time = 3000,
@@ -29,7 +29,7 @@ static const struct change graph = {.kind = CHANGE_GRAPH}, no_sync = {.kind = CH
                            no_alloc = {.kind = CHANGE_NO_ALLOC},
                            prefetch = {.kind = CHANGE_PREFETCH};
 
-/* Within so many percent of the true gain. */
+/* Checks that the predicted gain is within a percentage of the true gain. */
 static void check_gain(int64_t before, int64_t predicted, int64_t truth, double percent) {
     double gain = (double)(before - truth), off = (double)llabs(predicted - truth);
     if (predicted < 0 || off > gain * percent / 100)
@@ -97,8 +97,8 @@ TEST(launches_of_a_step_as_a_graph_cost_one_call_and_kernels_follow_each_other) 
     struct loop as_graph = launch_bound;
     as_graph.graph = true;
     if (scene_loop(&scene, &launch_bound)) {
-        /* no launch was ever queued here, so the trace does not tell what lies between kernels:
-         * half of what a further kernel takes that does nothing */
+        /* no launch was ever queued here, so the gap between kernels is unknown: half the time of a
+         * further empty kernel */
         scene.limits[1].of[DEVICE_LIMIT_GRAPH_KERNEL] = 2 * (double)launch_bound.gap;
         check_gain(loop_time(&launch_bound), scene_predict(&scene, &graph, 1), loop_time(&as_graph),
                    8);
@@ -114,7 +114,7 @@ TEST(element_wise_kernels_fuse_to_one_with_one_read_and_one_write) {
     apart.kernels = 4;
     apart.sync = fused.sync = 5000;
     fused.kernels = 1;
-    fused.duration = apart.duration; /* all moving, and the floor is the launch call's */
+    fused.duration = apart.duration; /* data movement only; the floor is the launch call */
     if (scene_loop(&scene, &apart))
         check_gain(loop_time(&apart), scene_predict(&scene, &fuse, 1), loop_time(&fused), 8);
     scene_close(&scene);
@@ -140,7 +140,7 @@ TEST(pinned_copies_neither_block_the_host_nor_go_through_a_staging_buffer) {
     fast.copy_bytes = 16000000;
     fast.copy_call = 4000;
     if (scene_loop(&scene, &pageable)) {
-        CHECK_INT(scene_predict(&scene, &pinned, 1), -1); /* nobody knows how fast */
+        CHECK_INT(scene_predict(&scene, &pinned, 1), -1); /* the rate is unknown */
         scene.limits[1].of[DEVICE_LIMIT_TO_DEVICE_PINNED] = 40e9;
         scene.limits[1].source[DEVICE_LIMIT_TO_DEVICE_PINNED] = LIMIT_MEASURED;
         check_gain(loop_time(&pageable), scene_predict(&scene, &pinned, 1), loop_time(&fast), 3);
@@ -148,7 +148,7 @@ TEST(pinned_copies_neither_block_the_host_nor_go_through_a_staging_buffer) {
     scene_close(&scene);
 }
 
-TEST(the_wait_right_behind_a_copy_of_pageable_memory_goes_with_it) {
+TEST(the_wait_after_a_copy_of_pageable_memory_is_removed_with_it) {
     struct scene scene;
     struct loop pageable = device_bound, fast = device_bound;
     pageable.copy = 4000000;
@@ -197,7 +197,7 @@ TEST(steps_that_begin_with_a_copy_gain_what_the_copy_gains) {
     with.copy = 300000;
     with.copy_bytes = 12000000;
     with.copy_call = 4000;
-    if (scene_loop(&scene, &with)) { /* all copies but the very first hide */
+    if (scene_loop(&scene, &with)) { /* all copies but the first are hidden */
         double gain = (double)gain_of_steps(&scene, &ahead);
         double all = (double)with.copy * (with.steps - 1);
         CHECK(gain > 0.95 * all);
@@ -218,7 +218,7 @@ TEST(steps_that_begin_with_a_copy_gain_what_the_copy_gains) {
     scene_close(&scene);
 }
 
-TEST(allocations_in_the_loop_go_with_their_time) {
+TEST(allocations_in_the_loop_are_removed_with_their_time) {
     struct scene scene;
     struct loop with = launch_bound;
     with.alloc = 200000;
@@ -249,13 +249,13 @@ TEST(input_that_is_prepared_meanwhile_costs_nothing_until_the_loader_is_the_bott
     scene_close(&scene);
 }
 
-TEST(host_code_goes_by_the_name_of_its_range) {
+TEST(host_code_is_removed_by_the_name_of_its_range) {
     struct scene scene;
     struct loop with = device_bound, without = device_bound;
     struct change change = {.kind = CHANGE_NO_HOST, .pattern = TEXT("DataL*")};
     with.sync = without.sync = 5000;
     with.input = 300000;
-    if (scene_loop(&scene, &with)) /* the first step's is where the thread begins */
+    if (scene_loop(&scene, &with)) /* that of the first step precedes the first call */
         check_gain(loop_time(&with), scene_predict(&scene, &change, 1), loop_time(&without), 10);
     scene_close(&scene);
 }
@@ -302,7 +302,7 @@ TEST(changes_made_together_gain_no_more_than_all_there_is_and_in_any_order_the_s
     scene_close(&scene);
 }
 
-TEST(what_does_not_apply_says_why_and_changes_nothing) {
+TEST(a_change_that_does_not_apply_has_a_reason_and_changes_nothing) {
     struct scene scene;
     struct status status = {0};
     struct ranked_change *ranked;

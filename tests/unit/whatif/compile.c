@@ -1,4 +1,4 @@
-/* What compiles in front of a load goes with it: by its name, or because every load has it. */
+/* Compilation before a load is removed with it: by its name, or because every load has it. */
 #include "scene.h"
 
 #include <stdlib.h>
@@ -35,17 +35,17 @@ static void check_time(const struct loop *loop, int64_t expected) {
     scene_close(&scene);
 }
 
-TEST(host_code_that_nothing_names_goes_with_the_loads_when_all_have_it) {
+TEST(unnamed_host_code_before_all_loads_is_removed_with_them) {
     struct loop loop = compiling(NULL);
     check_time(&loop, loop_time(&without));
 }
 
-TEST(host_code_whose_name_says_so_goes_with_the_load) {
+TEST(host_code_named_after_a_compiler_is_removed_with_the_load) {
     struct loop loop = compiling("nvrtc compile");
     check_time(&loop, loop_time(&without));
 }
 
-TEST(host_code_of_another_name_stays_when_the_load_goes) {
+TEST(host_code_of_another_name_stays_when_the_load_is_removed) {
     struct loop loop = compiling("augment");
     /* that of the first step is before the thread's first call */
     check_time(&loop, loop_time(&without) + (loop.steps - 1) * loop.compile);

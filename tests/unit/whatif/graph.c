@@ -1,11 +1,11 @@
-/* Parts of the graph and of its changes, asked directly. */
-#include "base/array.h"
+/* Parts of the graph and of its changes, tested directly. */
 #include "scene.h"
 
 #include "../test.h"
+#include "base/array.h"
 #include "base/memory.h"
 
-/* Two recordings with a device and a thread each; the second device has the part asked about. */
+/* Two recordings with a device and a thread each; the second device has the timed part. */
 struct two_recordings {
     struct trace trace;
     struct replay replay;
@@ -44,12 +44,12 @@ TEST(thinking_is_in_the_part_as_far_as_its_time_is) {
     two.call_thread[0] = 2;
     two.host_time[0] = 100;
     CHECK_INT(host_time_in_part(&two.replay, 0, 40), 20);
-    two.call_start[0] = 100; /* a thought of one nanosecond just before the part */
+    two.call_start[0] = 100; /* host time of one nanosecond just before the part */
     two.host_time[0] = 1;
     CHECK_INT(host_time_in_part(&two.replay, 0, 1), 0);
 }
 
-TEST(a_clock_error_of_up_to_a_millisecond_is_believed) {
+TEST(a_clock_error_of_up_to_a_millisecond_is_accepted) {
     static const struct {
         int64_t stated, taken;
     } cases[] = {{0, 0}, {1000000, 1000000}, {1000001, 1000}, {-1, 1000}};
@@ -65,9 +65,9 @@ TEST(a_clock_error_of_up_to_a_millisecond_is_believed) {
     }
 }
 
-/* "waits" starts when "first" has ended, in another queue, and stands before "queued", which lay
- * in its queue and awaited nothing else. "late" was launched while that one ran. */
-TEST(the_lag_of_a_queue_is_of_what_lay_in_it_and_awaited_nothing_else) {
+/* "waits" starts when "first" has ended in another queue, and precedes "queued", which was queued
+ * and awaited nothing else. "late" was launched while that one ran. */
+TEST(the_lag_of_a_queue_is_that_of_queued_activities_without_other_dependencies) {
     struct build build;
     struct scene scene;
     build_begin(&build);

@@ -1,4 +1,4 @@
-/* Which names a pattern means, and what names say of kernels and ranges. */
+/* Which names a pattern matches, and what names of ranges mean. */
 #include "base/array.h"
 #include "whatif/names.h"
 

@@ -1,11 +1,11 @@
-/* What an outcome says: what is next in the way, what was changed, and why nothing was. */
-#include "base/array.h"
+/* Texts and next steps of outcomes. */
 #include "scene.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "../test.h"
+#include "base/array.h"
 #include "base/format.h"
 #include "whatif/run.h"
 
@@ -27,7 +27,7 @@ static bool run_changes(const struct scene *scene, const struct change *changes,
     return ok;
 }
 
-TEST(where_copies_take_most_of_the_time_they_are_next_with_direction_and_rate) {
+TEST(copies_with_most_of_the_time_are_next_with_direction_and_rate) {
     struct loop copies = plain;
     struct scene scene;
     struct outcome outcome;

@@ -1,12 +1,13 @@
-/* What holds of any trace, however odd: the unchanged replay is the measured run, nothing gets
- * slower by being made faster, and accounts sum up. And the same of every trace that is at hand. */
-#include "base/array.h"
+/* Properties of any trace, however odd: the unchanged replay equals the measured run, nothing gets
+ * slower by being made faster, and accounts sum up. Also checked for every trace of the test data.
+ */
 #include "scene.h"
 
 #include <dirent.h>
 #include <stdio.h>
 
 #include "../test.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "import/import.h"
 
@@ -52,7 +53,7 @@ static void check_account(const struct outcome *outcome) {
     }
 }
 
-/* Every change there is, by itself: it works and its account sums up. */
+/* Every change on its own: it works, and its account sums up. */
 static void check_changes(const struct scene *scene) {
     struct status status = {0};
     struct ranked_change *ranked;
@@ -144,7 +145,7 @@ static void check_file(const char *path) {
     struct trace *trace;
     struct scene scene;
     if (!import_open(path, &options, &trace, &status))
-        return; /* another test's business */
+        return; /* covered by another test */
     if (scene_open(&scene, trace)) {
         scene_check_exact(&scene, path);
         check_changes(&scene);

@@ -1,4 +1,4 @@
-/* The simulation is the definition: a host that thinks, calls and waits, and a queue. */
+/* The simulation is the definition: a host with host time, calls and waits, and a queue. */
 #include "scene.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* Made-up runs for the tests of the replay: a loop on a host with one queue of a device, simulated
- * event by event with known costs, so that the same loop with another cost is the true answer. */
+/* Synthetic runs for the tests of the replay: a loop on a host with one device queue, simulated
+ * event by event with known costs, so that the same loop with another cost gives the true answer.
+ */
 #ifndef RIDGE_TESTS_UNIT_WHATIF_SCENE_H
 #define RIDGE_TESTS_UNIT_WHATIF_SCENE_H
 
@@ -13,24 +14,24 @@ struct loop {
     int64_t lag, gap;          /* call's end to start on an idle queue; between activities */
     int64_t duration;          /* of a kernel */
     int64_t sync, sync_lag;    /* a synchronisation in each step: its own cost; 0: none */
-    int64_t fetch;             /* a value is copied to the host before it, in this time; 0: no */
+    int64_t fetch;             /* copy of a value to the host before it; 0: none */
     int64_t alloc;             /* an allocating call in each step; 0: none */
     int64_t compile;           /* host code before a call that loads a module in each step */
     int64_t load;              /* that call; 0: none */
     const char *compiler;      /* range around that code; NULL: none */
     int64_t input;             /* host code of a range "DataLoader" in each step */
-    int64_t copy;              /* a copy to the device in each step lasts this; 0: none */
+    int64_t copy;              /* duration of a copy to the device in each step; 0: none */
     uint64_t copy_bytes;
     bool pageable;      /* it blocks the host */
-    bool copy_waits;    /* the queue is waited for right behind it, as frameworks do */
-    int64_t copy_call;  /* what its call takes when it does not */
-    bool graph;         /* all kernels of a step by one call */
+    bool copy_waits;    /* followed by a wait for the queue, as in frameworks */
+    int64_t copy_call;  /* duration of its call otherwise */
+    bool graph;         /* one call launches all kernels of a step */
     const char *kernel; /* name; NULL: "gemm" */
 };
 
 /* Writes the run; returns its length. */
 int64_t loop_write(struct build *build, const struct loop *loop);
-/* Only how long it takes. */
+/* The length of the run, without writing it. */
 int64_t loop_time(const struct loop *loop);
 
 /* A trace with all that a replay needs. */
@@ -44,7 +45,7 @@ struct scene {
     struct work work;
     struct replay *replay;
 };
-/* Takes the trace over. False when something failed (and the test has failed). */
+/* Takes ownership of the trace. False, and the test has failed, on error. */
 bool scene_open(struct scene *scene, struct trace *trace);
 bool scene_loop(struct scene *scene, const struct loop *loop);
 void scene_close(struct scene *scene);
