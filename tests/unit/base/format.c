@@ -74,15 +74,15 @@ TEST(a_ratio_has_three_significant_digits) {
 }
 
 TEST(a_percentage_is_0_or_100_only_when_exact) {
-    CHECK_STRING(format_percent(0, text), "0.0%");
-    CHECK_STRING(format_percent(-0.0, text), "0.0%");
-    CHECK_STRING(format_percent(0.0001, text), "<0.1%");
-    CHECK_STRING(format_percent(0.1234, text), "12.3%");
-    CHECK_STRING(format_percent(0.99949, text), "99.9%");
-    CHECK_STRING(format_percent(0.9999, text), ">99.9%");
-    CHECK_STRING(format_percent(1, text), "100.0%");
-    CHECK_STRING(format_percent(-0.5, text), "-50.0%");
-    CHECK_STRING(format_percent(1.001, text), "100.0%");
+    CHECK_STRING(format_percent(0, text), "0.0 %");
+    CHECK_STRING(format_percent(-0.0, text), "0.0 %");
+    CHECK_STRING(format_percent(0.0001, text), "<0.1 %");
+    CHECK_STRING(format_percent(0.1234, text), "12.3 %");
+    CHECK_STRING(format_percent(0.99949, text), "99.9 %");
+    CHECK_STRING(format_percent(0.9999, text), ">99.9 %");
+    CHECK_STRING(format_percent(1, text), "100 %");
+    CHECK_STRING(format_percent(-0.5, text), "-50.0 %");
+    CHECK_STRING(format_percent(1.001, text), "100 %");
     CHECK_STRING(format_percent(1.076, text), "1.08x"); /* not a share */
     CHECK_STRING(format_percent(27215, text), "27,215x");
     CHECK_STRING(format_percent(NAN, text), "-");
