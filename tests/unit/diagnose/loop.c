@@ -1,8 +1,8 @@
 /* Plays a loop with a fault and checks its diagnosis. */
-#include "base/array.h"
 #include "loop.h"
 
 #include "../test.h"
+#include "base/array.h"
 
 double fault_size = 1;
 
