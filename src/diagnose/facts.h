@@ -77,8 +77,6 @@ struct drift {
     double part;  /* share of the kernel time that slows down */
     int64_t lost; /* time above the speed of the first quarter */
 };
-/* Whether kernels of one name and grid slow down over the judged part. */
-bool drift_find(const struct diagnose_source *source, struct drift *drift, struct status *status);
 
 struct facts {
     enum framework framework;

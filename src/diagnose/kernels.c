@@ -40,7 +40,7 @@ static void add_roof(struct diagnosis *diagnosis, struct finding *finding,
             format_duration(kernels->bound_time[bound], time));
 }
 
-/* By the roofs where these are far, else by names. */
+/* States the distance from the roof if `far`, otherwise judges by kernel names. */
 static void describe_memory(struct diagnosis *diagnosis, struct finding *finding, bool far) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
     char part[FORMAT_SIZE], roof[FORMAT_SIZE], change[FROM_TO_SIZE];

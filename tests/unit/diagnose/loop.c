@@ -1,7 +1,8 @@
-/* How a fault in a loop is played and judged. */
+/* Plays a loop with a fault and checks its diagnosis. */
 #include "loop.h"
 
 #include "../test.h"
+#include "base/array.h"
 
 #include "base/array.h"
 
