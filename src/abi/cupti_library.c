@@ -1,5 +1,5 @@
-/* Loads CUPTI: every symbol of the table must be there and the version must be one whose records
- * are known, or the library is not used.
+/* Loads CUPTI. A library that lacks a symbol of the table, or is older than the oldest known record
+ * layout, is not used.
  */
 #include "abi/cupti_library.h"
 

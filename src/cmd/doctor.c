@@ -259,15 +259,15 @@ static int read_paranoid(void) {
 }
 
 /* Addresses are zero for unprivileged users. */
-static bool kernel_tells_addresses(void) {
+static bool kernel_shows_addresses(void) {
     FILE *file = fopen("/proc/kallsyms", "r");
     char line[512];
-    bool told = false;
-    for (unsigned i = 0; i < 64 && file && !told && fgets(line, sizeof line, file); i++)
-        told = strtoull(line, NULL, 16) != 0;
+    bool visible = false;
+    for (unsigned i = 0; i < 64 && file && !visible && fgets(line, sizeof line, file); i++)
+        visible = strtoull(line, NULL, 16) != 0;
     if (file)
         fclose(file);
-    return told;
+    return visible;
 }
 
 /* ---- Programs ----------------------------------------------------------------------------- */
@@ -330,7 +330,7 @@ void doctor_gather(struct doctor_facts *facts) {
     facts->gpu_counters_restricted = read_restriction();
     try_perf(&facts->sampling, &facts->hardware_counters);
     facts->paranoid = read_paranoid();
-    facts->kernel_symbols = kernel_tells_addresses();
+    facts->kernel_symbols = kernel_shows_addresses();
     gather_python(facts);
     find_program("ncu", &facts->ncu);
     find_program("nsys", &facts->nsys);
@@ -559,7 +559,7 @@ static bool print_json(const struct doctor_facts *facts, struct output *output) 
     return any;
 }
 
-static int run(const struct command_line *line) {
+static int doctor_main(const struct command_line *line) {
     struct status status = {0};
     struct output output;
     struct doctor_facts facts;
@@ -593,5 +593,5 @@ const struct command command_doctor = {
     .examples = "ridge doctor\n"
                 "ridge doctor --format json | jq -r '.backends[] | select(.usable | not) | .step'",
     .options = options,
-    .run = run,
+    .run = doctor_main,
 };

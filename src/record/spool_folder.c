@@ -1,10 +1,10 @@
 /* Spool folders have mode 0700, an unpredictable name, and a parent in which no other user can
  * rename or remove them.
  *
- * A recorder holds a flock() on the file `lock` in its folder. A folder whose lock is free was left
- * by a recorder that was killed, and any recorder removes it. A folder exists for a moment before
- * its lock is held, so another recorder may remove it then: whoever takes a lock checks afterwards
- * that the file still has its name, and a recorder that lost its folder makes another one.
+ * A recorder holds a flock() on the file `lock` in its folder. If the lock is free, the recorder was
+ * killed, and any other recorder removes the folder. A folder exists for a moment before its lock is
+ * held, so another recorder may remove it in that moment. After taking a lock, a recorder therefore
+ * checks that the file still has its name; if its own folder was removed, it creates another one.
  */
 #include "record/spool_folder.h"
 

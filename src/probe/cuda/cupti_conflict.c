@@ -1,6 +1,6 @@
 /* Yields CUPTI to a profiler in the program. CUPTI supports one client at a time and would refuse
  * the program's profiler, which would change the program's results. So the probe unsubscribes
- * before the other client's call proceeds, and the trace tells from when on CUDA is missing.
+ * before the other client's call proceeds, and the trace records since when CUDA is missing.
  *
  * The probe subscribes again when the other client has finished: it is not subscribed, all its
  * record kinds are disabled and it has flushed its buffers since; or it has finalized CUPTI. Until

@@ -13,11 +13,11 @@
  *
  * Reading the symbols of one large library may take as long as a ring takes to overflow, so the
  * rings are emptied by a thread. It sleeps most of the time. The memory for copied records is
- * bounded: when nobody takes them the rings overflow, and the kernel counts the losses. The thread
- * competes with the target for the processors and may be scheduled late where hundreds of threads
- * are runnable. It therefore requests a high priority and a short time slice, and the lock is never
- * held while the other thread copies records. When the rings still become half full, samples carry
- * a smaller part of their stack.
+ * bounded: when they are not taken, the rings overflow, and the kernel counts the losses. The
+ * thread competes with the target for the processors and may be scheduled late where hundreds of
+ * threads are runnable. It therefore requests a high priority and a short time slice, and the lock
+ * is never held while the other thread copies records. When the rings still become half full,
+ * samples carry a smaller part of their stack.
  */
 #ifdef __linux__
 #include "record/perf/perf_ring.h"

@@ -143,7 +143,7 @@ static bool read_cie(struct cfi_bytes bytes, uint64_t address, struct cfi_fde *f
             break;
         case 'B': /* arm64: return addresses are signed with the B key */
             break;
-        default: /* unknown, but the augmentation length tells where the data ends */
+        default: /* unknown, but the end of the data is known */
             i = length;
         }
     fde->initial_instructions = (struct cfi_bytes){instructions, bytes.end, false};
