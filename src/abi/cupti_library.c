@@ -87,7 +87,7 @@ static bool open_library(int major, struct cupti *table, struct status *status) 
     return true;
 }
 
-static bool load(int major, struct status *status) {
+static bool load_library(int major, struct status *status) {
     struct cupti table;
     if (!open_library(major, &table, status))
         return false;
@@ -113,7 +113,7 @@ const struct cupti *cupti_library(int major, struct status *status) {
     pthread_mutex_lock(&lock);
     if (in_use != &own)
         found = check_version(in_use->version, status) ? in_use : NULL;
-    else if (loaded || (loaded = load(major, status)))
+    else if (loaded || (loaded = load_library(major, status)))
         found = &own;
     pthread_mutex_unlock(&lock);
     return found;

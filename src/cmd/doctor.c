@@ -96,17 +96,17 @@ bool doctor_gather_in_child(doctor_gatherer *gather, struct doctor_facts *facts,
     return !failure[0];
 }
 
-static void copy(char to[FACT_TEXT], const char *from) {
+static void copy_text(char to[FACT_TEXT], const char *from) {
     snprintf(to, FACT_TEXT, "%.*s", FACT_TEXT - 1, from);
 }
 
 static void set_there(struct fact *fact, const char *version) {
     fact->there = true;
-    copy(fact->version, version);
+    copy_text(fact->version, version);
 }
 
 static void set_problem(struct fact *fact, const char *problem) {
-    copy(fact->problem, problem);
+    copy_text(fact->problem, problem);
 }
 
 /* ---- Devices ------------------------------------------------------------------------------ */
@@ -132,7 +132,7 @@ static void describe_kind(const char *kind, const struct ridge_device_info *rows
         snprintf(more, sizeof more, " and %u more", usable - 1);
     fact->there = true;
     snprintf(fact->version, sizeof fact->version, "%s%s", first->description, more);
-    copy(driver, first->driver);
+    copy_text(driver, first->driver);
 }
 
 static void gather_kind(const char *kind, struct fact *fact, char driver[FACT_TEXT]) {
@@ -211,7 +211,7 @@ static void gather_probe(struct doctor_facts *facts) {
     else
         set_problem(&facts->probe, status.message);
     if (injected && *injected && strcmp(injected, path) != 0)
-        copy(facts->other_injection, injected);
+        copy_text(facts->other_injection, injected);
 }
 
 /* "RmProfilingAdminOnly: 1" among the driver's parameters. */

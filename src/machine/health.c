@@ -251,7 +251,7 @@ void health_close(struct health_watch *watch) {
     memory_free(watch);
 }
 
-static double seconds(struct timeval time) {
+static double timeval_seconds(struct timeval time) {
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
@@ -260,8 +260,8 @@ static double own_time_ns(void) {
     struct rusage own = {0}, children = {0};
     getrusage(RUSAGE_SELF, &own);
     getrusage(RUSAGE_CHILDREN, &children);
-    return (seconds(own.ru_utime) + seconds(own.ru_stime) + seconds(children.ru_utime) +
-            seconds(children.ru_stime)) *
+    return (timeval_seconds(own.ru_utime) + timeval_seconds(own.ru_stime) +
+            timeval_seconds(children.ru_utime) + timeval_seconds(children.ru_stime)) *
            1e9;
 }
 

@@ -129,7 +129,7 @@ static void sample_counters(struct recording *recording) {
 
 /* ---- Limits ------------------------------------------------------------------------------- */
 
-static void trim(struct recording *recording, uint64_t keep, uint64_t *rows) {
+static void trim_file(struct recording *recording, uint64_t keep, uint64_t *rows) {
     recording->trimmed = true;
     if (!record_file_trim(&recording->file, keep, rows, &recording->status))
         keep_first_error(recording);
@@ -139,14 +139,14 @@ static void trim(struct recording *recording, uint64_t keep, uint64_t *rows) {
  */
 static void drop_before_delay(struct recording *recording) {
     uint64_t early = 0;
-    trim(recording, 0, &early);
+    trim_file(recording, 0, &early);
 }
 
 static void trim_ring(struct recording *recording) {
     uint64_t ring = recording->options->ring_bytes;
     uint64_t slack = ring / 2 > RING_SLACK ? ring / 2 : RING_SLACK;
     if (ring && !recording->stopped && record_file_bytes(&recording->file) > ring + slack)
-        trim(recording, ring, &recording->trimmed_rows);
+        trim_file(recording, ring, &recording->trimmed_rows);
 }
 
 /* The spool may still hold records of events that began in time. */
@@ -222,5 +222,5 @@ void drain_end(struct recording *recording) {
     if (recording->delayed)
         drop_before_delay(recording);
     else if (recording->options->ring_bytes)
-        trim(recording, recording->options->ring_bytes, &recording->trimmed_rows);
+        trim_file(recording, recording->options->ring_bytes, &recording->trimmed_rows);
 }

@@ -308,7 +308,7 @@ static void close_all(struct recording *recording) {
 
 /* ---- Recording ------------------------------------------------------------------------ */
 
-static void follow(struct recording *recording) {
+static void wait_and_drain(struct recording *recording) {
     struct target *target = &recording->summary->target;
     char number[FORMAT_SIZE];
     unsigned alive;
@@ -454,7 +454,7 @@ static bool run_recording(struct recording *recording, struct status *status) {
                  recording->file.temporary); /* it keeps that name */
     snprintf(summary->path, sizeof summary->path, "%s", recording->file.path);
     drain_start(recording, target->started);
-    follow(recording);
+    wait_and_drain(recording);
     summary->wall_ns = (target->ended ? target->ended_at : clock_now()) - target->started;
     drain_end(recording);
     count_events(recording);

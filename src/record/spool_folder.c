@@ -1,10 +1,11 @@
 /* Spool folders have mode 0700, an unpredictable name, and a parent in which no other user can
  * rename or remove them.
  *
- * A recorder holds a flock() on the file `lock` in its folder. If the lock is free, the recorder was
- * killed, and any other recorder removes the folder. A folder exists for a moment before its lock is
- * held, so another recorder may remove it in that moment. After taking a lock, a recorder therefore
- * checks that the file still has its name; if its own folder was removed, it creates another one.
+ * A recorder holds a flock() on the file `lock` in its folder. If the lock is free, the recorder
+ * was killed, and any other recorder removes the folder. A folder exists for a moment before its
+ * lock is held, so another recorder may remove it in that moment. After taking a lock, a recorder
+ * therefore checks that the file still has its name; if its own folder was removed, it creates
+ * another one.
  */
 #include "record/spool_folder.h"
 
@@ -91,7 +92,7 @@ static void remove_if_left_behind(const char *path) {
     close(lock);
 }
 
-static void sweep(const char *base) {
+static void remove_abandoned(const char *base) {
     DIR *folder = opendir(base);
     if (!folder)
         return;
@@ -145,7 +146,7 @@ bool spool_folder_create(struct spool_folder *folder, struct status *status) {
     for (size_t i = 0; i < ARRAY_COUNT(entities); i++) {
         if (!entities[i] || entities[i][0] != '/' || !is_safe(entities[i]))
             continue;
-        sweep(entities[i]);
+        remove_abandoned(entities[i]);
         if (create_in(entities[i], folder, status))
             return true;
     }

@@ -113,18 +113,18 @@ static const char *entry_name(const struct spool_entry *entry, char *name) {
     return name;
 }
 
-static int compare(int64_t a, int64_t b) {
+static int compare_integers(int64_t a, int64_t b) {
     return a < b ? -1 : a > b;
 }
 
 /* Processes by start time, headers before segments. */
 static int compare_entries(const void *left, const void *right) {
     const struct spool_entry *a = left, *b = right;
-    int order = compare(a->start, b->start);
-    order = order ? order : compare(a->pid, b->pid);
-    order = order ? order : compare(b->is_header, a->is_header);
-    order = order ? order : compare(a->lane, b->lane);
-    return order ? order : compare(a->number, b->number);
+    int order = compare_integers(a->start, b->start);
+    order = order ? order : compare_integers(a->pid, b->pid);
+    order = order ? order : compare_integers(b->is_header, a->is_header);
+    order = order ? order : compare_integers(a->lane, b->lane);
+    return order ? order : compare_integers(a->number, b->number);
 }
 
 /* All files of the spool, sorted by process, lane and number. Free with memory_free(). */
