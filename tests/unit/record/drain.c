@@ -1,4 +1,4 @@
-/* How long a recorder sleeps. Time that passes during a test only makes the pause shorter. */
+/* The intervals between polls. Time that passes during a test only makes an interval shorter. */
 #include "base/clock.h"
 #include "record/drain.h"
 

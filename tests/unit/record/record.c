@@ -184,7 +184,7 @@ TEST(the_cost_of_python_trampolines_is_bounded_by_what_was_sampled) {
     /* too few samples for a lower bound */
     CHECK_STRING(cost_with(1, 1000, 4, true), "; Python's perf trampolines took up to 15.0%" OFF);
     CHECK_STRING(cost_with(1, 1000, 0, true), "; Python's perf trampolines took up to 3.0%" OFF);
-    /* without symbols of the interpreter trampolines are not told from the rest of it */
+    /* without symbols of the interpreter only the upper limit is known */
     CHECK_STRING(cost_with(1, 800, 0, false), "; Python's perf trampolines took up to 40.0%" OFF);
 }
 
