@@ -26,8 +26,8 @@
 /* clang-format on */
 
 /* Records the program of the command line and prints the summary. True when the program ran: then
- * call target_exit_alike(&summary->target). Otherwise the error has been printed and *exit_status is
- * ridge's own. */
+ * call target_exit_alike(&summary->target). Otherwise the error has been printed and *exit_status
+ * is ridge's own. */
 bool record_run(const struct command_line *line, struct record_summary *summary, int *exit_status);
 
 #endif
