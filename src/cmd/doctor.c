@@ -35,7 +35,7 @@
 #include "record/environment.h"
 #include "record/perf/perf.h"
 
-/* ---- Child process --------------------------------------------------------------------------- */
+/* ---- Child process ----------------------------------------------------------------------- */
 
 /* The child shares memory with the parent and writes its facts there, so that what it found before
  * a crash is not lost. */
@@ -109,7 +109,7 @@ static void set_problem(struct fact *fact, const char *problem) {
     copy_text(fact->problem, problem);
 }
 
-/* ---- Devices ------------------------------------------------------------------------------ */
+/* ---- Devices ----------------------------------------------------------------------------- */
 
 /* "NVIDIA H200 and 7 more", or the problem of the first device. */
 static void describe_kind(const char *kind, const struct ridge_device_info *rows, size_t count,
@@ -159,7 +159,7 @@ static void gather_vulkan(struct doctor_facts *facts) {
     facts->vulkan.there = library_open(vulkan) != NULL;
 }
 
-/* ---- CUDA --------------------------------------------------------------------------------- */
+/* ---- CUDA -------------------------------------------------------------------------------- */
 
 static void gather_cupti(struct doctor_facts *facts) {
     struct status status = {0};
@@ -176,7 +176,7 @@ static void gather_cupti(struct doctor_facts *facts) {
     cupti_version_text(cupti->version, facts->cupti.version);
 }
 
-/* ---- Vendor libraries --------------------------------------------------------------------- */
+/* ---- Vendor libraries -------------------------------------------------------------------- */
 
 static void set_failure(struct fact *fact, const char *what, const char *failure,
                         const char *step) {
@@ -228,7 +228,7 @@ static int read_restriction(void) {
     return restricted;
 }
 
-/* ---- CPU ------------------------------------------------------------------------ */
+/* ---- CPU --------------------------------------------------------------------------------- */
 
 /* Opens the perf events of a recording for this process, and closes them again. */
 static void try_perf(struct fact *fact, struct fact *counters) {
@@ -270,7 +270,7 @@ static bool kernel_shows_addresses(void) {
     return visible;
 }
 
-/* ---- Programs ----------------------------------------------------------------------------- */
+/* ---- Programs ---------------------------------------------------------------------------- */
 
 /* Searches PATH and the folder of the CUDA toolkit. */
 static void find_program(const char *name, struct fact *fact) {
@@ -337,7 +337,7 @@ void doctor_gather(struct doctor_facts *facts) {
     find_program("xctrace", &facts->xctrace);
 }
 
-/* ---- Checks ---------------------------------------------------------------------------------- */
+/* ---- Checks ------------------------------------------------------------------------------ */
 
 __attribute__((format(printf, 2, 3))) static void found(struct doctor_finding *finding,
                                                         const char *format, ...) {
@@ -507,7 +507,7 @@ void doctor_examine(const struct doctor_facts *facts, const struct doctor_row *r
     row->check(facts, finding);
 }
 
-/* ---- Output ---------------------------------------------------------------------------------- */
+/* ---- Output ------------------------------------------------------------------------------ */
 
 enum { NAME_WIDTH = 17, INDENT = 2 + 3 + 2 + NAME_WIDTH + 2 };
 

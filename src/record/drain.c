@@ -57,7 +57,7 @@ unsigned drain_pause(const struct recording *recording) {
     return next > now ? (unsigned)((next - now) / 1000000 + 1) : 1;
 }
 
-/* ---- Sources ------------------------------------------------------------------------------ */
+/* ---- Sources ----------------------------------------------------------------------------- */
 
 static uint64_t dropped_in_processes(const struct recording *recording) {
     uint64_t dropped = 0;
@@ -127,7 +127,7 @@ static void sample_counters(struct recording *recording) {
         gpu_counters_write(&recording->gpus, recording->writer);
 }
 
-/* ---- Limits ------------------------------------------------------------------------------- */
+/* ---- Limits ------------------------------------------------------------------------------ */
 
 static void trim_file(struct recording *recording, uint64_t keep, uint64_t *rows) {
     recording->trimmed = true;
@@ -135,8 +135,7 @@ static void trim_file(struct recording *recording, uint64_t keep, uint64_t *rows
         keep_first_error(recording);
 }
 
-/* Removes the events before the end of --delay. Entities stay, because later events refer to them.
- */
+/* Removes the events before the end of --delay. Entities stay: later events refer to them. */
 static void drop_before_delay(struct recording *recording) {
     uint64_t early = 0;
     trim_file(recording, 0, &early);

@@ -28,7 +28,7 @@
 #include "record/perf/perf_maps.h"
 #include "record/spool_folder.h"
 
-/* ---- Metadata -------------------------------------------------------------------------------- */
+/* ---- Metadata ---------------------------------------------------------------------------- */
 
 extern char **environ;
 
@@ -101,7 +101,7 @@ static void write_environment(struct trace_writer *writer, const struct environm
                        environment->variables[i].value);
 }
 
-/* ---- Summary --------------------------------------------------------------------------------- */
+/* ---- Summary ----------------------------------------------------------------------------- */
 
 void record_note(struct record_summary *summary, const char *format, ...) {
     va_list arguments;
@@ -306,7 +306,7 @@ static void close_all(struct recording *recording) {
     trace_writer_destroy(recording->writer);
 }
 
-/* ---- Recording ------------------------------------------------------------------------ */
+/* ---- Recording --------------------------------------------------------------------------- */
 
 static void wait_and_drain(struct recording *recording) {
     struct target *target = &recording->summary->target;
@@ -331,8 +331,7 @@ static int64_t processor_ns(int who) {
            ((int64_t)used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
 }
 
-/* ---- Completion --------------------------------------------------------------------------------
- */
+/* ---- Completion -------------------------------------------------------------------------- */
 
 /* Each takeover is also a pause in the trace. */
 static void note_takeover(struct recording *recording) {

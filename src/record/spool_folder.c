@@ -26,8 +26,7 @@
 #define LOCK "lock"
 enum { ATTEMPTS = 1000 }; /* each can lose one race against a starting recorder */
 
-/* A folder of a trusted owner that others cannot write to, or one with the sticky bit, like /tmp.
- */
+/* A folder of a trusted owner that others cannot write to, or that has the sticky bit. */
 static bool is_safe(const char *path) {
     struct stat info;
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode) || access(path, W_OK | X_OK) != 0)

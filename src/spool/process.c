@@ -25,7 +25,7 @@
 
 #include "spool/lock.h"
 
-/* ---- Files -------------------------------------------------------------------------------- */
+/* ---- Files ------------------------------------------------------------------------------- */
 
 enum { DESCRIPTOR_MIN = 500 };
 
@@ -122,7 +122,7 @@ void *folder_map_file(const struct spool_folder *folder, const char *name, size_
     return map;
 }
 
-/* ---- Processes and lanes --------------------------------------------------------------------- */
+/* ---- Processes and lanes ----------------------------------------------------------------- */
 
 static const uint64_t default_limit = (uint64_t)1 << 30;
 

@@ -71,7 +71,7 @@ struct spool_entry {
 
 enum { ENTRY_NAME_MAX = 96 };
 
-/* ---- Files of the folder --------------------------------------------------------------------- */
+/* ---- Files of the folder ----------------------------------------------------------------- */
 
 /* Parses the digits before `end` and removes both from the front of the name. */
 static bool take_number(struct text *name, const char *end, int64_t *number) {
@@ -173,7 +173,7 @@ static int entry_open(int folder, const struct spool_entry *entry, uint64_t byte
     return fd;
 }
 
-/* ---- Lanes ----------------------------------------------------------------------------------- */
+/* ---- Lanes ------------------------------------------------------------------------------- */
 
 struct segment_state {
     uint32_t sequence, used, bytes;
@@ -396,7 +396,7 @@ static bool lane_drain(struct spool_reader *reader, unsigned number, int folder,
     return ok;
 }
 
-/* ---- Processes ------------------------------------------------------------------------------- */
+/* ---- Processes --------------------------------------------------------------------------- */
 
 struct spool_reader *spool_reader_open(const char *folder, struct status *status) {
     struct stat info;

@@ -36,7 +36,7 @@ enum {
     SPOOL_TEXTS = 1 << 15, /* per lane at a time, numbered 1 .. SPOOL_TEXTS */
 };
 
-/* ---- Records ---------------------------------------------------------------------------- */
+/* ---- Records ----------------------------------------------------------------------------- */
 
 enum spool_kind {
     SPOOL_END,        /* end of the segment */
@@ -174,7 +174,7 @@ struct spool_paused {
     int64_t start, end; /* end 0: not ended */
 };
 
-/* ---- Writing, in the target ---------------------------------------------------------- */
+/* ---- Writing, in the target -------------------------------------------------------------- */
 
 struct spool;      /* a process's */
 struct spool_lane; /* a thread's */
@@ -215,7 +215,7 @@ bool spool_is_stopped(const struct spool *spool);
 /* Marks a normal end of the process. */
 void spool_mark_ended(struct spool *spool);
 
-/* ---- Reading, in the recorder ------------------------------------------------------------- */
+/* ---- Reading, in the recorder ------------------------------------------------------------ */
 
 struct spool_reader;
 

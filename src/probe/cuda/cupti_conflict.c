@@ -132,8 +132,7 @@ static uint64_t bit_of(cupti_choice kind) {
 
 static cupti_result their_enable(cupti_choice kind) {
     their_call_begins(NULL);
-    /* Set before the call: another thread may make the probe yield, which disables its own kinds.
-     */
+    /* Set before the call: meanwhile another thread may make the probe yield. */
     uint64_t before = atomic_fetch_or(&their_kinds, bit_of(kind));
     cupti_result result = cuda_probe.cupti->cuptiActivityEnable(kind);
     if (result == CUPTI_SUCCEEDED)
