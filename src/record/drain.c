@@ -46,7 +46,7 @@ void drain_start(struct recording *recording, int64_t started) {
     trace_writer_flush(recording->writer);
 }
 
-unsigned drain_pause(const struct recording *recording) {
+unsigned drain_timeout(const struct recording *recording) {
     int64_t now = clock_now(), next = recording->next_poll;
     if (recording->perf && now + PERF_DRAIN_INTERVAL_MS * (int64_t)1000000 < next)
         next = now + PERF_DRAIN_INTERVAL_MS * (int64_t)1000000;

@@ -312,7 +312,7 @@ static void wait_and_drain(struct recording *recording) {
     struct target *target = &recording->summary->target;
     char number[FORMAT_SIZE];
     unsigned alive;
-    while (!target_wait(target, drain_pause(recording), &alive)) {
+    while (!target_wait(target, drain_timeout(recording), &alive)) {
         drain_poll(recording);
         if (target->ended && clock_now() - target->ended_at > CHILDREN_NS) {
             record_note(recording->summary,
